@@ -1,0 +1,114 @@
+"""The states of a job, the phases of an attempt, and the reasons why either ended.
+
+State and reason are two enumerations. `TRANSITIONS` says which state may follow which,
+`OUTCOMES` says to which state a reason leads; nothing else in IPUlse decides either.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Dict, FrozenSet, Mapping
+
+from .errors import IllegalTransition
+
+
+class Phase(str, Enum):
+    """What an attempt is doing: the same five words in code, events and logs."""
+
+    PREPARE = "prepare"  # dataset to arrays, seeds, shapes
+    COMPILE = "compile"  # build ops and graph
+    ACQUIRE = "acquire"  # wait for a device
+    RUN = "run"  # train
+    REPORT = "report"  # artifacts, profile, manifest last
+
+
+class JobState(str, Enum):
+    """Where a job stands."""
+
+    QUEUED = "queued"  # accepted, waits for a worker
+    PREPARING = "preparing"
+    COMPILING = "compiling"
+    ACQUIRING = "acquiring"
+    RUNNING = "running"
+    REPORTING = "reporting"
+    CANCELLING = "cancelling"  # asked to stop; checkpoint and logs may still be written
+    RETRY_WAIT = "retry_wait"  # an attempt was lost; the next one is due soon
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self in TERMINAL
+
+
+class Reason(str, Enum):
+    """Why a job or an attempt is where it is."""
+
+    COMPLETED = "completed"
+    CANCELLED_BY_USER = "cancelled_by_user"
+    DATA_UNAVAILABLE = "data_unavailable"  # the data set cannot be read on the worker
+    KERNEL_UNAVAILABLE = "kernel_unavailable"  # no compiler, or the ops did not build
+    OUT_OF_MEMORY = "out_of_memory"
+    DIVERGED = "diverged"  # the loss is no longer a finite number
+    RUNNER_ERROR = "runner_error"  # an error nobody foresaw; the log has it
+    ARTIFACT_STORE = "artifact_store"  # results could not be stored
+    RUNNER_LOST = "runner_lost"  # the runner process ended without a verdict
+    WORKER_LOST = "worker_lost"  # the agent's lease expired
+    WORKER_STOPPED = "worker_stopped"  # the agent was shut down
+
+
+STATE_OF_PHASE: Mapping[Phase, JobState] = {
+    Phase.PREPARE: JobState.PREPARING,
+    Phase.COMPILE: JobState.COMPILING,
+    Phase.ACQUIRE: JobState.ACQUIRING,
+    Phase.RUN: JobState.RUNNING,
+    Phase.REPORT: JobState.REPORTING,
+}
+
+TERMINAL: FrozenSet[JobState] = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
+ACTIVE: FrozenSet[JobState] = frozenset(STATE_OF_PHASE.values())  # an attempt holds the job
+
+# Lost infrastructure is not the user's failure: the next attempt resumes from the last
+# checkpoint, until the service's cap says that the job itself is the poison.
+INFRASTRUCTURE: FrozenSet[Reason] = frozenset(
+    {Reason.RUNNER_LOST, Reason.WORKER_LOST, Reason.WORKER_STOPPED}
+)
+
+OUTCOMES: Mapping[Reason, JobState] = {
+    Reason.COMPLETED: JobState.SUCCEEDED,
+    Reason.CANCELLED_BY_USER: JobState.CANCELLED,
+    **{
+        reason: JobState.FAILED
+        for reason in Reason
+        if reason not in (Reason.COMPLETED, Reason.CANCELLED_BY_USER)
+    },
+}
+
+_ORDER = tuple(STATE_OF_PHASE.values())
+
+
+def _transitions() -> Dict[JobState, FrozenSet[JobState]]:
+    leave_active = {JobState.CANCELLING, JobState.RETRY_WAIT, JobState.FAILED}
+    table = {
+        JobState.QUEUED: {JobState.PREPARING, JobState.CANCELLED, JobState.FAILED},
+        JobState.RETRY_WAIT: {JobState.QUEUED, JobState.CANCELLED, JobState.FAILED},
+        # A result that was complete before the runner heard of the cancel still counts.
+        JobState.CANCELLING: {JobState.CANCELLED, JobState.SUCCEEDED},
+    }
+    for index, state in enumerate(_ORDER):
+        table[state] = leave_active | set(_ORDER[index + 1 :])
+    table[JobState.ACQUIRING].add(JobState.COMPILING)  # connection ALWAYS swaps the two
+    table[JobState.REPORTING].add(JobState.SUCCEEDED)
+    for state in TERMINAL:
+        table[state] = set()
+    return {state: frozenset(after) for state, after in table.items()}
+
+
+TRANSITIONS: Mapping[JobState, FrozenSet[JobState]] = _transitions()
+
+
+def check_transition(before: JobState, after: JobState) -> None:
+    """Raises IllegalTransition unless `after` may follow `before`."""
+    if after not in TRANSITIONS[before]:
+        raise IllegalTransition(f"a job that is {before.value} cannot become {after.value}")
