@@ -1,0 +1,1 @@
+"""Networks of leaky integrate-and-fire neurons over whole sequences."""

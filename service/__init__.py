@@ -1,0 +1,1 @@
+"""The HTTP side: sole owner of the database and of the artifact store."""

@@ -1,0 +1,1 @@
+"""The Celery side of a worker: claim, supervise a runner process, report."""

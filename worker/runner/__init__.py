@@ -1,0 +1,1 @@
+"""One attempt in one process: data, model, training, profile."""
