@@ -1,0 +1,54 @@
+# Every command sets up what it needs by itself and does so once; `make help` lists them.
+# ARGS goes through to the program behind a command: make test ARGS="tests/ops -k capacity".
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+BIN := .venv/bin
+ARGS ?=
+COMPILE_LOCK = $(BIN)/uv pip compile --quiet --generate-hashes --no-header $(UPGRADE)
+CPP_SOURCES = $(shell git ls-files '*.h' '*.cc' '*.cpp')
+
+.PHONY: help demo test lint kernels docs bench lock clean runtime dev
+
+help: ## This list.
+	@sed -nE 's/^([a-z]+):[^#]*## (.*)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+
+demo: runtime ## The whole stack, one experiment over HTTP, its report in demo-output/.
+	@$(BIN)/ipulse demo $(ARGS)
+
+test: dev ## Every test, on Python 3.11 and, where there is one, on Python 3.8.
+	@scripts/setup py38
+	@if [ -e .venv38/stamp-py38 ]; then .venv38/bin/python -m pytest tests/ops tests/worker/runner tests/ipulse $(ARGS); fi
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: dev ## Style, types, imports and C++ layout; changes nothing.
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-timing
+	$(BIN)/clang-format --dry-run -Werror $(CPP_SOURCES)
+
+kernels: runtime ## Compile the C++ kernels now rather than in the first job.
+	@$(BIN)/python -m ops.lif.cpu.native $(ARGS)
+
+docs: runtime ## Write docs/spec.md again from the spec's own classes.
+	@$(BIN)/python -m ipulse.schema_page
+
+bench: dev ## Measure; the tables go to the terminal.
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+lock: dev ## Resolve requirements/*.in again; UPGRADE=--upgrade takes newer releases.
+	$(COMPILE_LOCK) --python-version 3.11 --output-file requirements/bootstrap.txt requirements/bootstrap.in
+	$(COMPILE_LOCK) --python-version 3.11 --output-file requirements/runtime.txt requirements/runtime.in
+	$(COMPILE_LOCK) --python-version 3.11 --output-file requirements/dev.txt requirements/dev.in
+	$(COMPILE_LOCK) --python-version 3.8 --output-file requirements/runner-py38.txt requirements/runner-py38.in
+
+clean: ## Remove the environments, the caches and the demo's output; not your jobs.
+	rm -rf .venv .venv38 demo-output build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+runtime dev:
+	@scripts/setup $@
