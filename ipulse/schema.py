@@ -37,8 +37,11 @@ T = TypeVar("T")
 
 MAX_INTEGER = 2**53 - 1  # the largest integer that every JSON reader keeps exactly
 MAX_TEXT = 512  # characters, where a field says nothing else
+MAX_PROBLEMS = 100  # told of one document: an answer must not outgrow what it answers
+MAX_KEY = 64  # characters of a key in a map
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+# C0 and C1 but tab and line ends: what a terminal might take for a command.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _ABSENT = object()
 
 
@@ -80,9 +83,9 @@ def described(
 def parse(cls: Type[T], value: Any, error: Type[InvalidInput] = InvalidInput) -> T:
     """Builds `cls` from parsed JSON.
 
-    Raises `error` with *every* problem found, not only the first. A class may define
-    `problems(self)`, yielding what is wrong between its fields; it is asked once its own
-    fields are sound.
+    Raises `error` with *every* problem found, not only the first; beyond MAX_PROBLEMS they are
+    counted. A class may define `problems(self)`, yielding what is wrong between its fields; it
+    is asked once its own fields are sound.
     """
     return cast(T, parse_type(cls, value, error))
 
@@ -91,6 +94,9 @@ def parse_type(hint: Any, value: Any, error: Type[InvalidInput] = InvalidInput) 
     """As `parse`, for any type that a field may have, such as a union of dataclasses."""
     found: List[Problem] = []
     result = _parse_type(hint, value, "", {}, found)
+    if len(found) > MAX_PROBLEMS:
+        more = f"{len(found) - MAX_PROBLEMS} more problems are not listed"
+        found[MAX_PROBLEMS:] = [Problem("", "too_many_problems", more)]
     if found:
         raise error(found)
     return result
@@ -188,7 +194,7 @@ def _parse_object(cls: Type[Any], value: Any, at: str, found: List[Problem]) -> 
     for key in value:
         if key not in names:
             detail = f"no such field; the fields here are {', '.join(names)}"
-            found.append(Problem(f"{at}/{escape(key)[:100]}", "unknown_field", detail))
+            found.append(Problem(_place_of(at, key), "unknown_field", detail))
     if len(found) > before:
         return _ABSENT
     result = cls(**known)
@@ -258,9 +264,10 @@ def _parse_map(item: Any, value: Any, at: str, limits: Any, found: List[Problem]
         return _ABSENT
     result = {}
     for key, element in value.items():
-        place = f"{at}/{escape(key)[:100]}"
-        if not key or len(key) > 64 or _CONTROL.search(key):
-            found.append(Problem(place, "bad_key", "keys have 1 to 64 printable characters"))
+        place = _place_of(at, key)
+        if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY or _CONTROL.search(key):
+            detail = f"keys are text of 1 to {MAX_KEY} printable characters"
+            found.append(Problem(place, "bad_key", detail))
             continue
         result[key] = _parse_type(item, element, place, limits, found)
     return result
@@ -325,10 +332,17 @@ def _wrong(at: str, wanted: str, value: Any, found: List[Problem]) -> Any:
     return _ABSENT
 
 
+def _place_of(at: str, key: Any) -> str:
+    # YAML has keys that are not text, and a key may be as long as the document.
+    return f"{at}/{escape(key[:100] if isinstance(key, str) else _shown(key))}"
+
+
 def _shown(value: Any) -> str:
     names = {dict: "an object", list: "a list", bool: "a boolean", type(None): "null"}
     if type(value) in names:
         return names[type(value)]
+    if isinstance(value, int) and abs(value) > MAX_INTEGER:
+        return "a huge integer"  # whose digits Python may refuse to write
     shown = repr(value[:40] if isinstance(value, str) else value)
     return shown if len(shown) <= 60 else shown[:60] + "..."
 
@@ -340,11 +354,15 @@ def _schema_of_type(hint: Any, limits: Any) -> Dict[str, Any]:
         return json_schema(cast(Type[Any], hint))
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Union:
-        members = [
+        members: List[Dict[str, Any]] = [
             {"type": "null"} if member is type(None) else _schema_of_type(member, limits)
             for member in arguments
         ]
-        return {"anyOf": members} if type(None) in arguments else {"oneOf": members}
+        if type(None) in arguments:
+            return {"anyOf": members}
+        for member in members:  # they are told apart by `kind`, so it cannot be left out
+            member["required"] = ["kind", *member["required"]]
+        return {"oneOf": members}
     if origin is Literal:
         return {"enum": list(arguments)}
     if origin in (list, tuple):
@@ -353,10 +371,12 @@ def _schema_of_type(hint: Any, limits: Any) -> Dict[str, Any]:
         return entry
     if origin is dict:
         entry = {"type": "object", "additionalProperties": _schema_of_type(arguments[1], limits)}
+        entry["propertyNames"] = {"minLength": 1, "maxLength": MAX_KEY}
         return _put(entry, maxProperties=limits.get("max_items"))
     if hint is str:
         entry = {"type": "string", "maxLength": limits.get("max_length") or MAX_TEXT}
-        return _put(entry, pattern=limits.get("pattern"))
+        pattern = limits.get("pattern")  # of the whole text; JSON Schema would search for it
+        return _put(entry, pattern=f"^(?:{pattern})$" if pattern else None)
     if hint is bool:
         return {"type": "boolean"}
     entry = {"type": "integer" if hint is int else "number"}

@@ -31,8 +31,8 @@ def loads(text: Union[bytes, str]) -> Any:
     except json.JSONDecodeError as error:
         detail = f"{error.msg} at line {error.lineno} column {error.colno}"
         raise _invalid(detail) from error
-    except ValueError as error:  # an integer of thousands of digits
-        raise _invalid(str(error)) from error
+    except ValueError as error:  # Python refuses to read them, in words meant for programmers
+        raise _invalid("an integer has thousands of digits") from error
     _check(value, "", 0)
     return value
 
@@ -67,7 +67,7 @@ def _unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
 
 
 def _check(value: Any, pointer: str, depth: int) -> None:
-    if depth > MAX_DEPTH:
+    if depth == MAX_DEPTH and isinstance(value, (list, dict)):
         raise _invalid(f"nested deeper than {MAX_DEPTH} levels", pointer)
     if isinstance(value, str) and _SURROGATE.search(value):
         raise _invalid("a lone surrogate is not text", pointer)
