@@ -1,0 +1,110 @@
+"""Dataclasses as the schema: the rules of the parser that the spec itself does not exercise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, Iterator, List, Literal, Optional, Tuple, Union
+
+import pytest
+
+from ipulse import schema
+from ipulse.errors import InvalidInput, Problem
+from ipulse.schema import described
+
+
+@dataclass(frozen=True)
+class Circle:
+    radius: float = described("Radius.", gt=0.0, unit="m")
+    kind: Literal["circle"] = "circle"
+
+
+@dataclass(frozen=True)
+class Square:
+    side: float = described("Side.", gt=0.0)
+    kind: Literal["square"] = "square"
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Some shapes."""
+
+    shapes: Tuple[Union[Circle, Square], ...] = described("Shapes.", max_items=3)
+    filled: bool = described("Filled.", default=False)
+    sizes: Tuple[int, ...] = described("Sizes.", factory=tuple, ge=1, le=9)
+    note: Optional[str] = described("Note.", default=None, pattern="[a-z]+")
+    anything: Any = described("Anything.", default=None)
+
+    def problems(self) -> Iterator[Problem]:
+        if self.filled and not self.shapes:
+            yield Problem("/filled", "inconsistent", "there is nothing to fill")
+
+
+def problems_of(value: Any) -> List[Tuple[str, str]]:
+    with pytest.raises(InvalidInput) as caught:
+        schema.parse(Drawing, value)
+    return [(problem.pointer, problem.code) for problem in caught.value.problems]
+
+
+class TestParse:
+    def test_a_union_is_told_by_its_kind(self) -> None:
+        drawing = schema.parse(
+            Drawing, {"shapes": [{"kind": "square", "side": 2}, {"kind": "circle", "radius": 1}]}
+        )
+        assert drawing.shapes == (Square(side=2.0), Circle(radius=1.0))
+
+    def test_a_union_without_its_kind_says_which_there_are(self) -> None:
+        with pytest.raises(InvalidInput, match="/shapes/0/kind: one of circle, square"):
+            schema.parse(Drawing, {"shapes": [{"radius": 1}]})
+
+    def test_only_the_fields_of_that_kind_are_known(self) -> None:
+        value = {"shapes": [{"kind": "square", "side": 1, "radius": 2}]}
+        assert problems_of(value) == [("/shapes/0/radius", "unknown_field")]
+
+    def test_the_limits_of_a_list_hold_for_its_items(self) -> None:
+        assert problems_of({"shapes": [], "sizes": [1, 0, 10]}) == [
+            ("/sizes/1", "out_of_range"),
+            ("/sizes/2", "out_of_range"),
+        ]
+
+    def test_an_optional_field_keeps_its_limits(self) -> None:
+        assert schema.parse(Drawing, {"shapes": [], "note": None}).note is None
+        assert problems_of({"shapes": [], "note": "A"}) == [("/note", "wrong_form")]
+
+    def test_a_pattern_is_of_the_whole_text(self) -> None:
+        assert problems_of({"shapes": [], "note": "ab1"}) == [("/note", "wrong_form")]
+        assert problems_of({"shapes": [], "note": "ab\n"}) == [("/note", "wrong_form")]
+
+    def test_a_number_is_no_boolean(self) -> None:
+        assert problems_of({"shapes": [], "filled": 1}) == [("/filled", "wrong_type")]
+
+    def test_anything_is_taken_as_it_is(self) -> None:
+        value = {"deep": [1, {"a": None}]}
+        assert schema.parse(Drawing, {"shapes": [], "anything": value}).anything == value
+
+    def test_what_binds_fields_is_asked_only_when_each_is_sound(self) -> None:
+        assert problems_of({"shapes": [], "filled": True}) == [("/filled", "inconsistent")]
+        assert problems_of({"shapes": [], "filled": True, "sizes": [0]}) == [
+            ("/sizes/0", "out_of_range")
+        ]
+
+    def test_writing_and_reading_gives_an_equal_value(self) -> None:
+        drawing = Drawing(shapes=(Circle(radius=0.5), Square(side=3.0)), sizes=(1, 9), note="ok")
+        assert schema.parse(Drawing, schema.to_json(drawing)) == drawing
+
+    @pytest.mark.parametrize("hint", [bytes, set, complex], ids=lambda hint: hint.__name__)
+    def test_a_type_that_json_has_not_is_the_authors_error(self, hint: Any) -> None:
+        with pytest.raises(TypeError, match="cannot have the type"):
+            schema.parse_type(hint, 1)
+
+
+class TestDescription:
+    def test_defaults_are_given_as_json(self) -> None:
+        fields: Dict[str, Any] = {
+            field.name: schema.default_of(field) for field, _ in schema.fields_of(Drawing)
+        }
+        assert fields["sizes"] == []
+        assert fields["filled"] is False
+
+    def test_units_are_kept(self) -> None:
+        units = {field.name: field.metadata.get("unit") for field, _ in schema.fields_of(Circle)}
+        assert units["radius"] == "m"
