@@ -8,8 +8,11 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 BIN := .venv/bin
 ARGS ?=
-COMPILE_LOCK = $(BIN)/uv pip compile --quiet --generate-hashes --no-header $(UPGRADE)
 CPP_SOURCES = $(shell git ls-files '*.h' '*.cc' '*.cpp')
+
+# compile_lock NAME,PYTHON,SOURCES: requirements/NAME.txt, every package with its hashes.
+compile_lock = $(BIN)/uv pip compile --quiet --system-certs --generate-hashes --no-header $(UPGRADE) \
+	--python-version $(2) --output-file requirements/$(1).txt $(3)
 
 .PHONY: help demo test lint kernels docs bench lock clean runtime dev
 
@@ -40,11 +43,13 @@ docs: runtime ## Write docs/spec.md again from the spec's own classes.
 bench: dev ## Measure; the tables go to the terminal.
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-lock: dev ## Resolve requirements/*.in again; UPGRADE=--upgrade takes newer releases.
-	$(COMPILE_LOCK) --python-version 3.11 --output-file requirements/bootstrap.txt requirements/bootstrap.in
-	$(COMPILE_LOCK) --python-version 3.11 --output-file requirements/runtime.txt requirements/runtime.in
-	$(COMPILE_LOCK) --python-version 3.11 --output-file requirements/dev.txt requirements/dev.in
-	$(COMPILE_LOCK) --python-version 3.8 --output-file requirements/runner-py38.txt requirements/runner-py38.in
+lock: dev ## Resolve every lock again; UPGRADE=--upgrade takes newer releases.
+	$(call compile_lock,bootstrap,3.11,requirements/bootstrap.in)
+	$(call compile_lock,runtime,3.11,--all-extras pyproject.toml requirements/runtime.in)
+	$(call compile_lock,dev,3.11,--all-extras pyproject.toml requirements/runtime.in requirements/dev.in)
+	$(call compile_lock,service,3.11,--extra service -c requirements/runtime.txt pyproject.toml)
+	$(call compile_lock,worker-cpu,3.11,--extra agent --extra runner -c requirements/runtime.txt pyproject.toml)
+	$(call compile_lock,runner-py38,3.8,requirements/runner-py38.in)
 
 clean: ## Remove the environments, the caches and the demo's output; not your jobs.
 	rm -rf .venv .venv38 demo-output build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
