@@ -1,0 +1,45 @@
+# The worker that trains on CPUs: the agent, the runner and the C++ kernels, ready compiled.
+#   docker build -f docker/worker-cpu.Dockerfile -t ipulse-worker-cpu .
+# BASE may be any image of Debian 12, for instance a mirror's.
+ARG BASE=debian:12-slim
+
+FROM ${BASE} AS python
+RUN apt-get update \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3 \
+    && rm -rf /var/lib/apt/lists/*
+
+# The compiler stays behind here. The kernels choose among instruction sets when they start, so
+# what this stage builds runs on whatever CPU the worker gets.
+FROM python AS packages
+RUN apt-get update \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ca-certificates g++ python3-venv
+COPY requirements/bootstrap.txt requirements/worker-cpu.txt /build/
+RUN python3 -m venv /build/bootstrap \
+    && /build/bootstrap/bin/python -m pip install --no-cache-dir --require-hashes -r /build/bootstrap.txt
+RUN python3 -m venv --without-pip /opt/ipulse \
+    && /build/bootstrap/bin/uv pip install --python /opt/ipulse/bin/python --system-certs --no-cache \
+        --compile-bytecode --require-hashes -r /build/worker-cpu.txt
+COPY ipulse /app/ipulse
+COPY ops /app/ops
+COPY worker /app/worker
+RUN python3 -m compileall -q /app \
+    && cd /app && IPULSE_CACHE=/opt/kernels /opt/ipulse/bin/python -m ops.lif.cpu.native
+
+FROM python
+RUN useradd --system --uid 10001 --home-dir /var/lib/ipulse --shell /usr/sbin/nologin ipulse \
+    && install -d -o ipulse -g ipulse -m 0700 /var/lib/ipulse
+COPY --from=packages /opt/ipulse /opt/ipulse
+COPY --from=packages /opt/kernels /opt/kernels
+COPY --from=packages /app /app
+COPY docker/entrypoint /usr/local/bin/entrypoint
+ENV PATH=/opt/ipulse/bin:/usr/local/bin:/usr/bin:/bin \
+    PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    IPULSE_CACHE=/opt/kernels \
+    IPULSE_WORK_DIR=/var/lib/ipulse/work \
+    IPULSE_WORKER_TOKEN_FILE=/run/secrets/worker-token
+WORKDIR /app
+USER ipulse
+VOLUME /var/lib/ipulse
+ENTRYPOINT ["entrypoint"]
+CMD ["python", "-m", "worker.agent"]
