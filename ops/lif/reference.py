@@ -132,19 +132,21 @@ def backward(
     grad_matrices: List[np.ndarray] = []
     for number in reversed(range(len(network.layers))):
         layer, run = network.layers[number], trace.layers[number]
-        spikes = sparse_to_dense(run.spike_ids, run.spike_counts[..., 0], layer.neurons)
+        spike_ids, spike_counts = _checked_slots(
+            layer, run.reset.shape, (run.spike_ids, run.spike_counts)
+        )
+        spikes = sparse_to_dense(spike_ids, spike_counts[..., 0], layer.neurons)
         grad_matrices.append(_grad_matrix(_later(spikes, network.delay), grad_current))
         grad_arrived = _earlier(grad_current @ matrices[number + 1].T, network.delay)
-        grad_slots = np.take_along_axis(grad_arrived, run.spike_ids.astype(np.int64), axis=2)
+        grad_slots = np.take_along_axis(grad_arrived, spike_ids.astype(np.int64), axis=2)
         direct = grad_spikes[number]
         if direct is not None:
-            _check_shape(f"grad_spikes[{number}]", direct, run.spike_ids.shape)
+            _check_shape(f"grad_spikes[{number}]", direct, spike_ids.shape)
             grad_slots = grad_slots + direct
-        filled = _filled(run.spike_ids, run.spike_counts[..., 1])
+        t, b, k = np.nonzero(_filled(spike_ids, spike_counts[..., 1]))
         grad_u = np.zeros(run.reset.shape)
-        t, b, k = np.nonzero(filled)
-        # A neuron has at most one slot, so that assignment is enough.
-        grad_u[t, b, run.spike_ids[t, b, k]] = (run.surrogate * grad_slots)[t, b, k]
+        # A neuron has one slot at most, so that assignment is enough.
+        grad_u[t, b, spike_ids[t, b, k]] = (run.surrogate * grad_slots)[t, b, k]
         grad_current = _adjoint(layer, grad_u, run.reset, network.reset_gradient)
     inputs = sparse_to_dense(ids, counts, network.inputs)
     grad_matrices.append(_grad_matrix(inputs, grad_current))
@@ -272,11 +274,13 @@ def _checked_weights(network: Network, weights: Sequence[np.ndarray]) -> List[np
 
 def _checked_slots(layer: LIF, shape: Tuple[int, ...], slots: Slots) -> Slots:
     spike_ids, spike_counts = slots
-    _check_shape("replayed spike_ids", spike_ids, (*shape[:2], layer.slots))
-    _check_shape("replayed spike_counts", spike_counts, (*shape[:2], 2))
+    _check_shape("spike_ids", spike_ids, (*shape[:2], layer.slots))
+    _check_shape("spike_counts", spike_counts, (*shape[:2], 2))
     check_spikes(spike_ids, spike_counts[..., 1], layer.neurons)
     if not np.all((spike_counts[..., 0] >= 0) & (spike_counts[..., 0] <= spike_counts[..., 1])):
-        raise ValueError("replayed spike_counts must be (spikes, spikes and gradient-only)")
+        raise ValueError("spike_counts must be (spikes, spikes and gradient-only)")
+    if sparse_to_dense(spike_ids, spike_counts[..., 1], layer.neurons).max(initial=0) > 1:
+        raise ValueError("spike_ids must give a neuron one slot at most")
     filled = _filled(spike_ids, spike_counts[..., 1])
     return np.where(filled, spike_ids, 0).astype(np.int32), spike_counts.astype(np.int32)
 

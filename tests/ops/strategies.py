@@ -74,8 +74,8 @@ def random_problem(
             matrix = rng.integers(-16, 17, size=(n_in, layer.neurons)) / 64
         else:
             gain = np.asarray(layer.gain) * (1 - np.asarray(layer.decay))
-            # A third of the inputs spike at once: currents of about the thresholds' size.
-            matrix = rng.normal(0.1, 1, (n_in, layer.neurons)) / (gain * np.sqrt(1 + n_in / 3))
+            # With some tenths of the inputs spiking, currents of about the thresholds' size.
+            matrix = rng.normal(0.3, 1.5, (n_in, layer.neurons)) / (gain * np.sqrt(1 + n_in / 4))
         weights.append(matrix.astype(np.float32))
     return Problem(
         network=network,

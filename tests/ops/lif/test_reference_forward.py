@@ -1,0 +1,315 @@
+"""The reference's forward pass: by hand, by plain loops, at its edges, and by its properties."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any, Callable, List, Optional, Sequence, Tuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ops.lif.network import LIF, LeakyReadout, Network
+from ops.lif.reference import LayerTrace, Trace, forward
+from tests.ops.lif.loops import simulate
+from tests.ops.strategies import Problem, problems
+
+
+def run(problem: Problem) -> Trace:
+    return forward(problem.network, problem.weights, problem.ids, problem.counts)
+
+
+def one_neuron(delay: int = 0) -> Tuple[Network, List[np.ndarray]]:
+    """decay 1/2 and gain 2, so that a current enters the membrane as it is."""
+    network = Network(
+        inputs=1,
+        layers=(LIF(neurons=1, decay=0.5, threshold=1.0, gain=2.0),),
+        readout=LeakyReadout(neurons=1, decay=0.5, gain=2.0),
+        delay=delay,
+    )
+    return network, [np.array([[0.75]]), np.array([[1.0]])]
+
+
+def driven(currents: Sequence[float], layer: LIF, steps: int = 1) -> LayerTrace:
+    """One layer whose neuron n gets the current currents[n] at every step."""
+    network = Network(inputs=1, layers=(layer,), readout=LeakyReadout(neurons=1))
+    weights = [np.array([currents]), np.zeros((layer.neurons, 1))]
+    ids, counts = np.zeros((steps, 1, 1), dtype=np.int32), np.ones((steps, 1), dtype=np.int32)
+    return forward(network, weights, ids, counts).layers[0]
+
+
+class TestOneNeuronByHand:
+    # Spikes of the only input: one at steps 0, 1 and 2, none at 3, two at once at 4, none at 5.
+    ids = np.zeros((6, 1, 2), dtype=np.int32)
+    counts = np.array([[1], [1], [1], [0], [2], [0]], dtype=np.int32)
+
+    def test_membrane_decays_spikes_and_starts_again_from_zero(self) -> None:
+        layer = forward(*one_neuron(), self.ids, self.counts).layers[0]
+        # 0.75 | 0.375 + 0.75 spikes | 0 + 0.75 | 0.375 | 0.1875 + 2 * 0.75 spikes | 0
+        assert layer.u[:, 0, 0].tolist() == [0.75, 1.125, 0.75, 0.375, 1.6875, 0.0]
+        assert layer.reset[:, 0, 0].tolist() == [False, True, False, False, True, False]
+        assert layer.spike_counts[:, 0, 0].tolist() == [0, 1, 0, 0, 1, 0]
+        # slope 10 at |u - 1| = 0.25, 0.125, 0.25, 0.625, 0.6875, 1
+        expected = [(10 * x + 1) ** -2 for x in (0.25, 0.125, 0.25, 0.625, 0.6875, 1.0)]
+        assert layer.surrogate[:, 0, 0].tolist() == pytest.approx(expected, rel=1e-15)
+
+    @pytest.mark.parametrize(
+        ("delay", "expected"),
+        [(0, [0, 1, 0.5, 0.25, 1.125, 0.5625]), (1, [0, 0, 1, 0.5, 0.25, 1.125])],
+    )
+    def test_readout_integrates_spikes_of_delay_steps_ago(
+        self, delay: int, expected: List[float]
+    ) -> None:
+        membrane = forward(*one_neuron(delay), self.ids, self.counts).membrane
+        assert membrane[:, 0, 0].tolist() == expected
+
+    def test_delay_holds_between_layers_and_never_on_the_input(self) -> None:
+        chain = tuple(LIF(neurons=1, decay=0.0, threshold=0.5, gain=1.0) for _ in range(3))
+        network = Network(inputs=1, layers=chain, readout=LeakyReadout(1, 0.0, 1.0), delay=1)
+        counts = np.array([[1], [0], [0], [0], [0]])
+        trace = forward(network, [np.ones((1, 1))] * 4, np.zeros((5, 1, 1), int), counts)
+        arrivals = [layer.spike_counts[:, 0, 0].tolist() for layer in trace.layers]
+        assert arrivals == [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0]]
+        assert trace.membrane[:, 0, 0].tolist() == [0, 0, 0, 1, 0]
+
+    def test_membrane_at_the_threshold_does_not_spike(self) -> None:
+        layer = driven([1.0, np.nextafter(1.0, 2.0)], LIF(2, decay=0.0, gain=1.0))
+        assert layer.spike_counts[0, 0].tolist() == [1, 2]
+        assert layer.spike_ids[0, 0].tolist() == [1, 0]
+
+
+class TestSlots:
+    currents = (0.2, 1.5, 0.7, 1.1, 0.6, 2.0)  # neurons 1, 3, 5 spike; 2 and 4 are above 0.5
+
+    @pytest.mark.parametrize(
+        ("second", "capacity", "ids", "counts", "dropped"),
+        [
+            (0.5, None, [1, 3, 5, 2, 4, 0], [3, 5], 0),
+            (0.5, 6, [1, 3, 5, 2, 4, 0], [3, 5], 0),
+            (0.5, 4, [1, 3, 5, 2], [3, 4], 0),
+            (0.5, 3, [1, 3, 5], [3, 3], 0),
+            (0.5, 2, [1, 3], [2, 2], 1),
+            (0.5, 1, [1], [1, 1], 2),
+            (0.6, None, [1, 3, 5, 2, 0, 0], [3, 4], 0),  # neuron 4 is at 0.6, not above
+            (1.0, None, [1, 3, 5, 0, 0, 0], [3, 3], 0),
+            (None, None, [1, 3, 5, 0, 2, 4], [3, 6], 0),
+            (None, 4, [1, 3, 5, 0], [3, 4], 0),
+            (None, 1, [1], [1, 1], 2),
+        ],
+    )
+    def test_spikes_then_gradient_only_each_ascending(
+        self,
+        second: Optional[float],
+        capacity: Optional[int],
+        ids: List[int],
+        counts: List[int],
+        dropped: int,
+    ) -> None:
+        layer = LIF(6, decay=0.0, gain=1.0, second_threshold=second, capacity=capacity)
+        trace = driven(self.currents, layer)
+        assert trace.spike_ids[0, 0].tolist() == ids
+        assert trace.spike_counts[0, 0].tolist() == counts
+        assert trace.dropped[0, 0] == dropped
+        assert (trace.surrogate[0, 0] > 0).tolist() == [k < counts[1] for k in range(len(ids))]
+        assert trace.spike_ids.dtype == trace.spike_counts.dtype == trace.dropped.dtype == np.int32
+
+    def test_dropped_spike_resets_its_neuron_and_does_not_travel(self) -> None:
+        layers = (LIF(2, decay=0.5, gain=2.0, capacity=1),)
+        network = Network(inputs=1, layers=layers, readout=LeakyReadout(2, 0.0, 1.0))
+        weights = [np.array([[2.0, 3.0]]), np.eye(2)]
+        trace = forward(network, weights, np.zeros((2, 1, 1), int), np.array([[1], [0]]))
+        assert trace.layers[0].dropped[:, 0].tolist() == [1, 0]
+        assert trace.membrane[0, 0].tolist() == [1.0, 0.0]
+        assert trace.layers[0].u[1, 0].tolist() == [0.0, 0.0]
+
+    def test_silent_network_has_gradient_slots_and_no_spikes(self) -> None:
+        trace = driven([0.0, 0.0], LIF(2), steps=3)
+        assert trace.spike_counts.tolist() == [[[0, 2]]] * 3
+        gated = driven([0.0, 0.0], LIF(2, second_threshold=0.5), steps=3)
+        assert gated.spike_counts.tolist() == [[[0, 0]]] * 3
+        assert not gated.surrogate.any()
+
+    def test_saturated_layer_spikes_everywhere_at_every_step(self) -> None:
+        trace = driven([9.0] * 4, LIF(4, decay=0.5, gain=2.0, second_threshold=0.5), steps=3)
+        assert trace.spike_counts.tolist() == [[[4, 4]]] * 3
+        assert trace.u.tolist() == [[[9.0] * 4]] * 3
+        assert trace.dropped.tolist() == [[0]] * 3
+
+    def test_neuron_without_memory_sees_the_present_only(self) -> None:
+        network, weights = one_neuron()
+        network = replace(network, layers=(LIF(1, decay=0.0, gain=1.0),))
+        counts = np.array([[1], [0], [2]])
+        u = forward(network, weights, np.zeros((3, 1, 2), int), counts).layers[0].u
+        assert u[:, 0, 0].tolist() == [0.75, 0.0, 1.5]
+
+
+class TestProperties:
+    @given(problems(max_neurons=12))
+    @settings(max_examples=150, deadline=None)
+    def test_equals_plain_loops_to_the_bit(self, problem: Problem) -> None:
+        trace = run(problem)
+        membrane, u, slots = simulate(problem)
+        assert np.array_equal(trace.membrane, membrane)
+        for number, layer in enumerate(trace.layers):
+            assert np.array_equal(layer.u, u[number])
+            for t, b in np.ndindex(*problem.counts.shape):
+                n_s, n_g = layer.spike_counts[t, b]
+                expected = slots[number, t, b]
+                assert layer.spike_ids[t, b, :n_s].tolist() == expected.spiking
+                assert layer.spike_ids[t, b, n_s:n_g].tolist() == expected.gradient_only
+                assert layer.dropped[t, b] == expected.dropped
+                assert not layer.spike_ids[t, b, n_g:].any()
+
+    @given(problems())
+    @settings(max_examples=150, deadline=None)
+    def test_slots_are_what_they_say(self, problem: Problem) -> None:
+        for layer, trace in zip(problem.network.layers, run(problem).layers):
+            for t, b in np.ndindex(*problem.counts.shape):
+                n_s, n_g = trace.spike_counts[t, b]
+                ids = trace.spike_ids[t, b]
+                u = trace.u[t, b]
+                assert 0 <= n_s <= n_g <= layer.slots == ids.size
+                assert np.all(u[ids[:n_s]] > layer.threshold[ids[:n_s]])  # type: ignore[index]
+                assert np.all(np.diff(ids[:n_s]) > 0)
+                assert np.all(np.diff(ids[n_s:n_g]) > 0)
+                assert len(set(ids[:n_g])) == n_g
+                assert np.sum(u > layer.threshold) == n_s + trace.dropped[t, b]
+                if layer.second_threshold is not None:
+                    above = layer.second_threshold[ids[:n_g]]  # type: ignore[index]
+                    assert np.all(u[ids[:n_g]] > above)
+                distance = np.abs(u - layer.threshold)[ids[:n_g]]
+                expected = 1 / (problem.network.surrogate.slope * distance + 1) ** 2
+                assert np.array_equal(trace.surrogate[t, b, :n_g], expected)
+                assert not trace.surrogate[t, b, n_g:].any()
+
+    @given(problems(), st.randoms(use_true_random=False))
+    @settings(max_examples=50, deadline=None)
+    def test_samples_do_not_see_each_other(self, problem: Problem, random: Random) -> None:
+        order = list(range(problem.counts.shape[1]))
+        random.shuffle(order)
+        shuffled = replace(problem, ids=problem.ids[:, order], counts=problem.counts[:, order])
+        assert_equal(run(shuffled), run(problem), lambda array: array[:, order])
+
+    @given(problems(), st.integers(1, 4))
+    @settings(max_examples=50, deadline=None)
+    def test_later_silence_changes_nothing_before_it(self, problem: Problem, more: int) -> None:
+        steps = len(problem.counts)
+        longer = replace(
+            problem,
+            ids=np.concatenate([problem.ids, np.zeros_like(problem.ids[:1].repeat(more, 0))]),
+            counts=np.concatenate(
+                [problem.counts, np.zeros_like(problem.counts[:1].repeat(more, 0))]
+            ),
+        )
+        assert_equal(run(problem), run(longer), lambda array: array[:steps])
+
+    @given(problems())
+    @settings(max_examples=50, deadline=None)
+    def test_what_lies_behind_the_counts_is_not_read(self, problem: Problem) -> None:
+        behind = np.arange(problem.ids.shape[2]) >= problem.counts[..., None]
+        garbage = replace(problem, ids=np.where(behind, -7, problem.ids).astype(np.int32))
+        assert_equal(run(garbage), run(problem), lambda array: array)
+
+    @given(problems(dyadic=True))
+    @settings(max_examples=150, deadline=None)
+    def test_dyadic_problems_are_exact_in_float32(self, problem: Problem) -> None:
+        """What makes bit-equality with a float32 kernel a fair demand."""
+        trace = run(problem)
+        for array in [trace.membrane, *(layer.u for layer in trace.layers)]:
+            assert np.array_equal(array.astype(np.float32), array)
+
+
+def assert_equal(left: Trace, right: Trace, part: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Every array of `left` is that part of `right`'s."""
+    assert np.array_equal(left.membrane, part(right.membrane))
+    for ours, theirs in zip(left.layers, right.layers):
+        for name in LayerTrace.__dataclass_fields__:
+            assert np.array_equal(getattr(ours, name), part(getattr(theirs, name))), name
+
+
+class TestReplay:
+    @given(problems())
+    @settings(max_examples=150, deadline=None)
+    def test_own_slots_give_the_same_run(self, problem: Problem) -> None:
+        trace = run(problem)
+        slots = [(layer.spike_ids, layer.spike_counts) for layer in trace.layers]
+        again = forward(problem.network, problem.weights, problem.ids, problem.counts, slots)
+        assert_equal(again, trace, lambda array: array)
+
+    def test_another_backends_spike_resets_and_travels(self) -> None:
+        """It rounded 1.0 to just above the threshold where this one has 1.0."""
+        network, weights = one_neuron()
+        ids, counts = np.zeros((2, 1, 2), int), np.array([[1], [0]])
+        weights[0] = np.array([[1.0]])
+        assert forward(network, weights, ids, counts).layers[0].u[:, 0, 0].tolist() == [1.0, 0.5]
+        slots = (np.zeros((2, 1, 1), np.int32), np.array([[[1, 1]], [[0, 1]]], np.int32))
+        replayed = forward(network, weights, ids, counts, [slots])
+        assert replayed.layers[0].u[:, 0, 0].tolist() == [1.0, 0.0]
+        assert replayed.layers[0].reset[:, 0, 0].tolist() == [True, False]
+        assert replayed.membrane[:, 0, 0].tolist() == [1.0, 0.5]
+
+    def test_another_backends_silence_keeps_the_membrane(self) -> None:
+        network, weights = one_neuron()
+        ids, counts = np.zeros((2, 1, 2), int), np.array([[2], [0]])
+        assert forward(network, weights, ids, counts).layers[0].u[:, 0, 0].tolist() == [1.5, 0.0]
+        slots = (np.zeros((2, 1, 1), np.int32), np.array([[[0, 1]], [[0, 1]]], np.int32))
+        replayed = forward(network, weights, ids, counts, [slots])
+        assert replayed.layers[0].u[:, 0, 0].tolist() == [1.5, 0.75]
+
+    def test_full_slots_leave_higher_ids_to_their_membrane(self) -> None:
+        layer = LIF(4, decay=0.5, gain=2.0, capacity=1)
+        network = Network(inputs=1, layers=(layer,), readout=LeakyReadout(1))
+        weights = [np.array([[2.0, 2.0, 2.0, 0.5]]), np.zeros((4, 1))]
+        ids, counts = np.zeros((1, 1, 1), int), np.ones((1, 1), int)
+        # That backend's neuron 0 did not spike, its neuron 1 did and filled the only slot.
+        slots = (np.array([[[1]]]), np.array([[[1, 1]]]))
+        replayed = forward(network, weights, ids, counts, [slots]).layers[0]
+        assert replayed.reset[0, 0].tolist() == [False, True, True, False]
+        assert replayed.dropped[0, 0] == 1
+
+    @pytest.mark.parametrize(
+        ("ids", "counts", "message"),
+        [
+            ([[[0, 0]]], [[[1, 2]]], "one slot at most"),
+            ([[[0, 4]]], [[[1, 2]]], r"ids\[0, 0, 1\] is 4; it must be 0 to 3"),
+            ([[[0, 1]]], [[[2, 1]]], "spikes, spikes and gradient-only"),
+            ([[[0, 1]]], [[[1, 3]]], r"counts\[0, 0\] is 3; it must be 0 to 2"),
+            ([[[0]]], [[[1, 1]]], r"spike_ids must have shape \(1, 1, 2\)"),
+            ([[[0, 1]]], [[1]], r"spike_counts must have shape \(1, 1, 2\)"),
+        ],
+    )
+    def test_impossible_slots_are_refused(
+        self, ids: List[Any], counts: List[Any], message: str
+    ) -> None:
+        network = Network(1, (LIF(4, capacity=2),), LeakyReadout(1))
+        weights = [np.zeros((1, 4)), np.zeros((4, 1))]
+        one = np.ones((1, 1), int)
+        with pytest.raises(ValueError, match=message):
+            forward(network, weights, one[..., None] * 0, one, [(np.array(ids), np.array(counts))])
+
+    def test_needs_the_slots_of_every_layer(self) -> None:
+        network, weights = one_neuron()
+        with pytest.raises(ValueError, match="replay must have 1 layers; got 0"):
+            forward(network, weights, np.zeros((1, 1, 1), int), np.ones((1, 1), int), [])
+
+
+class TestRefusals:
+    def test_wrong_number_of_weights(self) -> None:
+        network, weights = one_neuron()
+        with pytest.raises(ValueError, match="needs 2 weights; got 1"):
+            forward(network, weights[:1], np.zeros((1, 1, 1), int), np.ones((1, 1), int))
+
+    def test_wrong_shape_of_weights(self) -> None:
+        network, weights = one_neuron()
+        weights[1] = np.zeros((2, 1))
+        with pytest.raises(
+            ValueError, match=r"weights\[1\] must have shape \(1, 1\); got \(2, 1\)"
+        ):
+            forward(network, weights, np.zeros((1, 1, 1), int), np.ones((1, 1), int))
+
+    def test_input_beyond_the_network(self) -> None:
+        network, weights = one_neuron()
+        with pytest.raises(ValueError, match=r"ids\[0, 0, 0\] is 1; it must be 0 to 0"):
+            forward(network, weights, np.ones((1, 1, 1), int), np.ones((1, 1), int))
