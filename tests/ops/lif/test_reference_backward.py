@@ -116,7 +116,7 @@ class TestAgainstTheSmoothTwin:
         expected = np.sum(problem.grad_membrane * trace.membrane)
         for layer, grad in zip(trace.layers, problem.grad_spikes):
             spiking = np.arange(grad.shape[2]) < layer.spike_counts[..., :1]
-            expected += np.sum(grad * spiking)
+            expected += np.sum(grad.astype(np.float64) * spiking)
         weights = [matrix.astype(np.float64) for matrix in problem.weights]
         loss = twin_loss(problem, trace, weights, inputs)
         assert loss.imag == 0
