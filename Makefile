@@ -31,7 +31,7 @@ lint: dev ## Style, types, imports and C++ layout; changes nothing.
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-timing
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/clang-format --dry-run -Werror $(CPP_SOURCES)
 
 kernels: runtime ## Compile the C++ kernels now rather than in the first job.
