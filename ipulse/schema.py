@@ -40,8 +40,9 @@ MAX_TEXT = 512  # characters, where a field says nothing else
 MAX_PROBLEMS = 100  # told of one document: an answer must not outgrow what it answers
 MAX_KEY = 64  # characters of a key in a map
 
-# C0 and C1 but tab and line ends: what a terminal might take for a command.
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+# C0 and C1 but tab and line ends: what a terminal might take for a command. And surrogates,
+# which are no characters at all and which no file can hold.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _ABSENT = object()
 
 

@@ -130,6 +130,7 @@ WRONG = {
     "a NUL in a name": ("/name", "a\0b", "control_character"),
     "an escape sequence in a name": ("/name", "a\x1b[31mb", "control_character"),
     "an 8-bit escape in a name": ("/name", "a\x9b31mb", "control_character"),
+    "half a character in a name": ("/name", "a\ud800b", "control_character"),
     "a name of 129 characters": ("/name", "n" * 129, "too_long"),
     "a number for a name": ("/name", 5, "wrong_type"),
     "metadata that is a number": ("/metadata/a", 1, "wrong_type"),
