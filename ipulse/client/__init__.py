@@ -1,0 +1,29 @@
+"""The Python client: `Client` and `AsyncClient` speak the service's HTTP API.
+
+    from ipulse.client import Client
+
+    with Client() as client:
+        job = client.submit("experiment.yaml")
+        for event in client.watch(job.id):
+            print(event.kind, event.fields)
+        client.download(job.id, "results")
+
+Without arguments a client finds the service that `ipulse up` started on this machine.
+"""
+
+from __future__ import annotations
+
+from ipulse.errors import MissingDependency
+
+try:
+    import httpx as _httpx  # noqa: F401  # asked for here, so that its absence is explained here
+except ImportError as error:
+    raise MissingDependency(
+        "the IPUlse client speaks HTTP with httpx: pip install 'ipulse[client]'"
+    ) from error
+
+from .asynchronous import AsyncClient
+from .resources import Artifact, Job, JobEvent, ValidSpec
+from .synchronous import Client
+
+__all__ = ["Artifact", "AsyncClient", "Client", "Job", "JobEvent", "ValidSpec"]

@@ -1,0 +1,177 @@
+"""Each call of the API as a value: what to send and how to read the answer.
+
+Both clients send the same calls, so that they cannot drift apart; nothing here touches a socket.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Callable, Dict, Generic, List, Mapping, Optional, Sequence, TypeVar, Union
+
+import httpx
+
+from ipulse import strict_json
+from ipulse.errors import InvalidInput, InvalidJSON, NotFound, Problem, RemoteError
+from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
+from ipulse.states import JobState
+
+from .problems import error_in
+from .resources import Artifact, EventPage, Job, JobEvent, JobPage, ValidSpec
+
+T = TypeVar("T")
+
+Spec = Union[ExperimentSpec, Mapping[str, Any], str, "os.PathLike[str]"]
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+_JSON = {"Content-Type": "application/json"}
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    """One request, and what its answer means."""
+
+    method: str
+    path: str
+    read: Callable[[httpx.Response], T]
+    params: Dict[str, Any] = field(default_factory=dict)
+    headers: Dict[str, str] = field(default_factory=dict)
+    content: Optional[bytes] = None
+
+    def answer(self, response: httpx.Response) -> T:
+        """What a read response means. Raises the error that it stands for."""
+        if response.status_code >= 400:
+            raise error_in(response)
+        try:
+            return self.read(response)
+        except (InvalidJSON, KeyError, TypeError, ValueError) as error:
+            raise _not_understood(response) from error
+
+
+def validate(spec: Spec) -> Call[ValidSpec]:
+    def read(response: httpx.Response) -> ValidSpec:
+        value = _object(response)
+        return ValidSpec(spec=value["spec"], sha256=value["spec_sha256"])
+
+    return Call("POST", "/v1/jobs:validate", read, headers=_JSON, content=_document(spec))
+
+
+def submit(spec: Spec, idempotency_key: str) -> Call[Job]:
+    headers = {**_JSON, "Idempotency-Key": idempotency_key}
+    return Call("POST", "/v1/jobs", _job, headers=headers, content=_document(spec))
+
+
+def get(job_id: str, known: Optional[Job]) -> Call[Job]:
+    """Reads a job; where it is still as `known`, the service says only that."""
+
+    def read(response: httpx.Response) -> Job:
+        if response.status_code == 304 and known is not None:
+            return known
+        return _job(response)
+
+    headers = {"If-None-Match": known.etag} if known is not None and known.etag else {}
+    return Call("GET", _job_path(job_id), read, headers=headers)
+
+
+def list_jobs(state: Optional[str], page_size: int, page_token: str) -> Call[JobPage]:
+    def read(response: httpx.Response) -> JobPage:
+        value = _object(response)
+        jobs = [Job.from_json(item) for item in value["jobs"]]
+        return JobPage(jobs=jobs, next_page_token=value["next_page_token"])
+
+    params: Dict[str, Any] = {"page_size": page_size}
+    if state is not None:
+        params["state"] = _state(state)
+    if page_token:
+        params["page_token"] = page_token
+    return Call("GET", "/v1/jobs", read, params=params)
+
+
+def cancel(job_id: str) -> Call[Job]:
+    return Call("POST", _job_path(job_id) + "/cancel", _job)
+
+
+def events(job_id: str, after: int, kinds: Sequence[str]) -> Call[EventPage]:
+    def read(response: httpx.Response) -> EventPage:
+        value = _object(response)
+        found = [JobEvent.from_json(item) for item in value["events"]]
+        return EventPage(events=found, next_after=int(value["next_after"]), end=bool(value["end"]))
+
+    params: Dict[str, Any] = {"after": after}
+    if kinds:
+        params["kind"] = list(kinds)
+    return Call("GET", _job_path(job_id) + "/events", read, params=params)
+
+
+def artifacts(job_id: str) -> Call[List[Artifact]]:
+    def read(response: httpx.Response) -> List[Artifact]:
+        return [Artifact.from_json(item) for item in _object(response)["artifacts"]]
+
+    return Call("GET", _job_path(job_id) + "/artifacts", read)
+
+
+def profile(job_id: str) -> Call[Dict[str, Any]]:
+    return Call("GET", _job_path(job_id) + "/profile", _object)
+
+
+def events_path(job_id: str) -> str:
+    return _job_path(job_id) + "/events"
+
+
+def content_path(job_id: str, artifact_id: str) -> str:
+    if not _ID.fullmatch(artifact_id):
+        raise NotFound(f"there is no artifact {artifact_id!r}")
+    return f"{_job_path(job_id)}/artifacts/{artifact_id}/content"
+
+
+def _job_path(job_id: str) -> str:
+    # An id goes into a path, where dots and slashes would mean something else.
+    if not _ID.fullmatch(job_id):
+        raise NotFound(f"there is no job {job_id[:100]!r}")
+    return f"/v1/jobs/{job_id}"
+
+
+def _state(name: str) -> str:
+    states = [state.value for state in JobState]
+    if name not in states:
+        detail = f"must be one of {', '.join(states)}; got {name[:60]!r}"
+        raise InvalidInput([Problem("/state", "not_a_choice", detail)], "no such state of a job")
+    return str(JobState(name).value)
+
+
+def _document(spec: Spec) -> bytes:
+    """The JSON text of a spec. Raises InvalidSpec for what no JSON can say."""
+    if isinstance(spec, ExperimentSpec):
+        return strict_json.dumps(spec_to_json(spec)).encode()
+    if isinstance(spec, (str, os.PathLike)):
+        from ipulse.spec_file import (
+            read_spec_file,  # needs PyYAML, which those who pass dicts do not
+        )
+
+        spec = spec_to_json(read_spec_file(Path(spec)).spec())
+    try:
+        return strict_json.dumps(spec).encode()
+    except (TypeError, ValueError):
+        # Something that is no JSON, such as NaN or an array: the parser knows its place.
+        return strict_json.dumps(spec_to_json(parse_spec(spec))).encode()
+
+
+def _job(response: httpx.Response) -> Job:
+    return Job.from_json(_object(response), etag=response.headers.get("etag", ""))
+
+
+def _object(response: httpx.Response) -> Dict[str, Any]:
+    value = strict_json.loads(response.content)
+    if not isinstance(value, dict):
+        raise TypeError("not an object")
+    return value
+
+
+def _not_understood(response: httpx.Response) -> RemoteError:
+    return RemoteError(
+        f"{response.request.method} {response.request.url.path} was answered with something this "
+        "client does not understand: are client and service of the same version?",
+        status=response.status_code,
+    )

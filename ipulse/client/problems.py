@@ -1,0 +1,75 @@
+"""Answers that say no, as the errors of ipulse.errors: the cause is kept, the token never told."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Type
+
+import httpx
+
+from ipulse import errors, strict_json
+from ipulse.errors import InvalidInput, InvalidJSON, IPUlseError, Problem, RemoteError
+
+PROBLEM = "application/problem+json"
+
+_BY_CODE: Dict[str, Type[IPUlseError]] = {
+    cls.code: cls
+    for cls in vars(errors).values()
+    if isinstance(cls, type) and issubclass(cls, IPUlseError)
+}
+_BY_STATUS: Dict[int, Type[IPUlseError]] = {
+    400: InvalidInput,
+    401: errors.NotAuthenticated,
+    403: errors.NotPermitted,
+    404: errors.NotFound,
+    409: errors.Conflict,
+    413: InvalidInput,
+    415: InvalidInput,
+    422: InvalidInput,
+    503: errors.Unavailable,
+}
+
+
+def error_in(response: httpx.Response) -> IPUlseError:
+    """The error that a read response with a status of 400 or more stands for."""
+    if response.headers.get("content-type", "").split(";")[0].strip() != PROBLEM:
+        return _not_ours(response)
+    try:
+        problem = strict_json.loads(response.content)
+    except InvalidJSON:
+        return _not_ours(response)
+    if not isinstance(problem, dict):
+        return _not_ours(response)
+    return _error_of(problem, response.status_code)
+
+
+def _error_of(problem: Dict[str, Any], status: int) -> IPUlseError:
+    code = str(problem.get("code", ""))
+    detail = str(problem.get("detail") or problem.get("title") or f"HTTP {status}")
+    cls = _BY_CODE.get(code) or _BY_STATUS.get(status, RemoteError)
+    if issubclass(cls, InvalidInput):
+        return cls(_problems_in(problem) or [Problem("", code or "invalid", detail)], detail)
+    if cls is RemoteError or cls is IPUlseError:
+        request = problem.get("request_id")
+        where = f" (HTTP {status}, request {request})" if request else f" (HTTP {status})"
+        return RemoteError(detail + where, status=status, remote_code=code)
+    return cls(detail)
+
+
+def _problems_in(problem: Dict[str, Any]) -> List[Problem]:
+    listed = problem.get("errors")
+    return [
+        Problem(
+            str(item.get("pointer", "")), str(item.get("code", "")), str(item.get("detail", ""))
+        )
+        for item in (listed if isinstance(listed, list) else [])
+        if isinstance(item, dict)
+    ]
+
+
+def _not_ours(response: httpx.Response) -> RemoteError:
+    origin = f"{response.request.url.scheme}://{response.request.url.netloc.decode('ascii')}"
+    return RemoteError(
+        f"{origin} answered HTTP {response.status_code} in a way an IPUlse service does not; "
+        "is this the right address?",
+        status=response.status_code,
+    )

@@ -1,0 +1,131 @@
+"""What the service tells about: jobs, their events and their artifacts.
+
+Each keeps in `json` all that came, also what this version of the client does not know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any, Dict, List, Optional
+
+from ipulse.states import JobState
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as it was when the service spoke of it."""
+
+    id: str
+    name: str
+    state: JobState
+    reason: Optional[str]  # a value of ipulse.states.Reason once there is one
+    message: str
+    attempt: int  # number of the present or last attempt; 0 before the first
+    progress: Optional[Dict[str, Any]]  # fields of the last metric event
+    summary: Optional[Dict[str, float]]  # final figures, such as test_accuracy
+    phase_seconds: Dict[str, float]
+    created_at: datetime
+    etag: str = field(compare=False, repr=False)
+    json: Dict[str, Any] = field(repr=False)
+
+    @property
+    def succeeded(self) -> bool:
+        return self.state is JobState.SUCCEEDED
+
+    @classmethod
+    def from_json(cls, value: Dict[str, Any], etag: str = "") -> Job:
+        return cls(
+            id=value["id"],
+            name=value["name"],
+            state=JobState(value["state"]),
+            reason=value["reason"],
+            message=value["message"],
+            attempt=value["attempt"],
+            progress=value["progress"],
+            summary=value["summary"],
+            phase_seconds=value["phase_seconds"],
+            created_at=time_of(value["created_at"]),
+            etag=etag,
+            json=value,
+        )
+
+
+@dataclass(frozen=True)
+class JobEvent:
+    """Something that happened to a job: `fields` are those of its kind (see ipulse.events)."""
+
+    seq: int  # from 1, without gaps
+    time: datetime
+    attempt: Optional[int]
+    kind: str  # state, phase, metric, log, checkpoint
+    fields: Dict[str, Any]
+    json: Dict[str, Any] = field(repr=False)
+
+    @classmethod
+    def from_json(cls, value: Dict[str, Any]) -> JobEvent:
+        known = ("seq", "time", "attempt", "kind")
+        return cls(
+            seq=value["seq"],
+            time=time_of(value["time"]),
+            attempt=value["attempt"],
+            kind=value["kind"],
+            fields={key: item for key, item in value.items() if key not in known},
+            json=value,
+        )
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A file that a job left; `sha256` is of its content, in hexadecimal digits."""
+
+    id: str
+    name: str
+    role: str
+    media_type: str
+    size: int  # bytes
+    sha256: str
+    json: Dict[str, Any] = field(repr=False)
+
+    @classmethod
+    def from_json(cls, value: Dict[str, Any]) -> Artifact:
+        return cls(
+            id=value["id"],
+            name=value["name"],
+            role=value["role"],
+            media_type=value["media_type"],
+            size=value["size"],
+            sha256=value["sha256"],
+            json=value,
+        )
+
+
+@dataclass(frozen=True)
+class ValidSpec:
+    """What the service makes of a valid spec: every default filled in."""
+
+    spec: Dict[str, Any]
+    sha256: str
+
+
+@dataclass(frozen=True)
+class JobPage:
+    """Some jobs, newest first; an empty token means that there are no more."""
+
+    jobs: List[Job]
+    next_page_token: str
+
+
+@dataclass(frozen=True)
+class EventPage:
+    """Some events in order; `end` means that no more will ever come."""
+
+    events: List[JobEvent]
+    next_after: int
+    end: bool
+
+
+def time_of(text: str) -> datetime:
+    """An RFC 3339 time in UTC, as the service writes it."""
+    # fromisoformat reads the final Z only from Python 3.11 on.
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)

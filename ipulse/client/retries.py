@@ -1,0 +1,82 @@
+"""When to try again, and when to stop.
+
+Every call of this client may be repeated: reading changes nothing, a submission carries its
+idempotency key, and cancelling twice is cancelling once.
+"""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import Optional
+
+import httpx
+
+from ipulse.errors import Unavailable
+
+FIRST_DELAY = 0.2  # seconds; doubles with every failure
+LONGEST_DELAY = 5.0
+LONGEST_REQUESTED = 60.0  # a service that asks for more patience is reported instead
+
+_RETRIED = (429, 502, 503, 504)
+
+
+class Retries:
+    """Counts failures in a row; says how many seconds to wait, or raises Unavailable."""
+
+    def __init__(self, url: str, limit: int) -> None:
+        self._url = url
+        self._limit = limit
+        self._failures = 0
+
+    def progressed(self) -> None:
+        """Something new arrived, so that the next failure is a first one again."""
+        self._failures = 0
+
+    def after_error(self, error: Optional[httpx.TransportError]) -> float:
+        """Seconds until the next try after a connection failed; None: it ended too early."""
+        if isinstance(error, (httpx.UnsupportedProtocol, httpx.LocalProtocolError)):
+            raise Unavailable(f"{self._url}: {error}") from error
+        if self._spent():
+            raise Unavailable(self._told(error)) from error
+        return self._delay()
+
+    def after_answer(self, response: httpx.Response) -> Optional[float]:
+        """Seconds until the next try if the answer says "not now"; None: it is the answer."""
+        if response.status_code not in _RETRIED:
+            return None
+        asked = _retry_after(response)
+        if self._spent() or asked > LONGEST_REQUESTED:
+            return None
+        return max(asked, self._delay())
+
+    def _spent(self) -> bool:
+        self._failures += 1
+        return self._failures > self._limit
+
+    def _delay(self) -> float:
+        delay: float = min(LONGEST_DELAY, FIRST_DELAY * 2 ** (self._failures - 1))
+        return delay * random.uniform(0.5, 1.0)  # so that clients do not come back in step
+
+    def _told(self, error: Optional[httpx.TransportError]) -> str:
+        if isinstance(error, httpx.ConnectError):
+            return f"no service at {self._url}: start one with `ipulse up`"
+        if isinstance(error, httpx.TimeoutException):
+            return f"the service at {self._url} does not answer in time"
+        said = str(error) if error is not None and str(error) else "the stream ended early"
+        return f"the connection to {self._url} keeps breaking: {said}"
+
+
+def _retry_after(response: httpx.Response) -> float:
+    """Seconds that an answer asks to wait: a number or a date (RFC 9110, 10.2.3)."""
+    text = response.headers.get("retry-after", "")
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        date = parsedate_to_datetime(text)
+    except (TypeError, ValueError):
+        return 0.0
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=timezone.utc)
+    return max(0.0, (date - datetime.now(timezone.utc)).total_seconds())
