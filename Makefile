@@ -14,7 +14,7 @@ CPP_SOURCES = $(shell git ls-files '*.h' '*.cc' '*.cpp')
 compile_lock = $(BIN)/uv pip compile --quiet --system-certs --generate-hashes --no-header $(UPGRADE) \
 	--python-version $(2) --output-file requirements/$(1).txt $(3)
 
-.PHONY: help demo test lint kernels docs bench lock clean runtime dev
+.PHONY: help demo test lint kernels docs bench containers lock clean runtime dev
 
 help: ## This list.
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -42,6 +42,9 @@ docs: runtime ## Write docs/spec.md again from the spec's own classes.
 
 bench: dev ## Measure; the tables go to the terminal.
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+containers: dev ## Build the images without a Docker engine and put a job through them (as root).
+	@$(BIN)/python docker/try_with_buildah.py
 
 lock: dev ## Resolve every lock again; UPGRADE=--upgrade takes newer releases.
 	$(call compile_lock,bootstrap,3.11,requirements/bootstrap.in)

@@ -1,0 +1,325 @@
+"""Builds both images without a Docker engine and puts a job through what was built.
+
+    sudo make containers
+
+For a machine with buildah, debootstrap and redis-server, but with no engine and no image registry:
+the base is made by debootstrap from Debian's own mirror (MIRROR=http://... names another). The
+images then run as docker-compose.yml says, which is read for it: a network without a way out, a
+read-only root, the image's own user, no capabilities, secrets as files, each health check asked
+until it passes. What differs: all three share one loopback, and the machine's redis-server runs
+the command that the compose file gives to redis:7. Takes minutes, and 6 GB of disk until the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+CLIENT = Path(sys.executable).parent / "ipulse"
+IMAGES = ("service", "worker-cpu")
+MIRROR = os.environ.get("MIRROR", "http://deb.debian.org/debian")
+NEEDED = ("buildah", "debootstrap", "ip", "nsenter", "redis-server", "redis-cli", "unshare")
+PATIENCE = 60  # seconds until a container has to be healthy, or gone after SIGTERM
+
+# Enters a root file system the way a hardened container is entered.
+ENTER = """
+root=$1 state=$2 secrets=$3 hosts=$4 user=$5; shift 5
+mount --bind "$root" "$root"
+mount -t proc proc "$root/proc"
+mount -t tmpfs tmpfs "$root/tmp"
+mount --rbind /dev "$root/dev"
+mount --bind "$state" "$root/var/lib/ipulse"
+mount --bind "$secrets" "$root/run/secrets"
+mount --bind "$hosts" "$root/etc/hosts"
+mount -o remount,bind,ro "$root"
+exec chroot "$root" setpriv --reuid "$user" --regid "$user" --clear-groups --no-new-privs \
+    --bounding-set=-all --inh-caps=-all env -i --chdir=/app "$@"
+"""
+
+
+def main() -> None:
+    if os.geteuid() != 0:
+        sys.exit("must run as root, because it makes root file systems")
+    for tool in NEEDED:
+        if shutil.which(tool) is None:
+            sys.exit(
+                f"{tool} is missing: apt-get install buildah debootstrap iproute2 redis-server"
+            )
+    scratch = Path(tempfile.mkdtemp(prefix="ipulse-containers."))
+    scratch.chmod(0o711)  # the containers' user reaches its own directories and lists nothing
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, scratch)
+        buildah = Buildah(scratch)
+        buildah.make_base()
+        for name in IMAGES:
+            buildah.build(name)
+        stack.callback(buildah.unmount)
+        Trial(scratch, buildah, stack).run(ROOT / "examples" / "digits.yaml")
+
+
+def say(text: str) -> None:
+    print(f"\n=== {text}", flush=True)
+
+
+class Buildah:
+    """buildah with a store of its own, which goes with the scratch directory."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.scratch = scratch
+        store = ["--root", str(scratch / "storage"), "--runroot", str(scratch / "run")]
+        self.command = ["buildah", "--storage-driver", "vfs", *store]
+
+    def __call__(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [*self.command, *arguments], check=True, stdout=subprocess.PIPE, text=True
+        )
+        return done.stdout.strip()
+
+    def make_base(self) -> None:
+        say("base: Debian 12, by debootstrap")
+        base = self.scratch / "base"
+        _logged(
+            self.scratch / "base.log",
+            ["debootstrap", "--variant=minbase", "bookworm", str(base), MIRROR],
+        )
+        # Certificates that this machine trusts beside Debian's: of a proxy on the way out, say.
+        shutil.copytree(
+            "/usr/local/share/ca-certificates",
+            base / "usr/local/share/ca-certificates",
+            dirs_exist_ok=True,
+        )
+        container = self("from", "scratch")
+        self("copy", "-q", container, str(base), "/")
+        self("commit", "-q", "--rm", container, "ipulse-base")
+        shutil.rmtree(base)
+
+    def build(self, name: str) -> None:
+        say(f"build docker/{name}.Dockerfile")
+        begin = time.monotonic()
+        arguments = ["bud", "--isolation", "chroot", "--format", "docker"]
+        arguments += ["--build-arg", "BASE=localhost/ipulse-base"]
+        arguments += ["-f", f"docker/{name}.Dockerfile", "-t", f"ipulse-{name}", "."]
+        _logged(self.scratch / f"{name}.log", [*self.command, *arguments])
+        print(f"built in {time.monotonic() - begin:.0f} s")
+        print(self("images", f"ipulse-{name}"))
+
+    def config(self, name: str) -> dict[str, Any]:
+        """The image's configuration, as an engine would read it."""
+        described = json.loads(self("inspect", "--type", "image", f"ipulse-{name}"))
+        found: dict[str, Any] = described["Docker"]["config"]
+        return found
+
+    def mount(self, name: str) -> Path:
+        return Path(self("mount", self("from", f"ipulse-{name}")))
+
+    def unmount(self) -> None:
+        self("umount", "--all")
+
+
+class Container:
+    """One image, mounted, and run with what the compose file gives to its service."""
+
+    def __init__(self, trial: Trial, name: str) -> None:
+        self.trial = trial
+        self.name = name
+        self.config = trial.buildah.config(name)
+        self.root = trial.buildah.mount(name)
+        self.state = trial.scratch / f"{name}-state"
+        self.secrets = trial.scratch / f"{name}-secrets"
+        self.output = trial.scratch / f"{name}.out"
+        (self.root / "run/secrets").mkdir(parents=True, exist_ok=True)
+        self.state.mkdir()
+        self.secrets.mkdir()
+        self.service = trial.compose["services"][name]
+        for secret in self.service["secrets"]:
+            shutil.copy(trial.scratch / "secrets" / secret, self.secrets)
+        uid, gid = self._ids()
+        os.chown(self.state, uid, gid)
+
+    def command(self, *arguments: str) -> list[str]:
+        variables = [*self.config["Env"]]
+        variables += [f"{name}={value}" for name, value in self.service["environment"].items()]
+        uid, _ = self._ids()
+        places = [self.root, self.state, self.secrets, self.trial.hosts, uid]
+        return [
+            *self.trial.inside,
+            *("unshare", "--mount", "--propagation", "private", "bash", "-euc", ENTER, "enter"),
+            *map(str, places),
+            *variables,
+            *arguments,
+        ]
+
+    def start(self) -> None:
+        self.process = self.trial.start(
+            self.command(*self.config["Entrypoint"], *self.config["Cmd"]), self.output
+        )
+
+    def wait_until_healthy(self) -> None:
+        """Asks the image's own health check."""
+        form, *check = self.config["Healthcheck"]["Test"]
+        if form == "CMD-SHELL":
+            check = ["sh", "-c", *check]
+        self.trial.wait_until_healthy(self.name, self.process, self.command(*check), self.output)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        code = self.process.wait(PATIENCE)
+        print(f"{self.name}: ended with exit code {code} after SIGTERM")
+        if code != 0:
+            sys.exit(self.output.read_text())
+
+    def _ids(self) -> tuple[int, int]:
+        for line in (self.root / "etc/passwd").read_text().splitlines():
+            name, _, uid, gid, *_ = line.split(":")
+            if name == self.config["User"]:
+                return int(uid), int(gid)
+        sys.exit(f"{self.name} has no user {self.config['User']!r}")
+
+
+class Trial:
+    """Redis, the service and the worker on a loopback of their own, and a job through them."""
+
+    def __init__(self, scratch: Path, buildah: Buildah, stack: contextlib.ExitStack) -> None:
+        self.scratch = scratch
+        self.buildah = buildah
+        self.stack = stack
+        self.compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
+        self.hosts = scratch / "hosts"
+        self.hosts.write_text("127.0.0.1 localhost redis service\n")
+        self.inside: list[str] = []
+
+    def run(self, spec: Path) -> None:
+        say("one network without a way out; secrets in files")
+        holder = ["unshare", "--net", "sh", "-c", "ip link set lo up && exec sleep infinity"]
+        network = self.start(holder, self.scratch / "network.out")
+        self.inside = ["nsenter", f"--net=/proc/{network.pid}/ns/net"]
+        shutil.copy(ROOT / "docker" / "make-secrets", self.scratch)
+        subprocess.run([self.scratch / "make-secrets"], check=True)
+        self._wait("the network", lambda: "LOOPBACK,UP" in self._output("ip", "link"))
+
+        say("start redis, the service and the worker")
+        self._start_redis()
+        service, worker = Container(self, "service"), Container(self, "worker-cpu")
+        for container in (service, worker):
+            self._inspect(container)
+            container.start()
+            container.wait_until_healthy()
+
+        say(f"submit, watch and download {spec.name}")
+        job = json.loads(self._client("submit", str(spec), "--json"))
+        self._client("watch", job["id"], capture=False)
+        finished = json.loads(self._client("status", job["id"], "--json"))
+        results = self.scratch / "results"
+        self._client("download", job["id"], "--output", str(results), capture=False)
+        print(json.dumps({key: finished[key] for key in ("state", "reason", "summary")}))
+        if finished["state"] != "succeeded" or not list(results.rglob("manifest.json")):
+            sys.exit(f"the job did not succeed:\n{worker.output.read_text()}")
+
+        say("stop")
+        worker.stop()
+        service.stop()
+        print("the job succeeded")
+
+    def start(self, command: list[str], output: Path) -> subprocess.Popen[bytes]:
+        """Starts a program that ends with the trial at the latest."""
+        with output.open("wb") as stream:
+            process = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT)
+        self.stack.callback(process.wait)
+        self.stack.callback(process.kill)
+        return process
+
+    def wait_until_healthy(
+        self, name: str, process: subprocess.Popen[bytes], check: list[str], output: Path
+    ) -> None:
+        def healthy() -> bool:
+            if process.poll() is not None:
+                sys.exit(f"{name} ended with {process.returncode}:\n{output.read_text()}")
+            return subprocess.run(check, capture_output=True).returncode == 0
+
+        self._wait(f"{name}\n{output}", healthy)
+        print(f"{name}: healthy")
+
+    def _start_redis(self) -> None:
+        """The compose file's own command and check, with this machine's places for its mounts."""
+        data = self.scratch / "redis"
+        data.mkdir()
+        places = {
+            "/run/secrets": self.scratch / "secrets",
+            "/data": data,
+            "/tmp": data,  # noqa: S108  # the place inside the container
+            "$$": "$",
+        }
+
+        def placed(text: str) -> str:
+            for inside, outside in places.items():
+                text = text.replace(inside, str(outside))
+            return text
+
+        redis = self.compose["services"]["redis"]
+        output = self.scratch / "redis.out"
+        process = self.start([*self.inside, *map(placed, redis["command"])], output)
+        check = [*self.inside, "sh", "-c", placed(redis["healthcheck"]["test"][1])]
+        self.wait_until_healthy("redis", process, check, output)
+
+    def _inspect(self, container: Container) -> None:
+        """Holds the running conditions to what was promised, from inside."""
+        probe = (
+            "id -un; touch /app/x 2>&1 || true; grep CapBnd /proc/self/status; "
+            "command -v g++ gcc cc pip || echo no compiler, no installer"
+        )
+        seen = self._output(*container.command("sh", "-c", probe)[len(self.inside) :])
+        print(f"{container.name}: {'; '.join(seen.split(chr(10)))}")
+        for promise in ("ipulse", "Read-only file system", "0000000000000000", "no compiler"):
+            if promise not in seen:
+                sys.exit(f"{container.name} breaks a promise: no {promise!r}")
+
+    def _client(self, *arguments: str, capture: bool = True) -> str:
+        done = subprocess.run(
+            [*self.inside, str(CLIENT), *arguments],
+            check=True,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(self.scratch),
+                "IPULSE_URL": "http://127.0.0.1:8470",
+                "IPULSE_TOKEN_FILE": str(self.scratch / "secrets" / "token"),
+            },
+            stdout=subprocess.PIPE if capture else None,
+            text=True,
+        )
+        return done.stdout or ""
+
+    def _output(self, *command: str) -> str:
+        done = subprocess.run(
+            [*self.inside, *command], check=True, stdout=subprocess.PIPE, text=True
+        )
+        return done.stdout.strip()
+
+    def _wait(self, what: str, condition: Any) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            if time.monotonic() > deadline:
+                sys.exit(f"not ready after {PATIENCE} s: {what}")
+            time.sleep(0.2)
+
+
+def _logged(log: Path, command: list[str]) -> None:
+    """Runs a long command quietly; shows the end of its log when it fails."""
+    with log.open("wb") as stream:
+        done = subprocess.run(command, cwd=ROOT, stdout=stream, stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        sys.exit("\n".join([*log.read_text().splitlines()[-40:], f"{command[0]} failed"]))
+
+
+if __name__ == "__main__":
+    main()
