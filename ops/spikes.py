@@ -53,10 +53,11 @@ def sparse_to_dense(ids: np.ndarray, counts: np.ndarray, neurons: int) -> np.nda
     Raises ValueError as `check_spikes` does.
     """
     check_spikes(ids, counts, neurons)
-    dense = np.zeros((*counts.shape, neurons), dtype=np.float32)
+    shape = (*counts.shape, neurons)
     t, b, k = np.nonzero(np.arange(ids.shape[2]) < counts[..., None])
-    np.add.at(dense, (t, b, ids[t, b, k]), 1)
-    return dense
+    places = np.ravel_multi_index((t, b, ids[t, b, k].astype(np.int64)), shape)
+    times = np.bincount(places, minlength=counts.size * neurons)
+    return times.reshape(shape).astype(np.float32)
 
 
 def check_spikes(ids: np.ndarray, counts: np.ndarray, neurons: int) -> None:

@@ -1,0 +1,94 @@
+"""What a network may be."""
+
+from __future__ import annotations
+
+from typing import Any, Dict
+
+import numpy as np
+import pytest
+
+from ops.lif.network import LIF, LeakyReadout, Network, SuperSpike, per_neuron
+
+
+def network(**changed: Any) -> Network:
+    fields: Dict[str, Any] = {"inputs": 3, "layers": (LIF(4), LIF(5)), "readout": LeakyReadout(2)}
+    return Network(**{**fields, **changed})
+
+
+class TestNetwork:
+    def test_sizes_run_from_input_to_readout(self) -> None:
+        assert network().sizes == (3, 4, 5, 2)
+
+    @pytest.mark.parametrize(
+        ("changed", "message"),
+        [
+            ({"inputs": 0}, "inputs must be at least 1; got 0"),
+            ({"layers": ()}, "at least one hidden layer"),
+            ({"reset": "subtract"}, "reset must be zero; got subtract"),
+            ({"reset_gradient": "none"}, "reset_gradient must be mask or term; got none"),
+            ({"delay": 2}, "delay must be 0 or 1; got 2"),
+        ],
+    )
+    def test_refuses_what_does_not_exist(self, changed: Dict[str, Any], message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            network(**changed)
+
+
+class TestLIF:
+    def test_has_a_slot_per_neuron_without_a_capacity(self) -> None:
+        assert LIF(7).slots == 7
+        assert LIF(7, capacity=3).slots == 3
+
+    @pytest.mark.parametrize(
+        ("fields", "message"),
+        [
+            ({"neurons": 0}, "neurons must be at least 1; got 0"),
+            ({"capacity": 0}, "capacity must be 1 to 3; got 0"),
+            ({"capacity": 4}, "capacity must be 1 to 3; got 4"),
+            ({"decay": 1.0}, "decay must be at least 0 and less than 1"),
+            ({"decay": [0.5, -0.1, 0.5]}, "decay must be at least 0 and less than 1"),
+            ({"decay": [0.5, 0.5]}, r"decay must be one number or shape \(3,\); got \(2,\)"),
+            ({"threshold": np.nan}, "threshold must be finite"),
+            ({"gain": np.inf}, "gain must be finite"),
+            ({"second_threshold": 1.5}, "second_threshold must not be above threshold"),
+            ({"second_threshold": [0.5, 0.5, 1.5]}, "must not be above threshold"),
+            ({"second_threshold": -np.inf}, "second_threshold must be finite"),
+        ],
+    )
+    def test_refuses_impossible_constants(self, fields: Dict[str, Any], message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            LIF(**{"neurons": 3, **fields})
+
+    def test_second_threshold_may_equal_the_threshold(self) -> None:
+        assert LIF(3, threshold=0.5, second_threshold=0.5).second_threshold == 0.5
+
+
+class TestLeakyReadout:
+    @pytest.mark.parametrize(
+        ("fields", "message"),
+        [
+            ({"neurons": 0}, "neurons must be at least 1; got 0"),
+            ({"decay": 1.0}, "decay must be at least 0 and less than 1"),
+            ({"gain": [1.0]}, r"gain must be one number or shape \(3,\); got \(1,\)"),
+        ],
+    )
+    def test_refuses_impossible_constants(self, fields: Dict[str, Any], message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            LeakyReadout(**{"neurons": 3, **fields})
+
+
+class TestSuperSpike:
+    @pytest.mark.parametrize("slope", [0.0, -1.0, np.nan])
+    def test_refuses_a_slope_that_is_not_positive(self, slope: float) -> None:
+        with pytest.raises(ValueError, match="slope must be greater than 0"):
+            SuperSpike(slope=slope)
+
+
+class TestPerNeuron:
+    def test_spreads_one_number(self) -> None:
+        assert per_neuron(0.5, 3, "decay").tolist() == [0.5, 0.5, 0.5]
+
+    def test_keeps_an_array(self) -> None:
+        values = per_neuron(np.array([1, 2], dtype=np.float32), 2, "gain")
+        assert values.tolist() == [1.0, 2.0]
+        assert values.dtype == np.float64
