@@ -11,11 +11,11 @@ import dataclasses
 import math
 import operator
 import re
+import types
 from typing import (
     Any,
     Dict,
     Iterable,
-    Iterator,
     List,
     Literal,
     Optional,
@@ -44,6 +44,8 @@ MAX_KEY = 64  # characters of a key in a map
 # which are no characters at all and which no file can hold.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _ABSENT = object()
+_FIELDS: Dict[Type[Any], Tuple[Tuple[dataclasses.Field[Any], Any], ...]] = {}
+_UNIONS = (Union, getattr(types, "UnionType", Union))  # `X | Y` has a type of its own since 3.10
 
 
 def described(
@@ -114,11 +116,13 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def fields_of(cls: Type[Any]) -> Iterator[Tuple[dataclasses.Field[Any], Any]]:
+def fields_of(cls: Type[Any]) -> Tuple[Tuple[dataclasses.Field[Any], Any], ...]:
     """Each field of a schema dataclass with its resolved type."""
-    hints = get_type_hints(cls)
-    for field in dataclasses.fields(cls):
-        yield field, hints[field.name]
+    # Resolving evaluates every annotation, which is too slow to do for each event.
+    if cls not in _FIELDS:
+        hints = get_type_hints(cls)
+        _FIELDS[cls] = tuple((field, hints[field.name]) for field in dataclasses.fields(cls))
+    return _FIELDS[cls]
 
 
 def default_of(field: dataclasses.Field[Any]) -> Any:
@@ -159,7 +163,7 @@ def _parse_type(hint: Any, value: Any, at: str, limits: Any, found: List[Problem
     if dataclasses.is_dataclass(hint):
         return _parse_object(cast(Type[Any], hint), value, at, found)
     origin = get_origin(hint)
-    if origin is Union:
+    if origin in _UNIONS:
         return _parse_union(get_args(hint), value, at, limits, found)
     if origin is Literal:
         return _parse_choice(get_args(hint), value, at, found)
@@ -229,7 +233,8 @@ def _parse_union(
 
 def kind_of(cls: Type[Any]) -> str:
     """The tag by which a member of a union is told: the only value of its field `kind`."""
-    return cast(str, get_args(get_type_hints(cls)["kind"])[0])
+    hints = {field.name: hint for field, hint in fields_of(cls)}
+    return cast(str, get_args(hints["kind"])[0])
 
 
 def _parse_choice(choices: Sequence[Any], value: Any, at: str, found: List[Problem]) -> Any:
@@ -354,7 +359,7 @@ def _schema_of_type(hint: Any, limits: Any) -> Dict[str, Any]:
     if dataclasses.is_dataclass(hint):
         return json_schema(cast(Type[Any], hint))
     origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Union:
+    if origin in _UNIONS:
         members: List[Dict[str, Any]] = [
             {"type": "null"} if member is type(None) else _schema_of_type(member, limits)
             for member in arguments
