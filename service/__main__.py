@@ -1,0 +1,114 @@
+"""`python -m service`: listens, says where in server.json, and serves until told to stop."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import sys
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+from pydantic import ValidationError
+
+from ipulse.errors import IPUlseError
+
+from . import log
+from .app import create_app
+from .parts import Parts
+from .settings import Settings
+
+BACKLOG = 2048
+
+_log = logging.getLogger(__name__)
+
+
+class Server(uvicorn.Server):
+    """Says where it listens once it does, and lets no open stream hold up its end."""
+
+    def __init__(self, config: uvicorn.Config, parts: Parts, url: str) -> None:
+        super().__init__(config)
+        self._parts = parts
+        self._url = url
+        self._announcement = parts.settings.home / "server.json"
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        if self.started:
+            _announce(self._announcement, self._url)
+            _log.info("listening", extra={"url": self._url})
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        _withdraw(self._announcement)
+        await super().shutdown(sockets=sockets)
+        _log.info("stopped")
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._parts.changes.stop()
+        super().handle_exit(sig, frame)
+
+
+def main() -> int:
+    """Returns the exit code: 0 after a clean stop, 2 for settings that cannot work."""
+    os.umask(0o077)
+    log.configure()
+    try:
+        settings = Settings()
+        settings.home.mkdir(parents=True, exist_ok=True)
+        app = create_app(settings)
+        listener = _listen(settings)
+    except (IPUlseError, ValidationError) as error:
+        _log.error("cannot_start", extra={"error": str(error)})
+        return 2
+    except OSError as error:
+        place = f"{settings.host}:{settings.port}"
+        _log.error("cannot_start", extra={"error": f"cannot listen on {place}: {error}"})
+        return 2
+    serve(app, settings, listener)
+    return 0
+
+
+def serve(app: FastAPI, settings: Settings, listener: socket.socket) -> None:
+    """Serves on a listening socket until SIGTERM or SIGINT."""
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=settings.shutdown_seconds,
+    )
+    Server(config, app.state.parts, f"http://{shown}:{port}").run(sockets=[listener])
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((settings.host, settings.port))
+    listener.listen(BACKLOG)
+    return listener
+
+
+def _announce(path: Path, url: str) -> None:
+    # Renamed into place, so that nobody reads half of it.
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(json.dumps({"url": url, "pid": os.getpid()}))
+    draft.replace(path)
+
+
+def _withdraw(path: Path) -> None:
+    try:
+        if json.loads(path.read_text())["pid"] == os.getpid():
+            path.unlink()
+    except (OSError, ValueError, KeyError):
+        _log.warning("server_json_not_ours", extra={"path": str(path)})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""Puts the service together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import Depends, FastAPI
+from starlette.concurrency import run_in_threadpool
+
+from ipulse import __version__
+
+from . import migrations, problems
+from .auth import Gate, Tokens, permit
+from .blobs import Blobs
+from .changes import Changes
+from .database import Database
+from .dispatcher import Dispatcher
+from .edge import Edge
+from .parts import Parts
+from .queue import Queue
+from .representations import ProblemDocument
+from .routes import artifacts, events, health, jobs, worker
+from .settings import Settings
+
+_PROBLEM: dict[int | str, dict[str, Any]] = {
+    "4XX": {
+        "description": "What is wrong, and where",
+        "content": {problems.MEDIA_TYPE: {"schema": ProblemDocument.model_json_schema()}},
+    }
+}
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The application. Raises Unavailable when a token or the database cannot be used."""
+    changes = Changes()
+    database = Database(settings.database_url)
+    database.listeners.append(changes.publish)
+    parts = Parts(
+        settings=settings,
+        tokens=Tokens.read(settings),
+        database=database,
+        blobs=Blobs(settings.artifacts_dir),
+        changes=changes,
+        dispatcher=Dispatcher(database, Queue(settings.broker_url), settings),
+    )
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        await run_in_threadpool(migrations.upgrade, database)
+        await run_in_threadpool(parts.blobs.prepare)
+        changes.start()
+        parts.dispatcher.start()
+        try:
+            yield
+        finally:
+            await run_in_threadpool(parts.dispatcher.stop)
+            database.close()
+
+    app = FastAPI(
+        title="IPUlse",
+        version=__version__,
+        description="A remote training service for spiking networks.",
+        lifespan=lifespan,
+        dependencies=[Depends(permit)],
+        responses=_PROBLEM,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.parts = parts
+    problems.install(app)
+    # The last one added is the outermost.
+    app.add_middleware(Gate, tokens=parts.tokens, allowed_hosts=settings.allowed_hosts)
+    app.add_middleware(Edge)
+    for module in (health, jobs, events, artifacts, worker):
+        app.include_router(module.router)
+    return app

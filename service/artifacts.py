@@ -1,0 +1,159 @@
+"""Which files an attempt has left, and what each is for."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, Select, delete, insert, select
+
+from ipulse.errors import Conflict, NotFound
+
+from .blobs import Blobs, Incoming
+from .database import Database, Transaction
+from .leases import Attempt
+from .store import Job
+from .tables import artifacts, attempts
+
+_ID = re.compile(r"art_[0-9a-f]{24}")
+
+
+class ArtifactExists(Conflict):
+    """This attempt has another file of that name already; only checkpoints are replaced."""
+
+    code = "artifact_exists"
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A stored file as its row has it. Times are milliseconds since 1970."""
+
+    id: str
+    name: str
+    role: str
+    media_type: str
+    size: int  # bytes
+    sha256: str
+    attempt: int  # number of the attempt that left it
+    created_at: int
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> Artifact:
+        return cls(**{name: getattr(row, name) for name in cls.__dataclass_fields__})
+
+
+@dataclass(frozen=True)
+class Description:
+    """What an attempt says of a file it sends."""
+
+    name: str
+    role: str
+    media_type: str
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The artifact, whether it is new, and the digests that its row took the place of."""
+
+    artifact: Artifact
+    created: bool
+    replaced: list[str]
+
+
+def add(
+    transaction: Transaction,
+    blobs: Blobs,
+    attempt: Attempt,
+    described: Description,
+    incoming: Incoming,
+) -> Stored:
+    """Keeps a synced file as an artifact of an attempt. The same file twice is one artifact.
+
+    Raises ArtifactExists when another file has the name. A checkpoint replaces the former one.
+    """
+    replaced = []
+    for former in _of_attempt(transaction, attempt):
+        same_name = former.name == described.name
+        if same_name and former.role == described.role and former.sha256 == incoming.sha256:
+            return Stored(former, created=False, replaced=[])
+        if described.role == "checkpoint" == former.role:
+            transaction.connection.execute(delete(artifacts).where(artifacts.c.id == former.id))
+            replaced.append(former.sha256)
+        elif same_name:
+            raise ArtifactExists()
+    blobs.keep(incoming)
+    values = {
+        "id": f"art_{secrets.token_hex(12)}",
+        "job_pk": attempt.job_pk,
+        "attempt_pk": attempt.pk,
+        "name": described.name,
+        "role": described.role,
+        "media_type": described.media_type,
+        "size": incoming.size,
+        "sha256": incoming.sha256,
+        "created_at": transaction.now,
+    }
+    transaction.connection.execute(insert(artifacts).values(values))
+    query = _selection().where(artifacts.c.id == values["id"])
+    stored = Artifact.of(transaction.connection.execute(query).one())
+    return Stored(stored, created=True, replaced=replaced)
+
+
+def forget(database: Database, blobs: Blobs, sha256: str) -> None:
+    """Removes a file that no artifact refers to any more."""
+    # The write lock keeps a new row of this digest from appearing between look and removal.
+    with database.write() as transaction:
+        query = select(artifacts.c.pk).where(artifacts.c.sha256 == sha256).limit(1)
+        if transaction.connection.execute(query).one_or_none() is None:
+            blobs.discard(sha256)
+
+
+def get(transaction: Transaction, job: Job, artifact_id: str) -> Artifact:
+    """An artifact of any attempt of a job. Raises NotFound."""
+    row = None
+    if _ID.fullmatch(artifact_id):
+        query = _selection().where(artifacts.c.id == artifact_id, artifacts.c.job_pk == job.pk)
+        row = transaction.connection.execute(query).one_or_none()
+    if row is None:
+        raise NotFound("there is no such artifact of that job")
+    return Artifact.of(row)
+
+
+def official(transaction: Transaction, job: Job) -> list[Artifact]:
+    """What the latest attempt has left so far; an earlier one's files are not the job's."""
+    query = (
+        _selection()
+        .where(artifacts.c.job_pk == job.pk, attempts.c.number == job.attempt)
+        .order_by(artifacts.c.pk)
+    )
+    return [Artifact.of(row) for row in transaction.connection.execute(query)]
+
+
+def is_complete(transaction: Transaction, attempt: Attempt) -> bool:
+    """Whether the manifest, which is always written last, is there."""
+    return any(artifact.role == "manifest" for artifact in _of_attempt(transaction, attempt))
+
+
+def latest_checkpoint(transaction: Transaction, job: Job) -> Artifact | None:
+    """Where the next attempt may resume from."""
+    query = (
+        _selection()
+        .where(artifacts.c.job_pk == job.pk, artifacts.c.role == "checkpoint")
+        .order_by(artifacts.c.pk.desc())
+        .limit(1)
+    )
+    row = transaction.connection.execute(query).one_or_none()
+    return None if row is None else Artifact.of(row)
+
+
+def _of_attempt(transaction: Transaction, attempt: Attempt) -> list[Artifact]:
+    query = _selection().where(artifacts.c.attempt_pk == attempt.pk)
+    return [Artifact.of(row) for row in transaction.connection.execute(query)]
+
+
+def _selection() -> Select[Any]:
+    return select(artifacts, attempts.c.number.label("attempt")).join(
+        attempts, attempts.c.pk == artifacts.c.attempt_pk
+    )

@@ -1,0 +1,190 @@
+"""What the holder of an attempt may say about its job, and how attempts and jobs end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ipulse import events as protocol
+from ipulse import strict_json
+from ipulse.errors import Conflict, StaleToken
+from ipulse.states import (
+    INFRASTRUCTURE,
+    OUTCOMES,
+    STATE_OF_PHASE,
+    JobState,
+    Phase,
+    Reason,
+)
+
+from . import artifacts, events, leases, outbox, store
+from .database import Transaction
+from .leases import Attempt
+from .settings import Settings
+from .store import Job
+
+Reportable = (
+    protocol.PhaseEvent | protocol.MetricEvent | protocol.LogEvent | protocol.CheckpointEvent
+)
+
+
+class Incomplete(Conflict):
+    """An attempt is complete only once its manifest is stored."""
+
+    code = "incomplete"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Why an attempt ended, in a word, a sentence and figures."""
+
+    reason: Reason
+    message: str = ""
+    summary: dict[str, float] = field(default_factory=dict)
+
+
+def is_to_stop(transaction: Transaction, attempt: Attempt) -> bool:
+    """Whether somebody has asked the attempt's job to stop."""
+    return store.get_by_pk(transaction, attempt.job_pk).state is JobState.CANCELLING
+
+
+def record(
+    transaction: Transaction, attempt: Attempt, first: int, reported: Sequence[Reportable]
+) -> int:
+    """Writes an attempt's events down; the first has the attempt-local number `first`.
+
+    Events that are there already are passed over. Returns the number expected next.
+    Raises SequenceGap, or IllegalTransition for a phase that cannot come now.
+    """
+    expected = attempt.next_event
+    if first > expected:
+        raise events.SequenceGap(f"event {expected} is expected next; got {first}")
+    fresh = reported[expected - first :]
+    if not fresh:
+        return expected
+    job = store.get_by_pk(transaction, attempt.job_pk)
+    run: list[Reportable] = []
+    for event in fresh:
+        run.append(event)
+        if isinstance(event, protocol.PhaseEvent):
+            job = _enter(transaction, _write_down(transaction, job, attempt, run), event)
+            run = []
+    if run:
+        _write_down(transaction, job, attempt, run)
+    following = expected + len(fresh)
+    leases.write(transaction, attempt, next_event=following)
+    return following
+
+
+def finish(transaction: Transaction, attempt: Attempt, verdict: Verdict, settings: Settings) -> Job:
+    """Ends an attempt by its own word; the same word again changes nothing.
+
+    Raises StaleToken when it ended otherwise, Incomplete without a manifest.
+    """
+    job = store.get_by_pk(transaction, attempt.job_pk)
+    if attempt.finished_at is not None:
+        if _said(attempt) != verdict:
+            raise StaleToken()
+        return job
+    if verdict.reason is Reason.COMPLETED and not artifacts.is_complete(transaction, attempt):
+        raise Incomplete()
+    return conclude(transaction, job, attempt, verdict, settings)
+
+
+def conclude(
+    transaction: Transaction, job: Job, attempt: Attempt, verdict: Verdict, settings: Settings
+) -> Job:
+    """Ends an attempt and moves its job on: to its end, or to another attempt."""
+    leases.write(
+        transaction,
+        attempt,
+        finished_at=transaction.now,
+        reason=verdict.reason.value,
+        message=verdict.message,
+        summary=strict_json.dumps(verdict.summary),
+    )
+    summary = strict_json.dumps(verdict.summary) if verdict.summary else None
+    if job.state is JobState.CANCELLING and verdict.reason is not Reason.COMPLETED:
+        # However an attempt ends that was asked to stop: what its user wanted has happened.
+        reason = Reason.CANCELLED_BY_USER
+        return store.move(
+            transaction, job, OUTCOMES[reason], reason, verdict.message, summary=summary
+        )
+    if verdict.reason in INFRASTRUCTURE and job.attempt < settings.max_attempts:
+        wait_ms = round(settings.retry_seconds * 1000) * 2 ** (job.attempt - 1)
+        return store.move(
+            transaction,
+            job,
+            JobState.RETRY_WAIT,
+            verdict.reason,
+            verdict.message,
+            due_at=transaction.now + wait_ms,
+        )
+    return store.move(
+        transaction,
+        job,
+        OUTCOMES[verdict.reason],
+        verdict.reason,
+        verdict.message,
+        summary=summary,
+    )
+
+
+def cancel(transaction: Transaction, job: Job) -> Job:
+    """Asks a job to stop: at once if nobody holds it, else its agent hears of it soon."""
+    if job.state.is_terminal or job.state is JobState.CANCELLING:
+        return job
+    if job.state in (JobState.QUEUED, JobState.RETRY_WAIT):
+        return store.move(
+            transaction, job, JobState.CANCELLED, Reason.CANCELLED_BY_USER, due_at=None
+        )
+    return store.move(transaction, job, JobState.CANCELLING, Reason.CANCELLED_BY_USER)
+
+
+def reap(transaction: Transaction, settings: Settings) -> list[Job]:
+    """Ends every attempt whose lease has run out: its worker is taken for lost."""
+    concluded = []
+    for attempt in leases.expired(transaction):
+        job = store.get_by_pk(transaction, attempt.job_pk)
+        message = f"{attempt.agent} has not been heard of for {settings.lease_seconds:g} s"
+        verdict = Verdict(Reason.WORKER_LOST, message)
+        concluded.append(conclude(transaction, job, attempt, verdict, settings))
+    return concluded
+
+
+def requeue(transaction: Transaction) -> list[Job]:
+    """Queues every job whose wait for another attempt is over."""
+    queued = []
+    for job in store.due(transaction):
+        moved = store.move(transaction, job, JobState.QUEUED, job.reason, job.message, due_at=None)
+        outbox.add(transaction, moved)
+        queued.append(moved)
+    return queued
+
+
+def _write_down(
+    transaction: Transaction, job: Job, attempt: Attempt, reported: Sequence[Reportable]
+) -> Job:
+    occurrences = []
+    columns = {}
+    for event in reported:
+        body = protocol.event_to_json(event)
+        kind = body.pop("kind")
+        occurrences.append(events.Occurrence(kind, body))
+        if isinstance(event, protocol.MetricEvent):
+            columns["progress"] = strict_json.dumps(body)
+    last_seq = events.append(transaction, job.pk, job.last_seq, attempt.number, occurrences)
+    return store.change(transaction, job, last_seq=last_seq, **columns)
+
+
+def _enter(transaction: Transaction, job: Job, event: protocol.PhaseEvent) -> Job:
+    state = STATE_OF_PHASE[Phase(event.phase)]
+    # A job that is asked to stop goes no further, whatever its runner still enters.
+    if job.state in (state, JobState.CANCELLING):
+        return job
+    return store.move(transaction, job, state)
+
+
+def _said(attempt: Attempt) -> Verdict:
+    summary = strict_json.loads(attempt.summary or "{}")
+    return Verdict(Reason(attempt.reason), attempt.message, summary)

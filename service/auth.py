@@ -1,0 +1,128 @@
+"""Who may do what. Nothing is open unless it is listed here, and a new route needs a user."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from fastapi import Request
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ipulse.errors import NotAuthenticated, NotPermitted, Unavailable
+
+from . import problems
+from .settings import Settings, read_token
+
+Role = Literal["user", "worker"]
+OPEN_PATHS = frozenset({"/healthz", "/readyz"})  # answer without a token, and say nothing
+
+_Endpoint = TypeVar("_Endpoint", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Whose token came with a request."""
+
+    name: str
+    role: Role
+
+
+class Tokens:
+    """The digests of the two tokens; the tokens themselves are not kept."""
+
+    def __init__(self, user: str, worker: str) -> None:
+        if hmac.compare_digest(user, worker):
+            raise Unavailable("the user's token and the worker's must differ")
+        self._callers = (
+            (_digest(user), Caller("user", "user")),
+            (_digest(worker), Caller("worker", "worker")),
+        )
+        # Derived, so that page tokens outlive a restart and are understood by every replica.
+        self.page_key = hmac.digest(user.encode(), b"page tokens", "sha256")
+
+    @classmethod
+    def read(cls, settings: Settings) -> Tokens:
+        """Raises Unavailable, naming the file that is missing."""
+        return cls(read_token(settings.token_file), read_token(settings.worker_token_file))
+
+    def caller(self, authorization: str) -> Caller:
+        """Raises NotAuthenticated. Takes the same time whichever token is wrong."""
+        scheme, _, token = authorization.partition(" ")
+        digest = _digest(token.strip())
+        found = None
+        for expected, caller in self._callers:
+            if hmac.compare_digest(digest, expected):
+                found = caller
+        if found is None or scheme.lower() != "bearer":
+            raise NotAuthenticated()
+        return found
+
+
+class Gate:
+    """Stands before every route, also those of the framework: no token, no answer."""
+
+    def __init__(self, app: ASGIApp, tokens: Tokens, allowed_hosts: tuple[str, ...]) -> None:
+        self._app = app
+        self._tokens = tokens
+        self._allowed_hosts = frozenset(allowed_hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        try:
+            self._check_host(headers)
+            if scope["path"] not in OPEN_PATHS:
+                authorization = headers.get("authorization", "")
+                scope.setdefault("state", {})["caller"] = self._tokens.caller(authorization)
+        except (problems.WrongHost, NotAuthenticated) as error:
+            await problems.response(scope["path"], error)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _check_host(self, headers: Headers) -> None:
+        # A page on some other name can make a browser come here (DNS rebinding), but the
+        # browser then says that other name.
+        for name in (headers.get("host", ""), *_origin_hosts(headers)):
+            if _without_port(name) not in self._allowed_hosts:
+                raise problems.WrongHost(
+                    (), f"the name {name[:100]!r} is not one of this service's allowed hosts"
+                )
+
+
+def open_to(*roles: Role) -> Callable[[_Endpoint], _Endpoint]:
+    """Marks an endpoint that other roles than a user may call."""
+
+    def mark(endpoint: _Endpoint) -> _Endpoint:
+        endpoint.roles = frozenset(roles)  # type: ignore[attr-defined]
+        return endpoint
+
+    return mark
+
+
+async def permit(request: Request) -> None:
+    """A dependency of the whole application. Raises NotPermitted."""
+    if request.url.path in OPEN_PATHS:
+        return
+    roles = getattr(request.scope["endpoint"], "roles", frozenset({"user"}))
+    caller: Caller = request.state.caller
+    if caller.role not in roles:
+        raise NotPermitted(f"this takes the token of a {' or '.join(sorted(roles))}")
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
+def _origin_hosts(headers: Headers) -> list[str]:
+    return [origin.partition("://")[2] for origin in headers.getlist("origin")]
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.lower().rpartition(":")
+    return name if colon and port.isdecimal() else host.lower()

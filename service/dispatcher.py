@@ -1,0 +1,158 @@
+"""Two threads behind the requests: one publishes wake-ups, one takes lost jobs back."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from ipulse.errors import Unavailable
+
+from . import attempts, leases, outbox, store
+from .database import Database
+from .queue import Queue
+from .settings import Settings
+
+BATCH = 500  # wake-ups per look into the outbox
+FLUSH_SECONDS = 0.25  # published ones leave the outbox together, not one commit each
+TICK_SECONDS = 1.0  # between two looks for what nobody announced
+
+_log = logging.getLogger(__name__)
+
+
+class Dispatcher:
+    """Drains the outbox, sends again what the broker forgot, reaps leases, queues retries."""
+
+    def __init__(self, database: Database, queue: Queue, settings: Settings) -> None:
+        self._database = database
+        self._queue = queue
+        self._settings = settings
+        self._stopping = threading.Event()
+        self._promised = threading.Event()  # the outbox may hold something new
+        self._sent: set[int] = set()  # published, and still in the outbox
+        self._next_flush = 0.0  # these are in seconds of the monotonic clock
+        self._next_rescan = 0.0
+        self._last_look = 0.0
+        self._judge_from = 0.0
+        self.broker_answers = False
+        self._threads = [
+            threading.Thread(target=self._run, args=(self._publish, self._promised)),
+            threading.Thread(target=self._run, args=(self._judge, self._stopping)),
+        ]
+        database.listeners.append(self._hear)
+
+    @property
+    def is_alive(self) -> bool:
+        return all(thread.is_alive() for thread in self._threads)
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._promised.set()
+        for thread in self._threads:
+            thread.join()
+        self._queue.close()
+
+    def _hear(self, topics: frozenset[str]) -> None:
+        if outbox.TOPIC in topics:
+            self._promised.set()
+
+    def _run(self, step: Callable[[], float], wake: threading.Event) -> None:
+        while not self._stopping.is_set():
+            try:
+                wake.wait(step())
+            except (Unavailable, SQLAlchemyError) as error:
+                # Trouble of ours is never a verdict on a job: wait, and look again.
+                _log.warning("dispatcher_waits", extra={"error": str(error)})
+                self._stopping.wait(TICK_SECONDS)
+            except Exception:  # noqa: BLE001 - a thread that dies here would strand every job
+                _log.exception("dispatcher_failed")
+                self._stopping.wait(TICK_SECONDS)
+
+    def _publish(self) -> float:
+        """Publishes what is promised. Returns the seconds until it must look again."""
+        self._promised.clear()
+        with self._database.read() as transaction:
+            pending = outbox.pending(transaction, BATCH)
+        is_full = len(pending) == BATCH
+        try:
+            for key, wake_up in pending.items():
+                if key not in self._sent:
+                    self._queue.publish(wake_up.job_id, wake_up.device)
+                    self._sent.add(key)
+            self._rescan()
+        except Unavailable:
+            self.broker_answers = False
+            raise
+        finally:
+            self._flush(at_once=is_full)
+        if is_full:
+            return 0.0
+        return FLUSH_SECONDS if self._sent else TICK_SECONDS
+
+    def _flush(self, at_once: bool) -> None:
+        """Takes published wake-ups out of the outbox; a crash before only sends them twice."""
+        if not self._sent or (time.monotonic() < self._next_flush and not at_once):
+            return
+        with self._database.write() as transaction:
+            outbox.remove(transaction, self._sent)
+        self._sent = set()
+        self._next_flush = time.monotonic() + FLUSH_SECONDS
+
+    def _rescan(self) -> None:
+        """Publishes again where jobs have been queued for a while and messages are missing."""
+        if time.monotonic() < self._next_rescan:
+            return
+        with self._database.read() as transaction:
+            since = transaction.now - round(self._settings.rescan_seconds * 1000)
+            queued = outbox.queued(transaction, since)
+        for device, count in queued.items():
+            missing = count - self._queue.waiting(device)
+            if missing > 0:
+                self._publish_again(device, since, missing)
+        if not queued:
+            self._queue.ping()
+        self.broker_answers = True
+        self._next_rescan = time.monotonic() + TICK_SECONDS
+
+    def _publish_again(self, device: str, since: int, count: int) -> None:
+        with self._database.read() as transaction:
+            forgotten = outbox.oldest_queued(transaction, device, since, count)
+        for wake_up in forgotten:
+            self._queue.publish(wake_up.job_id, wake_up.device)
+        _log.info("wake_ups_sent_again", extra={"device": device, "count": len(forgotten)})
+
+    def _judge(self) -> float:
+        """Reaps leases and queues retries. Returns the seconds until it must look again."""
+        if time.monotonic() - self._last_look > self._settings.heartbeat_seconds + TICK_SECONDS:
+            # We were stopped, asleep or without a database, and no agent could be heard: each
+            # gets a whole lease to speak up.
+            self._judge_from = time.monotonic() + self._settings.lease_seconds
+        may_reap = time.monotonic() >= self._judge_from
+        with self._database.read() as transaction:
+            reap = may_reap and bool(leases.expired(transaction))
+            requeue = bool(store.due(transaction))
+        if reap or requeue:
+            with self._database.write() as transaction:
+                lost = attempts.reap(transaction, self._settings) if reap else []
+                queued = attempts.requeue(transaction)
+            for job in lost:
+                _log.warning("lease_expired", extra={"job": job.id, "state": job.state.value})
+            for job in queued:
+                _log.info("job_requeued", extra={"job": job.id})
+        self._last_look = time.monotonic()
+        return self._until_next(may_reap)
+
+    def _until_next(self, may_reap: bool) -> float:
+        with self._database.read() as transaction:
+            moments = [store.next_due(transaction)]
+            if may_reap:
+                moments.append(leases.next_expiry(transaction))
+            waits = [moment - transaction.now for moment in moments if moment is not None]
+        return min([TICK_SECONDS, *(max(wait, 1) / 1000 for wait in waits)])

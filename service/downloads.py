@@ -1,0 +1,89 @@
+"""A stored file over HTTP: whole or one range, in constant memory, and never run by a browser."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from fastapi import Request, Response
+from fastapi.responses import StreamingResponse
+from starlette.concurrency import run_in_threadpool
+
+from . import etags
+from .artifacts import Artifact
+from .blobs import Blobs
+from .problems import RangeNotSatisfiable
+
+_CHUNK_BYTES = 2**18
+_RANGE = re.compile(r"bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Span:
+    """The bytes from `start` to before `stop`."""
+
+    start: int
+    stop: int
+
+
+def requested_span(header: str | None, size: int) -> Span | None:
+    """The one range of bytes asked for; None when it is the whole file.
+
+    Raises RangeNotSatisfiable for several ranges, malformed ones and those beyond the end.
+    """
+    if header is None or not header.strip().lower().startswith("bytes"):
+        return None  # units nobody has heard of are to be ignored (RFC 9110, 14.2)
+    match = _RANGE.fullmatch(header.strip())
+    if match is None or match.group(1) == match.group(2) == "":
+        raise RangeNotSatisfiable(size)
+    first, last = match.groups()
+    if first:
+        span = Span(int(first), min(size, int(last) + 1) if last else size)
+    else:
+        span = Span(max(0, size - int(last)), size)  # so many bytes from the end
+    if span.start >= span.stop or (last and first and int(last) < int(first)):
+        raise RangeNotSatisfiable(size)
+    return span
+
+
+async def respond(request: Request, artifact: Artifact, blobs: Blobs, disposition: str) -> Response:
+    """The answer to GET or HEAD. Raises RangeNotSatisfiable, or StoreTrouble."""
+    headers = {
+        "etag": etags.quoted(artifact.sha256),
+        "accept-ranges": "bytes",
+        # Names hold only letters, digits, dots, dashes and underscores.
+        "content-disposition": f'{disposition}; filename="{artifact.name}"',
+        "repr-digest": f"sha-256=:{base64.b64encode(bytes.fromhex(artifact.sha256)).decode()}:",
+        "cache-control": "private, no-cache",
+    }
+    if etags.matches(request.headers.get("if-none-match"), artifact.sha256):
+        return Response(status_code=304, headers=headers)
+    span = None
+    if request.headers.get("if-range") in (None, headers["etag"]):
+        span = requested_span(request.headers.get("range"), artifact.size)
+    status = 200
+    if span is not None:
+        status = 206
+        headers["content-range"] = f"bytes {span.start}-{span.stop - 1}/{artifact.size}"
+    span = span or Span(0, artifact.size)
+    headers["content-length"] = str(span.stop - span.start)
+    headers["content-type"] = artifact.media_type
+    if request.method == "HEAD":
+        return Response(status_code=status, headers=headers)
+    file = await run_in_threadpool(blobs.open, artifact.sha256)
+    return StreamingResponse(_chunks(file, span), status, headers)
+
+
+async def _chunks(file: BinaryIO, span: Span) -> AsyncIterator[bytes]:
+    with file:
+        file.seek(span.start)
+        left = span.stop - span.start
+        while left > 0:
+            chunk = await run_in_threadpool(file.read, min(_CHUNK_BYTES, left))
+            if not chunk:
+                raise EOFError("the file is shorter than its row says")
+            left -= len(chunk)
+            yield chunk

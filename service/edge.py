@@ -1,0 +1,74 @@
+"""What every exchange gets: an id, the headers that harden it, a line in the log, a last resort."""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import time
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from . import log, problems
+
+# A browser that is led here must make nothing of the answers.
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+}
+_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+_log = logging.getLogger(__name__)
+
+
+class Edge:
+    """The outermost layer of the application."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        wanted = Headers(scope=scope).get("x-request-id", "")
+        request_id = wanted if _ID.fullmatch(wanted) else secrets.token_hex(8)
+        log.request_id.set(request_id)
+        log.about.set({})
+        began = time.monotonic()
+        status = 0
+
+        async def send_hardened(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(raw=message["headers"])
+                headers["x-request-id"] = request_id
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_hardened)
+        except ClientDisconnect:
+            status = status or 499  # nobody is left to read an answer
+        except Exception:
+            _log.exception("request_failed")
+            if status:
+                raise  # too late for another answer: the server cuts the connection
+            detail = "an error that nobody foresaw; the service's log has it under this request_id"
+            answer = problems.document(scope["path"], 500, "internal_error", detail)
+            await answer(scope, receive, send_hardened)
+        finally:
+            facts = {
+                "method": scope["method"],
+                "path": scope["path"],
+                "status": status,
+                "ms": round((time.monotonic() - began) * 1000, 2),
+            }
+            _log.info("request", extra=facts)

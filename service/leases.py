@@ -1,0 +1,176 @@
+"""Who holds a job: claims, leases and fencing tokens, all on the database's clock."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, func, insert, select, update
+
+from ipulse.errors import Conflict, NotFound, StaleToken
+from ipulse.states import JobState
+
+from . import store
+from .database import Transaction
+from .store import Job
+from .tables import attempts
+
+_ID = re.compile(r"att_[0-9a-f]{24}")
+
+
+class NotClaimable(Conflict):
+    """Nothing to do: the job is held by another attempt, not due yet, or over."""
+
+    code = "not_claimable"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try at a job as its row has it. Times are milliseconds since 1970."""
+
+    pk: int
+    id: str
+    job_pk: int
+    number: int
+    agent: str
+    next_event: int  # the attempt-local sequence number expected next
+    started_at: int
+    finished_at: int | None
+    reason: str | None
+    message: str
+    summary: str | None
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> Attempt:
+        return cls(**{name: getattr(row, name) for name in cls.__dataclass_fields__})
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A new attempt, its job, and the fencing token that only its agent ever sees."""
+
+    job: Job
+    attempt: Attempt
+    fence: str
+
+
+def claim(
+    transaction: Transaction,
+    job_id: str,
+    agent: str,
+    device_kinds: Collection[str],
+    lease_seconds: float,
+) -> Claim:
+    """Gives a queued job to an agent. Raises NotFound or NotClaimable."""
+    job = store.get(transaction, job_id)
+    if job.state is not JobState.QUEUED:
+        raise NotClaimable(f"the job is {job.state.value}")
+    if job.device not in device_kinds:
+        raise NotClaimable(f"the job needs a device of the kind {job.device}")
+    fence = secrets.token_urlsafe(32)
+    number = job.attempt + 1
+    values = {
+        "id": f"att_{secrets.token_hex(12)}",
+        "job_pk": job.pk,
+        "number": number,
+        "agent": agent,
+        "fence_sha256": _digest(fence),
+        "lease_expires_at": transaction.now + round(lease_seconds * 1000),
+        "started_at": transaction.now,
+    }
+    statement = insert(attempts).values(values).returning(attempts)
+    attempt = Attempt.of(transaction.connection.execute(statement).one())
+    job = store.move(
+        transaction,
+        job,
+        JobState.PREPARING,
+        attempt=number,
+        started_at=job.started_at or transaction.now,
+    )
+    return Claim(job, attempt, fence)
+
+
+def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> Attempt:
+    """The attempt, if this is its token; it may have ended since. Raises StaleToken."""
+    row = None
+    if _ID.fullmatch(attempt_id):
+        query = select(attempts).where(attempts.c.id == attempt_id)
+        row = transaction.connection.execute(query).one_or_none()
+    if row is None:
+        raise NotFound("there is no such attempt")
+    if not hmac.compare_digest(row.fence_sha256, _digest(fence)):
+        raise StaleToken("this is not the token of that attempt")
+    return Attempt.of(row)
+
+
+def hold(transaction: Transaction, attempt_id: str, fence: str) -> Attempt:
+    """The attempt, if it holds its job now. Raises StaleToken otherwise.
+
+    A lease that ran out while nobody looked is still held: only the reaper takes a job away.
+    """
+    attempt = check_fence(transaction, attempt_id, fence)
+    if attempt.finished_at is not None:
+        raise StaleToken()
+    return attempt
+
+
+def renew(transaction: Transaction, attempt: Attempt, lease_seconds: float) -> None:
+    """Extends a lease from now on. Raises StaleToken if the attempt has ended."""
+    write(
+        transaction,
+        attempt,
+        lease_expires_at=transaction.now + round(lease_seconds * 1000),
+    )
+
+
+def write(transaction: Transaction, attempt: Attempt, **columns: Any) -> None:
+    """Writes columns of an attempt that has not ended. Raises StaleToken if it has."""
+    statement = (
+        update(attempts)
+        .where(attempts.c.pk == attempt.pk, attempts.c.finished_at.is_(None))
+        .values(**columns)
+    )
+    if transaction.connection.execute(statement).rowcount != 1:
+        raise StaleToken()
+
+
+def current(transaction: Transaction, job: Job) -> Attempt | None:
+    """The attempt that holds a job, if one does."""
+    query = select(attempts).where(attempts.c.job_pk == job.pk, attempts.c.finished_at.is_(None))
+    row = transaction.connection.execute(query).one_or_none()
+    return None if row is None else Attempt.of(row)
+
+
+def of_jobs(transaction: Transaction, job_pks: Collection[int]) -> dict[int, list[Attempt]]:
+    """The attempts of some jobs by the job's key, each list in order."""
+    found: dict[int, list[Attempt]] = {pk: [] for pk in job_pks}
+    query = select(attempts).where(attempts.c.job_pk.in_(job_pks)).order_by(attempts.c.number)
+    for row in transaction.connection.execute(query):
+        found[row.job_pk].append(Attempt.of(row))
+    return found
+
+
+def expired(transaction: Transaction) -> list[Attempt]:
+    """The attempts that hold a job on a lease that has run out."""
+    query = (
+        select(attempts)
+        .where(attempts.c.finished_at.is_(None), attempts.c.lease_expires_at <= transaction.now)
+        .order_by(attempts.c.lease_expires_at)
+    )
+    return [Attempt.of(row) for row in transaction.connection.execute(query)]
+
+
+def next_expiry(transaction: Transaction) -> int | None:
+    """When the first of the leases now held runs out."""
+    query = select(func.min(attempts.c.lease_expires_at)).where(attempts.c.finished_at.is_(None))
+    expiry: int | None = transaction.connection.execute(query).scalar_one()
+    return expiry
+
+
+def _digest(fence: str) -> str:
+    return hashlib.sha256(fence.encode()).hexdigest()

@@ -1,0 +1,71 @@
+"""Wake-ups that a transaction promised and nobody has published yet."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlalchemy import delete, func, insert, select
+
+from ipulse.states import JobState
+
+from .database import Transaction
+from .store import Job
+from .tables import jobs, outbox
+
+TOPIC = "outbox"  # what the dispatcher listens for
+
+
+@dataclass(frozen=True)
+class WakeUp:
+    """One message to send: look at this job."""
+
+    job_id: str
+    device: str
+
+
+def add(transaction: Transaction, job: Job) -> None:
+    """Promises a wake-up for a job; called in the transaction that queues it."""
+    transaction.connection.execute(insert(outbox).values(job_pk=job.pk))
+    transaction.topics.add(TOPIC)
+
+
+def pending(transaction: Transaction, limit: int) -> dict[int, WakeUp]:
+    """The oldest promises by their keys, in order."""
+    query = (
+        select(outbox.c.pk, jobs.c.id, jobs.c.device)
+        .join(jobs, jobs.c.pk == outbox.c.job_pk)
+        .order_by(outbox.c.pk)
+        .limit(limit)
+    )
+    rows = transaction.connection.execute(query)
+    return {row.pk: WakeUp(row.id, row.device) for row in rows}
+
+
+def remove(transaction: Transaction, keys: Collection[int]) -> None:
+    transaction.connection.execute(delete(outbox).where(outbox.c.pk.in_(keys)))
+
+
+def queued(transaction: Transaction, since: int) -> dict[str, int]:
+    """How many jobs have been queued since before `since`, by device kind."""
+    query = (
+        select(jobs.c.device, func.count().label("jobs"))
+        .where(jobs.c.state == JobState.QUEUED.value, jobs.c.state_since <= since)
+        .group_by(jobs.c.device)
+    )
+    return {row.device: row.jobs for row in transaction.connection.execute(query)}
+
+
+def oldest_queued(transaction: Transaction, device: str, since: int, limit: int) -> list[WakeUp]:
+    """The jobs that have been queued longest, and since before `since`."""
+    query = (
+        select(jobs.c.id, jobs.c.device)
+        .where(
+            jobs.c.state == JobState.QUEUED.value,
+            jobs.c.device == device,
+            jobs.c.state_since <= since,
+        )
+        .order_by(jobs.c.pk)
+        .limit(limit)
+    )
+    return [WakeUp(row.id, row.device) for row in transaction.connection.execute(query)]

@@ -1,0 +1,39 @@
+"""What a running service consists of, and how a route gets at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+
+from .auth import Caller, Tokens
+from .blobs import Blobs
+from .changes import Changes
+from .database import Database
+from .dispatcher import Dispatcher
+from .settings import Settings
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Made once by create_app; they live as long as the application."""
+
+    settings: Settings
+    tokens: Tokens
+    database: Database
+    blobs: Blobs
+    changes: Changes
+    dispatcher: Dispatcher
+
+
+async def _parts(request: Request) -> Parts:
+    return cast(Parts, request.app.state.parts)
+
+
+async def _caller(request: Request) -> Caller:
+    return cast(Caller, request.state.caller)
+
+
+PartsOf = Annotated[Parts, Depends(_parts)]
+CallerOf = Annotated[Caller, Depends(_caller)]

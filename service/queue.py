@@ -1,0 +1,86 @@
+"""Sends wake-ups through Celery. The queue is a hint: what it forgets is sent again."""
+
+from __future__ import annotations
+
+from celery import Celery
+from kombu.exceptions import ChannelError, OperationalError
+
+from ipulse import messages
+from ipulse.errors import Unavailable
+
+TIMEOUT_SECONDS = 2.0  # for each thing asked of the broker; nothing a user asked for waits on it
+_NOT_FOUND = "404"
+
+
+class Queue:
+    """The producing end. Not thread-safe: the dispatcher's publishing thread owns it."""
+
+    def __init__(self, broker_url: str) -> None:
+        self._broker_url = broker_url
+        self._celery = _celery(broker_url)
+        connection = self._celery.connection_for_write()
+        self._errors: tuple[type[Exception], ...] = (
+            OperationalError,
+            OSError,
+            *connection.connection_errors,
+            *connection.channel_errors,
+        )
+
+    def publish(self, job_id: str, device: str) -> None:
+        """Raises Unavailable when the broker did not take the message."""
+        try:
+            self._celery.send_task(
+                messages.TASK,
+                args=[job_id],
+                queue=messages.queue_of(device),
+                ignore_result=True,
+                retry=False,
+            )
+        except self._errors as error:
+            raise self._unavailable(error) from error
+
+    def waiting(self, device: str) -> int:
+        """How many messages wait for an agent of this device kind. Raises Unavailable."""
+        return self._length(messages.queue_of(device))
+
+    def ping(self) -> None:
+        """Returns if the broker answers. Raises Unavailable otherwise."""
+        self._length(messages.queue_of("nobody"))
+
+    def close(self) -> None:
+        self._celery.close()
+
+    def _length(self, name: str) -> int:
+        try:
+            with self._celery.pool.acquire(block=True, timeout=TIMEOUT_SECONDS) as connection:
+                declared = connection.default_channel.queue_declare(name, passive=True)
+                return int(declared.message_count)
+        except ChannelError as error:
+            if str(error.reply_code) == _NOT_FOUND:  # in Redis an empty queue does not exist
+                return 0
+            raise self._unavailable(error) from error
+        except self._errors as error:
+            raise self._unavailable(error) from error
+
+    def _unavailable(self, error: Exception) -> Unavailable:
+        # Connections that have seen the broker die are not trusted again.
+        self._celery.close()
+        self._celery = _celery(self._broker_url)
+        return Unavailable(f"the broker does not answer: {error}")
+
+
+def _celery(broker_url: str) -> Celery:
+    celery = Celery("ipulse", broker=broker_url, set_as_current=False)
+    celery.conf.update(
+        task_serializer="json",
+        accept_content=["json"],
+        task_ignore_result=True,  # results live in the database
+        broker_connection_timeout=TIMEOUT_SECONDS,
+        broker_transport_options={
+            "socket_connect_timeout": TIMEOUT_SECONDS,
+            "socket_timeout": TIMEOUT_SECONDS,
+            # One try each: the dispatcher tries again by its own clock.
+            "max_retries": 0,
+        },
+    )
+    return celery

@@ -1,0 +1,65 @@
+"""List and download what a job has left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from ipulse.errors import NotFound
+from service import artifacts, downloads, log, store
+from service.artifacts import Artifact
+from service.auth import open_to
+from service.parts import Parts, PartsOf
+from service.representations import ArtifactBody, ArtifactListBody
+
+router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["artifacts"])
+
+_FILE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/octet-stream": {}}},
+    206: {"content": {"application/octet-stream": {}}},
+    304: {},
+}
+
+
+@router.get("/artifacts", responses={200: {"model": ArtifactListBody}})
+def list_artifacts(job_id: str, parts: PartsOf) -> Response:
+    """The files of the job's latest attempt so far."""
+    log.know(job=job_id)
+    found = _official(parts, job_id)
+    body = ArtifactListBody(
+        artifacts=[ArtifactBody.of(artifact) for artifact in found],
+        complete=any(artifact.role == "manifest" for artifact in found),
+    )
+    return Response(body.model_dump_json(), media_type="application/json")
+
+
+@router.head("/artifacts/{artifact_id}/content", responses=_FILE, include_in_schema=False)
+@router.get("/artifacts/{artifact_id}/content", responses=_FILE)
+@open_to("user", "worker")  # an agent fetches the checkpoint that it is to resume from
+async def content(job_id: str, artifact_id: str, request: Request, parts: PartsOf) -> Response:
+    """The bytes of a file; its ETag is their SHA-256. One range at a time."""
+    log.know(job=job_id)
+    artifact = await run_in_threadpool(_get, parts, job_id, artifact_id)
+    return await downloads.respond(request, artifact, parts.blobs, "attachment")
+
+
+@router.get("/profile", responses={200: {"content": {"application/json": {}}}, 304: {}})
+async def profile(job_id: str, request: Request, parts: PartsOf) -> Response:
+    """Where the job's time and memory went, once its attempt has reported."""
+    log.know(job=job_id)
+    for artifact in await run_in_threadpool(_official, parts, job_id):
+        if artifact.role == "profile":
+            return await downloads.respond(request, artifact, parts.blobs, "inline")
+    raise NotFound("the job has no profile yet; it is written when training ends")
+
+
+def _official(parts: Parts, job_id: str) -> list[Artifact]:
+    with parts.database.read() as transaction:
+        return artifacts.official(transaction, store.get(transaction, job_id))
+
+
+def _get(parts: Parts, job_id: str, artifact_id: str) -> Artifact:
+    with parts.database.read() as transaction:
+        return artifacts.get(transaction, store.get(transaction, job_id), artifact_id)

@@ -1,0 +1,142 @@
+"""What happened to a job, in pages or as a stream: the same numbers either way."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Header, Query, Response
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+
+from ipulse import strict_json
+from ipulse.errors import Problem
+from ipulse.schema import MAX_INTEGER
+from service import events, log, store
+from service.parts import Parts, PartsOf
+from service.problems import InvalidParameter
+from service.representations import EventPageBody
+
+DEFAULT_PAGE = 500
+MAX_PAGE = 1000
+RECONNECT_MS = 1000  # after which a stream's reader comes back when the connection broke
+
+_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
+_SEQ = re.compile(r"\d{1,16}")
+
+router = APIRouter(prefix="/v1", tags=["events"])
+
+
+class EventQuery(BaseModel):
+    """Which events, and how many at once."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    after: int = Field(default=0, ge=0, le=MAX_INTEGER, description="Show what came later.")
+    limit: int = Field(
+        default=0, ge=0, description=f"0 means {DEFAULT_PAGE}; at most {MAX_PAGE} are shown."
+    )
+    kind: list[Literal[events.KINDS]] = Field(  # type: ignore[valid-type]
+        default=[], max_length=len(events.KINDS)
+    )
+
+
+@dataclass(frozen=True)
+class Look:
+    """A page of events, and the job's state when it was read."""
+
+    page: events.Page
+    state: str
+    end: bool
+
+
+@router.get(
+    "/jobs/{job_id}/events",
+    responses={200: {"model": EventPageBody, "content": {"text/event-stream": {}}}},
+)
+async def list_events(
+    job_id: str,
+    query: Annotated[EventQuery, Query()],
+    parts: PartsOf,
+    accept: Annotated[str, Header()] = "",
+    last_event_id: Annotated[str, Header()] = "",
+) -> Response:
+    """A page of events, or with `Accept: text/event-stream` a stream that ends with the job.
+
+    A stream resumes after `Last-Event-ID` if that is sent, else after `after`.
+    """
+    log.know(job=job_id)
+    limit = min(query.limit, MAX_PAGE) or DEFAULT_PAGE
+    if "text/event-stream" not in accept.lower():
+        look = await run_in_threadpool(_look, parts, job_id, query, query.after, limit)
+        body = EventPageBody(events=look.page.events, next_after=look.page.next_after, end=look.end)
+        return Response(body.model_dump_json(), media_type="application/json")
+    after = _resumed(last_event_id) if last_event_id else query.after
+    pointer = "/header/last-event-id" if last_event_id else "/query/after"
+    first = await run_in_threadpool(_look, parts, job_id, query, after, limit, pointer)
+    stream = _stream(parts, job_id, query, first, limit)
+    return StreamingResponse(stream, headers=_HEADERS, media_type="text/event-stream")
+
+
+async def _stream(
+    parts: Parts, job_id: str, query: EventQuery, look: Look, limit: int
+) -> AsyncIterator[str]:
+    yield f"retry: {RECONNECT_MS}\n\n"
+    silent_since = time.monotonic()
+    with parts.changes.watch(job_id) as watch:
+        # From here on nothing can happen unseen; what happened since the first look is next.
+        while True:
+            if look.page.events:
+                yield "".join(map(_frame, look.page.events))
+                silent_since = time.monotonic()
+            if look.end:
+                body = {"state": look.state, "last_seq": look.page.next_after}
+                yield f"event: end\ndata: {strict_json.dumps(body)}\n\n"
+                return
+            if parts.changes.stopping:
+                return  # without an `end`: the reader comes back to whoever answers then
+            after = look.page.next_after
+            watch.clear()
+            look = await run_in_threadpool(_look, parts, job_id, query, after, limit)
+            if look.page.events or look.end:
+                continue
+            ping_due = silent_since + parts.settings.ping_seconds - time.monotonic()
+            if ping_due <= 0:
+                yield ": ping\n\n"
+                silent_since = time.monotonic()
+                ping_due = parts.settings.ping_seconds
+            await watch.wait(min(ping_due, parts.settings.poll_seconds))
+
+
+def _look(
+    parts: Parts,
+    job_id: str,
+    query: EventQuery,
+    after: int,
+    limit: int,
+    pointer: str = "/query/after",
+) -> Look:
+    with parts.database.read() as transaction:
+        job = store.get(transaction, job_id)
+        if after > job.last_seq:
+            detail = f"this job has only {job.last_seq} events"
+            raise InvalidParameter([Problem(pointer, "out_of_range", detail)])
+        page = events.page(transaction, job.pk, job.last_seq, after, limit, query.kind)
+    end = job.state.is_terminal and page.next_after >= job.last_seq
+    return Look(page, job.state.value, end)
+
+
+def _resumed(last_event_id: str) -> int:
+    if not _SEQ.fullmatch(last_event_id):
+        detail = "must be the id of an event of this stream"
+        raise InvalidParameter([Problem("/header/last-event-id", "wrong_form", detail)])
+    return int(last_event_id)
+
+
+def _frame(event: dict[str, object]) -> str:
+    # JSON text has no line breaks of its own, so one data line holds it.
+    return f"id: {event['seq']}\nevent: {event['kind']}\ndata: {strict_json.dumps(event)}\n\n"

@@ -1,0 +1,93 @@
+"""What the service is told from outside: one frozen object, made at the edge and passed in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from ipulse.errors import Unavailable
+
+MEBIBYTE = 2**20
+MIN_TOKEN_LENGTH = 32  # characters: nobody types or guesses one of these
+
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class Settings(BaseSettings):
+    """Every field is read from `IPULSE_` + its name in capitals; secrets only by file."""
+
+    model_config = SettingsConfigDict(env_prefix="IPULSE_", extra="ignore", frozen=True)
+
+    home: Path = Path("~/.local/state/ipulse")
+    host: str = "127.0.0.1"
+    port: int = Field(default=8470, ge=0, le=65535)  # 0 takes a free one; server.json has it
+    # Answering beyond this machine is a decision, not an accident of a host name.
+    allow_remote: bool = False
+    # Names a client may use for this service; anything else is a DNS rebinding attempt.
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ("127.0.0.1", "localhost", "[::1]")
+
+    database_url: str = Field(
+        default_factory=lambda data: f"sqlite:///{data['home'] / 'ipulse.db'}"
+    )
+    broker_url: str = Field(
+        default_factory=lambda data: f"redis+socket://{data['home'] / 'redis' / 'redis.sock'}"
+    )
+    artifacts_dir: Path = Field(default_factory=lambda data: data["home"] / "artifacts")
+    token_file: Path = Field(default_factory=lambda data: data["home"] / "token")
+    worker_token_file: Path = Field(default_factory=lambda data: data["home"] / "worker-token")
+
+    lease_seconds: float = Field(default=15.0, gt=0)
+    heartbeat_seconds: float = Field(default=5.0, gt=0)
+    max_attempts: int = Field(default=5, ge=1)  # then a lost job is taken for the poison itself
+    retry_seconds: float = Field(default=1.0, ge=0)  # before the second attempt; doubles after
+    rescan_seconds: float = Field(default=5.0, gt=0)  # how long a lost wake-up may go unnoticed
+    poll_seconds: float = Field(default=2.0, gt=0)  # streams look again even if nobody woke them
+    ping_seconds: float = Field(default=15.0, gt=0)  # a silent stream says it is alive
+    shutdown_seconds: int = Field(default=5, ge=1)  # for requests under way when told to stop
+
+    max_body_bytes: int = Field(default=MEBIBYTE, gt=0)
+    max_events_bytes: int = Field(default=8 * MEBIBYTE, gt=0)
+    max_artifact_bytes: int = Field(default=4096 * MEBIBYTE, gt=0)
+
+    @field_validator("home", mode="after")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return tuple(name.strip().lower() for name in value.split(",") if name.strip())
+        return value
+
+    @model_validator(mode="after")
+    def _deliberate(self) -> Settings:
+        if self.host not in _LOOPBACK and not self.allow_remote:
+            raise ValueError(
+                f"host {self.host} would answer other machines without encryption: set "
+                "IPULSE_ALLOW_REMOTE=1 if something in front of it speaks TLS, and "
+                "IPULSE_ALLOWED_HOSTS to the names that clients use"
+            )
+        if self.heartbeat_seconds >= self.lease_seconds:
+            raise ValueError("heartbeat_seconds must be shorter than lease_seconds")
+        return self
+
+
+def read_token(path: Path) -> str:
+    """The secret in a token file. Raises Unavailable, saying what to do."""
+    try:
+        token = path.read_text("ascii").strip()
+    except OSError as error:
+        raise Unavailable(
+            f"no token in {path} ({error.strerror}): `ipulse up` writes one, or put "
+            f"{MIN_TOKEN_LENGTH} or more random characters there"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise Unavailable(f"the token in {path} is not ASCII text") from error
+    if len(token) < MIN_TOKEN_LENGTH:
+        raise Unavailable(f"the token in {path} is shorter than {MIN_TOKEN_LENGTH} characters")
+    return token

@@ -1,0 +1,207 @@
+"""Job rows: add, get, page, and the one function that moves a job from state to state."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, func, insert, select, update
+
+from ipulse import strict_json
+from ipulse.errors import Conflict, NotFound
+from ipulse.spec import ExperimentSpec
+from ipulse.states import JobState, Reason, check_transition
+
+from . import events
+from .database import Transaction
+from .tables import jobs
+
+# The clock of each state under a name for people; an attempt's phases keep theirs.
+PHASE_OF_STATE = {
+    JobState.QUEUED: "queue",
+    JobState.PREPARING: "prepare",
+    JobState.COMPILING: "compile",
+    JobState.ACQUIRING: "acquire",
+    JobState.RUNNING: "run",
+    JobState.REPORTING: "report",
+    JobState.CANCELLING: "cancel",
+    JobState.RETRY_WAIT: "retry_wait",
+}
+
+_ID = re.compile(r"job_[0-9a-f]{24}")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as its row has it. Times are milliseconds since 1970."""
+
+    pk: int
+    id: str
+    name: str
+    state: JobState
+    reason: Reason | None
+    message: str
+    device: str
+    spec: str  # canonical JSON
+    spec_sha256: str
+    metadata: dict[str, str]
+    attempt: int
+    progress: dict[str, Any] | None
+    summary: dict[str, float] | None
+    phase_ms: dict[str, int]
+    created_at: int
+    started_at: int | None
+    finished_at: int | None
+    updated_at: int
+    state_since: int
+    due_at: int | None
+    last_seq: int
+    version: int
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> Job:
+        values = dict(row._mapping)
+        values["state"] = JobState(row.state)
+        values["reason"] = None if row.reason is None else Reason(row.reason)
+        for field in ("metadata", "progress", "summary", "phase_ms"):
+            text = values[field]
+            values[field] = None if text is None else json.loads(text)
+        return cls(**values)
+
+    @property
+    def phase_seconds(self) -> dict[str, float]:
+        """Seconds in each phase that was left; the present one is counted once it ends."""
+        return {phase: ms / 1000 for phase, ms in self.phase_ms.items()}
+
+
+def add(transaction: Transaction, spec: ExperimentSpec, text: str, sha256: str) -> Job:
+    """A new job, queued. `text` is the spec's canonical JSON and `sha256` that text's digest."""
+    now = transaction.now
+    values = {
+        "id": f"job_{secrets.token_hex(12)}",
+        "name": spec.name,
+        "state": JobState.QUEUED.value,
+        "device": spec.device.kind,
+        "spec": text,
+        "spec_sha256": sha256,
+        "metadata": strict_json.dumps(spec.metadata),
+        "phase_ms": "{}",
+        "created_at": now,
+        "updated_at": now,
+        "state_since": now,
+        "last_seq": 1,
+    }
+    statement = insert(jobs).values(values).returning(jobs)
+    job = Job.of(transaction.connection.execute(statement).one())
+    events.append(transaction, job.pk, 0, None, [_state_event(JobState.QUEUED, None, "")])
+    return job
+
+
+def get(transaction: Transaction, job_id: str) -> Job:
+    """Raises NotFound."""
+    row = None
+    if _ID.fullmatch(job_id):
+        query = select(jobs).where(jobs.c.id == job_id)
+        row = transaction.connection.execute(query).one_or_none()
+    if row is None:
+        raise NotFound("there is no such job")
+    return Job.of(row)
+
+
+def get_by_pk(transaction: Transaction, pk: int) -> Job:
+    return Job.of(transaction.connection.execute(select(jobs).where(jobs.c.pk == pk)).one())
+
+
+def page(
+    transaction: Transaction, before: int | None, limit: int, states: Collection[JobState] = ()
+) -> list[Job]:
+    """At most `limit` jobs, newest first, of these states (none: all), older than `before`."""
+    query = select(jobs).order_by(jobs.c.pk.desc()).limit(limit)
+    if before is not None:
+        query = query.where(jobs.c.pk < before)
+    if states:
+        query = query.where(jobs.c.state.in_(sorted(state.value for state in states)))
+    return [Job.of(row) for row in transaction.connection.execute(query)]
+
+
+def due(transaction: Transaction) -> list[Job]:
+    """The retry_wait jobs whose wait is over, the longest over first."""
+    query = (
+        select(jobs)
+        .where(jobs.c.state == JobState.RETRY_WAIT.value, jobs.c.due_at <= transaction.now)
+        .order_by(jobs.c.due_at)
+    )
+    return [Job.of(row) for row in transaction.connection.execute(query)]
+
+
+def next_due(transaction: Transaction) -> int | None:
+    """When the first of the retry_wait jobs may be queued again."""
+    query = select(func.min(jobs.c.due_at)).where(jobs.c.state == JobState.RETRY_WAIT.value)
+    moment: int | None = transaction.connection.execute(query).scalar_one()
+    return moment
+
+
+def move(
+    transaction: Transaction,
+    job: Job,
+    after: JobState,
+    reason: Reason | None = None,
+    message: str = "",
+    **columns: Any,
+) -> Job:
+    """Moves a job to another state and writes the event down.
+
+    Raises IllegalTransition, or Conflict when the row changed since `job` was read.
+    """
+    check_transition(job.state, after)
+    phase_ms = dict(job.phase_ms)
+    phase = PHASE_OF_STATE[job.state]
+    phase_ms[phase] = phase_ms.get(phase, 0) + max(0, transaction.now - job.state_since)
+    columns.setdefault("attempt", job.attempt)
+    last_seq = events.append(
+        transaction,
+        job.pk,
+        job.last_seq,
+        columns["attempt"] or None,
+        [_state_event(after, reason, message)],
+    )
+    if after.is_terminal:
+        columns["finished_at"] = transaction.now
+    return change(
+        transaction,
+        job,
+        state=after.value,
+        reason=None if reason is None else reason.value,
+        message=message,
+        phase_ms=strict_json.dumps(phase_ms),
+        state_since=transaction.now,
+        last_seq=last_seq,
+        **columns,
+    )
+
+
+def change(transaction: Transaction, job: Job, **columns: Any) -> Job:
+    """Writes columns of a job's row and counts its version up.
+
+    Raises Conflict when the row changed since `job` was read.
+    """
+    statement = (
+        update(jobs)
+        .where(jobs.c.pk == job.pk, jobs.c.version == job.version)
+        .values(version=job.version + 1, updated_at=transaction.now, **columns)
+        .returning(jobs)
+    )
+    row = transaction.connection.execute(statement).one_or_none()
+    if row is None:
+        raise Conflict("the job changed at the same moment; try again")
+    transaction.topics.add(job.id)
+    return Job.of(row)
+
+
+def _state_event(state: JobState, reason: Reason | None, message: str) -> events.Occurrence:
+    body = {"state": state.value, "reason": reason.value if reason else None, "message": message}
+    return events.Occurrence("state", body)

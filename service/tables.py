@@ -1,0 +1,126 @@
+"""The tables. Times are milliseconds since 1970 UTC by the database's clock; JSON is text."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+# Every constraint has a name, so that a migration can speak of it on any database.
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(column_0_N_label)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+# SQLite gives out row numbers only to a column declared INTEGER.
+_Key = BigInteger().with_variant(Integer(), "sqlite")
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("pk", _Key, primary_key=True),  # grows with time: the order of every list
+    Column("id", String(64), nullable=False, unique=True),  # what the world calls it
+    Column("name", String(128), nullable=False),
+    Column("state", String(32), nullable=False),  # written by store.move and by nothing else
+    Column("reason", String(64)),
+    Column("message", Text, nullable=False, default=""),
+    Column("device", String(32), nullable=False),
+    Column("spec", Text, nullable=False),  # canonical JSON, every default written out
+    Column("spec_sha256", String(64), nullable=False),
+    Column("metadata", Text, nullable=False),
+    Column("attempt", Integer, nullable=False, default=0),  # number of the latest attempt
+    Column("progress", Text),
+    Column("summary", Text),
+    Column("phase_ms", Text, nullable=False),  # time spent in the states left so far
+    Column("created_at", BigInteger, nullable=False),
+    Column("started_at", BigInteger),
+    Column("finished_at", BigInteger),
+    Column("updated_at", BigInteger, nullable=False),
+    Column("state_since", BigInteger, nullable=False),
+    Column("due_at", BigInteger),  # of a retry_wait job: when it may be queued again
+    Column("last_seq", BigInteger, nullable=False, default=0),
+    Column("version", BigInteger, nullable=False, default=1),  # the ETag; +1 with every change
+    Index("ix_jobs_state_device_pk", "state", "device", "pk"),
+    sqlite_autoincrement=True,
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    Column("id", String(64), nullable=False, unique=True),
+    Column("job_pk", ForeignKey("jobs.pk"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("agent", String(128), nullable=False),
+    Column("fence_sha256", String(64), nullable=False),  # the token itself is never stored
+    Column("lease_expires_at", BigInteger, nullable=False),
+    Column("next_event", BigInteger, nullable=False, default=1),
+    Column("started_at", BigInteger, nullable=False),
+    Column("finished_at", BigInteger),  # null: this attempt holds the job
+    Column("reason", String(64)),
+    Column("message", Text, nullable=False, default=""),
+    Column("summary", Text),
+    UniqueConstraint("job_pk", "number"),
+    Index("ix_attempts_finished_at_lease_expires_at", "finished_at", "lease_expires_at"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("job_pk", ForeignKey("jobs.pk"), primary_key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("time", BigInteger, nullable=False),
+    Column("attempt", Integer),  # null: said of the job outside any attempt
+    Column("kind", String(32), nullable=False),
+    Column("body", Text, nullable=False),
+    sqlite_with_rowid=False,  # stored in the order they are read
+)
+
+artifacts = Table(
+    "artifacts",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    Column("id", String(64), nullable=False, unique=True),
+    Column("job_pk", ForeignKey("jobs.pk"), nullable=False, index=True),
+    Column("attempt_pk", ForeignKey("attempts.pk"), nullable=False),
+    Column("name", String(128), nullable=False),
+    Column("role", String(32), nullable=False),
+    Column("media_type", String(128), nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("sha256", String(64), nullable=False, index=True),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("attempt_pk", "name"),
+    sqlite_autoincrement=True,
+)
+
+# A wake-up that must still be published; written in the transaction that queued the job.
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    Column("job_pk", ForeignKey("jobs.pk"), nullable=False),
+    sqlite_autoincrement=True,
+)
+
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("caller", String(64), primary_key=True),
+    Column("key", String(255), primary_key=True),
+    Column("fingerprint", String(64), nullable=False),
+    Column("job_pk", ForeignKey("jobs.pk"), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
