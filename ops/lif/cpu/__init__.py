@@ -1,0 +1,1 @@
+"""The C++ kernels of sparse LIF networks on a CPU."""

@@ -1,0 +1,184 @@
+// What an instruction set provides: the inner loops of the network, over one panel of neurons.
+//
+// A panel is a run of neurons whose constants and weights are packed side by side, 1, 2, 4 or 8
+// vectors wide: [inputs][width], so that a spike reads one short contiguous row, a panel of weights
+// stays in the L2 cache while all samples and steps pass by, and the currents of a step stay in
+// registers. Neurons behind the last one have weights 0 and thresholds that nothing reaches.
+//
+// Rows: row b * steps + t is step t of sample b. A set of neurons is a row of bits, bit n of a row
+// is neuron n; a row has row_bytes, a multiple of 16.
+#ifndef IPULSE_OPS_LIF_CPU_KERNEL_H
+#define IPULSE_OPS_LIF_CPU_KERNEL_H
+
+#include <cstdint>
+
+#include "arch.h"
+#include "lif.h"
+
+namespace lif {
+
+constexpr int MAX_WIDTH = 128; // neurons of a panel
+
+struct Panels {
+  int neurons;
+  int vectors; // of a panel: 1, 2, 4 or 8
+  int width;   // neurons of a panel
+  int count;
+
+  int first(int panel) const { return panel * width; }
+  int columns(int panel) const { // without the padding
+    int rest = neurons - panel * width;
+    return rest < width ? rest : width;
+  }
+};
+
+struct Constants { // of one panel, [width]
+  const float *decay, *scale, *threshold, *second;
+};
+
+// One sample, one panel, all steps.
+struct PanelForward {
+  int steps, delay, vectors;
+  const float *weights; // [inputs][width]
+  const int32_t *ids;   // spikes of step t: ids[begin[t]] up to ids[end[t]]
+  const int64_t *begin, *end;
+  Constants constants;
+  uint8_t *above;    // bits of u > threshold in row 0 and this panel
+  uint8_t *gate;     // likewise u > second threshold, or null
+  int64_t row_bytes; // from step to step
+  float *membranes;  // null; or u, of all neurons [steps][width], or of the gate's packed
+  float *readout;    // of a readout: membranes of step 0 and this panel
+  int64_t readout_stride;
+  int columns;
+};
+
+// One sample: from bits to spikes in slots.
+struct SlotSelection {
+  int steps, neurons, slots;
+  bool sparse; // some neurons carry no gradient
+  int64_t row_bytes;
+  const uint8_t *above; // row of step 0
+  const uint8_t *gate;  // if sparse
+  uint8_t *kept;        // written if slots < neurons: the neurons in slots
+  uint8_t *emitted;     // written if slots < neurons: the spikes in slots
+  int32_t *ids;         // the spikes in slots, step after step
+  int64_t first;        // index of ids[0] for begin and end
+  int64_t *begin, *end; // [steps]
+  int64_t *kept_counts; // [steps], written if sparse
+  float *counts;        // of step 0; 2 floats every 2 * batch
+  float *dropped;       // of step 0; every batch
+  int64_t batch;
+};
+
+// One sample: the membranes of the gate, panel by panel, to those in slots by ascending id.
+struct MembraneGather {
+  int steps;
+  Panels panels;
+  const float *raw; // of this sample and panel 0
+  int64_t raw_stride;
+  int64_t row_bytes;
+  const uint8_t *gate, *kept;
+  int64_t *position; // scratch [panels.count]
+  float *membranes;
+};
+
+// One sample, one panel of the readout.
+struct LeakyBackward {
+  int steps, vectors, columns;
+  const float *grad; // dL/du of step 0 and this panel
+  int64_t grad_stride;
+  Constants constants;
+  float *grad_current; // row of step 0, [steps][width]
+};
+
+// dL/dI of the next layer.
+struct NextLayer {
+  Panels panels;
+  const float *grad_current; // [panels][rows][width]
+  int64_t rows;
+};
+
+// Samples first to last: dL/ds of the neurons in slots times their surrogate.
+struct SampledProduct {
+  int steps, delay, first, last;
+  NextLayer next;
+  const float *weights; // of the next layer, [panels][neurons][width]
+  int neurons;
+  const int64_t *start; // [rows + 1]: of a row in ids, membranes and product
+  const int32_t *ids;   // neurons in slots, ascending
+  const float *membranes;
+  const float *threshold; // [neurons]
+  float slope;
+  float *product; // holds the loss's direct derivative by the spikes on entry
+};
+
+// One sample, one panel.
+struct PanelBackward {
+  int steps, vectors, columns;
+  Constants constants;
+  bool term;
+  const uint8_t *above; // row 0 of the sample, first neuron
+  int64_t row_bytes;
+  int first_neuron;
+  float *grad_current; // row of step 0, [steps][width]
+  // Of a layer where some neurons carry gradient:
+  const uint8_t *kept;
+  const int64_t *start; // of row 0 of the sample
+  const float *product;
+  // Of a layer where all neurons do:
+  int delay;
+  NextLayer next;
+  int64_t first_row;
+  const float *weights;     // of the next layer, transposed [next neurons][width]
+  const float *membranes;   // row of step 0, [steps][width]
+  const float *grad_spikes; // of the sample's step 0, in slot order, or null
+  int64_t grad_spikes_stride;
+  float slope;
+};
+
+// One panel, input channels first to last: sums dL/dI over the rows where a channel spiked.
+struct WeightGradient {
+  int vectors, columns, first, last, inputs;
+  int groups; // of samples, summed one after the other
+  int64_t group_rows;
+  const int64_t *start;      // [groups][inputs + 1]
+  const uint32_t *rows;      // in the group, ascending
+  const float *grad_current; // [rows][width] of this panel
+  float *sum;                // scratch [last - first][width]
+  float *grad;               // of channel `first` and this panel
+  int64_t grad_stride;
+};
+
+struct Kernel {
+  const char *name;
+  int lanes;
+  void (*pack)(const float *weights, int64_t rows, int64_t columns, int first, int width,
+               float *panel);
+  void (*pack_transposed)(const float *weights, int64_t rows, int64_t columns, int first, int width,
+                          float *panel);
+  void (*lif_forward)(const PanelForward &);
+  void (*leaky_forward)(const PanelForward &);
+  void (*select)(const SlotSelection &);
+  void (*gather)(const MembraneGather &);
+  void (*count_bits)(const uint8_t *bits, int64_t rows, int64_t row_bytes, int64_t *counts);
+  void (*list_bits)(const uint8_t *bits, int64_t rows, int64_t row_bytes, int32_t *ids);
+  void (*leaky_backward)(const LeakyBackward &);
+  void (*sampled_product)(const SampledProduct &);
+  void (*sparse_backward)(const PanelBackward &);
+  void (*dense_backward)(const PanelBackward &);
+  void (*weight_gradient)(const WeightGradient &);
+};
+
+#define LIF_KERNEL(name, arch) const Kernel &kernel_##name();
+#include "kernels.inc"
+#undef LIF_KERNEL
+
+// The first kernel of the list that needs no feature outside the mask.
+const Kernel &pick_kernel(uint64_t arch);
+
+// How a kernel cuts a layer.
+Panels cut(const Kernel &kernel, int neurons);
+
+} // namespace lif
+
+#endif

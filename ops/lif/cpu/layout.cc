@@ -1,0 +1,59 @@
+#include "layout.h"
+
+#include <limits>
+
+#include "pool.h"
+
+namespace lif {
+
+Panels cut(const Kernel &kernel, int neurons) {
+  // Wide panels share the reading of the spikes' ids among more neurons; a wide panel that is
+  // mostly padding does not.
+  Panels best{neurons, 0, 0, 0};
+  int64_t least = 0;
+  for (int vectors = 8; vectors; vectors /= 2) {
+    int width = vectors * kernel.lanes;
+    int count = (neurons + width - 1) / width;
+    int64_t padded = static_cast<int64_t>(count) * width;
+    if (!best.count || padded + padded / 8 < least) {
+      best = {neurons, vectors, width, count};
+      least = padded;
+    }
+  }
+  return best;
+}
+
+LayerConstants::LayerConstants(const LifLayer &layer, const Panels &panels)
+    : width_(panels.width), padded_(static_cast<int64_t>(panels.count) * panels.width),
+      values_(4 * padded_) {
+  constexpr float never = std::numeric_limits<float>::infinity();
+  float *decay = values_.get(), *scale = decay + padded_, *threshold = scale + padded_,
+        *second = threshold + padded_;
+  for (int64_t i = 0; i < padded_; ++i) {
+    bool real = i < layer.neurons;
+    decay[i] = real ? layer.decay[i] : 0;
+    scale[i] = real ? layer.scale[i] : 0;
+    threshold[i] = real && layer.threshold ? layer.threshold[i] : never;
+    second[i] = !real ? never : layer.second_threshold ? layer.second_threshold[i] : -never;
+  }
+}
+
+Constants LayerConstants::of(int panel) const {
+  const float *first = values_.get() + panel * width_;
+  return {first, first + padded_, first + 2 * padded_, first + 3 * padded_};
+}
+
+std::unique_ptr<Buffer<float>> pack_weights(const Kernel &kernel, int threads, const float *weights,
+                                            int inputs, int neurons, const Panels &panels,
+                                            bool transposed) {
+  int64_t length = static_cast<int64_t>(transposed ? neurons : inputs) * panels.width;
+  std::unique_ptr<Buffer<float>> packed(new Buffer<float>(length * panels.count));
+  auto pack = transposed ? kernel.pack_transposed : kernel.pack;
+  parallel_for(threads, panels.count, [&](int64_t p, int) {
+    pack(weights, inputs, neurons, panels.first(static_cast<int>(p)), panels.width,
+         packed->get() + p * length);
+  });
+  return packed;
+}
+
+} // namespace lif

@@ -1,0 +1,22 @@
+// Threads that stay. They start when first needed and are never joined: they sleep until the
+// process ends. A forked child has none of them and must not call in here; nobody forks a process
+// that has TensorFlow in it.
+#ifndef IPULSE_OPS_LIF_CPU_POOL_H
+#define IPULSE_OPS_LIF_CPU_POOL_H
+
+#include <cstdint>
+#include <functional>
+
+namespace lif {
+
+// Runs task(index, worker) for every index in 0 to tasks - 1 on up to `threads` threads, the
+// caller being worker 0. Which thread takes which index is left to chance. A caller that finds the
+// pool busy with another caller's tasks does its own alone.
+void parallel_for(int threads, int64_t tasks, const std::function<void(int64_t, int)> &task);
+
+// The processors that this process may run on.
+int default_threads();
+
+} // namespace lif
+
+#endif

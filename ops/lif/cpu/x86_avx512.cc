@@ -1,0 +1,64 @@
+// AVX-512: sixteen lanes, thirty-two registers.
+#include <cstdint>
+
+#if !defined(__clang__)
+// GCC 12 takes the deliberately undefined operands inside its own intrinsics for a mistake.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+
+namespace {
+
+struct Vec {
+  using F = __m512;
+  using M = __mmask16;
+  static constexpr int lanes = 16;
+  static constexpr int product_vectors = 4; // 6 rows of them fill twenty-four registers
+
+  static F zero() { return _mm512_setzero_ps(); }
+  static F all(float x) { return _mm512_set1_ps(x); }
+  static F load(const float *from) { return _mm512_loadu_ps(from); }
+  static void store(float *to, F a) { _mm512_storeu_ps(to, a); }
+  static F add(F a, F b) { return _mm512_add_ps(a, b); }
+  static F sub(F a, F b) { return _mm512_sub_ps(a, b); }
+  static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
+  static F div(F a, F b) { return _mm512_div_ps(a, b); }
+  static F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
+  static F abs(F a) { return _mm512_abs_ps(a); }
+  static M greater(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+  static unsigned bits(M mask) { return mask; }
+  static M mask(unsigned bits) { return static_cast<M>(bits); }
+  static F zero_where(M mask, F a) { return _mm512_maskz_mov_ps(static_cast<M>(~mask), a); }
+  // To a register and then to memory: compressing straight to memory is microcoded on some CPUs.
+  static void store_compressed(float *to, unsigned bits, F a) {
+    store(to, _mm512_maskz_compress_ps(mask(bits), a));
+  }
+  static F load_expanded(const float *from, unsigned bits) {
+    return _mm512_maskz_expand_ps(mask(bits), load(from));
+  }
+  static __m256 halved(F a) {
+    return _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+  }
+  static void sum_each(const F (&a)[8], float *sums) {
+    __m256 low = _mm256_hadd_ps(_mm256_hadd_ps(halved(a[0]), halved(a[1])),
+                                _mm256_hadd_ps(halved(a[2]), halved(a[3])));
+    __m256 high = _mm256_hadd_ps(_mm256_hadd_ps(halved(a[4]), halved(a[5])),
+                                 _mm256_hadd_ps(halved(a[6]), halved(a[7])));
+    _mm256_storeu_ps(sums, _mm256_add_ps(_mm256_permute2f128_ps(low, high, 0x20),
+                                         _mm256_permute2f128_ps(low, high, 0x31)));
+  }
+};
+
+} // namespace
+
+#include "panel.h"
+
+namespace lif {
+
+const Kernel &kernel_x86_avx512() {
+  static constexpr Kernel kernel = make_kernel("x86_avx512");
+  return kernel;
+}
+
+} // namespace lif
