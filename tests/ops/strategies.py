@@ -7,7 +7,7 @@ the same numbers as the float64 reference and differs by its arithmetic only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, List, Optional, Tuple, Union
 
 import numpy as np
@@ -16,17 +16,32 @@ from hypothesis import strategies as st
 from ops.lif.network import LIF, LeakyReadout, Network, SuperSpike
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Problem:
     """What `ops.lif.reference.forward` takes, and gradients for its `backward`."""
 
     network: Network
     seed: int
-    weights: Tuple[np.ndarray, ...] = field(repr=False)  # float32 [N_in, N_out]
-    ids: np.ndarray = field(repr=False)  # int32 [time, batch, slots]
-    counts: np.ndarray = field(repr=False)  # int32 [time, batch]
-    grad_membrane: np.ndarray = field(repr=False)  # float32 [time, batch, classes]
-    grad_spikes: Tuple[np.ndarray, ...] = field(repr=False)  # float32 [time, batch, slots]
+    weights: Tuple[np.ndarray, ...]  # float32 [N_in, N_out]
+    ids: np.ndarray  # int32 [time, batch, slots]
+    counts: np.ndarray  # int32 [time, batch]
+    grad_membrane: np.ndarray  # float32 [time, batch, classes]
+    grad_spikes: Tuple[np.ndarray, ...]  # float32 [time, batch, slots]
+
+    def __repr__(self) -> str:
+        """What it is, without its arrays: a failing test prints this."""
+        layers = self.network.layers
+        return (
+            f"Problem(seed={self.seed}, [time, batch, slots]={list(self.ids.shape)}, "
+            f"sizes={self.network.sizes}, capacities={[layer.capacity for layer in layers]}, "
+            f"gates={[layer.second_threshold is not None for layer in layers]}, "
+            f"reset_gradient={self.network.reset_gradient!r}, delay={self.network.delay}, "
+            f"slope={self.network.surrogate.slope})"
+        )
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        # Hypothesis would print a dataclass field by field, and warn of the length.
+        printer.text(repr(self))
 
 
 def random_spikes(
