@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-from .errors import InvalidInput, InvalidSpec, MissingDependency, Problem
+from . import strict_json
+from .errors import InvalidInput, InvalidJSON, InvalidSpec, MissingDependency, Problem
 from .spec import ExperimentSpec, parse_spec
 
 try:
@@ -108,24 +109,37 @@ def parse_spec_file(content: bytes, name: str) -> SpecFile:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _invalid(name, "not UTF-8", line) from error
+    loader = _Loader(_readable(text, name))
     try:
-        loader = _Loader(text)
         root = loader.get_single_node()
         value = None if root is None else loader.construct_document(root)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (0, 0)
         raise _invalid(name, error.problem or "not YAML", line, column) from error
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise _invalid(
-            name, f"the character #x{ord(text[error.position]):04x} is not allowed", line
-        ) from error
     except RecursionError as error:
         raise _invalid(name, "nested too deeply") from error
     if root is None:
         raise _invalid(name, "the file is empty")
-    return SpecFile(name=name, value=value, _root=root)
+    return SpecFile(name=name, value=_as_json(text, value), _root=root)
+
+
+def _readable(text: str, name: str) -> str:
+    found = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    if found is not None:
+        line = text.count("\n", 0, found.start()) + 1
+        raise _invalid(name, f"the character U+{ord(found.group()):04X} is not allowed", line)
+    return text
+
+
+def _as_json(text: str, value: Any) -> Any:
+    # Every JSON document is YAML, but for one thing: "\ud83d\ude00" is one character in JSON.
+    if not text.lstrip().startswith("{"):
+        return value
+    try:
+        return strict_json.loads(text)
+    except InvalidJSON:
+        return value  # YAML in braces
 
 
 def _invalid(name: str, detail: str, line: int = 0, column: int = 0) -> InvalidSpec:

@@ -1,0 +1,67 @@
+"""Answers as the service gives them, to build from; tests against the service itself hold them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, Dict, List, Optional, Sequence
+
+TIME = "2026-01-02T03:04:05.678Z"
+
+
+def job(**changes: Any) -> Dict[str, Any]:
+    value: Dict[str, Any] = {
+        "object": "job",
+        "id": "job_1",
+        "name": "digits",
+        "state": "running",
+        "reason": None,
+        "message": "",
+        "device": "cpu",
+        "attempt": 1,
+        "progress": None,
+        "summary": None,
+        "spec": {},
+        "spec_sha256": "0" * 64,
+        "created_at": TIME,
+        "started_at": TIME,
+        "finished_at": None,
+        "updated_at": TIME,
+        "phase_seconds": {},
+        "attempts": [],
+        "last_seq": 0,
+        "metadata": {},
+        "version": 1,
+    }
+    assert set(changes) <= set(value)
+    return {**value, **changes}
+
+
+def event(seq: int, kind: str = "log", **fields: Any) -> Dict[str, Any]:
+    return {"seq": seq, "time": TIME, "attempt": 1, "kind": kind, **fields}
+
+
+def stream(events: Sequence[Dict[str, Any]], end: bool) -> bytes:
+    text = "".join(
+        f"id: {one['seq']}\nevent: {one['kind']}\ndata: {json.dumps(one)}\n\n" for one in events
+    )
+    return (text + ("event: end\ndata: {}\n\n" if end else "")).encode()
+
+
+def artifact(
+    name: str, content: bytes, role: str = "log", sha256: Optional[str] = None
+) -> Dict[str, Any]:
+    return {
+        "id": "artifact_" + hashlib.sha256(name.encode()).hexdigest()[:8],
+        "name": name,
+        "role": role,
+        "media_type": "application/octet-stream",
+        "size": len(content),
+        "sha256": hashlib.sha256(content).hexdigest() if sha256 is None else sha256,
+        "attempt": 1,
+        "created_at": TIME,
+    }
+
+
+def artifacts(*listed: Dict[str, Any]) -> Dict[str, List[Dict[str, Any]]]:
+    return {"artifacts": list(listed)}

@@ -1,0 +1,118 @@
+"""Following events: without gap and without repetition, whatever breaks."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List
+
+import pytest
+
+from ipulse.errors import NotFound, RemoteError, Unavailable
+from tests.ipulse.scripted_server import Answer, Request, ScriptedServer, problem_answer
+
+from .conftest import Connect
+from .samples import event, stream
+
+EVENTS = [event(n, message=f"line {n} \u2028 \x85") for n in range(1, 21)]
+STREAM = {"Content-Type": "text/event-stream; charset=utf-8"}
+
+
+def serve(pieces: List[int]) -> Any:
+    """Gives the stream from Last-Event-ID on, cut after so many bytes in each answer."""
+    waiting = list(pieces)
+
+    def answer(request: Request) -> Answer:
+        last = int(request.headers.get("last-event-id", 0))
+        body = stream(EVENTS[last:], end=True)
+        if waiting:
+            return Answer(200, body[: waiting.pop(0)], STREAM, announced=len(body))
+        return Answer(200, body, STREAM)
+
+    return answer
+
+
+def test_events_come_in_order_until_the_end(connect: Connect) -> None:
+    with ScriptedServer(serve([])) as server:
+        found = list(connect(server.url, "t").watch("job_1"))
+        (request,) = server.requests
+    assert [one.json for one in found] == EVENTS
+    assert request.headers["accept"] == "text/event-stream"
+
+
+def test_a_stream_cut_anywhere_goes_on_without_gap(connect: Connect) -> None:
+    with ScriptedServer(serve([150, 0, 333, 1000, 1, 700])) as server:
+        found = list(connect(server.url, "t").watch("job_1"))
+        assert len(server.requests) == 7
+    assert [one.seq for one in found] == list(range(1, 21))
+
+
+def test_a_stream_that_ends_without_saying_so_goes_on(connect: Connect) -> None:
+    def answer(request: Request) -> Answer:
+        last = int(request.headers["last-event-id"])
+        return Answer(200, stream(EVENTS[last : last + 7], end=last >= 14), STREAM)
+
+    with ScriptedServer(answer) as server:
+        found = list(connect(server.url, "t", retries=1).watch("job_1"))
+    assert [one.seq for one in found] == list(range(1, 21))
+
+
+def test_it_begins_after_the_event_asked_for(connect: Connect) -> None:
+    with ScriptedServer(serve([])) as server:
+        assert [one.seq for one in connect(server.url, "t").watch("job_1", after=18)] == [19, 20]
+
+
+def test_events_said_twice_are_told_once(connect: Connect) -> None:
+    answer = Answer(200, stream([*EVENTS[:3], *EVENTS], end=True), STREAM)
+    with ScriptedServer(lambda _: answer) as server:
+        found = [one.seq for one in connect(server.url, "t").watch("job_1")]
+    assert found == list(range(1, 21))
+
+
+def test_tries_without_anything_new_are_bounded(connect: Connect) -> None:
+    answer = Answer(200, stream(EVENTS[:3], end=False), STREAM)
+    seen: List[int] = []
+    with ScriptedServer(lambda _: answer) as server:
+        events = connect(server.url, "t", retries=3).watch("job_1")
+        with pytest.raises(Unavailable, match="the stream ended early"):
+            seen.extend(one.seq for one in events)
+        assert len(server.requests) == 4
+    assert seen == [1, 2, 3]
+
+
+def test_a_restarting_service_is_waited_for(connect: Connect) -> None:
+    away = [problem_answer(503, "unavailable")] * 3
+
+    def answer(request: Request) -> Answer:
+        return away.pop() if away else serve([])(request)
+
+    with ScriptedServer(answer) as server:
+        assert len(list(connect(server.url, "t").watch("job_1"))) == 20
+
+
+def test_an_unknown_job_is_told_at_once(connect: Connect) -> None:
+    with ScriptedServer(lambda _: problem_answer(404, "not_found", "no such job")) as server:
+        with pytest.raises(NotFound, match="no such job"):
+            list(connect(server.url, "t").watch("job_1"))
+        assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(200, b"{}", {"Content-Type": "application/json"}),
+        Answer(204, b"", STREAM),
+        Answer(200, b"data: nonsense\n\n", STREAM),
+        Answer(200, b'data: {"seq": "one"}\n\n', STREAM),
+    ],
+    ids=["no stream", "no content", "no json", "no event"],
+)
+def test_what_is_no_event_stream_is_refused(connect: Connect, answer: Answer) -> None:
+    with ScriptedServer(lambda _: answer) as server, pytest.raises(RemoteError, match="stream"):
+        list(connect(server.url, "t").watch("job_1"))
+
+
+def test_a_watch_can_be_left(connect: Connect) -> None:
+    with ScriptedServer(serve([])) as server:
+        events = connect(server.url, "t").watch("job_1")
+        first: Dict[str, Any] = next(events).json
+        events.close()  # type: ignore[attr-defined]  # a generator, as every iterator here
+    assert first == EVENTS[0]

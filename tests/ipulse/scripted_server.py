@@ -1,0 +1,92 @@
+"""An HTTP server on loopback that answers what a test tells it, also what no service should."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Callable, Dict, List, Optional, Type
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    path: str  # with its query
+    headers: Dict[str, str]  # names in small letters
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is sent; `announced` is the Content-Length where it should differ from the truth."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: Dict[str, str] = field(default_factory=dict)
+    announced: Optional[int] = None
+
+
+def json_answer(value: Any, status: int = 200, **headers: str) -> Answer:
+    named = {"Content-Type": "application/json"}
+    named.update({name.replace("_", "-"): text for name, text in headers.items()})
+    return Answer(status, json.dumps(value).encode(), named)
+
+
+def problem_answer(status: int, code: str, detail: str = "no", **extra: Any) -> Answer:
+    value = {"type": f"urn:ipulse:problem:{code}", "title": "t", "status": status}
+    value.update({"detail": detail, "code": code, "request_id": "r1", "errors": [], **extra})
+    return Answer(status, json.dumps(value).encode(), {"Content-Type": "application/problem+json"})
+
+
+class ScriptedServer:
+    """Calls `answer` for each request, in the order they come; keeps them in `requests`."""
+
+    def __init__(self, answer: Callable[[Request], Answer]) -> None:
+        self.requests: List[Request] = []
+        self._answer = answer
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                length = int(self.headers.get("content-length", 0))
+                request = Request(
+                    method=self.command,
+                    path=self.path,
+                    headers={name.lower(): value for name, value in self.headers.items()},
+                    body=self.rfile.read(length),
+                )
+                outer.requests.append(request)
+                answer = outer._answer(request)
+                self.send_response(answer.status)
+                length = len(answer.body) if answer.announced is None else answer.announced
+                self.send_header("Content-Length", str(length))
+                for name, value in answer.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(answer.body)
+                self.close_connection = True
+
+            do_POST = do_GET
+
+            def log_message(self, *arguments: Any) -> None:
+                """The test says what it saw."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> ScriptedServer:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
