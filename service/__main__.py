@@ -88,7 +88,8 @@ def serve(app: FastAPI, settings: Settings, listener: socket.socket) -> None:
 
 def _listen(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio switches Nagle's delay off only where a socket says that it is TCP.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((settings.host, settings.port))
     listener.listen(BACKLOG)
