@@ -1,0 +1,55 @@
+"""What each part drags in, seen from a fresh interpreter; who imports whom is import-linter's."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+SERVICE_SIDE = {"alembic", "fastapi", "pydantic", "sqlalchemy", "starlette", "uvicorn"}
+QUEUE = {"celery", "kombu", "redis"}
+NUMBERS = {"keras", "numpy", "sklearn", "tensorflow"}
+COMFORT = {"httpx", "rich", "typer", "yaml"}
+
+CORE = ["errors", "events", "messages", "schema", "spec", "states", "strict_json"]
+
+
+def loaded_by(*modules: str) -> set[str]:
+    """The top-level packages in memory after importing modules, which must print nothing."""
+    program = f"import json, sys, {', '.join(modules)}; print(json.dumps(list(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.count("\n") == 1
+    return {name.partition(".")[0] for name in json.loads(done.stdout)}
+
+
+@pytest.mark.parametrize(
+    ("modules", "unwanted"),
+    [
+        ([f"ipulse.{name}" for name in CORE], SERVICE_SIDE | QUEUE | NUMBERS | COMFORT),
+        (["ipulse.client"], SERVICE_SIDE | QUEUE | NUMBERS | {"typer"}),
+        (["ipulse.cli"], SERVICE_SIDE | QUEUE | NUMBERS),
+        (["service.app", "service.queue"], NUMBERS | {"ops", "worker"}),
+        (["worker.agent.__main__"], SERVICE_SIDE | NUMBERS | {"ops", "service"}),
+        (["ops", "ops.lif.reference"], SERVICE_SIDE | QUEUE | {"keras", "tensorflow"}),
+        (["worker.runner"], SERVICE_SIDE | QUEUE | COMFORT),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_part_brings_only_what_it_is_for(modules: list[str], unwanted: set[str]) -> None:
+    loaded = loaded_by(*modules)
+    assert {module.partition(".")[0] for module in modules} <= loaded
+    assert not loaded & unwanted
+
+
+def test_the_core_is_the_standard_library(tmp_path: Path) -> None:
+    """It is what a runner on another Python has, so `-I` and no site-packages must do."""
+    names = ", ".join(f"ipulse.{name}" for name in CORE)
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import {names}"
+    subprocess.run([sys.executable, "-I", "-S", "-c", program], cwd=tmp_path, check=True)
