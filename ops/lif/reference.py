@@ -7,10 +7,10 @@ A layer, at step t, from input current I to emitted spikes (the letters are the 
     u[t] = decay v[t] + gain (1 - decay) I[t]
     I[t] = sum over the input's spikes j at step t of W[j]    an id listed twice counts twice
 
-Its slots hold the spiking neurons, then those with `second_threshold < u <= threshold`, each by
-ascending id and as far as the capacity goes. A spiking neuron without a slot is dropped: it
-resets, yet nothing else sees its spike. The next layer's spikes are those of `delay` steps ago.
-The readout is a layer that never spikes: r = 0.
+Its slots hold the spiking neurons, then those with `second_threshold < u <= threshold` (all the
+others if there is no second threshold), each by ascending id and as far as the capacity goes. A
+spiking neuron without a slot is dropped: it resets, yet nothing else sees its spike. The next
+layer's input spikes are those of `delay` steps ago. The readout never spikes: r = 0.
 
 The gradient replaces the derivative of a spike by phi = 1 / (slope |u - threshold| + 1)^2 in the
 filled slots and by 0 elsewhere. With lambda = dL/du and e = dL/ds, backwards in time:
