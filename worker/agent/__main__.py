@@ -1,0 +1,39 @@
+"""`python -m worker.agent`: takes jobs until it is told to stop."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+from ipulse.errors import IPUlseError
+
+from . import json_log
+from .agent import Agent
+from .application import run_worker
+from .settings import Settings
+
+EXIT_USAGE = 2
+
+_log = logging.getLogger("worker.agent")
+
+
+def main() -> int:
+    json_log.configure()
+    try:
+        settings = Settings.from_environment(os.environ)
+    except IPUlseError as error:
+        _log.error("agent_not_started", extra={"why": str(error)})
+        return EXIT_USAGE
+    agent = Agent(settings)
+    try:
+        agent.start()
+        _log.info("agent_started", extra={"agent": settings.name, "kinds": settings.device_kinds})
+        return run_worker(settings, agent.look_at, agent.stop)
+    finally:
+        agent.close()
+        _log.info("agent_stopped", extra={"agent": settings.name})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

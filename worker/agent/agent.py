@@ -1,0 +1,83 @@
+"""The agent itself: looks at jobs one after another, and says when it is to stop."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from ipulse.errors import Conflict, IPUlseError, NotFound
+
+from .attempt import Attempt
+from .patience import patiently
+from .runner_process import RunnerProcess
+from .service_api import ServiceAPI
+from .settings import Settings
+from .warm import WarmRunner
+from .work_directory import sweep
+
+CLAIM_TRIES = 4  # then the wake-up is dropped: the service sends another while the job waits
+
+_log = logging.getLogger(__name__)
+
+
+class Agent:
+    """Runs one attempt at a time, in the thread that calls `look_at`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._api = ServiceAPI(settings.service_url, settings.worker_token)
+        self._warm = WarmRunner(lambda: RunnerProcess(settings), settings.warm)
+        self._attempt: Attempt | None = None
+        self._is_stopping = False
+
+    def start(self) -> None:
+        """Makes room and warms the first runner up."""
+        self._settings.work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for removed in sweep(self._settings.work_dir):
+            _log.info("work_directory_removed", extra={"path": str(removed)})
+        self._warm.prepare()
+
+    def look_at(self, job_id: str) -> None:
+        """Claims the job and sees an attempt through, if there is anything to do."""
+        if self._must_stop():
+            return
+        try:
+            claim = patiently(
+                lambda: self._api.claim(job_id, self._settings.name, self._settings.device_kinds),
+                self._pause,
+                CLAIM_TRIES,
+            )
+        except (Conflict, NotFound) as error:
+            _log.info("nothing_to_do", extra={"job": job_id, "why": error.message})
+            return
+        except IPUlseError as error:
+            _log.error("claim_failed", extra={"job": job_id, "why": error.message})
+            return
+        attempt = Attempt(claim, self._settings, self._api, self._warm)
+        facts = {"job": job_id, "attempt": claim.lease.attempt_id, "number": claim.attempt}
+        _log.info("job_claimed", extra=facts)
+        self._attempt = attempt
+        if self._must_stop():  # the signal came before there was anything to tell it to
+            attempt.stop()
+        try:
+            attempt.run()
+        finally:
+            self._attempt = None
+
+    def stop(self) -> None:
+        """Ends the present attempt and takes no other. May be called by a signal handler."""
+        self._is_stopping = True
+        if self._attempt:
+            self._attempt.stop()
+
+    def close(self) -> None:
+        self._warm.close()
+        self._api.close()
+
+    def _pause(self, seconds: float) -> bool:
+        time.sleep(seconds)
+        return self._must_stop()
+
+    def _must_stop(self) -> bool:
+        """A handler may have changed this between any two lines."""
+        return self._is_stopping

@@ -1,0 +1,122 @@
+"""The agent as a Celery worker, and why each setting is what it is."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from celery import Celery
+from celery import signals as celery_signals
+from celery.app.amqp import AMQP
+from kombu.connection import Connection
+
+from ipulse import messages
+
+from .settings import Settings
+from .tasks import look_at_job
+
+LONGEST_RECONNECT_SECONDS = 2.0
+
+SETTINGS = {
+    # A message is JSON and nothing else: unpickling one would run whatever a sender likes.
+    "accept_content": ["json"],
+    "task_serializer": "json",
+    # The database has the results. A result backend would be a second truth, and a leak.
+    "task_ignore_result": True,
+    # A message is a wake-up and not the job: it is acknowledged before the work begins, so the
+    # broker never holds one for the length of a training and hands it out again.
+    "task_acks_late": False,
+    # One attempt at a time, in the main thread. There a new message is looked for as soon as an
+    # attempt ends, while a pool's thread would not wake the loop; and a signal interrupts it.
+    "worker_pool": "solo",
+    "worker_concurrency": 1,
+    # No message waits behind a long training while another agent has nothing to do.
+    "worker_prefetch_multiplier": 1,
+    "worker_disable_prefetch": True,
+    # The broker may start after us, and may be away for any time.
+    "broker_connection_retry_on_startup": True,
+    "broker_connection_max_retries": None,
+    # What was fetched and never acknowledged, because an agent died in between, comes again
+    # soon. A message is held for milliseconds, so nothing else is ever delivered twice for it.
+    "broker_transport_options": {"visibility_timeout": 60},
+    # A lost connection says nothing about the attempt under way.
+    "worker_cancel_long_running_tasks_on_connection_loss": False,
+    # Nobody may command this process through the broker, and nobody reads its events.
+    "worker_enable_remote_control": False,
+    "worker_send_task_events": False,
+    # The log is ours (see json_log).
+    "worker_hijack_root_logger": False,
+    "worker_redirect_stdouts": False,
+}
+
+
+class _PromptConnection(Connection):
+    """Reconnects within seconds. Celery's own pauses grow to half a minute, and every queued
+    job would wait for the rest of one when the broker is back."""
+
+    def ensure_connection(self, *args: Any, **options: Any) -> Any:
+        options.update(
+            interval_start=0.2, interval_step=0.3, interval_max=LONGEST_RECONNECT_SECONDS
+        )
+        return super().ensure_connection(*args, **options)  # type: ignore[no-untyped-call]  # kombu's
+
+
+class _PromptAMQP(AMQP):  # type: ignore[misc]  # Celery has no types
+    Connection = _PromptConnection
+
+
+def make_application(settings: Settings, look_at: Callable[[str], None]) -> Celery:
+    """A Celery application that knows one task."""
+    application = Celery(
+        "ipulse.agent", broker=settings.broker_url, amqp=_PromptAMQP, set_as_current=False
+    )
+    application.conf.update(SETTINGS)
+    application.finalize(auto=True)
+    for name in list(application.tasks):  # Celery's own: chains, groups, maps of other tasks
+        del application.tasks[name]
+    application.task(look_at_job(look_at), name=messages.TASK)
+    return application
+
+
+def run_worker(settings: Settings, look_at: Callable[[str], None], stop: Callable[[], None]) -> int:
+    """Consumes until a signal says otherwise; returns the exit code.
+
+    `stop` is called by the signal's handler.
+    """
+    application = make_application(settings, look_at)
+
+    def on_shutdown(**_: Any) -> None:
+        stop()
+
+    def on_ready(**_: Any) -> None:
+        # Celery would start the program again on a hang-up, without its arguments.
+        signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
+        _say_ready()
+
+    def on_logging(**_: Any) -> None:
+        """Having a receiver here keeps Celery from setting logging up its own way."""
+
+    # Weak references would be gone when this function's locals are.
+    celery_signals.worker_shutting_down.connect(on_shutdown, weak=False)
+    celery_signals.worker_ready.connect(on_ready, weak=False)
+    celery_signals.setup_logging.connect(on_logging, weak=False)
+    worker = application.Worker(
+        hostname=f"agent@{settings.name}",
+        queues=[messages.queue_of(kind) for kind in settings.device_kinds],
+        quiet=True,
+        without_gossip=True,  # agents have nothing to tell each other,
+        without_mingle=True,  # and nothing to wait for at the start
+        without_heartbeat=True,
+    )
+    worker.start()
+    return int(worker.exitcode or 0)
+
+
+def _say_ready() -> None:
+    """Tells whoever started the agent, on the descriptor that it left open for that."""
+    descriptor = os.environ.pop("IPULSE_READY_FD", "")
+    if descriptor:
+        os.write(int(descriptor), b"ready\n")
+        os.close(int(descriptor))

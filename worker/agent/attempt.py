@@ -1,0 +1,172 @@
+"""One attempt at a job, from the claim to the verdict.
+
+`Attempt.run` is a staircase: keep the lease, have a directory, supervise a runner, deliver what
+it made, report the verdict. Each step knows only the next one.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Literal
+
+from ipulse.errors import IPUlseError, NotFound, StaleToken
+from ipulse.events import PROTOCOL, Assignment, LogEvent
+from ipulse.states import Reason
+
+from .heartbeat import Heartbeat
+from .inbox import Delivered, Inbox, LeaseLost
+from .patience import TRIES, patiently
+from .reporter import Reporter
+from .resumption import fetch_checkpoint
+from .runner_process import Violation
+from .service_api import Claim, ServiceAPI
+from .settings import Settings
+from .supervision import Supervision
+from .uploader import Uploader
+from .verdict import Ending, StopCause, Verdict, judge
+from .warm import WarmRunner
+from .work_directory import WorkDirectory
+
+DELIVERY_SECONDS = 4.0  # for the last words of an agent that is shutting down
+LAST_TRIES = 3  # to report a verdict then
+
+_log = logging.getLogger(__name__)
+
+
+class Attempt:
+    """Runs in the thread that calls `run`; all others only leave letters in its inbox."""
+
+    def __init__(self, claim: Claim, settings: Settings, api: ServiceAPI, warm: WarmRunner) -> None:
+        self._claim = claim
+        self._settings = settings
+        self._api = api
+        self._warm = warm
+        self._lease = claim.lease
+        self._inbox = Inbox()
+        self._is_in_a_hurry = False
+        self._facts = {"job": claim.job_id, "attempt": self._lease.attempt_id}
+
+    def stop(self) -> None:
+        """The agent is shutting down. May be called by a signal handler."""
+        self._inbox.put(StopCause.WORKER_STOPPED)
+
+    def run(self) -> None:
+        """Returns when the verdict is reported, or cannot be; no process is left then."""
+        self._lease.on_loss(lambda why: self._inbox.put(LeaseLost(why)))
+        heartbeat = Heartbeat(
+            self._api,
+            self._lease,
+            self._claim.heartbeat_seconds,
+            on_cancel=lambda: self._inbox.put(StopCause.CANCELLED),
+        )
+        with heartbeat, WorkDirectory(self._settings.work_dir, self._lease.attempt_id) as directory:
+            try:
+                self._report(self._work_in(directory.path))
+            except (StaleToken, NotFound) as error:
+                _log.warning("attempt_superseded", extra={**self._facts, "why": error.message})
+            except IPUlseError as error:
+                directory.is_kept = True  # what is in there may be nowhere else
+                _log.error("attempt_not_reported", extra={**self._facts, "why": error.message})
+
+    def _work_in(self, directory: Path) -> Verdict:
+        reporter = Reporter(
+            self._api,
+            self._lease,
+            on_refusal=lambda why: self._inbox.put(Violation(why)),
+            on_end=lambda: self._inbox.put(Delivered()),
+        )
+        uploader = Uploader(
+            self._api,
+            self._lease,
+            directory,
+            on_stored=reporter.add,
+            on_failure=lambda why: reporter.add(_remark(why, "warning")),
+            on_end=lambda: self._inbox.put(Delivered()),
+        )
+        reporter.start()
+        uploader.start()
+        supervision = Supervision(
+            self._assignment(directory, reporter),
+            self._settings,
+            self._inbox,
+            reporter,
+            uploader,
+            self._warm,
+            self._facts,
+        )
+        ending = supervision.run()
+        self._warm.prepare()
+        return self._deliver(ending, reporter, uploader)
+
+    def _assignment(self, directory: Path, reporter: Reporter) -> Assignment:
+        return Assignment(
+            protocol=PROTOCOL,
+            job_id=self._claim.job_id,
+            attempt=self._claim.attempt,
+            work_dir=str(directory),
+            spec=self._claim.spec,
+            checkpoint=self._resume(directory, reporter),
+        )
+
+    def _resume(self, directory: Path, reporter: Reporter) -> str | None:
+        """The checkpoint to go on from, here on disk; None to start from the beginning."""
+        stored = self._claim.checkpoint
+        if stored is None:
+            return None
+        try:
+            path = fetch_checkpoint(self._api, self._claim, stored, directory)
+        except StaleToken:
+            raise
+        except IPUlseError as error:
+            # The same seed leads to the same result from the beginning; it only takes longer.
+            why = f"{stored.name} cannot be had, so training starts again: {error.message}"
+            reporter.add(_remark(why, "warning"))
+            return None
+        reporter.add(_remark(f"Attempt {self._claim.attempt} goes on from {stored.name}."))
+        return str(path)
+
+    def _deliver(self, ending: Ending, reporter: Reporter, uploader: Uploader) -> Verdict:
+        """Sees everything off that the service does not have yet; that may change the verdict."""
+        verdict = judge(ending)
+        self._inbox.expect_within(None)
+        if ending.stop is StopCause.WORKER_STOPPED:
+            self._hurry()
+        uploader.close(is_complete=verdict.reason is Reason.COMPLETED)
+        self._await_end(uploader)
+        reporter.close()
+        self._await_end(reporter)
+        if verdict.reason is Reason.COMPLETED and uploader.failures:
+            return Verdict(Reason.ARTIFACT_STORE, uploader.failures[0], verdict.summary)
+        if verdict.reason is Reason.COMPLETED and reporter.refusal:
+            return Verdict(Reason.RUNNER_ERROR, reporter.refusal)
+        return verdict
+
+    def _await_end(self, part: Reporter | Uploader) -> None:
+        while not part.has_ended:
+            letter = self._inbox.next()
+            if isinstance(letter, LeaseLost):
+                raise letter.why
+            if letter is StopCause.WORKER_STOPPED:
+                self._hurry()
+            elif letter is None:
+                self._lease.lose(IPUlseError("the agent is shutting down and can wait no longer"))
+
+    def _hurry(self) -> None:
+        self._is_in_a_hurry = True
+        self._inbox.expect_within(DELIVERY_SECONDS)
+
+    def _report(self, verdict: Verdict) -> None:
+        patiently(
+            lambda: self._api.finish(self._lease, verdict),
+            self._lease.wait_for_loss,
+            LAST_TRIES if self._is_in_a_hurry else TRIES,
+        )
+        _log.info(
+            "attempt_ended",
+            extra={**self._facts, "reason": verdict.reason.value, "detail": verdict.message},
+        )
+
+
+def _remark(message: str, level: Literal["info", "warning"] = "info") -> LogEvent:
+    return LogEvent(message=message, level=level, stream="agent")

@@ -1,0 +1,146 @@
+"""Takes an attempt's events to the service: in order, in batches, none lost and none twice."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from itertools import islice
+
+from ipulse.errors import IPUlseError, NotFound, StaleToken
+from ipulse.events import Event, LogEvent, MetricEvent
+
+from .lease import Lease
+from .patience import patiently
+from .service_api import ServiceAPI, ServiceUnavailable
+
+# The first event of a quiet moment goes at once; what follows it waits this long for company.
+FLUSH_SECONDS = 0.1
+BATCH_EVENTS = 500
+BATCH_BYTES = 4 * 2**20
+BACKLOG_EVENTS = 10_000  # then whoever adds must wait: the runner, in the end
+
+
+class Reporter:
+    """Numbers events from 1 and sends them until the service has acknowledged each.
+
+    After a failure it sends again from the first event that was not acknowledged; the service
+    passes over what it has.
+    """
+
+    def __init__(
+        self,
+        api: ServiceAPI,
+        lease: Lease,
+        on_refusal: Callable[[str], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        """`on_end` is called when nothing more will be sent, unless the lease is lost."""
+        self._api = api
+        self._lease = lease
+        self._on_refusal = on_refusal
+        self._on_end = on_end
+        self.has_ended = False
+        self.refusal = ""  # why the service will not have an event
+        self._first = 1  # number of the first event in the backlog
+        self._backlog: deque[Event] = deque()
+        self._change = threading.Condition()
+        self._is_closed = False
+        self._last_sent = float("-inf")
+        self._thread = threading.Thread(target=self._run, name="reporter", daemon=True)
+        lease.on_loss(lambda why: self._wake())
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def add(self, event: Event) -> None:
+        """Blocks while the backlog is full. What can no longer be sent is dropped."""
+        with self._change:
+            self._change.wait_for(lambda: len(self._backlog) < BACKLOG_EVENTS or self._is_over)
+            if not self._is_over:
+                self._backlog.append(event)
+                self._change.notify_all()
+
+    def close(self) -> None:
+        """No more events will come: what is left is sent without waiting for company."""
+        with self._change:
+            self._is_closed = True
+            self._change.notify_all()
+
+    @property
+    def _is_over(self) -> bool:
+        return bool(self.refusal) or self._lease.is_lost
+
+    def _wake(self) -> None:
+        with self._change:
+            self._change.notify_all()
+
+    def _run(self) -> None:
+        with self._lease.lost_by_failure("reporter"):
+            while batch := self._next_batch():
+                self._send(batch)
+            self.has_ended = True
+            self._on_end()
+
+    def _next_batch(self) -> list[Event]:
+        """Waits for events that are due; an empty batch means that there will be none."""
+        with self._change:
+            self._change.wait_for(lambda: self._backlog or self._is_closed or self._is_over)
+            due = self._last_sent + FLUSH_SECONDS
+            while not (self._is_closed or self._is_over or len(self._backlog) >= BATCH_EVENTS):
+                if not self._change.wait(max(0.0, due - time.monotonic())):
+                    break
+            return [] if self._is_over else _within_limits(self._backlog)
+
+    def _send(self, batch: list[Event]) -> None:
+        first = self._first
+        self._last_sent = time.monotonic()
+        try:
+            following = patiently(
+                lambda: self._api.send_events(self._lease, first, batch),
+                self._lease.wait_for_loss,
+            )
+        except (StaleToken, NotFound, ServiceUnavailable) as error:
+            # Trouble of the service is no verdict on the job: another attempt goes on with it.
+            self._lease.lose(error)
+        except IPUlseError as error:
+            self._refuse(error.message)
+        else:
+            self._acknowledge(following)
+
+    def _acknowledge(self, following: int) -> None:
+        if not self._first <= following <= self._first + len(self._backlog):
+            self._refuse(f"the service expects event {following} and has lost some before it")
+            return
+        with self._change:
+            for _ in range(following - self._first):
+                self._backlog.popleft()
+            self._first = following
+            self._change.notify_all()
+
+    def _refuse(self, detail: str) -> None:
+        with self._change:
+            self.refusal = f"The service refused an event: {detail}"
+            self._change.notify_all()
+        self._on_refusal(self.refusal)
+
+
+def _within_limits(backlog: deque[Event]) -> list[Event]:
+    batch: list[Event] = []
+    left = BATCH_BYTES
+    for event in islice(backlog, BATCH_EVENTS):
+        left -= _size(event)
+        if batch and left < 0:
+            break
+        batch.append(event)
+    return batch
+
+
+def _size(event: Event) -> int:
+    """An upper bound of an event's length as JSON, in bytes, without encoding it."""
+    if isinstance(event, LogEvent):
+        return 200 + 4 * len(event.message)
+    if isinstance(event, MetricEvent):
+        return 300 + 100 * len(event.values)
+    return 300

@@ -1,0 +1,247 @@
+"""One runner: a process of its own for one attempt, and what it says while it lives."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sysconfig
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import ipulse
+from ipulse import strict_json
+from ipulse.errors import InvalidInput
+from ipulse.events import (
+    Assignment,
+    Event,
+    LogEvent,
+    ReadyEvent,
+    parse_event,
+)
+from ipulse.guarded_process import GuardedProcess
+from ipulse.schema import to_json
+
+from .captured_output import CapturedOutput, LogQuota
+from .settings import Settings
+
+READ_BYTES = 65_536
+MAX_EVENT_BYTES = 2**20  # of one line; the longest valid event is far shorter
+FORWARDED_VARIABLES = ("PATH", "HOME", "TMPDIR", "IPULSE_CACHE")
+
+
+@dataclass(frozen=True)
+class Violation:
+    """The runner wrote something that is no event; nothing it says after that is believed."""
+
+    detail: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The runner and all its descendants are gone; nothing comes after this."""
+
+    exit_code: int  # negative: the signal that ended it
+
+
+Message = Event | Violation | Ended
+Listener = Callable[[Message], None]
+
+
+class RunnerProcess:
+    """Started at once; waits for `listen` and `assign`, in this order.
+
+    Everything it says, from its start on, is told to the listener in order, by one thread. A
+    listener that blocks stops the runner as soon as the pipes are full: nothing piles up here.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises OSError if the interpreter cannot be started."""
+        self._quota = LogQuota(settings.log_quota_bytes)
+        self._events, events = os.pipe()
+        try:
+            self._process = GuardedProcess(
+                [settings.runner_python, "-m", settings.runner_module, "--events-fd", str(events)],
+                environment=runner_environment(os.environ),
+                directory=settings.work_dir,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=(events,),
+            )
+        except BaseException:
+            os.close(self._events)
+            raise
+        finally:
+            os.close(events)
+        self.pid = self._process.pid
+        self.is_ready = False
+        self.ended = threading.Event()
+        self._unheard: list[Message] = []
+        self._listener: Listener | None = None
+        self._telling = threading.Lock()
+        self._is_assigned = False
+        self._writer: threading.Thread | None = None
+        self._has_violated = False
+        self._thread = threading.Thread(target=self._read, name=f"runner-{self.pid}", daemon=True)
+        self._thread.start()
+
+    def listen(self, listener: Listener) -> None:
+        """Tells `listener` what was said so far, and from now on everything."""
+        with self._telling:
+            for message in self._unheard:
+                listener(message)
+            self._unheard.clear()
+            self._listener = listener
+
+    def assign(self, assignment: Assignment) -> None:
+        """Hands over the one thing to do. If the runner is dead, `Ended` will say so."""
+        line = (strict_json.dumps(to_json(assignment)) + "\n").encode()
+        self._is_assigned = True
+        # A large spec does not fit into the pipe, and a runner that is stuck does not read it.
+        self._writer = threading.Thread(target=self._write, args=(line,), daemon=True)
+        self._writer.start()
+
+    def terminate(self) -> None:
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """Ends the runner and all its descendants."""
+        self._process.kill()
+
+    def last_words(self) -> str:
+        """What it has printed of late that nobody has listened to."""
+        with self._telling:
+            lines = [said.message for said in self._unheard if isinstance(said, LogEvent)]
+        return "\n".join(lines[-20:])
+
+    def _read(self) -> None:
+        """Reads all pipes until the whole tree of processes is gone."""
+        stdout, stderr = self._process.stdout, self._process.stderr
+        assert stdout is not None  # noqa: S101 - they were asked for as pipes
+        assert stderr is not None  # noqa: S101
+        lines = _Lines()
+        sources: dict[int, Callable[[bytes], None]] = {
+            self._events: lambda data: self._hear_lines(lines.feed(data)),
+            stdout.fileno(): self._hear_output(CapturedOutput("stdout")),
+            stderr.fileno(): self._hear_output(CapturedOutput("stderr")),
+        }
+        poll = select.poll()
+        poll.register(self._process, select.POLLIN)
+        for source in sources:
+            os.set_blocking(source, False)
+            poll.register(source, select.POLLIN)
+        exit_code: int | None = None
+        while exit_code is None:
+            for ready, _ in poll.poll():
+                if ready not in sources:
+                    exit_code = self._process.wait()
+                    break
+                data = os.read(ready, READ_BYTES)
+                sources[ready](data)
+                if not data:
+                    poll.unregister(ready)
+        for source, hear in sources.items():
+            # No writer is left, so what a pipe still holds is all there will ever be.
+            while data := _read_or_nothing(source):
+                hear(data)
+            hear(b"")
+        self._close()
+        self._tell(Ended(exit_code))
+        self.ended.set()
+
+    def _write(self, line: bytes) -> None:
+        stdin = self._process.stdin
+        assert stdin is not None  # noqa: S101 - it was asked for as a pipe
+        with suppress(BrokenPipeError):  # it is dead, and `Ended` says so
+            while line:
+                line = line[stdin.write(line) :]
+
+    def _hear_output(self, output: CapturedOutput) -> Callable[[bytes], None]:
+        def hear(data: bytes) -> None:
+            if self._quota.is_spent:  # reading on keeps the runner from blocking
+                return
+            for event in output.feed(data) if data else output.end():
+                self._tell(event)
+
+        return hear
+
+    def _hear_lines(self, lines: list[bytes]) -> None:
+        for line in lines:
+            if self._has_violated:
+                return
+            message = self._understand(line)
+            self._has_violated = isinstance(message, Violation)
+            self._tell(message)
+
+    def _understand(self, line: bytes) -> Message:
+        if len(line) > MAX_EVENT_BYTES:
+            return Violation(f"The runner wrote an event of more than {MAX_EVENT_BYTES:,} bytes.")
+        try:
+            event = parse_event(strict_json.loads(line))
+        except InvalidInput as error:
+            what = "; ".join(str(problem) for problem in error.problems[:3])
+            shown = ascii(line[:200].decode("utf-8", "replace"))
+            return Violation(f"The runner wrote a line that is no event: {shown} ({what[:500]})")
+        if isinstance(event, ReadyEvent):
+            if self.is_ready:
+                return Violation("The runner said twice that it is ready.")
+            self.is_ready = True
+        elif not self._is_assigned and not isinstance(event, LogEvent):
+            return Violation(f"The runner said {event.kind} before it had anything to do.")
+        return event
+
+    def _tell(self, message: Message) -> None:
+        with self._telling:
+            told = self._quota.admit(message) if isinstance(message, LogEvent) else [message]
+            for one in told:
+                if self._listener:
+                    self._listener(one)
+                else:
+                    self._unheard.append(one)
+
+    def _close(self) -> None:
+        if self._writer:
+            self._writer.join()
+        os.close(self._events)
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            assert pipe is not None  # noqa: S101 - all three were asked for
+            pipe.close()
+
+
+class _Lines:
+    """Bytes to lines; a line that never ends is given up once it is too long for an event."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > MAX_EVENT_BYTES:
+            lines.append(self._rest)
+            self._rest = b""
+        return lines  # a last line without its newline was cut off by death, and is no event
+
+
+def _read_or_nothing(source: int) -> bytes:
+    try:
+        return os.read(source, READ_BYTES)
+    except BlockingIOError:
+        return b""
+
+
+def runner_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """All that a runner is told through its environment: no token, no address, no setting."""
+    told = {name: environment[name] for name in FORWARDED_VARIABLES if name in environment}
+    told["LANG"] = "C.UTF-8"
+    told["PYTHONUNBUFFERED"] = "1"  # what was printed before a crash reaches the log
+    told["PYTHONFAULTHANDLER"] = "1"  # a segmentation fault leaves a traceback there
+    source = Path(ipulse.__file__).resolve().parents[1]
+    installed = {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}
+    if source not in installed:
+        # A checkout. The runner's interpreter may be another than ours, and has no link to it.
+        told["PYTHONPATH"] = str(source)
+    return told

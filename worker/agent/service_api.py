@@ -1,0 +1,257 @@
+"""The service as the agent sees it: each call one request, each refusal one exception.
+
+Nothing is repeated here; `patience.patiently` repeats what failed with ServiceUnavailable.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import httpx
+
+from ipulse import strict_json
+from ipulse.errors import (
+    Conflict,
+    InvalidJSON,
+    IPUlseError,
+    NotAuthenticated,
+    NotFound,
+    NotPermitted,
+    RemoteError,
+    StaleToken,
+    Unavailable,
+)
+from ipulse.events import Event, event_to_json
+
+from .lease import Lease
+from .verdict import Verdict
+
+FENCE = "IPUlse-Fence"
+CHUNK_BYTES = 2**20
+HEARTBEAT_SECONDS = 4.0  # that an answer to a heartbeat may take
+_TIMEOUT = httpx.Timeout(10.0, connect=3.0)
+_TRANSFER_TIMEOUT = httpx.Timeout(60.0, connect=3.0)
+
+
+class NotClaimable(Conflict):
+    """The job is held by another attempt, not due yet, or ended: there is nothing to do."""
+
+    code = "not_claimable"
+
+
+class ServiceUnavailable(Unavailable):
+    """The service cannot be reached, or cannot answer now; later it may."""
+
+    def __init__(self, message: str, retry_after: float = 0.0) -> None:
+        self.retry_after = retry_after  # seconds
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class StoredCheckpoint:
+    """A checkpoint of an earlier attempt."""
+
+    artifact_id: str
+    sha256: str
+    size: int  # bytes
+    name: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A job to work on, and the lease to do it under."""
+
+    job_id: str
+    attempt: int  # number of the attempt, from 1
+    spec: dict[str, Any]
+    checkpoint: StoredCheckpoint | None
+    lease: Lease
+    heartbeat_seconds: float
+
+
+class ServiceAPI:
+    """Usable from several threads at once."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._http = httpx.Client(
+            base_url=url,
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=_TIMEOUT,
+            trust_env=False,  # a proxy set up for browsing is not the way to the service
+        )
+
+    def close(self) -> None:
+        self._http.close()
+
+    def claim(self, job_id: str, agent: str, device_kinds: Sequence[str]) -> Claim:
+        """Takes the job for a new attempt. Raises NotClaimable, or NotFound."""
+        sent_at = time.monotonic()
+        question = {"job_id": job_id, "agent": agent, "device_kinds": list(device_kinds)}
+        answer = self._post("/v1/worker/claims", question)
+        with _understood("a claim"):
+            stored = answer["checkpoint"]
+            lease_seconds = float(answer["lease_seconds"])
+            return Claim(
+                job_id=str(answer["job_id"]),
+                attempt=int(answer["attempt"]),
+                spec=answer["spec"],
+                checkpoint=None if stored is None else _checkpoint(stored),
+                lease=Lease(
+                    str(answer["attempt_id"]), str(answer["fence"]), lease_seconds, sent_at
+                ),
+                heartbeat_seconds=float(answer["heartbeat_seconds"]),
+            )
+
+    def heartbeat(self, lease: Lease) -> bool:
+        """Renews the lease; returns whether the attempt is to be cancelled."""
+        sent_at = time.monotonic()
+        # An answer that comes after the lease has run out is of no use.
+        longest = min(HEARTBEAT_SECONDS, max(lease.seconds_left(), 0.1))
+        path = f"/v1/worker/attempts/{lease.attempt_id}/heartbeat"
+        answer = self._post(path, {}, lease, httpx.Timeout(longest))
+        with _understood("a heartbeat"):
+            lease.renew(float(answer["lease_seconds"]), sent_at)
+            return bool(answer["cancel"])
+
+    def send_events(self, lease: Lease, first: int, events: Sequence[Event]) -> int:
+        """Sends events numbered from `first`; returns the number that is expected next."""
+        body = {"first": first, "events": [event_to_json(event) for event in events]}
+        answer = self._post(f"/v1/worker/attempts/{lease.attempt_id}/events", body, lease)
+        with _understood("events"):
+            return int(answer["next"])
+
+    def upload(
+        self,
+        lease: Lease,
+        file: BinaryIO,
+        *,
+        name: str,
+        role: str,
+        media_type: str,
+        size: int,
+        sha256: str,
+    ) -> None:
+        """Streams `size` bytes of the file's content from its beginning."""
+        file.seek(0)
+        self._request(
+            "PUT",
+            f"/v1/worker/attempts/{lease.attempt_id}/artifacts/{name}",
+            params={"role": role, "sha256": sha256, "size": size, "media_type": media_type},
+            headers={FENCE: lease.fence, "Content-Length": str(size)},
+            content=iter(lambda: file.read(CHUNK_BYTES), b""),
+            timeout=_TRANSFER_TIMEOUT,
+        )
+
+    def download(self, job_id: str, artifact_id: str, into: BinaryIO) -> None:
+        """Writes an artifact's content, streamed, from the beginning of `into`."""
+        into.seek(0)
+        into.truncate()
+        path = f"/v1/jobs/{job_id}/artifacts/{artifact_id}/content"
+        try:
+            with self._http.stream("GET", path, timeout=_TRANSFER_TIMEOUT) as response:
+                if response.is_error:
+                    response.read()
+                _raise_refusal(response)
+                for chunk in response.iter_bytes(CHUNK_BYTES):
+                    into.write(chunk)
+        except httpx.TransportError as error:
+            raise _unreachable(error) from error
+
+    def finish(self, lease: Lease, verdict: Verdict) -> None:
+        body = {
+            "reason": verdict.reason.value,
+            "message": verdict.message,
+            "summary": dict(verdict.summary),
+        }
+        self._post(f"/v1/worker/attempts/{lease.attempt_id}/finish", body, lease)
+
+    def _post(
+        self,
+        path: str,
+        body: dict[str, Any],
+        lease: Lease | None = None,
+        timeout: httpx.Timeout = _TIMEOUT,
+    ) -> dict[str, Any]:
+        headers = {FENCE: lease.fence} if lease else {}
+        response = self._request("POST", path, json=body, headers=headers, timeout=timeout)
+        try:
+            answer = strict_json.loads(response.content)
+        except InvalidJSON as error:
+            raise RemoteError(
+                f"{path} answered with no JSON: is this an IPUlse service?"
+            ) from error
+        if not isinstance(answer, dict):
+            raise RemoteError(f"{path} answered with no JSON object")
+        return answer
+
+    def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        try:
+            response = self._http.request(method, path, **options)
+        except httpx.TransportError as error:
+            raise _unreachable(error) from error
+        _raise_refusal(response)
+        return response
+
+
+def _checkpoint(stored: Any) -> StoredCheckpoint:
+    return StoredCheckpoint(
+        artifact_id=str(stored["artifact_id"]),
+        sha256=str(stored["sha256"]),
+        size=int(stored["size"]),
+        name=str(stored["name"]),
+    )
+
+
+@contextmanager
+def _understood(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        raise RemoteError(f"the answer to {what} is not understood: {error!r}") from error
+
+
+def _unreachable(error: httpx.TransportError) -> ServiceUnavailable:
+    return ServiceUnavailable(f"the service cannot be reached: {type(error).__name__}: {error}")
+
+
+def _raise_refusal(response: httpx.Response) -> None:
+    """Raises what a response that is no success stands for."""
+    status = response.status_code
+    if response.is_success:
+        return
+    problem = _problem_in(response)
+    code, detail = str(problem.get("code", "")), str(problem.get("detail", f"HTTP {status}"))
+    if status >= 500 or status == 429:
+        raise ServiceUnavailable(detail, _retry_after(response))
+    by_code: dict[str, type[IPUlseError]] = {
+        "stale_token": StaleToken,
+        "not_claimable": NotClaimable,
+    }
+    by_status: dict[int, type[IPUlseError]] = {
+        401: NotAuthenticated,
+        403: NotPermitted,
+        404: NotFound,
+    }
+    known = by_code.get(code) or by_status.get(status)
+    if known is NotAuthenticated:
+        raise NotAuthenticated("the service does not know this agent's worker token")
+    if known is not None:
+        raise known(detail)
+    raise RemoteError(detail, status=status, remote_code=code)
+
+
+def _problem_in(response: httpx.Response) -> dict[str, Any]:
+    try:
+        problem = strict_json.loads(response.content)
+    except InvalidJSON:
+        return {}
+    return problem if isinstance(problem, dict) else {}
+
+
+def _retry_after(response: httpx.Response) -> float:
+    value = response.headers.get("Retry-After", "0")
+    return float(value) if value.isdigit() else 0.0

@@ -1,0 +1,29 @@
+"""The one task there is: it decodes a message and calls the agent."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from typing import Any
+
+_JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+
+_log = logging.getLogger(__name__)
+
+
+def look_at_job(look_at: Callable[[str], None]) -> Callable[..., None]:
+    """The task's function. A message that is not exactly one job id is dropped."""
+
+    def task(*args: Any, **kwargs: Any) -> None:
+        if (
+            kwargs
+            or len(args) != 1
+            or not isinstance(args[0], str)
+            or not _JOB_ID.fullmatch(args[0])
+        ):
+            _log.warning("message_rejected", extra={"arguments": repr((args, kwargs))[:200]})
+            return
+        look_at(args[0])
+
+    return task

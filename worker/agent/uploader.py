@@ -1,0 +1,162 @@
+"""Takes an attempt's files to the artifact store: one after another, the manifest last."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+
+from ipulse.errors import IPUlseError, NotFound, StaleToken
+from ipulse.events import ArtifactEvent, CheckpointEvent
+
+from .lease import Lease
+from .patience import patiently
+from .service_api import ServiceAPI
+
+MANIFEST = "manifest"
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file to store, and the checkpoint that it is, if it is one."""
+
+    name: str
+    role: str
+    media_type: str
+    checkpoint: CheckpointEvent | None = None
+
+
+class Uploader:
+    """Uploads in a thread of its own, so that large files never hold up metrics and logs.
+
+    A checkpoint that waits when a newer one comes is passed over: only the last one counts. The
+    manifest waits until `close` says that the rest is all there; if anything could not be
+    stored, it never goes.
+    """
+
+    def __init__(
+        self,
+        api: ServiceAPI,
+        lease: Lease,
+        directory: Path,
+        on_stored: Callable[[CheckpointEvent], None],
+        on_failure: Callable[[str], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        """`on_stored` hears of checkpoints, `on_failure` of every file that was not stored;
+        `on_end` is called when nothing more will be uploaded, unless the lease is lost."""
+        self._api = api
+        self._lease = lease
+        self._directory = directory
+        self._on_stored = on_stored
+        self._on_failure = on_failure
+        self._on_end = on_end
+        self.has_ended = False
+        self.failures: list[str] = []  # of artifacts; a lost checkpoint only costs time
+        self._manifest: _File | None = None
+        self._waiting: deque[_File] = deque()
+        self._change = threading.Condition()
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._run, name="uploader", daemon=True)
+        lease.on_loss(lambda why: self._wake())
+
+    @property
+    def has_manifest(self) -> bool:
+        """Whether the runner named one."""
+        return self._manifest is not None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def add(self, event: ArtifactEvent | CheckpointEvent) -> None:
+        with self._change:
+            if isinstance(event, CheckpointEvent):
+                self._waiting = deque(file for file in self._waiting if not file.checkpoint)
+                file = _File(event.path, "checkpoint", "application/octet-stream", event)
+            else:
+                file = _File(event.path, event.role, event.media_type)
+            if file.role == MANIFEST:
+                self._manifest = file
+                return
+            self._waiting.append(file)
+            self._change.notify_all()
+
+    def close(self, is_complete: bool) -> None:
+        """Nothing more will come; `is_complete` lets the manifest go, after all the rest."""
+        with self._change:
+            if is_complete and self._manifest:
+                self._waiting.append(self._manifest)
+            self._is_closed = True
+            self._change.notify_all()
+
+    def _wake(self) -> None:
+        with self._change:
+            self._change.notify_all()
+
+    def _run(self) -> None:
+        with self._lease.lost_by_failure("uploader"):
+            while file := self._next():
+                self._upload(file)
+            self.has_ended = True
+            self._on_end()
+
+    def _next(self) -> _File | None:
+        with self._change:
+            self._change.wait_for(lambda: self._waiting or self._is_closed or self._lease.is_lost)
+            if self._lease.is_lost or not self._waiting:
+                return None
+            return self._waiting.popleft()
+
+    def _upload(self, file: _File) -> None:
+        if file is self._manifest and self.failures:
+            return
+        try:
+            with _open_regular(self._directory / file.name) as content:
+                self._store(file, content)
+        except (StaleToken, NotFound) as error:
+            self._lease.lose(error)
+        except OSError as error:
+            self._fail(file, error.strerror or str(error))
+        except IPUlseError as error:
+            self._fail(file, error.message)
+        else:
+            if file.checkpoint:
+                self._on_stored(file.checkpoint)
+
+    def _store(self, file: _File, content: BufferedReader) -> None:
+        """Digest and content come from one open file, whatever its name is given to meanwhile."""
+        sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+        size = content.tell()
+        patiently(
+            lambda: self._api.upload(
+                self._lease,
+                content,
+                name=file.name,
+                role=file.role,
+                media_type=file.media_type,
+                size=size,
+                sha256=sha256,
+            ),
+            self._lease.wait_for_loss,
+        )
+
+    def _fail(self, file: _File, why: str) -> None:
+        failure = f"{file.name} could not be stored: {why}"
+        if not file.checkpoint:
+            self.failures.append(failure)
+        self._on_failure(failure)
+
+
+def _open_regular(path: Path) -> BufferedReader:
+    """Opens a file that is one: no link out of the directory, no pipe that never ends."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(f"{path.name} is not a regular file")
+    return os.fdopen(descriptor, "rb")

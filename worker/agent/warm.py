@@ -1,0 +1,70 @@
+"""One runner started ahead of its job, so that the job does not wait for TensorFlow's import."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from .runner_process import RunnerProcess
+
+_log = logging.getLogger(__name__)
+
+
+class WarmRunner:
+    """Holds at most one waiting runner.
+
+    A replacement is started when `prepare` is called: not when the runner is taken, because the
+    import would compete with the start of the very job it was taken for. It keeps its priority:
+    without privileges a lowered one could not be raised again for the training.
+    """
+
+    def __init__(self, start: Callable[[], RunnerProcess], is_enabled: bool) -> None:
+        self._start = start
+        self._is_enabled = is_enabled
+        self._lock = threading.Lock()
+        self._waiting: RunnerProcess | None = None
+        self._is_preparing = False
+        self._is_closed = False
+
+    def prepare(self) -> None:
+        """Sees to it, in the background, that a runner waits."""
+        with self._lock:
+            if not self._is_enabled or self._waiting or self._is_preparing or self._is_closed:
+                return
+            self._is_preparing = True
+        threading.Thread(target=self._prepare, name="warm-runner", daemon=True).start()
+
+    def take(self) -> RunnerProcess | None:
+        """The waiting runner, whether or not its import is done; None if there is none alive."""
+        with self._lock:
+            runner, self._waiting = self._waiting, None
+        if runner and runner.ended.is_set():
+            _log.warning(
+                "warm_runner_died", extra={"pid": runner.pid, "output": runner.last_words()}
+            )
+            return None
+        return runner
+
+    def close(self) -> None:
+        """Ends the waiting runner; none is started any more."""
+        with self._lock:
+            self._is_closed = True
+            runner, self._waiting = self._waiting, None
+        if runner:
+            runner.kill()
+            runner.ended.wait()
+
+    def _prepare(self) -> None:
+        runner: RunnerProcess | None = None
+        try:
+            runner = self._start()
+        except OSError as error:  # a job's own start will say it to the user
+            _log.error("warm_runner_failed", extra={"error": str(error)})
+        with self._lock:
+            self._is_preparing = False
+            if not self._is_closed:
+                self._waiting = runner
+                runner = None
+        if runner:
+            runner.kill()
