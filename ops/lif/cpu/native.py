@@ -110,16 +110,16 @@ def build_tensorflow_op(progress: Optional[Progress] = None) -> Path:
     named = any(flag.lstrip("-").startswith("std=") for flag in compile_flags)
     # As system headers, TensorFlow's own warnings are none of ours.
     includes = [flag.replace("-I", "-isystem", 1) for flag in compile_flags]
-    flags = (*(() if named else ("-std=c++14",)), *includes, f"-DIPULSE_TF={tf.__version__!r}")
+    flags = (*(() if named else ("-std=c++14",)), *includes)
     link = (
         *tf.sysconfig.get_link_flags(),
         f"-L{kernels.parent}",
         "-llif",
         f"-Wl,-rpath,$ORIGIN/../{kernels.parent.name}",
     )
-    return _cached(
-        "tensorflow", "libliftf.so", [SOURCES / "tensorflow_op.cc"], flags, link, progress
-    )
+    sources = [SOURCES / "tensorflow_op.cc"]
+    name = f"tensorflow-{tf.__version__}"
+    return _cached(name, "libliftf.so", sources, flags, link, progress)
 
 
 @lru_cache(maxsize=None)
