@@ -40,6 +40,7 @@ class AsyncClient:
     ) -> None:
         service = find(url, token, token_file, home)
         self.url = service.url
+        self._timeout = timeout
         self._retries = retries
         self._known: Dict[str, Job] = {}
         self._http = httpx.AsyncClient(**options_for(service, timeout))
@@ -127,9 +128,9 @@ class AsyncClient:
 
     async def wait(self, job_id: str, timeout: Optional[float] = None) -> Job:
         """See Client.wait."""
-        patience = Patience(job_id, timeout)
+        patience = Patience(job_id, timeout, self._timeout)
         while True:
-            job = await self.get(job_id)
+            job = await self._send(calls.get_ended(job_id, patience.answer_seconds()))
             if job.state.is_terminal:
                 return job
             await anyio.sleep(patience.pause())

@@ -75,6 +75,12 @@ def get(job_id: str, known: Optional[Job]) -> Call[Job]:
     return Call("GET", _job_path(job_id), read, headers=headers)
 
 
+def get_ended(job_id: str, seconds: int) -> Call[Job]:
+    """Reads a job once it has ended, or as it is after so many seconds."""
+    headers = {"Prefer": f"wait={seconds}"} if seconds else {}
+    return Call("GET", _job_path(job_id), _job, headers=headers)
+
+
 def list_jobs(state: Optional[str], page_size: int, page_token: str) -> Call[JobPage]:
     def read(response: httpx.Response) -> JobPage:
         value = _object(response)

@@ -12,6 +12,8 @@ from ipulse import __version__
 from .location import Service
 from .resources import Job
 
+LONGEST_ANSWER = 20.0  # seconds that an answer may be waited for while a job runs
+PAUSE = 0.1  # seconds between two questions, for a service that cannot hold an answer back
 REMEMBERED = 256  # jobs whose last answer is kept, so that polling one costs the service nothing
 
 
@@ -41,20 +43,28 @@ def remember(known: Dict[str, Job], job: Job) -> None:
 
 
 class Patience:
-    """Pauses between two looks at a job: short at first, never past the deadline."""
+    """Divides the time until a deadline: how long the service may hold an answer back, and how
+    long to pause before asking again.
+    """
 
-    def __init__(self, job_id: str, timeout: Optional[float]) -> None:
+    def __init__(self, job_id: str, timeout: Optional[float], answer_timeout: float) -> None:
         self._job_id = job_id
         self._timeout = timeout
+        self._longest_answer = min(LONGEST_ANSWER, answer_timeout / 2)
         self._began = time.monotonic()
 
+    def answer_seconds(self) -> int:
+        """Whole seconds that the service may take to answer."""
+        return int(min(self._longest_answer, max(0.0, self._left())))
+
     def pause(self) -> float:
-        """Seconds until the next look. Raises TimeoutError when there is no time left."""
-        waited = time.monotonic() - self._began
-        pause = min(2.0, max(0.1, waited / 10))
-        if self._timeout is None:
-            return pause
-        left = self._timeout - waited
+        """Seconds until the next question. Raises TimeoutError when there is no time left."""
+        left = self._left()
         if left <= 0:
             raise TimeoutError(f"job {self._job_id} has not ended after {self._timeout:g} s")
-        return min(pause, left)
+        return min(PAUSE, left)
+
+    def _left(self) -> float:
+        if self._timeout is None:
+            return float("inf")
+        return self._timeout - (time.monotonic() - self._began)

@@ -43,6 +43,7 @@ class Client:
     ) -> None:
         service = find(url, token, token_file, home)
         self.url = service.url
+        self._timeout = timeout
         self._retries = retries
         self._known: Dict[str, Job] = {}
         self._http = httpx.Client(**options_for(service, timeout))
@@ -129,9 +130,9 @@ class Client:
 
     def wait(self, job_id: str, timeout: Optional[float] = None) -> Job:
         """The job once it has ended. Raises TimeoutError after `timeout` seconds."""
-        patience = Patience(job_id, timeout)
+        patience = Patience(job_id, timeout, self._timeout)
         while True:
-            job = self.get(job_id)
+            job = self._send(calls.get_ended(job_id, patience.answer_seconds()))
             if job.state.is_terminal:
                 return job
             time.sleep(patience.pause())
