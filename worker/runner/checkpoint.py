@@ -62,7 +62,8 @@ def load(path: Path, spec_sha256: str, like: List[np.ndarray]) -> Checkpoint:
     Raises UnusableCheckpoint if the file is damaged or of another experiment.
     """
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        # Opened here, because np.load forgets to close what it cannot read.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             if int(arrays["format"]) != FORMAT:
                 raise UnusableCheckpoint(
                     f"the checkpoint has format {int(arrays['format'])} and this worker reads "

@@ -1,0 +1,41 @@
+"""`python -m worker.runner --events-fd N`: one attempt at one job, then the end of the process."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import List, Optional
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m worker.runner", description=__doc__)
+    parser.add_argument(
+        "--events-fd",
+        type=int,
+        required=True,
+        metavar="N",
+        help="file descriptor, inherited, on which events are written as JSON lines",
+    )
+    descriptor = parser.parse_args(arguments).events_fd
+
+    # Read when TensorFlow is imported, so set before: no banner in every job's log, and no
+    # oneDNN kernels, which choose their order of summation by themselves.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+
+    from .cancellation import Cancellation
+    from .clock import Clock
+    from .reporter import Reporter
+
+    startup = Clock()
+    cancellation = Cancellation()
+
+    from .session import serve
+
+    serve(sys.stdin.buffer, Reporter(descriptor), cancellation, startup)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""The results of a finished training as files, each told to the agent as soon as it is complete.
+
+The manifest comes last: where it is, the others are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List
+
+import numpy as np
+
+from ipulse import strict_json
+from ipulse.events import ArtifactEvent, Role
+from ipulse.spec import spec_to_json
+
+from .clock import Span, Timeline, utc_now
+from .manifest import SCHEMA, listed
+from .network_export import write_nir
+from .profile import Circumstances, layer_names
+from .report import report_html
+from .reporter import Reporter
+from .results import Results
+from .trace import chrome_trace
+from .work_dir import WorkDir
+
+JSON = "application/json"
+BINARY = "application/octet-stream"
+
+
+class Artifacts:
+    """Writes results into the work directory and remembers what it wrote."""
+
+    def __init__(self, work_dir: WorkDir, reporter: Reporter) -> None:
+        self._work_dir = work_dir
+        self._reporter = reporter
+        self.written: List[ArtifactEvent] = []
+
+    def write_results(
+        self, results: Results, weights: List[np.ndarray], timeline: Timeline
+    ) -> None:
+        """All but the manifest. The report phase is still open: the trace shows it up to now."""
+        spec, work_dir = results.spec, self._work_dir
+        work_dir.write("metrics.jsonl", results.history.text().encode("utf-8"))
+        self._tell("metrics.jsonl", "metrics", "application/x-ndjson")
+
+        names = layer_names(len(spec.network.layers))
+        arrays: Dict[str, Any] = dict(zip(names, weights))
+        with work_dir.writing("weights.npz") as path, path.open("wb") as file:
+            np.savez(file, **arrays)
+        self._tell("weights.npz", "weights", BINARY)
+
+        with work_dir.writing("network.nir") as path:
+            write_nir(path, spec, weights, int(results.judgement.tally.dropped.sum()))
+        self._tell("network.nir", "network", "application/x-hdf5")
+
+        work_dir.write("profile.json", _json(results.profile))
+        self._tell("profile.json", "profile", JSON)
+
+        phase = results.profile["execution"]["phases"][-1]
+        started = phase["microseconds"]["start"] / 1e6
+        timeline.spans.append(Span("phase", phase["name"], started, timeline.clock.now()))
+        work_dir.write("trace.json.gz", chrome_trace(timeline, spec.name))
+        self._tell("trace.json.gz", "trace", "application/gzip")
+
+        work_dir.write("report.html", report_html(results))
+        self._tell("report.html", "report", "text/html")
+
+    def write_manifest(
+        self, results: Results, circumstances: Circumstances, final: Dict[str, float]
+    ) -> None:
+        """What is here, with digests, and what it came from."""
+        manifest: Dict[str, Any] = {
+            "schema": SCHEMA,
+            "job_id": results.job_id,
+            "attempt": results.attempt,
+            "artifacts": listed(self._work_dir, self.written),
+            "versions": circumstances.versions,
+            "kernel": circumstances.kernel,
+            "git": results.git,
+            "host": {**circumstances.host, "threads": circumstances.threads},
+            "seed": results.spec.seed,
+            "spec": spec_to_json(results.spec),
+            "spec_sha256": results.spec_sha256,
+            "started_at": results.started_at,
+            "finished_at": utc_now(),
+            "metrics": final,
+        }
+        self._work_dir.write("manifest.json", _json(manifest))
+        self._tell("manifest.json", "manifest", JSON)
+
+    def _tell(self, name: str, role: Role, media_type: str) -> None:
+        event = ArtifactEvent(path=name, role=role, media_type=media_type)
+        self.written.append(event)
+        self._reporter.say(event)
+
+
+def _json(document: Dict[str, Any]) -> bytes:
+    return (strict_json.dumps(document) + "\n").encode("utf-8")

@@ -1,0 +1,203 @@
+"""One attempt at a job, from its assignment to its results: five phases, one after the other."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Dict, Iterator
+
+import numpy as np
+import tensorflow as tf
+
+from ipulse.errors import InvalidInput, Problem
+from ipulse.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent
+from ipulse.spec import ExperimentSpec, parse_spec
+from ipulse.states import Phase
+from ops.lif.cpu import native
+
+from . import checkpoint, digits, provenance
+from .artifacts import Artifacts
+from .cancellation import Cancellation
+from .clock import Timeline, utc_now
+from .data import Dataset
+from .initial_weights import initial_weights
+from .judging import judge, look_at
+from .manifest import spec_sha256
+from .model import Model
+from .network_export import require_nir
+from .profile import Circumstances, dropped_in_training, profile
+from .progress import Progress
+from .reporter import Reporter
+from .results import Results
+from .schedule import Schedule
+from .training import Training
+from .work_dir import WorkDir
+
+CHECKPOINT = "checkpoint.npz"  # one name: only the newest state is worth keeping
+
+
+class Attempt:
+    """What the phases share; `run` takes them in order."""
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        reporter: Reporter,
+        cancellation: Cancellation,
+        timeline: Timeline,
+        import_seconds: float,
+    ) -> None:
+        """Raises InvalidInput if the assignment cannot be understood, with every place."""
+        if assignment.protocol != PROTOCOL:
+            detail = f"this runner speaks protocol {PROTOCOL}; got {assignment.protocol}"
+            raise InvalidInput([Problem("/protocol", "wrong_protocol", detail)])
+        self.spec: ExperimentSpec = parse_spec(assignment.spec)
+        self.spec_sha256 = spec_sha256(self.spec)
+        self.assignment = assignment
+        self.work_dir = WorkDir(Path(assignment.work_dir))
+        self.reporter = reporter
+        self.cancellation = cancellation
+        self.timeline = timeline
+        self.import_seconds = import_seconds
+        self.started_at = utc_now()
+        self.threads = self.spec.device.threads or len(os.sched_getaffinity(0))
+
+    def run(self) -> Dict[str, float]:
+        """Returns the final figures. Raises whatever stops it."""
+        with self._phase(Phase.PREPARE):
+            dataset = self._prepare()
+        with self._phase(Phase.COMPILE):
+            training = self._compile(dataset)
+        with self._phase(Phase.ACQUIRE):
+            self._acquire()
+        with self._phase(Phase.RUN):
+            self._run(training)
+        with self._phase(Phase.REPORT):
+            return self._report(training)
+
+    @contextmanager
+    def _phase(self, phase: Phase) -> Iterator[None]:
+        self.cancellation.check()
+        self.reporter.say(PhaseEvent(phase=phase.value))
+        with self.timeline.span("phase", phase.value):
+            yield
+
+    def _prepare(self) -> Dataset:
+        """Everything that can be found missing at once is looked for here."""
+        require_nir()
+        configure_tensorflow(self.threads, self.spec.seed)
+        return digits.load(self.spec.data)
+
+    def _compile(self, dataset: Dataset) -> Training:
+        began = self.timeline.clock.now()
+        native.build_tensorflow_op(self.reporter.log)
+        training = Training(
+            spec=self.spec,
+            model=Model(self.spec, dataset.trains.slots, self.threads),
+            dataset=dataset,
+            schedule=Schedule(
+                dataset.training,
+                self.spec.training.batch_size,
+                self.spec.training.epochs,
+                self.spec.seed,
+            ),
+            timeline=self.timeline,
+            kernel_seconds=native.timings,
+        )
+        if self.assignment.checkpoint is None:
+            training.model.weights = initial_weights(self.spec, dataset)
+        else:
+            path = Path(self.assignment.checkpoint)
+            like = training.model.weights
+            training.resume(checkpoint.load(path, self.spec_sha256, like))
+            self.reporter.log(f"resumed from the checkpoint at step {training.step:,}")
+        training.model.trace()
+        self.reporter.log(f"compiled in {self.timeline.clock.now() - began:.2f} s")
+        return training
+
+    def _acquire(self) -> None:
+        """A CPU is always there; the line keeps the order of the phases visible in the log."""
+        kernel = native.description(threads=self.threads)
+        self.reporter.log(f"attached to cpu: kernel {kernel['kernel']}, {self.threads} threads")
+
+    def _run(self, training: Training) -> None:
+        progress = Progress(self.reporter, training.schedule, self.timeline.clock, training.step)
+        training.run(progress, self.cancellation, lambda: self._save(training))
+
+    def _save(self, training: Training) -> None:
+        with self.timeline.span("checkpoint", f"after step {training.step}"):
+            state = training.checkpoint(self.spec_sha256)
+            checkpoint.save(state, self.work_dir, CHECKPOINT)
+        epochs = training.step // training.schedule.steps_per_epoch
+        self.reporter.say(CheckpointEvent(path=CHECKPOINT, epoch=epochs, step=training.step))
+
+    def _report(self, training: Training) -> Dict[str, float]:
+        began = self.timeline.clock.now()
+        circumstances = self._circumstances()
+        judgement = judge(training.model, training.dataset, self.spec)
+        results = Results(
+            spec=self.spec,
+            spec_sha256=self.spec_sha256,
+            job_id=self.assignment.job_id,
+            attempt=self.assignment.attempt,
+            started_at=self.started_at,
+            history=training.history,
+            judgement=judgement,
+            raster=look_at(training.model, training.dataset, int(training.dataset.test[0])),
+            dropped_in_training=dropped_in_training(training),
+            profile=profile(training, judgement, circumstances, began),
+            git=provenance.git_revision(),
+        )
+        final = final_figures(results)
+        artifacts = Artifacts(self.work_dir, self.reporter)
+        artifacts.write_results(results, training.model.weights, self.timeline)
+        self.cancellation.check()
+        artifacts.write_manifest(results, circumstances, final)
+        return final
+
+    def _circumstances(self) -> Circumstances:
+        return Circumstances(
+            job_id=self.assignment.job_id,
+            attempt=self.assignment.attempt,
+            started_at=self.started_at,
+            spec_sha256=self.spec_sha256,
+            import_seconds=self.import_seconds,
+            threads=self.threads,
+            kernel=native.description(threads=self.threads),
+            host=provenance.host(),
+            versions=provenance.versions(),
+        )
+
+
+def configure_tensorflow(threads: int, seed: int) -> None:
+    """Before TensorFlow's first op, which fixes its threads for the life of the process."""
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(threads)
+    tf.random.set_seed(seed)
+    # TensorFlow 2.6 has no such switch; none of the ops used here is non-deterministic there.
+    enable = getattr(tf.config.experimental, "enable_op_determinism", None)
+    if enable is not None:
+        enable()
+
+
+def final_figures(results: Results) -> Dict[str, float]:
+    """What the job's summary says."""
+    last = [record for record in results.history.records if record["scope"] == "epoch"][-1]
+    tally = results.judgement.tally
+    train: Dict[str, Any] = results.profile["execution"]["runs"][0]
+    phases = results.profile["execution"]["phases"]
+    figures = {
+        "test_accuracy": tally.accuracy,
+        "test_loss": tally.loss,
+        "accuracy": last["accuracy"],
+        "loss": last["loss"],
+        "epochs": float(last["epoch"]),
+        "steps": float(last["step"]),
+        "dropped_spikes": float(np.sum(results.dropped_in_training)),
+        "run_seconds": train["seconds"],
+        "seconds": sum(phase["seconds"] for phase in phases),
+    }
+    if train["samples_per_second"] is not None:
+        figures["samples_per_second"] = train["samples_per_second"]
+    return figures

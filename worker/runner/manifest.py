@@ -1,0 +1,41 @@
+"""manifest.json: what belongs to a result, and what it came from. Its presence means complete."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Dict, List, Sequence
+
+from ipulse import strict_json
+from ipulse.events import ArtifactEvent
+from ipulse.spec import ExperimentSpec, spec_to_json
+
+from .work_dir import WorkDir
+
+SCHEMA = "ipulse.manifest/1"
+CHUNK = 1 << 20
+
+
+def spec_sha256(spec: ExperimentSpec) -> str:
+    """Of the canonical text of the spec with every default written out."""
+    return hashlib.sha256(strict_json.dumps(spec_to_json(spec)).encode("utf-8")).hexdigest()
+
+
+def listed(work_dir: WorkDir, artifacts: Sequence[ArtifactEvent]) -> List[Dict[str, Any]]:
+    """Each artifact with the digest and the size of its file, as it is on the disk now."""
+    entries = []
+    for artifact in artifacts:
+        digest, size = hashlib.sha256(), 0
+        with (work_dir.path / artifact.path).open("rb") as file:
+            for chunk in iter(lambda: file.read(CHUNK), b""):
+                digest.update(chunk)
+                size += len(chunk)
+        entries.append(
+            {
+                "name": artifact.path,
+                "role": artifact.role,
+                "media_type": artifact.media_type,
+                "sha256": digest.hexdigest(),
+                "size": size,
+            }
+        )
+    return entries

@@ -1,0 +1,120 @@
+"""The protocol between agent and runner: ready, one assignment, events, one verdict."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import traceback
+from typing import BinaryIO
+
+import tensorflow as tf
+
+from ipulse import schema, strict_json
+from ipulse.errors import InvalidInput, IPUlseError
+from ipulse.events import Assignment, DoneEvent, ReadyEvent
+from ipulse.states import Reason
+from ops.lif.cpu.native import NativeError
+
+from .attempt import Attempt
+from .cancellation import Cancellation, Cancelled
+from .clock import Clock, Timeline
+from .data import DataUnavailable
+from .reporter import Reporter
+from .training import Diverged
+
+MESSAGE_LENGTH = 4000  # characters of a verdict; DoneEvent allows a little more
+
+SMALLER = (
+    "use a smaller training.batch_size, fewer data.steps or smaller layers, or a worker with more "
+    "memory"
+)
+
+
+def serve(
+    lines: BinaryIO,
+    reporter: Reporter,
+    cancellation: Cancellation,
+    startup: Clock,
+) -> None:
+    """Says ready, waits for an assignment and sees it through; returns without one at EOF.
+
+    `startup`: began when the process did.
+    """
+    warm_up()
+    ready = ReadyEvent(
+        python=platform.python_version(),
+        tensorflow=tf.__version__,
+        import_seconds=startup.now(),
+    )
+    reporter.say(ready)
+    line = lines.readline()
+    if not line:
+        return
+    cancellation.defer()
+    reporter.end_with_reader()
+    timeline = Timeline(Clock())  # a warm runner may have waited for hours
+    reporter.say(_verdict(line, reporter, cancellation, timeline, ready.import_seconds))
+
+
+def warm_up() -> None:
+    """Imports what an assignment is likely to need.
+
+    Whether it is there is nobody's business yet: the phase that needs it says so, with the cure.
+    """
+    for name in ("sklearn.datasets", "nir"):
+        try:
+            __import__(name)
+        except ImportError:
+            continue
+
+
+def _verdict(
+    line: bytes,
+    reporter: Reporter,
+    cancellation: Cancellation,
+    timeline: Timeline,
+    import_seconds: float,
+) -> DoneEvent:
+    try:
+        assignment = schema.parse(Assignment, strict_json.loads(line))
+        attempt = Attempt(assignment, reporter, cancellation, timeline, import_seconds)
+        summary = attempt.run()
+    except BrokenPipeError:
+        raise  # the agent is gone, and so is everybody who could be told
+    except Exception as error:  # noqa: BLE001 - whatever it is, the job must learn how it ended
+        if not isinstance(error, Cancelled):
+            traceback.print_exc(file=sys.stderr)
+        return verdict_of(error, cancellation.requested)
+    accuracy = summary["test_accuracy"]
+    message = f"{100 * accuracy:.2f} % of the held-out samples are right."
+    return DoneEvent(reason=Reason.COMPLETED.value, message=message, summary=summary)
+
+
+def verdict_of(error: Exception, cancelled: bool) -> DoneEvent:
+    """How an attempt ended that this error stopped.
+
+    cancelled: the agent asked for the end, so whatever broke afterwards broke because of it (a
+    compiler gets the same signal).
+    """
+    if cancelled or isinstance(error, Cancelled):
+        return _done(Reason.CANCELLED_BY_USER, "Cancelled.")
+    if isinstance(error, DataUnavailable):
+        return _done(Reason.DATA_UNAVAILABLE, error.message)
+    if isinstance(error, NativeError):
+        return _done(Reason.KERNEL_UNAVAILABLE, str(error))
+    if isinstance(error, (tf.errors.ResourceExhaustedError, MemoryError)):
+        return _done(Reason.OUT_OF_MEMORY, f"The worker's memory is not enough: {SMALLER}.")
+    if isinstance(error, Diverged):
+        return _done(Reason.DIVERGED, error.message)
+    if isinstance(error, InvalidInput):
+        places = "; ".join(str(problem) for problem in error.problems)
+        return _done(Reason.RUNNER_ERROR, f"{error.message} {places}")
+    if isinstance(error, IPUlseError):
+        return _done(Reason.RUNNER_ERROR, error.message)
+    first = str(error).strip().split("\n")[0]
+    said = f"{type(error).__name__}: {first}" if first else type(error).__name__
+    return _done(Reason.RUNNER_ERROR, f"{said} (the log has the traceback)")
+
+
+def _done(reason: Reason, message: str) -> DoneEvent:
+    return DoneEvent(reason=reason.value, message=message[:MESSAGE_LENGTH])
