@@ -15,7 +15,7 @@ __all__ = ["LIF", "LIFOutputs", "LeakyReadout", "MultiLIF", "SuperSpike"]
 
 
 @tf.keras.utils.register_keras_serializable("ipulse")
-class MultiLIF(tf.keras.layers.Layer):
+class MultiLIF(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no types
     """Feed-forward layers of LIF neurons and a leaky readout, over whole sequences.
 
     `net(ids, counts)` takes input spikes, ids int32 `[time, batch, slots]` and counts int32

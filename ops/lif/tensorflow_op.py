@@ -8,13 +8,13 @@ neuron's spike; what is behind the last filled slot is not looked at.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, List, NamedTuple, Optional, Sequence
+from typing import Any, List, NamedTuple, Optional, Sequence, Union
 
 import tensorflow as tf
 
 from ops.lif.cpu import native
 from ops.lif.cpu.arrays import RESET_GRADIENT, constants
-from ops.lif.network import Network
+from ops.lif.network import LIF, LeakyReadout, Network
 
 
 class LIFOutputs(NamedTuple):
@@ -47,7 +47,7 @@ def run_network(
     MissingCompiler, BuildFailed on the first call.
     """
     op = _library()
-    layers = [*network.layers, network.readout]
+    layers: List[Union[LIF, LeakyReadout]] = [*network.layers, network.readout]
     arrays = [constants(layer) for layer in layers]
     if arch is None:
         arch = native.supported_arch()
@@ -95,8 +95,7 @@ def _library() -> Any:
     # Loading it registers the ops, whose gradients must then be known.
     library = tf.load_op_library(str(native.build_tensorflow_op()))
 
-    @tf.RegisterGradient("IpulseLif")
-    def _gradient(op: Any, *grads: Any) -> List[Any]:
+    def gradient(op: Any, *grads: Any) -> List[Any]:
         layers, everything = op.get_attr("layers"), op.get_attr("all")
         inputs, outputs = list(op.inputs), list(op.outputs)
         first_constant = 2 + everything
@@ -122,8 +121,9 @@ def _library() -> Any:
         )
         return [None, None, *grad_weights, *[None] * (len(inputs) - first_constant)]
 
-    @tf.RegisterGradient("IpulseLifSlots")
-    def _slots_gradient(op: Any, grad: Any) -> List[Any]:
+    def slots_gradient(op: Any, grad: Any) -> List[Any]:
         return [grad, None, None]  # to the port, see tensorflow_op.cc
 
+    tf.RegisterGradient("IpulseLif")(gradient)
+    tf.RegisterGradient("IpulseLifSlots")(slots_gradient)
     return library

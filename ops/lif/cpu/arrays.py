@@ -60,9 +60,7 @@ class _Record(ctypes.Structure):
     )
 
 
-_Allocate = ctypes.CFUNCTYPE(
-    ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_size_t
-)
+_Allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_size_t)
 
 
 class _Forward(ctypes.Structure):
@@ -255,7 +253,7 @@ class _Call:
         ids = _checked("ids", ids, ids.shape, np.int32)
         counts = _checked("counts", counts, counts.shape, np.int32)
         self._alive: List[Any] = [ids, counts]
-        layers = [*network.layers, network.readout]
+        layers: List[Union[LIF, LeakyReadout]] = [*network.layers, network.readout]
         self._layers = (_Layer * len(layers))()
         for number, layer in enumerate(layers):
             shape = (sizes[number], sizes[number + 1])

@@ -261,7 +261,9 @@ def _build(
 
 
 def _run(command: Sequence[str]) -> str:
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    done = subprocess.run(  # noqa: S603 (the user's own compiler, without a shell)
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
     output = done.stdout.decode(errors="replace")
     if done.returncode != 0:
         lines = output.splitlines()

@@ -217,11 +217,17 @@ void gather(const MembraneGather &a) {
       const uint8_t *gate = a.gate + t * a.row_bytes + p * bytes;
       const uint8_t *kept = a.kept + t * a.row_bytes + p * bytes;
       const float *raw = a.raw + a.position[p];
+      int64_t count = count_range(gate, bytes);
+      a.position[p] += count;
+      if (memcmp(gate, kept, bytes) == 0) {
+        memcpy(out, raw, count * sizeof(float));
+        out += count;
+        continue;
+      }
       for (int byte = 0; byte < bytes; ++byte)
         for (unsigned rest = gate[byte]; rest; rest &= rest - 1, ++raw)
           if (kept[byte] & rest & (~rest + 1))
             *out++ = *raw;
-      a.position[p] = raw - a.raw;
     }
   }
 }
