@@ -43,6 +43,7 @@ class GuardedProcess:
         try:
             self._guardian = subprocess.Popen(  # noqa: S603 - the command is the caller's own
                 [sys.executable, "-I", "-S", str(_GUARDIAN), str(orders), str(report)],
+                bufsize=0,  # several threads may share a pipe; none may hide bytes in a buffer
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
@@ -115,9 +116,7 @@ class GuardedProcess:
     ) -> None:
         self.kill()
         self.wait()
-        for pipe in (self.stdin, self.stdout, self.stderr):
-            if pipe is not None:
-                pipe.close()
+        self._close_pipes()
 
     def _order(self, order: bytes) -> None:
         with self._lock, suppress(BrokenPipeError):  # nobody is left to obey
@@ -132,6 +131,7 @@ class GuardedProcess:
         if "pid" not in facts:
             if not self._gone:
                 self._end()
+            self._close_pipes()
             number = facts.get("errno", 0)
             raise OSError(number, os.strerror(number) if number else "not started", program)
         return facts["pid"]
@@ -155,6 +155,11 @@ class GuardedProcess:
             # Killed without a word: the program died with it, but its group may linger.
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, SIGKILL)
+
+    def _close_pipes(self) -> None:
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            if pipe is not None:
+                pipe.close()
 
     def _readable(self, timeout: Optional[float]) -> bool:
         waiting = select.poll()

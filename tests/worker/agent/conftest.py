@@ -1,0 +1,66 @@
+"""A service, an agent's settings, and attempts that run beside the test."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from worker.agent.agent import Agent
+from worker.agent.settings import Settings
+
+from .fake_service import DEADLINE, FakeService
+
+RUNNERS = "tests.worker.agent.runners"
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[FakeService]:
+    with FakeService(tmp_path / "worker-token") as service:
+        yield service
+
+
+@pytest.fixture
+def settings(service: FakeService, tmp_path: Path) -> Settings:
+    work_dir = tmp_path / "work"
+    work_dir.mkdir(mode=0o700)
+    return Settings(
+        service_url=service.url,
+        worker_token=service.token,
+        broker_url="",  # nothing here speaks to a broker
+        work_dir=work_dir,
+        runner_module=f"{RUNNERS}.scripted",
+        grace_seconds=5.0,
+        ready_seconds=DEADLINE,
+        warm=False,
+    )
+
+
+@contextmanager
+def agent_with(settings: Settings, **changes: object) -> Iterator[Agent]:
+    agent = Agent(replace(settings, **changes))  # type: ignore[arg-type]  # fields of Settings
+    agent.start()
+    try:
+        yield agent
+    finally:
+        agent.close()
+
+
+@pytest.fixture
+def agent(settings: Settings) -> Iterator[Agent]:
+    with agent_with(settings) as agent:
+        yield agent
+
+
+@contextmanager
+def beside(work: Callable[[], None]) -> Iterator[threading.Thread]:
+    """Runs the work in another thread, which must have ended when the block has."""
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    yield thread
+    thread.join(DEADLINE)
+    assert not thread.is_alive(), "the attempt did not end"

@@ -1,0 +1,9 @@
+"""A runner whose import never ends."""
+
+import os
+import signal
+import time
+
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+os.write(1, b"importing\n")
+time.sleep(600)
