@@ -1,0 +1,25 @@
+"""The command line: `ipulse`, or `python -m ipulse`."""
+
+from __future__ import annotations
+
+import sys
+from typing import List, Optional
+
+from ipulse.errors import MissingDependency
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Runs one command; returns its exit code (see ipulse.cli.exits)."""
+    try:
+        import typer  # noqa: F401  # asked for first, so that its absence is explained
+    except ImportError:
+        print(  # noqa: T201  # nothing nicer is installed
+            "ipulse: the command line is not installed: pip install 'ipulse[cli]'", file=sys.stderr
+        )
+        return 5
+    try:
+        from .app import run
+    except MissingDependency as error:
+        print(f"ipulse: {error}", file=sys.stderr)  # noqa: T201  # as above
+        return 5
+    return run(sys.argv[1:] if arguments is None else arguments)

@@ -1,0 +1,92 @@
+"""The commands and their names, in the order in which one meets them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any, Callable, Dict, List
+
+import typer
+
+from ipulse import __version__
+
+from .demo import demo
+from .exits import MEANINGS, Exit, guarded
+from .following import logs, watch
+from .jobs import cancel, list_jobs, status
+from .options import AsJSON
+from .results import artifacts, download, profile
+from .submitting import submit, validate
+from .terminal import emit, show
+from .up import up
+
+
+def version(as_json: AsJSON = False) -> Exit:
+    """The version of IPUlse."""
+    if as_json:
+        emit({"version": __version__})
+    else:
+        show(__version__)
+    return Exit.OK
+
+
+COMMANDS: Dict[str, Callable[..., Exit]] = {
+    "up": up,
+    "demo": demo,
+    "submit": submit,
+    "validate": validate,
+    "list": list_jobs,
+    "status": status,
+    "watch": watch,
+    "logs": logs,
+    "artifacts": artifacts,
+    "download": download,
+    "profile": profile,
+    "cancel": cancel,
+    "version": version,
+}
+
+# The backspace keeps the lines as they are.
+_CODES = "\n".join(["\b", *(f"{code.value:>3}  {meaning}" for code, meaning in MEANINGS.items())])
+
+
+def make_app() -> typer.Typer:
+    """The command line as a value."""
+    app = typer.Typer(
+        name="ipulse",
+        help="Train spiking networks on a remote service.",
+        epilog=f"Exit codes:\n\n{_CODES}",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback(invoke_without_command=True)
+    def ipulse(
+        context: typer.Context,
+        shown: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    ) -> None:
+        if shown:
+            guarded(version)()
+
+    for name, command in COMMANDS.items():
+        app.command(name)(guarded(command))
+    return app
+
+
+def run(arguments: List[str]) -> int:
+    """Runs one command; returns its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        _allow_any_character(stream)
+    try:
+        typer.main.get_command(make_app()).main(arguments, prog_name="ipulse")
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(Exit.OTHER)
+    return int(Exit.OK)
+
+
+def _allow_any_character(stream: Any) -> None:
+    # A terminal that cannot show a character shows an escape instead of ending the program.
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="backslashreplace")

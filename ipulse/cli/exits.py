@@ -1,0 +1,123 @@
+"""Exit codes, and how an error becomes one: a sentence for people, never a traceback."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import traceback
+from enum import IntEnum
+from typing import Any, Callable, Dict, Tuple, Type
+
+import typer
+
+from ipulse import errors
+from ipulse.errors import InvalidInput, IPUlseError
+
+from .terminal import ReaderGone, emit, say
+
+
+class Exit(IntEnum):
+    """What the shell is told. `MEANINGS` says it in words."""
+
+    OK = 0
+    JOB_FAILED = 1
+    INVALID = 2
+    NOT_FOUND = 3
+    NOT_PERMITTED = 4
+    UNAVAILABLE = 5
+    OTHER = 6
+    INTERRUPTED = 130
+    READER_GONE = 141
+
+
+MEANINGS: Dict[Exit, str] = {
+    Exit.OK: "done",
+    Exit.JOB_FAILED: "the job failed or was cancelled",
+    Exit.INVALID: "wrong usage, or an invalid spec",
+    Exit.NOT_FOUND: "no such job, or no such artifact",
+    Exit.NOT_PERMITTED: "the token is missing, wrong, or not allowed to do that",
+    Exit.UNAVAILABLE: "no service answers, or something needed is not installed",
+    Exit.OTHER: "another error, of the service or of this machine",
+    Exit.INTERRUPTED: "interrupted by Ctrl-C",
+    Exit.READER_GONE: "whoever read the output closed it",
+}
+
+# The first class that an error is an instance of decides.
+_CODES: Tuple[Tuple[Type[Exception], Exit], ...] = (
+    (errors.InvalidInput, Exit.INVALID),
+    (errors.NotFound, Exit.NOT_FOUND),
+    (errors.NotAuthenticated, Exit.NOT_PERMITTED),
+    (errors.NotPermitted, Exit.NOT_PERMITTED),
+    (errors.Unavailable, Exit.UNAVAILABLE),
+)
+
+
+def guarded(command: Callable[..., Exit]) -> Callable[..., None]:
+    """A command that ends the program with its exit code, whatever happens in it.
+
+    With `--json` an error is one JSON object on standard output too.
+    """
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        raise typer.Exit(_outcome(lambda: command(*arguments, **options), options))
+
+    return run
+
+
+def _outcome(call: Callable[[], Exit], options: Dict[str, Any]) -> Exit:
+    try:
+        try:
+            return call()
+        except KeyboardInterrupt:
+            return Exit.INTERRUPTED
+        except (IPUlseError, TimeoutError, OSError) as error:
+            return _report(error, bool(options.get("as_json")))
+    except (ReaderGone, BrokenPipeError):
+        _hush()
+        return Exit.READER_GONE
+    except Exception as error:  # noqa: BLE001  # the last line of defence: nobody shall see a traceback
+        return _confess(error)
+
+
+def _report(error: Exception, as_json: bool) -> Exit:
+    if isinstance(error, BrokenPipeError):
+        raise error
+    if _debugging():
+        traceback.print_exc()
+    code = getattr(error, "code", "error")
+    message = error.message if isinstance(error, IPUlseError) else _sentence(error)
+    problems = error.problems if isinstance(error, InvalidInput) else ()
+    if as_json:
+        told = {"code": code, "message": message, "problems": [p.to_json() for p in problems]}
+        emit({"error": told})
+    say(f"ipulse: {message}", style="red")
+    for problem in problems:
+        if str(problem) != message and problem.detail != message:
+            say(f"  {problem}")
+    return next((exit for cls, exit in _CODES if isinstance(error, cls)), Exit.OTHER)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
+def _confess(error: Exception) -> Exit:
+    if _debugging():
+        traceback.print_exc()
+    say(f"ipulse: an error nobody foresaw, {type(error).__name__}: {error}", style="red")
+    if not _debugging():
+        say("Run it again with IPULSE_DEBUG=1 to see where, and please report it.")
+    return Exit.OTHER
+
+
+def _debugging() -> bool:
+    return os.environ.get("IPULSE_DEBUG", "") not in ("", "0")
+
+
+def _hush() -> None:
+    # What is still buffered has no reader; without this, Python would complain when it ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,106 @@
+"""list, status and cancel."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated, Iterator, Optional, Tuple
+
+import typer
+
+from ipulse.client import Job
+from ipulse.states import JobState
+
+from .exits import Exit
+from .options import URL, AsJSON, Home, JobId, TokenFile, connect
+from .progress import duration, metric_line, outcome, style_of
+from .terminal import emit, show, show_facts, show_table
+
+_STATES = ", ".join(state.value for state in JobState)
+
+
+def list_jobs(
+    state: Annotated[
+        Optional[str], typer.Option(metavar="STATE", help=f"Only jobs in this state: {_STATES}.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    as_json: AsJSON = False,
+    url: URL = None,
+    token_file: TokenFile = None,
+    home: Home = None,
+) -> Exit:
+    """The latest jobs, newest first."""
+    with connect(url, token_file, home) as client:
+        jobs = list(islice(client.list(state, page_size=min(limit, 100)), limit))
+    if as_json:
+        emit({"jobs": [job.json for job in jobs]})
+        return Exit.OK
+    rows = [
+        (
+            job.id,
+            job.name,
+            job.state.value,
+            job.created_at.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
+            _accuracy(job),
+        )
+        for job in jobs
+    ]
+    show_table(["ID", "NAME", "STATE", "CREATED", "ACCURACY"], rows)
+    return Exit.OK
+
+
+def status(
+    job_id: JobId,
+    as_json: AsJSON = False,
+    url: URL = None,
+    token_file: TokenFile = None,
+    home: Home = None,
+) -> Exit:
+    """One job: how it stands and what it took. Always 0 for a job that is there."""
+    with connect(url, token_file, home) as client:
+        job = client.get(job_id)
+    if as_json:
+        emit(job.json)
+        return Exit.OK
+    show(outcome(job), style=style_of(job))
+    show_facts(_facts(job))
+    return Exit.OK
+
+
+def cancel(
+    job_id: JobId,
+    as_json: AsJSON = False,
+    url: URL = None,
+    token_file: TokenFile = None,
+    home: Home = None,
+) -> Exit:
+    """Ask a job to stop. A job that has ended stays as it is."""
+    with connect(url, token_file, home) as client:
+        job = client.cancel(job_id)
+    if as_json:
+        emit(job.json)
+    else:
+        show(outcome(job), style=style_of(job))
+    return Exit.OK
+
+
+def _facts(job: Job) -> Iterator[Tuple[str, str]]:
+    yield "id", job.id
+    yield "name", job.name
+    yield "device", str(job.json["device"])
+    yield "created", job.created_at.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
+    if job.progress and not job.state.is_terminal:
+        yield "progress", metric_line(job.progress)
+    yield "seconds", ", ".join(f"{name} {s:.2f}" for name, s in job.phase_seconds.items())
+    for attempt in job.json["attempts"] if job.attempt > 1 else []:
+        how = attempt["reason"] or "under way"
+        yield f"attempt {attempt['number']}", f"{how} on {attempt['agent']} {attempt['message']}"
+    for name, value in (job.summary or {}).items():
+        seconds = name.endswith("seconds")
+        yield name.replace("_", " "), duration(value) if seconds else f"{value:.6g}"
+    for name, value in job.json["metadata"].items():
+        yield f"metadata {name}", str(value)
+
+
+def _accuracy(job: Job) -> str:
+    accuracy = (job.summary or {}).get("test_accuracy")
+    return "" if accuracy is None else f"{accuracy:.2%}"

@@ -1,0 +1,52 @@
+"""A profile.json as a page of text; what its fields mean stands in docs/profile.md."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, List
+
+from ipulse.errors import RemoteError
+
+SCHEMA = "ipulse.profile/1"
+
+
+def profile_lines(profile: Dict[str, Any]) -> Iterator[str]:
+    """The page, line by line. Raises RemoteError for a profile of another kind."""
+    if profile.get("schema") != SCHEMA:
+        raise RemoteError(
+            f"this profile is {str(profile.get('schema'))[:60]!r} and not {SCHEMA!r}: "
+            "`--json` prints it as it is"
+        )
+    target = profile["compilation"]["target"]
+    yield f"{profile['experiment']['name']} on {target['model']}, {target['threads']} threads"
+    yield from _section("phases", profile["execution"]["phases"], lambda phase: phase["seconds"])
+    for run in profile["execution"]["runs"]:
+        yield from _section(f"run {run['name']}", run["parts"], lambda part: part["seconds"])
+        steps = run["steps"]
+        yield from _section(
+            f"{steps['count']:,} steps", steps["parts"], lambda part: part["seconds"]["total"]
+        )
+        if run["samples_per_second"] is not None:
+            yield f"  {run['samples_per_second']:,.0f} samples per second"
+    yield ""
+    yield "layers"
+    for layer in profile["activity"]["layers"]:
+        lost = layer["overflow"]["training"]
+        yield (
+            f"  {layer['layer']}  {layer['neurons']:6,} neurons  "
+            f"firing rate {layer['firing_rate']:.4f}  "
+            f"gradient share {layer['gradient_share']:.4f}  {lost:,.0f} without a slot"
+        )
+    yield ""
+    yield "memory"
+    for name, memory in profile["memory"].items():
+        yield f"  {name:<18} {memory['bytes'] / 2**20:10.1f} MiB"
+
+
+def _section(title: str, parts: List[Dict[str, Any]], seconds_of: Any) -> Iterator[str]:
+    whole = sum(seconds_of(part) for part in parts)
+    yield ""
+    yield title
+    for part in parts:
+        seconds = seconds_of(part)
+        share = seconds / whole if whole else 0.0
+        yield f"  {part['name']:<18} {seconds:10.3f} s {share:6.1%}  {part.get('what', '')}"

@@ -1,0 +1,25 @@
+"""SIGTERM as Ctrl-C: whoever stops a stack wants it to clean up either way."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import contextmanager
+from types import FrameType
+from typing import Iterator, Optional
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Within it, SIGTERM and SIGHUP raise KeyboardInterrupt."""
+    former = {
+        number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: Optional[FrameType]) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,78 @@
+"""submit and validate: from a file to a job, or to its problems and their lines."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Optional
+
+import typer
+
+from ipulse import strict_json
+from ipulse.spec import spec_to_json
+from ipulse.spec_file import read_spec_file
+
+from .exits import Exit
+from .following import follow
+from .options import URL, AsJSON, Home, SpecPath, TokenFile, connect
+from .terminal import emit, show, show_facts
+
+
+def submit(
+    file: SpecPath,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Follow the job to its end.")
+    ] = False,
+    key: Annotated[
+        Optional[str],
+        typer.Option(metavar="TEXT", help="Idempotency key: the same key never makes two jobs."),
+    ] = None,
+    as_json: AsJSON = False,
+    url: URL = None,
+    token_file: TokenFile = None,
+    home: Home = None,
+) -> Exit:
+    """Start a job from a spec.
+
+    The spec is checked here first, so that its problems are told with their lines. With --json
+    the job is printed; with --watch too, every event on a line of its own and the job last.
+    """
+    spec = read_spec_file(file).spec()
+    with connect(url, token_file, home) as client:
+        job = client.submit(spec, key)
+        if watch:
+            if not as_json:
+                show(job.id)
+            return follow(client, job, as_json)
+    if as_json:
+        emit(job.json)
+    else:
+        show(job.id)
+    return Exit.OK
+
+
+def validate(file: SpecPath, as_json: AsJSON = False) -> Exit:
+    """Check a spec, here and without a service.
+
+    With --json the spec is printed with every default filled in.
+    """
+    spec = read_spec_file(file).spec()
+    document = spec_to_json(spec)
+    text = strict_json.dumps(document)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    if as_json:
+        emit({"valid": True, "spec": document, "spec_sha256": digest})
+        return Exit.OK
+    sizes = [spec.data.inputs, *(layer.neurons for layer in spec.network.layers), spec.data.classes]
+    training = spec.training
+    show(f"{file} is valid.")
+    show_facts(
+        [
+            ("name", spec.name),
+            ("network", " - ".join(f"{size:,}" for size in sizes)),
+            ("weights", f"{sum(a * b for a, b in zip(sizes, sizes[1:])):,}"),
+            ("training", f"{training.epochs:,} epochs in batches of {training.batch_size:,}"),
+            ("device", spec.device.kind),
+            ("sha256", digest),
+        ]
+    )
+    return Exit.OK
