@@ -1,0 +1,49 @@
+"""docs/cli.md: every command, from the command line itself."""
+
+from __future__ import annotations
+
+from typing import Any, List
+
+import typer
+
+from ipulse.cli.app import COMMANDS, make_app
+from ipulse.cli.exits import MEANINGS
+
+_HEAD = """\
+# The command line
+
+Written by `make docs` from `ipulse/cli`; to change this page, change the commands there.
+
+Commands find the service by `--url`, then `IPULSE_URL`, then in the home that `ipulse up` keeps;
+the token by `--token-file`, then `IPULSE_TOKEN` or `IPULSE_TOKEN_FILE`, then in that home.
+Results go to standard output, remarks to standard error. With `--json` standard output is JSON and
+nothing else: one value, or one a line where a command follows something; an error is an object
+with the one field `error`.
+"""
+
+
+def command_line_page() -> str:
+    """The page as Markdown."""
+    group: Any = typer.main.get_command(make_app())
+    parent = group.make_context("ipulse", [], resilient_parsing=True)
+    rows = ["| command | what it does |", "| --- | --- |"]
+    sections = []
+    for name in COMMANDS:
+        command = group.commands[name]
+        rows.append(f"| [`ipulse {name}`](#ipulse-{name}) | {command.get_short_help_str(200)} |")
+        sections.append(_section(command, name, parent))
+    return "\n".join([_HEAD, *rows, "", *_exit_codes(), "", "\n".join(sections)])
+
+
+def _exit_codes() -> List[str]:
+    rows = [f"| {code.value} | {meaning} |" for code, meaning in MEANINGS.items()]
+    return ["## Exit codes", "", "| code | meaning |", "| --- | --- |", *rows]
+
+
+def _section(command: Any, name: str, parent: Any) -> str:
+    context = command.make_context(name, [], parent=parent, resilient_parsing=True)
+    # Help is laid out for a page of fixed width, so that the terminal does not change it.
+    context.terminal_width = context.max_content_width = 88
+    formatter = context.make_formatter()
+    command.format_help(context, formatter)
+    return f"## ipulse {name}\n\n```text\n{formatter.getvalue().rstrip()}\n```\n"
