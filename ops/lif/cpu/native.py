@@ -1,8 +1,9 @@
 """Builds the C++ kernels and the TensorFlow op on first use, and loads them.
 
 What is built lies under `$IPULSE_CACHE`, else `~/.cache/ipulse`, in a directory named after the
-hash of everything it was built from: sources, compiler, flags and TensorFlow. It is built under
-another name and renamed when complete, by one process at a time.
+hashes of everything it was built from: sources, flags and TensorFlow, then the compiler. It is
+built under another name and renamed when complete, by one process at a time. Where there is no
+compiler, as in a container, what another machine built from the same sources is used.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ ARCH_FLAGS: Dict[str, Tuple[str, ...]] = {
     "_avx512": (*AVX2_FLAGS, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"),
 }
 COMPILERS = ("c++", "g++", "clang++")
+COMPILER_FILE = "compiler.txt"  # beside each library: what its compiler said of its version
 
 
 class NativeError(RuntimeError):
@@ -150,6 +152,14 @@ class Timings(ctypes.Structure):
     )
 
 
+def built_by() -> str:
+    """The version line of the compiler that built liblif.so, which need not be here any more.
+
+    Raises MissingCompiler, BuildFailed.
+    """
+    return (build_kernels().parent / COMPILER_FILE).read_text("utf-8").splitlines()[0]
+
+
 def timings() -> Dict[str, float]:
     """Seconds in the kernels and calls of them, by this process since it loaded them or since
     `reset_timings`: forward, backward, forward_calls, backward_calls."""
@@ -206,9 +216,16 @@ def _cached(
     link: Sequence[str],
     progress: Optional[Progress],
 ) -> Path:
-    command = compiler()
-    key = _hash(command, sources, (*flags, *link))
-    directory = cache_directory() / f"{name}-{key}"
+    made_from = _hash(sources, (*flags, *link))
+    try:
+        command = compiler()
+    except MissingCompiler:
+        for built in sorted(cache_directory().glob(f"{name}-{made_from}-*/{file}")):
+            return built
+        raise
+    version = _run([*command, "--version"])
+    made_by = hashlib.sha256(repr((command, version)).encode()).hexdigest()[:16]
+    directory = cache_directory() / f"{name}-{made_from}-{made_by}"
     built = directory / file
     if built.exists():
         return built
@@ -223,19 +240,19 @@ def _cached(
             complete = Path(scratch) / "complete"
             complete.mkdir()
             _build(command, sources, flags, link, complete / file, Path(scratch))
+            (complete / COMPILER_FILE).write_text(version, "utf-8")
             shutil.rmtree(directory, ignore_errors=True)  # of a crash between mkdir and rename
             complete.rename(directory)
         say(f"built {file} in {time.monotonic() - start:.1f} s")
     return built
 
 
-def _hash(command: Sequence[str], sources: Sequence[Path], flags: Sequence[str]) -> str:
+def _hash(sources: Sequence[Path], flags: Sequence[str]) -> str:
     digest = hashlib.sha256()
     headers = [path for path in sorted(SOURCES.iterdir()) if path.suffix in (".h", ".inc")]
     for path in (*headers, *sources):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    digest.update(_run([*command, "--version"]).encode())
-    digest.update(repr((platform.machine(), COMMON_FLAGS, ARCH_FLAGS, *command, *flags)).encode())
+    digest.update(repr((platform.machine(), COMMON_FLAGS, ARCH_FLAGS, *flags)).encode())
     return digest.hexdigest()[:16]
 
 
