@@ -59,7 +59,7 @@ def main() -> int:
         settings = Settings()
         settings.home.mkdir(parents=True, exist_ok=True)
         app = create_app(settings)
-        listener = _listen(settings)
+        listener = listen(settings)
     except (IPUlseError, ValidationError) as error:
         _log.error("cannot_start", extra={"error": str(error)})
         return 2
@@ -67,12 +67,12 @@ def main() -> int:
         place = f"{settings.host}:{settings.port}"
         _log.error("cannot_start", extra={"error": f"cannot listen on {place}: {error}"})
         return 2
-    serve(app, settings, listener)
+    server(app, settings, listener).run(sockets=[listener])
     return 0
 
 
-def serve(app: FastAPI, settings: Settings, listener: socket.socket) -> None:
-    """Serves on a listening socket until SIGTERM or SIGINT."""
+def server(app: FastAPI, settings: Settings, listener: socket.socket) -> Server:
+    """What serves the application on a listening socket until SIGTERM or SIGINT."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     config = uvicorn.Config(
@@ -83,10 +83,11 @@ def serve(app: FastAPI, settings: Settings, listener: socket.socket) -> None:
         proxy_headers=False,
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )
-    Server(config, app.state.parts, f"http://{shown}:{port}").run(sockets=[listener])
+    return Server(config, app.state.parts, f"http://{shown}:{port}")
 
 
-def _listen(settings: Settings) -> socket.socket:
+def listen(settings: Settings) -> socket.socket:
+    """A socket at the address that the settings name. Raises OSError when it is taken."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # asyncio switches Nagle's delay off only where a socket says that it is TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

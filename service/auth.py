@@ -107,7 +107,7 @@ def open_to(*roles: Role) -> Callable[[_Endpoint], _Endpoint]:
 
 async def permit(request: Request) -> None:
     """A dependency of the whole application. Raises NotPermitted."""
-    if request.url.path in OPEN_PATHS:
+    if request.scope["path"] in OPEN_PATHS:
         return
     roles = getattr(request.scope["endpoint"], "roles", frozenset({"user"}))
     caller: Caller = request.state.caller

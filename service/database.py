@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, event, make_url
+from sqlalchemy.exc import OperationalError
 
 from ipulse.errors import Unavailable
 
@@ -53,20 +54,23 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
-        """A consistent view. Never blocks, and is never blocked by, a writer."""
-        with self.engine.begin() as connection:
+        """A consistent view. Never blocks, and is never blocked by, a writer.
+
+        Raises Unavailable when the database fails.
+        """
+        with _explained(), self.engine.begin() as connection:
             yield Transaction(connection)
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
         """Kept on disk when the block ends, undone when it raises. Must not be nested.
 
-        Raises Unavailable when other writers keep the database busy for too long.
+        Raises Unavailable when the database fails, or other writers keep it busy for too long.
         """
         if not self._writer.acquire(timeout=BUSY_SECONDS):
             raise Unavailable("the database is busy; try again in a few seconds")
         try:
-            with self._writing_engine.begin() as connection:
+            with _explained(), self._writing_engine.begin() as connection:
                 transaction = Transaction(connection)
                 yield transaction
         finally:
@@ -85,6 +89,14 @@ def rfc3339(milliseconds: int | None) -> str | None:
         return None
     moment = datetime.fromtimestamp(milliseconds // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     return f"{moment}.{milliseconds % 1000:03d}Z"
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except OperationalError as error:  # locked, full, unreadable: nothing the caller did
+        raise Unavailable(f"the database fails: {error.orig}; try again later") from error
 
 
 def _prepare_connection(connection: Any, _record: Any) -> None:

@@ -7,8 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from ipulse.errors import Unavailable
 
 from . import attempts, leases, outbox, store
@@ -67,7 +65,7 @@ class Dispatcher:
         while not self._stopping.is_set():
             try:
                 wake.wait(step())
-            except (Unavailable, SQLAlchemyError) as error:
+            except Unavailable as error:
                 # Trouble of ours is never a verdict on a job: wait, and look again.
                 _log.warning("dispatcher_waits", extra={"error": str(error)})
                 self._stopping.wait(TICK_SECONDS)

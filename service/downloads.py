@@ -18,7 +18,7 @@ from .blobs import Blobs
 from .problems import RangeNotSatisfiable
 
 _CHUNK_BYTES = 2**18
-_RANGE = re.compile(r"bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*", re.IGNORECASE)
+_RANGE = re.compile(r"bytes\s*=\s*([0-9]{0,18})\s*-\s*([0-9]{0,18})\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

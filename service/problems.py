@@ -10,7 +10,6 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 
 from ipulse import errors, strict_json
@@ -83,7 +82,7 @@ def response(instance: str, error: IPUlseError) -> JSONResponse:
         headers["www-authenticate"] = "Bearer"
     if status == 503:
         headers["retry-after"] = str(RETRY_SECONDS)
-        _log.warning("unavailable", extra={"error": error.message})
+        _log.warning("unavailable", extra={"error": error.message, "cause": str(error.__cause__)})
     if isinstance(error, RangeNotSatisfiable):
         headers["content-range"] = f"bytes */{error.size}"
     found = error.problems if isinstance(error, InvalidInput) else ()
@@ -117,29 +116,23 @@ def install(app: FastAPI) -> None:
 
     async def ours(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, IPUlseError)  # noqa: S101 - what it was registered for
-        return response(request.url.path, error)
+        return response(request.scope["path"], error)
 
     async def of_framework(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)  # noqa: S101 - what it was registered for
         phrase = http.HTTPStatus(error.status_code).phrase
         code = phrase.lower().replace(" ", "_").replace("-", "_")
-        path = request.url.path
+        path = request.scope["path"]
         return document(path, error.status_code, code, error.detail, (), error.headers)
 
     async def of_parameters(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)  # noqa: S101 - what it was registered for
         found = [_parameter_problem(item) for item in error.errors()]
-        return response(request.url.path, InvalidParameter(found))
-
-    async def of_database(request: Request, error: Exception) -> JSONResponse:
-        _log.error("database_failed", exc_info=error)
-        unavailable = errors.Unavailable("the database is not available now; try again later")
-        return response(request.url.path, unavailable)
+        return response(request.scope["path"], InvalidParameter(found))
 
     app.add_exception_handler(IPUlseError, ours)
     app.add_exception_handler(HTTPException, of_framework)
     app.add_exception_handler(RequestValidationError, of_parameters)
-    app.add_exception_handler(OperationalError, of_database)
 
 
 def _parameter_problem(item: Mapping[str, Any]) -> Problem:

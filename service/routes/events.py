@@ -26,7 +26,7 @@ MAX_PAGE = 1000
 RECONNECT_MS = 1000  # after which a stream's reader comes back when the connection broke
 
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
-_SEQ = re.compile(r"\d{1,16}")
+_SEQ = re.compile(r"[0-9]{1,16}")
 
 router = APIRouter(prefix="/v1", tags=["events"])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from sqlalchemy import select
-from sqlalchemy.exc import SQLAlchemyError
 
+from ipulse.errors import Unavailable
 from service import problems
 from service.parts import Parts, PartsOf
 from service.tables import jobs
@@ -39,6 +39,6 @@ def _database_answers(parts: Parts) -> bool:
     try:
         with parts.database.read() as transaction:
             transaction.connection.execute(select(jobs.c.pk).limit(1))
-    except SQLAlchemyError:
+    except Unavailable:
         return False
     return True

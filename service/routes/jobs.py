@@ -29,7 +29,7 @@ MAX_PAGE = 500
 MAX_WAIT_SECONDS = 30
 RETRY_AFTER_SECONDS = 1  # between two looks at a job that was just accepted
 
-_WAIT = re.compile(r"(?:^|[,;])\s*wait\s*=\s*\"?(\d{1,9})\"?\s*(?:[,;]|$)", re.IGNORECASE)
+_WAIT = re.compile(r"(?:^|[,;])\s*wait\s*=\s*\"?([0-9]{1,9})\"?\s*(?:[,;]|$)", re.IGNORECASE)
 _EXAMPLE: dict[str, Any] = {
     "version": 1,
     "name": "digits",

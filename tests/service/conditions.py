@@ -1,0 +1,22 @@
+"""Waits for what must come true, and says what did not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+DEADLINE_SECONDS = 30.0
+
+
+def eventually(look: Callable[[], T], seconds: float = DEADLINE_SECONDS) -> T:
+    """The first true value of `look`; fails when there is none in time."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = look()
+        if found:
+            return found
+        assert time.monotonic() < deadline, f"{look} stayed {found!r} for {seconds:g} s"
+        time.sleep(0.01)

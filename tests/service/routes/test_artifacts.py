@@ -1,0 +1,289 @@
+"""Storing files, and downloading them whole or in part."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+import pytest
+
+from ipulse.redis_server import RedisServer
+from tests.service.agents import Attempt, phase
+from tests.service.conditions import eventually
+from tests.service.running import InProcess, settings_for
+
+from .test_submission import check_problem
+
+CONTENT = bytes(range(256)) * 4096 + b"odd"  # a mebibyte and a little, so several chunks
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+def stored_files(service: InProcess) -> list[str]:
+    root = service.settings.artifacts_dir
+    return sorted(path.name for path in root.rglob("*") if path.is_file())
+
+
+class Stored(NamedTuple):
+    attempt: Attempt
+    path: str
+
+
+@pytest.fixture(scope="module")
+def stored(service: InProcess) -> Stored:
+    """A large file of an attempt that goes on."""
+    attempt = service.attempt(service.submit()["id"])
+    response = attempt.put("weights.npz", "weights", CONTENT, {"media_type": "application/zip"})
+    assert response.status_code == 201
+    job_id = attempt.claim["job_id"]
+    return Stored(attempt, f"/v1/jobs/{job_id}/artifacts/{response.json()['artifact_id']}/content")
+
+
+class TestStore:
+    def test_what_arrived_is_listed_with_its_digest(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        artifact_id = attempt.put("a.bin", "weights", b"abc").json()["artifact_id"]
+        response = service.user.get(f"/v1/jobs/{attempt.claim['job_id']}/artifacts")
+        [artifact] = response.json()["artifacts"]
+        assert artifact.pop("created_at").endswith("Z")
+        assert artifact == {
+            "id": artifact_id,
+            "name": "a.bin",
+            "role": "weights",
+            "media_type": "application/json",
+            "size": 3,
+            "sha256": hashlib.sha256(b"abc").hexdigest(),
+            "attempt": 1,
+        }
+
+    def test_the_manifest_makes_it_complete(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        path = f"/v1/jobs/{attempt.claim['job_id']}/artifacts"
+        attempt.put("a.bin", "weights")
+        assert service.user.get(path).json()["complete"] is False
+        for name in ("compile", "run", "report"):
+            attempt.say(phase(name))
+        assert check_problem(attempt.finish("completed"), 409)["code"] == "incomplete"
+        attempt.put("manifest.json", "manifest")
+        assert service.user.get(path).json()["complete"] is True
+        assert attempt.finish("completed").json()["state"] == "succeeded"
+
+    def test_an_empty_file_is_a_file(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        artifact_id = attempt.put("empty", "log", b"").json()["artifact_id"]
+        path = f"/v1/jobs/{attempt.claim['job_id']}/artifacts/{artifact_id}/content"
+        assert service.user.get(path).content == b""
+        check_problem(service.user.get(path, headers={"range": "bytes=0-"}), 416)
+
+    def test_the_same_file_twice_is_one_artifact(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        first = attempt.put("a.bin", "weights", b"abc")
+        again = attempt.put("a.bin", "weights", b"abc")
+        assert (first.status_code, again.status_code) == (201, 200)
+        assert first.json() == again.json()
+
+    def test_another_file_of_that_name_is_refused(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        attempt.put("a.bin", "weights", b"abc")
+        problem = check_problem(attempt.put("a.bin", "weights", b"abd"), 409)
+        assert problem["code"] == "artifact_exists"
+
+    def test_a_checkpoint_takes_the_place_of_the_one_before(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        old, new = (hashlib.sha256(text).hexdigest() for text in (b"epoch one", b"epoch two"))
+        attempt.put("epoch-1.ckpt", "checkpoint", b"epoch one")
+        assert old in stored_files(service)
+        attempt.put("epoch-2.ckpt", "checkpoint", b"epoch two")
+        response = service.user.get(f"/v1/jobs/{attempt.claim['job_id']}/artifacts")
+        assert [artifact["name"] for artifact in response.json()["artifacts"]] == ["epoch-2.ckpt"]
+        eventually(lambda: old not in stored_files(service))
+        assert new in stored_files(service)
+
+    def test_a_replaced_checkpoint_stays_while_another_job_has_the_same(
+        self, service: InProcess
+    ) -> None:
+        keeper, mover = (service.attempt(service.submit()["id"]) for _ in range(2))
+        shared = keeper.put("a.ckpt", "checkpoint", b"shared start").json()["artifact_id"]
+        mover.put("a.ckpt", "checkpoint", b"shared start")
+        mover.put("a.ckpt", "checkpoint", b"moved on")
+        path = f"/v1/jobs/{keeper.claim['job_id']}/artifacts/{shared}/content"
+        assert service.user.get(path).content == b"shared start"
+
+    @pytest.mark.parametrize(
+        ("announced", "pointer", "code"),
+        [
+            ({"sha256": "0" * 64}, "/query/sha256", "wrong_sha256"),
+            ({"size": 4}, "/query/size", "wrong_size"),
+            ({"size": 2}, "/query/size", "wrong_size"),
+            ({"size": 0}, "/query/size", "wrong_size"),
+        ],
+    )
+    def test_what_is_not_what_was_announced_is_not_kept(
+        self, service: InProcess, announced: dict[str, str | int], pointer: str, code: str
+    ) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        before = stored_files(service)
+        problem = check_problem(attempt.put("a.bin", "weights", b"abc", announced), 422)
+        assert [(error["pointer"], error["code"]) for error in problem["errors"]] == [
+            (pointer, code)
+        ]
+        assert stored_files(service) == before
+
+    @pytest.mark.parametrize(
+        ("name", "announced", "status", "pointer"),
+        [
+            ("%2e%2e", {}, 422, "/path/name"),
+            (".hidden", {}, 422, "/path/name"),
+            ("a%20b", {}, 422, "/path/name"),
+            ("a%0Ab", {}, 422, "/path/name"),
+            ("a%00", {}, 422, "/path/name"),
+            ("%C3%A9", {}, 422, "/path/name"),
+            ("x" * 129, {}, 422, "/path/name"),
+            ("a.bin", {"role": "trophy"}, 422, "/query/role"),
+            ("a.bin", {"media_type": "text/html\r\nx: y"}, 422, "/query/media_type"),
+            ("a.bin", {"media_type": "nonsense"}, 422, "/query/media_type"),
+            ("a.bin", {"media_type": "text/pläin"}, 422, "/query/media_type"),
+            ("a.bin", {"sha256": "ABC"}, 400, "/query/sha256"),
+            ("a.bin", {"sha256": "../../etc/passwd"}, 400, "/query/sha256"),
+            ("a.bin", {"size": -1}, 400, "/query/size"),
+            ("a.bin", {"size": "9" * 30}, 400, "/query/size"),
+            ("a.bin", {"path": "/etc/passwd"}, 400, "/query/path"),
+        ],
+    )
+    def test_a_wrong_description_is_named_and_nothing_kept(
+        self,
+        service: InProcess,
+        name: str,
+        announced: dict[str, str | int],
+        status: int,
+        pointer: str,
+    ) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        before = stored_files(service)
+        problem = check_problem(attempt.put(name, "weights", announced=announced), status)
+        assert [error["pointer"] for error in problem["errors"]] == [pointer]
+        assert stored_files(service) == before
+
+    @pytest.mark.parametrize("name", ["a%2Fb", "..%2F..%2Fetc%2Fpasswd", "a/b"])
+    def test_a_name_with_a_slash_is_no_route(self, service: InProcess, name: str) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        check_problem(attempt.put(name, "weights"), 404)
+
+    def test_a_file_above_the_cap_is_refused(
+        self, redis_server: RedisServer, tmp_path: Path
+    ) -> None:
+        settings = settings_for(tmp_path / "home", redis_server.url, max_artifact_bytes=1000)
+        with InProcess(settings) as service:
+            attempt = service.attempt(service.submit()["id"])
+            assert attempt.put("a.bin", "weights", b"x" * 1000).status_code == 201
+            response = attempt.put("b.bin", "weights", b"x" * 5_000_000)
+            assert check_problem(response, 413)["code"] == "too_large"
+
+
+class TestDownload:
+    def test_the_whole_file_cannot_be_mistaken_for_a_page(
+        self, service: InProcess, stored: Stored
+    ) -> None:
+        response = service.user.get(stored.path)
+        assert response.status_code == 200
+        assert response.content == CONTENT
+        headers = response.headers
+        assert headers["etag"] == f'"{SHA256}"'
+        assert headers["content-length"] == str(len(CONTENT))
+        assert headers["content-type"] == "application/zip"
+        assert headers["content-disposition"] == 'attachment; filename="weights.npz"'
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["accept-ranges"] == "bytes"
+        digest = base64.b64encode(bytes.fromhex(SHA256)).decode()
+        assert headers["repr-digest"] == f"sha-256=:{digest}:"
+
+    def test_a_worker_may_download_too(self, service: InProcess, stored: Stored) -> None:
+        assert service.worker.get(stored.path).content == CONTENT
+
+    def test_head_tells_everything_but_the_content(
+        self, service: InProcess, stored: Stored
+    ) -> None:
+        head, get = service.user.head(stored.path), service.user.get(stored.path)
+        assert head.status_code == 200
+        assert head.content == b""
+        for name in ("content-length", "etag", "content-type", "content-disposition"):
+            assert head.headers[name] == get.headers[name]
+
+    @pytest.mark.parametrize(
+        ("header", "start", "stop"),
+        [
+            ("bytes=0-0", 0, 1),
+            ("bytes=100-299999", 100, 300_000),
+            ("bytes=-3", len(CONTENT) - 3, len(CONTENT)),
+            (f"bytes={len(CONTENT) - 1}-", len(CONTENT) - 1, len(CONTENT)),
+            ("bytes=5-99999999999", 5, len(CONTENT)),
+        ],
+    )
+    def test_one_range(
+        self, service: InProcess, stored: Stored, header: str, start: int, stop: int
+    ) -> None:
+        response = service.user.get(stored.path, headers={"range": header})
+        assert response.status_code == 206
+        assert response.content == CONTENT[start:stop]
+        assert response.headers["content-range"] == f"bytes {start}-{stop - 1}/{len(CONTENT)}"
+
+    @pytest.mark.parametrize(
+        "header",
+        [
+            "bytes=99999999-",
+            "bytes=5-2",
+            "bytes=-0",
+            "bytes=x-y",
+            "bytes=0-0,2-2",
+            "bytes=" + ",".join(f"{n}-{n}" for n in range(5_000)),
+        ],
+    )
+    def test_an_abused_range_is_refused(
+        self, service: InProcess, stored: Stored, header: str
+    ) -> None:
+        response = service.user.get(stored.path, headers={"range": header})
+        assert check_problem(response, 416)["code"] == "range_not_satisfiable"
+        assert response.headers["content-range"] == f"bytes */{len(CONTENT)}"
+
+    def test_a_range_of_another_version_is_answered_with_the_whole(
+        self, service: InProcess, stored: Stored
+    ) -> None:
+        headers = {"range": "bytes=0-9", "if-range": '"other"'}
+        assert service.user.get(stored.path, headers=headers).status_code == 200
+        headers["if-range"] = f'"{SHA256}"'
+        assert service.user.get(stored.path, headers=headers).status_code == 206
+
+    def test_a_known_file_is_not_sent_again(self, service: InProcess, stored: Stored) -> None:
+        response = service.user.get(stored.path, headers={"if-none-match": f'"{SHA256}"'})
+        assert (response.status_code, response.content) == (304, b"")
+
+    def test_a_file_is_not_found_under_another_job(
+        self, service: InProcess, stored: Stored
+    ) -> None:
+        foreign = stored.path.replace(stored.attempt.claim["job_id"], service.submit()["id"])
+        check_problem(service.user.get(foreign), 404)
+
+    def test_a_file_that_vanished_is_a_trouble_of_the_store(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        artifact_id = attempt.put("a.bin", "weights", b"short-lived").json()["artifact_id"]
+        digest = hashlib.sha256(b"short-lived").hexdigest()
+        next(service.settings.artifacts_dir.rglob(digest)).unlink()
+        path = f"/v1/jobs/{attempt.claim['job_id']}/artifacts/{artifact_id}/content"
+        response = service.user.get(path)
+        assert check_problem(response, 503)["code"] == "artifact_store"
+        assert response.headers["retry-after"]
+
+
+class TestProfile:
+    def profile(self, service: InProcess, attempt: Attempt) -> httpx.Response:
+        return service.user.get(f"/v1/jobs/{attempt.claim['job_id']}/profile")
+
+    def test_is_the_content_of_its_file(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        check_problem(self.profile(service, attempt), 404)
+        attempt.put("profile.json", "profile", b'{"steps": 3}')
+        response = self.profile(service, attempt)
+        assert response.headers["content-type"] == "application/json"
+        assert response.json() == {"steps": 3}

@@ -1,0 +1,201 @@
+"""A service that runs: inside the test's process to look behind its face, or as a program."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+from sqlalchemy import func, select, update
+
+from service import tables
+from service.__main__ import listen, server
+from service.app import create_app
+from service.database import Database
+from service.parts import Parts
+from service.settings import Settings
+
+from .agents import Attempt
+from .conditions import eventually
+
+ROOT = Path(__file__).resolve().parents[2]
+SPEC: dict[str, Any] = {"version": 1, "name": "small", "network": {"layers": [{"neurons": 4}]}}
+
+
+def settings_for(home: Path, broker_url: str, **more: Any) -> Settings:
+    """Settings of a service in an empty directory, with fresh tokens."""
+    home.mkdir(exist_ok=True)
+    for name in ("token", "worker-token"):
+        if not (home / name).exists():
+            (home / name).write_text(secrets.token_urlsafe(32) + "\n")
+    return Settings(home=home, broker_url=broker_url, port=0, **more)
+
+
+class Service:
+    """Two clients, one with each token, and what most tests do with them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.url = ""
+        self._closing = ExitStack()
+        self.user = httpx.Client()
+        self.worker = httpx.Client()
+
+    def connect(self) -> None:
+        self.user = self._closing.enter_context(self.client(self.settings.token_file))
+        self.worker = self._closing.enter_context(self.client(self.settings.worker_token_file))
+
+    def client(self, token_file: Path | None = None) -> httpx.Client:
+        headers = {}
+        if token_file is not None:
+            headers["authorization"] = f"Bearer {token_file.read_text().strip()}"
+        return httpx.Client(base_url=self.url, headers=headers, timeout=30.0)
+
+    def close(self) -> None:
+        self._closing.close()
+
+    def submit(self, spec: dict[str, Any] = SPEC, **headers: str) -> dict[str, Any]:
+        response = self.user.post("/v1/jobs", json=spec, headers=headers)
+        assert response.status_code == 202, response.text
+        job: dict[str, Any] = response.json()
+        return job
+
+    def job(self, job_id: str) -> dict[str, Any]:
+        response = self.user.get(f"/v1/jobs/{job_id}")
+        assert response.status_code == 200, response.text
+        job: dict[str, Any] = response.json()
+        return job
+
+    def claim(self, job_id: str, agent: str = "agent-1") -> httpx.Response:
+        body = {"job_id": job_id, "agent": agent, "device_kinds": ["cpu"]}
+        return self.worker.post("/v1/worker/claims", json=body)
+
+    def attempt(self, job_id: str) -> Attempt:
+        """The next attempt at a job, as soon as it may be claimed."""
+        eventually(lambda: self.job(job_id)["state"] == "queued")
+        response = self.claim(job_id)
+        assert response.status_code == 200, response.text
+        return Attempt(self.worker, response.json())
+
+    def events(self, job_id: str, **query: Any) -> dict[str, Any]:
+        response = self.user.get(f"/v1/jobs/{job_id}/events", params=query)
+        assert response.status_code == 200, response.text
+        page: dict[str, Any] = response.json()
+        return page
+
+
+class InProcess(Service):
+    """Real HTTP from a thread of this process, so that a test can reach the database too."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.app = create_app(settings)
+        self._listener = listen(settings)
+        self._server = server(self.app, settings, self._listener)
+        self._thread = threading.Thread(target=self._server.run, args=([self._listener],))
+
+    @property
+    def parts(self) -> Parts:
+        parts: Parts = self.app.state.parts
+        return parts
+
+    @property
+    def database(self) -> Database:
+        return self.parts.database
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        eventually(lambda: self._server.started or not self._thread.is_alive())
+        assert self._server.started, "the service did not start; its log says why"
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.connect()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+        self._server.handle_exit(signal.SIGTERM, None)
+        self._thread.join()
+        self._listener.close()
+
+    def job_count(self) -> int:
+        with self.database.read() as transaction:
+            query = select(func.count()).select_from(tables.jobs)
+            return int(transaction.connection.execute(query).scalar_one())
+
+    def expire_leases(self) -> None:
+        """As if every agent had been silent for too long."""
+        with self.database.write() as transaction:
+            transaction.connection.execute(update(tables.attempts).values(lease_expires_at=0))
+
+
+class Program(Service):
+    """`python -m service` in a process of its own, to be killed and started again."""
+
+    def __init__(self, settings: Settings, **environment: str) -> None:
+        super().__init__(settings)
+        self._environment = environment
+        self.process: subprocess.Popen[bytes] | None = None
+        self.log_path = settings.home / "service.log"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.end(signal.SIGKILL)
+
+    def start(self) -> None:
+        """Returns once the service says that it is ready."""
+        environment = {
+            **os.environ,
+            "IPULSE_HOME": str(self.settings.home),
+            "IPULSE_PORT": "0",
+            "IPULSE_BROKER_URL": self.settings.broker_url,
+            **self._environment,
+        }
+        command = [sys.executable, "-m", "service"]
+        with self.log_path.open("ab") as log:
+            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=log)
+        self.url = eventually(self._announced)
+        self.connect()
+        eventually(lambda: self.user.get("/readyz").status_code == 200)
+
+    def end(self, number: signal.Signals) -> int | None:
+        """Sends a signal and waits for the end; returns the exit code."""
+        self.close()
+        if self.process is None:
+            return None
+        self.process.send_signal(number)
+        code = self.process.wait(timeout=30)
+        self.process = None
+        return code
+
+    def _announced(self) -> str:
+        """The URL that this process said it listens on, or nothing yet."""
+        assert self.process is not None
+        assert self.process.poll() is None, self.log_path.read_text()
+        try:
+            said = json.loads((self.settings.home / "server.json").read_text())
+        except FileNotFoundError:
+            return ""
+        # A killed predecessor could not take its own away.
+        return str(said["url"]) if said["pid"] == self.process.pid else ""

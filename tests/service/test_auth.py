@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import httpx
+import pytest
+from fastapi.routing import iter_route_contexts
+
+from service.auth import OPEN_PATHS
+
+from .running import InProcess
+
+OPEN = {"/healthz", "/readyz"}
+WORKER_PREFIX = "/v1/worker/"
+CONTENT = "/v1/jobs/{job_id}/artifacts/{artifact_id}/content"
+
+
+class Operation(NamedTuple):
+    method: str
+    path: str
+
+
+def operations(service: InProcess) -> list[Operation]:
+    """Everything the application answers to, also what the framework added by itself."""
+    found = [
+        Operation(method, str(route.path))
+        for route in iter_route_contexts(service.app.routes)
+        for method in sorted(route.methods or ())
+    ]
+    assert len(found) > 15
+    return found
+
+
+def call(client: httpx.Client, operation: Operation) -> httpx.Response:
+    path = re.sub(r"\{\w+\}", "x", operation.path)
+    return client.request(operation.method, path)
+
+
+class TestEveryRoute:
+    def test_needs_a_token_unless_it_is_listed(self, service: InProcess) -> None:
+        assert OPEN_PATHS == OPEN
+        with service.client() as nobody:
+            for operation in operations(service):
+                response = call(nobody, operation)
+                if operation.path in OPEN:
+                    assert response.status_code == 200, operation
+                else:
+                    assert response.status_code == 401, operation
+                    assert response.headers["www-authenticate"] == "Bearer"
+
+    def test_takes_the_token_of_its_own_role_only(self, service: InProcess) -> None:
+        for operation in operations(service):
+            if operation.path in OPEN or operation.path == "/openapi.json":
+                continue
+            is_workers = operation.path.startswith(WORKER_PREFIX)
+            as_user = call(service.user, operation).status_code
+            as_worker = call(service.worker, operation).status_code
+            assert (as_user == 403) is is_workers, operation
+            assert (as_worker == 403) is not (is_workers or operation.path == CONTENT), operation
+
+
+class TestTokens:
+    @pytest.mark.parametrize(
+        "authorization",
+        [
+            "",
+            "Bearer",
+            "Bearer wrong",
+            "Bearer {token}x",
+            "Basic {token}",
+            "{token}",
+            "Bearer \xff\xfe",
+        ],
+    )
+    def test_anything_but_a_token_is_refused(self, service: InProcess, authorization: str) -> None:
+        token = service.settings.token_file.read_text().strip()
+        headers = {b"authorization": authorization.replace("{token}", token).encode("latin-1")}
+        with service.client() as nobody:
+            response = nobody.get("/v1/jobs", headers=headers)
+            assert response.status_code == 401
+            assert response.json()["code"] == "not_authenticated"
+
+    def test_a_token_in_the_url_is_not_one(self, service: InProcess) -> None:
+        token = service.settings.token_file.read_text().strip()
+        with service.client() as nobody:
+            assert nobody.get("/v1/jobs", params={"token": token}).status_code == 401
+
+    def test_an_unknown_path_tells_nobody_that_it_is_unknown(self, service: InProcess) -> None:
+        with service.client() as nobody:
+            assert nobody.get("/v1/secret").status_code == 401
+        assert service.user.get("/v1/secret").status_code == 404
+
+
+class TestNames:
+    """DNS rebinding: a page on another name makes a browser come to this machine."""
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"host": "evil.example"},
+            {"host": "127.0.0.1.evil.example"},
+            {"host": "localhost@evil.example"},
+            {"origin": "http://evil.example"},
+            {"origin": "null"},
+        ],
+    )
+    @pytest.mark.parametrize("path", ["/v1/jobs", "/healthz"])
+    def test_a_foreign_name_is_not_answered(
+        self, service: InProcess, headers: dict[str, str], path: str
+    ) -> None:
+        response = service.user.get(path, headers=headers)
+        assert response.status_code == 400
+        assert response.json()["code"] == "wrong_host"
+
+    @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8470", "[::1]:8470", "127.0.0.1:1"])
+    def test_the_names_of_this_machine_are_answered(self, service: InProcess, host: str) -> None:
+        headers = {"host": host, "origin": f"http://{host}"}
+        assert service.user.get("/v1/jobs", headers=headers).status_code == 200

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from service.blobs import Blobs, StoreTrouble
+
+CONTENT = b"weights"
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+@pytest.fixture
+def blobs(tmp_path: Path) -> Blobs:
+    blobs = Blobs(tmp_path / "artifacts")
+    blobs.prepare()
+    return blobs
+
+
+def files(root: Path) -> list[str]:
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+
+
+def keep(blobs: Blobs, content: bytes) -> None:
+    incoming = blobs.receive()
+    incoming.write(content)
+    incoming.sync()
+    blobs.keep(incoming)
+    incoming.close()
+
+
+def test_a_kept_file_is_found_by_its_digest_and_by_nothing_else(
+    blobs: Blobs, tmp_path: Path
+) -> None:
+    keep(blobs, CONTENT)
+    assert files(tmp_path / "artifacts") == [f"sha256/{SHA256[:2]}/{SHA256}"]
+    with blobs.open(SHA256) as file:
+        assert file.read() == CONTENT
+
+
+def test_the_same_content_is_stored_once(blobs: Blobs, tmp_path: Path) -> None:
+    keep(blobs, CONTENT)
+    keep(blobs, CONTENT)
+    assert len(files(tmp_path)) == 1
+
+
+def test_a_file_that_was_not_kept_leaves_nothing(blobs: Blobs, tmp_path: Path) -> None:
+    incoming = blobs.receive()
+    incoming.write(CONTENT)
+    incoming.close()
+    assert files(tmp_path) == []
+
+
+def test_a_discarded_file_is_gone_but_not_for_who_reads_it(blobs: Blobs) -> None:
+    keep(blobs, CONTENT)
+    with blobs.open(SHA256) as file:
+        blobs.discard(SHA256)
+        assert file.read() == CONTENT
+    with pytest.raises(StoreTrouble, match="No such file"):
+        blobs.open(SHA256)
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "", SHA256.upper(), SHA256 + "/.."])
+def test_what_is_no_digest_never_becomes_a_path(blobs: Blobs, name: str) -> None:
+    with pytest.raises(ValueError, match="not a SHA-256"):
+        blobs.open(name)
+
+
+def test_only_abandoned_uploads_are_cleared_away(blobs: Blobs, tmp_path: Path) -> None:
+    incoming = tmp_path / "artifacts" / "incoming"
+    old, young = incoming / "old", incoming / "young"
+    for path in (old, young):
+        path.write_bytes(CONTENT)
+    long_ago = time.time() - 2 * 86_400
+    os.utime(old, (long_ago, long_ago))
+    blobs.prepare()
+    assert files(incoming) == ["young"]
+
+
+def test_a_full_disk_is_a_trouble_of_the_store_with_its_cure(blobs: Blobs) -> None:
+    full = blobs.receive()
+    full.close()
+    full._file = open("/dev/full", "wb")  # noqa: SIM115 - stands for a file on a full disk
+    full.write(CONTENT)
+    with pytest.raises(StoreTrouble, match="free some space"):
+        full.sync()
+    full._file.raw.close()

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import insert, select
+from sqlalchemy.exc import IntegrityError
+
+from ipulse.errors import Unavailable
+from service import migrations
+from service.database import Database, rfc3339
+from service.tables import outbox
+
+MISSING_JOB = 1
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    database = Database(f"sqlite:///{tmp_path}/ipulse.db")
+    migrations.upgrade(database)
+    yield database
+    database.close()
+
+
+def pragma(database: Database, name: str) -> object:
+    with database.read() as transaction:
+        return transaction.connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("journal_mode", "wal"), ("synchronous", 2), ("foreign_keys", 1)]
+)
+def test_what_is_committed_survives_a_power_cut_and_is_sound(
+    database: Database, name: str, value: object
+) -> None:
+    assert pragma(database, name) == value
+
+
+def test_an_error_undoes_the_whole_transaction_and_tells_nobody(database: Database) -> None:
+    heard: list[frozenset[str]] = []
+    database.listeners.append(heard.append)
+
+    def write_and_fail() -> None:
+        with database.write() as transaction:
+            transaction.connection.exec_driver_sql("CREATE TABLE t (x INTEGER)")
+            transaction.topics.add("t")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write_and_fail()
+    with database.read() as transaction:
+        names = transaction.connection.exec_driver_sql("SELECT name FROM sqlite_schema")
+        assert "t" not in names.scalars().all()
+    assert heard == []
+
+
+def test_a_row_must_refer_to_a_job_that_exists(database: Database) -> None:
+    with pytest.raises(IntegrityError), database.write() as transaction:
+        transaction.connection.execute(insert(outbox).values(job_pk=MISSING_JOB))
+
+
+def test_topics_are_told_once_the_commit_is_visible(database: Database) -> None:
+    seen: list[int] = []
+
+    def look(topics: frozenset[str]) -> None:
+        assert topics == {"t"}
+        with database.read() as transaction:
+            seen.append(transaction.connection.exec_driver_sql("SELECT x FROM t").scalar_one())
+
+    database.listeners.append(look)
+    with database.write() as transaction:
+        transaction.connection.exec_driver_sql("CREATE TABLE t (x INTEGER)")
+        transaction.connection.exec_driver_sql("INSERT INTO t VALUES (7)")
+        transaction.topics.add("t")
+    assert seen == [7]
+
+
+def test_writers_take_turns_and_none_is_lost(database: Database) -> None:
+    with database.write() as transaction:
+        transaction.connection.exec_driver_sql("CREATE TABLE t (x INTEGER)")
+        transaction.connection.exec_driver_sql("INSERT INTO t VALUES (0)")
+
+    def count_up() -> None:
+        for _ in range(25):
+            with database.write() as transaction:
+                x = transaction.connection.exec_driver_sql("SELECT x FROM t").scalar_one()
+                transaction.connection.exec_driver_sql("UPDATE t SET x = ?", (x + 1,))
+
+    threads = [threading.Thread(target=count_up) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with database.read() as transaction:
+        assert transaction.connection.exec_driver_sql("SELECT x FROM t").scalar_one() == 100
+
+
+def test_a_reader_keeps_its_view_while_others_write(database: Database) -> None:
+    with database.write() as transaction:
+        transaction.connection.exec_driver_sql("CREATE TABLE t (x INTEGER)")
+    with database.read() as reader:
+        count = "SELECT COUNT(*) FROM t"
+        assert reader.connection.exec_driver_sql(count).scalar_one() == 0
+        with database.write() as writer:
+            writer.connection.exec_driver_sql("INSERT INTO t VALUES (1)")
+        assert reader.connection.exec_driver_sql(count).scalar_one() == 0
+
+
+def test_another_process_that_keeps_the_file_locked_is_reported_as_unavailable(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.database.BUSY_SECONDS", 0.05)
+    impatient = Database(f"sqlite:///{tmp_path}/ipulse.db")
+    other = sqlite3.connect(tmp_path / "ipulse.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        with pytest.raises(Unavailable, match="database is locked"), impatient.write():
+            pass
+        with impatient.read() as transaction:
+            assert transaction.connection.execute(select(outbox)).all() == []
+    finally:
+        other.close()
+        impatient.close()
+
+
+def test_the_clock_is_that_of_the_database_in_milliseconds(database: Database) -> None:
+    before = time.time()
+    with database.read() as transaction:
+        now = transaction.now
+        assert transaction.now == now
+    assert before * 1000 - 1 <= now <= time.time() * 1000 + 1
+
+
+@pytest.mark.parametrize("url", ["postgresql://user:secret@host/db", "sqlite://"])
+def test_another_database_is_refused_without_telling_its_password(url: str) -> None:
+    with pytest.raises(Unavailable, match="IPULSE_DATABASE_URL") as raised:
+        Database(url)
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (None, None),
+        (0, "1970-01-01T00:00:00.000Z"),
+        (1_769_860_800_007, "2026-01-31T12:00:00.007Z"),
+    ],
+)
+def test_times_are_told_in_utc_to_the_millisecond(
+    milliseconds: int | None, text: str | None
+) -> None:
+    assert rfc3339(milliseconds) == text

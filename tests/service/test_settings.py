@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from ipulse.errors import Unavailable
+from service.auth import Tokens
+from service.settings import MIN_TOKEN_LENGTH, Settings, read_token
+
+
+def test_everything_lies_in_the_home_unless_told_otherwise(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, artifacts_dir=tmp_path / "elsewhere")
+    assert settings.database_url == f"sqlite:///{tmp_path}/ipulse.db"
+    assert settings.broker_url == f"redis+socket://{tmp_path}/redis/redis.sock"
+    assert settings.token_file == tmp_path / "token"
+    assert settings.artifacts_dir == tmp_path / "elsewhere"
+
+
+def test_the_environment_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("IPULSE_HOME", str(tmp_path))
+    monkeypatch.setenv("IPULSE_PORT", "0")
+    monkeypatch.setenv("IPULSE_ALLOWED_HOSTS", "Service, localhost")
+    settings = Settings()
+    assert settings.home == tmp_path
+    assert settings.port == 0
+    assert settings.allowed_hosts == ("service", "localhost")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "cure"),
+    [
+        ({"host": "192.0.2.1"}, "IPULSE_ALLOW_REMOTE"),
+        ({"heartbeat_seconds": 20.0}, "shorter than lease_seconds"),
+        ({"max_attempts": 0}, "greater than or equal to 1"),
+        ({"port": 65536}, "less than or equal to 65535"),
+    ],
+)
+def test_what_cannot_work_is_refused_with_the_cure(
+    wrong: dict[str, object], cure: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValidationError, match=cure):
+        Settings.model_validate({"home": tmp_path, **wrong})
+
+
+def test_other_machines_are_answered_only_when_asked_for(tmp_path: Path) -> None:
+    assert Settings(home=tmp_path, host="192.0.2.1", allow_remote=True).host == "192.0.2.1"
+
+
+@pytest.mark.parametrize(
+    ("content", "cure"),
+    [
+        (None, "ipulse up"),
+        (b"", "shorter than"),
+        (b"x" * (MIN_TOKEN_LENGTH - 1) + b"\n", "shorter than"),
+        (b"\xff" * MIN_TOKEN_LENGTH, "not ASCII"),
+    ],
+)
+def test_a_token_that_protects_nothing_is_refused(
+    content: bytes | None, cure: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "token"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(Unavailable, match=cure):
+        read_token(path)
+
+
+def test_one_token_for_both_roles_is_refused() -> None:
+    with pytest.raises(Unavailable, match="must differ"):
+        Tokens("x" * MIN_TOKEN_LENGTH, "x" * MIN_TOKEN_LENGTH)
