@@ -64,8 +64,8 @@ class Retries:
             return f"no service at {self._url}: start one with `ipulse up`"
         if isinstance(error, httpx.TimeoutException):
             return f"the service at {self._url} does not answer in time"
-        said = str(error) if error is not None and str(error) else "the stream ended early"
-        return f"the connection to {self._url} keeps breaking: {said}"
+        how = "the stream ended early" if error is None else str(error) or type(error).__name__
+        return f"the connection to {self._url} keeps breaking: {how}"
 
 
 def _retry_after(response: httpx.Response) -> float:

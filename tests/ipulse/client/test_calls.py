@@ -170,7 +170,7 @@ class TestLists:
             assert [one.seq for one in connect(server.url, "t").events("job_1")] == [1]
 
     def test_artifacts_keep_what_the_service_said(self, connect: Connect) -> None:
-        value = {"artifacts": [artifact("a", b"x")], "complete": True}
+        value: Dict[str, Any] = {"artifacts": [artifact("a", b"x")], "complete": True}
         with ScriptedServer(lambda _: json_answer(value)) as server:
             (found,) = connect(server.url, "t").artifacts("job_1")
         assert found.json == value["artifacts"][0]

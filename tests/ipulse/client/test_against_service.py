@@ -1,0 +1,183 @@
+"""Both clients against the real service, over connections that break."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any, Dict, Iterator, List
+
+import pytest
+
+from ipulse.client import Job
+from ipulse.errors import InvalidInput, InvalidSpec, NotAuthenticated, NotFound
+from ipulse.states import JobState
+from tests.ipulse.cutting_proxy import CuttingProxy
+from tests.ipulse.live_service import Agent, LiveService
+
+from . import samples
+from .conftest import Connect
+
+SPEC: Dict[str, Any] = {"version": 1, "network": {"layers": [{"neurons": 8}]}}
+FILES = {
+    "manifest.json": b"{}",
+    "profile.json": b'{"schema": "a"}',
+    "weights.npz": bytes(range(256)) * 4000,
+}
+
+
+@pytest.fixture
+def agent(service: LiveService) -> Iterator[Agent]:
+    made = service.agent()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(service: LiveService, connect: Connect) -> Any:
+    return connect(service.url, service.token)
+
+
+def port_of(service: LiveService) -> int:
+    return int(service.url.rpartition(":")[2])
+
+
+class TestJobs:
+    def test_submitted_found_and_listed(self, client: Any) -> None:
+        job = client.submit({**SPEC, "name": "mine", "metadata": {"a": "b"}})
+        assert job.state is JobState.QUEUED
+        found = client.get(job.id)
+        assert (found.name, found.json["metadata"]) == ("mine", {"a": "b"})
+        assert job.id in [one.id for one in client.list(page_size=3)]
+        assert job.id in [one.id for one in client.list("queued", page_size=1)]
+
+    def test_one_key_is_one_job(self, client: Any) -> None:
+        key = f"{type(client).__name__}-once"
+        assert client.submit(SPEC, key).id == client.submit(SPEC, key).id
+        assert client.submit(SPEC).id != client.submit(SPEC).id
+
+    def test_validation_fills_in_the_defaults(self, client: Any) -> None:
+        valid = client.validate(SPEC)
+        assert valid.spec["training"]["epochs"] == 30
+        assert client.submit(SPEC).json["spec_sha256"] == valid.sha256
+
+    def test_an_invalid_spec_comes_back_with_its_places(self, client: Any) -> None:
+        with pytest.raises(InvalidSpec) as caught:
+            client.submit({**SPEC, "seed": -1, "colour": "red"})
+        assert {problem.pointer for problem in caught.value.problems} == {"/seed", "/colour"}
+
+    def test_a_wrong_token(self, service: LiveService, connect: Connect) -> None:
+        with pytest.raises(NotAuthenticated):
+            connect(service.url, "x" * 43).get("job_1")
+
+    def test_a_job_that_is_not_there(self, client: Any) -> None:
+        for call in (client.get, client.cancel, client.artifacts, client.profile):
+            with pytest.raises(NotFound):
+                call("job_of_somebody_else")
+
+    def test_a_cancelled_job(self, client: Any) -> None:
+        job = client.submit(SPEC)
+        assert client.cancel(job.id).state is JobState.CANCELLED
+        assert client.cancel(job.id).state is JobState.CANCELLED
+        assert client.wait(job.id, timeout=30).reason == "cancelled_by_user"
+
+    def test_waiting_ends_with_the_job(self, client: Any, agent: Agent) -> None:
+        job = client.submit(SPEC)
+        attempt = agent.claim(job.id)
+        ended: List[Job] = []
+        waiting = threading.Thread(target=lambda: ended.append(client.wait(job.id, timeout=60)))
+        waiting.start()
+        attempt.run(FILES, [])
+        waiting.join()
+        assert ended[0].summary == {"test_accuracy": 0.975}
+
+    def test_waiting_too_long(self, client: Any) -> None:
+        job = client.submit(SPEC)
+        with pytest.raises(TimeoutError):
+            client.wait(job.id, timeout=0.2)
+
+
+class TestEvents:
+    def test_everything_that_happened_in_order(self, client: Any, agent: Agent) -> None:
+        job = client.submit(SPEC)
+        agent.claim(job.id).run(FILES, ["one", "two \u2028 \u00e9"])
+        events = list(client.events(job.id))
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        assert [event.json for event in client.watch(job.id)] == [event.json for event in events]
+        logs = [event.fields["message"] for event in client.events(job.id, kinds=["log"])]
+        assert logs == ["one", "two \u2028 \u00e9"]
+        assert [e.fields["state"] for e in events if e.kind == "state"][-1] == "succeeded"
+
+    def test_watching_goes_on_over_a_cut_stream_without_gap(
+        self, service: LiveService, connect: Connect, agent: Agent
+    ) -> None:
+        """The agent speaks while the connection breaks again and again."""
+        direct: Any = connect(service.url, service.token)
+        job = direct.submit(SPEC)
+        attempt = agent.claim(job.id)
+        with CuttingProxy(port_of(service), [0, 0, 700, 350, 900, 1, 500, 2000]) as proxy:
+            client: Any = connect(proxy.url, service.token)
+            seen: List[Any] = []
+            watching = threading.Thread(target=lambda: seen.extend(client.watch(job.id)))
+            watching.start()
+            for phase in ("prepare", "compile", "acquire", "run"):
+                attempt.say({"kind": "phase", "phase": phase})
+            for step in range(1, 21):
+                attempt.say({"kind": "log", "message": f"step {step}"})
+                attempt.metric(step, 20, loss=1 / step)
+            attempt.say({"kind": "phase", "phase": "report"})
+            attempt.store("manifest.json", "manifest", b"{}")
+            attempt.finish()
+            watching.join()
+            assert proxy.connections > 5
+        assert [event.json for event in seen] == [event.json for event in direct.events(job.id)]
+
+    def test_a_watch_from_beyond_the_end_is_refused(self, client: Any) -> None:
+        job = client.submit(SPEC)
+        with pytest.raises(InvalidInput, match="only"):
+            list(client.watch(job.id, after=10**6))
+
+
+class TestArtifacts:
+    def test_downloads_are_the_bytes_that_were_stored(
+        self, client: Any, agent: Agent, tmp_path: Path
+    ) -> None:
+        job = client.submit(SPEC)
+        agent.claim(job.id).run(FILES, [])
+        paths = client.download(job.id, tmp_path)
+        assert {path.name: path.read_bytes() for path in paths} == FILES
+        assert client.profile(job.id) == {"schema": "a"}
+
+    def test_a_download_goes_on_over_a_cut_connection(
+        self, service: LiveService, connect: Connect, agent: Agent, tmp_path: Path
+    ) -> None:
+        direct: Any = connect(service.url, service.token)
+        job = direct.submit(SPEC)
+        agent.claim(job.id).run(FILES, [])
+        # The first connection also carries the list of artifacts.
+        cuts = [300_000, 300_000, 100, 0, 50_000]
+        with CuttingProxy(port_of(service), cuts) as proxy:
+            client: Any = connect(proxy.url, service.token)
+            (path,) = client.download(job.id, tmp_path, roles=["weights"])
+            assert proxy.connections == 6
+        assert path.read_bytes() == FILES["weights.npz"]
+
+    def test_a_profile_that_is_not_there_yet(self, client: Any) -> None:
+        with pytest.raises(NotFound, match="no profile yet"):
+            client.profile(client.submit(SPEC).id)
+
+
+class TestSamples:
+    """The answers that other tests are built from are those of the service."""
+
+    def test_a_job(self, client: Any) -> None:
+        assert set(client.submit(SPEC).json) == set(samples.job())
+
+    def test_an_event(self, client: Any) -> None:
+        event = next(iter(client.events(client.submit(SPEC).id)))
+        assert set(samples.event(1)) <= set(event.json)
+
+    def test_an_artifact(self, client: Any, agent: Agent) -> None:
+        job = client.submit(SPEC)
+        agent.claim(job.id).run(FILES, [])
+        artifact = client.artifacts(job.id)[0]
+        assert set(artifact.json) == set(samples.artifact("a", b""))

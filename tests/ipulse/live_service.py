@@ -1,0 +1,143 @@
+"""The real service in a process of its own, and an agent whose every word a test decides."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Dict, List, Optional, Type
+
+import httpx
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 60.0  # a start that takes longer has failed
+
+
+class LiveService:
+    """`python -m service` on a free port. Its broker is never there: the tests are the agents."""
+
+    def __init__(self, home: Path, **settings: str) -> None:
+        self.home = home
+        for name in ("token", "worker-token"):
+            file = home / name
+            file.write_text(secrets.token_urlsafe(32))
+            file.chmod(0o600)
+        environment = {
+            **os.environ,
+            "IPULSE_HOME": str(home),
+            "IPULSE_PORT": "0",
+            "IPULSE_LEASE_SECONDS": "120",
+            **settings,
+        }
+        self._log = open(home / "service.log", "wb")  # noqa: SIM115  # closed with the service
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "service"], cwd=ROOT, env=environment, stderr=self._log
+        )
+        self.url = self._wait_for_url()
+
+    @property
+    def token(self) -> str:
+        return (self.home / "token").read_text()
+
+    def agent(self) -> Agent:
+        return Agent(self.url, (self.home / "worker-token").read_text())
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait(timeout=START_SECONDS)
+        self._log.close()
+
+    def __enter__(self) -> LiveService:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self.stop()
+
+    def _wait_for_url(self) -> str:
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until and self._process.poll() is None:
+            try:
+                return str(json.loads((self.home / "server.json").read_text())["url"])
+            except FileNotFoundError:
+                time.sleep(0.02)
+        self.stop()
+        raise AssertionError((self.home / "service.log").read_text())
+
+
+class Agent:
+    """Speaks the workers' API."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"})
+
+    def claim(self, job_id: str) -> Attempt:
+        body = {"job_id": job_id, "agent": "scripted", "device_kinds": ["cpu"]}
+        answer = self._http.post("/v1/worker/claims", json=body)
+        answer.raise_for_status()
+        return Attempt(self._http, answer.json())
+
+    def close(self) -> None:
+        self._http.close()
+
+
+class Attempt:
+    """A claimed attempt, and what it says."""
+
+    def __init__(self, http: httpx.Client, claimed: Dict[str, Any]) -> None:
+        self._http = http
+        self._path = f"/v1/worker/attempts/{claimed['attempt_id']}"
+        self._headers = {"IPUlse-Fence": claimed["fence"]}
+        self._next = 1
+
+    def say(self, *events: Dict[str, Any]) -> None:
+        body = {"first": self._next, "events": list(events)}
+        self._post("events", body)
+        self._next += len(events)
+
+    def metric(self, step: int, steps: int = 10, **values: float) -> None:
+        metric = {"kind": "metric", "epoch": 1, "epochs": 1, "step": step, "steps": steps}
+        self.say({**metric, "values": values, "eta_seconds": 1.5})
+
+    def store(self, name: str, role: str, content: bytes) -> None:
+        described: Dict[str, Any] = {
+            "role": role,
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "size": len(content),
+        }
+        answer = self._http.put(
+            f"{self._path}/artifacts/{name}",
+            params=described,
+            headers=self._headers,
+            content=content,
+        )
+        answer.raise_for_status()
+
+    def finish(self, reason: str = "completed", message: str = "", **summary: float) -> None:
+        self._post("finish", {"reason": reason, "message": message, "summary": summary})
+
+    def run(self, contents: Dict[str, bytes], lines: List[str]) -> None:
+        """A whole attempt: every phase, some log lines, some artifacts, success."""
+        for phase in ("prepare", "compile", "acquire", "run"):
+            self.say({"kind": "phase", "phase": phase})
+        if lines:
+            self.say(*({"kind": "log", "message": line} for line in lines))
+        self.metric(10, accuracy=0.5)
+        self.say({"kind": "phase", "phase": "report"})
+        for name, content in contents.items():
+            self.store(name, name.partition(".")[0], content)
+        self.finish(test_accuracy=0.975)
+
+    def _post(self, path: str, body: Dict[str, Any]) -> None:
+        answer = self._http.post(f"{self._path}/{path}", json=body, headers=self._headers)
+        answer.raise_for_status()
