@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import select
 import subprocess
@@ -27,6 +28,8 @@ from ipulse.schema import to_json
 
 from .captured_output import CapturedOutput, LogQuota
 from .settings import Settings
+
+_log = logging.getLogger(__name__)
 
 READ_BYTES = 65_536
 MAX_EVENT_BYTES = 2**20  # of one line; the longest valid event is far shorter
@@ -78,8 +81,8 @@ class RunnerProcess:
         finally:
             os.close(events)
         self.pid = self._process.pid
-        self.is_ready = False
-        self.ended = threading.Event()
+        self.ready = threading.Event()  # it has said so
+        self.ended = threading.Event()  # and `Ended` was told
         self._unheard: list[Message] = []
         self._listener: Listener | None = None
         self._telling = threading.Lock()
@@ -187,9 +190,18 @@ class RunnerProcess:
             shown = ascii(line[:200].decode("utf-8", "replace"))
             return Violation(f"The runner wrote a line that is no event: {shown} ({what[:500]})")
         if isinstance(event, ReadyEvent):
-            if self.is_ready:
+            if self.ready.is_set():
                 return Violation("The runner said twice that it is ready.")
-            self.is_ready = True
+            _log.info(
+                "runner_ready",
+                extra={
+                    "pid": self.pid,
+                    "python": event.python,
+                    "tensorflow": event.tensorflow,
+                    "import_seconds": event.import_seconds,
+                },
+            )
+            self.ready.set()
         elif not self._is_assigned and not isinstance(event, LogEvent):
             return Violation(f"The runner said {event.kind} before it had anything to do.")
         return event

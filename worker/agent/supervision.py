@@ -140,7 +140,7 @@ class Supervision:
         """A deadline has passed."""
         runner.kill()
         self._inbox.expect_within(None)
-        if runner.is_ready or self._stop:
+        if runner.ready.is_set() or self._stop:
             message = f"The runner did not end within {self._settings.grace_seconds:g} s: killed."
             self._reporter.add(LogEvent(message=message, level="warning", stream="agent"))
         else:

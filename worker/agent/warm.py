@@ -22,14 +22,14 @@ class WarmRunner:
     def __init__(self, start: Callable[[], RunnerProcess], is_enabled: bool) -> None:
         self._start = start
         self._is_enabled = is_enabled
-        self._lock = threading.Lock()
+        self._change = threading.Condition()
         self._waiting: RunnerProcess | None = None
         self._is_preparing = False
         self._is_closed = False
 
     def prepare(self) -> None:
         """Sees to it, in the background, that a runner waits."""
-        with self._lock:
+        with self._change:
             if not self._is_enabled or self._waiting or self._is_preparing or self._is_closed:
                 return
             self._is_preparing = True
@@ -37,7 +37,8 @@ class WarmRunner:
 
     def take(self) -> RunnerProcess | None:
         """The waiting runner, whether or not its import is done; None if there is none alive."""
-        with self._lock:
+        with self._change:
+            self._change.wait_for(lambda: not self._is_preparing)  # milliseconds: see _prepare
             runner, self._waiting = self._waiting, None
         if runner and runner.ended.is_set():
             _log.warning(
@@ -48,8 +49,9 @@ class WarmRunner:
 
     def close(self) -> None:
         """Ends the waiting runner; none is started any more."""
-        with self._lock:
+        with self._change:
             self._is_closed = True
+            self._change.wait_for(lambda: not self._is_preparing)
             runner, self._waiting = self._waiting, None
         if runner:
             runner.kill()
@@ -60,11 +62,8 @@ class WarmRunner:
         try:
             runner = self._start()
         except OSError as error:  # a job's own start will say it to the user
-            _log.error("warm_runner_failed", extra={"error": str(error)})
-        with self._lock:
+            _log.error("warm_runner_not_started", extra={"why": str(error)})
+        with self._change:
+            self._waiting = runner
             self._is_preparing = False
-            if not self._is_closed:
-                self._waiting = runner
-                runner = None
-        if runner:
-            runner.kill()
+            self._change.notify_all()

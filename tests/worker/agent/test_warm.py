@@ -1,0 +1,185 @@
+"""A warm runner makes a start fast; whatever happens to it, no job suffers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from dataclasses import replace
+
+import psutil
+import pytest
+
+from ipulse.states import JobState
+from tests.ipulse.test_guarded_process import Watched
+from worker.agent.runner_process import RunnerProcess
+from worker.agent.settings import Settings
+from worker.agent.warm import WarmRunner
+
+from .conftest import RUNNERS, agent_with, beside
+from .fake_service import DEADLINE, FakeService
+
+
+class Starts:
+    """Starts runners and remembers them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.runners: list[RunnerProcess] = []
+
+    def __call__(self) -> RunnerProcess:
+        self.runners.append(RunnerProcess(self._settings))
+        return self.runners[-1]
+
+
+@pytest.fixture
+def starts(settings: Settings) -> Starts:
+    return Starts(settings)
+
+
+class TestWarmRunner:
+    def test_is_ready_before_it_is_taken(self, starts: Starts) -> None:
+        warm = WarmRunner(starts, is_enabled=True)
+        warm.prepare()
+        runner = warm.take()
+        assert runner is not None
+        assert runner.ready.wait(DEADLINE)
+        runner.kill()
+        assert runner.ended.wait(DEADLINE)
+
+    def test_there_is_one_however_often_it_is_asked_for(self, starts: Starts) -> None:
+        warm = WarmRunner(starts, is_enabled=True)
+        for _ in range(5):
+            warm.prepare()
+        first = warm.take()
+        assert warm.take() is None
+        assert [first] == starts.runners, "taking one must not start another beside the job"
+        warm.prepare()
+        warm.close()
+        assert len(starts.runners) == 2
+        starts.runners[0].kill()
+        assert all(runner.ended.wait(DEADLINE) for runner in starts.runners)
+
+    def test_a_dead_one_is_not_handed_out(
+        self, starts: Starts, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        warm = WarmRunner(starts, is_enabled=True)
+        warm.prepare()
+        while not starts.runners:
+            warm.prepare()
+        starts.runners[0].kill()
+        assert starts.runners[0].ended.wait(DEADLINE)
+        assert warm.take() is None
+        assert "warm_runner_died" in caplog.messages
+
+    def test_when_disabled_there_is_none(self, starts: Starts) -> None:
+        warm = WarmRunner(starts, is_enabled=False)
+        warm.prepare()
+        assert warm.take() is None
+        assert starts.runners == []
+
+    def test_one_that_cannot_start_is_no_error(
+        self, settings: Settings, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        warm = WarmRunner(Starts(replace(settings, runner_python="/no/python")), is_enabled=True)
+        warm.prepare()
+        assert warm.take() is None
+        assert "warm_runner_not_started" in caplog.messages
+
+    def test_closing_ends_it_and_starts_no_other(self, starts: Starts) -> None:
+        warm = WarmRunner(starts, is_enabled=True)
+        warm.prepare()
+        warm.close()
+        warm.prepare()
+        assert warm.take() is None
+        assert all(runner.ended.wait(DEADLINE) for runner in starts.runners)
+        assert psutil.Process().children(recursive=True) == []
+
+
+class TestAttempts:
+    def test_a_job_runs_in_the_process_that_waited(
+        self, service: FakeService, settings: Settings
+    ) -> None:
+        job_id = service.submit("shows_its_world")
+        with agent_with(settings, warm=True) as agent:
+            waiting = runners_of_this_process()
+            agent.look_at(job_id)
+        world = json.loads(service.job(job_id).last.messages("runner")[0])
+        assert [world["pid"]] == waiting
+
+    def test_another_is_started_once_training_is_under_way(
+        self, service: FakeService, settings: Settings
+    ) -> None:
+        job_id = service.submit("trains_until_told")
+        with agent_with(settings, warm=True) as agent:
+            first = runners_of_this_process()
+            with beside(lambda: agent.look_at(job_id)):
+                service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
+                service.wait_for(lambda: service.job(job_id).last.said("pid"))
+                replacement = agent._warm.take()
+                assert replacement is not None
+                assert replacement.pid not in first
+                replacement.kill()
+                replacement.ended.wait(DEADLINE)
+                agent.stop()
+        assert service.job(job_id).verdict["reason"] == "worker_stopped"
+
+    def test_one_killed_while_it_waits_is_replaced_by_a_cold_start(
+        self, service: FakeService, settings: Settings
+    ) -> None:
+        with agent_with(settings, warm=True) as agent:
+            (pid,) = runners_of_this_process()
+            watched = Watched(pid)
+            os.kill(pid, signal.SIGKILL)
+            assert watched.ends()
+            job_id = service.submit("completes")
+            agent.look_at(job_id)
+        job = service.job(job_id)
+        assert job.state is JobState.SUCCEEDED
+        assert len(job.attempts) == 1
+
+    def test_one_that_dies_when_it_is_given_the_job_is_replaced_by_a_cold_start(
+        self, service: FakeService, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The race that no check beforehand can exclude."""
+        assign = RunnerProcess.assign
+        killed = threading.Event()
+
+        def kill_the_first(runner: RunnerProcess, assignment: object) -> None:
+            if not killed.is_set():
+                killed.set()
+                os.kill(runner.pid, signal.SIGKILL)
+                return
+            assign(runner, assignment)  # type: ignore[arg-type]  # passed on as it came
+
+        monkeypatch.setattr(RunnerProcess, "assign", kill_the_first)
+        with agent_with(settings, warm=True) as agent:
+            job_id = service.submit("completes")
+            agent.look_at(job_id)
+        assert killed.is_set()
+        job = service.job(job_id)
+        assert job.state is JobState.SUCCEEDED
+        assert len(job.attempts) == 1
+
+    def test_one_that_never_imports_does_not_stand_in_the_way_for_ever(
+        self, service: FakeService, settings: Settings
+    ) -> None:
+        changes = {"ready_seconds": 0.3, "runner_module": f"{RUNNERS}.never_ready"}
+        with agent_with(settings, warm=True, **changes) as agent:
+            job_id = service.submit("completes")
+            agent.look_at(job_id)
+        assert service.job(job_id).verdict["reason"] == "runner_lost"
+        assert "not ready within 0.3 s" in service.job(job_id).verdict["message"]
+
+
+def runners_of_this_process() -> list[int]:
+    """Process ids of the runners that this process has started, once there are any."""
+    while True:
+        found = [
+            process.pid
+            for process in psutil.Process().children(recursive=True)
+            if "--events-fd" in process.cmdline()
+        ]
+        if found:
+            return found
