@@ -57,7 +57,8 @@ public:
     // The neurons above the second threshold, before the capacity is looked at.
     Buffer<uint8_t> all_gate(is_truncated(layer_) ? rows_ * bits.row_bytes : 0);
     uint8_t *gate = is_truncated(layer_) ? all_gate.get() : bits.kept;
-    if (int64_t(panels_.count) * panels_.width < 8 * bits.row_bytes) { // nobody writes these bits
+    if (rows_ && int64_t(panels_.count) * panels_.width < 8 * bits.row_bytes) {
+      // The panels leave the last bits of a row alone.
       memset(bits.above, 0, rows_ * bits.row_bytes);
       if (sparse)
         memset(gate, 0, rows_ * bits.row_bytes);
@@ -89,6 +90,7 @@ public:
       kept[row] = total;
       total += count;
     }
+    kept[rows_] = total;
     membranes = ask(result, number, total);
     Buffer<int64_t> position(int64_t(panels_.count) * threads_);
     parallel_for(threads_, n_.batch, [&](int64_t b, int worker) {

@@ -1,0 +1,146 @@
+// Goes through every kernel that this machine can run, forward and backward, for the sanitizers.
+// Sizes that are not a multiple of anything; every array is exactly as long as it must be.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "lif.h"
+
+namespace {
+
+unsigned state = 1;
+unsigned draw(unsigned below) {
+  state = state * 1664525u + 1013904223u;
+  return (state >> 8) % below;
+}
+
+struct Case {
+  int steps, batch, inputs, input_slots, delay, reset_gradient, threads;
+  std::vector<int> neurons; // the readout last
+  int slots;                // of a layer at most; 0: one per neuron
+  bool gated;
+};
+
+float *allocate(void *context, int32_t layer, size_t floats) {
+  auto &membranes = *static_cast<std::vector<std::vector<float>> *>(context);
+  membranes[layer].assign(floats, 0);
+  static float nothing;
+  return floats ? membranes[layer].data() : &nothing;
+}
+
+// Spikes of the last layer.
+double run(const Case &c, uint64_t arch) {
+  int layers = static_cast<int>(c.neurons.size()) - 1;
+  size_t places = size_t(c.steps) * c.batch;
+  std::vector<int32_t> ids(places * c.input_slots), counts(places);
+  for (auto &id : ids)
+    id = static_cast<int32_t>(draw(c.inputs));
+  for (auto &count : counts)
+    count = static_cast<int32_t>(draw(c.input_slots + 1));
+  std::vector<std::vector<float>> arrays;
+  auto array = [&](size_t length, float low, float high) {
+    std::vector<float> values(length);
+    for (float &value : values)
+      value = low + (high - low) * static_cast<float>(draw(1000)) / 1000;
+    arrays.push_back(std::move(values));
+    return arrays.back().data();
+  };
+  std::vector<LifLayer> layer(c.neurons.size());
+  int inputs = c.inputs;
+  for (size_t i = 0; i < layer.size(); ++i) {
+    int n = c.neurons[i];
+    layer[i] = {n,
+                c.slots && c.slots < n ? c.slots : n,
+                array(n, 0.5f, 0.9f),
+                array(n, 1, 2),
+                array(n, 0.8f, 1.2f),
+                c.gated ? array(n, 0.2f, 0.7f) : nullptr,
+                array(size_t(inputs) * n, -0.5f, 0.6f)};
+    inputs = n;
+  }
+  LifNetwork network{LIF_ABI_VERSION, c.steps, c.batch,          c.inputs,       c.input_slots,
+                     layers,          c.delay, c.reset_gradient, LIF_SUPERSPIKE, 10,
+                     c.threads,       arch,    ids.data(),       counts.data(),  layer.data()};
+  std::vector<float> membrane(places * c.neurons.back());
+  std::vector<std::vector<float>> pairs(layers), dropped(layers), membranes(layers), direct(layers);
+  std::vector<std::vector<uint32_t>> bits(layers);
+  std::vector<float *> pairs_at, dropped_at;
+  std::vector<uint32_t *> bits_at;
+  std::vector<const float *> direct_at;
+  for (int i = 0; i < layers; ++i) {
+    pairs[i].resize(2 * places);
+    dropped[i].resize(places);
+    bits[i].resize(lif_bits_words(c.steps, c.batch, &layer[i]));
+    direct[i].assign(places * layer[i].slots, 0.5f);
+    pairs_at.push_back(pairs[i].data());
+    dropped_at.push_back(dropped[i].data());
+    bits_at.push_back(bits[i].data());
+    direct_at.push_back(i % 2 ? nullptr : direct[i].data());
+  }
+  char message[256] = "";
+  auto must = [&](int failed) {
+    if (failed) {
+      fprintf(stderr, "%s\n", message);
+      exit(1);
+    }
+  };
+  LifForward forward{
+      LIF_ABI_VERSION,   1,          membrane.data(), bits_at.data(), pairs_at.data(),
+      dropped_at.data(), &membranes, allocate};
+  must(lif_forward(&network, &forward, message, sizeof message));
+  std::vector<LifRecord> record(layers);
+  for (int i = 0; i < layers; ++i) {
+    record[i] = {bits[i].data(), membranes[i].data(), membranes[i].size()};
+    std::vector<float> slots(places * layer[i].slots);
+    must(lif_slots(c.steps, c.batch, &layer[i], bits[i].data(), c.threads, slots.data(), message,
+                   sizeof message));
+  }
+  std::vector<std::vector<float>> grads;
+  std::vector<float *> grads_at;
+  inputs = c.inputs;
+  for (const LifLayer &one : layer) {
+    grads.emplace_back(size_t(inputs) * one.neurons);
+    inputs = one.neurons;
+  }
+  for (auto &grad : grads)
+    grads_at.push_back(grad.data());
+  LifBackward backward{LIF_ABI_VERSION, record.data(), membrane.data(), direct_at.data(),
+                       grads_at.data()};
+  must(lif_backward(&network, &backward, message, sizeof message));
+  double spikes = 0;
+  for (size_t place = 0; place < places; ++place)
+    spikes += pairs[layers - 1][2 * place];
+  return spikes;
+}
+
+} // namespace
+
+int main() {
+  int kernels = 0;
+  for (int32_t k = 0; k < lif_kernel_count(); ++k) {
+    uint64_t arch;
+    const char *name = lif_kernel_at(k, &arch);
+    if (arch & ~lif_supported_arch())
+      continue;
+    ++kernels;
+    double spikes = 0;
+    for (int threads : {1, 2, 3})
+      for (int slots : {0, 1, 5})
+        for (bool gated : {false, true})
+          for (int delay : {0, 1})
+            for (const std::vector<int> &neurons :
+                 {std::vector<int>{1, 1}, {33, 7, 3}, {129, 64, 17, 20}, {300, 1}})
+              spikes += run({7, 5, 13, 9, delay, delay, threads, neurons, slots, gated}, arch);
+    spikes += run({1, 1, 1, 1, 0, 0, 2, {8, 8}, 0, true}, arch);
+    run({0, 3, 4, 2, 0, 0, 2, {8, 8}, 0, true}, arch);
+    run({3, 0, 4, 2, 1, 1, 2, {8, 8}, 0, false}, arch);
+    if (spikes == 0) {
+      fprintf(stderr, "%s never spiked\n", name);
+      return 1;
+    }
+    printf("%s %.0f\n", name, spikes);
+  }
+  return kernels ? 0 : 1;
+}

@@ -1,0 +1,134 @@
+"""The backward pass of every kernel against the reference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Dict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from ops.lif.cpu import arrays, native
+from tests.ops.lif.cpu.kernels import (
+    TAILS,
+    assert_near_reference,
+    every_kernel,
+    gradients,
+    network_of,
+    run,
+)
+from tests.ops.strategies import Problem, problems, random_problem
+
+EPSILON = float(np.finfo(np.float32).eps)
+CONSTANTS: Any = pytest.mark.parametrize(
+    "constants",
+    [
+        {},
+        {"second_threshold": 0.5},
+        {"second_threshold": 0.5, "capacity": 3},
+        {"capacity": 3},
+        {"capacity": 1},
+    ],
+    ids=["all", "gated", "gated-three-slots", "three-slots", "one-slot"],
+)
+
+
+@every_kernel()
+class TestGradients:
+    @settings(max_examples=100, deadline=None)
+    @given(problem=problems(dyadic=True))
+    def test_dyadic_problems(self, arch: int, problem: Problem) -> None:
+        """The membranes are exact here, so that only the backward pass rounds."""
+        forward = run(problem, arch)
+        assert_near_reference(problem, forward, gradients(problem, forward, arch))
+
+    @settings(max_examples=100, deadline=None)
+    @given(problem=problems())
+    def test_any_problem(self, arch: int, problem: Problem) -> None:
+        forward = run(problem, arch)
+        # A membrane of some ten, off by some epsilons: phi is off by 2 slope times that.
+        tolerance = 1e-5 + 2 * problem.network.surrogate.slope * 20 * EPSILON
+        assert_near_reference(problem, forward, gradients(problem, forward, arch), tolerance)
+
+    @CONSTANTS
+    @pytest.mark.parametrize("neurons", TAILS)
+    def test_panel_edges(self, arch: int, neurons: int, constants: Dict[str, Any]) -> None:
+        capacity = min(neurons, constants.get("capacity", neurons))
+        constants = {**constants, "capacity": capacity}
+        network = network_of((neurons, neurons), classes=min(neurons, 40), **constants)
+        problem = random_problem(network, seed=neurons, steps=3, batch=2, dyadic=True)
+        forward = run(problem, arch)
+        assert_near_reference(problem, forward, gradients(problem, forward, arch))
+
+    @CONSTANTS
+    @pytest.mark.parametrize("delay", [0, 1])
+    @pytest.mark.parametrize("reset_gradient", ["mask", "term"])
+    def test_variants_over_many_steps(
+        self, arch: int, constants: Dict[str, Any], delay: int, reset_gradient: str
+    ) -> None:
+        """Longer than a block of rows, wider than a panel, more samples than a block of them."""
+        network = network_of(
+            (150, 70, 33),
+            inputs=50,
+            delay=delay,
+            reset_gradient=reset_gradient,
+            slope=1.0,
+            decay=0.9,
+            **constants,
+        )
+        problem = random_problem(network, seed=11, steps=20, batch=9, slots=12)
+        forward = run(problem, arch)
+        assert all(layer.spike_counts[..., 0].max() > 0 for layer in forward.layers)
+        grads = gradients(problem, forward, arch)
+        assert_near_reference(problem, forward, grads, 5e-5)
+        assert all(np.abs(grad).max() > 0 for grad in grads)
+
+    @pytest.mark.parametrize(("steps", "batch"), [(1, 1), (1, 5), (7, 1), (0, 2), (2, 0)])
+    def test_short_and_narrow(self, arch: int, steps: int, batch: int) -> None:
+        for delay in (0, 1):
+            network = network_of((33, 17), delay=delay)
+            problem = random_problem(network, seed=1, steps=steps, batch=batch)
+            forward = run(problem, arch)
+            assert_near_reference(problem, forward, gradients(problem, forward, arch), 1e-4)
+
+    def test_without_a_loss_on_spikes(self, arch: int) -> None:
+        problem = random_problem(network_of((40, 40)), seed=2, steps=4, dyadic=True)
+        silent = replace(problem, grad_spikes=tuple(0 * grad for grad in problem.grad_spikes))
+        p, forward = problem, run(problem, arch)
+        grads = arrays.backward(
+            *(p.network, p.weights, p.ids, p.counts, forward, p.grad_membrane), arch=arch
+        )
+        assert_near_reference(silent, forward, grads)
+
+
+class TestDeterminism:
+    @CONSTANTS
+    def test_threads_and_runs_agree_to_the_bit(self, constants: Dict[str, Any]) -> None:
+        network = network_of((150, 300), inputs=70, decay=0.9, **constants)
+        problem = random_problem(network, seed=9, steps=30, batch=17, slots=20)
+        arch = native.supported_arch()
+        first = gradients(problem, run(problem, arch, 1), arch, 1)
+        for threads in (1, 2, 2, 3, 8):
+            other = gradients(problem, run(problem, arch, threads), arch, threads)
+            for one, same in zip(first, other):
+                np.testing.assert_array_equal(one, same)
+
+
+class TestRecord:
+    problem = random_problem(network_of((20,)), seed=0)
+
+    def test_a_run_that_kept_nothing_has_no_gradient(self) -> None:
+        p = self.problem
+        forward = arrays.forward(p.network, p.weights, p.ids, p.counts, keep=False)
+        assert forward.layers[0].membranes.size == 0
+        np.testing.assert_array_equal(forward.membrane, run(p, 0).membrane)
+        with pytest.raises(ValueError, match="must be run with keep set"):
+            gradients(p, forward, native.supported_arch())
+
+    def test_wrong_gradients_are_named(self) -> None:
+        p, forward = self.problem, run(self.problem, 0)
+        with pytest.raises(ValueError, match="grad_membrane must be float32 of shape"):
+            gradients(replace(p, grad_membrane=p.grad_membrane[:2]), forward, 0)
+        with pytest.raises(ValueError, match=r"grad_spikes\[0\] must be float32 of shape"):
+            gradients(replace(p, grad_spikes=(p.grad_spikes[0][:2],)), forward, 0)

@@ -1,0 +1,105 @@
+"""Building the kernels on first use, and keeping them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import List
+
+import pytest
+
+from ops.lif.cpu import native
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("IPULSE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def compiler_that_is(script: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes a shell script the compiler; `$REAL` in it is the machine's own."""
+    path = directory / "compiler"
+    path.write_text(f"#!/bin/sh\nREAL={native.compiler()[0]}\n{script}\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("CXX", str(path))
+
+
+class TestBuild:
+    @pytest.mark.slow
+    def test_concurrent_processes_build_once(
+        self, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        log = tmp_path / "log"
+        compiler_that_is(f'echo "$@" >> {log}\nexec $REAL "$@"', tmp_path, monkeypatch)
+        code = "from ops.lif.cpu import native; print(native.build_kernels())"
+        started = [
+            subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(3)
+        ]
+        paths = {process.communicate()[0].decode().strip() for process in started}
+        assert [process.returncode for process in started] == [0, 0, 0]
+        (path,) = paths
+        assert Path(path).is_file()
+        links = [line for line in log.read_text().splitlines() if "-shared" in line]
+        assert len(links) == 1
+        # What a build leaves: its directory and its lock.
+        assert sorted(entry.suffix for entry in cache.iterdir()) == ["", ".lock"]
+        # Another process of the same sources and compiler builds nothing and says nothing.
+        lines: List[str] = []
+        assert str(native.build_kernels(lines.append)) == path
+        assert lines == []
+
+    def test_another_compiler_is_another_build(
+        self, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        script = '[ "$1" = --version ] && echo odd compiler && exit 0\nexit 1'
+        compiler_that_is(script, tmp_path, monkeypatch)
+        lines: List[str] = []
+        with pytest.raises(native.BuildFailed):
+            native.build_kernels(lines.append)
+        assert len(lines) == 1
+        assert lines[0].startswith(f"building liblif.so with {tmp_path}")
+        # Nothing that is not whole carries a library's name.
+        assert not list(cache.glob("kernels-*/**/liblif.so"))
+
+    def test_a_refusal_shows_the_compilers_first_words(
+        self, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        script = (
+            '[ "$1" = --version ] && echo 1 && exit 0\necho warming up\necho lif.cc:7: error: no'
+        )
+        compiler_that_is(script + "\nexit 1", tmp_path, monkeypatch)
+        with pytest.raises(native.BuildFailed, match=r"CXX\). Its first words:\nlif.cc:7: error"):
+            native.build_kernels()
+
+
+class TestCompiler:
+    def test_none_is_an_error_that_names_the_cure(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("CXX", raising=False)
+        monkeypatch.setenv("PATH", "")
+        with pytest.raises(native.MissingCompiler, match=r"apt-get install g\+\+") as caught:
+            native.compiler()
+        assert caught.value.code == "missing_compiler"
+
+    def test_cxx_that_is_no_command_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("CXX", "no-such-compiler -O3")
+        with pytest.raises(native.MissingCompiler, match="no-such-compiler -O3"):
+            native.compiler()
+
+    def test_cxx_may_carry_arguments(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("CXX", f"{sys.executable} -x")
+        assert native.compiler() == (sys.executable, "-x")
+
+
+class TestLibrary:
+    def test_description_says_what_a_call_runs_on(self) -> None:
+        best = native.description()
+        assert best["cpu_mask"] == native.supported_arch()
+        assert best["threads"] == len(os.sched_getaffinity(0))
+        assert native.description(arch=0, threads=3) == {
+            "kernel": "scalar",
+            "cpu_mask": 0,
+            "threads": 3,
+        }

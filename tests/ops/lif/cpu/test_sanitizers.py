@@ -1,0 +1,52 @@
+"""The kernels under the compiler's sanitizers: memory, undefined behaviour, data races."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import List
+
+import pytest
+
+from ops.lif.cpu import native
+
+DRIVER = Path(__file__).with_name("all_kernels.cc")
+
+
+def build(directory: Path, sanitizer: str) -> List[str]:
+    """Compiles the kernels and their driver with a sanitizer; the command to run them."""
+    flag = f"-fsanitize={sanitizer}"
+    probe = directory / "probe.cc"
+    probe.write_text("int main() { return 0; }\n")
+    program = str(directory / "probe")
+    compiler = native.compiler()
+    tried = subprocess.run([*compiler, flag, str(probe), "-o", program], check=False)
+    if tried.returncode or subprocess.run([program], check=False).returncode:
+        pytest.skip(f"{' '.join(compiler)} has no runtime for {flag} that works here")
+    sources = [path for path in native.SOURCES.glob("*.cc") if path.stem != "tensorflow_op"]
+    jobs = []
+    for source in (*sources, DRIVER):
+        arch = next((a for end, a in native.ARCH_FLAGS.items() if source.stem.endswith(end)), ())
+        flags = [*native.COMMON_FLAGS, "-std=c++17", "-O1", "-g", flag, "-fno-sanitize-recover=all"]
+        out = directory / f"{source.stem}.o"
+        command = [*compiler, *flags, *arch, f"-I{native.SOURCES}", "-c", str(source)]
+        jobs.append((out, subprocess.Popen([*command, "-o", str(out)])))
+    assert all(job.wait() == 0 for _, job in jobs)
+    program = str(directory / "all_kernels")
+    objects = [str(out) for out, _ in jobs]
+    subprocess.run([*compiler, flag, "-pthread", *objects, "-o", program], check=True)
+    return [program]
+
+
+@pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="runs under the other Python: no Python here"
+)
+@pytest.mark.slow
+@pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
+def test_every_kernel_is_clean(tmp_path: Path, sanitizer: str) -> None:
+    done = subprocess.run(build(tmp_path, sanitizer), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()[:4000]
+    names = [line.split()[0] for line in done.stdout.decode().splitlines()]
+    supported = native.supported_arch()
+    assert names == [name for name, arch in native.kernels().items() if not arch & ~supported]
