@@ -35,10 +35,10 @@ lint: dev ## Style, types, imports and C++ layout; changes nothing.
 	$(BIN)/clang-format --dry-run -Werror $(CPP_SOURCES)
 
 kernels: runtime ## Compile the C++ kernels now rather than in the first job.
-	@$(BIN)/python -m ops.lif.cpu.native $(ARGS)
+	@TF_CPP_MIN_LOG_LEVEL=2 $(BIN)/python -c 'from ops.lif.cpu import native; print(native.build_tensorflow_op(print))'
 
-docs: runtime ## Write docs/spec.md again from the spec's own classes.
-	@$(BIN)/python -m ipulse.schema_page
+docs: runtime ## Write docs/spec.md and docs/cli.md again, from the code that they describe.
+	@$(BIN)/python -m ipulse.documentation docs
 
 bench: dev ## Measure; the tables go to the terminal.
 	@$(BIN)/python -m benchmarks $(ARGS)

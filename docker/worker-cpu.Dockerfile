@@ -23,7 +23,9 @@ COPY ipulse /app/ipulse
 COPY ops /app/ops
 COPY worker /app/worker
 RUN python3 -m compileall -q /app \
-    && cd /app && IPULSE_CACHE=/opt/kernels /opt/ipulse/bin/python -m ops.lif.cpu.native
+    && cd /app && IPULSE_CACHE=/opt/kernels PYTHONDONTWRITEBYTECODE=1 /opt/ipulse/bin/python \
+        -c "from ops.lif.cpu import native; native.build_tensorflow_op(print)" \
+    && chmod -R a+rX /opt/kernels
 
 FROM python
 RUN useradd --system --uid 10001 --home-dir /var/lib/ipulse --shell /usr/sbin/nologin ipulse \
@@ -31,7 +33,7 @@ RUN useradd --system --uid 10001 --home-dir /var/lib/ipulse --shell /usr/sbin/no
 COPY --from=packages /opt/ipulse /opt/ipulse
 COPY --from=packages /opt/kernels /opt/kernels
 COPY --from=packages /app /app
-COPY docker/entrypoint /usr/local/bin/entrypoint
+COPY docker/entrypoint docker/worker-health /usr/local/bin/
 ENV PATH=/opt/ipulse/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
@@ -41,5 +43,7 @@ ENV PATH=/opt/ipulse/bin:/usr/local/bin:/usr/bin:/bin \
 WORKDIR /app
 USER ipulse
 VOLUME /var/lib/ipulse
+HEALTHCHECK --interval=15s --timeout=10s --start-period=30s --retries=3 \
+    CMD ["entrypoint", "worker-health"]
 ENTRYPOINT ["entrypoint"]
 CMD ["python", "-m", "worker.agent"]
