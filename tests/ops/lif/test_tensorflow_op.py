@@ -1,0 +1,204 @@
+"""The TensorFlow op: what it adds to the kernels is shapes, gradients, graphs and errors."""
+
+from __future__ import annotations
+
+from typing import Any, List, Tuple
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from ops.lif.cpu import arrays, native
+from ops.lif.network import LIF, LeakyReadout, Network
+from ops.lif.tensorflow_op import LIFOutputs, run_network
+from tests.ops.strategies import Problem, random_problem
+
+NETWORK = Network(
+    inputs=30,
+    layers=(
+        LIF(neurons=50, decay=0.9, second_threshold=0.5),
+        LIF(neurons=40, decay=0.9),
+        LIF(neurons=20, decay=0.9, capacity=4),
+    ),
+    readout=LeakyReadout(neurons=6, decay=0.9),
+)
+INVALID = (ValueError, tf.errors.InvalidArgumentError)
+
+
+@pytest.fixture
+def problem() -> Problem:
+    return random_problem(NETWORK, seed=4, steps=12, batch=5, slots=10)
+
+
+def loss_of(problem: Problem, out: LIFOutputs, spikes: bool = True) -> Any:
+    """A loss whose gradients by the outputs are the problem's."""
+    loss = tf.reduce_sum(out.membrane * problem.grad_membrane)
+    if spikes:
+        for ids, grad in zip(out.spike_ids, problem.grad_spikes):
+            loss += tf.reduce_sum(ids * grad)
+    return loss
+
+
+def gradient(problem: Problem, spikes: bool = True) -> Tuple[Any, List[Any]]:
+    weights = [tf.constant(matrix) for matrix in problem.weights]
+    with tf.GradientTape() as tape:
+        tape.watch(weights)
+        out = run_network(problem.network, weights, problem.ids, problem.counts)
+        loss = loss_of(problem, out, spikes)
+    return out, tape.gradient(loss, weights)
+
+
+def kernel(problem: Problem, spikes: bool = True) -> Tuple[arrays.Run, List[np.ndarray]]:
+    p = problem
+    run = arrays.forward(p.network, p.weights, p.ids, p.counts)
+    direct = p.grad_spikes if spikes else None
+    grads = arrays.backward(*(p.network, p.weights, p.ids, p.counts, run), p.grad_membrane, direct)
+    return run, grads
+
+
+class TestForward:
+    def test_outputs_are_the_kernels(self, problem: Problem) -> None:
+        out, _ = gradient(problem)
+        run, _ = kernel(problem)
+        np.testing.assert_array_equal(out.membrane, run.membrane)
+        for number, layer in enumerate(run.layers):
+            np.testing.assert_array_equal(out.spike_ids[number], layer.spike_ids)
+            np.testing.assert_array_equal(out.spike_counts[number], layer.spike_counts)
+            np.testing.assert_array_equal(out.dropped[number], layer.dropped)
+        assert run.layers[2].dropped.max() > 0
+        assert {tensor.dtype for tensor in tf.nest.flatten(out)} == {tf.float32}
+
+    def test_shapes_are_known_while_tracing(self, problem: Problem) -> None:
+        weights = [tf.constant(matrix) for matrix in problem.weights]
+
+        @tf.function(
+            input_signature=[
+                tf.TensorSpec([None, 5, None], tf.int32),
+                tf.TensorSpec([None, 5], tf.int32),
+            ]
+        )
+        def traced(ids: Any, counts: Any) -> Any:
+            out = run_network(NETWORK, weights, ids, counts)
+            assert out.membrane.shape.as_list() == [None, 5, 6]
+            assert [ids.shape.as_list() for ids in out.spike_ids] == [
+                [None, 5, 50],
+                [None, 5, 40],
+                [None, 5, 4],
+            ]
+            assert out.spike_counts[0].shape.as_list() == [None, 5, 2]
+            assert out.dropped[0].shape.as_list() == [None, 5]
+            return out.membrane
+
+        run, _ = kernel(problem)
+        np.testing.assert_array_equal(traced(problem.ids, problem.counts), run.membrane)
+
+
+class TestGradient:
+    @pytest.mark.parametrize("spikes", [True, False])
+    def test_tape_gives_the_kernels_gradients(self, problem: Problem, spikes: bool) -> None:
+        _, grads = gradient(problem, spikes)
+        _, expected = kernel(problem, spikes)
+        for grad, same in zip(grads, expected):
+            np.testing.assert_array_equal(grad, same)
+            assert np.abs(same).max() > 0
+
+    def test_function_gives_the_same_bits(self, problem: Problem) -> None:
+        _, grads = tf.function(lambda: gradient(problem))()
+        _, expected = kernel(problem)
+        for grad, same in zip(grads, expected):
+            np.testing.assert_array_equal(grad, same)
+
+    def test_one_layers_spikes_alone(self, problem: Problem) -> None:
+        """A loss that looks at no membrane reaches the layers up to the one it looks at."""
+        weights = [tf.constant(matrix) for matrix in problem.weights]
+        with tf.GradientTape() as tape:
+            tape.watch(weights)
+            out = run_network(NETWORK, weights, problem.ids, problem.counts)
+            loss = tf.reduce_sum(out.spike_ids[1] * problem.grad_spikes[1])
+        grads = tape.gradient(loss, weights)
+        p, (run, _) = problem, kernel(problem)
+        nothing = np.zeros_like(p.grad_membrane)
+        direct = [None, p.grad_spikes[1], None]
+        expected = arrays.backward(*(p.network, p.weights, p.ids, p.counts, run), nothing, direct)
+        for number, (grad, same) in enumerate(zip(grads, expected)):
+            np.testing.assert_array_equal(grad, same)
+            assert (np.abs(same).max() > 0) == (number < 2)
+
+    def test_inside_a_while_loop(self, problem: Problem) -> None:
+        """Three rounds in a loop that TensorFlow differentiates are three times one round."""
+
+        @tf.function
+        def looped(weights: List[Any]) -> Any:
+            with tf.GradientTape() as tape:
+                tape.watch(weights)
+                total = tf.constant(0.0)
+                for _ in tf.range(3):
+                    out = run_network(NETWORK, weights, problem.ids, problem.counts)
+                    total += loss_of(problem, out)
+            return tape.gradient(total, weights)
+
+        grads = looped([tf.constant(matrix) for matrix in problem.weights])
+        _, expected = kernel(problem)
+        for grad, one in zip(grads, expected):
+            np.testing.assert_allclose(grad, 3 * one, rtol=1e-6, atol=1e-6 * np.abs(one).max())
+
+    def test_what_keep_false_left_out_is_named(self, problem: Problem) -> None:
+        weights = [tf.constant(matrix) for matrix in problem.weights]
+        with tf.GradientTape() as tape:
+            tape.watch(weights)
+            out = run_network(NETWORK, weights, problem.ids, problem.counts, keep=False)
+        np.testing.assert_array_equal(out.membrane, kernel(problem)[0].membrane)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must be run with keep set"):
+            tape.gradient(out.membrane, weights)
+
+
+class TestBadInput:
+    def test_ids_out_of_range_are_named(self, problem: Problem) -> None:
+        ids, counts = problem.ids.copy(), np.full_like(problem.counts, 10)
+        ids[3, 2, 1] = 30
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"ids\[3, 2, 1\] is 30; .* 29"):
+            run_network(NETWORK, problem.weights, ids, counts)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"ids\[3, 2, 1\] is 30; .* 29"):
+            tf.function(lambda: run_network(NETWORK, problem.weights, ids, counts).membrane)()
+
+    def test_counts_out_of_range_are_named(self, problem: Problem) -> None:
+        counts = problem.counts.copy()
+        counts[1, 4] = 11
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"counts\[1, 4\] is 11; .* 10"):
+            run_network(NETWORK, problem.weights, problem.ids, counts)
+
+    @pytest.mark.parametrize(
+        ("ids", "counts"), [((12, 5), (12, 5)), ((12, 5, 3), (12, 4)), ((12, 5, 3), (12, 5, 1))]
+    )
+    def test_shapes_that_do_not_fit(
+        self, problem: Problem, ids: Tuple[int, ...], counts: Tuple[int, ...]
+    ) -> None:
+        spikes = np.zeros(ids, np.int32), np.zeros(counts, np.int32)
+        with pytest.raises(INVALID, match="must be"):
+            run_network(NETWORK, problem.weights, *spikes)
+        with pytest.raises(INVALID):
+            tf.function(lambda: run_network(NETWORK, problem.weights, *spikes).membrane)()
+
+    def test_weights_that_do_not_fit(self, problem: Problem) -> None:
+        for number, message in ((0, "must have"), (1, "must have"), (3, "must have")):
+            weights = [
+                matrix[:-1, :-1] if i == number else matrix
+                for i, matrix in enumerate(problem.weights)
+            ]
+            with pytest.raises(INVALID, match=message):
+                run_network(NETWORK, weights, problem.ids, problem.counts)
+
+    def test_an_empty_batch_is_no_error(self) -> None:
+        empty = random_problem(NETWORK, seed=4, steps=12, batch=0, slots=10)
+        out, grads = gradient(empty)
+        assert out.membrane.shape.as_list() == [12, 0, 6]
+        assert all(not np.any(grad) for grad in grads)
+
+
+def test_calls_are_timed(problem: Problem) -> None:
+    native.reset_timings()
+    gradient(problem)
+    timings = native.timings()
+    assert (timings["forward_calls"], timings["backward_calls"]) == (1, 1)
+    assert 0 < timings["forward"] < 10
+    assert 0 < timings["backward"] < 10
