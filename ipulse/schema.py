@@ -42,7 +42,7 @@ MAX_KEY = 64  # characters of a key in a map
 
 # C0 and C1 but tab and line ends: what a terminal might take for a command. And surrogates,
 # which are no characters at all and which no file can hold.
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _ABSENT = object()
 _FIELDS: Dict[Type[Any], Tuple[Tuple[dataclasses.Field[Any], Any], ...]] = {}
 _UNIONS = (Union, getattr(types, "UnionType", Union))  # `X | Y` has a type of its own since 3.10
@@ -271,7 +271,11 @@ def _parse_map(item: Any, value: Any, at: str, limits: Any, found: List[Problem]
     result = {}
     for key, element in value.items():
         place = _place_of(at, key)
-        if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY or _CONTROL.search(key):
+        if (
+            not isinstance(key, str)
+            or not 0 < len(key) <= MAX_KEY
+            or CONTROL_CHARACTERS.search(key)
+        ):
             detail = f"keys are text of 1 to {MAX_KEY} printable characters"
             found.append(Problem(place, "bad_key", detail))
             continue
@@ -324,7 +328,7 @@ def _parse_text(value: Any, at: str, limits: Any, found: List[Problem]) -> Any:
     most = limits.get("max_length") or MAX_TEXT
     if len(value) > most:
         found.append(Problem(at, "too_long", f"must have at most {most} characters"))
-    elif _CONTROL.search(value):
+    elif CONTROL_CHARACTERS.search(value):
         found.append(Problem(at, "control_character", "must not have control characters"))
     elif limits.get("pattern") and not re.fullmatch(limits["pattern"], value):
         found.append(Problem(at, "wrong_form", f"must match {limits['pattern']}"))

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ipulse.events import LogEvent
+from ipulse.schema import CONTROL_CHARACTERS
 
 MAX_LINE = 16_384  # characters that a log event holds; a longer line becomes several events
 # What a line costs beside its text, so that a flood of empty lines has an end too.
 LINE_OVERHEAD_BYTES = 64
 
 _TERMINAL_CODES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 class CapturedOutput:
@@ -47,7 +47,7 @@ class CapturedOutput:
 
     def _events(self, line: str) -> Iterator[LogEvent]:
         line = line.rstrip("\r").rpartition("\r")[2]
-        line = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _TERMINAL_CODES.sub("", line))
+        line = CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", _TERMINAL_CODES.sub("", line))
         level: Literal["info", "warning"] = "warning" if self._stream == "stderr" else "info"
         for begin in range(0, max(len(line), 1), MAX_LINE):
             text = line[begin : begin + MAX_LINE]

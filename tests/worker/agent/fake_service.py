@@ -346,9 +346,9 @@ class _Handler(BaseHTTPRequestHandler):
         path = urlsplit(self.path).path
         with service.changed:
             service.requests.append((self.command, path))
-            faults = [fault(self.command, path) for fault in service.faults]
+            faults = (fault(self.command, path) for fault in service.faults)
+            fault = next((status for status in faults if status is not None), None)
             service.changed.notify_all()
-        fault = next((status for status in faults if status is not None), None)
         if fault == HANG_UP or service.is_down:
             self.close_connection = True
             return

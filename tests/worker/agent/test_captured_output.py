@@ -1,0 +1,62 @@
+"""Whatever a process prints becomes valid log events, and never more than the quota."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ipulse.events import LogEvent, event_to_json, parse_event
+from worker.agent.captured_output import LINE_OVERHEAD_BYTES, CapturedOutput, LogQuota
+
+
+def captured(*chunks: bytes) -> list[str]:
+    output = CapturedOutput("stdout")
+    events = [event for chunk in chunks for event in output.feed(chunk)]
+    return [event.message for event in [*events, *output.end()]]
+
+
+@given(st.lists(st.binary(max_size=200), max_size=20))
+def test_any_bytes_become_events_that_the_service_accepts(chunks: list[bytes]) -> None:
+    output = CapturedOutput("stderr")
+    events = [event for chunk in chunks for event in output.feed(chunk)]
+    for event in [*events, *output.end()]:
+        assert parse_event(event_to_json(event)) == event
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=200), st.data())
+def test_where_the_reads_fall_does_not_matter(text: str, data: st.DataObject) -> None:
+    whole = "\n".join(text.split("x")).encode()
+    cut = data.draw(st.integers(0, len(whole)))
+    assert captured(whole[:cut], whole[cut:]) == captured(whole)
+
+
+def test_empty_lines_are_kept() -> None:
+    assert captured(b"a\n\nb\n") == ["a", "", "b"]
+
+
+def test_a_progress_bar_leaves_its_last_state() -> None:
+    assert captured(b"1/3\r2/3\r3/3\nnext\r\n") == ["3/3", "next"]
+
+
+def test_tabs_stay_and_other_control_characters_do_not() -> None:
+    assert captured(b"a\tb\x07\x00c\n") == ["a\tb\ufffd\ufffdc"]
+
+
+def test_a_broken_colour_does_not_swallow_the_text() -> None:
+    assert captured(b"\x1b[1;31mred\x1b[0m \x1bnot a code\n") == ["red \ufffdnot a code"]
+
+
+class TestQuota:
+    def test_lets_through_what_fits_and_says_once_that_there_is_more(self) -> None:
+        quota = LogQuota(10 * (LINE_OVERHEAD_BYTES + 1))
+        admitted = [out for _ in range(50) for out in quota.admit(LogEvent(message="x"))]
+        assert [event.message for event in admitted[:10]] == ["x"] * 10
+        assert len(admitted) == 11
+        assert "quota" in admitted[10].message
+        assert admitted[10].stream == "agent"
+
+    def test_empty_lines_use_it_up_too(self) -> None:
+        quota = LogQuota(1000)
+        admitted = [out for _ in range(100) for out in quota.admit(LogEvent(message=""))]
+        assert len(admitted) < 20
+        assert quota.is_spent

@@ -1,0 +1,23 @@
+"""TensorFlow starts threads when it is imported; the agent forks, so it never is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_the_agent_brings_neither_tensorflow_nor_the_runner_along() -> None:
+    code = (
+        "import sys, worker.agent.__main__\n"
+        "heavy = {'tensorflow', 'keras', 'numpy', 'ops', 'service', 'worker.runner'}\n"
+        "print(*sorted(heavy & set(sys.modules)))"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[3],
+    )
+    assert process.stdout.strip() == ""

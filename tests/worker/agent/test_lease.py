@@ -1,0 +1,68 @@
+"""A lease counts from the question, is lost once, and everybody hears of it."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from ipulse.errors import IPUlseError, StaleToken, Unavailable
+from worker.agent.lease import Lease
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def lease(clock: Clock) -> Lease:
+    return Lease("att_1", "fence", seconds=15.0, sent_at=clock.now, clock=clock)
+
+
+def test_it_runs_from_when_the_question_was_sent(lease: Lease, clock: Clock) -> None:
+    clock.now += 4.0
+    assert lease.seconds_left() == 11.0
+    lease.renew(15.0, sent_at=103.0)  # the answer came a second after the question
+    assert lease.seconds_left() == 14.0
+
+
+def test_the_first_reason_for_a_loss_stands(lease: Lease) -> None:
+    heard: list[IPUlseError] = []
+    lease.on_loss(heard.append)
+    first = StaleToken()
+    lease.lose(first)
+    lease.lose(Unavailable())
+    assert heard == [first]
+    assert lease.is_lost
+
+
+def test_who_asks_late_is_told_at_once(lease: Lease) -> None:
+    lease.lose(StaleToken())
+    heard: list[IPUlseError] = []
+    lease.on_loss(heard.append)
+    assert len(heard) == 1
+
+
+def test_a_loss_wakes_whoever_waits(lease: Lease) -> None:
+    woken: list[bool] = []
+    waiter = threading.Thread(target=lambda: woken.append(lease.wait_for_loss(30.0)))
+    waiter.start()
+    lease.lose(StaleToken())
+    waiter.join(30.0)
+    assert woken == [True]
+
+
+def test_an_unforeseen_error_of_a_helper_loses_it(lease: Lease) -> None:
+    heard: list[IPUlseError] = []
+    lease.on_loss(heard.append)
+    with pytest.raises(ZeroDivisionError), lease.lost_by_failure("reporter"):
+        raise ZeroDivisionError
+    assert "the reporter failed: ZeroDivisionError()" in heard[0].message

@@ -1,0 +1,201 @@
+"""Each refusal is its own exception; only what may pass is tried again."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from ipulse.errors import NotAuthenticated, NotFound, RemoteError, StaleToken
+from ipulse.events import LogEvent, PhaseEvent
+from ipulse.states import Reason
+from worker.agent import patience
+from worker.agent.lease import Lease
+from worker.agent.patience import patiently
+from worker.agent.service_api import Claim, NotClaimable, ServiceAPI, ServiceUnavailable
+from worker.agent.verdict import Verdict
+
+from .fake_service import HANG_UP, FakeService
+
+
+@pytest.fixture
+def api(service: FakeService) -> Iterator[ServiceAPI]:
+    api = ServiceAPI(service.url, service.token)
+    yield api
+    api.close()
+
+
+@pytest.fixture
+def claim(service: FakeService, api: ServiceAPI) -> Claim:
+    return api.claim(service.submit("completes"), "host-1", ["cpu"])
+
+
+class TestClaim:
+    def test_tells_the_job_and_the_lease(self, service: FakeService, api: ServiceAPI) -> None:
+        job_id = service.submit("completes")
+        claim = api.claim(job_id, "host-1", ["cpu"])
+        assert (claim.job_id, claim.attempt, claim.checkpoint) == (job_id, 1, None)
+        assert claim.spec == service.job(job_id).spec
+        assert 14.0 < claim.lease.seconds_left() <= 15.0
+        assert service.job(job_id).last.agent == "host-1"
+
+    def test_of_a_held_job_is_refused(self, claim: Claim, api: ServiceAPI) -> None:
+        with pytest.raises(NotClaimable):
+            api.claim(claim.job_id, "host-2", ["cpu"])
+
+    def test_of_an_unknown_job_is_refused(self, api: ServiceAPI) -> None:
+        with pytest.raises(NotFound):
+            api.claim("job_unknown", "host-1", ["cpu"])
+
+    def test_with_a_wrong_token_is_refused_without_showing_it(self, service: FakeService) -> None:
+        api = ServiceAPI(service.url, "wrong" * 10)
+        with pytest.raises(NotAuthenticated) as caught:
+            api.claim("job_1", "host-1", ["cpu"])
+        assert "wrong" not in str(caught.value)
+        api.close()
+
+
+class TestFence:
+    def test_every_word_of_a_superseded_attempt_is_refused(
+        self, service: FakeService, claim: Claim, api: ServiceAPI
+    ) -> None:
+        service.expire(claim.job_id)
+        api.claim(claim.job_id, "host-2", ["cpu"])
+        words: list[Callable[[], object]] = [
+            lambda: api.heartbeat(claim.lease),
+            lambda: api.send_events(claim.lease, 1, [PhaseEvent("prepare")]),
+            lambda: upload(api, claim.lease, b"late"),
+            lambda: api.finish(claim.lease, Verdict(Reason.DIVERGED)),
+        ]
+        for word in words:
+            with pytest.raises(StaleToken):
+                word()
+        assert service.job(claim.job_id).last.events == []
+
+    def test_a_heartbeat_renews_the_lease_and_tells_of_a_cancel(
+        self, service: FakeService, claim: Claim, api: ServiceAPI
+    ) -> None:
+        lease = claim.lease
+        lease.renew(0.5, sent_at=time.monotonic())
+        assert api.heartbeat(lease) is False
+        assert lease.seconds_left() > 14.0
+        service.cancel(claim.job_id)
+        assert api.heartbeat(lease) is True
+
+
+class TestTransfer:
+    def test_an_upload_is_streamed_whole(
+        self, service: FakeService, claim: Claim, api: ServiceAPI
+    ) -> None:
+        content = bytes(range(256)) * 20_000
+        upload(api, claim.lease, content)
+        assert service.job(claim.job_id).last.artifact("weights").content == content
+
+    def test_an_empty_file_is_a_file(
+        self, service: FakeService, claim: Claim, api: ServiceAPI
+    ) -> None:
+        upload(api, claim.lease, b"")
+        assert service.job(claim.job_id).last.artifact("weights").content == b""
+
+    def test_a_wrong_digest_is_a_refusal(self, claim: Claim, api: ServiceAPI) -> None:
+        with pytest.raises(RemoteError) as caught:
+            api.upload(
+                claim.lease,
+                io.BytesIO(b"abc"),
+                name="w.npz",
+                role="weights",
+                media_type="application/octet-stream",
+                size=3,
+                sha256="0" * 64,
+            )
+        assert (caught.value.status, caught.value.remote_code) == (422, "wrong_content")
+
+    def test_an_upload_cut_short_begins_again_from_the_first_byte(
+        self, service: FakeService, claim: Claim, api: ServiceAPI
+    ) -> None:
+        service.fail("artifacts", HANG_UP, times=2)
+        patiently(lambda: upload(api, claim.lease, b"whole"), lambda seconds: False)
+        assert service.job(claim.job_id).last.artifact("weights").content == b"whole"
+
+
+class TestPatience:
+    def test_trouble_passes(self, service: FakeService, claim: Claim, api: ServiceAPI) -> None:
+        for status in (500, 502, 503, 429, HANG_UP):
+            service.fail("events", status)
+        pauses: list[float] = []
+
+        def pause(seconds: float) -> bool:
+            pauses.append(seconds)
+            return False
+
+        following = patiently(
+            lambda: api.send_events(claim.lease, 1, [LogEvent(message="x")]), pause
+        )
+        assert following == 2
+        assert pauses == sorted(pauses)
+        assert len(pauses) == 5
+        assert max(pauses) <= patience.LONGEST_PAUSE
+
+    def test_a_refusal_is_never_repeated(
+        self, service: FakeService, claim: Claim, api: ServiceAPI
+    ) -> None:
+        before = len(service.requests)
+        with pytest.raises(RemoteError, match="event 1 is expected next"):
+            patiently(
+                lambda: api.send_events(claim.lease, 7, [LogEvent(message="x")]),
+                lambda seconds: False,
+            )
+        assert len(service.requests) == before + 1
+
+    def test_it_has_an_end(self, service: FakeService, claim: Claim, api: ServiceAPI) -> None:
+        service.fail("finish", 503, times=1000)
+        before = len(service.requests)
+        with pytest.raises(ServiceUnavailable):
+            patiently(
+                lambda: api.finish(claim.lease, Verdict(Reason.DIVERGED)), lambda seconds: False
+            )
+        assert len(service.requests) == before + patience.TRIES
+
+    def test_it_ends_early_where_there_is_no_point(
+        self, service: FakeService, claim: Claim, api: ServiceAPI
+    ) -> None:
+        service.fail("finish", 503, times=1000)
+        before = len(service.requests)
+        with pytest.raises(ServiceUnavailable):
+            patiently(
+                lambda: api.finish(claim.lease, Verdict(Reason.DIVERGED)), lambda seconds: True
+            )
+        assert len(service.requests) == before + 1
+
+    def test_a_service_that_is_gone_is_unavailable(self, service: FakeService) -> None:
+        port = service.hang_up()
+        api = ServiceAPI(f"http://127.0.0.1:{port}", "x" * 40)
+        with pytest.raises(ServiceUnavailable, match="cannot be reached"):
+            api.claim("job_1", "host-1", ["cpu"])
+        api.close()
+        service.listen(port)
+
+
+def test_proxies_of_the_environment_are_not_used(
+    service: FakeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    api = ServiceAPI(service.url, service.token)
+    assert api.claim(service.submit("completes"), "host-1", ["cpu"]).attempt == 1
+    api.close()
+
+
+def upload(api: ServiceAPI, lease: Lease, content: bytes) -> None:
+    api.upload(
+        lease,
+        io.BytesIO(content),
+        name="weights.npz",
+        role="weights",
+        media_type="application/octet-stream",
+        size=len(content),
+        sha256=hashlib.sha256(content).hexdigest(),
+    )

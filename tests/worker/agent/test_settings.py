@@ -1,0 +1,84 @@
+"""Every wrong variable is named at once, and no secret is shown."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ipulse.errors import InvalidInput, Unavailable
+from worker.agent.settings import Settings
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    token_file = tmp_path / "worker-token"
+    token_file.write_text("0123456789abcdef" * 3 + "\n")
+    return {
+        "IPULSE_SERVICE_URL": "http://127.0.0.1:8470/",
+        "IPULSE_WORKER_TOKEN_FILE": str(token_file),
+        "IPULSE_BROKER_URL": "redis://:password@broker/0",
+        "IPULSE_WORK_DIR": str(tmp_path / "work"),
+        "PATH": "/usr/bin:/bin",
+    }
+
+
+def test_what_is_not_said_has_a_default(environment: dict[str, str], tmp_path: Path) -> None:
+    settings = Settings.from_environment(environment)
+    assert settings.service_url == "http://127.0.0.1:8470"
+    assert settings.worker_token == "0123456789abcdef" * 3
+    assert settings.work_dir == tmp_path / "work"
+    assert settings.runner_python == sys.executable
+    assert settings.runner_module == "worker.runner"
+    assert settings.device_kinds == ("cpu",)
+    assert settings.warm is True
+    assert settings.grace_seconds == 10.0
+
+
+def test_what_is_said_counts(environment: dict[str, str]) -> None:
+    environment |= {"IPULSE_WARM": "0", "IPULSE_GRACE_SECONDS": "2.5", "IPULSE_RUNNER_PYTHON": "sh"}
+    settings = Settings.from_environment(environment)
+    assert settings.warm is False
+    assert settings.grace_seconds == 2.5
+    assert Path(settings.runner_python).name == "sh"
+    assert Path(settings.runner_python).is_absolute()
+
+
+def test_every_mistake_is_told_at_once(environment: dict[str, str]) -> None:
+    del environment["IPULSE_SERVICE_URL"]
+    environment |= {
+        "IPULSE_WARM": "yes",
+        "IPULSE_GRACE_SECONDS": "-1",
+        "IPULSE_READY_SECONDS": "soon",
+        "IPULSE_RUNNER_PYTHON": "/no/such/python",
+        "IPULSE_DEVICE_KINDS": "cpu,abacus",
+    }
+    with pytest.raises(InvalidInput) as caught:
+        Settings.from_environment(environment)
+    assert {problem.pointer for problem in caught.value.problems} == {
+        "IPULSE_SERVICE_URL",
+        "IPULSE_WARM",
+        "IPULSE_GRACE_SECONDS",
+        "IPULSE_READY_SECONDS",
+        "IPULSE_RUNNER_PYTHON",
+        "IPULSE_DEVICE_KINDS",
+    }
+
+
+@pytest.mark.parametrize("content", [None, b"", b"short", b"\xff\xfe" * 30])
+def test_a_token_that_is_none_is_an_error_with_its_cure(
+    environment: dict[str, str], content: bytes | None
+) -> None:
+    path = Path(environment["IPULSE_WORKER_TOKEN_FILE"])
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(Unavailable, match=str(path)):
+        Settings.from_environment(environment)
+
+
+def test_no_secret_is_shown(environment: dict[str, str]) -> None:
+    settings = Settings.from_environment(environment)
+    assert settings.worker_token not in repr(settings)
+    assert "password" not in repr(settings)

@@ -1,0 +1,58 @@
+"""Directories of attempts: private, gone after use, and swept when nobody will come back."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from ipulse.errors import RemoteError
+from worker.agent.work_directory import WorkDirectory, sweep
+
+
+def test_it_is_private_and_gone_afterwards(tmp_path: Path) -> None:
+    with WorkDirectory(tmp_path, "att_1") as directory:
+        assert stat.S_IMODE(directory.path.stat().st_mode) == 0o700
+        (directory.path / "weights.npz").write_bytes(b"x")
+    assert not directory.path.exists()
+
+
+def test_it_is_gone_after_an_error_too(tmp_path: Path) -> None:
+    directory = WorkDirectory(tmp_path, "att_1")
+    with pytest.raises(ZeroDivisionError), directory:
+        raise ZeroDivisionError
+    assert not directory.path.exists()
+
+
+def test_one_to_keep_stays_until_it_is_old(tmp_path: Path) -> None:
+    with WorkDirectory(tmp_path, "att_1") as directory:
+        directory.is_kept = True
+    assert list(sweep(tmp_path)) == []
+    os.utime(directory.path, (0, 0))
+    assert list(sweep(tmp_path)) == [directory.path]
+    assert not directory.path.exists()
+
+
+def test_one_in_use_is_never_swept(tmp_path: Path) -> None:
+    with WorkDirectory(tmp_path, "att_1") as directory:
+        os.utime(directory.path, (0, 0))
+        assert list(sweep(tmp_path)) == []
+        assert directory.path.exists()
+
+
+def test_the_sweep_follows_no_link(tmp_path: Path) -> None:
+    treasure = tmp_path / "treasure"
+    treasure.mkdir()
+    root = tmp_path / "work"
+    root.mkdir()
+    (root / "att_1").symlink_to(treasure)
+    assert list(sweep(root, keep_seconds=0)) == []
+    assert treasure.exists()
+
+
+@pytest.mark.parametrize("name", ["", "..", "../escape", "a/b", "/etc", "a" * 200, "att\n1"])
+def test_an_id_that_is_no_name_becomes_no_path(tmp_path: Path, name: str) -> None:
+    with pytest.raises(RemoteError):
+        WorkDirectory(tmp_path, name)
