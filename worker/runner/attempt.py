@@ -166,7 +166,7 @@ class Attempt:
             threads=self.threads,
             kernel=native.description(threads=self.threads),
             host=provenance.host(),
-            versions=provenance.versions(),
+            versions=provenance.versions(compiler=native.built_by()),
         )
 
 

@@ -118,9 +118,11 @@ def whole_ticks(low: float, high: float, count: int = 7) -> List[float]:
 
 
 def nice_step(step: float) -> float:
-    """1, 2 or 5 times a power of ten, at least `step`."""
+    """1, 2 or 5 times a power of ten: the one nearest to `step` by ratio."""
     power = 10.0 ** math.floor(math.log10(step))
-    return next(nice * power for nice in (1, 2, 5, 10) if nice * power >= step * (1 - 1e-9))
+    return min(
+        (nice * power for nice in (1, 2, 5, 10)), key=lambda nice: abs(math.log(nice / step))
+    )
 
 
 def nice_ceiling(value: float) -> float:

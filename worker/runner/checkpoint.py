@@ -62,7 +62,9 @@ def load(path: Path, spec_sha256: str, like: List[np.ndarray]) -> Checkpoint:
     Raises UnusableCheckpoint if the file is damaged or of another experiment.
     """
     try:
-        # Opened here, because np.load forgets to close what it cannot read.
+        # NumPy leaks files that it cannot read, so they are opened and looked at here.
+        if not zipfile.is_zipfile(str(path)):
+            raise zipfile.BadZipFile("the file is torn")
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             if int(arrays["format"]) != FORMAT:
                 raise UnusableCheckpoint(

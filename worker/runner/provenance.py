@@ -6,7 +6,7 @@ import os
 import platform
 import subprocess
 from pathlib import Path
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -14,16 +14,17 @@ import tensorflow as tf
 import ipulse
 
 SOURCE = Path(ipulse.__file__).resolve().parent.parent
-GIT_SECONDS = 10.0  # a repository on a slow disk should not hold up a result
+PROGRAM_SECONDS = 10.0  # a repository on a slow disk should not hold up a result
 
 
-def versions() -> Dict[str, str]:
-    """Of what the figures depend on."""
+def versions(compiler: str) -> Dict[str, str]:
+    """Of what the figures depend on. `compiler`: what the kernels' compiler says it is."""
     return {
         "ipulse": ipulse.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "tensorflow": tf.__version__,
+        "compiler": compiler,
     }
 
 
@@ -39,41 +40,36 @@ def host() -> Dict[str, Any]:
 
 def git_revision(source: Path = SOURCE) -> Dict[str, Any]:
     """{"commit", "modified", "why"}: the first two are null where `why` says why."""
-    commit, why = _git(source, "rev-parse", "HEAD")
-    if commit is None:
-        return {"commit": None, "modified": None, "why": why}
-    changes, why = _git(source, "status", "--porcelain", "--untracked-files=no")
-    modified = None if changes is None else bool(changes)
-    return {"commit": commit, "modified": modified, "why": why}
-
-
-def _git(source: Path, *arguments: str) -> Tuple[Optional[str], Optional[str]]:
-    """The command's output, or None and the reason."""
     if not (source / ".git").exists():
         # Asking git would find the repository of whoever installed the package.
-        return None, "the package does not run from a source checkout"
+        why: Optional[str] = "the package does not run from a source checkout"
+        return {"commit": None, "modified": None, "why": why}
+    # Optional locks are for caches that another git of this checkout may be writing.
+    git = ["git", "--no-optional-locks", "-C", str(source)]
+    commit, why = _output([*git, "rev-parse", "HEAD"])
+    changes = None
+    if commit is not None:
+        changes, why = _output([*git, "status", "--porcelain", "--untracked-files=no"])
+    return {
+        "commit": commit,
+        "modified": None if changes is None else bool(changes),
+        "why": None if why is None else why.replace(str(source), "the checkout"),
+    }
+
+
+def _output(command: Sequence[str]) -> Tuple[Optional[str], Optional[str]]:
+    """What a program printed, or None and in a few words why there is nothing."""
+    name = Path(command[0]).name
     try:
-        # Optional locks are for caches that another git of this checkout may be writing.
-        result = subprocess.run(  # noqa: S603 - fixed words and our own directory
-            [  # noqa: S607 - whichever git the user has
-                "git",
-                "--no-optional-locks",
-                "-C",
-                str(source),
-                *arguments,
-            ],
-            capture_output=True,
-            timeout=GIT_SECONDS,
-            check=False,
-            text=True,
+        result = subprocess.run(  # noqa: S603 - no word of it comes from a user
+            list(command), capture_output=True, timeout=PROGRAM_SECONDS, check=False, text=True
         )
     except FileNotFoundError:
-        return None, "git is not installed"
+        return None, f"{name} is not installed"
     except subprocess.TimeoutExpired:
-        return None, f"git did not answer within {GIT_SECONDS:.0f} s"
+        return None, f"{name} did not answer within {PROGRAM_SECONDS:.0f} s"
     if result.returncode != 0:
-        said = result.stderr.strip().split("\n")[0].replace(str(source), "the checkout")
-        return None, f"git: {said}"
+        return None, f"{name}: {result.stderr.strip()}".split("\n")[0]
     return result.stdout.strip(), None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Sequence
+
 
 def duration(seconds: float) -> str:
     """Three digits and the unit that fits: 12.3 µs, 4.56 ms, 7.89 s, 2 min 05 s, 3 h 04 min."""
@@ -33,6 +35,12 @@ def size(number_of_bytes: float) -> str:
             break
         value, unit = value / 1024, larger
     return f"{value:.0f} B" if unit == "B" else f"{_three_digits(value)} {unit}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """one; one and two; one, two and three."""
+    *before, last = words
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def _three_digits(value: float) -> str:

@@ -13,7 +13,8 @@ from .results import Raster
 PANEL_GAP = 16.0
 READOUT_HEIGHT = 150.0
 MAX_NEURONS = 512  # rows drawn of a layer: more would be thinner than a pixel
-LEFT, RIGHT = 86.0, 96.0
+MARK_WIDTH = 8.0  # of a spike, where steps are wider
+LEFT, RIGHT = 104.0, 96.0
 
 
 def raster_plot(raster: Raster, sizes: Tuple[int, ...], step_ms: float) -> str:
@@ -57,7 +58,7 @@ def _panel(
         f'width="{axes.right_edge - axes.left:.1f}" height="{height:.1f}"/>'
     )
     size = max(1.6, 0.92 * height / rows)
-    width = max(2.4, 0.7 * (axes.x(step_ms) - axes.x(0.0)))
+    width = min(MARK_WIDTH, 0.7 * (axes.x(step_ms) - axes.x(0.0)))
     marks = []
     for step, neuron in drawn:
         x = axes.x((step + 0.5) * step_ms) - width / 2

@@ -17,7 +17,7 @@ import numpy as np
 from ipulse.spec import spec_to_json
 
 from . import plots
-from .quantities import count, duration, percent, size
+from .quantities import count, duration, listed, percent, size
 from .raster_plot import raster_plot
 from .results import Results
 from .tables import definitions, meter, swatch, table, tiles
@@ -193,12 +193,15 @@ def _activity(results: Results) -> Dict[str, str]:
         rate = 100 * judgement.spikes_by_step[n - 1] / spec.network.layers[n - 1].neurons
         by_time.append((f"layer {n}", _layer_class(n), rate.tolist()))
     times = [(step + 1) * spec.data.step_ms for step in range(spec.data.steps)]
-    rates = ", ".join(percent(rate, 2) for rate in judgement.tally.firing_rates)
+    rates = [
+        f"{percent(rate, 2)} of layer {n}"
+        for n, rate in enumerate(judgement.tally.firing_rates, start=1)
+    ]
     y_label = "neurons spiking per step (%)"
     return {
         "activity_words": escape(
-            f"On held-out samples, {rates} of the neurons of each hidden layer, input side first, "
-            "spike in a step. The kernels' work grows with these numbers."
+            f"Of the neurons, {listed(rates)} spike in a step of a held-out sample. The kernels' "
+            "work grows with these numbers."
         ),
         "rate_plot": plots.curves(
             by_epoch,
@@ -269,7 +272,7 @@ def _time(results: Results) -> Dict[str, str]:
         phase_rows.append([mark + phase["name"], escape(phase["what"]), *_share(phase, total)])
         if phase["name"] == "run":
             for part in train["parts"]:
-                name = f'<span style="padding-left:20px">{escape(part["name"])}</span>'
+                name = f'<span class="indent">{escape(part["name"])}</span>'
                 phase_rows.append([name, escape(part["what"]), *_share(part, total)])
     mean = steps["seconds"]["mean"]
     step_rows = [
@@ -407,7 +410,7 @@ def _origin(results: Results) -> Dict[str, str]:
         "facts": definitions(facts),
         "spec": escape(shown),
         "footer": escape(
-            "Beside this page: profile.json (every number of it), trace.json.gz (open in "
+            "Beside this page: profile.json (time, activity, memory), trace.json.gz (for "
             "Perfetto), metrics.jsonl, weights.npz, network.nir, and manifest.json with the "
             "digest of each."
         ),

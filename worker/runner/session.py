@@ -53,7 +53,7 @@ def serve(
     cancellation.defer()
     reporter.end_with_reader()
     timeline = Timeline(Clock())  # a warm runner may have waited for hours
-    reporter.say(_verdict(line, reporter, cancellation, timeline, ready.import_seconds))
+    reporter.say(see_through(line, reporter, cancellation, timeline, ready.import_seconds))
 
 
 def warm_up() -> None:
@@ -68,13 +68,14 @@ def warm_up() -> None:
             continue
 
 
-def _verdict(
+def see_through(
     line: bytes,
     reporter: Reporter,
     cancellation: Cancellation,
     timeline: Timeline,
     import_seconds: float,
 ) -> DoneEvent:
+    """Does what the assignment on the line asks, and says how it ended, whatever happens."""
     try:
         assignment = schema.parse(Assignment, strict_json.loads(line))
         attempt = Attempt(assignment, reporter, cancellation, timeline, import_seconds)

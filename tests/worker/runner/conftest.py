@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, Optional
+
+import pytest
+
+from .driven_runner import DrivenRunner
+
+Start = Callable[..., DrivenRunner]
+
+# Small, and long enough to be interrupted: 40 epochs of 5 steps.
+SPEC: Dict[str, Any] = {
+    "version": 1,
+    "name": "small <digits> & more",
+    "seed": 7,
+    "data": {"kind": "digits", "samples": 200},
+    "network": {
+        "layers": [
+            {"neurons": 32, "second_threshold": 0.5},
+            {"neurons": 24, "second_threshold": 0.5, "capacity": 6},
+        ],
+        "initial_membrane_std": 0.5,
+    },
+    "training": {
+        "epochs": 40,
+        "batch_size": 32,
+        "optimizer": {"kind": "adam", "learning_rate": 0.005},
+    },
+    "metadata": {"lab": "<script>alert(1)</script>"},
+}
+
+
+@pytest.fixture(scope="session")
+def start_runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
+    """Starts a runner; the usual kind is one that was started ahead, as an agent keeps one warm."""
+    logs = tmp_path_factory.mktemp("runner-logs")
+    started: List[DrivenRunner] = []
+    ahead: List[DrivenRunner] = []
+
+    def fresh(environment: Optional[Dict[str, str]] = None) -> DrivenRunner:
+        runner = DrivenRunner(logs / f"{len(started)}.log", environment)
+        started.append(runner)
+        return runner
+
+    def start(environment: Optional[Dict[str, str]] = None) -> DrivenRunner:
+        if environment:
+            return fresh(environment)
+        runner = ahead.pop() if ahead else fresh()
+        ahead.append(fresh())
+        return runner
+
+    yield start
+    for runner in started:
+        runner.close()
+
+
+@pytest.fixture(scope="session")
+def finished(start_runner: Start, tmp_path_factory: pytest.TempPathFactory) -> DrivenRunner:
+    """A runner that has done SPEC, undisturbed; its files are in `finished_dir`."""
+    runner = start_runner()
+    runner.assign(tmp_path_factory.getbasetemp() / "finished", SPEC)
+    code = runner.finish()
+    assert code == 0, runner.printed()
+    return runner
+
+
+@pytest.fixture(scope="session")
+def finished_dir(finished: DrivenRunner, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.getbasetemp() / "finished"

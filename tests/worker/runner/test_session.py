@@ -1,0 +1,244 @@
+"""The protocol, spoken with real runner processes."""
+
+from __future__ import annotations
+
+import copy
+import json
+import signal
+from pathlib import Path
+from typing import Any, Callable, Dict
+
+import pytest
+import tensorflow as tf
+
+from ipulse.errors import InvalidSpec, Problem
+from ipulse.events import parse_event
+from ipulse.spec import parse_spec
+from ops.lif.cpu.native import BuildFailed
+from worker.runner.cancellation import Cancelled
+from worker.runner.data import DataUnavailable
+from worker.runner.session import verdict_of
+from worker.runner.training import Diverged
+
+from .conftest import SPEC, Start
+from .driven_runner import DrivenRunner
+
+PHASES = ["prepare", "compile", "acquire", "run", "report"]
+
+
+def changed(change: Callable[[Dict[str, Any]], None]) -> Dict[str, Any]:
+    spec = copy.deepcopy(SPEC)
+    change(spec)
+    return spec
+
+
+class TestACompleteAttempt:
+    def test_goes_through_the_phases_in_order(self, finished: DrivenRunner) -> None:
+        assert [event["phase"] for event in finished.kinds("phase")] == PHASES
+
+    def test_ends_with_its_verdict(self, finished: DrivenRunner) -> None:
+        done = finished.events[-1]
+        assert done["kind"] == "done"
+        assert done["reason"] == "completed"
+        assert len(finished.kinds("done")) == 1
+        summary = done["summary"]
+        assert summary["epochs"] == 40
+        assert summary["steps"] == 200
+        assert summary["test_accuracy"] > 0.5  # far from the 0.1 of guessing
+        assert summary["dropped_spikes"] > 0  # six slots are too few, on purpose
+
+    def test_speaks_only_the_agreed_words(self, finished: DrivenRunner) -> None:
+        for event in finished.events:
+            parse_event(event)
+        assert finished.events[0]["kind"] == "ready"
+
+    def test_tells_the_first_step_and_every_epoch(self, finished: DrivenRunner) -> None:
+        metrics = finished.kinds("metric")
+        assert metrics[0]["step"] == 1
+        by_epoch = {event["epoch"]: event for event in metrics if "test_loss" in event["values"]}
+        assert sorted(by_epoch) == list(range(1, 41))
+        names = {"loss", "accuracy", "test_loss", "test_accuracy", "samples_per_second"}
+        names |= {"firing_rate/1", "firing_rate/2", "overflow/1", "overflow/2"}
+        assert set(by_epoch[40]["values"]) == names
+        assert by_epoch[40]["eta_seconds"] == 0
+        assert by_epoch[1]["eta_seconds"] > by_epoch[39]["eta_seconds"] > 0
+
+    def test_does_not_flood_the_agent_within_an_epoch(self, finished: DrivenRunner) -> None:
+        within = [e for e in finished.kinds("metric") if "test_loss" not in e["values"]]
+        seconds = finished.events[-1]["summary"]["run_seconds"]
+        assert len(within) <= 1 + seconds / 0.2
+
+    def test_logs_that_it_compiled_before_it_attached(self, finished: DrivenRunner) -> None:
+        said = [event["message"] for event in finished.kinds("log")]
+        compiled = next(at for at, line in enumerate(said) if line.startswith("compiled"))
+        attached = next(at for at, line in enumerate(said) if line.startswith("attached to cpu"))
+        assert compiled < attached
+
+    def test_prints_nothing_of_its_own(self, finished: DrivenRunner) -> None:
+        assert finished.printed() == ""
+
+    def test_names_every_artifact_once_and_the_manifest_last(self, finished: DrivenRunner) -> None:
+        told = [(event["path"], event["role"]) for event in finished.kinds("artifact")]
+        assert told == [
+            ("metrics.jsonl", "metrics"),
+            ("weights.npz", "weights"),
+            ("network.nir", "network"),
+            ("profile.json", "profile"),
+            ("trace.json.gz", "trace"),
+            ("report.html", "report"),
+            ("manifest.json", "manifest"),
+        ]
+
+
+class TestWithoutAnAssignment:
+    def test_ends_quietly_at_the_end_of_its_input(self, start_runner: Start) -> None:
+        runner = start_runner()
+        runner.until_kind("ready")
+        assert runner.process.stdin is not None
+        runner.process.stdin.close()
+        assert runner.finish() == 0
+        assert [event["kind"] for event in runner.events] == ["ready"]
+
+    def test_ends_quietly_when_told_to_stop(self, start_runner: Start) -> None:
+        runner = start_runner()
+        runner.until_kind("ready")
+        runner.process.send_signal(signal.SIGTERM)
+        assert runner.finish() == 0
+        assert [event["kind"] for event in runner.events] == ["ready"]
+
+
+class TestABadAssignment:
+    def test_is_answered_with_the_places(self, start_runner: Start, tmp_path: Path) -> None:
+        def spoil(spec: Dict[str, Any]) -> None:
+            spec["network"]["layers"][1]["neurons"] = 0
+            spec["surprise"] = True
+
+        runner = start_runner()
+        runner.assign(tmp_path, changed(spoil))
+        assert runner.finish() == 0
+        done = runner.events[-1]
+        assert (done["kind"], done["reason"]) == ("done", "runner_error")
+        assert "/network/layers/1/neurons: must be at least 1; got 0" in done["message"]
+        assert "/surprise: no such field" in done["message"]
+        assert not runner.kinds("phase")
+
+
+class TestAStop:
+    def test_writes_a_checkpoint_and_ends_in_time(
+        self, start_runner: Start, tmp_path: Path
+    ) -> None:
+        runner = start_runner()
+        long = changed(lambda spec: spec["training"].update(epochs=100_000))
+        runner.assign(tmp_path, long)
+        runner.until_kind("metric")
+        runner.process.send_signal(signal.SIGTERM)
+        assert runner.finish() == 0
+        done = runner.events[-1]
+        assert (done["kind"], done["reason"]) == ("done", "cancelled_by_user")
+        last = runner.kinds("checkpoint")[-1]
+        assert last["step"] >= 1
+        assert (tmp_path / last["path"]).exists()
+        assert not runner.kinds("artifact")
+
+
+class TestALoss:
+    def test_resumes_to_the_same_bits_after_a_kill(
+        self, start_runner: Start, finished_dir: Path, tmp_path: Path
+    ) -> None:
+        """Killed with -9 right after a checkpoint, resumed by another process: the same weights
+        and the same figures as a training that nothing happened to."""
+        lost = start_runner()
+        lost.assign(tmp_path / "lost", SPEC)
+        checkpoint = lost.until(lambda e: bool(e["kind"] == "checkpoint" and e["epoch"] >= 3))
+        lost.process.kill()
+        assert lost.finish() == -signal.SIGKILL
+        assert not lost.kinds("done"), "the training was over before it could be killed"
+
+        resumed = start_runner()
+        resumed.assign(tmp_path / "resumed", SPEC, tmp_path / "lost" / checkpoint["path"])
+        assert resumed.finish() == 0, resumed.printed()
+        assert resumed.events[-1]["reason"] == "completed"
+        assert resumed.kinds("metric")[0]["step"] > checkpoint["step"]
+        for name in ("weights.npz", "metrics.jsonl"):
+            after, before = tmp_path / "resumed" / name, finished_dir / name
+            assert after.read_bytes() == before.read_bytes(), name
+
+    def test_of_the_agent_ends_the_runner(self, start_runner: Start, tmp_path: Path) -> None:
+        runner = start_runner()
+        runner.assign(tmp_path, changed(lambda spec: spec["training"].update(epochs=100_000)))
+        runner.until_kind("metric")
+        runner.stop_listening()
+        assert runner.process.wait(timeout=30) != 0
+
+
+class TestAFailure:
+    def test_of_the_training_is_called_diverged(self, start_runner: Start, tmp_path: Path) -> None:
+        """Adam that forgets all squares divides by nothing wherever a synapse was not used."""
+
+        def spoil(spec: Dict[str, Any]) -> None:
+            spec["training"]["optimizer"].update(beta_2=0.0, epsilon=1e-300)
+
+        runner = start_runner()
+        runner.assign(tmp_path, changed(spoil))
+        assert runner.finish() == 0
+        done = runner.events[-1]
+        assert done["reason"] == "diverged"
+        assert "no longer a finite number at step" in done["message"]
+        assert "learning_rate" in done["message"]
+
+    def test_of_the_data_says_what_to_install(self, start_runner: Start, tmp_path: Path) -> None:
+        shadow = tmp_path / "shadow" / "sklearn"
+        shadow.mkdir(parents=True)
+        (shadow / "__init__.py").write_text("raise ImportError('no sklearn today')\n")
+        source = str(Path(__file__).resolve().parents[3])
+        runner = start_runner({"PYTHONPATH": f"{shadow.parent}:{source}"})
+        runner.assign(tmp_path / "work", SPEC)
+        assert runner.finish() == 0
+        done = runner.events[-1]
+        assert done["reason"] == "data_unavailable"
+        assert "no sklearn today" in done["message"]
+        assert "pip install scikit-learn" in done["message"]
+        assert "Traceback" in runner.printed()
+
+    def test_of_the_kernels_says_what_to_install(self, start_runner: Start, tmp_path: Path) -> None:
+        runner = start_runner({"PATH": str(tmp_path), "IPULSE_CACHE": str(tmp_path / "cache")})
+        runner.assign(tmp_path / "work", SPEC)
+        assert runner.finish() == 0
+        done = runner.events[-1]
+        assert done["reason"] == "kernel_unavailable"
+        assert "apt-get install g++" in done["message"]
+
+
+class TestVerdictOf:
+    @pytest.mark.parametrize(
+        ("error", "reason", "words"),
+        [
+            (Cancelled(), "cancelled_by_user", "Cancelled"),
+            (DataUnavailable("gone: get it"), "data_unavailable", "gone: get it"),
+            (BuildFailed("g++ failed"), "kernel_unavailable", "g++ failed"),
+            (MemoryError(), "out_of_memory", "smaller training.batch_size"),
+            (
+                tf.errors.ResourceExhaustedError(None, None, "OOM"),
+                "out_of_memory",
+                "smaller training.batch_size",
+            ),
+            (Diverged("the loss"), "diverged", "the loss"),
+            (InvalidSpec([Problem("/seed", "x", "no")]), "runner_error", "/seed: no"),
+            (ZeroDivisionError("by zero\nmore"), "runner_error", "ZeroDivisionError: by zero ("),
+            (RuntimeError("x" * 10_000), "runner_error", "RuntimeError: xxx"),
+        ],
+    )
+    def test_has_a_reason_and_words(self, error: Exception, reason: str, words: str) -> None:
+        done = verdict_of(error, cancelled=False)
+        assert done.reason == reason
+        assert words in done.message
+        parse_event(
+            json.loads(json.dumps({"kind": "done", "reason": reason, "message": done.message}))
+        )
+
+    def test_after_a_cancel_is_cancelled_whatever_broke(self) -> None:
+        assert verdict_of(BuildFailed("killed"), cancelled=True).reason == "cancelled_by_user"
+
+
+def test_the_spec_of_these_tests_is_valid() -> None:
+    assert parse_spec(SPEC).seed == 7
