@@ -41,11 +41,11 @@ def up(
     A stack is the service, its queue and its agents. Jobs and results stay in the home and are
     there again the next time.
     """
-    from ipulse.stack import Stack  # what starts a stack is of no use to the other commands
-
     if not allow_remote and not _is_loopback(host):
         detail = f"{host} would answer other machines without encryption: add --allow-remote"
         raise InvalidInput([Problem("/host", "not_loopback", detail)], "refused to listen there")
+    from ipulse.stack import Stack  # what starts a stack is of no use to the other commands
+
     stack = Stack(home_folder(home, os.environ), host=host, port=port, agents=agents)
     with terminable():
         try:

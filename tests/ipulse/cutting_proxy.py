@@ -6,6 +6,7 @@ import select
 import socket
 import struct
 import threading
+from contextlib import suppress
 from types import TracebackType
 from typing import List, Optional, Type
 
@@ -54,9 +55,13 @@ class CuttingProxy:
                 return  # closed: the test is over
             self.connections += 1
             budget = self._cuts.pop(0) if self._cuts else None
-            thread = threading.Thread(target=self._forward, args=(client, budget))
+            thread = threading.Thread(target=self._serve, args=(client, budget))
             self._threads.append(thread)
             thread.start()
+
+    def _serve(self, client: socket.socket, budget: Optional[int]) -> None:
+        with suppress(ConnectionError):  # either end may leave when it likes
+            self._forward(client, budget)
 
     def _forward(self, client: socket.socket, budget: Optional[int]) -> None:
         with client, socket.create_connection(("127.0.0.1", self._target)) as server:
