@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -53,3 +54,11 @@ def test_the_core_is_the_standard_library(tmp_path: Path) -> None:
     names = ", ".join(f"ipulse.{name}" for name in CORE)
     program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import {names}"
     subprocess.run([sys.executable, "-I", "-S", "-c", program], cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize("folder", ["ipulse", "worker/runner", "ops"])
+def test_what_runs_beside_graphcores_tensorflow_is_python_3_8(folder: str) -> None:
+    files = sorted((ROOT / folder).rglob("*.py"))
+    assert files
+    for file in files:
+        ast.parse(file.read_text(encoding="utf-8"), str(file), feature_version=(3, 8))

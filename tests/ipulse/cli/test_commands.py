@@ -378,7 +378,8 @@ class TestProgram:
         assert finished("validate", "-", stdin="{}").code == 2
         assert finished("lst").code == 2
         assert finished("status", "job_of_nobody", **home).code == 3
-        assert finished("list", **home, **{"IPULSE_TOKEN": "wrong"}).code == 4
+        wrong = {**home, "IPULSE_TOKEN": "wrong"}
+        assert finished("list", **wrong).code == 4
         assert finished("list", IPULSE_HOME=str(tmp_path)).code == 5
 
 

@@ -1,0 +1,106 @@
+"""What is written about the project is true of it: pages, commands, links, versions."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ipulse import __version__
+from ipulse.cli.app import COMMANDS
+from ipulse.documentation.__main__ import PAGES
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def tracked(pattern: str = "*") -> list[Path]:
+    """The project's own files."""
+    command = ["git", "ls-files", "-z", "--", pattern]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    # A file that was just removed is still in the index.
+    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+PROSE = tracked("*.md")
+
+
+def code_blocks(page: Path, *languages: str) -> Iterator[str]:
+    for language, code in re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.M | re.S):
+        if language in languages:
+            yield code
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as they are made where Markdown is shown."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    headings = re.findall(r"^#+ (.*)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_generated_page_is_what_its_code_says(name: str) -> None:
+    written = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert written == PAGES[name](), "run `make docs`"
+
+
+def test_every_command_is_in_the_table() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text()
+    listed = re.findall(r"^\| \[`ipulse (\w+)`\]", page, re.M)
+    assert listed == list(COMMANDS)
+
+
+def test_commands_that_pages_show_exist() -> None:
+    shown = {
+        (page.name, name)
+        for page in PROSE
+        for code in [*code_blocks(page, "", "sh", "bash", "console"), *quoted(page)]
+        for name in re.findall(r"^(?:\$ )?ipulse ([a-z]+)", code, re.M)
+    }
+    assert shown
+    assert {name for _, name in shown} <= set(COMMANDS)
+
+
+def quoted(page: Path) -> list[str]:
+    return re.findall(r"`(ipulse [^`]+)`", page.read_text())
+
+
+def test_python_that_pages_show_is_python() -> None:
+    for page in PROSE:
+        for code in code_blocks(page, "python"):
+            ast.parse(code, filename=page.name)
+
+
+def test_the_changelog_tells_of_this_version() -> None:
+    wanted = rf"^## \[{re.escape(__version__)}\]"
+    assert re.search(wanted, (ROOT / "CHANGELOG.md").read_text(), re.M)
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            assert target.startswith("https://"), target
+            continue
+        place, _, anchor = target.partition("#")
+        file = (page.parent / place).resolve() if place else page
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file), target
+
+
+def test_no_file_names_a_registry_or_the_machine_it_was_written_on() -> None:
+    # Written in two parts, so that this file is not the one that is found.
+    names = ["pypi" + ".org", "pythonhosted" + ".org", "npmjs" + ".com"]
+    places = ["/work" + "/main", "/root" + "/"]
+    found = [
+        f"{path.relative_to(ROOT)}: {word}"
+        for path in tracked()
+        for content in [path.read_bytes()]
+        for word in names + places
+        if word.encode() in content
+    ]
+    assert found == []
