@@ -1,0 +1,180 @@
+"""Speed of the LIF ops: the forward pass and the whole training step through TensorFlow and Keras.
+
+    python -m benchmarks.ops                     configs A and B, exact and gated at 0.9
+    python -m benchmarks.ops --config C --json   one object per line
+
+A training step is forward, loss, backward and Adam in one tf.function. Input spikes are ids that
+are ready before the clock starts, as a dense peer's input is ready as a dense array.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+from benchmarks.workload import (
+    CLASSES,
+    CONFIGS,
+    DECAY,
+    INPUTS,
+    LEARNING_RATE,
+    SLOPE,
+    Workload,
+    draw,
+)
+
+VARIANTS: dict[str, float | None] = {"exact": None, "gated": 0.9}
+
+
+@dataclass(frozen=True)
+class Program:
+    """Our side of a benchmark. Both functions return when the work is done, with the loss."""
+
+    forward: Callable[[], float]
+    train: Callable[[], float]
+    gradients: Callable[[], list[Any]]  # at the present weights, [N_in, N_out] each
+    rates: Callable[[], list[float]]  # of the hidden layers at the present weights
+
+
+def build(work: Workload, second_threshold: float | None, threads: int) -> Program:
+    """The workload as a Keras layer, Adam and two TensorFlow functions."""
+    import tensorflow as tf
+
+    from ops.keras import LIF, LeakyReadout, MultiLIF, SuperSpike
+    from ops.spikes import dense_to_sparse
+
+    hidden = LIF(work.config.neurons, DECAY, second_threshold=second_threshold, gain=1.0)
+    net = MultiLIF(
+        inputs=INPUTS,
+        layers=[hidden, hidden],
+        readout=LeakyReadout(CLASSES, DECAY, gain=1.0),
+        surrogate=SuperSpike(SLOPE),
+        threads=threads,
+    )
+    net.set_weights(list(work.weights))
+    optimizer = tf.keras.optimizers.Adam(LEARNING_RATE)
+    ids, counts = (tf.constant(array) for array in dense_to_sparse(work.spikes))
+    labels = tf.constant(work.labels)
+
+    def loss_of(out: Any) -> Any:
+        logits = tf.reduce_mean(out.membrane, axis=0)
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+        return tf.reduce_mean(losses)
+
+    @tf.function
+    def forward() -> Any:
+        return loss_of(net(ids, counts, training=False))
+
+    @tf.function
+    def gradients() -> Any:
+        with tf.GradientTape() as tape:
+            loss = loss_of(net(ids, counts, training=True))
+        return loss, tape.gradient(loss, net.trainable_weights)
+
+    @tf.function
+    def train() -> Any:
+        loss, grads = gradients()
+        optimizer.apply_gradients(zip(grads, net.trainable_weights, strict=True))
+        return loss
+
+    def rates() -> list[float]:
+        out = net(ids, counts, training=False)
+        return [float(tf.reduce_mean(c[..., 0])) / hidden.neurons for c in out.spike_counts]
+
+    return Program(
+        forward=lambda: float(forward()),
+        train=lambda: float(train()),
+        gradients=lambda: [grad.numpy() for grad in gradients()[1]],
+        rates=rates,
+    )
+
+
+def milliseconds(step: Callable[[], float]) -> float:
+    """Wall-clock time of one call."""
+    start = time.perf_counter()
+    step()
+    return 1e3 * (time.perf_counter() - start)
+
+
+def summary(times: list[float], batch: int) -> dict[str, float]:
+    """Median, least and greatest milliseconds, and samples per second at the median."""
+    median = statistics.median(times)
+    return {
+        "ms": median,
+        "min_ms": min(times),
+        "max_ms": max(times),
+        "samples_per_s": 1e3 * batch / median,
+    }
+
+
+def measure(name: str, variant: str, threads: int, repeats: int) -> dict[str, Any]:
+    """One config and variant."""
+    from ops.lif.cpu import native
+
+    work = draw(CONFIGS[name])
+    program = build(work, VARIANTS[variant], threads)
+    rates = program.rates()
+    result: dict[str, Any] = {
+        "config": name,
+        "variant": variant,
+        **native.description(threads=threads),
+        "rates": rates,
+    }
+    for what, step in (("forward", program.forward), ("train", program.train)):
+        for _ in range(3):
+            step()
+        times, kernels = [], []
+        for _ in range(repeats):
+            native.reset_timings()
+            times.append(milliseconds(step))
+            spent = native.timings()
+            kernels.append((1e3 * spent["forward"], 1e3 * spent["backward"]))
+        result[what] = summary(times, work.config.batch)
+        result[what]["kernel_forward_ms"] = statistics.median(f for f, _ in kernels)
+        result[what]["kernel_backward_ms"] = statistics.median(b for _, b in kernels)
+    result["ns_per_synaptic_operation"] = (
+        1e6 * result["train"]["ms"] / work.config.synaptic_operations
+    )
+    return result
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--config", choices=sorted(CONFIGS), action="append")
+    parser.add_argument("--variant", choices=sorted(VARIANTS), action="append")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--json", action="store_true", help="one object per line")
+    options = parser.parse_args()
+    if not options.json:
+        print("config variant   forward samples/s     train samples/s  train ms = kernels + rest")
+    for name in options.config or ["A", "B"]:
+        for variant in options.variant or sorted(VARIANTS):
+            one = measure(name, variant, options.threads, options.repeats)
+            if options.json:
+                print(json.dumps(one), flush=True)
+                continue
+            train = one["train"]
+            kernels = train["kernel_forward_ms"] + train["kernel_backward_ms"]
+            print(
+                f"{name:6} {variant:8} {one['forward']['samples_per_s']:18.0f} "
+                f"{train['samples_per_s']:19.0f} {train['ms']:9.1f} = {kernels:.1f} + "
+                f"{train['ms'] - kernels:.1f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
