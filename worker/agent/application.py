@@ -11,6 +11,7 @@ from celery import Celery
 from celery import signals as celery_signals
 from celery.app.amqp import AMQP
 from kombu.connection import Connection
+from kombu.entity import Exchange, Queue
 
 from ipulse import messages
 
@@ -25,24 +26,23 @@ SETTINGS = {
     "task_serializer": "json",
     # The database has the results. A result backend would be a second truth, and a leak.
     "task_ignore_result": True,
-    # A message is a wake-up and not the job: it is acknowledged before the work begins, so the
-    # broker never holds one for the length of a training and hands it out again.
-    "task_acks_late": False,
     # One attempt at a time, in the main thread. There a new message is looked for as soon as an
     # attempt ends, while a pool's thread would not wake the loop; and a signal interrupts it.
     "worker_pool": "solo",
     "worker_concurrency": 1,
-    # No message waits behind a long training while another agent has nothing to do.
+    # No message waits behind a long training while another agent has nothing to do: none is
+    # fetched while the main thread works, and one at a time otherwise.
     "worker_prefetch_multiplier": 1,
-    "worker_disable_prefetch": True,
     # The broker may start after us, and may be away for any time.
     "broker_connection_retry_on_startup": True,
     "broker_connection_max_retries": None,
-    # What was fetched and never acknowledged, because an agent died in between, comes again
-    # soon. A message is held for milliseconds, so nothing else is ever delivered twice for it.
+    # Also where it is there and answers with an error: read-only, out of memory, loading.
+    "broker_channel_error_retry": True,
+    # Nothing of ours is ever handed out and unacknowledged (see `_queue`), so nothing is handed
+    # out twice either. Should another application use this broker, the shortest time counts.
     "broker_transport_options": {"visibility_timeout": 60},
-    # A lost connection says nothing about the attempt under way.
-    "worker_cancel_long_running_tasks_on_connection_loss": False,
+    # Meant for tasks that are acknowledged late. There are none here, and False is deprecated.
+    "worker_cancel_long_running_tasks_on_connection_loss": True,
     # Nobody may command this process through the broker, and nobody reads its events.
     "worker_enable_remote_control": False,
     "worker_send_task_events": False,
@@ -52,32 +52,56 @@ SETTINGS = {
 }
 
 
-class _PromptConnection(Connection):
-    """Reconnects within seconds. Celery's own pauses grow to half a minute, and every queued
-    job would wait for the rest of one when the broker is back."""
+class _Connection(Connection):
+    """The broker, as an agent must see it that nobody restarts by hand."""
+
+    # What reading something raises that is no message at all. Celery would end over it; as an
+    # error of the connection it costs a new connection, and the thing itself is gone by then.
+    _NO_MESSAGE = (ValueError, TypeError, LookupError, AttributeError)
 
     def ensure_connection(self, *args: Any, **options: Any) -> Any:
+        """Tries again within seconds. Celery's own pauses grow to half a minute, and every queued
+        job would wait for the rest of one when the broker is back."""
         options.update(
             interval_start=0.2, interval_step=0.3, interval_max=LONGEST_RECONNECT_SECONDS
         )
         return super().ensure_connection(*args, **options)  # type: ignore[no-untyped-call]  # kombu's
 
+    @property
+    def connection_errors(self) -> tuple[type[Exception], ...]:
+        transport = self.get_transport_cls()  # type: ignore[no-untyped-call]  # kombu's
+        return (*transport.connection_errors, *self._NO_MESSAGE)
 
-class _PromptAMQP(AMQP):  # type: ignore[misc]  # Celery has no types
-    Connection = _PromptConnection
+
+class _AMQP(AMQP):  # type: ignore[misc]  # Celery has no types
+    Connection = _Connection
 
 
 def make_application(settings: Settings, look_at: Callable[[str], None]) -> Celery:
     """A Celery application that knows one task."""
     application = Celery(
-        "ipulse.agent", broker=settings.broker_url, amqp=_PromptAMQP, set_as_current=False
+        "ipulse.agent", broker=settings.broker_url, amqp=_AMQP, set_as_current=False
     )
-    application.conf.update(SETTINGS)
+    application.conf.update(SETTINGS, task_queues=[_queue(kind) for kind in settings.device_kinds])
     application.finalize(auto=True)
     for name in list(application.tasks):  # Celery's own: chains, groups, maps of other tasks
         del application.tasks[name]
     application.task(look_at_job(look_at), name=messages.TASK)
     return application
+
+
+def _queue(device_kind: str) -> Queue:
+    """A queue whose messages are acknowledged by being handed out.
+
+    A message is a wake-up and not the job: whatever becomes of this agent, the service sends
+    another while the job waits. An acknowledgement of its own would come too late, because
+    Celery leaves it to an event loop that is busy with the attempt by then; and one that failed
+    with the broker's connection would count as a message under way for ever, so that no other
+    is fetched.
+    """
+    name = messages.queue_of(device_kind)
+    exchange = Exchange(name)  # type: ignore[no-untyped-call]  # kombu's
+    return Queue(name, exchange, routing_key=name, no_ack=True)  # type: ignore[no-untyped-call]
 
 
 def run_worker(settings: Settings, look_at: Callable[[str], None], stop: Callable[[], None]) -> int:
@@ -104,7 +128,6 @@ def run_worker(settings: Settings, look_at: Callable[[str], None], stop: Callabl
     celery_signals.setup_logging.connect(on_logging, weak=False)
     worker = application.Worker(
         hostname=f"agent@{settings.name}",
-        queues=[messages.queue_of(kind) for kind in settings.device_kinds],
         quiet=True,
         without_gossip=True,  # agents have nothing to tell each other,
         without_mingle=True,  # and nothing to wait for at the start

@@ -1,0 +1,326 @@
+"""The agent as it runs: `python -m worker.agent`, a real Redis, real signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from celery import Celery
+
+from ipulse import messages
+from ipulse.guarded_process import GuardedProcess
+from ipulse.program_log import ProgramLog
+from ipulse.redis_server import RedisServer
+from ipulse.states import JobState
+from tests.ipulse.test_guarded_process import Watched
+
+from .conftest import RUNNERS
+from .fake_service import DEADLINE, FakeService
+from .test_attempt import logged_pid
+
+QUEUE = messages.queue_of("cpu")
+
+# What anybody with access to the broker may put where messages belong.
+NO_MESSAGES = [
+    b"\x80\x04 no JSON",
+    b"[1, 2]",
+    b'{"no": "message"}',
+    json.dumps(
+        {
+            "body": "not base64",
+            "headers": {"task": messages.TASK, "id": "x"},
+            "content-type": "application/json",
+            "content-encoding": "utf-8",
+            "properties": {"delivery_tag": "1", "body_encoding": "base64", "delivery_info": {}},
+        }
+    ).encode(),
+]
+
+
+@pytest.fixture
+def redis() -> Iterator[RedisServer]:
+    with tempfile.TemporaryDirectory(prefix="ipulse-agent-") as directory:
+        server = RedisServer(Path(directory) / "redis", ProgramLog(Path(directory) / "redis.log"))
+        server.start()
+        yield server
+        server.stop()
+
+
+class AgentProcess:
+    """A running agent, and what it logs."""
+
+    def __init__(
+        self, service: FakeService, redis: RedisServer, work_dir: Path, **more: str
+    ) -> None:
+        ready, say_ready = os.pipe()
+        self.process = GuardedProcess(
+            [sys.executable, "-m", "worker.agent"],
+            environment={
+                "PATH": os.environ["PATH"],
+                "IPULSE_SERVICE_URL": service.url,
+                "IPULSE_WORKER_TOKEN_FILE": str(service.token_file),
+                "IPULSE_BROKER_URL": redis.url,
+                "IPULSE_WORK_DIR": str(work_dir),
+                "IPULSE_RUNNER_MODULE": f"{RUNNERS}.scripted",
+                "IPULSE_READY_FD": str(say_ready),
+                **more,
+            },
+            directory=Path(__file__).parents[3],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=(say_ready,),
+        )
+        os.close(say_ready)
+        self.lines: list[dict[str, Any]] = []
+        self.changed = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        with os.fdopen(ready, "rb") as announcement:
+            self.is_ready = announcement.read() == b"ready\n"
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        with os.fdopen(os.dup(self.process.stderr.fileno()), "rb") as lines:
+            for line in lines:
+                with self.changed:
+                    self.lines.append(json.loads(line))  # every line is JSON, or this thread fails
+                    self.changed.notify_all()
+
+    def wait_for_action(self, action: str, times: int = 1) -> None:
+        with self.changed:
+            assert self.changed.wait_for(lambda: self.count(action) >= times, DEADLINE), self.lines
+
+    def count(self, action: str) -> int:
+        return sum(line["action"].startswith(action) for line in self.lines)
+
+    def stop(self) -> int:
+        self.process.terminate()
+        return self.process.wait(DEADLINE)
+
+
+@contextmanager
+def agent_process(
+    service: FakeService, redis: RedisServer, work_dir: Path, **more: str
+) -> Iterator[AgentProcess]:
+    agent = AgentProcess(service, redis, work_dir, **more)
+    try:
+        yield agent
+    finally:
+        with agent.process:
+            pass
+        agent._reader.join(DEADLINE)
+
+
+@pytest.fixture
+def agent(service: FakeService, redis: RedisServer, tmp_path: Path) -> Iterator[AgentProcess]:
+    with agent_process(service, redis, tmp_path / "work") as agent:
+        assert agent.is_ready
+        yield agent
+
+
+def publish(redis: RedisServer, *args: Any, task: str = messages.TASK, **options: Any) -> None:
+    """Sends a message as the service does."""
+    with Celery(broker=redis.url, set_as_current=False) as celery:
+        celery.send_task(task, args=args, queue=QUEUE, ignore_result=True, **options)
+
+
+@contextmanager
+def client_of(redis: RedisServer) -> Iterator[Any]:
+    """The plain Redis client that Celery uses."""
+    celery = Celery(broker=redis.url, set_as_current=False)
+    with celery.connection_for_read() as connection:
+        yield connection.default_channel.client
+
+
+class TestMessages:
+    def test_a_job_id_is_all_it_takes(
+        self, service: FakeService, redis: RedisServer, agent: AgentProcess
+    ) -> None:
+        job_id = service.submit("completes")
+        publish(redis, job_id)
+        service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
+
+    def test_the_message_is_gone_while_the_job_runs_and_the_next_one_waits_for_anybody(
+        self, service: FakeService, redis: RedisServer, agent: AgentProcess, tmp_path: Path
+    ) -> None:
+        first, second = service.submit("trains_until_told"), service.submit("completes")
+        publish(redis, first)
+        logged_pid(service, first, "pid")
+        with client_of(redis) as client:
+            assert client.hlen("unacked") == 0
+            publish(redis, second)
+            assert client.llen(QUEUE) == 1
+        with agent_process(service, redis, tmp_path / "work"):
+            service.wait_for(lambda: service.job(second).state is JobState.SUCCEEDED)
+        service.cancel(first)
+        service.wait_for(lambda: service.job(first).state is JobState.CANCELLED)
+
+    def test_the_same_message_ten_times_is_one_attempt(
+        self, service: FakeService, redis: RedisServer, agent: AgentProcess
+    ) -> None:
+        job_id = service.submit("completes")
+        for _ in range(10):
+            publish(redis, job_id)
+        agent.wait_for_action("nothing_to_do", times=9)
+        assert len(service.job(job_id).attempts) == 1
+
+    def test_messages_of_others_are_dropped_and_the_next_is_taken(
+        self, service: FakeService, redis: RedisServer, agent: AgentProcess
+    ) -> None:
+        publish(redis, "x" * 1_000_000)
+        publish(redis, task="somebody.elses.task")
+        publish(redis, task="celery.chain")
+        publish(redis, "job_1", serializer="pickle")
+        with client_of(redis) as client:
+            for junk in NO_MESSAGES:
+                client.lpush(QUEUE, junk)
+        job_id = service.submit("completes")
+        publish(redis, job_id)
+        service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
+        agent.wait_for_action("message_rejected")
+        assert agent.process.poll() is None
+
+
+class TestBroker:
+    def test_it_consumes_again_after_redis_was_killed(
+        self, service: FakeService, redis: RedisServer, agent: AgentProcess
+    ) -> None:
+        """Several times, and right after a job: an acknowledgement that fails with the broker
+        must not count as a message under way."""
+        job_ids = [service.submit("completes") for _ in range(4)]
+        for number, job_id in enumerate(job_ids, start=1):
+            kill_and_restart(redis)
+            publish(redis, job_id)
+            agent.wait_for_action("attempt_ended", times=number)
+        assert {service.job(job_id).state for job_id in job_ids} == {JobState.SUCCEEDED}
+
+    def test_a_job_under_way_does_not_notice(
+        self, service: FakeService, redis: RedisServer, agent: AgentProcess
+    ) -> None:
+        job_id = service.submit("completes_when_told")
+        publish(redis, job_id)
+        service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
+        kill_and_restart(redis)
+        service.cancel(job_id)  # the scripted runner completes when it is told to stop
+        service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
+        following = service.submit("completes")
+        publish(redis, following)
+        service.wait_for(lambda: service.job(following).state is JobState.SUCCEEDED)
+
+    def test_an_error_that_redis_answers_is_waited_out(
+        self, service: FakeService, redis: RedisServer, agent: AgentProcess
+    ) -> None:
+        with client_of(redis) as client:
+            client.set(QUEUE, "not a list")
+            agent.wait_for_action("consumer: Connection to broker lost", times=2)
+            client.delete(QUEUE)
+        job_id = service.submit("completes")
+        publish(redis, job_id)
+        service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
+
+    def test_it_may_start_before_redis(
+        self, service: FakeService, redis: RedisServer, tmp_path: Path
+    ) -> None:
+        redis.stop()
+        late = threading.Timer(1.0, redis.start)
+        late.start()
+        with agent_process(service, redis, tmp_path / "work") as agent:
+            late.join()
+            assert agent.is_ready
+            job_id = service.submit("completes")
+            publish(redis, job_id)
+            service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
+
+
+class TestSignals:
+    def test_sigterm_when_idle_ends_it_at_once_and_cleanly(self, agent: AgentProcess) -> None:
+        assert agent.stop() == 0
+        assert agent.count("agent_stopped") == 1
+
+    def test_sigterm_ends_the_attempt_with_its_checkpoint(
+        self, service: FakeService, redis: RedisServer, agent: AgentProcess
+    ) -> None:
+        job_id = service.submit("trains_until_told")
+        publish(redis, job_id)
+        logged_pid(service, job_id, "pid")
+        assert agent.stop() == 0
+        job = service.job(job_id)
+        assert job.verdict["reason"] == "worker_stopped"
+        assert job.checkpoint is not None
+        assert job.checkpoint.content == b"weights at the stop"
+
+    def test_sigkill_takes_the_runner_and_its_descendants_along(
+        self, service: FakeService, redis: RedisServer, agent: AgentProcess
+    ) -> None:
+        job_id = service.submit("daemonises_and_waits")
+        publish(redis, job_id)
+        runner = Watched(logged_pid(service, job_id, "pid"))
+        daemon = Watched(logged_pid(service, job_id, "daemon"))
+        os.kill(agent.process.pid, signal.SIGKILL)
+        assert runner.ends()
+        assert daemon.ends()
+        assert service.job(job_id).last.verdict is None
+
+    def test_the_next_agent_goes_on_with_the_job(
+        self, service: FakeService, redis: RedisServer, tmp_path: Path, agent: AgentProcess
+    ) -> None:
+        job_id = service.submit("trains_until_told")
+        publish(redis, job_id)
+        logged_pid(service, job_id, "pid")
+        os.kill(agent.process.pid, signal.SIGKILL)
+        agent.process.wait(DEADLINE)
+        service.expire(job_id)
+        publish(redis, job_id)
+        with agent_process(service, redis, tmp_path / "work") as successor:
+            service.wait_for(lambda: len(service.job(job_id).attempts) == 2)
+            service.wait_for(lambda: service.job(job_id).last.said("pid"))
+            service.cancel(job_id)
+            service.wait_for(lambda: service.job(job_id).state is JobState.CANCELLED)
+            successor.stop()
+
+    def test_a_hangup_is_a_request_to_stop(self, agent: AgentProcess) -> None:
+        os.kill(agent.process.pid, signal.SIGHUP)
+        assert agent.process.wait(DEADLINE) == 0
+
+
+class TestStart:
+    def test_wrong_settings_are_told_and_end_it(
+        self, service: FakeService, redis: RedisServer, tmp_path: Path
+    ) -> None:
+        changes = {"IPULSE_WARM": "perhaps", "IPULSE_RUNNER_PYTHON": "/no/python"}
+        with agent_process(service, redis, tmp_path / "work", **changes) as agent:
+            assert not agent.is_ready
+            assert agent.process.wait(DEADLINE) == 2
+            agent.wait_for_action("agent_not_started")
+            why = agent.lines[-1]["why"]
+        assert "IPULSE_WARM" in why
+        assert "/no/python" in why
+
+    def test_no_secret_is_logged(
+        self, service: FakeService, redis: RedisServer, agent: AgentProcess
+    ) -> None:
+        job_id = service.submit("completes")
+        publish(redis, job_id)
+        service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
+        assert agent.stop() == 0
+        logged = json.dumps(agent.lines)
+        assert service.token not in logged
+        assert service.job(job_id).last.fence not in logged
+
+
+def kill_and_restart(redis: RedisServer) -> None:
+    assert redis.process is not None
+    os.kill(redis.process.pid, signal.SIGKILL)
+    redis.process.wait(DEADLINE)
+    redis.stop()
+    redis.start()
