@@ -2,6 +2,7 @@
 
     python -m benchmarks.ops                     configs A and B, exact and gated at 0.9
     python -m benchmarks.ops --config C --json   one object per line
+    python -m benchmarks.ops --kernels           every kernel of kernels.inc, without TensorFlow
 
 A training step is forward, loss, backward and Adam in one tf.function. Input spikes are ids that
 are ready before the clock starts, as a dense peer's input is ready as a dense array.
@@ -149,6 +150,64 @@ def measure(name: str, variant: str, threads: int, repeats: int) -> dict[str, An
     return result
 
 
+def measure_kernels(name: str, variant: str, threads: int, repeats: int) -> list[dict[str, Any]]:
+    """Each kernel that this machine can run: milliseconds of both passes, and the rate at which
+    the forward pass reads weights, to be held against the machine's cache bandwidth."""
+    import numpy as np
+
+    from ops.lif.cpu import arrays, native
+    from ops.lif.network import LIF, LeakyReadout, Network
+    from ops.spikes import dense_to_sparse
+
+    work = draw(CONFIGS[name])
+    hidden = LIF(work.config.neurons, DECAY, second_threshold=VARIANTS[variant], gain=1.0)
+    network = Network(INPUTS, (hidden, hidden), LeakyReadout(CLASSES, DECAY, gain=1.0))
+    problem = (network, work.weights, *dense_to_sparse(work.spikes))
+    results = []
+    for kernel, arch in native.kernels().items():
+        if arch & ~native.supported_arch():
+            continue
+        times = []
+        for _ in range(repeats + 1):
+            native.reset_timings()
+            run = arrays.forward(*problem, threads=threads, arch=arch)
+            grad = np.ones_like(run.membrane)
+            arrays.backward(*problem, run, grad, threads=threads, arch=arch)
+            spent = native.timings()
+            times.append((spent["forward"], spent["backward"]))
+        forward, backward = (statistics.median(column) for column in zip(*times[1:], strict=True))
+        spikes = [work.spikes.sum(), *(layer.spike_counts[..., 0].sum() for layer in run.layers)]
+        read = sum(float(n) * width for n, width in zip(spikes, network.sizes[1:], strict=True))
+        results.append(
+            {
+                "config": name,
+                "variant": variant,
+                **native.description(arch, threads),
+                "forward_ms": 1e3 * forward,
+                "backward_ms": 1e3 * backward,
+                "forward_weights_gb_per_s": 4e-9 * read / forward,
+            }
+        )
+        assert results[-1]["kernel"] == kernel
+    return results
+
+
+def report_kernels(options: argparse.Namespace) -> None:
+    """Prints `measure_kernels`."""
+    for name in options.config or ["A"]:
+        for variant in options.variant or sorted(VARIANTS):
+            for one in measure_kernels(name, variant, options.threads, options.repeats):
+                if options.json:
+                    print(json.dumps(one), flush=True)
+                    continue
+                print(
+                    f"{name:6} {variant:8} {one['kernel']:12} forward {one['forward_ms']:7.1f} ms, "
+                    f"{one['forward_weights_gb_per_s']:6.1f} GB/s of weights; "
+                    f"backward {one['backward_ms']:7.1f} ms",
+                    flush=True,
+                )
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -157,7 +216,11 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--json", action="store_true", help="one object per line")
+    parser.add_argument("--kernels", action="store_true", help="the kernels alone, each of them")
     options = parser.parse_args()
+    if options.kernels:
+        report_kernels(options)
+        return
     if not options.json:
         print("config variant   forward samples/s     train samples/s  train ms = kernels + rest")
     for name in options.config or ["A", "B"]:

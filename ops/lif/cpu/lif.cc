@@ -1,10 +1,13 @@
 // The C interface: checks what it is given, picks a kernel, and keeps the time.
 #include "lif.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
+#include <exception>
 #include <new>
 
 #include "layout.h"
@@ -23,6 +26,8 @@ const Kernel &pick_kernel(uint64_t arch) {
 }
 
 namespace {
+
+constexpr int MAX_THREADS = 1024;
 
 struct Listed {
   const char *name;
@@ -109,8 +114,8 @@ bool check(const LifNetwork &n, const Message &message) {
   if (n.surrogate != LIF_SUPERSPIKE || !(n.slope > 0))
     return message.fail("the surrogate must be SuperSpike with a slope above 0; got %d, %g",
                         n.surrogate, static_cast<double>(n.slope));
-  if (n.threads < 0)
-    return message.fail("threads must be at least 0; got %d", n.threads);
+  if (n.threads < 0 || n.threads > MAX_THREADS)
+    return message.fail("threads must be 0 to %d; got %d", MAX_THREADS, n.threads);
   for (int number = 0; number <= n.layers; ++number)
     if (!check_layer(n.layer[number], number, number == n.layers, message))
       return false;
@@ -142,13 +147,21 @@ bool check_record(const LifNetwork &n, const LifBackward &gradient, const Messag
   return true;
 }
 
+uint64_t load_word(const uint8_t *bits) {
+  uint64_t word;
+  memcpy(&word, bits, sizeof word);
+  return word;
+}
+
 template <class Run> int guarded(const Message &message, Run run) {
   try {
     return run() ? 0 : 1;
   } catch (const std::bad_alloc &) {
     message.fail("out of memory");
-    return 1;
+  } catch (const std::exception &error) { // a thread that would not start
+    message.fail("%s", error.what());
   }
+  return 1;
 }
 
 } // namespace
@@ -201,13 +214,15 @@ extern "C" int lif_slots(int32_t steps, int32_t batch, const LifLayer *layer, co
         float *slot = ids + (static_cast<int64_t>(t) * batch + b) * layer->slots;
         float *end = slot + layer->slots;
         for (bool spiking : {true, false})
-          for (int32_t n = 0; n < layer->neurons; ++n) {
-            auto in = [&](const uint8_t *set) { return (set[row + n / 8] >> (n % 8) & 1) != 0; };
-            if (in(bits.emitted) == spiking && (spiking || !bits.kept || in(bits.kept)))
-              *slot++ = static_cast<float>(n);
+          for (int64_t byte = 0; byte < bits.row_bytes; byte += 8) {
+            uint64_t set = load_word(bits.emitted + row + byte);
+            if (!spiking)
+              set = ~set & (bits.kept ? load_word(bits.kept + row + byte) : ~uint64_t(0));
+            // Behind the last neuron there is none, and behind the last slot there is no place.
+            for (; set && slot < end; set &= set - 1)
+              *slot++ = static_cast<float>(8 * byte + __builtin_ctzll(set));
           }
-        while (slot < end)
-          *slot++ = 0;
+        std::fill(slot, end, 0.0f);
       }
     });
     return true;

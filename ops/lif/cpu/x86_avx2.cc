@@ -1,4 +1,6 @@
 // AVX2 with FMA and BMI2: eight lanes, sixteen registers.
+#if defined(__x86_64__)
+
 #include <cstdint>
 
 #include <immintrin.h>
@@ -62,3 +64,5 @@ const Kernel &kernel_x86_avx2() {
 }
 
 } // namespace lif
+
+#endif

@@ -1,4 +1,6 @@
 // AVX-512: sixteen lanes, thirty-two registers.
+#if defined(__x86_64__)
+
 #include <cstdint>
 
 #if !defined(__clang__)
@@ -62,3 +64,5 @@ const Kernel &kernel_x86_avx512() {
 }
 
 } // namespace lif
+
+#endif
