@@ -52,6 +52,7 @@ class Training:
         self.kernel_seconds = kernel_seconds
         self.step = 0
         self.resumed_from = 0  # steps that an earlier attempt did
+        self.saved = 0  # steps done when `save` was last called
         self.tally = self._empty_tally()  # of the epoch begun
         self.history = History()
         self.times = StepTimes()  # of this attempt
@@ -63,7 +64,7 @@ class Training:
         self.model.optimizer.restore(checkpoint.means, checkpoint.squares)
         self.tally.add(checkpoint.epoch_sums)
         self.history = History(checkpoint.history)
-        self.step = self.resumed_from = checkpoint.step
+        self.step = self.resumed_from = self.saved = checkpoint.step
 
     def checkpoint(self, spec_sha256: str) -> Checkpoint:
         """The state between two steps."""
@@ -96,8 +97,7 @@ class Training:
     ) -> None:
         while True:
             if cancellation.requested:
-                if self.step > self.resumed_from:
-                    save()
+                self._save(save)
                 raise Cancelled
             self._run_step(epoch, progress)
             if self.schedule.ends_epoch(self.step - 1):
@@ -108,7 +108,12 @@ class Training:
         progress.tell(self.step, values)
         self.tally = self._empty_tally()
         if epoch % self.spec.training.checkpoint_epochs == 0 or self.step == self.schedule.steps:
+            self._save(save)
+
+    def _save(self, save: Callable[[], None]) -> None:
+        if self.step > self.saved:
             save()
+            self.saved = self.step
 
     def _run_step(self, epoch: int, progress: Progress) -> None:
         now = self.timeline.clock.now

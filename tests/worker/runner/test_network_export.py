@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Dict, List, Tuple
+
+import h5py
+import nir
+import numpy as np
+import pytest
+
+from ipulse.spec import parse_spec
+from ops.lif import reference
+from ops.spikes import sparse_to_dense
+from worker.runner import digits
+from worker.runner.network import network_of
+from worker.runner.network_export import tau_s, write_nir
+
+from .conftest import SPEC
+from .driven_runner import DrivenRunner
+from .trainings import spec_of, training_of
+
+
+def simulate(path: Path, spikes: np.ndarray) -> Tuple[Dict[str, np.ndarray], np.ndarray]:
+    """What a NIR graph does with input spikes [time, channels], by its own equations: each node
+    once a step, in the order of the edges. The spikes of every LIF, and the last LI's v."""
+    graph = nir.read(str(path))
+    following = dict(graph.edges)
+    order: List[str] = ["input"]
+    while order[-1] in following:
+        order.append(following[order[-1]])
+    with h5py.File(str(path), "r") as file:
+        dt = float(file["node/metadata/dt"][()])
+    state: Dict[str, Any] = {}
+    traces: Dict[str, List[np.ndarray]] = {name: [] for name in order}
+    for now in spikes:
+        signal = now.astype(np.float64)
+        for name in order:
+            node = graph.nodes[name]
+            if isinstance(node, nir.Linear):
+                signal = node.weight.astype(np.float64) @ signal
+            elif isinstance(node, nir.Delay):
+                line = state.setdefault(name, [np.zeros(len(signal))] * round(node.delay[0] / dt))
+                line.append(signal)
+                signal = line.pop(0)
+            elif isinstance(node, (nir.LIF, nir.LI)):
+                # The exact solution of tau dv/dt = (v_leak - v) + r I over one dt.
+                keep = np.exp(-dt / node.tau)
+                v = keep * state.get(name, 0.0) + (1 - keep) * (node.v_leak + node.r * signal)
+                signal = v
+                if isinstance(node, nir.LIF):
+                    signal = (v > node.v_threshold).astype(np.float64)
+                    v = np.where(signal > 0, 0.0, v)
+                state[name] = v
+            traces[name].append(signal)
+    lifs = {name: np.array(traces[name]) for name in order if name.startswith("lif_")}
+    return lifs, np.array(traces["readout"])
+
+
+class TestRoundTrip:
+    def test_keeps_every_weight_and_constant(
+        self, finished_dir: Path, finished: DrivenRunner
+    ) -> None:
+        graph = nir.read(str(finished_dir / "network.nir"))
+        with np.load(finished_dir / "weights.npz", allow_pickle=False) as weights:
+            for node, name in (("weights_1", "layer_1"), ("weights_2", "layer_2")):
+                np.testing.assert_array_equal(graph.nodes[node].weight, weights[name].T)
+            np.testing.assert_array_equal(
+                graph.nodes["weights_readout"].weight, weights["readout"].T
+            )
+        lif = graph.nodes["lif_2"]
+        assert lif.v_threshold.tolist() == [1.0] * 24
+        assert lif.r.tolist() == [10.0] * 24
+        np.testing.assert_allclose(np.exp(-0.001 / lif.tau), 0.95, rtol=1e-12)
+
+    def test_says_how_time_was_cut(self, finished_dir: Path, finished: DrivenRunner) -> None:
+        with h5py.File(str(finished_dir / "network.nir"), "r") as file:
+            metadata = {name: value[()] for name, value in file["node/metadata"].items()}
+        assert metadata["dt"] == 0.001
+        assert metadata["discretization"].startswith(b"decay = exp(-dt / tau)")
+        assert metadata["dropped_spikes"] > 0
+        assert metadata["name"].decode() == SPEC["name"]
+
+
+class TestSimulation:
+    @pytest.mark.parametrize("delay", [0, 1])
+    def test_of_the_graph_gives_the_same_spikes(self, delay: int, tmp_path: Path) -> None:
+        """Another simulator, written from NIR's definitions alone, spikes where ours does."""
+        network = {"delay": delay, "layers": [{"neurons": 20}, {"neurons": 16, "decay": 0.8}]}
+        spec = spec_of(network=network)
+        training = training_of(spec)
+        weights = training.model.weights
+        write_nir(tmp_path / "network.nir", spec, weights, dropped_spikes=0)
+
+        ids, counts = training.dataset.trains.batch(training.dataset.test[:3])
+        trace = reference.forward(network_of(spec), weights, ids, counts)
+        inputs = sparse_to_dense(ids, counts, 64)
+        for sample in range(3):
+            lifs, membrane = simulate(tmp_path / "network.nir", inputs[:, sample])
+            for number, layer in enumerate(trace.layers, start=1):
+                ours = sparse_to_dense(
+                    layer.spike_ids, layer.spike_counts[..., 0], layer.u.shape[2]
+                )
+                assert ours[:, sample].sum() > 0
+                np.testing.assert_array_equal(lifs[f"lif_{number}"], ours[:, sample])
+            np.testing.assert_allclose(membrane, trace.membrane[:, sample], rtol=1e-9, atol=1e-9)
+
+    def test_of_a_trained_network_predicts_the_same(
+        self, finished_dir: Path, finished: DrivenRunner, tmp_path: Path
+    ) -> None:
+        """Without its capacity, which NIR cannot say: the weights that training left behind."""
+        document = {
+            **SPEC,
+            "network": {**SPEC["network"], "layers": [{"neurons": 32}, {"neurons": 24}]},
+        }
+        spec = parse_spec(document)
+        with np.load(finished_dir / "weights.npz", allow_pickle=False) as stored:
+            weights = [stored[name] for name in ("layer_1", "layer_2", "readout")]
+        write_nir(tmp_path / "network.nir", spec, weights, dropped_spikes=0)
+        dataset = digits.load(spec.data)
+        ids, counts = dataset.trains.batch(dataset.test[:5])
+        ours = reference.forward(network_of(spec), weights, ids, counts).membrane
+        for sample in range(5):
+            inputs = sparse_to_dense(ids, counts, 64)[:, sample]
+            _, membrane = simulate(tmp_path / "network.nir", inputs)
+            np.testing.assert_allclose(membrane, ours[:, sample], rtol=1e-7, atol=1e-9)
+
+
+class TestTau:
+    def test_of_no_memory_still_decays_to_nothing(self) -> None:
+        assert np.exp(-0.002 / tau_s(0.0, 0.002)) == 0.0
+        assert np.exp(-0.002 / tau_s(0.9, 0.002)) == pytest.approx(0.9, rel=1e-14)

@@ -1,0 +1,65 @@
+"""Trainings in the test's own process: what the attempt puts together, without its pipe."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, Tuple
+
+from ipulse.spec import ExperimentSpec, parse_spec
+from ops.lif.cpu import native
+from worker.runner import digits
+from worker.runner.clock import Clock, Timeline
+from worker.runner.initial_weights import initial_weights
+from worker.runner.model import Model
+from worker.runner.progress import Progress
+from worker.runner.reporter import Reporter
+from worker.runner.schedule import Schedule
+from worker.runner.training import Training
+
+
+def spec_of(**changes: Any) -> ExperimentSpec:
+    """A spec of the tests' size; `changes` go over its top-level fields."""
+    document: Dict[str, Any] = {
+        "version": 1,
+        "seed": 3,
+        "data": {"kind": "digits", "samples": 120},
+        "network": {
+            "layers": [
+                {"neurons": 20, "second_threshold": 0.5},
+                {"neurons": 16, "capacity": 4},
+            ]
+        },
+        "training": {"epochs": 3, "batch_size": 32},
+    }
+    return parse_spec({**document, **changes})
+
+
+def training_of(spec: ExperimentSpec, threads: int = 2) -> Training:
+    """Ready for its first step."""
+    dataset = digits.load(spec.data)
+    model = Model(spec, dataset.trains.slots, threads)
+    model.weights = initial_weights(spec, dataset)
+    settings = spec.training
+    return Training(
+        spec=spec,
+        model=model,
+        dataset=dataset,
+        schedule=Schedule(dataset.training, settings.batch_size, settings.epochs, spec.seed),
+        timeline=Timeline(Clock()),
+        kernel_seconds=native.timings,
+    )
+
+
+@contextmanager
+def told(training: Training) -> Iterator[Tuple[Progress, List[str]]]:
+    """A progress that tells into a pipe; the list has the lines when the block has ended."""
+    reader, writer = os.pipe()
+    lines: List[str] = []
+    try:
+        reporter = Reporter(writer)
+        yield Progress(reporter, training.schedule, training.timeline.clock, training.step), lines
+    finally:
+        os.close(writer)
+        with os.fdopen(reader) as file:
+            lines.extend(file.read().splitlines())
