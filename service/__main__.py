@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -48,7 +49,10 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._parts.changes.stop()
-        super().handle_exit(sig, frame)
+        # The original also raises the signal again at the end; a stop that was asked for and
+        # was clean ends with 0 instead. Who presses Ctrl-C twice does not want to wait.
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
 
 
 def main() -> int:

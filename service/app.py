@@ -6,10 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import Depends, FastAPI
+from fastapi import Depends, FastAPI, Security
+from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
 from ipulse import __version__
+from ipulse.events import DoneEvent
+from ipulse.schema import json_schema
+from ipulse.spec import ExperimentSpec
 
 from . import migrations, problems
 from .auth import Gate, Tokens, permit
@@ -27,9 +31,23 @@ from .settings import Settings
 _PROBLEM: dict[int | str, dict[str, Any]] = {
     "4XX": {
         "description": "What is wrong, and where",
-        "content": {problems.MEDIA_TYPE: {"schema": ProblemDocument.model_json_schema()}},
+        "content": {problems.MEDIA_TYPE: {"schema": ProblemDocument.inline_schema()}},
     }
 }
+
+
+# What is posted is parsed by these classes, so they describe it too.
+_REQUESTS = (ExperimentSpec, worker.ClaimRequest, worker.EventBatch, DoneEvent)
+
+
+class Application(FastAPI):
+    """FastAPI, with our own schemas of what is posted in its OpenAPI document."""
+
+    def openapi(self) -> dict[str, Any]:
+        document = super().openapi()
+        schemas = {cls.__name__: json_schema(cls) for cls in _REQUESTS}
+        document["components"]["schemas"].update(schemas)
+        return document
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -58,7 +76,7 @@ def create_app(settings: Settings) -> FastAPI:
             await run_in_threadpool(parts.dispatcher.stop)
             database.close()
 
-    app = FastAPI(
+    app = Application(
         title="IPUlse",
         version=__version__,
         description="A remote training service for spiking networks.",
@@ -74,6 +92,8 @@ def create_app(settings: Settings) -> FastAPI:
     # The last one added is the outermost.
     app.add_middleware(Gate, tokens=parts.tokens, allowed_hosts=settings.allowed_hosts)
     app.add_middleware(Edge)
-    for module in (health, jobs, events, artifacts, worker):
-        app.include_router(module.router)
+    app.include_router(health.router)
+    for module in (jobs, events, artifacts, worker):
+        # The gate has checked the token by now; this tells readers of the document about it.
+        app.include_router(module.router, dependencies=[Security(HTTPBearer(auto_error=False))])
     return app

@@ -30,15 +30,17 @@ class Dispatcher:
         self._settings = settings
         self._stopping = threading.Event()
         self._promised = threading.Event()  # the outbox may hold something new
+        self._retry = threading.Event()  # another job waits for its next attempt
         self._sent: set[int] = set()  # published, and still in the outbox
         self._next_flush = 0.0  # these are in seconds of the monotonic clock
         self._next_rescan = 0.0
         self._last_look = 0.0
         self._judge_from = 0.0
+        self._tick_seconds = min(TICK_SECONDS, settings.rescan_seconds)
         self.broker_answers = False
         self._threads = [
             threading.Thread(target=self._run, args=(self._publish, self._promised)),
-            threading.Thread(target=self._run, args=(self._judge, self._stopping)),
+            threading.Thread(target=self._run, args=(self._judge, self._retry)),
         ]
         database.listeners.append(self._hear)
 
@@ -53,6 +55,7 @@ class Dispatcher:
     def stop(self) -> None:
         self._stopping.set()
         self._promised.set()
+        self._retry.set()
         for thread in self._threads:
             thread.join()
         self._queue.close()
@@ -60,6 +63,8 @@ class Dispatcher:
     def _hear(self, topics: frozenset[str]) -> None:
         if outbox.TOPIC in topics:
             self._promised.set()
+        if store.RETRY_TOPIC in topics:
+            self._retry.set()
 
     def _run(self, step: Callable[[], float], wake: threading.Event) -> None:
         while not self._stopping.is_set():
@@ -92,7 +97,7 @@ class Dispatcher:
             self._flush(at_once=is_full)
         if is_full:
             return 0.0
-        return FLUSH_SECONDS if self._sent else TICK_SECONDS
+        return min(FLUSH_SECONDS, self._tick_seconds) if self._sent else self._tick_seconds
 
     def _flush(self, at_once: bool) -> None:
         """Takes published wake-ups out of the outbox; a crash before only sends them twice."""
@@ -117,7 +122,7 @@ class Dispatcher:
         if not queued:
             self._queue.ping()
         self.broker_answers = True
-        self._next_rescan = time.monotonic() + TICK_SECONDS
+        self._next_rescan = time.monotonic() + self._tick_seconds
 
     def _publish_again(self, device: str, since: int, count: int) -> None:
         with self._database.read() as transaction:
@@ -128,6 +133,7 @@ class Dispatcher:
 
     def _judge(self) -> float:
         """Reaps leases and queues retries. Returns the seconds until it must look again."""
+        self._retry.clear()
         if time.monotonic() - self._last_look > self._settings.heartbeat_seconds + TICK_SECONDS:
             # We were stopped, asleep or without a database, and no agent could be heard: each
             # gets a whole lease to speak up.

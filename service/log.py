@@ -47,6 +47,6 @@ def configure() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JSONLines())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    # They say at this level what the request line says already, or what concerns nobody.
-    for name in ("alembic", "kombu", "celery", "uvicorn.access"):
+    # What they say at this level is said already, or concerns nobody.
+    for name in ("alembic", "kombu", "celery", "uvicorn.error"):
         logging.getLogger(name).setLevel(logging.WARNING)

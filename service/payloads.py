@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
@@ -24,6 +24,14 @@ _DRAIN_BYTES = 32 * 2**20
 def parse(cls: type[T], body: bytes) -> T:
     """A schema dataclass from a JSON body. Raises InvalidJSON, or InvalidInput with its places."""
     return schema.parse(cls, strict_json.loads(body))
+
+
+def described(cls: type, **examples: Any) -> dict[str, Any]:
+    """What the OpenAPI document says of a route that reads such a body."""
+    content: dict[str, Any] = {"schema": {"$ref": f"#/components/schemas/{cls.__name__}"}}
+    if examples:
+        content["examples"] = {name: {"value": value} for name, value in examples.items()}
+    return {"requestBody": {"required": True, "content": {"application/json": content}}}
 
 
 @asynccontextmanager

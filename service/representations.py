@@ -218,3 +218,10 @@ class ProblemDocument(BaseModel):
     code: str = Field(description="Stable; what a program may rely on.")
     request_id: str
     errors: list[ProblemBody]
+
+    @classmethod
+    def inline_schema(cls) -> dict[str, Any]:
+        """The JSON Schema without references, as every place may hold it."""
+        schema = cls.model_json_schema()
+        schema["properties"]["errors"]["items"] = schema.pop("$defs")[ProblemBody.__name__]
+        return schema

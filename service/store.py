@@ -20,6 +20,8 @@ from . import events
 from .database import Transaction
 from .tables import jobs
 
+RETRY_TOPIC = "retry"  # told when a job begins to wait for another attempt
+
 # The clock of each state under a name for people; an attempt's phases keep theirs.
 PHASE_OF_STATE = {
     JobState.QUEUED: "queue",
@@ -171,6 +173,8 @@ def move(
     )
     if after.is_terminal:
         columns["finished_at"] = transaction.now
+    if after is JobState.RETRY_WAIT:
+        transaction.topics.add(RETRY_TOPIC)
     return change(
         transaction,
         job,

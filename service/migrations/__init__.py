@@ -5,10 +5,11 @@ from __future__ import annotations
 import fcntl
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
+from sqlalchemy import inspect, text
 
-from service.database import Database
+from service.database import Database, Transaction
+
+_VERSIONS = Path(__file__).parent / "versions"
 
 
 def upgrade(database: Database) -> None:
@@ -17,8 +18,30 @@ def upgrade(database: Database) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with path.with_name(path.name + ".migrate").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        config = Config()
-        config.set_main_option("script_location", str(Path(__file__).parent))
         with database.write() as transaction:
-            config.attributes["connection"] = transaction.connection
-            command.upgrade(config, "head")
+            if _revision(transaction) != newest():
+                _upgrade(transaction)
+
+
+def newest() -> str:
+    """The last revision there is: files in `versions` begin with their number."""
+    return max(path.name.partition("_")[0] for path in _VERSIONS.glob("[0-9]*_*.py"))
+
+
+def _revision(transaction: Transaction) -> str | None:
+    if not inspect(transaction.connection).has_table("alembic_version"):
+        return None
+    query = text("SELECT version_num FROM alembic_version")
+    revision: str | None = transaction.connection.execute(query).scalar_one_or_none()
+    return revision
+
+
+def _upgrade(transaction: Transaction) -> None:
+    # Imported only where there is something to do: it takes as long as all the rest of a start.
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent))
+    config.attributes["connection"] = transaction.connection
+    command.upgrade(config, "head")

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
-from ipulse import schema, strict_json
+from ipulse import strict_json
 from ipulse.spec import ExperimentSpec, spec_to_json
 from ipulse.states import JobState
-from service import attempts, etags, leases, log, pages, store, submission
+from service import attempts, etags, leases, log, pages, payloads, store, submission
 from service.parts import CallerOf, Parts, PartsOf
 from service.payloads import JSONBody
 from service.representations import (
@@ -34,27 +34,17 @@ _EXAMPLE: dict[str, Any] = {
     "version": 1,
     "name": "digits",
     "seed": 1,
-    "data": {"kind": "digits", "steps": 40},
+    "data": {"kind": "digits"},
     "network": {
         "layers": [
             {"neurons": 128, "second_threshold": 0.5},
             {"neurons": 128, "second_threshold": 0.5},
         ]
     },
-    "training": {"epochs": 30, "batch_size": 64},
+    "training": {"epochs": 30},
     "device": {"kind": "cpu"},
 }
-_SPEC_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {
-                "schema": schema.json_schema(ExperimentSpec),
-                "examples": {"digits": {"summary": "Scanned digits", "value": _EXAMPLE}},
-            }
-        },
-    }
-}
+_SPEC_BODY = payloads.described(ExperimentSpec, digits=_EXAMPLE)
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -90,13 +90,8 @@ class ArtifactQuery(BaseModel):
     media_type: str = "application/octet-stream"
 
 
-def _json_body(cls: type[Any]) -> dict[str, Any]:
-    content = {"application/json": {"schema": schema.json_schema(cls)}}
-    return {"requestBody": {"required": True, "content": content}}
-
-
 @router.post(
-    "/claims", responses={200: {"model": ClaimBody}}, openapi_extra=_json_body(ClaimRequest)
+    "/claims", responses={200: {"model": ClaimBody}}, openapi_extra=payloads.described(ClaimRequest)
 )
 @open_to("worker")
 def claim(body: JSONBody, parts: PartsOf) -> Response:
@@ -145,7 +140,7 @@ def heartbeat(attempt_id: AttemptId, fence: Fence, parts: PartsOf) -> Response:
 @router.post(
     "/attempts/{attempt_id}/events",
     responses={200: {"model": NextEventBody}},
-    openapi_extra=_json_body(EventBatch),
+    openapi_extra=payloads.described(EventBatch),
 )
 @open_to("worker")
 def record(attempt_id: AttemptId, fence: Fence, body: EventsBody, parts: PartsOf) -> Response:
@@ -209,7 +204,7 @@ async def store_artifact(
 @router.post(
     "/attempts/{attempt_id}/finish",
     responses={200: {"model": JobBody}},
-    openapi_extra=_json_body(DoneEvent),
+    openapi_extra=payloads.described(DoneEvent),
 )
 @open_to("worker")
 def finish(attempt_id: AttemptId, fence: Fence, body: JSONBody, parts: PartsOf) -> Response:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 from service import migrations
 from service.database import Database
@@ -22,6 +23,11 @@ def test_the_revisions_lead_to_the_tables_that_the_code_uses(tmp_path: Path) -> 
         context = MigrationContext.configure(transaction.connection, opts=options)
         assert compare_metadata(context, metadata) == []
     database.close()
+
+
+def test_the_newest_revision_is_the_one_with_the_highest_number() -> None:
+    folder = Path(migrations.__file__).parent
+    assert migrations.newest() == ScriptDirectory(str(folder)).get_current_head()
 
 
 def test_several_processes_may_start_at_once(tmp_path: Path) -> None:

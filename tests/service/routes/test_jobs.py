@@ -273,18 +273,6 @@ class TestCancel:
         assert (job["state"], job["reason"]) == ("cancelled", "cancelled_by_user")
         assert job["attempts"][0]["reason"] == reason
 
-    def test_an_agent_that_dies_while_stopping_does_not_hold_it_up(
-        self, service: InProcess
-    ) -> None:
-        attempt = service.attempt(service.submit()["id"])
-        self.cancel(service, attempt.claim["job_id"])
-        service.expire_leases()
-        job = service.user.get(
-            f"/v1/jobs/{attempt.claim['job_id']}", headers={"prefer": "wait=30"}
-        ).json()
-        assert job["state"] == "cancelled"
-        assert attempt.heartbeat().status_code == 409
-
 
 def test_an_attempt_needs_its_phases_before_it_can_be_complete(service: InProcess) -> None:
     attempt: Attempt = service.attempt(service.submit()["id"])

@@ -1,0 +1,224 @@
+"""Whatever happens in whatever order, a job's life is a legal one."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hypothesis import HealthCheck, event, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from sqlalchemy import select, update
+
+from ipulse import events as protocol
+from ipulse.errors import Conflict, StaleToken
+from ipulse.states import ACTIVE, TERMINAL, TRANSITIONS, JobState, Phase, Reason
+from service import artifacts, attempts, events, leases, migrations, store, submission, tables
+from service.artifacts import Description
+from service.attempts import Verdict
+from service.blobs import Blobs
+from service.database import Database, Transaction
+from service.settings import Settings
+
+from .running import SPEC
+
+MAX_ATTEMPTS = 3
+LEASE_SECONDS = 3600.0  # leases end only when a rule says so
+CHECKED = submission.check(SPEC)
+
+held_by = st.integers(0, 7)  # which of the attempts made so far; also those that ended
+
+
+@dataclass(frozen=True)
+class Token:
+    """What an agent keeps of a claim, for ever."""
+
+    attempt_id: str
+    fence: str
+    job_id: str
+
+
+class Life(RuleBasedStateMachine):
+    """Users, agents, the reaper and lost machines, all at the same real store."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.home = Path(tempfile.mkdtemp())
+        self.settings = Settings(home=self.home, max_attempts=MAX_ATTEMPTS)
+        self.database = Database(self.settings.database_url)
+        migrations.upgrade(self.database)
+        self.blobs = Blobs(self.home / "artifacts")
+        self.blobs.prepare()
+        self.jobs: list[str] = []
+        self.tokens: list[Token] = []
+        self.versions: dict[str, int] = {}
+        self.over: dict[str, store.Job] = {}
+
+    def teardown(self) -> None:
+        for job_id in self.jobs:
+            event(f"a job ended up {self.job(job_id).state.value}")
+        self.database.close()
+        shutil.rmtree(self.home)
+
+    @initialize()
+    def start(self) -> None:
+        self.submit()
+
+    @precondition(lambda self: len(self.jobs) < 3)
+    @rule()
+    def submit(self) -> None:
+        submitted = submission.submit(self.database, CHECKED, "user", None)
+        self.jobs.append(submitted.job.id)
+
+    @rule(index=st.integers(0, 2))
+    def claim(self, index: int) -> None:
+        job_id = self.jobs[index % len(self.jobs)]
+        was = self.job(job_id).state
+        try:
+            with self.database.write() as transaction:
+                claim = leases.claim(transaction, job_id, "agent", ["cpu"], LEASE_SECONDS)
+        except leases.NotClaimable:
+            assert was is not JobState.QUEUED
+        else:
+            assert was is JobState.QUEUED
+            self.tokens.append(Token(claim.attempt.id, claim.fence, job_id))
+
+    @precondition(lambda self: self.tokens)
+    @rule(which=held_by, phase=st.sampled_from(Phase))
+    def enter(self, which: int, phase: Phase) -> None:
+        self.say(which, protocol.PhaseEvent(phase=phase.value))
+
+    @precondition(lambda self: self.tokens)
+    @rule(which=held_by)
+    def log(self, which: int) -> None:
+        self.say(which, protocol.LogEvent(message="a line"))
+
+    def say(self, which: int, said: attempts.Reportable) -> None:
+        token = self.token(which)
+        with self.speaking(token) as transaction:
+            attempt = leases.hold(transaction, token.attempt_id, token.fence)
+            attempts.record(transaction, attempt, attempt.next_event, [said])
+
+    @precondition(lambda self: self.tokens)
+    @rule(which=held_by, role=st.sampled_from(["manifest", "checkpoint"]))
+    def leave(self, which: int, role: str) -> None:
+        token = self.token(which)
+        with closing(self.blobs.receive()) as incoming, self.speaking(token) as transaction:
+            incoming.write(role.encode())
+            incoming.sync()
+            attempt = leases.hold(transaction, token.attempt_id, token.fence)
+            described = Description(name=role, role=role, media_type="text/plain")
+            artifacts.add(transaction, self.blobs, attempt, described, incoming)
+
+    @precondition(lambda self: self.tokens)
+    @rule(which=held_by, reason=st.sampled_from(Reason))
+    def finish(self, which: int, reason: Reason) -> None:
+        token = self.token(which)
+        with self.speaking(token, may_repeat=True) as transaction:
+            attempt = leases.check_fence(transaction, token.attempt_id, token.fence)
+            attempts.finish(transaction, attempt, Verdict(reason), self.settings)
+
+    @precondition(lambda self: self.tokens)
+    @rule(which=held_by)
+    def do_well(self, which: int) -> None:
+        """Chance alone would hardly ever go through all of this in order."""
+        self.enter(which, Phase.REPORT)
+        self.leave(which, "manifest")
+        self.finish(which, Reason.COMPLETED)
+
+    @rule(index=st.integers(0, 2))
+    def cancel(self, index: int) -> None:
+        with self.database.write() as transaction:
+            job = store.get(transaction, self.jobs[index % len(self.jobs)])
+            after = attempts.cancel(transaction, job)
+        if job.state in ACTIVE:
+            assert after.state is JobState.CANCELLING
+        elif job.state in TERMINAL:
+            assert after == job
+
+    @rule()
+    def lose_every_worker(self) -> None:
+        with self.database.write() as transaction:
+            transaction.connection.execute(update(tables.attempts).values(lease_expires_at=0))
+            attempts.reap(transaction, self.settings)
+            assert leases.expired(transaction) == []
+
+    @rule()
+    def let_time_pass(self) -> None:
+        with self.database.write() as transaction:
+            waiting = tables.jobs.c.due_at.is_not(None)
+            transaction.connection.execute(update(tables.jobs).where(waiting).values(due_at=0))
+            attempts.requeue(transaction)
+
+    @invariant()
+    def every_life_is_legal(self) -> None:
+        with self.database.read() as transaction:
+            for job_id in self.jobs:
+                self.check(transaction, store.get(transaction, job_id))
+
+    def check(self, transaction: Transaction, job: store.Job) -> None:
+        page = events.page(transaction, job.pk, job.last_seq, 0, 10_000)
+        assert [event["seq"] for event in page.events] == list(range(1, job.last_seq + 1))
+        states = [JobState(e["state"]) for e in page.events if e["kind"] == "state"]
+        assert states[0] is JobState.QUEUED
+        assert states[-1] is job.state
+        for before, after in zip(states, states[1:], strict=False):
+            assert after in TRANSITIONS[before]
+
+        assert job.version >= self.versions.get(job.id, 1)
+        self.versions[job.id] = job.version
+        if job.id in self.over:
+            assert job == self.over[job.id], "a job that was over has changed"
+        if job.state in TERMINAL:
+            self.over[job.id] = job
+            assert job.reason is not None
+            assert job.finished_at is not None
+
+        tried = leases.of_jobs(transaction, [job.pk])[job.pk]
+        assert [attempt.number for attempt in tried] == list(range(1, len(tried) + 1))
+        assert job.attempt == len(tried) <= MAX_ATTEMPTS
+        open_ones = [attempt for attempt in tried if attempt.finished_at is None]
+        is_held = job.state in ACTIVE or job.state is JobState.CANCELLING
+        assert len(open_ones) == int(is_held)
+        if job.state is JobState.SUCCEEDED:
+            assert artifacts.is_complete(transaction, tried[-1])
+        if job.state is JobState.QUEUED:
+            promised = select(tables.outbox.c.pk).where(tables.outbox.c.job_pk == job.pk)
+            assert transaction.connection.execute(promised).all(), "nobody would be woken"
+
+    def job(self, job_id: str) -> store.Job:
+        with self.database.read() as transaction:
+            return store.get(transaction, job_id)
+
+    def token(self, which: int) -> Token:
+        return self.tokens[which % len(self.tokens)]
+
+    @contextmanager
+    def speaking(self, token: Token, may_repeat: bool = False) -> Iterator[Transaction]:
+        """A transaction of an agent: refused as stale if, and only if, its attempt has ended."""
+        with self.database.read() as transaction:
+            attempt = leases.check_fence(transaction, token.attempt_id, token.fence)
+        is_over = attempt.finished_at is not None
+        try:
+            with self.database.write() as transaction:
+                yield transaction
+        except StaleToken:
+            assert is_over
+        except Conflict:
+            assert not is_over
+        else:
+            assert may_repeat or not is_over
+
+
+TestLife = Life.TestCase
+TestLife.settings = settings(
+    max_examples=25,
+    stateful_step_count=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+)

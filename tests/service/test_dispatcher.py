@@ -1,0 +1,133 @@
+"""Wake-ups reach Redis whatever happens to it, and nobody is judged who could not be heard."""
+
+from __future__ import annotations
+
+import base64
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+import redis
+from sqlalchemy import func, select
+
+from ipulse import messages
+from ipulse.program_log import ProgramLog
+from ipulse.redis_server import RedisServer
+from service import tables
+from service.settings import Settings
+
+from .conditions import eventually
+from .running import InProcess, settings_for
+
+QUEUE = messages.queue_of("cpu")
+
+
+@pytest.fixture
+def settings(home: Path, redis_server: RedisServer, broker: redis.Redis) -> Settings:
+    return settings_for(home, redis_server.url, rescan_seconds=0.1)
+
+
+def published(broker: redis.Redis) -> list[str]:
+    """The job ids of the messages that wait, the newest first."""
+    found = []
+    for text in broker.lrange(QUEUE, 0, -1):
+        message = json.loads(text)
+        assert message["headers"]["task"] == messages.TASK
+        arguments, keywords, _ = json.loads(base64.b64decode(message["body"]))
+        [job_id] = arguments
+        assert keywords == {}
+        found.append(job_id)
+    return found
+
+
+def is_published(broker: redis.Redis, job_id: str) -> bool:
+    return job_id in published(broker)
+
+
+def promised(service: InProcess) -> int:
+    """How many wake-ups are still in the outbox."""
+    with service.database.read() as transaction:
+        query = select(func.count()).select_from(tables.outbox)
+        return int(transaction.connection.execute(query).scalar_one())
+
+
+def count_looks(service: InProcess, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by what each look at the broker finds."""
+    looks: list[int] = []
+    queue = service.parts.dispatcher._queue
+    look = queue.waiting
+
+    def noted(device: str) -> int:
+        looks.append(look(device))
+        return looks[-1]
+
+    monkeypatch.setattr(queue, "waiting", noted)
+    return looks
+
+
+def test_a_message_says_which_job_and_nothing_else(settings: Settings, broker: redis.Redis) -> None:
+    with InProcess(settings) as service:
+        jobs = [service.submit()["id"] for _ in range(3)]
+        eventually(lambda: published(broker) == list(reversed(jobs)))
+        eventually(lambda: promised(service) == 0)
+
+
+def test_what_redis_forgot_is_published_again(settings: Settings, broker: redis.Redis) -> None:
+    with InProcess(settings) as service:
+        jobs = {service.submit()["id"] for _ in range(3)}
+        eventually(lambda: len(published(broker)) == 3)
+        broker.flushall()
+        eventually(lambda: set(published(broker)) == jobs)
+
+
+def test_messages_do_not_pile_up_while_every_agent_is_busy(
+    settings: Settings, broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with InProcess(settings) as service:
+        jobs = {service.submit()["id"] for _ in range(2)}
+        eventually(lambda: len(published(broker)) == 2)
+        looks = count_looks(service, monkeypatch)
+        eventually(lambda: len(looks) >= 3)
+        assert sorted(published(broker)) == sorted(jobs)
+
+
+def test_a_job_that_is_held_is_not_published_again(
+    settings: Settings, broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with InProcess(settings) as service:
+        service.attempt(service.submit()["id"])
+        waits = service.submit()["id"]
+        eventually(lambda: len(published(broker)) == 2)
+        broker.flushall()
+        looks = count_looks(service, monkeypatch)
+        eventually(lambda: len(looks) >= 2)
+        assert published(broker) == [waits]
+
+
+def test_without_a_broker_jobs_are_accepted_and_published_later(home: Path, tmp_path: Path) -> None:
+    directory = tmp_path / "redis"
+    directory.mkdir(mode=0o700)
+    server = RedisServer(directory, ProgramLog(tmp_path / "redis.log"))
+    with InProcess(settings_for(home, server.url)) as service:
+        for _ in range(2):  # the second time Redis was there and went away
+            eventually(lambda: service.user.get("/readyz").status_code == 503)
+            assert "broker" in service.user.get("/readyz").json()["detail"]
+            accepted = service.submit()["id"]
+            server.start()
+            with redis.Redis(unix_socket_path=str(server.socket)) as broker:
+                eventually(partial(is_published, broker, accepted))
+            eventually(lambda: service.user.get("/readyz").status_code == 200)
+            server.stop()
+
+
+def test_an_agent_that_could_not_reach_a_stopped_service_keeps_its_job(
+    settings: Settings, redis_server: RedisServer
+) -> None:
+    with InProcess(settings) as service:
+        attempt = service.attempt(service.submit()["id"])
+        service.expire_leases()
+    with InProcess(settings) as service:
+        headers = {"ipulse-fence": attempt.fence}
+        response = service.worker.post(f"{attempt.path}/heartbeat", json={}, headers=headers)
+        assert response.status_code == 200

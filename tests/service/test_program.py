@@ -1,0 +1,247 @@
+"""`python -m service` as a process: killed, stopped, misconfigured."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import redis
+
+from ipulse.redis_server import RedisServer
+
+from .agents import Attempt, line
+from .conditions import eventually
+from .routes.test_events import frames
+from .running import ROOT, SPEC, InProcess, Program, Service, settings_for
+from .test_dispatcher import published
+
+
+@pytest.fixture
+def program(home: Path, redis_server: RedisServer, broker: redis.Redis) -> Program:
+    return Program(settings_for(home, redis_server.url))
+
+
+def log_lines(service: Program) -> list[dict[str, Any]]:
+    return [json.loads(text) for text in service.log_path.read_text().splitlines()]
+
+
+class TestKilled:
+    def test_an_accepted_job_is_still_there_and_gets_published(
+        self, program: Program, broker: redis.Redis
+    ) -> None:
+        with program:
+            headers = {"idempotency-key": "once"}
+            job = program.submit(SPEC, **headers)
+            program.end(signal.SIGKILL)
+            broker.flushall()  # whether or not the wake-up was sent: it is lost as well
+            program.start()
+            assert program.job(job["id"]) == job
+            assert program.submit(SPEC, **headers) == job
+            eventually(lambda: job["id"] in published(broker))
+
+    def test_no_kill_between_commit_and_publish_loses_a_job(
+        self, program: Program, broker: redis.Redis
+    ) -> None:
+        with program:
+            accepted = []
+            for pause in (0.0, 0.002, 0.01):
+                accepted.append(program.submit()["id"])
+                time.sleep(pause)  # where the kill lands is the point of this test
+                program.end(signal.SIGKILL)
+                program.start()
+            assert {job["id"] for job in program.user.get("/v1/jobs").json()["jobs"]} == set(
+                accepted
+            )
+            eventually(lambda: set(published(broker)) == set(accepted))
+
+    def test_an_attempt_goes_on_and_its_events_have_no_gap(self, program: Program) -> None:
+        with program:
+            claim = program.attempt(program.submit()["id"]).claim
+            attempt = Attempt(program.worker, claim)
+            for number in range(5):
+                attempt.say(line(str(number)))
+            path = f"/v1/jobs/{claim['job_id']}/events"
+            stream = {"accept": "text/event-stream"}
+            seen = []
+            with program.user.stream("GET", path, headers=stream) as response:
+                for frame in frames(response):
+                    if "id" in frame:
+                        seen.append(int(frame["id"]))
+                    if len(seen) == 4:
+                        break
+            program.end(signal.SIGKILL)
+            program.start()
+            successor = Attempt(program.worker, claim)
+            successor.next = attempt.next
+            for number in range(5, 8):
+                assert successor.say(line(str(number))).status_code == 200
+            successor.complete()
+            headers = {**stream, "last-event-id": str(seen[-1])}
+            with program.user.stream("GET", path, headers=headers) as response:
+                seen += [int(frame["id"]) for frame in frames(response) if "id" in frame]
+            assert seen == list(range(1, program.job(claim["job_id"])["last_seq"] + 1))
+            said = program.events(claim["job_id"], kind="log")["events"]
+            assert [event["message"] for event in said] == list("01234567")
+
+
+class TestStopped:
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    def test_ends_cleanly_under_an_open_stream(
+        self, program: Program, number: signal.Signals
+    ) -> None:
+        with program:
+            path = f"/v1/jobs/{program.submit()['id']}/events"
+            reader = program.client(program.settings.token_file)
+            stream = {"accept": "text/event-stream"}
+            with reader, reader.stream("GET", path, headers=stream) as response:
+                story = frames(response)
+                eventually(lambda: next(story).get("event") == "state")
+                began = time.monotonic()
+                assert program.end(number) == 0
+                assert time.monotonic() - began < program.settings.shutdown_seconds
+                assert [frame for frame in story if frame.get("event") == "end"] == []
+            assert not (program.settings.home / "server.json").exists()
+            assert log_lines(program)[-1]["event"] == "stopped"
+
+    def test_whoever_waits_is_answered_at_once(self, home: Path, redis_server: RedisServer) -> None:
+        service = InProcess(settings_for(home, redis_server.url))
+        answers: list[bytes] = []
+
+        def follow(client: httpx.Client, path: str, headers: dict[str, str]) -> None:
+            answers.append(client.get(path, headers=headers).content)
+
+        with service, service.client(service.settings.token_file) as client:
+            job_id = service.submit()["id"]
+            waits = (
+                (client, f"/v1/jobs/{job_id}/events", {"accept": "text/event-stream"}),
+                (client, f"/v1/jobs/{job_id}", {"prefer": "wait=30"}),
+            )
+            threads = [threading.Thread(target=follow, args=wait) for wait in waits]
+            for thread in threads:
+                thread.start()
+            eventually(lambda: len(service.parts.changes._watches.get(job_id, ())) == 2)
+            service.parts.changes.stop()
+            began = time.monotonic()
+            for thread in threads:
+                thread.join()
+            assert time.monotonic() - began < service.settings.shutdown_seconds
+        assert len(answers) == 2
+        assert not any(b"event: end" in answer for answer in answers)
+
+    def test_a_pause_longer_than_a_lease_is_not_held_against_an_agent(
+        self, home: Path, redis_server: RedisServer
+    ) -> None:
+        settings = settings_for(home, redis_server.url)
+        short = {"IPULSE_LEASE_SECONDS": "1", "IPULSE_HEARTBEAT_SECONDS": "0.2"}
+        with Program(settings, **short) as program:
+            attempt = program.attempt(program.submit()["id"])
+            # Past the first lease that everybody gets after a start, so that leases count.
+            until = time.monotonic() + 1.5
+            while time.monotonic() < until:
+                assert attempt.heartbeat().status_code == 200
+                time.sleep(0.1)
+            assert program.process is not None
+            program.process.send_signal(signal.SIGSTOP)
+            time.sleep(2.5)
+            program.process.send_signal(signal.SIGCONT)
+            assert attempt.heartbeat().status_code == 200
+            eventually(lambda: program.job(attempt.claim["job_id"])["state"] != "preparing")
+
+
+class TestStart:
+    def start(self, home: Path, **environment: str) -> tuple[int, str]:
+        """The exit code, and what was said, of a service that does not start."""
+        done = subprocess.run(
+            [sys.executable, "-m", "service"],
+            cwd=ROOT,
+            env={"IPULSE_HOME": str(home), "IPULSE_PORT": "0", **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        [said] = [json.loads(text) for text in done.stderr.splitlines()]
+        assert said["event"] == "cannot_start"
+        return done.returncode, said["error"]
+
+    def test_without_a_token_it_says_what_to_do(self, home: Path) -> None:
+        code, said = self.start(home)
+        assert code == 2
+        assert "ipulse up" in said
+
+    def test_a_taken_port_is_named(self, home: Path) -> None:
+        settings_for(home, "redis://unused")
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = str(other.getsockname()[1])
+            code, said = self.start(home, IPULSE_PORT=port)
+        assert code == 2
+        assert f"127.0.0.1:{port}" in said
+
+    def test_other_machines_need_a_decision(self, home: Path) -> None:
+        code, said = self.start(home, IPULSE_HOST="192.0.2.1")
+        assert code == 2
+        assert "IPULSE_ALLOW_REMOTE" in said
+
+    def test_what_it_writes_is_for_its_user_only(self, program: Program) -> None:
+        with program:
+            attempt = program.attempt(program.submit()["id"])
+            attempt.put("a.bin", "weights", b"abc")
+            home = program.settings.home
+            written = [home / "server.json", *home.glob("ipulse.db*")]
+            written += (home / "artifacts").rglob("*")
+            assert len(written) > 5
+            for path in written:
+                assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+
+    def test_the_log_is_json_and_holds_no_secret(self, program: Program) -> None:
+        with program:
+            attempt = program.attempt(program.submit()["id"])
+            attempt.complete()
+            attempt.finish("diverged")
+            token = program.settings.token_file.read_text().strip()
+            program.user.get("/v1/jobs", params={"token": token, "page_token": "abc"})
+            requests = [entry for entry in log_lines(program) if entry["event"] == "request"]
+            assert {"time", "level", "request_id", "method", "path", "status", "ms"} <= set(
+                requests[0]
+            )
+            claimed = next(e for e in requests if e["path"] == "/v1/worker/claims")
+            assert claimed["job"] == attempt.claim["job_id"]
+            assert claimed["attempt"] == attempt.claim["attempt_id"]
+            text = program.log_path.read_text()
+            worker_token = program.settings.worker_token_file.read_text().strip()
+            for secret in (token, worker_token, attempt.fence):
+                assert secret not in text
+
+
+def test_two_services_on_one_database_do_not_get_in_each_others_way(
+    home: Path, redis_server: RedisServer, broker: redis.Redis
+) -> None:
+    """Two dispatchers and two doors: still one winner a claim, and nothing lost."""
+    settings = settings_for(home, redis_server.url)
+    other_home = {"IPULSE_DATABASE_URL": settings.database_url}
+    other_home["IPULSE_ARTIFACTS_DIR"] = str(settings.artifacts_dir)
+    other_home["IPULSE_TOKEN_FILE"] = str(settings.token_file)
+    other_home["IPULSE_WORKER_TOKEN_FILE"] = str(settings.worker_token_file)
+    second_settings = settings_for(home.with_name("other"), redis_server.url).model_copy(
+        update={
+            "token_file": settings.token_file,
+            "worker_token_file": settings.worker_token_file,
+        }
+    )
+    with Program(settings) as one, Program(second_settings, **other_home) as two:
+        doors: list[Service] = [one, two]
+        jobs = [doors[number % 2].submit()["id"] for number in range(10)]
+        for number, job_id in enumerate(jobs):
+            answers = [door.claim(job_id) for door in doors[:: 1 if number % 2 else -1]]
+            assert sorted(answer.status_code for answer in answers) == [200, 409]
+        assert len(two.user.get("/v1/jobs").json()["jobs"]) == 10
