@@ -56,7 +56,8 @@ def report_html(results: Results) -> bytes:
 def _head(results: Results) -> Dict[str, str]:
     spec, tally, profile = results.spec, results.judgement.tally, results.profile
     hidden = len(spec.network.layers)
-    layers = "One hidden LIF layer" if hidden == 1 else f"{hidden} hidden LIF layers"
+    number = {1: "One", 2: "Two", 3: "Three", 4: "Four"}.get(hidden, str(hidden))
+    layers = f"{number} hidden LIF layer{'' if hidden == 1 else 's'}"
     shape = " → ".join(f"{neurons:,}" for neurons in results.sizes)
     held_out = int(tally.sums[0])
     train = profile["execution"]["runs"][0]
@@ -289,10 +290,15 @@ def _time(results: Results) -> Dict[str, str]:
     whole = steps["seconds"]
     spread = [_optional_duration(whole[key]) for key in ("mean", "p50", "p95")]
     step_rows.append(["step", "", *spread, duration(whole["total"]), percent(1.0)])
-    words = (
+    done = (
         f"{steps['count']:,} training steps of up to {results.spec.training.batch_size:,} samples, "
-        "each one measured. The parts of a step add up to it: the kernels report their own time, "
-        "the rest is what the runner's clock saw around them."
+        "each one measured."
+        if steps["count"]
+        else "There was no training step in this attempt: an earlier one had done them all."
+    )
+    words = (
+        f"{done} The parts of a step add up to it: the kernels report their own time, the rest is "
+        "what the runner's clock saw around them."
     )
     return {
         "time_words": escape(words),
@@ -302,7 +308,7 @@ def _time(results: Results) -> Dict[str, str]:
             "Share of each phase in the attempt",
         ),
         "phase_table": table(["phase", "what", "time", "share"], phase_rows, words=(1,)),
-        "step_seconds": _optional_duration(mean),
+        "step_seconds": f"{duration(mean)} on average" if mean else "none in this attempt",
         "step_bar": plots.stacked_bar(
             [
                 (p["name"], f"f{STEP_COLOURS[p['name']]}", max(0.0, p["seconds"]["total"]))

@@ -36,4 +36,3 @@ class TestGitRevision:
         assert unborn["why"].startswith("git: fatal")
         monkeypatch.setenv("PATH", "")
         assert provenance.git_revision(tmp_path)["why"] == "git is not installed"
-

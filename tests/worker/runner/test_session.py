@@ -163,6 +163,19 @@ class TestALoss:
             after, before = tmp_path / "resumed" / name, finished_dir / name
             assert after.read_bytes() == before.read_bytes(), name
 
+    def test_while_reporting_costs_no_training(
+        self, start_runner: Start, finished_dir: Path, tmp_path: Path
+    ) -> None:
+        """From the checkpoint of the last step there is nothing left but to write results."""
+        runner = start_runner()
+        runner.assign(tmp_path, SPEC, finished_dir / "checkpoint.npz")
+        assert runner.finish() == 0, runner.printed()
+        assert runner.events[-1]["reason"] == "completed"
+        assert not runner.kinds("metric")
+        for name in ("weights.npz", "metrics.jsonl"):
+            assert (tmp_path / name).read_bytes() == (finished_dir / name).read_bytes(), name
+        assert "no training step in this attempt" in (tmp_path / "report.html").read_text()
+
     def test_of_the_agent_ends_the_runner(self, start_runner: Start, tmp_path: Path) -> None:
         runner = start_runner()
         runner.assign(tmp_path, changed(lambda spec: spec["training"].update(epochs=100_000)))

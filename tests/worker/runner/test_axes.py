@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from worker.runner.axes import Axes, nice_ceiling, nice_ticks, whole_ticks
+
+
+class TestTicks:
+    @pytest.mark.parametrize(
+        ("low", "high", "count", "ticks"),
+        [
+            (0.0, 1.0, 6, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+            (10.0, 100.0, 5, [20, 40, 60, 80, 100]),
+            (0.0, 0.03, 4, [0.0, 0.01, 0.02, 0.03]),
+            (-1.0, 1.0, 5, [-1.0, -0.5, 0.0, 0.5, 1.0]),
+        ],
+    )
+    def test_are_round_and_within(self, low, high, count, ticks) -> None:  # type: ignore[no-untyped-def]
+        assert nice_ticks(low, high, count) == ticks
+
+    def test_of_something_counted_are_whole(self) -> None:
+        assert whole_ticks(1, 3) == [1, 2, 3]
+        assert whole_ticks(0.5, 1.5) == [1]
+        assert all(float(tick).is_integer() for tick in whole_ticks(1, 30))
+
+    @pytest.mark.parametrize("value", [1e-9, 0.0299, 0.7, 1.0, 7.3, 123.0, 9.99e6])
+    def test_ceiling_is_round_and_not_far_above(self, value: float) -> None:
+        ceiling = nice_ceiling(value)
+        assert value <= ceiling * (1 + 1e-9) <= 1.6 * value
+
+    def test_ceiling_of_nothing_still_gives_an_axis(self) -> None:
+        assert nice_ceiling(0.0) == 1.0
+
+
+class TestAxes:
+    def test_end_labels_never_overlap_or_fall_below(self) -> None:
+        axes = Axes(200, 100, (0, 1), (0, 1), top=10, bottom=10)
+        axes.end_labels([(0.5, "a", "s1"), (0.52, "b", "s2"), (0.0, "c", "s3"), (0.01, "d", "s4")])
+        heights = [float(mark.split('y="')[1].split('"')[0]) for mark in axes.marks]
+        gaps = [below - above for above, below in zip(heights, heights[1:])]
+        assert min(gaps) >= 14.9
+        assert max(heights) <= 93
+        assert [mark.split(">")[1][0] for mark in axes.marks] == ["b", "a", "d", "c"]
+
+    def test_escapes_what_it_is_given(self) -> None:
+        axes = Axes(100, 100, (0, 1), (0, 1))
+        axes.text(0, 0, "<&>")
+        assert "<&>" not in axes.svg("<&>")
+        assert axes.svg("<&>").count("&lt;&amp;&gt;") == 2

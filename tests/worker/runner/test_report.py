@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Dict, List, Optional, Set, Tuple
+
+import pytest
+
+from .driven_runner import DrivenRunner
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+LOADS = {"src", "href", "srcset", "action", "data", "poster", "xlink:href"}
+Attributes = List[Tuple[str, Optional[str]]]
+
+
+class Page(HTMLParser):
+    """A strict reader: every element that is opened is closed, in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: List[str] = []
+        self.tags: Set[str] = set()
+        self.loads: List[str] = []
+        self.text: Dict[str, List[str]] = {}
+        self.problems: List[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: Attributes) -> None:
+        self.tags.add(tag)
+        self.loads += [value or "" for name, value in attrs if name in LOADS]
+        self.problems += [f"{tag} has {name}" for name, _ in attrs if name.startswith("on")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: Attributes) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(f"</{tag}> at {self.getpos()} closes nothing")
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.text.setdefault(self.open[-1], []).append(data)
+
+
+@pytest.fixture(scope="module")
+def html(finished_dir: Path, finished: DrivenRunner) -> str:
+    return (finished_dir / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    return Page(html)
+
+
+class TestReportHTML:
+    def test_is_well_formed(self, page: Page) -> None:
+        assert page.problems == []
+        assert page.open == []
+
+    def test_fetches_nothing_and_runs_nothing(self, html: str, page: Page) -> None:
+        assert page.loads == []
+        assert "script" not in page.tags
+        assert not re.search(r"https?://|url\(|@import", html)
+        assert "default-src 'none'" in html
+
+    def test_shows_what_a_user_wrote_as_text(self, html: str, page: Page) -> None:
+        assert "small <digits> & more" in "".join(page.text["h1"])
+        assert "small <digits>" not in html
+        assert "<script>alert(1)</script>" in "".join(page.text["dd"])
+        assert "<script" not in html
+
+    def test_warns_of_dropped_spikes(self, page: Page, finished: DrivenRunner) -> None:
+        dropped = finished.events[-1]["summary"]["dropped_spikes"]
+        warning = "".join(page.text["div"] + page.text["b"])
+        assert "Layer 2 dropped spikes" in warning
+        assert f"{dropped:,.0f} in training" in warning
+        assert "Layer 1" not in warning
+
+    def test_has_every_part(self, page: Page) -> None:
+        assert [text for text in page.text["h2"] if text.strip()] == [
+            "Learning",
+            "One held-out sample",
+            "Activity",
+            "What it confuses",
+            "Where the time went",
+            "Network",
+            "Reproduce it",
+        ]
+        labels = "".join(page.text["text"])
+        for axis in ("accuracy (%)", "cross-entropy (nats)", "time (ms)", "spiking per step (%)"):
+            assert axis in labels
+
+    def test_shows_the_figures_of_the_summary(self, page: Page, finished: DrivenRunner) -> None:
+        accuracy = finished.events[-1]["summary"]["test_accuracy"]
+        assert f"{100 * accuracy:.1f} %" in "".join(page.text["dd"])
+
+    @pytest.mark.browser
+    def test_is_drawn_by_a_browser_without_a_complaint(
+        self, finished_dir: Path, html: str, tmp_path: Path
+    ) -> None:
+        browser = shutil.which("chromium")
+        if browser is None:
+            pytest.skip("Debian's chromium is not installed: apt-get install chromium")
+        command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"]
+        command += ["--no-first-run", "--disable-background-networking", "--disable-sync"]
+        command += ["--disable-component-update", f"--user-data-dir={tmp_path / 'profile'}"]
+        command += ["--enable-logging=stderr", "--log-level=0", "--window-size=1280,2400"]
+        command += [f"--screenshot={tmp_path / 'report.png'}", "--hide-scrollbars"]
+        address = (finished_dir / "report.html").as_uri()
+        drawn = subprocess.run(
+            [*command, address], capture_output=True, timeout=120, text=True, check=True
+        )
+        complaints = [line for line in drawn.stderr.splitlines() if "CONSOLE" in line]
+        assert complaints == []
+        picture = (tmp_path / "report.png").read_bytes()
+        assert picture[:8] == b"\x89PNG\r\n\x1a\n"
+        # A blank page of this size compresses to a tenth of that.
+        assert len(picture) > 100_000
