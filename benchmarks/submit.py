@@ -14,7 +14,6 @@ import contextlib
 import json
 import os
 import secrets
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,35 +29,44 @@ import redis
 import yaml
 
 from ipulse import messages
+from ipulse.program_log import ProgramLog
+from ipulse.redis_server import RedisServer
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60.0
 
 
 @contextlib.contextmanager
-def running_service(home: Path) -> Iterator[str]:
-    """Redis on a private socket with AOF, and the service; yields the service's URL."""
-    binary = shutil.which("redis-server")
-    if binary is None:
-        raise SystemExit("redis-server is not on PATH: apt-get install redis-server")
-    (home / "redis").mkdir()
+def running_redis(home: Path) -> Iterator[RedisServer]:
+    """The Redis that `ipulse up` would start."""
+    server = RedisServer(home / "redis", ProgramLog(home / "redis.log"))
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextlib.contextmanager
+def running_service(home: Path, broker: RedisServer) -> Iterator[str]:
+    """`python -m service` with fresh tokens; yields its URL."""
     for name in ("token", "worker-token"):
         (home / name).write_text(secrets.token_urlsafe(32))
-    redis_arguments = ["--port", "0", "--unixsocket", "redis.sock", "--appendonly", "yes"]
-    environment = {**os.environ, "IPULSE_HOME": str(home), "IPULSE_PORT": "0"}
+    environment = {
+        **os.environ,
+        "IPULSE_HOME": str(home),
+        "IPULSE_PORT": "0",
+        "IPULSE_BROKER_URL": broker.url,
+    }
     with (home / "service.log").open("wb") as log:
-        broker = subprocess.Popen(
-            [binary, *redis_arguments], cwd=home / "redis", stdout=subprocess.DEVNULL
-        )
         service = subprocess.Popen(
             [sys.executable, "-m", "service"], cwd=ROOT, env=environment, stderr=log
         )
         try:
             yield _wait_until_ready(home, service)
         finally:
-            for process in (service, broker):
-                process.terminate()
-                process.wait()
+            service.terminate()
+            service.wait()
 
 
 def _wait_until_ready(home: Path, service: subprocess.Popen[bytes]) -> str:
@@ -83,8 +91,10 @@ class Arrivals(threading.Thread):
 
     def run(self) -> None:
         while True:
-            _, message = self._redis.brpop([messages.queue_of("cpu")])
+            popped = self._redis.brpop([messages.queue_of("cpu")])
             now = time.perf_counter()
+            assert popped is not None  # without a timeout it waits for ever
+            _, message = popped
             arguments, *_ = json.loads(base64.b64decode(json.loads(message)["body"]))
             with self._changed:
                 self._times[arguments[0]] = now
@@ -102,8 +112,8 @@ def measure(home: Path, jobs: int, warm: int) -> dict[str, Any]:
     spec = yaml.safe_load((ROOT / "examples" / "digits.yaml").read_text())
     answered: list[float] = []
     arrived: list[float] = []
-    with running_service(home) as url:
-        arrivals = Arrivals(home / "redis" / "redis.sock")
+    with running_redis(home) as broker, running_service(home, broker) as url:
+        arrivals = Arrivals(broker.socket)
         arrivals.start()
         token = (home / "token").read_text()
         with httpx.Client(base_url=url, headers={"authorization": f"Bearer {token}"}) as client:
