@@ -67,11 +67,13 @@ def socket_path(directory: Path) -> Path:
 class RedisServer:
     """Starts with `start`, ends with `stop` or with the process that started it."""
 
+    name = "redis"
+
     def __init__(self, directory: Path, log: ProgramLog, program: Optional[Path] = None) -> None:
         """Keeps its data in `directory` and appends its log to `log`."""
         self._program = program or find_redis_server()
         self._directory = directory
-        self._log = log
+        self.log = log
         self.socket = socket_path(directory)
         self.process: Optional[GuardedProcess] = None
 
@@ -87,7 +89,7 @@ class RedisServer:
         """
         _make_private(self._directory)
         _make_private(self.socket.parent)
-        with self._log.open() as log:
+        with self.log.open() as log:
             self.process = GuardedProcess(
                 [str(self._program), *self._options()],
                 environment={"PATH": os.defpath, "LANG": "C.UTF-8"},
@@ -99,7 +101,7 @@ class RedisServer:
         while not self._answers():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.stop(timeout=0)
-                raise Unavailable(f"{self._program} did not start:\n{self._log.tail()}")
+                raise Unavailable(f"{self._program} did not start:\n{self.log.tail()}")
             time.sleep(POLL_SECONDS)
 
     def stop(self, timeout: float = 10.0) -> None:

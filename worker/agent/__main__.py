@@ -20,6 +20,8 @@ _log = logging.getLogger("worker.agent")
 
 def main() -> int:
     json_log.configure()
+    # Celery says its farewell on standard output, which may lead into the same log.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:
         settings = Settings.from_environment(os.environ)
     except IPUlseError as error:

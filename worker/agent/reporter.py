@@ -15,8 +15,10 @@ from .lease import Lease
 from .patience import patiently
 from .service_api import ServiceAPI, ServiceUnavailable
 
-# The first event of a quiet moment goes at once; what follows it waits this long for company.
-FLUSH_SECONDS = 0.1
+# The first event after a quiet moment goes at once. What follows waits for company: lines of a
+# log longer than what somebody watches the job for.
+LOG_SECONDS = 0.1
+NEWS_SECONDS = 0.02
 BATCH_EVENTS = 500
 BATCH_BYTES = 4 * 2**20
 BACKLOG_EVENTS = 10_000  # then whoever adds must wait: the runner, in the end
@@ -46,6 +48,7 @@ class Reporter:
         self._first = 1  # number of the first event in the backlog
         self._backlog: deque[Event] = deque()
         self._change = threading.Condition()
+        self._has_news = False  # something else than log lines waits
         self._is_closed = False
         self._last_sent = float("-inf")
         self._thread = threading.Thread(target=self._run, name="reporter", daemon=True)
@@ -60,6 +63,7 @@ class Reporter:
             self._change.wait_for(lambda: len(self._backlog) < BACKLOG_EVENTS or self._is_over)
             if not self._is_over:
                 self._backlog.append(event)
+                self._has_news = self._has_news or not isinstance(event, LogEvent)
                 self._change.notify_all()
 
     def close(self) -> None:
@@ -87,10 +91,11 @@ class Reporter:
         """Waits for events that are due; an empty batch means that there will be none."""
         with self._change:
             self._change.wait_for(lambda: self._backlog or self._is_closed or self._is_over)
-            due = self._last_sent + FLUSH_SECONDS
             while not (self._is_closed or self._is_over or len(self._backlog) >= BATCH_EVENTS):
-                if not self._change.wait(max(0.0, due - time.monotonic())):
+                pause = NEWS_SECONDS if self._has_news else LOG_SECONDS
+                if not self._change.wait(max(0.0, self._last_sent + pause - time.monotonic())):
                     break
+            self._has_news = False
             return [] if self._is_over else _within_limits(self._backlog)
 
     def _send(self, batch: list[Event]) -> None:

@@ -1,0 +1,258 @@
+"""All of IPUlse on one machine: Redis, the service and its agents as child processes.
+
+    with Stack(home) as stack:
+        print(stack.url, stack.token_path)
+
+The children end with the process that started them, whichever way that ends.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import select
+import signal
+import sysconfig
+import time
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Dict, List, Mapping, Optional, Sequence, Type, Union
+from urllib.parse import urlsplit
+
+from .errors import Unavailable
+from .guarded_process import GuardedProcess
+from .home import Home
+from .part import Part, ended_badly
+from .redis_server import RedisServer
+
+START_SECONDS = 60.0  # for each part; a slow disk and a busy machine need some
+AGENT_STOP_SECONDS = 20.0  # a runner's grace, its last uploads, and some
+SERVICE_STOP_SECONDS = 15.0
+POLL_SECONDS = 0.02
+# What a user's shell may hold for the client is no business of the parts.
+_NOT_INHERITED = ("IPULSE_TOKEN", "IPULSE_TOKEN_FILE", "IPULSE_URL")
+_REACHED_AS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - an address to avoid
+
+
+class Stack:
+    """Starts with `start` or `with`; one at a time per home."""
+
+    def __init__(
+        self,
+        home: Union[str, os.PathLike[str]],
+        host: str = "127.0.0.1",
+        port: int = 0,
+        agents: int = 1,
+        allow_remote: bool = False,
+        environment: Optional[Mapping[str, str]] = None,
+    ) -> None:
+        """Port 0 takes a free one. `environment` is added to the one that the parts inherit.
+
+        Raises MissingDependency where there is no Redis server.
+        """
+        self._home = Home(Path(home))
+        self._host = host
+        self._port = port
+        self._allow_remote = allow_remote
+        self._more = dict(environment or {})
+        self._redis = RedisServer(self._home.redis, self._home.log("redis"))
+        self._service = Part("service", "service", self._home.log("service"))
+        names = ["agent", *(f"agent-{number}" for number in range(2, agents + 1))]
+        self._agents = [Part(name, "worker.agent", self._home.log(name)) for name in names]
+        self._url = ""
+
+    @property
+    def url(self) -> str:
+        """Where the service answers, as seen from this machine."""
+        if not self._url:
+            raise Unavailable("the stack is not running: call start() first")
+        return self._url
+
+    @property
+    def home(self) -> Path:
+        return self._home.path
+
+    @property
+    def token_path(self) -> Path:
+        """The file with the user's token."""
+        return self._home.token_file
+
+    @property
+    def processes(self) -> Dict[str, GuardedProcess]:
+        """What runs, by name: redis, service, agent, agent-2, ..."""
+        found = {"redis": self._redis.process}
+        found.update({part.name: part.process for part in (self._service, *self._agents)})
+        return {name: process for name, process in found.items() if process is not None}
+
+    def start(self) -> None:
+        """Returns once the service is ready and every agent waits for jobs.
+
+        Raises Conflict if the home is in use, and Unavailable, with the end of its log, if a
+        part does not start; nothing is left running then.
+        """
+        self._home.open()
+        try:
+            self._redis.start()
+            self._start_service()
+            self._start_agents(self._agents)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Ends everything in the order that lets each part have its last word."""
+        for agent in self._agents:
+            agent.terminate()
+        for agent in self._agents:
+            agent.end_within(AGENT_STOP_SECONDS)
+        self._service.stop(SERVICE_STOP_SECONDS)
+        self._redis.stop()
+        self._url = ""
+        self._home.close()
+
+    def wait(self) -> None:
+        """Returns on SIGINT or SIGTERM. Raises Unavailable, naming it, if a part ends.
+
+        To be called by the main thread.
+        """
+        wake, write = os.pipe()
+
+        def on_signal(number: int, frame: Optional[FrameType]) -> None:
+            os.write(write, b"\0")
+
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        former = {number: signal.signal(number, on_signal) for number in numbers}
+        try:
+            waiting = select.poll()
+            waiting.register(wake, select.POLLIN)
+            for process in self.processes.values():
+                waiting.register(process, select.POLLIN)
+            ended = {descriptor for descriptor, _ in waiting.poll()}
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)
+            os.close(wake)
+            os.close(write)
+        parts: List[Union[RedisServer, Part]] = [self._redis, self._service, *self._agents]
+        for part in parts:
+            if part.process and part.process.fileno() in ended:
+                raise ended_badly(part.name, part.process.wait(), part.log)
+
+    def restart_agent(self, number: int = 1) -> None:
+        """Starts the agent of this number again, whether or not it still runs."""
+        agent = self._agents[number - 1]
+        agent.stop(AGENT_STOP_SECONDS)
+        self._start_agents([agent])
+
+    def restart_service(self) -> None:
+        """Starts the service again, at the same address, whether or not it still runs."""
+        self._port = urlsplit(self.url).port or 0
+        self._service.stop(SERVICE_STOP_SECONDS)
+        self._home.server_file.unlink(missing_ok=True)
+        self._start_service()
+
+    def restart_redis(self) -> None:
+        """Starts Redis again, on the same socket, whether or not it still runs."""
+        self._redis.stop()
+        self._redis.start()
+
+    def __enter__(self) -> Stack:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.stop()
+
+    def _start_service(self) -> None:
+        environment = self._environment(
+            IPULSE_HOME=str(self._home.path),
+            IPULSE_HOST=self._host,
+            IPULSE_PORT=str(self._port),
+            IPULSE_DATABASE_URL=f"sqlite:///{self._home.path / 'ipulse.db'}",
+            IPULSE_BROKER_URL=self._redis.url,
+            IPULSE_ARTIFACTS_DIR=str(self._home.artifacts),
+            IPULSE_TOKEN_FILE=str(self._home.token_file),
+            IPULSE_WORKER_TOKEN_FILE=str(self._home.worker_token_file),
+            **({"IPULSE_ALLOW_REMOTE": "1"} if self._allow_remote else {}),
+        )
+        self._service.start(environment, self._home.path)
+        deadline = time.monotonic() + START_SECONDS
+        while not self._is_ready():
+            self._service.check_alive()
+            if time.monotonic() > deadline:
+                tail = self._service.log.tail()
+                raise Unavailable(
+                    f"the service is not ready after {START_SECONDS:g} s; its log says:\n{tail}"
+                )
+            time.sleep(POLL_SECONDS)
+
+    def _is_ready(self) -> bool:
+        try:
+            announced = urlsplit(json.loads(self._home.server_file.read_bytes())["url"])
+        except FileNotFoundError:
+            return False
+        host = _REACHED_AS.get(announced.hostname or "", announced.hostname or "")
+        shown = f"[{host}]" if ":" in host else host
+        self._url = f"http://{shown}:{announced.port}"
+        connection = http.client.HTTPConnection(host, announced.port, timeout=START_SECONDS)
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == http.client.OK
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    def _start_agents(self, agents: Sequence[Part]) -> None:
+        """Starts them side by side and waits until each of them is ready."""
+        announcements: List[int] = []
+        try:
+            for agent in agents:
+                announcement, announce = os.pipe()
+                announcements.append(announcement)
+                try:
+                    agent.start(self._agent_environment(announce), self._home.path, [announce])
+                finally:
+                    os.close(announce)
+            for agent, announcement in zip(agents, announcements):
+                _await_word(agent, announcement)
+        finally:
+            for announcement in announcements:
+                os.close(announcement)
+
+    def _agent_environment(self, announce: int) -> Dict[str, str]:
+        return self._environment(
+            IPULSE_SERVICE_URL=self.url,
+            IPULSE_WORKER_TOKEN_FILE=str(self._home.worker_token_file),
+            IPULSE_BROKER_URL=self._redis.url,
+            IPULSE_WORK_DIR=str(self._home.work),
+            IPULSE_READY_FD=str(announce),
+        )
+
+    def _environment(self, **own: str) -> Dict[str, str]:
+        environment = {k: v for k, v in os.environ.items() if k not in _NOT_INHERITED}
+        source = Path(__file__).resolve().parents[1]
+        if source != Path(sysconfig.get_path("purelib")).resolve():  # a checkout
+            known = environment.get("PYTHONPATH")
+            environment["PYTHONPATH"] = f"{source}{os.pathsep}{known}" if known else str(source)
+        return {**environment, **self._more, **own}
+
+
+def _await_word(agent: Part, announcement: int) -> None:
+    """Waits until an agent says that it is ready, or is silent for good."""
+    ready, _, _ = select.select([announcement], [], [], START_SECONDS)
+    if not ready:
+        raise Unavailable(
+            f"the {agent.name} is not ready after {START_SECONDS:g} s; its log says:\n"
+            f"{agent.log.tail()}"
+        )
+    if not os.read(announcement, 16):
+        if agent.process:
+            agent.process.wait()
+        agent.check_alive()
