@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -221,7 +222,7 @@ class Trial:
         self._client("watch", job["id"], capture=False)
         finished = json.loads(self._client("status", job["id"], "--json"))
         results = self.scratch / "results"
-        self._client("download", job["id"], "--output", str(results), capture=False)
+        self._client("download", job["id"], "--to", str(results), capture=False)
         print(json.dumps({key: finished[key] for key in ("state", "reason", "summary")}))
         if finished["state"] != "succeeded" or not list(results.rglob("manifest.json")):
             sys.exit(f"the job did not succeed:\n{worker.output.read_text()}")
@@ -255,16 +256,15 @@ class Trial:
         data = self.scratch / "redis"
         data.mkdir()
         places = {
-            "/run/secrets": self.scratch / "secrets",
-            "/data": data,
-            "/tmp": data,  # noqa: S108  # the place inside the container
+            "/run/secrets": str(self.scratch / "secrets"),
+            "/data": str(data),
+            "/tmp": str(data),  # noqa: S108  # the place inside the container
             "$$": "$",
         }
 
         def placed(text: str) -> str:
-            for inside, outside in places.items():
-                text = text.replace(inside, str(outside))
-            return text
+            inside = "|".join(map(re.escape, places))
+            return re.sub(inside, lambda match: places[match[0]], text)
 
         redis = self.compose["services"]["redis"]
         output = self.scratch / "redis.out"
