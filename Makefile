@@ -14,13 +14,16 @@ CPP_SOURCES = $(shell git ls-files '*.h' '*.cc' '*.cpp')
 compile_lock = $(BIN)/uv pip compile --quiet --system-certs --generate-hashes --no-header $(UPGRADE) \
 	--python-version $(2) --output-file requirements/$(1).txt $(3)
 
-.PHONY: help demo test lint kernels docs bench containers lock clean runtime dev
+.PHONY: help demo up test lint kernels docs bench peers containers lock clean runtime dev
 
 help: ## This list.
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
 demo: runtime ## The whole stack, one experiment over HTTP, its report in demo-output/.
 	@$(BIN)/ipulse demo $(ARGS)
+
+up: runtime ## The stack at 127.0.0.1:8470, until Ctrl-C; jobs and results stay.
+	@$(BIN)/ipulse up $(ARGS)
 
 test: dev ## Every test, on Python 3.11 and, where there is one, on Python 3.8.
 	@scripts/setup py38
@@ -40,8 +43,12 @@ kernels: runtime ## Compile the C++ kernels now rather than in the first job.
 docs: runtime ## Write docs/spec.md and docs/cli.md again, from the code that they describe.
 	@$(BIN)/python -m ipulse.documentation docs
 
-bench: dev ## Measure; the tables go to the terminal.
-	@$(BIN)/python -m benchmarks $(ARGS)
+bench: dev ## Measure the ops and the service.
+	@$(BIN)/python -m benchmarks.ops
+	@$(BIN)/python benchmarks/submit.py
+
+peers: dev ## Measure a training step beside PyTorch's, which it installs apart (1 GB).
+	@$(BIN)/python -m benchmarks.peers $(ARGS)
 
 containers: dev ## Build the images without a Docker engine and put a job through them (as root).
 	@$(BIN)/python docker/try_with_buildah.py
