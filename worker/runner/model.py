@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, NamedTuple, Sequence, Tuple
+from typing import Any, Callable, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -49,12 +49,10 @@ class Model:
             tf.TensorSpec([time, None], tf.int32),
             tf.TensorSpec([None], tf.int32),
         ]
-        self._derive = tf.function(self._derived, input_signature=batch)
-        self._judge = tf.function(self._judged, input_signature=batch)
+        self._derive = _traced(self._derived, batch)
+        self._judge = _traced(self._judged, batch)
         shapes = [tf.TensorSpec(kernel.shape, tf.float32) for kernel in self._kernels]
-        self._apply = tf.function(
-            self.optimizer.apply, input_signature=[shapes, tf.TensorSpec([], tf.int64)]
-        )
+        self._apply = _traced(self.optimizer.apply, [shapes, tf.TensorSpec([], tf.int64)])
 
     def trace(self) -> None:
         """Builds the graphs now instead of at the first call."""
@@ -99,6 +97,12 @@ class Model:
         spikes = [tf.reduce_sum(tf.cast(c[:, :, 0], tf.float64), 1) for c in out.spike_counts]
         predicted = tf.argmax(_logits(out.membrane), axis=1)
         return _sums(out, losses, right), predicted, tf.stack(spikes)
+
+
+def _traced(function: Callable[..., Any], signature: List[Any]) -> Any:
+    """Without AutoGraph: there is no Python to translate, and looking for some takes longer than
+    the rest of the tracing."""
+    return tf.function(function, input_signature=signature, autograph=False)
 
 
 def _variable(kernel: Any) -> tf.Variable:

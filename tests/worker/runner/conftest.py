@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import pytest
 
 from .driven_runner import DrivenRunner
+
+with warnings.catch_warnings():
+    # TensorFlow 2.6 imports what Python 3.8 calls deprecated, and TensorFlow is not under test.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import tensorflow  # noqa: F401
 
 Start = Callable[..., DrivenRunner]
 
