@@ -17,7 +17,7 @@ from .clock import Span, Timeline, utc_now
 from .manifest import SCHEMA, listed
 from .network_export import write_nir
 from .profile import Circumstances, layer_names
-from .report import report_html
+from .report.page import report_html
 from .reporter import Reporter
 from .results import Results
 from .trace import chrome_trace

@@ -9,7 +9,7 @@ from typing import Dict, List, Optional, Set, Tuple
 
 import pytest
 
-from .driven_runner import DrivenRunner
+from tests.worker.runner.driven_runner import DrivenRunner
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 LOADS = {"src", "href", "srcset", "action", "data", "poster", "xlink:href"}

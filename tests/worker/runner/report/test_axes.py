@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from typing import List
+
 import pytest
 
-from worker.runner.axes import Axes, nice_ceiling, nice_ticks, whole_ticks
+from worker.runner.report.axes import Axes, nice_ceiling, nice_ticks, whole_ticks
 
 
 class TestTicks:
@@ -15,7 +17,9 @@ class TestTicks:
             (-1.0, 1.0, 5, [-1.0, -0.5, 0.0, 0.5, 1.0]),
         ],
     )
-    def test_are_round_and_within(self, low, high, count, ticks) -> None:  # type: ignore[no-untyped-def]
+    def test_are_round_and_within(
+        self, low: float, high: float, count: int, ticks: List[float]
+    ) -> None:
         assert nice_ticks(low, high, count) == ticks
 
     def test_of_something_counted_are_whole(self) -> None:

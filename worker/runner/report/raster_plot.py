@@ -6,9 +6,10 @@ from typing import List, Tuple
 
 import numpy as np
 
+from worker.runner.results import Raster
+
 from .axes import Axes
 from .plots import FULL
-from .results import Raster
 
 PANEL_GAP = 16.0
 READOUT_HEIGHT = 150.0

@@ -1,0 +1,1 @@
+"""The page that one would show a colleague: its sections, pictures and tables."""

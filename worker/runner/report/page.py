@@ -1,0 +1,29 @@
+"""report.html: one self-contained page about a training, without scripts or requests.
+
+Its text comes partly from a user (names, metadata), so every section escapes what it puts in, and
+the page forbids itself everything but its own style sheet.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from string import Template
+
+from worker.runner.results import Results
+
+from .activity import activity, one_sample
+from .headline import headline
+from .learning import confusion, learning
+from .origin import network, origin
+from .time_spent import time_spent
+
+SECTIONS = (headline, learning, one_sample, activity, confusion, time_spent, network, origin)
+
+
+def report_html(results: Results) -> bytes:
+    """The page, in UTF-8. Each section gives the parts of page.html that it names."""
+    template = pkgutil.get_data(__package__, "page.html")
+    if template is None:
+        raise FileNotFoundError("page.html is missing beside page.py: install the package again")
+    parts = {name: text for section in SECTIONS for name, text in section(results).items()}
+    return Template(template.decode("utf-8")).substitute(parts).encode("utf-8")
