@@ -47,7 +47,13 @@ NO_MESSAGES = [
 ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeService]:
+    with FakeService(tmp_path_factory.mktemp("service") / "worker-token") as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
 def redis() -> Iterator[RedisServer]:
     with tempfile.TemporaryDirectory(prefix="ipulse-agent-") as directory:
         server = RedisServer(Path(directory) / "redis", ProgramLog(Path(directory) / "redis.log"))
@@ -128,6 +134,17 @@ def agent(service: FakeService, redis: RedisServer, tmp_path: Path) -> Iterator[
         yield agent
 
 
+@pytest.fixture(scope="class")
+def lasting_agent(
+    service: FakeService, redis: RedisServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[AgentProcess]:
+    """One for all tests of a class, which leave it as they found it."""
+    with agent_process(service, redis, tmp_path_factory.mktemp("work")) as agent:
+        assert agent.is_ready
+        yield agent
+        assert agent.stop() == 0
+
+
 def publish(redis: RedisServer, *args: Any, task: str = messages.TASK, **options: Any) -> None:
     """Sends a message as the service does."""
     with Celery(broker=redis.url, set_as_current=False) as celery:
@@ -144,14 +161,14 @@ def client_of(redis: RedisServer) -> Iterator[Any]:
 
 class TestMessages:
     def test_a_job_id_is_all_it_takes(
-        self, service: FakeService, redis: RedisServer, agent: AgentProcess
+        self, service: FakeService, redis: RedisServer, lasting_agent: AgentProcess
     ) -> None:
         job_id = service.submit("completes")
         publish(redis, job_id)
         service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
 
     def test_the_message_is_gone_while_the_job_runs_and_the_next_one_waits_for_anybody(
-        self, service: FakeService, redis: RedisServer, agent: AgentProcess, tmp_path: Path
+        self, service: FakeService, redis: RedisServer, lasting_agent: AgentProcess, tmp_path: Path
     ) -> None:
         first, second = service.submit("trains_until_told"), service.submit("completes")
         publish(redis, first)
@@ -166,16 +183,17 @@ class TestMessages:
         service.wait_for(lambda: service.job(first).state is JobState.CANCELLED)
 
     def test_the_same_message_ten_times_is_one_attempt(
-        self, service: FakeService, redis: RedisServer, agent: AgentProcess
+        self, service: FakeService, redis: RedisServer, lasting_agent: AgentProcess
     ) -> None:
         job_id = service.submit("completes")
+        before = lasting_agent.count("nothing_to_do")
         for _ in range(10):
             publish(redis, job_id)
-        agent.wait_for_action("nothing_to_do", times=9)
+        lasting_agent.wait_for_action("nothing_to_do", times=before + 9)
         assert len(service.job(job_id).attempts) == 1
 
     def test_messages_of_others_are_dropped_and_the_next_is_taken(
-        self, service: FakeService, redis: RedisServer, agent: AgentProcess
+        self, service: FakeService, redis: RedisServer, lasting_agent: AgentProcess
     ) -> None:
         publish(redis, "x" * 1_000_000)
         publish(redis, task="somebody.elses.task")
@@ -187,25 +205,37 @@ class TestMessages:
         job_id = service.submit("completes")
         publish(redis, job_id)
         service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
-        agent.wait_for_action("message_rejected")
-        assert agent.process.poll() is None
+        lasting_agent.wait_for_action("message_rejected")
+        assert lasting_agent.process.poll() is None
+
+    def test_no_secret_is_logged(
+        self, service: FakeService, redis: RedisServer, lasting_agent: AgentProcess
+    ) -> None:
+        job_id = service.submit("completes")
+        publish(redis, job_id)
+        service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
+        logged = json.dumps(lasting_agent.lines)
+        assert job_id in logged
+        assert service.token not in logged
+        assert service.job(job_id).last.fence not in logged
 
 
 class TestBroker:
     def test_it_consumes_again_after_redis_was_killed(
-        self, service: FakeService, redis: RedisServer, agent: AgentProcess
+        self, service: FakeService, redis: RedisServer, lasting_agent: AgentProcess
     ) -> None:
         """Several times, and right after a job: an acknowledgement that fails with the broker
         must not count as a message under way."""
         job_ids = [service.submit("completes") for _ in range(4)]
-        for number, job_id in enumerate(job_ids, start=1):
+        before = lasting_agent.count("attempt_ended")
+        for number, job_id in enumerate(job_ids, start=before + 1):
             kill_and_restart(redis)
             publish(redis, job_id)
-            agent.wait_for_action("attempt_ended", times=number)
+            lasting_agent.wait_for_action("attempt_ended", times=number)
         assert {service.job(job_id).state for job_id in job_ids} == {JobState.SUCCEEDED}
 
     def test_a_job_under_way_does_not_notice(
-        self, service: FakeService, redis: RedisServer, agent: AgentProcess
+        self, service: FakeService, redis: RedisServer, lasting_agent: AgentProcess
     ) -> None:
         job_id = service.submit("completes_when_told")
         publish(redis, job_id)
@@ -218,11 +248,13 @@ class TestBroker:
         service.wait_for(lambda: service.job(following).state is JobState.SUCCEEDED)
 
     def test_an_error_that_redis_answers_is_waited_out(
-        self, service: FakeService, redis: RedisServer, agent: AgentProcess
+        self, service: FakeService, redis: RedisServer, lasting_agent: AgentProcess
     ) -> None:
+        lost = "consumer: Connection to broker lost"
+        before = lasting_agent.count(lost)
         with client_of(redis) as client:
             client.set(QUEUE, "not a list")
-            agent.wait_for_action("consumer: Connection to broker lost", times=2)
+            lasting_agent.wait_for_action(lost, times=before + 2)
             client.delete(QUEUE)
         job_id = service.submit("completes")
         publish(redis, job_id)
@@ -237,9 +269,6 @@ class TestBroker:
         with agent_process(service, redis, tmp_path / "work") as agent:
             late.join()
             assert agent.is_ready
-            job_id = service.submit("completes")
-            publish(redis, job_id)
-            service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
 
 
 class TestSignals:
@@ -305,17 +334,6 @@ class TestStart:
             why = agent.lines[-1]["why"]
         assert "IPULSE_WARM" in why
         assert "/no/python" in why
-
-    def test_no_secret_is_logged(
-        self, service: FakeService, redis: RedisServer, agent: AgentProcess
-    ) -> None:
-        job_id = service.submit("completes")
-        publish(redis, job_id)
-        service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
-        assert agent.stop() == 0
-        logged = json.dumps(agent.lines)
-        assert service.token not in logged
-        assert service.job(job_id).last.fence not in logged
 
 
 def kill_and_restart(redis: RedisServer) -> None:
