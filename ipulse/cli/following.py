@@ -97,7 +97,7 @@ def _display(progress: Progress, output: Console) -> Iterator[Callable[[JobEvent
 
         def write(event: JobEvent) -> None:
             line = progress.take(event)
-            if line is not None:
+            if line is not None and progress.is_due(event):
                 output.print(line)
 
         yield write

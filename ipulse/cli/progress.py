@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Dict, Iterator, List, Optional
 
 from rich.console import Group, RenderableType
@@ -14,6 +15,8 @@ from ipulse.states import JobState
 
 from .terminal import clean
 
+LINE_SECONDS = 2.0  # between two lines of figures: a log is read from end to end
+
 _STYLES = {"succeeded": "green", "failed": "red", "cancelled": "yellow", "cancelling": "yellow"}
 
 
@@ -25,12 +28,24 @@ class Progress:
         self.state = job.state.value
         self.metric: Dict[str, Any] = {}
         self.remarks: List[str] = []  # why it is in its state; warnings and errors of the attempt
+        self._last_figures: Optional[datetime] = None
 
     def take(self, event: JobEvent) -> Optional[str]:
         """Takes an event in; returns the line that tells it, or None where it tells nothing."""
         time = event.time.astimezone().strftime("%H:%M:%S")
         text = self._told(event)
         return None if text is None else f"{time}  {clean(text)}"
+
+    def is_due(self, event: JobEvent) -> bool:
+        """Whether its line is worth a place: of the figures only some, the last ones included."""
+        if event.kind != "metric":
+            return True
+        if self._last_figures is not None and event.fields["step"] < event.fields["steps"]:
+            since = event.time - self._last_figures
+            if since.total_seconds() < LINE_SECONDS:
+                return False
+        self._last_figures = event.time
+        return True
 
     def _told(self, event: JobEvent) -> Optional[str]:
         fields = event.fields

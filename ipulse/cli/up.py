@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -46,16 +45,16 @@ def up(
         raise InvalidInput([Problem("/host", "not_loopback", detail)], "refused to listen there")
     from ipulse.stack import Stack  # what starts a stack is of no use to the other commands
 
-    stack = Stack(home_folder(home, os.environ), host=host, port=port, agents=agents)
+    stack = Stack(home_folder(home, os.environ), host, port, agents, allow_remote)
     with terminable():
         try:
             stack.start()
             _announce(stack, as_json)
-            while True:
-                time.sleep(3600)
+            stack.wait()
         except KeyboardInterrupt:
-            say("\nStopping ...")
+            return Exit.INTERRUPTED  # before it was up
         finally:
+            say("Stopping ...")
             stack.stop()
     return Exit.OK
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from typing import Any, Dict, List
 
@@ -11,6 +12,7 @@ from rich.console import Console
 from ipulse.cli.progress import Progress, duration, metric_line, numbered
 from ipulse.cli.terminal import clean
 from ipulse.client import Job, JobEvent
+from ipulse.client.resources import time_of
 from tests.ipulse.client import samples
 
 METRIC: Dict[str, Any] = {
@@ -83,6 +85,18 @@ def test_what_is_told_and_what_is_not() -> None:
         "warning: slow disk",
         "failed (diverged) at step 7",
     ]
+
+
+def test_a_log_has_figures_now_and_then_and_the_last_ones() -> None:
+    shown = progress()
+    kept = []
+    for step in range(1, 101):
+        time = f"2026-01-02T03:04:{step // 10:02}.{step % 10}00Z"
+        metric = event("metric", **{**METRIC, "step": step, "steps": 100})
+        if shown.is_due(dataclasses.replace(metric, time=time_of(time))):
+            kept.append(step)
+    assert kept == [1, 21, 41, 61, 81, 100]
+    assert shown.is_due(event("log", message="m", level="error", stream="runner"))
 
 
 def test_the_picture_shows_the_latest() -> None:

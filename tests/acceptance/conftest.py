@@ -1,0 +1,36 @@
+"""A real stack: Redis, service, agent and runners as processes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ipulse.stack import Stack
+
+from ipulse.client import Client
+
+from .jobs import Runners
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the stack of this run keeps its state."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="session")
+def stack(home: Path) -> Iterator[Stack]:
+    with Stack(home) as started:
+        yield started
+
+
+@pytest.fixture
+def client(stack: Stack) -> Iterator[Client]:
+    with Client(stack.url, token_file=stack.token_path) as made:
+        yield made
+
+
+@pytest.fixture
+def runners(home: Path) -> Runners:
+    return Runners(home / "logs" / "agent.log")

@@ -1,0 +1,75 @@
+"""Specs that train in seconds, and the runner processes behind jobs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from ipulse.client import JobEvent
+
+
+def small_spec(epochs: int = 3, **changes: Any) -> dict[str, Any]:
+    """A few hundred digits on two narrow layers."""
+    return {
+        "version": 1,
+        "name": "small",
+        "seed": 7,
+        "data": {"kind": "digits", "samples": 400, "steps": 20},
+        "network": {
+            "layers": [
+                {"neurons": 32, "second_threshold": 0.5},
+                {"neurons": 24, "second_threshold": 0.4, "capacity": 16},
+            ]
+        },
+        "training": {"epochs": epochs, "batch_size": 32},
+        "device": {"kind": "cpu", "threads": 1},
+        **changes,
+    }
+
+
+def until(events: Iterable[JobEvent], kind: str, **fields: Any) -> list[JobEvent]:
+    """The events up to, and with, the first of this kind whose fields are at least these."""
+    seen: list[JobEvent] = []
+
+    def is_other(event: JobEvent) -> bool:
+        seen.append(event)
+        return event.kind != kind or any(event.fields[name] < fields[name] for name in fields)
+
+    for _ in takewhile(is_other, events):
+        pass
+    assert not is_other(seen[-1]), f"the job ended without {kind} {fields}"
+    return seen
+
+
+def arrays(path: Path) -> dict[str, np.ndarray]:
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+@dataclass(frozen=True)
+class Runners:
+    """The agent's log says which process works for which job."""
+
+    log: Path
+
+    def of(self, job_id: str) -> psutil.Process:
+        """The latest runner of a job."""
+        return psutil.Process([line["pid"] for line in self._lines(job_id)][-1])
+
+    def _lines(self, job_id: str) -> Iterator[dict[str, Any]]:
+        for line in self.log.read_text().splitlines():
+            said: dict[str, Any] = json.loads(line)
+            if said.get("job") == job_id and "pid" in said:
+                yield said
+
+
+def family(process: psutil.Process) -> list[psutil.Process]:
+    """A process and everything it started."""
+    return [process, *process.children(recursive=True)]

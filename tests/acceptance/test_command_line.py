@@ -1,0 +1,150 @@
+"""`ipulse up` and `ipulse demo` as people start them, and stop them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from ipulse.cli.demo import PHASES
+from ipulse.client import Client
+
+from .jobs import small_spec
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 120.0  # seconds for what takes a few
+
+
+def ipulse(*arguments: str, cwd: Path, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "ipulse", *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(cwd), **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture
+def spec_file(tmp_path: Path) -> Path:
+    path = tmp_path / "small.json"
+    path.write_text(json.dumps(small_spec()))
+    return path
+
+
+def descendants(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+class TestUp:
+    @pytest.fixture
+    def home(self, tmp_path: Path) -> Path:
+        return tmp_path / "home"
+
+    @pytest.fixture
+    def up(self, home: Path) -> Iterator[Any]:
+        """Starts `ipulse up`; gives the process and what it announced."""
+        home.parent.mkdir(exist_ok=True)
+        started = []
+
+        def start() -> tuple[subprocess.Popen[str], dict[str, Any]]:
+            running = ipulse("up", "--port", "0", "--json", cwd=home.parent, IPULSE_HOME=str(home))
+            started.append(running)
+            assert running.stdout is not None
+            return running, json.loads(running.stdout.readline())
+
+        yield start
+        for running in started:
+            running.kill()
+            running.communicate()
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
+    def test_it_stops_cleanly(self, up: Any, home: Path, number: signal.Signals) -> None:
+        running, announced = up()
+        children = descendants(running)
+        assert {child.pid for child in children}
+        secret = Path(announced["token_file"])
+        assert [path.stat().st_mode & 0o777 for path in (home, secret)] == [0o700, 0o600]
+        running.send_signal(number)
+        _, err = running.communicate(timeout=PATIENCE)
+        assert running.returncode == 0
+        assert "Traceback" not in err
+        assert psutil.wait_procs(children, timeout=PATIENCE)[1] == []
+        assert not (home / "server.json").exists()
+
+    def test_jobs_outlive_it(self, up: Any, home: Path) -> None:
+        running, announced = up()
+        with Client(home=home) as client:
+            assert client.url == announced["url"]
+            job = client.submit(small_spec())
+            assert client.wait(job.id, timeout=PATIENCE).succeeded
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=PATIENCE)
+        up()
+        with Client(home=home) as client:
+            assert [found.id for found in client.list()] == [job.id]
+            paths = client.download(job.id, home.parent / "again")
+            assert "report.html" in {path.name for path in paths}
+
+    def test_killed_with_no_chance_to_clean_up_it_leaves_no_process(self, up: Any) -> None:
+        running, _ = up()
+        children = descendants(running)
+        running.kill()
+        running.communicate()
+        assert psutil.wait_procs(children, timeout=PATIENCE)[1] == []
+
+
+class TestDemo:
+    def test_the_example_learns_the_digits(self, tmp_path: Path) -> None:
+        running = ipulse("demo", "--json", cwd=tmp_path)
+        out, err = running.communicate(timeout=PATIENCE)
+        assert running.returncode == 0, err
+        told = json.loads(out)
+        assert told["state"] == "succeeded"
+        assert told["accuracy"] >= 0.96
+        folder = tmp_path / "demo-output" / told["job_id"]
+        assert (Path(told["artifacts"]), Path(told["report"])) == (folder, folder / "report.html")
+        last = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
+        assert last["test_accuracy"] == told["accuracy"]
+        parts = told["seconds"]
+        assert list(parts) == ["start", "submit", *PHASES, "download", "stop", "total"]
+        assert sum(parts[name] for name in ("start", "run", "download", "stop")) < parts["total"]
+        # Nothing stays but the results.
+        assert [path.name for path in tmp_path.iterdir()] == ["demo-output"]
+
+    def test_interrupted_it_stops_everything(self, tmp_path: Path, spec_file: Path) -> None:
+        spec_file.write_text(json.dumps(small_spec(epochs=100_000)))
+        running = ipulse("demo", "--spec", str(spec_file), cwd=tmp_path)
+        assert running.stdout is not None
+        for line in running.stdout:
+            if "epoch" in line:
+                break
+        children = descendants(running)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=PATIENCE)
+        assert running.returncode == 130
+        assert "everything is stopped" in err
+        assert "Traceback" not in err
+        assert psutil.wait_procs(children, timeout=PATIENCE)[1] == []
+        assert [path.name for path in tmp_path.iterdir()] == ["small.json"]
+
+    def test_a_job_that_fails_is_told(self, tmp_path: Path, spec_file: Path) -> None:
+        wild = small_spec(training={"epochs": 1, "optimizer": {"learning_rate": 10.0}})
+        wild["network"]["initial_membrane_std"] = 100.0
+        wild["network"]["readout"] = {"gain": 10_000.0}
+        spec_file.write_text(json.dumps(wild))
+        running = ipulse("demo", "--spec", str(spec_file), "--json", cwd=tmp_path)
+        out, err = running.communicate(timeout=PATIENCE)
+        told = json.loads(out)
+        assert (running.returncode, told["state"]) in ((0, "succeeded"), (1, "failed")), err

@@ -1,0 +1,188 @@
+"""The main job, end to end: a spec over HTTP trains a network and leaves a report to download."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from ipulse.client import Client, Job
+from ipulse.spec import parse_spec, spec_to_json
+from ipulse.stack import Stack
+from ipulse.states import JobState, Phase
+
+from .jobs import Runners, arrays, family, small_spec, until
+
+pytestmark = pytest.mark.slow
+
+PATIENCE = 120.0  # seconds for a job that takes a few
+
+
+def finished(client: Client, spec: dict[str, Any]) -> Job:
+    job = client.wait(client.submit(spec).id, timeout=PATIENCE)
+    assert job.succeeded, job.json
+    return job
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("results")
+
+
+@pytest.fixture(scope="module")
+def job(stack: Stack, results: Path) -> Job:
+    """A job that was watched to its end and downloaded."""
+    with Client(stack.url, token_file=stack.token_path) as client:
+        submitted = client.submit(small_spec())
+        events = list(client.watch(submitted.id))
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        client.download(submitted.id, results / "job")
+        (results / "events.json").write_text(json.dumps([event.json for event in events]))
+        return client.get(submitted.id)
+
+
+class TestFromSpecToReport:
+    @pytest.fixture
+    def events(self, job: Job, results: Path) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads((results / "events.json").read_text())
+        return found
+
+    def test_it_goes_through_every_phase_in_order(
+        self, job: Job, events: list[dict[str, Any]]
+    ) -> None:
+        assert [e["phase"] for e in events if e["kind"] == "phase"] == [p.value for p in Phase]
+        states = [event["state"] for event in events if event["kind"] == "state"]
+        assert (states[0], states[-1]) == ("queued", "succeeded")
+        assert (job.state, job.reason) == (JobState.SUCCEEDED, "completed")
+        assert set(job.phase_seconds) >= {"queue", *(phase.value for phase in Phase)}
+
+    def test_the_stored_spec_is_the_one_that_was_sent(self, job: Job) -> None:
+        assert job.json["spec"] == spec_to_json(parse_spec(small_spec()))
+
+    def test_progress_ends_with_the_last_step(self, events: list[dict[str, Any]]) -> None:
+        metrics = [event for event in events if event["kind"] == "metric"]
+        assert metrics[-1]["step"] == metrics[-1]["steps"]
+        assert metrics[-1]["epoch"] == 3
+        assert {"loss", "accuracy", "firing_rate/1", "firing_rate/2"} <= set(metrics[-1]["values"])
+
+    def test_every_file_is_the_one_the_manifest_lists(self, job: Job, results: Path) -> None:
+        folder = results / "job"
+        manifest = json.loads((folder / "manifest.json").read_text())
+        listed = {entry["name"]: entry for entry in manifest["artifacts"]}
+        on_disk = {path.name for path in folder.iterdir()} - {"manifest.json"}
+        assert {"metrics", "weights", "network", "profile", "trace", "report"} <= {
+            entry["role"] for entry in listed.values()
+        }
+        assert set(listed) <= on_disk
+        for name, entry in listed.items():
+            content = (folder / name).read_bytes()
+            assert hashlib.sha256(content).hexdigest() == entry["sha256"]
+            assert len(content) == entry["size"]
+
+    def test_the_manifest_was_stored_last(self, job: Job, client: Client) -> None:
+        roles = [artifact.role for artifact in client.artifacts(job.id)]
+        assert [role for role in roles if role != "checkpoint"][-1] == "manifest"
+
+    def test_the_report_needs_nothing_from_elsewhere(self, job: Job, results: Path) -> None:
+        page = (results / "job" / "report.html").read_text(encoding="utf-8")
+        # An XML name space is a name and is not fetched.
+        fetched = re.findall(r"""(?:src|href|url)\s*[=(]\s*["']?(?!#|data:)([^"')\s>]+)""", page)
+        assert fetched == []
+        assert "<script src" not in page
+
+    def test_the_weights_have_a_row_for_each_presynaptic_neuron(
+        self, job: Job, results: Path
+    ) -> None:
+        shapes = [array.shape for array in arrays(results / "job" / "weights.npz").values()]
+        assert sorted(shapes) == sorted([(64, 32), (32, 24), (24, 10)])
+
+    def test_the_metrics_file_ends_with_the_summary(self, job: Job, results: Path) -> None:
+        lines = (results / "job" / "metrics.jsonl").read_text().splitlines()
+        assert job.summary is not None
+        assert json.loads(lines[-1])["test_accuracy"] == job.summary["test_accuracy"]
+
+    def test_the_profile_over_http_is_the_file(
+        self, job: Job, client: Client, results: Path
+    ) -> None:
+        file = json.loads((results / "job" / "profile.json").read_text())
+        assert client.profile(job.id) == file
+        assert file["experiment"]["spec_sha256"] == job.json["spec_sha256"]
+
+    def test_the_same_seed_gives_the_same_figures(
+        self, job: Job, client: Client, results: Path
+    ) -> None:
+        again = finished(client, small_spec())
+        client.download(again.id, results / "again")
+        assert again.summary is not None
+        assert job.summary is not None
+        assert again.summary["test_accuracy"] == job.summary["test_accuracy"]
+        assert_same_weights(results / "job", results / "again")
+
+    def test_another_seed_gives_other_weights(
+        self, job: Job, client: Client, results: Path
+    ) -> None:
+        other = finished(client, small_spec(seed=8))
+        client.download(other.id, results / "other", roles=["weights"])
+        first, second = (arrays(results / name / "weights.npz") for name in ("job", "other"))
+        assert all(not np.array_equal(first[name], second[name]) for name in first)
+
+
+class TestInterruption:
+    def test_a_cancelled_job_stops_and_leaves_no_process(
+        self, client: Client, runners: Runners
+    ) -> None:
+        job = client.submit(small_spec(epochs=100_000))
+        until(client.watch(job.id), "metric", step=1)
+        processes = family(runners.of(job.id))
+        assert client.cancel(job.id).state is JobState.CANCELLING
+        ended = client.wait(job.id, timeout=PATIENCE)
+        assert (ended.state, ended.reason) == (JobState.CANCELLED, "cancelled_by_user")
+        assert psutil.wait_procs(processes, timeout=PATIENCE)[1] == []
+        # What had been learned so far is kept.
+        assert "checkpoint" in {artifact.role for artifact in client.artifacts(job.id)}
+
+    def test_a_killed_runner_is_resumed_and_nothing_differs(
+        self, client: Client, runners: Runners, tmp_path: Path
+    ) -> None:
+        spec = small_spec(epochs=40, name="killed")
+        job = client.submit(spec)
+        stored = until(client.watch(job.id), "checkpoint", epoch=3)[-1].fields["step"]
+        runners.of(job.id).kill()
+        ended = client.wait(job.id, timeout=PATIENCE)
+        assert ended.succeeded, ended.json
+        first, second = ended.json["attempts"]
+        assert (first["reason"], second["reason"]) == ("runner_lost", "completed")
+        assert client.profile(job.id)["attempt"]["resumed_from_step"] >= stored
+
+        undisturbed = finished(client, spec)
+        assert len(undisturbed.json["attempts"]) == 1
+        assert undisturbed.summary is not None
+        assert ended.summary is not None
+        assert undisturbed.summary["test_accuracy"] == ended.summary["test_accuracy"]
+        client.download(job.id, tmp_path / "killed")
+        client.download(undisturbed.id, tmp_path / "undisturbed")
+        assert_same_weights(tmp_path / "killed", tmp_path / "undisturbed")
+
+    def test_a_job_cancelled_in_the_queue_never_starts(self, client: Client) -> None:
+        busy = client.submit(small_spec(epochs=100_000))
+        until(client.watch(busy.id), "metric", step=1)
+        waiting = client.submit(small_spec())
+        assert client.cancel(waiting.id).state is JobState.CANCELLED
+        client.cancel(busy.id)
+        client.wait(busy.id, timeout=PATIENCE)
+        assert client.get(waiting.id).attempt == 0
+
+
+def assert_same_weights(one: Path, other: Path) -> None:
+    """Bit for bit, and not nearly."""
+    first, second = arrays(one / "weights.npz"), arrays(other / "weights.npz")
+    assert first.keys() == second.keys()
+    for name, array in first.items():
+        assert array.dtype == second[name].dtype
+        assert array.tobytes() == second[name].tobytes(), name
