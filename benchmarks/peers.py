@@ -6,6 +6,9 @@
 The peer runs as a child process in its own virtual environment, which the first run makes with pip
 (about 1 GB) under $IPULSE_CACHE, else ~/.cache/ipulse. Before anything is timed, loss and gradients
 of both must agree on the small config S.
+
+On a machine that is busy with other things, read the processor time with `--threads 1`: with one
+thread it counts the work and nothing that waits or spins.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import sys
 import tempfile
 import time
 import venv
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +66,13 @@ def others_load(own: list[int], start: tuple[float, float] | None = None) -> tup
         return now
     passed = now[1] - start[1]
     return ((now[0] - start[0]) / passed, passed)
+
+
+def clocked(step: Callable[[], float]) -> tuple[float, float]:
+    """Wall-clock and processor milliseconds of one call."""
+    cpu = time.process_time()
+    wall = milliseconds(step)
+    return wall, 1e3 * (time.process_time() - cpu)
 
 
 class Peer:
@@ -134,20 +145,31 @@ def compare(name: str, threads: int, repeats: int, directory: Path) -> dict[str,
         result["peer"] = f"torch_layerwise, torch {peer.version}"
         start = others_load([os.getpid(), peer.pid])
         for what in ("forward", "train"):
-            times: dict[str, list[float]] = {"peer": [], **{variant: [] for variant in programs}}
+            sides = ["peer", *programs]
+            times: dict[str, list[float]] = {side: [] for side in sides}
+            cpu: dict[str, list[float]] = {side: [] for side in sides}
             for turn in range(repeats + 2):
-                measured = {"peer": peer.ask(what)["ms"]}
-                for variant, program in programs.items():
+                for side in sides:
+                    if side == "peer":
+                        answer = peer.ask(what)
+                        one = (answer["ms"], answer["cpu_ms"])
+                    else:
+                        one = clocked(getattr(programs[side], what))
                     time.sleep(PAUSE_SECONDS)
-                    measured[variant] = milliseconds(getattr(program, what))
-                time.sleep(PAUSE_SECONDS)
-                if turn >= 2:  # the first turns compile, trace and touch memory
-                    for side, one in measured.items():
-                        times[side].append(one)
-            result[what] = {side: summary(all_, work.config.batch) for side, all_ in times.items()}
-            slow = statistics.median(times["peer"])
-            for variant in programs:
-                result[what][variant]["times_faster"] = slow / statistics.median(times[variant])
+                    if turn >= 2:  # the first turns compile, trace and touch memory
+                        times[side].append(one[0])
+                        cpu[side].append(one[1])
+            result[what] = {
+                side: {
+                    **summary(times[side], work.config.batch),
+                    "cpu_ms": statistics.median(cpu[side]),
+                }
+                for side in sides
+            }
+            for side in programs:
+                ours, theirs = result[what][side], result[what]["peer"]
+                ours["times_faster"] = theirs["ms"] / ours["ms"]
+                ours["times_less_cpu"] = theirs["cpu_ms"] / ours["cpu_ms"]
         result["others_load"] = others_load([os.getpid(), peer.pid], start)[0]
     return result
 
@@ -164,7 +186,7 @@ def main() -> None:
         worst = check(options.threads, Path(scratch))
         if not options.json:
             print(f"loss and gradients agree (greatest relative difference {worst:.1e})")
-            print("config  pass     side      ms (min..max)            samples/s   times faster")
+            print("config  pass     side     ms (min..max)  samples/s  times faster  less CPU time")
         for name in options.config or ["A", "B"]:
             one = compare(name, options.threads, options.repeats, Path(scratch))
             if options.json:
@@ -173,11 +195,15 @@ def main() -> None:
             print(f"{name}: other processes used {one['others_load']:.2f} processors meanwhile")
             for what in ("forward", "train"):
                 for side, s in one[what].items():
+                    ratios = (
+                        f"{s['times_faster']:8.1f}x {s['times_less_cpu']:8.1f}x"
+                        if "times_faster" in s
+                        else ""
+                    )
                     print(
                         f"{name:7} {what:8} {side:8} {s['ms']:7.1f} "
-                        f"({s['min_ms']:.1f}..{s['max_ms']:.1f})".ljust(50)
-                        + f"{s['samples_per_s']:9.0f}"
-                        + (f"{s['times_faster']:13.1f}" if "times_faster" in s else ""),
+                        f"({s['min_ms']:.1f}..{s['max_ms']:.1f}) "
+                        f"{s['samples_per_s']:9.0f} {ratios}",
                         flush=True,
                     )
 
