@@ -14,6 +14,7 @@ from ipulse.events import (
     PhaseEvent,
     ReadyEvent,
 )
+from ipulse.states import Phase
 
 from .inbox import Inbox, LeaseLost
 from .reporter import Reporter
@@ -114,8 +115,8 @@ class Supervision:
             self._inbox.put(message)
         if isinstance(message, PhaseEvent):
             self._has_begun = True
-        elif isinstance(message, MetricEvent):
-            self._warm.prepare()  # training is under way: an import is in nobody's way now
+            if message.phase == Phase.REPORT.value:
+                self._warm.prepare()  # trained: an import beside the report is in nobody's way
 
     def _assign(self, runner: RunnerProcess) -> None:
         if self._stop:

@@ -15,8 +15,9 @@ class WarmRunner:
     """Holds at most one waiting runner.
 
     A replacement is started when `prepare` is called: not when the runner is taken, because the
-    import would compete with the start of the very job it was taken for. It keeps its priority:
-    without privileges a lowered one could not be raised again for the training.
+    import would compete with the start of the very job it was taken for, and then with its
+    training, and only the next job needs it. It is not started at a lower priority either:
+    without privileges that could not be raised again for the training.
     """
 
     def __init__(self, start: Callable[[], RunnerProcess], is_enabled: bool) -> None:

@@ -108,20 +108,20 @@ class TestAttempts:
         world = json.loads(service.job(job_id).last.messages("runner")[0])
         assert [world["pid"]] == waiting
 
-    def test_another_is_started_once_training_is_under_way(
+    def test_another_is_started_beside_the_report_and_not_beside_the_training(
         self, service: FakeService, settings: Settings
     ) -> None:
-        job_id = service.submit("trains_until_told")
+        job_id = service.submit("trains_then_reports_for_ever")
         with agent_with(settings, warm=True) as agent:
             first = runners_of_this_process()
             with beside(lambda: agent.look_at(job_id)):
                 service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
-                service.wait_for(lambda: service.job(job_id).last.said("pid"))
-                replacement = agent._warm.take()
-                assert replacement is not None
-                assert replacement.pid not in first
-                replacement.kill()
-                replacement.ended.wait(DEADLINE)
+                service.wait_for(lambda: service.job(job_id).last.said("trained"))
+                assert runners_of_this_process() == first
+                os.kill(first[0], signal.SIGUSR1)  # go on to the report
+                service.wait_for(lambda: service.job(job_id).state is JobState.REPORTING)
+                while len(runners_of_this_process()) == 1:
+                    pass
                 agent.stop()
         assert service.job(job_id).verdict["reason"] == "worker_stopped"
 

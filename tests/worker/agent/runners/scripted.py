@@ -86,6 +86,16 @@ def completes_when_told(assignment: Assignment) -> None:
     done()
 
 
+def trains_then_reports_for_ever(assignment: Assignment) -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    phases()
+    metric()
+    log("trained")
+    signal.sigwait([signal.SIGUSR1])
+    phases("report")
+    time.sleep(600)
+
+
 def ignores_term(assignment: Assignment) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     phases()
