@@ -1,0 +1,55 @@
+"""The documents at the root point at things that are there, and quote commands that work."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+MADE_LATER = {"demo-output/", ".venv", ".venv38"}
+
+
+def text(document: str) -> str:
+    return (ROOT / document).read_text("utf-8")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+class TestDocuments:
+    def test_every_link_to_a_file_leads_somewhere(self, document: str) -> None:
+        links = re.findall(r"\]\(((?!https://)[^)]+)\)", text(document))
+        assert [link for link in links if not (ROOT / link).exists()] == []
+
+    def test_every_file_named_in_passing_exists(self, document: str) -> None:
+        named = set(
+            re.findall(r"`([\w./-]+\.(?:py|toml|yml|md|in|inc)|[\w./-]+/)`", text(document))
+        )
+        named -= MADE_LATER
+        assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+    def test_every_make_command_is_one(self, document: str) -> None:
+        targets = re.findall(r"^([a-z]+):", text("Makefile"), re.MULTILINE)
+        named = re.findall(r"(?:^    |`)make ([a-z]+)", text(document), re.MULTILINE)
+        assert set(named) <= set(targets)
+
+
+def test_the_tree_in_the_architecture_is_the_tree() -> None:
+    """Entries without indentation are at the root; an indented one is in the last such folder."""
+    tree = re.search(r"## The tree\n\n```\n(.*?)```", text("ARCHITECTURE.md"), re.DOTALL)[1]
+    folder = ROOT
+    found = 0
+    for line in tree.splitlines():
+        for name in re.findall(r"(?<!\S)[\w/]+(?:\.py|/)(?=\s)", line[:60]):
+            if line.startswith(name):
+                folder = ROOT / name
+                assert folder.is_dir(), name
+            elif line.startswith("  "):
+                assert (folder / name).exists(), f"{folder.name}: {name}"
+            found += 1
+    assert found > 25
+
+
+def test_the_readme_fits_one_screen_of_a_wide_terminal() -> None:
+    assert len(text("README.md").splitlines()) <= 60
