@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import resource
 import signal
 from pathlib import Path
 from typing import Any, Callable, Dict
@@ -199,6 +200,25 @@ class TestAFailure:
         assert "no longer a finite number at step" in done["message"]
         assert "learning_rate" in done["message"]
 
+    def test_of_memory_says_what_to_make_smaller(self, start_runner: Start, tmp_path: Path) -> None:
+        """1.7 GB of membranes for a process that may have one more GiB."""
+
+        def grow(spec: Dict[str, Any]) -> None:
+            spec["network"]["layers"] = [{"neurons": 65_535}]
+            spec["training"]["batch_size"] = 160
+
+        runner = start_runner()
+        runner.until_kind("ready")
+        status = Path(f"/proc/{runner.process.pid}/status").read_text()
+        present = int(status.split("VmSize:")[1].split()[0]) * 1024
+        limit = present + 2**30
+        resource.prlimit(runner.process.pid, resource.RLIMIT_AS, (limit, limit))
+        runner.assign(tmp_path, changed(grow))
+        assert runner.finish() == 0
+        done = runner.events[-1]
+        assert done["reason"] == "out_of_memory", runner.printed()
+        assert "smaller training.batch_size" in done["message"]
+
     def test_of_the_data_says_what_to_install(self, start_runner: Start, tmp_path: Path) -> None:
         shadow = tmp_path / "shadow" / "sklearn"
         shadow.mkdir(parents=True)
@@ -234,6 +254,11 @@ class TestVerdictOf:
                 tf.errors.ResourceExhaustedError(None, None, "OOM"),
                 "out_of_memory",
                 "smaller training.batch_size",
+            ),
+            (
+                tf.errors.InvalidArgumentError(None, None, "ids must be [time, batch]"),
+                "runner_error",
+                "InvalidArgumentError: ids must be",
             ),
             (Diverged("the loss"), "diverged", "the loss"),
             (InvalidSpec([Problem("/seed", "x", "no")]), "runner_error", "/seed: no"),
