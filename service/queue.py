@@ -16,7 +16,6 @@ class Queue:
     """The producing end. Not thread-safe: the dispatcher's publishing thread owns it."""
 
     def __init__(self, broker_url: str) -> None:
-        self._broker_url = broker_url
         self._celery = _celery(broker_url)
         connection = self._celery.connection_for_write()
         self._errors: tuple[type[Exception], ...] = (
@@ -37,7 +36,7 @@ class Queue:
                 retry=False,
             )
         except self._errors as error:
-            raise self._unavailable(error) from error
+            raise _unavailable(error) from error
 
     def waiting(self, device: str) -> int:
         """How many messages wait for an agent of this device kind. Raises Unavailable."""
@@ -58,15 +57,13 @@ class Queue:
         except ChannelError as error:
             if str(error.reply_code) == _NOT_FOUND:  # in Redis an empty queue does not exist
                 return 0
-            raise self._unavailable(error) from error
+            raise _unavailable(error) from error
         except self._errors as error:
-            raise self._unavailable(error) from error
+            raise _unavailable(error) from error
 
-    def _unavailable(self, error: Exception) -> Unavailable:
-        # Connections that have seen the broker die are not trusted again.
-        self._celery.close()
-        self._celery = _celery(self._broker_url)
-        return Unavailable(f"the broker does not answer: {error}")
+
+def _unavailable(error: Exception) -> Unavailable:
+    return Unavailable(f"the broker does not answer: {error}")
 
 
 def _celery(broker_url: str) -> Celery:

@@ -100,8 +100,8 @@ class InProcess(Service):
         super().__init__(settings)
         self.app = create_app(settings)
         self._listener = listen(settings)
-        self._server = server(self.app, settings, self._listener)
-        self._thread = threading.Thread(target=self._server.run, args=([self._listener],))
+        self.server = server(self.app, settings, self._listener)
+        self._thread = threading.Thread(target=self.server.run, args=([self._listener],))
 
     @property
     def parts(self) -> Parts:
@@ -114,8 +114,8 @@ class InProcess(Service):
 
     def __enter__(self) -> Self:
         self._thread.start()
-        eventually(lambda: self._server.started or not self._thread.is_alive())
-        assert self._server.started, "the service did not start; its log says why"
+        eventually(lambda: self.server.started or not self._thread.is_alive())
+        assert self.server.started, "the service did not start; its log says why"
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.connect()
         return self
@@ -127,7 +127,7 @@ class InProcess(Service):
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-        self._server.handle_exit(signal.SIGTERM, None)
+        self.server.handle_exit(signal.SIGTERM, None)
         self._thread.join()
         self._listener.close()
 

@@ -41,6 +41,28 @@ def test_a_kept_file_is_found_by_its_digest_and_by_nothing_else(
         assert file.read() == CONTENT
 
 
+def test_content_and_name_are_on_the_disk_before_anybody_relies_on_them(
+    blobs: Blobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(blobs, b"another, so that the folder is there: " + CONTENT)
+    done = []
+    fsync, replace = os.fsync, os.replace
+
+    def noted_fsync(descriptor: int) -> None:
+        fsync(descriptor)
+        done.append(f"fsync {Path(os.readlink(f'/proc/self/fd/{descriptor}')).parent.name}")
+
+    def noted_replace(source: Path, target: Path) -> None:
+        replace(source, target)
+        done.append("replace")
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(os, "replace", noted_replace)
+    keep(blobs, CONTENT)
+    # The file, the folder in its parent, the new name of the file, and the name in its folder.
+    assert done == ["fsync incoming", "fsync artifacts", "replace", "fsync sha256"]
+
+
 def test_the_same_content_is_stored_once(blobs: Blobs, tmp_path: Path) -> None:
     keep(blobs, CONTENT)
     keep(blobs, CONTENT)

@@ -223,6 +223,17 @@ class TestStart:
                 assert secret not in text
 
 
+def test_answers_are_not_held_back_to_fill_packets(home: Path, redis_server: RedisServer) -> None:
+    """Nagle's delay would cost each answer with a body forty milliseconds."""
+    with InProcess(settings_for(home, redis_server.url)) as service:
+        service.submit()
+        connections = list(service.server.server_state.connections)
+        assert connections
+        for connection in connections:
+            accepted = connection.transport.get_extra_info("socket")
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_two_services_on_one_database_do_not_get_in_each_others_way(
     home: Path, redis_server: RedisServer, broker: redis.Redis
 ) -> None:
