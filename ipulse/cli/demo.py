@@ -23,7 +23,7 @@ from .following import show_progress
 from .options import AsJSON
 from .progress import duration, outcome, style_of
 from .signals import terminable
-from .terminal import console, emit, remarks, say, show, show_facts
+from .terminal import console, emit, remarks, say, show, show_facts, write
 
 OUTPUT = Path("demo-output")
 PHASES = ("queue", "prepare", "compile", "acquire", "run", "report")
@@ -101,7 +101,7 @@ def _run(
     try:
         with watch.part("start"):
             stack.start()
-        output.print(f"The service answers at {stack.url}.")
+        write(output, f"The service answers at {stack.url}.")
         with Client(stack.url, token_file=stack.token_path) as client:
             with watch.part("submit"):
                 job = client.submit(spec)

@@ -14,7 +14,7 @@ from ipulse.client import Client, Job, JobEvent
 from .exits import Exit
 from .options import URL, AsJSON, Home, JobId, TokenFile, connect
 from .progress import Progress, outcome, style_of
-from .terminal import console, emit, say, show
+from .terminal import console, emit, say, show, write
 
 FRAMES_PER_SECOND = 8
 
@@ -95,12 +95,12 @@ def show_progress(client: Client, job: Job, output: Console) -> Job:
 def _display(progress: Progress, output: Console) -> Iterator[Callable[[JobEvent], None]]:
     if not output.is_terminal:
 
-        def write(event: JobEvent) -> None:
+        def tell(event: JobEvent) -> None:
             line = progress.take(event)
             if line is not None and progress.is_due(event):
-                output.print(line)
+                write(output, line)
 
-        yield write
+        yield tell
         return
     with Live(progress.picture(), console=output, refresh_per_second=FRAMES_PER_SECOND) as live:
 

@@ -55,7 +55,9 @@ class Progress:
         if event.kind == "metric":
             self.metric = fields
             return metric_line(fields)
-        if event.kind == "log" and fields.get("level") in ("warning", "error"):
+        # What a program prints is for `ipulse logs`; what IPUlse itself warns of belongs here.
+        is_printed = fields.get("stream") in ("stdout", "stderr")
+        if event.kind == "log" and fields["level"] in ("warning", "error") and not is_printed:
             return self._remarked(f"{fields['level']}: {fields['message']}")
         return None
 

@@ -24,22 +24,27 @@ class _Terminal(Console):
 
 def console() -> Console:
     """Standard output for people."""
-    return _Terminal(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    return _Terminal(highlight=False, markup=False, emoji=False)
 
 
 def remarks() -> Console:
     """Standard error, for what is no result."""
-    return _Terminal(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    return _Terminal(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def write(output: Console, line: str, style: str = "") -> None:
+    """A line on a console, as long as it is: a file has no edge at which to break it."""
+    output.print(Text(line, style=style), soft_wrap=True)
 
 
 def show(text: str = "", style: str = "") -> None:
     """A line of the result."""
-    console().print(Text(clean(text), style=style))
+    write(console(), clean(text), style)
 
 
 def say(text: str, style: str = "") -> None:
     """A line beside the result."""
-    remarks().print(Text(clean(text), style=style))
+    write(remarks(), clean(text), style)
 
 
 def emit(value: Any, indent: int = 2) -> None:
@@ -66,7 +71,8 @@ def show_facts(facts: Iterable[Sequence[str]]) -> None:
     told = [(name, value) for name, value in facts if value]
     width = max((len(name) for name, _ in told), default=0)
     for name, value in told:
-        console().print(Text.assemble((name.ljust(width + 2), "dim"), clean(value)))
+        line = Text.assemble((name.ljust(width + 2), "dim"), clean(value))
+        console().print(line, soft_wrap=True)
 
 
 def clean(text: str) -> str:

@@ -139,12 +139,15 @@ class TestDemo:
         assert psutil.wait_procs(children, timeout=PATIENCE)[1] == []
         assert [path.name for path in tmp_path.iterdir()] == ["small.json"]
 
-    def test_a_job_that_fails_is_told(self, tmp_path: Path, spec_file: Path) -> None:
-        wild = small_spec(training={"epochs": 1, "optimizer": {"learning_rate": 10.0}})
-        wild["network"]["initial_membrane_std"] = 100.0
-        wild["network"]["readout"] = {"gain": 10_000.0}
-        spec_file.write_text(json.dumps(wild))
-        running = ipulse("demo", "--spec", str(spec_file), "--json", cwd=tmp_path)
+    def test_a_job_that_fails_is_told_with_its_cure(self, tmp_path: Path, spec_file: Path) -> None:
+        """No compiler, and no kernels compiled before."""
+        folder = {"PATH": str(tmp_path / "none"), "IPULSE_CACHE": str(tmp_path / "cache")}
+        running = ipulse("demo", "--spec", str(spec_file), "--json", cwd=tmp_path, **folder)
         out, err = running.communicate(timeout=PATIENCE)
+        assert running.returncode == 1, err
         told = json.loads(out)
-        assert (running.returncode, told["state"]) in ((0, "succeeded"), (1, "failed")), err
+        assert (told["state"], told["reason"]) == ("failed", "kernel_unavailable")
+        assert "install one" in told["message"]
+        assert (told["accuracy"], told["report"]) == (None, None)
+        logs = Path(err.splitlines()[-1].rpartition(" kept in ")[2].rstrip("."))
+        assert "kernel_unavailable" in (logs / "agent.log").read_text()

@@ -75,6 +75,7 @@ def test_what_is_told_and_what_is_not() -> None:
         shown.take(event("metric", **METRIC)),
         shown.take(event("log", message="chatter", level="info", stream="stdout")),
         shown.take(event("log", message="slow disk", level="warning", stream="runner")),
+        shown.take(event("log", message="Traceback", level="warning", stream="stderr")),
         shown.take(event("checkpoint", path="c", epoch=1, step=1)),
         shown.take(event("state", state="failed", reason="diverged", message="at step 7")),
     ]
@@ -116,7 +117,7 @@ def test_the_picture_shows_the_latest() -> None:
 def test_no_text_commands_the_terminal(bad: str) -> None:
     assert bad not in clean(f"a{bad}b")
     shown = Progress(Job.from_json(samples.job(name=f"a{bad}b")))
-    line = shown.take(event("log", message=f"a{bad}b", level="error", stream="stderr"))
+    line = shown.take(event("log", message=f"a{bad}b", level="error", stream="agent"))
     assert line is not None
     assert bad not in line
     assert bad not in drawn(shown).replace("\r\n", "\n")
