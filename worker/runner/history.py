@@ -23,15 +23,16 @@ class History:
     """
 
     def __init__(self, text: str = "") -> None:
-        self.records: List[Dict[str, Any]] = [
-            strict_json.loads(line) for line in text.split("\n") if line
-        ]
+        self._lines: List[str] = text.splitlines(keepends=True)
+        self.records: List[Dict[str, Any]] = [strict_json.loads(line) for line in self._lines]
 
     def add(self, scope: str, epoch: int, step: int, values: Dict[str, float]) -> None:
-        self.records.append({"scope": scope, "epoch": epoch, "step": step, **values})
+        record = {"scope": scope, "epoch": epoch, "step": step, **values}
+        self.records.append(record)
+        self._lines.append(strict_json.dumps(record) + "\n")
 
     def text(self) -> str:
-        return "".join(strict_json.dumps(record) + "\n" for record in self.records)
+        return "".join(self._lines)
 
     def epochs(self, name: str) -> List[float]:
         """A figure's value after each epoch."""

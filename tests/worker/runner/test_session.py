@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import resource
 import signal
 from pathlib import Path
@@ -16,9 +17,11 @@ from ipulse.errors import InvalidSpec, Problem
 from ipulse.events import parse_event
 from ipulse.spec import parse_spec
 from ops.lif.cpu.native import BuildFailed
-from worker.runner.cancellation import Cancelled
+from worker.runner.cancellation import Cancellation, Cancelled
+from worker.runner.clock import Clock, Timeline
 from worker.runner.data import DataUnavailable
-from worker.runner.session import verdict_of
+from worker.runner.reporter import Reporter
+from worker.runner.session import see_through, verdict_of
 from worker.runner.training import Diverged
 
 from .conftest import SPEC, Start
@@ -31,6 +34,11 @@ def changed(change: Callable[[Dict[str, Any]], None]) -> Dict[str, Any]:
     spec = copy.deepcopy(SPEC)
     change(spec)
     return spec
+
+
+def assignment(**changes: Any) -> Dict[str, Any]:
+    given = {"protocol": 1, "job_id": "job_1", "attempt": 1, "work_dir": "/nowhere", "spec": SPEC}
+    return {**given, **changes}
 
 
 class TestACompleteAttempt:
@@ -240,6 +248,33 @@ class TestAFailure:
         done = runner.events[-1]
         assert done["reason"] == "kernel_unavailable"
         assert "apt-get install g++" in done["message"]
+
+
+class TestSeeThrough:
+    @pytest.mark.parametrize(
+        ("line", "words"),
+        [
+            (b"not json\n", "The document is not valid JSON"),
+            (b'{"protocol": 1}\n', "/work_dir: this field is required"),
+            (
+                json.dumps(assignment(protocol=2)).encode(),
+                "/protocol: this runner speaks protocol 1",
+            ),
+            (json.dumps(assignment(attempt=0)).encode(), "/attempt: must be at least 1"),
+        ],
+    )
+    def test_answers_what_it_cannot_understand(self, line: bytes, words: str) -> None:
+        reader, writer = os.pipe()
+        try:
+            before = signal.getsignal(signal.SIGTERM)
+            timeline = Timeline(Clock())
+            done = see_through(line, Reporter(writer), Cancellation(), timeline, 0.0)
+        finally:
+            signal.signal(signal.SIGTERM, before)
+            os.close(reader)
+            os.close(writer)
+        assert done.reason == "runner_error"
+        assert words in done.message
 
 
 class TestVerdictOf:

@@ -14,6 +14,7 @@ from .plots import FULL
 PANEL_GAP = 16.0
 READOUT_HEIGHT = 150.0
 MAX_NEURONS = 512  # rows drawn of a layer: more would be thinner than a pixel
+MAX_SPIKES = 20_000  # drawn of a layer, evenly picked: more would be a page of megabytes
 MARK_WIDTH = 8.0  # of a spike, where steps are wider
 LEFT, RIGHT = 104.0, 96.0
 
@@ -53,6 +54,7 @@ def _panel(
     step_ms: float,
 ) -> None:
     drawn = spikes[spikes[:, 1] < MAX_NEURONS]
+    drawn = drawn[:: 1 + len(drawn) // (MAX_SPIKES + 1)]
     rows = min(neurons, MAX_NEURONS)
     axes.add(
         f'<rect class="panel" x="{axes.left:.1f}" y="{top:.1f}" '
@@ -72,6 +74,8 @@ def _panel(
     axes.text(axes.left - 12, middle + 13, shown, "tick", "end")
     plural = "" if len(spikes) == 1 else "s"
     axes.text(axes.right_edge + 10, middle + 4, f"{len(spikes):,} spike{plural}", "tick")
+    if len(drawn) < len(spikes):
+        axes.text(axes.right_edge + 10, middle + 19, f"{len(drawn):,} drawn", "tick")
 
 
 def _readout(axes: Axes, top: float, raster: Raster, step_ms: float) -> None:
