@@ -47,19 +47,17 @@ def up(
 
     stack = Stack(home_folder(home, os.environ), host, port, agents, allow_remote)
     with terminable():
+        stack.start()
         try:
-            stack.start()
-            _announce(stack, as_json)
+            _announce(stack, as_json, "" if home is None else f" --home {home}")
             stack.wait()
-        except KeyboardInterrupt:
-            return Exit.INTERRUPTED  # before it was up
         finally:
             say("Stopping ...")
             stack.stop()
     return Exit.OK
 
 
-def _announce(stack: Stack, as_json: bool) -> None:
+def _announce(stack: Stack, as_json: bool, where: str) -> None:
     if as_json:
         emit({"url": stack.url, "token_file": str(stack.token_path), "pid": os.getpid()}, indent=0)
         return
@@ -67,7 +65,7 @@ def _announce(stack: Stack, as_json: bool) -> None:
     show_facts(
         [
             ("token", str(stack.token_path)),
-            ("submit", "ipulse submit FILE --watch"),
+            ("submit", f"ipulse submit FILE --watch{where}"),
             ("stop", "Ctrl-C"),
         ]
     )
