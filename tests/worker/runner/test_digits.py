@@ -24,6 +24,10 @@ class TestSpikeSteps:
         ]
         assert digits.spike_steps(brightness, DigitsData()).tolist() == by_hand
 
+    def test_leaves_a_pixel_silent_that_is_just_at_the_threshold(self) -> None:
+        data = replace(DigitsData(), threshold=0.25, steps=10_000)
+        assert digits.spike_steps(np.array([0.25]), data).tolist() == [-1]
+
     def test_counts_steps_of_the_given_width(self) -> None:
         data = replace(DigitsData(), step_ms=2.5, steps=20)
         assert digits.spike_steps(np.array([0.5]), data).tolist() == [4]  # 10.22 / 2.5
