@@ -15,7 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 from pydantic import ValidationError
 
-from ipulse.errors import IPUlseError
+from ipulse.errors import IPUlseError, Unavailable
 
 from . import log
 from .app import create_app
@@ -56,7 +56,10 @@ class Server(uvicorn.Server):
 
 
 def main() -> int:
-    """Returns the exit code: 0 after a clean stop, 2 for settings that cannot work."""
+    """Returns the exit code: 0 after a clean stop, 2 for settings that cannot work.
+
+    Where the start itself fails, for instance on a broken database, uvicorn exits with 3.
+    """
     os.umask(0o077)
     log.configure()
     try:
@@ -64,12 +67,8 @@ def main() -> int:
         settings.home.mkdir(parents=True, exist_ok=True)
         app = create_app(settings)
         listener = listen(settings)
-    except (IPUlseError, ValidationError) as error:
+    except (IPUlseError, ValidationError, OSError) as error:
         _log.error("cannot_start", extra={"error": str(error)})
-        return 2
-    except OSError as error:
-        place = f"{settings.host}:{settings.port}"
-        _log.error("cannot_start", extra={"error": f"cannot listen on {place}: {error}"})
         return 2
     server(app, settings, listener).run(sockets=[listener])
     return 0
@@ -91,13 +90,19 @@ def server(app: FastAPI, settings: Settings, listener: socket.socket) -> Server:
 
 
 def listen(settings: Settings) -> socket.socket:
-    """A socket at the address that the settings name. Raises OSError when it is taken."""
+    """A socket at the address that the settings name. Raises Unavailable when it is taken."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # asyncio switches Nagle's delay off only where a socket says that it is TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((settings.host, settings.port))
-    listener.listen(BACKLOG)
+    try:
+        listener.bind((settings.host, settings.port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        place = f"{settings.host}:{settings.port}"
+        cure = "set IPULSE_HOST and IPULSE_PORT to a free address; port 0 takes any free port"
+        raise Unavailable(f"cannot listen on {place} ({error.strerror}): {cure}") from error
     return listener
 
 

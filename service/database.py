@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, event, make_url
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 
 from ipulse.errors import Unavailable
 
@@ -95,7 +95,10 @@ def rfc3339(milliseconds: int | None) -> str | None:
 def _explained() -> Iterator[None]:
     try:
         yield
-    except OperationalError as error:  # locked, full, unreadable: nothing the caller did
+    except DatabaseError as error:
+        if type(error) not in (DatabaseError, OperationalError):
+            raise  # a constraint or a statement: what we asked for was wrong
+        # Locked, full, unreadable, or no database: nothing that was asked for was wrong.
         raise Unavailable(f"the database fails: {error.orig}; try again later") from error
 
 

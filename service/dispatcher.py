@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -34,7 +35,7 @@ class Dispatcher:
         self._sent: set[int] = set()  # published, and still in the outbox
         self._next_flush = 0.0  # these are in seconds of the monotonic clock
         self._next_rescan = 0.0
-        self._last_look = 0.0
+        self._last_look = -math.inf
         self._judge_from = 0.0
         self._tick_seconds = min(TICK_SECONDS, settings.rescan_seconds)
         self.broker_answers = False

@@ -139,13 +139,6 @@ def write(transaction: Transaction, attempt: Attempt, **columns: Any) -> None:
         raise StaleToken()
 
 
-def current(transaction: Transaction, job: Job) -> Attempt | None:
-    """The attempt that holds a job, if one does."""
-    query = select(attempts).where(attempts.c.job_pk == job.pk, attempts.c.finished_at.is_(None))
-    row = transaction.connection.execute(query).one_or_none()
-    return None if row is None else Attempt.of(row)
-
-
 def of_jobs(transaction: Transaction, job_pks: Collection[int]) -> dict[int, list[Attempt]]:
     """The attempts of some jobs by the job's key, each list in order."""
     found: dict[int, list[Attempt]] = {pk: [] for pk in job_pks}

@@ -19,7 +19,12 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 class Settings(BaseSettings):
     """Every field is read from `IPULSE_` + its name in capitals; secrets only by file."""
 
-    model_config = SettingsConfigDict(env_prefix="IPULSE_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="IPULSE_",
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,  # the broker's URL may hold a password
+    )
 
     home: Path = Path("~/.local/state/ipulse")
     host: str = "127.0.0.1"

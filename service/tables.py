@@ -53,7 +53,8 @@ jobs = Table(
     Column("due_at", BigInteger),  # of a retry_wait job: when it may be queued again
     Column("last_seq", BigInteger, nullable=False, default=0),
     Column("version", BigInteger, nullable=False, default=1),  # the ETag; +1 with every change
-    Index("ix_jobs_state_device_pk", "state", "device", "pk"),
+    Index("ix_jobs_state_pk", "state", "pk"),
+    Index("ix_jobs_state_device_state_since", "state", "device", "state_since"),
     sqlite_autoincrement=True,
 )
 

@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import json
 import logging
+import sqlite3
+from pathlib import Path
 
 import pytest
 
+from ipulse.redis_server import RedisServer
 from service import submission
 from service.log import JSONLines
 
-from .running import InProcess
+from .running import SPEC, InProcess, settings_for
 
 
 @pytest.mark.parametrize("path", ["/v1/jobs", "/healthz", "/nowhere", "/openapi.json"])
@@ -27,6 +30,22 @@ def test_a_request_keeps_its_id_if_it_has_a_decent_one(service: InProcess) -> No
     odd = service.user.get("/v1/nowhere", headers={"x-request-id": "a b\x22" * 50})
     assert odd.headers["x-request-id"] == odd.json()["request_id"] != ""
     assert len(odd.headers["x-request-id"]) == 16
+
+
+def test_a_locked_database_is_a_reason_to_try_again_later(
+    redis_server: RedisServer, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.database.BUSY_SECONDS", 0.05)
+    with InProcess(settings_for(home, redis_server.url)) as service:
+        other = sqlite3.connect(home / "ipulse.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        refused = service.user.post("/v1/jobs", json=SPEC)
+        assert refused.status_code == 503
+        assert refused.json()["code"] == "unavailable"
+        assert refused.headers["retry-after"] == "2"
+        assert service.user.get("/v1/jobs").json()["jobs"] == []
+        other.close()
+        assert service.submit()["state"] == "queued"
 
 
 class TestUnforeseenErrors:

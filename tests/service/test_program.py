@@ -170,9 +170,8 @@ class TestStart:
             check=False,
             timeout=60,
         )
-        [said] = [json.loads(text) for text in done.stderr.splitlines()]
-        assert said["event"] == "cannot_start"
-        return done.returncode, said["error"]
+        lines = [json.loads(text) for text in done.stderr.splitlines()]
+        return done.returncode, "\n".join(line.get("error") or line["event"] for line in lines)
 
     def test_without_a_token_it_says_what_to_do(self, home: Path) -> None:
         code, said = self.start(home)
@@ -191,6 +190,22 @@ class TestStart:
         code, said = self.start(home, IPULSE_HOST="192.0.2.1")
         assert code == 2
         assert "IPULSE_ALLOW_REMOTE" in said
+
+    def test_a_file_that_is_no_database_is_not_touched(self, home: Path) -> None:
+        settings_for(home, "redis://unused")
+        (home / "ipulse.db").write_text("something else entirely" * 100)
+        code, said = self.start(home)
+        assert code == 3
+        assert "file is not a database" in said
+        assert (home / "ipulse.db").read_text() == "something else entirely" * 100
+
+    def test_a_wrong_setting_is_named_without_the_others(self, home: Path) -> None:
+        password = "redis://:hunter2@127.0.0.1"  # noqa: S105 - of a broker that is not there
+        wrong = {"IPULSE_HEARTBEAT_SECONDS": "99", "IPULSE_BROKER_URL": password}
+        code, said = self.start(home, **wrong)
+        assert code == 2
+        assert "heartbeat_seconds must be shorter" in said
+        assert "hunter2" not in said
 
     def test_what_it_writes_is_for_its_user_only(self, program: Program) -> None:
         with program:

@@ -40,7 +40,8 @@ def upgrade() -> None:
         sa.UniqueConstraint("id", name="uq_jobs_id"),
         sqlite_autoincrement=True,
     )
-    op.create_index("ix_jobs_state_device_pk", "jobs", ["state", "device", "pk"])
+    op.create_index("ix_jobs_state_pk", "jobs", ["state", "pk"])
+    op.create_index("ix_jobs_state_device_state_since", "jobs", ["state", "device", "state_since"])
     op.create_table(
         "attempts",
         sa.Column("pk", _KEY, nullable=False),

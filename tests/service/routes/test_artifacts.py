@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import logging
+import socket
 from pathlib import Path
 from typing import NamedTuple
 
@@ -165,6 +167,25 @@ class TestStore:
         problem = check_problem(attempt.put(name, "weights", announced=announced), status)
         assert [error["pointer"] for error in problem["errors"]] == [pointer]
         assert stored_files(service) == before
+
+    def test_an_upload_that_breaks_off_leaves_nothing_and_is_no_error(
+        self, service: InProcess, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        before = stored_files(service)
+        token = service.worker.headers["authorization"]
+        query = f"role=weights&size=1000000&sha256={'0' * 64}"
+        request = (
+            f"PUT {attempt.path}/artifacts/a.bin?{query} HTTP/1.1\r\nHost: localhost\r\n"
+            f"Authorization: {token}\r\nIPUlse-Fence: {attempt.fence}\r\n"
+            "Content-Length: 1000000\r\n\r\n"
+        )
+        address = (service.user.base_url.host, service.user.base_url.port or 0)
+        with socket.create_connection(address) as connection:
+            connection.sendall(request.encode() + b"x" * 100_000)
+            eventually(lambda: len(stored_files(service)) > len(before))
+        eventually(lambda: stored_files(service) == before)
+        assert [r for r in caplog.records if r.levelno >= logging.ERROR] == []
 
     @pytest.mark.parametrize("name", ["a%2Fb", "..%2F..%2Fetc%2Fpasswd", "a/b"])
     def test_a_name_with_a_slash_is_no_route(self, service: InProcess, name: str) -> None:
