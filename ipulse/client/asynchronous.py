@@ -19,7 +19,7 @@ from .connection import Patience, options_for, remember
 from .downloading import Download, check_names, is_there
 from .location import PathLike, find
 from .resources import Artifact, Job, JobEvent, ValidSpec
-from .retries import Retries
+from .retries import FOLLOWING, Retries
 from .watching import SILENCE_SECONDS, Watch
 
 T = TypeVar("T")
@@ -105,7 +105,7 @@ class AsyncClient:
 
     async def watch(self, job_id: str, after: int = 0) -> AsyncIterator[JobEvent]:
         """See Client.watch."""
-        watch = Watch(job_id, after, Retries(self.url, self._retries))
+        watch = Watch(job_id, after, Retries(self.url, FOLLOWING * self._retries))
         while not watch.has_ended():
             error: Optional[httpx.TransportError] = None
             delay: Optional[float] = None
@@ -130,7 +130,8 @@ class AsyncClient:
         """See Client.wait."""
         patience = Patience(job_id, timeout, self._timeout)
         while True:
-            job = await self._send(calls.get_ended(job_id, patience.answer_seconds()))
+            call = calls.get_ended(job_id, patience.answer_seconds())
+            job = await self._send(call, FOLLOWING * self._retries)
             if job.state.is_terminal:
                 return job
             await anyio.sleep(patience.pause())
@@ -157,7 +158,8 @@ class AsyncClient:
     async def _download(self, job_id: str, artifact: Artifact, folder: Path) -> Path:
         if is_there(artifact, folder):
             return folder / artifact.name
-        with Download(job_id, artifact, folder, Retries(self.url, self._retries)) as download:
+        retries = Retries(self.url, FOLLOWING * self._retries)
+        with Download(job_id, artifact, folder, retries) as download:
             while not download.complete:
                 error: Optional[httpx.TransportError] = None
                 delay: Optional[float] = None
@@ -178,8 +180,8 @@ class AsyncClient:
                     await anyio.sleep(pause)
             return download.finish()
 
-    async def _send(self, call: Call[T]) -> T:
-        retries = Retries(self.url, self._retries)
+    async def _send(self, call: Call[T], tries: Optional[int] = None) -> T:
+        retries = Retries(self.url, self._retries if tries is None else tries)
         while True:
             try:
                 response = await self._http.request(

@@ -17,6 +17,7 @@ from ipulse.errors import Unavailable
 
 FIRST_DELAY = 0.2  # seconds; doubles with every failure
 LONGEST_DELAY = 5.0
+FOLLOWING = 2  # times as many tries for what goes on for long and may meet a restart
 LONGEST_REQUESTED = 60.0  # a service that asks for more patience is reported instead
 
 _RETRIED = (429, 502, 503, 504)

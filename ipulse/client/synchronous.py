@@ -16,7 +16,7 @@ from .connection import Patience, options_for, remember
 from .downloading import Download, check_names, is_there
 from .location import PathLike, find
 from .resources import Artifact, Job, JobEvent, ValidSpec
-from .retries import Retries
+from .retries import FOLLOWING, Retries
 from .watching import SILENCE_SECONDS, Watch
 
 T = TypeVar("T")
@@ -27,7 +27,8 @@ class Client:
 
     Finds the service by its arguments, the environment (IPULSE_URL, IPULSE_TOKEN,
     IPULSE_TOKEN_FILE) or the home of `ipulse up`. Calls are repeated up to `retries` times
-    while the service is away; `timeout` (seconds) is for each answer to begin. Errors are those
+    while the service is away, twice as often where a job is followed or a file fetched;
+    `timeout` (seconds) is for each answer to begin. Errors are those
     of ipulse.errors. Close it, or use it as a context manager.
     """
 
@@ -108,7 +109,7 @@ class Client:
 
     def watch(self, job_id: str, after: int = 0) -> Iterator[JobEvent]:
         """Events as they happen, until the job has ended; goes on where a connection broke."""
-        watch = Watch(job_id, after, Retries(self.url, self._retries))
+        watch = Watch(job_id, after, Retries(self.url, FOLLOWING * self._retries))
         while not watch.has_ended():
             error: Optional[httpx.TransportError] = None
             delay: Optional[float] = None
@@ -132,7 +133,8 @@ class Client:
         """The job once it has ended. Raises TimeoutError after `timeout` seconds."""
         patience = Patience(job_id, timeout, self._timeout)
         while True:
-            job = self._send(calls.get_ended(job_id, patience.answer_seconds()))
+            call = calls.get_ended(job_id, patience.answer_seconds())
+            job = self._send(call, FOLLOWING * self._retries)
             if job.state.is_terminal:
                 return job
             time.sleep(patience.pause())
@@ -162,7 +164,8 @@ class Client:
     def _download(self, job_id: str, artifact: Artifact, folder: Path) -> Path:
         if is_there(artifact, folder):
             return folder / artifact.name
-        with Download(job_id, artifact, folder, Retries(self.url, self._retries)) as download:
+        retries = Retries(self.url, FOLLOWING * self._retries)
+        with Download(job_id, artifact, folder, retries) as download:
             while not download.complete:
                 error: Optional[httpx.TransportError] = None
                 delay: Optional[float] = None
@@ -182,8 +185,8 @@ class Client:
                     time.sleep(download.interrupted(error) if delay is None else delay)
             return download.finish()
 
-    def _send(self, call: Call[T]) -> T:
-        retries = Retries(self.url, self._retries)
+    def _send(self, call: Call[T], tries: Optional[int] = None) -> T:
+        retries = Retries(self.url, self._retries if tries is None else tries)
         while True:
             try:
                 response = self._http.request(

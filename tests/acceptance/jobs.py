@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +36,11 @@ def small_spec(epochs: int = 3, **changes: Any) -> dict[str, Any]:
 def until(events: Iterable[JobEvent], kind: str, **fields: Any) -> list[JobEvent]:
     """The events up to, and with, the first of this kind whose fields are at least these."""
     seen: list[JobEvent] = []
-
-    def is_other(event: JobEvent) -> bool:
+    for event in events:
         seen.append(event)
-        return event.kind != kind or any(event.fields[name] < fields[name] for name in fields)
-
-    for _ in takewhile(is_other, events):
-        pass
-    assert not is_other(seen[-1]), f"the job ended without {kind} {fields}"
-    return seen
+        if event.kind == kind and all(event.fields[name] >= fields[name] for name in fields):
+            return seen
+    raise AssertionError(f"the job ended without {kind} {fields}")
 
 
 def arrays(path: Path) -> dict[str, np.ndarray]:

@@ -160,6 +160,19 @@ class TestInterruption:
         client.download(undisturbed.id, tmp_path / "undisturbed")
         assert_same_weights(tmp_path / "killed", tmp_path / "undisturbed")
 
+    def test_a_restarted_service_is_no_gap_for_who_watches(
+        self, client: Client, stack: Stack
+    ) -> None:
+        job = client.submit(small_spec(epochs=40, name="restarted"))
+        events = client.watch(job.id)
+        seen = until(events, "metric", step=1)
+        stack.restart_service()
+        seen += list(events)
+        assert [event.seq for event in seen] == list(range(1, len(seen) + 1))
+        ended = client.get(job.id)
+        assert ended.succeeded
+        assert len(ended.json["attempts"]) == 1  # the runner never noticed
+
     def test_a_job_cancelled_in_the_queue_never_starts(self, client: Client) -> None:
         busy = client.submit(small_spec(epochs=100_000))
         until(client.watch(busy.id), "metric", step=1)

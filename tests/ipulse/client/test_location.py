@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 
 import pytest
 
 from ipulse.client import AsyncClient, Client
 from ipulse.client.location import Service, find
-from ipulse.errors import InvalidInput, IPUlseError, NotAuthenticated, Unavailable
+from ipulse.errors import InvalidInput, IPUlseError, NotAuthenticated, NotFound, Unavailable
+from tests.ipulse.scripted_server import ScriptedServer, problem_answer
 
 HIDDEN = "of-this-test-0123456789abcdef"
 
@@ -114,6 +116,15 @@ class TestSecrecy:
         while isinstance(error, BaseException):
             assert HIDDEN not in str(error) + repr(error)
             error = error.__cause__
+
+    def test_no_log_shows_the_token(self, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level(logging.DEBUG)
+        with ScriptedServer(lambda _: problem_answer(404, "not_found")) as server:
+            client = Client(server.url, HIDDEN)
+            with client, pytest.raises(NotFound):
+                client.get("job_1")
+        assert "job_1" in caplog.text  # it is the libraries below that log
+        assert HIDDEN not in caplog.text
 
     def test_a_local_service_is_spoken_to_without_a_proxy(
         self, monkeypatch: pytest.MonkeyPatch
