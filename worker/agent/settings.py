@@ -12,6 +12,8 @@ from pathlib import Path
 
 from ipulse.errors import InvalidInput, Problem, Unavailable
 
+SERVICE_SCHEMES = ("http", "https")
+BROKER_SCHEMES = ("redis", "rediss", "redis+socket")
 KINDS = ("cpu",)  # device kinds that a runner of this version can use
 MIN_TOKEN_LENGTH = 32  # characters; what `ipulse up` writes is longer
 
@@ -38,8 +40,8 @@ class Settings:
         """Raises InvalidInput with every wrong variable, Unavailable for a missing token."""
         reader = _Reader(environment)
         found = {
-            "service_url": reader.text("IPULSE_SERVICE_URL").rstrip("/"),
-            "broker_url": reader.text("IPULSE_BROKER_URL"),
+            "service_url": reader.url("IPULSE_SERVICE_URL", SERVICE_SCHEMES).rstrip("/"),
+            "broker_url": reader.url("IPULSE_BROKER_URL", BROKER_SCHEMES),
             "work_dir": Path(reader.text("IPULSE_WORK_DIR")).expanduser().absolute(),
             "runner_python": reader.program("IPULSE_RUNNER_PYTHON", cls.runner_python),
             "runner_module": reader.text("IPULSE_RUNNER_MODULE", cls.runner_module),
@@ -66,6 +68,13 @@ class _Reader:
         value = self._environment.get(name) or default
         if not value:
             self._wrong(name, "is not set")
+        return value
+
+    def url(self, name: str, schemes: tuple[str, ...]) -> str:
+        value = self.text(name)
+        if value and value.partition("://")[0] not in schemes:
+            # The value itself may hold a password.
+            self._wrong(name, f"must begin with one of {', '.join(f'{s}://' for s in schemes)}")
         return value
 
     def program(self, name: str, default: str) -> str:

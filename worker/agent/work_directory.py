@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import re
 import shutil
@@ -12,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 
 from ipulse.errors import RemoteError
+
+_log = logging.getLogger(__name__)
 
 KEEP_SECONDS = 24 * 3600.0  # what could not be reported may be looked at for a day
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
@@ -41,7 +44,7 @@ class WorkDirectory:
         trace: TracebackType | None,
     ) -> None:
         if not self.is_kept:
-            shutil.rmtree(self.path)
+            _remove(self.path)
         os.close(self._lock)
 
 
@@ -59,7 +62,17 @@ def sweep(root: Path, keep_seconds: float = KEEP_SECONDS) -> Iterator[Path]:
         except BlockingIOError:
             continue
         else:
-            shutil.rmtree(path)
-            yield path
+            if _remove(path):
+                yield path
         finally:
             os.close(descriptor)
+
+
+def _remove(path: Path) -> bool:
+    """Whether it worked: a directory that cannot be removed must not keep jobs from running."""
+    try:
+        shutil.rmtree(path)
+    except OSError as error:
+        _log.warning("work_directory_stays", extra={"path": str(path), "why": str(error)})
+        return False
+    return True

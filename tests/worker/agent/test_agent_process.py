@@ -317,6 +317,22 @@ class TestSignals:
             service.wait_for(lambda: service.job(job_id).state is JobState.CANCELLED)
             successor.stop()
 
+    def test_one_stopped_past_its_lease_says_nothing_more_when_it_wakes(
+        self, service: FakeService, redis: RedisServer, agent: AgentProcess
+    ) -> None:
+        job_id = service.submit("ignores_term")
+        publish(redis, job_id)
+        runner = Watched(logged_pid(service, job_id, "pid"))
+        os.kill(agent.process.pid, signal.SIGSTOP)
+        service.expire(job_id)
+        claim = {"job_id": job_id, "agent": "another", "device_kinds": ["cpu"]}
+        with service.changed:
+            service.claim(claim)
+        os.kill(agent.process.pid, signal.SIGCONT)
+        assert runner.ends()
+        agent.wait_for_action("attempt_superseded")
+        assert [attempt.verdict for attempt in service.job(job_id).attempts] == [None, None]
+
     def test_a_hangup_is_a_request_to_stop(self, agent: AgentProcess) -> None:
         os.kill(agent.process.pid, signal.SIGHUP)
         assert agent.process.wait(DEADLINE) == 0

@@ -11,6 +11,7 @@ import pytest
 
 from ipulse.states import JobState
 from tests.ipulse.test_guarded_process import Watched
+from worker.agent import reporter
 from worker.agent.agent import Agent
 from worker.agent.captured_output import MAX_LINE
 from worker.agent.settings import Settings
@@ -65,6 +66,14 @@ class TestSuccess:
         assert job.last.messages("runner") == [f"line {number}" for number in range(3000)]
         sent = [path for _, path in service.requests if path.endswith("/events")]
         assert len(sent) < 60, "events must travel in batches"
+
+    def test_a_runner_that_is_faster_than_the_service_is_held_back_and_loses_nothing(
+        self, service: FakeService, agent: Agent, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(reporter, "BACKLOG_EVENTS", 7)
+        job = service.job(attempt(service, agent, "talks", lines=60))
+        assert job.state is JobState.SUCCEEDED
+        assert job.last.messages("runner") == [f"line {number}" for number in range(60)]
 
     def test_nothing_is_left_behind(
         self, service: FakeService, agent: Agent, settings: Settings
@@ -247,6 +256,18 @@ class TestEndings:
         agent.look_at(job_id)
         assert service.job(job_id).state is JobState.SUCCEEDED
         assert alive_at_verdict == [False]
+
+    def test_a_runner_whose_guardian_is_killed_is_lost(
+        self, service: FakeService, agent: Agent
+    ) -> None:
+        job_id = service.submit("ignores_term")
+        with beside(lambda: agent.look_at(job_id)):
+            runner = Watched(logged_pid(service, job_id, "pid"))
+            guardian = psutil.Process(runner.pid).parent()
+            assert guardian is not None
+            guardian.kill()
+        assert runner.ends()
+        assert service.job(job_id).verdict["reason"] == "runner_lost"
 
     def test_a_runner_that_is_never_ready_is_given_up(
         self, service: FakeService, settings: Settings

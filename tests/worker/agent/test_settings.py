@@ -66,6 +66,17 @@ def test_every_mistake_is_told_at_once(environment: dict[str, str]) -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["IPULSE_SERVICE_URL", "IPULSE_BROKER_URL"])
+def test_an_address_of_another_kind_is_refused_without_showing_it(
+    environment: dict[str, str], name: str
+) -> None:
+    environment[name] = "amqp://user:password@broker/"
+    with pytest.raises(InvalidInput) as caught:
+        Settings.from_environment(environment)
+    assert name in str(caught.value)
+    assert "password" not in str(caught.value)
+
+
 @pytest.mark.parametrize("content", [None, b"", b"short", b"\xff\xfe" * 30])
 def test_a_token_that_is_none_is_an_error_with_its_cure(
     environment: dict[str, str], content: bytes | None

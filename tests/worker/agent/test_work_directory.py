@@ -52,6 +52,20 @@ def test_the_sweep_follows_no_link(tmp_path: Path) -> None:
     assert treasure.exists()
 
 
+def test_one_that_cannot_be_removed_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("shutil.rmtree", refuse)
+    with WorkDirectory(tmp_path, "att_1") as directory:
+        pass
+    os.utime(directory.path, (0, 0))
+    assert list(sweep(tmp_path)) == []
+    assert caplog.messages == ["work_directory_stays"] * 2
+
+
 @pytest.mark.parametrize("name", ["", "..", "../escape", "a/b", "/etc", "a" * 200, "att\n1"])
 def test_an_id_that_is_no_name_becomes_no_path(tmp_path: Path, name: str) -> None:
     with pytest.raises(RemoteError):
