@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ipulse.stack import Stack
 
 from ipulse.client import Client
+from ipulse.stack import Stack
 
 from .jobs import Runners
 

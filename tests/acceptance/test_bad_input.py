@@ -9,9 +9,9 @@ from typing import Any
 
 import httpx
 import pytest
-from ipulse.stack import Stack
 
 from ipulse.client import Client
+from ipulse.stack import Stack
 
 from .jobs import small_spec
 
