@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 import numpy as np
 import tensorflow as tf
 
+from ops.lif.cpu.supported import check_supported
 from ops.lif.network import LIF, LeakyReadout, Network, SuperSpike
 from ops.lif.tensorflow_op import LIFOutputs, run_network
 
@@ -28,7 +29,8 @@ class MultiLIF(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no
     Weights are glorot uniform until `set_weights` is called; they are always float32. With
     `training=False` nothing is kept for a backward pass, and a gradient is an error.
 
-    Raises ValueError if a constant is out of range; what ops.lif.tensorflow_op.run_network raises.
+    Raises ValueError if a constant is out of range, UnsupportedNetwork, and what
+    ops.lif.tensorflow_op.run_network raises.
     """
 
     # Keras 3 would compile a model that holds this layer with XLA, which knows no custom CPU op.
@@ -56,6 +58,7 @@ class MultiLIF(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no
             delay=delay,
             surrogate=SuperSpike(**surrogate) if isinstance(surrogate, dict) else surrogate,
         )
+        self._surrogate = check_supported(self.network)
         self.threads = threads
         sizes = self.network.sizes
         self._kernels = [
@@ -91,7 +94,7 @@ class MultiLIF(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no
             "readout": _plain(network.readout),
             "reset_gradient": network.reset_gradient,
             "delay": network.delay,
-            "surrogate": _plain(network.surrogate),
+            "surrogate": _plain(self._surrogate),
             "threads": self.threads,
         }
 

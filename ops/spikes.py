@@ -60,6 +60,43 @@ def sparse_to_dense(ids: np.ndarray, counts: np.ndarray, neurons: int) -> np.nda
     return times.reshape(shape).astype(np.float32)
 
 
+def sparse_to_dense_gradient(
+    ids: np.ndarray, counts: np.ndarray, grad_dense: np.ndarray
+) -> np.ndarray:
+    """A loss's gradient by the spikes in the slots, float64 `[time, batch, slots]`.
+
+    counts: of the slots that gradient flows through, which is every filled one: gradient-only
+        neurons too, although `sparse_to_dense` is told the spikes only.
+    grad_dense: `[time, batch, neurons]`, the loss's derivative by the dense spikes.
+
+    A slot takes the value at its id; 0 behind the counts. Raises ValueError as `check_spikes`.
+    """
+    check_spikes(ids, counts, grad_dense.shape[2])
+    in_use = np.arange(ids.shape[2]) < counts[..., None]
+    places = np.where(in_use, ids, 0).astype(np.int64)
+    return np.where(in_use, np.take_along_axis(grad_dense, places, axis=2), 0.0)
+
+
+def dense_to_sparse_gradient(
+    ids: np.ndarray, counts: np.ndarray, neurons: int, grad_slots: np.ndarray
+) -> np.ndarray:
+    """A loss's gradient by the dense spikes, float64 `[time, batch, neurons]`.
+
+    ids, counts: what `dense_to_sparse` gave.
+    grad_slots: `[time, batch, slots]`, the loss's derivative by the spike in each slot; entries
+        behind the counts are not read.
+
+    A neuron takes the value of its slot; 0 where it has none, so that a neuron which did not
+    spike gets no gradient. Raises ValueError as `check_spikes` does.
+    """
+    check_spikes(ids, counts, neurons)
+    check_shape("grad_slots", grad_slots, ids.shape)
+    grad = np.zeros((*counts.shape, neurons))
+    t, b, k = np.nonzero(np.arange(ids.shape[2]) < counts[..., None])
+    np.add.at(grad, (t, b, ids[t, b, k].astype(np.int64)), grad_slots[t, b, k])
+    return grad
+
+
 def check_spikes(ids: np.ndarray, counts: np.ndarray, neurons: int) -> None:
     """Raise ValueError, naming the first wrong place, unless these are spikes of `neurons` neurons.
 
@@ -87,3 +124,9 @@ def check_spikes(ids: np.ndarray, counts: np.ndarray, neurons: int) -> None:
     if wrong_ids.any():
         t, b, k = np.argwhere(wrong_ids)[0]
         raise ValueError(f"ids[{t}, {b}, {k}] is {ids[t, b, k]}; it must be 0 to {neurons - 1}")
+
+
+def check_shape(name: str, array: np.ndarray, shape: Tuple[int, ...]) -> None:
+    """Raise ValueError unless the array has this shape."""
+    if np.shape(array) != shape:
+        raise ValueError(f"{name} must have shape {shape}; got {np.shape(array)}")

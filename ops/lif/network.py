@@ -1,4 +1,4 @@
-"""A feed-forward LIF network as a value: what the reference, the kernels and the Keras layer share.
+"""A network of LIF layers as a value: what the reference, the kernels and the Keras layer share.
 
 The equations are in reference.py; the letters are the field's. A constant is one number for the
 whole layer or a float array `[neurons]`.
@@ -11,18 +11,11 @@ from typing import Optional, Tuple, Union
 
 import numpy as np
 
+from ops.select_spikes import POLICIES
+from ops.surrogate import SuperSpike as SuperSpike
+from ops.surrogate import Surrogate
+
 PerNeuron = Union[float, np.ndarray]
-
-
-@dataclass(frozen=True)
-class SuperSpike:
-    """The surrogate `1 / (slope |u - threshold| + 1)^2` of the spike's derivative."""
-
-    slope: float = 10.0
-
-    def __post_init__(self) -> None:
-        if not self.slope > 0:
-            raise ValueError(f"slope must be greater than 0; got {self.slope}")
 
 
 @dataclass(frozen=True)
@@ -33,6 +26,12 @@ class LIF:
     `u > second_threshold`, everywhere if that is None. `capacity` slots per sample and step hold
     the ids of spiking neurons first and gradient-only neurons after them, each ascending; None
     means one slot per neuron. The input current is scaled by `gain * (1 - decay)`.
+
+    recurrent: the layer's own spikes of the step before come back through a weight matrix.
+    bias: a current per neuron at every step, which is a weight too.
+    synapse_decay: of a second state, a current that the input fills and the membrane follows, as
+        in NIR's CubaLIF (whose `w_in` is a part of `gain` here); None for no such state.
+    policy: who gets the slots when there are too few, see ops.select_spikes.
     """
 
     neurons: int
@@ -41,21 +40,21 @@ class LIF:
     second_threshold: Optional[PerNeuron] = None
     capacity: Optional[int] = None
     gain: PerNeuron = 10.0
+    recurrent: bool = False
+    bias: bool = False
+    synapse_decay: Optional[PerNeuron] = None
+    policy: str = "index"
 
     def __post_init__(self) -> None:
-        if self.neurons < 1:
-            raise ValueError(f"neurons must be at least 1; got {self.neurons}")
+        _check_integrator(self)
         if self.capacity is not None and not 1 <= self.capacity <= self.neurons:
             raise ValueError(f"capacity must be 1 to {self.neurons}; got {self.capacity}")
-        decay = per_neuron(self.decay, self.neurons, "decay")
-        if not np.all((decay >= 0) & (decay < 1)):
-            raise ValueError("decay must be at least 0 and less than 1")
         threshold = per_neuron(self.threshold, self.neurons, "threshold")
-        per_neuron(self.gain, self.neurons, "gain")
         if self.second_threshold is not None:
             second = per_neuron(self.second_threshold, self.neurons, "second_threshold")
             if not np.all(second <= threshold):
                 raise ValueError("second_threshold must not be above threshold")
+        _check_choice("policy", self.policy, POLICIES)
 
     @property
     def slots(self) -> int:
@@ -65,56 +64,65 @@ class LIF:
 
 @dataclass(frozen=True)
 class LeakyReadout:
-    """Leaky integrators that never spike and are never reset."""
+    """Leaky integrators that never spike and are never reset; the fields are LIF's."""
 
     neurons: int
     decay: PerNeuron = 0.95
     gain: PerNeuron = 10.0
+    bias: bool = False
+    synapse_decay: Optional[PerNeuron] = None
 
     def __post_init__(self) -> None:
-        if self.neurons < 1:
-            raise ValueError(f"neurons must be at least 1; got {self.neurons}")
-        decay = per_neuron(self.decay, self.neurons, "decay")
-        if not np.all((decay >= 0) & (decay < 1)):
-            raise ValueError("decay must be at least 0 and less than 1")
-        per_neuron(self.gain, self.neurons, "gain")
+        _check_integrator(self)
+
+
+Layer = Union[LIF, LeakyReadout]
 
 
 @dataclass(frozen=True)
 class Network:
-    """`inputs` channels, hidden LIF layers, a leaky readout.
+    """`inputs` channels, hidden LIF layers, and a readout: leaky, or LIF neurons that spike too.
 
-    reset: "zero", before the next step, decided by the state (`u > threshold`), so that a spike
-        that found no slot resets its neuron all the same.
-    reset_gradient: "mask" holds only the spike in the reset constant, "term" the whole reset.
+    reset: what a spike does to the membrane before the next step: "zero", "subtract" its
+        threshold, "none".
+    reset_on: "state": every neuron with `u > threshold` is reset, also one that found no slot,
+        which loses its charge without a spike. "emission": that one keeps its charge, and spikes
+        when there is a slot.
+    reset_gradient: "mask" holds only the spike in the reset constant, "term" the whole reset,
+        "none" nothing.
     delay: steps (0 or 1) that a spike takes from layer to layer, and from the last layer to the
-        readout. Input spikes are never delayed.
+        readout. Input spikes are never delayed; a layer's own spikes always take one step.
     """
 
     inputs: int
     layers: Tuple[LIF, ...]
-    readout: LeakyReadout
+    readout: Layer
     reset: str = "zero"
     reset_gradient: str = "mask"
     delay: int = 0
-    surrogate: SuperSpike = SuperSpike()
+    surrogate: Surrogate = SuperSpike()  # noqa: RUF009 (frozen)
+    reset_on: str = "state"
 
     def __post_init__(self) -> None:
         if self.inputs < 1:
             raise ValueError(f"inputs must be at least 1; got {self.inputs}")
         if not self.layers:
             raise ValueError("a network needs at least one hidden layer")
-        if self.reset != "zero":
-            raise ValueError(f"reset must be zero; got {self.reset}")
-        if self.reset_gradient not in ("mask", "term"):
-            raise ValueError(f"reset_gradient must be mask or term; got {self.reset_gradient}")
+        _check_choice("reset", self.reset, ("zero", "subtract", "none"))
+        _check_choice("reset_gradient", self.reset_gradient, ("mask", "term", "none"))
+        _check_choice("reset_on", self.reset_on, ("state", "emission"))
         if self.delay not in (0, 1):
             raise ValueError(f"delay must be 0 or 1; got {self.delay}")
 
     @property
     def sizes(self) -> Tuple[int, ...]:
-        """Channels from input to readout; weights l have shape `[sizes[l], sizes[l + 1]]`."""
+        """Channels from input to readout; layer l has input weights `[sizes[l], sizes[l + 1]]`."""
         return (self.inputs, *(layer.neurons for layer in self.layers), self.readout.neurons)
+
+    @property
+    def spiking(self) -> Tuple[LIF, ...]:
+        """The layers that spike: the hidden ones, and the readout if it does."""
+        return (*self.layers, self.readout) if isinstance(self.readout, LIF) else self.layers
 
 
 def per_neuron(value: PerNeuron, neurons: int, name: str) -> np.ndarray:
@@ -128,3 +136,19 @@ def per_neuron(value: PerNeuron, neurons: int, name: str) -> np.ndarray:
     if not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite")
     return np.broadcast_to(array, (neurons,))
+
+
+def _check_integrator(layer: Layer) -> None:
+    if layer.neurons < 1:
+        raise ValueError(f"neurons must be at least 1; got {layer.neurons}")
+    for name, value in (("decay", layer.decay), ("synapse_decay", layer.synapse_decay)):
+        if value is not None:
+            decay = per_neuron(value, layer.neurons, name)
+            if not np.all((decay >= 0) & (decay < 1)):
+                raise ValueError(f"{name} must be at least 0 and less than 1")
+    per_neuron(layer.gain, layer.neurons, "gain")
+
+
+def _check_choice(name: str, value: str, choices: Tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be {', '.join(choices[:-1])} or {choices[-1]}; got {value}")

@@ -1,68 +1,60 @@
 """The equations of sparse LIF networks in float64: the judge of every kernel.
 
-A layer, at step t, from input current I to emitted spikes (the letters are the field's):
+A layer, at step t, from input spikes to emitted ones (the letters are the field's):
 
-    r[t] = u[t] > threshold                                   reset flag, decided by the state
-    v[t] = u[t - 1] (1 - r[t - 1])                            0 before the first step
-    u[t] = decay v[t] + gain (1 - decay) I[t]
-    I[t] = sum over the input's spikes j at step t of W[j]    an id listed twice counts twice
+    I[t] = W of the input's spikes + R of the own spikes of step t - 1 + bias
+    i[t] = synapse_decay i[t - 1] + (1 - synapse_decay) I[t]     I[t] itself without a synapse
+    u[t] = decay v[t] + gain (1 - decay) i[t]
+    a[t] = u[t] > threshold                         who spikes
+    s[t] = a[t] and it has a slot                   who is seen to spike
+    r[t] = a[t], or s[t] if reset_on is "emission"
+    v[t + 1] = u[t] (1 - r[t]) | u[t] - threshold r[t] | u[t]    reset "zero" | "subtract" | "none"
 
-Its slots hold the spiking neurons, then those with `second_threshold < u <= threshold` (all the
-others if there is no second threshold), each by ascending id and as far as the capacity goes. A
-spiking neuron without a slot is dropped: it resets, yet nothing else sees its spike. The next
-layer's input spikes are those of `delay` steps ago. The readout never spikes: r = 0.
+from v = i = s = 0 before the first step. "W of the spikes" sums the row W[j] of every spike j in
+the order of the slots: an id listed twice counts twice. Slots hold the spiking neurons, then those
+with `second_threshold < u <= threshold` (all the others if there is no second threshold), each by
+ascending id; who goes without when there are too few, the policies of ops.select_spikes say. The
+next layer's input spikes are those of `delay` steps ago. A leaky readout never spikes: r = 0.
 
-The gradient replaces the derivative of a spike by phi = 1 / (slope |u - threshold| + 1)^2 in the
-filled slots and by 0 elsewhere. With lambda = dL/du and e = dL/ds, backwards in time:
+The gradient replaces the derivative of a spike by phi(u - threshold), the surrogate, in the
+filled slots and by 0 elsewhere; s and r have the same one. With D the derivatives of the reset,
 
-    e[t] = dL/ds[t] directly + W' (gain' (1 - decay') lambda'[t + delay])      ' = next layer
-    lambda[t] = phi[t] e[t] + kappa[t] lambda[t + 1]
-    kappa[t] = decay (1 - r[t]) if reset_gradient is "mask", decay if it is "term" or the readout
-    dL/dW[j] = sum over t and samples with spike j of gain (1 - decay) lambda[t]
+    reset       Du = dv/du    Dr = dv/dr     Dthreshold
+    zero        1 - r         -u             0
+    subtract    1             -threshold     -r
+    none        1             0              0
+
+of which "mask" takes Dr for 0 and "term" also takes Du for 1 and Dthreshold for 0, and with
+lambda = dL/du, kappa = decay lambda[t + 1] (that is dL/dv[t + 1]), e = dL/ds, backwards in time:
+
+    e[t] = dL/ds[t] directly + W' dL/dI'[t + delay] + R dL/dI[t + 1] + Dr kappa     ' = next layer
+    lambda[t] = phi[t] e[t] + Du kappa + dL/du[t] directly
+    dL/di[t] = gain (1 - decay) lambda[t] + synapse_decay dL/di[t + 1]
+    dL/dI[t] = (1 - synapse_decay) dL/di[t]
+
+and, summed over t and samples,
+
+    dL/dW[j] = dL/dI[t] where the input spikes at j     dL/dbias = dL/dI[t]
+    dL/dR[j] = dL/dI[t] where the layer spiked at j one step before
+    dL/ddecay = lambda[t] (v[t] - gain i[t])
+    dL/dthreshold = Dthreshold kappa - phi[t] e[t]
+    dL/dsynapse_decay = dL/di[t] (i[t - 1] - I[t])
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import List, Optional, Sequence, Tuple, Union
+from typing import List, Optional, Sequence
 
 import numpy as np
 
-from ops.lif.network import LIF, LeakyReadout, Network, SuperSpike, per_neuron
-from ops.spikes import check_spikes, sparse_to_dense
-
-# A layer's spike_ids and spike_counts, as in LayerTrace.
-Slots = Tuple[np.ndarray, np.ndarray]
-
-
-@dataclass(frozen=True)
-class LayerTrace:
-    """What one hidden layer did. `backward` reads all but `u` and `dropped`."""
-
-    u: np.ndarray  # float64 [time, batch, neurons], after the update, before the reset
-    reset: np.ndarray  # bool [time, batch, neurons], u > threshold
-    spike_ids: np.ndarray  # int32 [time, batch, slots]: spiking, then gradient-only, then zeros
-    spike_counts: np.ndarray  # int32 [time, batch, 2]: spikes, spikes and gradient-only neurons
-    surrogate: np.ndarray  # float64 [time, batch, slots], 0 behind the last filled slot
-    # int32 [time, batch]: spiking neurons without a slot. Gradient-only neurons without one are
-    # not counted: they cost gradient, and no spike.
-    dropped: np.ndarray
-
-
-@dataclass(frozen=True)
-class Trace:
-    """What a network did over a whole sequence."""
-
-    membrane: np.ndarray  # float64 [time, batch, classes], of the readout
-    layers: Tuple[LayerTrace, ...]
-
-
-@dataclass(frozen=True)
-class Gradients:
-    """Gradients of a loss."""
-
-    weights: Tuple[np.ndarray, ...]  # float64 [N_in, N_out], of each layer and the readout
-    inputs: np.ndarray  # float64 [time, batch, slots], by the spikes in the input's slots
+from ops.lif.adjoint import Adjoint, layer_adjoint
+from ops.lif.delay import earlier, later
+from ops.lif.dynamics import Slots, run_layer, run_readout
+from ops.lif.layer_trace import Gradients, LayerTrace, Trace
+from ops.lif.network import LeakyReadout, Network
+from ops.lif.weights import by_layer, flat
+from ops.select_spikes import filled
+from ops.spikes import check_shape, check_spikes
 
 
 def forward(
@@ -71,31 +63,37 @@ def forward(
     ids: np.ndarray,
     counts: np.ndarray,
     replay: Optional[Sequence[Slots]] = None,
+    seed: int = 0,
 ) -> Trace:
     """Run the network from rest on the input spikes ids `[time, batch, slots]`, counts
     `[time, batch]`.
 
-    weights: one `[N_in, N_out]` per layer and one for the readout.
-    replay: of each layer the `(spike_ids, spike_counts)` of another run, say a kernel's. They
-        then decide who spikes and who has a slot, so that a membrane which rounds to the other
-        side of a threshold cannot send the two runs apart. Only a neuron that may have been
-        dropped (all slots spike, its id is above theirs) is judged by its own membrane.
+    weights: the arrays of ops.lif.weights.weight_shapes; without recurrence and biases one
+        `[N_in, N_out]` per layer and one for the readout.
+    replay: of each spiking layer the `(spike_ids, spike_counts)` of another run, say a kernel's.
+        They then decide who spikes and who has a slot, so that a membrane which rounds to the
+        other side of a threshold cannot send the two runs apart. Only a neuron that may have been
+        dropped (spikes fill all slots, the policy looked at it later) is judged by its own
+        membrane, and with reset_on "emission" it only counts.
+    seed: of the policy "cyclic", which draws anew for every seed, step, layer and sample.
 
     Raises ValueError if shapes, dtypes or ids do not fit the network.
     """
-    matrices = _checked_weights(network, weights)
+    layers = by_layer(network, weights)
     check_spikes(ids, counts, network.inputs)
-    if replay is not None and len(replay) != len(network.layers):
-        raise ValueError(f"replay must have {len(network.layers)} layers; got {len(replay)}")
-    layers: List[LayerTrace] = []
-    for number, (layer, matrix) in enumerate(zip(network.layers, matrices)):
+    if replay is not None and len(replay) != len(network.spiking):
+        raise ValueError(f"replay must have {len(network.spiking)} layers; got {len(replay)}")
+    traces: List[LayerTrace] = []
+    for number in range(len(network.spiking)):
         slots = None if replay is None else replay[number]
-        current = _current(matrix, ids, counts)
-        layers.append(_run_layer(layer, network.surrogate, current, slots))
-        ids = _later(layers[-1].spike_ids, network.delay)
-        counts = _later(layers[-1].spike_counts[..., 0], network.delay)
-    membrane, _ = _integrate(network.readout, _current(matrices[-1], ids, counts), np.inf)
-    return Trace(membrane=membrane, layers=tuple(layers))
+        traces.append(run_layer(network, number, layers[number], ids, counts, slots, seed))
+        ids = later(traces[-1].spike_ids, network.delay)
+        counts = later(traces[-1].spike_counts[..., 0], network.delay)
+    if isinstance(network.readout, LeakyReadout):
+        membrane = run_readout(network.readout, layers[-1], ids, counts)
+    else:
+        membrane = traces[-1].u
+    return Trace(membrane=membrane, layers=tuple(traces))
 
 
 def backward(
@@ -106,185 +104,60 @@ def backward(
     trace: Trace,
     grad_membrane: np.ndarray,
     grad_spikes: Optional[Sequence[Optional[np.ndarray]]] = None,
+    grad_u: Optional[Sequence[Optional[np.ndarray]]] = None,
 ) -> Gradients:
-    """The gradients of a loss by the weights and by the input's spikes.
+    """The gradients of a loss by the weights, the constants, and the input's spikes.
 
     trace: of `forward` with the same arguments; any part of it may come from another backend
         (see `LayerTrace`).
     grad_membrane: `[time, batch, classes]`, the loss's derivative by the readout's membrane.
-    grad_spikes: of each layer `[time, batch, slots]`, the loss's direct derivative by the spike
-        of the neuron in that slot; entries behind the last filled slot are not read. None = 0.
+    grad_spikes: of each spiking layer `[time, batch, slots]`, the loss's direct derivative by the
+        spike of the neuron in that slot; entries behind the last filled slot are not read.
+    grad_u: of each hidden layer `[time, batch, neurons]`, the loss's direct derivative by its u.
+    None = 0, for all layers or one.
 
     Raises ValueError if shapes, dtypes or ids do not fit the network.
     """
-    matrices = _checked_weights(network, weights)
+    layers = by_layer(network, weights)
     check_spikes(ids, counts, network.inputs)
-    if grad_spikes is None:
-        grad_spikes = [None] * len(network.layers)
-    if len(grad_spikes) != len(network.layers):
-        raise ValueError(
-            f"grad_spikes must have {len(network.layers)} layers; got {len(grad_spikes)}"
+    check_shape("grad_membrane", grad_membrane, trace.membrane.shape)
+    by_slots = _of_each("grad_spikes", grad_spikes, len(network.spiking))
+    by_u = [*_of_each("grad_u", grad_u, len(network.layers)), grad_membrane]
+
+    entering: List[Slots] = [(ids, counts)]
+    for run in trace.layers:
+        spike_ids, spikes = run.spike_ids, run.spike_counts[..., 0]
+        entering.append((later(spike_ids, network.delay), later(spikes, network.delay)))
+    found: List[Adjoint] = []
+    arriving = np.zeros(trace.membrane.shape)  # dL/ds, by the layer after
+    for number in reversed(range(len(layers))):
+        spiking = number < len(network.spiking)
+        adjoint = layer_adjoint(
+            network,
+            number,
+            layers[number],
+            entering[number],
+            trace.layers[number] if spiking else trace.membrane,
+            arriving,
+            by_slots[number] if spiking else None,
+            by_u[number],
         )
-    _check_shape("grad_membrane", grad_membrane, trace.membrane.shape)
-
-    never = np.full(trace.membrane.shape, False)
-    grad_current = _adjoint(network.readout, grad_membrane, never, "term")
-    grad_matrices: List[np.ndarray] = []
-    for number in reversed(range(len(network.layers))):
-        layer, run = network.layers[number], trace.layers[number]
-        spike_ids, spike_counts = _checked_slots(
-            layer, run.reset.shape, (run.spike_ids, run.spike_counts)
-        )
-        spikes = sparse_to_dense(spike_ids, spike_counts[..., 0], layer.neurons)
-        grad_matrices.append(_grad_matrix(_later(spikes, network.delay), grad_current))
-        grad_arrived = _earlier(grad_current @ matrices[number + 1].T, network.delay)
-        grad_slots = np.take_along_axis(grad_arrived, spike_ids.astype(np.int64), axis=2)
-        direct = grad_spikes[number]
-        if direct is not None:
-            _check_shape(f"grad_spikes[{number}]", direct, spike_ids.shape)
-            grad_slots = grad_slots + direct
-        t, b, k = np.nonzero(_filled(spike_ids, spike_counts[..., 1]))
-        grad_u = np.zeros(run.reset.shape)
-        # A neuron has one slot at most, so that assignment is enough.
-        grad_u[t, b, spike_ids[t, b, k]] = (run.surrogate * grad_slots)[t, b, k]
-        grad_current = _adjoint(layer, grad_u, run.reset, network.reset_gradient)
-    inputs = sparse_to_dense(ids, counts, network.inputs)
-    grad_matrices.append(_grad_matrix(inputs, grad_current))
-    used = _filled(ids, counts)
-    grad_inputs = np.take_along_axis(
-        grad_current @ matrices[0].T, np.where(used, ids, 0).astype(np.int64), axis=2
-    )
-    return Gradients(weights=tuple(reversed(grad_matrices)), inputs=np.where(used, grad_inputs, 0))
-
-
-def _run_layer(
-    layer: LIF, surrogate: SuperSpike, current: np.ndarray, slots: Optional[Slots]
-) -> LayerTrace:
-    threshold = per_neuron(layer.threshold, layer.neurons, "threshold")
-    if slots is None:
-        u, reset = _integrate(layer, current, threshold)
-        spike_ids, spike_counts = _choose_slots(layer, threshold, u)
-    else:
-        spike_ids, spike_counts = _checked_slots(layer, current.shape, slots)
-        spikes = sparse_to_dense(spike_ids, spike_counts[..., 0], layer.neurons) > 0
-        full = spike_counts[..., 0, None] == layer.slots
-        undecided = full & (np.arange(layer.neurons) > spike_ids[..., -1:])
-        u, reset = _integrate(layer, current, threshold, (spikes, undecided))
-    phi = 1 / (surrogate.slope * np.abs(u - threshold) + 1) ** 2
-    phi = np.take_along_axis(phi, spike_ids.astype(np.int64), axis=2)
-    return LayerTrace(
-        u=u,
-        reset=reset,
-        spike_ids=spike_ids,
-        spike_counts=spike_counts,
-        surrogate=np.where(_filled(spike_ids, spike_counts[..., 1]), phi, 0),
-        dropped=(reset.sum(axis=2) - spike_counts[..., 0]).astype(np.int32),
+        found.insert(0, adjoint)
+        arriving = earlier(adjoint.current @ layers[number].input.T, network.delay if number else 0)
+    used = filled(ids, counts)
+    grad_inputs = np.take_along_axis(arriving, np.where(used, ids, 0).astype(np.int64), axis=2)
+    return Gradients(
+        weights=flat([adjoint.weights for adjoint in found]),
+        inputs=np.where(used, grad_inputs, 0),
+        constants=tuple(adjoint.constants for adjoint in found),
     )
 
 
-def _current(matrix: np.ndarray, ids: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """I `[time, batch, N_out]`, summed in the order of the slots: the same on every machine."""
-    current = np.zeros((*counts.shape, matrix.shape[1]))
-    for k in range(counts.max(initial=0)):
-        used = k < counts
-        current[used] += matrix[ids[used, k]]
-    return current
-
-
-def _integrate(
-    layer: Union[LIF, LeakyReadout],
-    current: np.ndarray,
-    threshold: Union[float, np.ndarray],
-    replay: Optional[Tuple[np.ndarray, np.ndarray]] = None,
-) -> Tuple[np.ndarray, np.ndarray]:
-    """u and r `[time, batch, neurons]`. replay: who spiked, and who is left to the threshold."""
-    decay = per_neuron(layer.decay, layer.neurons, "decay")
-    gain = per_neuron(layer.gain, layer.neurons, "gain")
-    u = np.zeros(current.shape)
-    reset = np.zeros(current.shape, dtype=bool)
-    v = np.zeros(current.shape[1:])
-    for t in range(len(current)):
-        u[t] = decay * v + gain * (1 - decay) * current[t]
-        reset[t] = u[t] > threshold
-        if replay is not None:
-            spikes, undecided = replay
-            reset[t] = spikes[t] | (undecided[t] & reset[t])
-        v = np.where(reset[t], 0, u[t])
-    return u, reset
-
-
-def _choose_slots(
-    layer: LIF, threshold: np.ndarray, u: np.ndarray
-) -> Tuple[np.ndarray, np.ndarray]:
-    spiking = u > threshold
-    if layer.second_threshold is None:
-        gradient = np.full(u.shape, True)
-    else:
-        gradient = u > per_neuron(layer.second_threshold, layer.neurons, "second_threshold")
-    # second_threshold <= threshold, so a spiking neuron is always among the gradient's.
-    rank = np.where(spiking, 0, np.where(gradient, 1, 2))
-    ids = np.argsort(rank, axis=2, kind="stable")[..., : layer.slots]
-    counts = np.stack([spiking.sum(axis=2), gradient.sum(axis=2)], axis=2)
-    counts = np.minimum(counts, layer.slots).astype(np.int32)
-    return np.where(_filled(ids, counts[..., 1]), ids, 0).astype(np.int32), counts
-
-
-def _adjoint(
-    layer: Union[LIF, LeakyReadout], grad_u: np.ndarray, reset: np.ndarray, reset_gradient: str
-) -> np.ndarray:
-    """dL/dI `[time, batch, neurons]` from dL/du without the part that comes through time."""
-    decay = per_neuron(layer.decay, layer.neurons, "decay")
-    gain = per_neuron(layer.gain, layer.neurons, "gain")
-    grad_current = np.zeros(grad_u.shape)
-    total = np.zeros(grad_u.shape[1:])  # lambda
-    for t in reversed(range(len(grad_u))):
-        kappa = decay * (1 - reset[t]) if reset_gradient == "mask" else decay
-        total = grad_u[t] + kappa * total
-        grad_current[t] = gain * (1 - decay) * total
-    return grad_current
-
-
-def _grad_matrix(spikes: np.ndarray, grad_current: np.ndarray) -> np.ndarray:
-    flat_spikes = spikes.reshape(-1, spikes.shape[2]).astype(np.float64)
-    grad: np.ndarray = flat_spikes.T @ grad_current.reshape(-1, grad_current.shape[2])
-    return grad
-
-
-def _filled(ids: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    return np.arange(ids.shape[2]) < counts[..., None]
-
-
-def _later(array: np.ndarray, steps: int) -> np.ndarray:
-    """The array moved by `steps` later in time, zeros before it."""
-    return np.concatenate([np.zeros_like(array[:steps]), array[: len(array) - steps]])
-
-
-def _earlier(array: np.ndarray, steps: int) -> np.ndarray:
-    return np.concatenate([array[steps:], np.zeros_like(array[:steps])])
-
-
-def _checked_weights(network: Network, weights: Sequence[np.ndarray]) -> List[np.ndarray]:
-    sizes = network.sizes
-    if len(weights) != len(sizes) - 1:
-        raise ValueError(f"the network needs {len(sizes) - 1} weights; got {len(weights)}")
-    for number, matrix in enumerate(weights):
-        _check_shape(f"weights[{number}]", matrix, (sizes[number], sizes[number + 1]))
-    return [np.asarray(matrix, dtype=np.float64) for matrix in weights]
-
-
-def _checked_slots(layer: LIF, shape: Tuple[int, ...], slots: Slots) -> Slots:
-    spike_ids, spike_counts = slots
-    _check_shape("spike_ids", spike_ids, (*shape[:2], layer.slots))
-    _check_shape("spike_counts", spike_counts, (*shape[:2], 2))
-    check_spikes(spike_ids, spike_counts[..., 1], layer.neurons)
-    if not np.all((spike_counts[..., 0] >= 0) & (spike_counts[..., 0] <= spike_counts[..., 1])):
-        raise ValueError("spike_counts must be (spikes, spikes and gradient-only)")
-    if sparse_to_dense(spike_ids, spike_counts[..., 1], layer.neurons).max(initial=0) > 1:
-        raise ValueError("spike_ids must give a neuron one slot at most")
-    filled = _filled(spike_ids, spike_counts[..., 1])
-    return np.where(filled, spike_ids, 0).astype(np.int32), spike_counts.astype(np.int32)
-
-
-def _check_shape(name: str, array: np.ndarray, shape: Tuple[int, ...]) -> None:
-    if np.shape(array) != shape:
-        raise ValueError(f"{name} must have shape {shape}; got {np.shape(array)}")
+def _of_each(
+    name: str, arrays: Optional[Sequence[Optional[np.ndarray]]], layers: int
+) -> Sequence[Optional[np.ndarray]]:
+    if arrays is None:
+        return [None] * layers
+    if len(arrays) != layers:
+        raise ValueError(f"{name} must have {layers} layers; got {len(arrays)}")
+    return arrays

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from ops.lif.cpu import native
 from ops.lif.cpu.arrays import RESET_GRADIENT, constants
+from ops.lif.cpu.supported import check_supported
 from ops.lif.network import LIF, LeakyReadout, Network
 
 
@@ -44,8 +45,9 @@ def run_network(
     keep: False saves the backward pass's memory; a gradient is then an error.
 
     Raises tf.errors.InvalidArgumentError (ValueError while tracing) if shapes or ids do not fit;
-    MissingCompiler, BuildFailed on the first call.
+    UnsupportedNetwork; MissingCompiler, BuildFailed on the first call.
     """
+    surrogate = check_supported(network)
     op = _library()
     layers: List[Union[LIF, LeakyReadout]] = [*network.layers, network.readout]
     arrays = [constants(layer) for layer in layers]
@@ -62,7 +64,7 @@ def run_network(
         slots=[layer.slots for layer in network.layers],
         delay=network.delay,
         reset_gradient=RESET_GRADIENT[network.reset_gradient],
-        slope=network.surrogate.slope,
+        slope=surrogate.slope,
         threads=threads,
         arch=arch,
         keep=keep,

@@ -9,6 +9,7 @@ from typing import Any, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from ops.lif.cpu import native
+from ops.lif.cpu.supported import check_supported
 from ops.lif.network import LIF, LeakyReadout, Network, per_neuron
 
 VERSION = 1  # LIF_ABI_VERSION of lif.h
@@ -140,7 +141,7 @@ def forward(
     arch: CPU features that may be used, None for all of this machine's.
     keep: whether `backward` will be called.
 
-    Raises ValueError if shapes, dtypes or ids do not fit the network.
+    Raises UnsupportedNetwork; ValueError if shapes, dtypes or ids do not fit the network.
     """
     call = _Call(network, weights, ids, counts, threads, arch)
     steps, batch = ids.shape[:2]
@@ -242,6 +243,7 @@ class _Call:
         threads: int,
         arch: Optional[int],
     ) -> None:
+        surrogate = check_supported(network)
         sizes = network.sizes
         if len(weights) != len(sizes) - 1:
             raise ValueError(f"the network needs {len(sizes) - 1} weights; got {len(weights)}")
@@ -272,7 +274,7 @@ class _Call:
             delay=network.delay,
             reset_gradient=RESET_GRADIENT[network.reset_gradient],
             surrogate=SUPERSPIKE,
-            slope=network.surrogate.slope,
+            slope=surrogate.slope,
             threads=threads,
             arch=native.supported_arch() if arch is None else arch,
             ids=ids.ctypes.data_as(_int32_p),

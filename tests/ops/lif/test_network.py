@@ -7,7 +7,7 @@ from typing import Any, Dict
 import numpy as np
 import pytest
 
-from ops.lif.network import LIF, LeakyReadout, Network, SuperSpike, per_neuron
+from ops.lif.network import LIF, LeakyReadout, Network, per_neuron
 
 
 def network(**changed: Any) -> Network:
@@ -19,13 +19,18 @@ class TestNetwork:
     def test_sizes_run_from_input_to_readout(self) -> None:
         assert network().sizes == (3, 4, 5, 2)
 
+    def test_readout_may_spike(self) -> None:
+        assert [layer.neurons for layer in network().spiking] == [4, 5]
+        assert [layer.neurons for layer in network(readout=LIF(2)).spiking] == [4, 5, 2]
+
     @pytest.mark.parametrize(
         ("changed", "message"),
         [
             ({"inputs": 0}, "inputs must be at least 1; got 0"),
             ({"layers": ()}, "at least one hidden layer"),
-            ({"reset": "subtract"}, "reset must be zero; got subtract"),
-            ({"reset_gradient": "none"}, "reset_gradient must be mask or term; got none"),
+            ({"reset": "one"}, "reset must be zero, subtract or none; got one"),
+            ({"reset_gradient": "some"}, "reset_gradient must be mask, term or none; got some"),
+            ({"reset_on": "spike"}, "reset_on must be state or emission; got spike"),
             ({"delay": 2}, "delay must be 0 or 1; got 2"),
         ],
     )
@@ -53,6 +58,9 @@ class TestLIF:
             ({"second_threshold": 1.5}, "second_threshold must not be above threshold"),
             ({"second_threshold": [0.5, 0.5, 1.5]}, "must not be above threshold"),
             ({"second_threshold": -np.inf}, "second_threshold must be finite"),
+            ({"synapse_decay": 1.0}, "synapse_decay must be at least 0 and less than 1"),
+            ({"synapse_decay": [0.5]}, r"synapse_decay must be one number or shape \(3,\)"),
+            ({"policy": "random"}, "policy must be index, cyclic or top; got random"),
         ],
     )
     def test_refuses_impossible_constants(self, fields: Dict[str, Any], message: str) -> None:
@@ -70,18 +78,12 @@ class TestLeakyReadout:
             ({"neurons": 0}, "neurons must be at least 1; got 0"),
             ({"decay": 1.0}, "decay must be at least 0 and less than 1"),
             ({"gain": [1.0]}, r"gain must be one number or shape \(3,\); got \(1,\)"),
+            ({"synapse_decay": -0.5}, "synapse_decay must be at least 0 and less than 1"),
         ],
     )
     def test_refuses_impossible_constants(self, fields: Dict[str, Any], message: str) -> None:
         with pytest.raises(ValueError, match=message):
             LeakyReadout(**{"neurons": 3, **fields})
-
-
-class TestSuperSpike:
-    @pytest.mark.parametrize("slope", [0.0, -1.0, np.nan])
-    def test_refuses_a_slope_that_is_not_positive(self, slope: float) -> None:
-        with pytest.raises(ValueError, match="slope must be greater than 0"):
-            SuperSpike(slope=slope)
 
 
 class TestPerNeuron:

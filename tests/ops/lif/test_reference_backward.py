@@ -255,7 +255,11 @@ class TestReplay:
         narrow = replace(
             trace,
             layers=tuple(
-                replace(layer, surrogate=layer.surrogate.astype(np.float32), u=np.empty(0))
+                replace(
+                    layer,
+                    surrogate=layer.surrogate.astype(np.float32),
+                    u=layer.u.astype(np.float32),
+                )
                 for layer in trace.layers
             ),
         )
