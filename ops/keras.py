@@ -11,6 +11,7 @@ import tensorflow as tf
 from ops.lif.cpu.supported import check_supported
 from ops.lif.network import LIF, LeakyReadout, Network, SuperSpike
 from ops.lif.tensorflow_op import LIFOutputs, run_network
+from ops.surrogate import Surrogate
 
 __all__ = ["LIF", "LIFOutputs", "LeakyReadout", "MultiLIF", "SuperSpike"]
 
@@ -43,7 +44,7 @@ class MultiLIF(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no
         readout: Union[LeakyReadout, Dict[str, Any]],
         reset_gradient: str = "mask",
         delay: int = 0,
-        surrogate: Union[SuperSpike, Dict[str, Any]] = SuperSpike(),  # noqa: B008 (frozen)
+        surrogate: Union[Surrogate, Dict[str, Any]] = SuperSpike(),  # noqa: B008 (frozen)
         threads: int = 0,
         **kwargs: Any,
     ) -> None:

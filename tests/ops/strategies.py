@@ -8,12 +8,23 @@ the same numbers as the float64 reference and differs by its arithmetic only.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 from hypothesis import strategies as st
 
-from ops.lif.network import LIF, LeakyReadout, Network, SuperSpike
+from ops.lif.network import LIF, Layer, LeakyReadout, Network
+from ops.lif.weights import WeightShape, weight_shapes
+from ops.select_spikes import POLICIES
+from ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
+
+SURROGATES: Tuple[Surrogate, ...] = (
+    SuperSpike(slope=4.0),
+    ArcTan(slope=3.0),
+    Boxcar(half_width=0.4),
+    Exponential(slope=2.0),
+    Table(values=(0.0, 0.25, 1.0, 0.5, 0.0), width=1.5),
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -21,22 +32,29 @@ class Problem:
     """What `ops.lif.reference.forward` takes, and gradients for its `backward`."""
 
     network: Network
-    seed: int
-    weights: Tuple[np.ndarray, ...]  # float32 [N_in, N_out]
+    seed: int  # of its arrays, and of the run
+    weights: Tuple[np.ndarray, ...]  # float32, as weight_shapes(network) says
     ids: np.ndarray  # int32 [time, batch, slots]
     counts: np.ndarray  # int32 [time, batch]
     grad_membrane: np.ndarray  # float32 [time, batch, classes]
-    grad_spikes: Tuple[np.ndarray, ...]  # float32 [time, batch, slots]
+    grad_spikes: Tuple[np.ndarray, ...]  # float32 [time, batch, slots], of each spiking layer
+    grad_u: Tuple[np.ndarray, ...]  # float32 [time, batch, neurons], of each hidden layer
 
     def __repr__(self) -> str:
         """What it is, without its arrays: a failing test prints this."""
-        layers = self.network.layers
+        network = self.network
+        layers = [
+            f"({layer.neurons}, capacity={layer.capacity}, "
+            f"gate={layer.second_threshold is not None}, recurrent={layer.recurrent}, "
+            f"bias={layer.bias}, synapse={layer.synapse_decay is not None}, "
+            f"policy={layer.policy!r})"
+            for layer in network.spiking
+        ]
         return (
             f"Problem(seed={self.seed}, [time, batch, slots]={list(self.ids.shape)}, "
-            f"sizes={self.network.sizes}, capacities={[layer.capacity for layer in layers]}, "
-            f"gates={[layer.second_threshold is not None for layer in layers]}, "
-            f"reset_gradient={self.network.reset_gradient!r}, delay={self.network.delay}, "
-            f"slope={self.network.surrogate.slope})"
+            f"sizes={network.sizes}, spiking={layers}, reset={network.reset!r}, "
+            f"reset_gradient={network.reset_gradient!r}, reset_on={network.reset_on!r}, "
+            f"delay={network.delay}, surrogate={network.surrogate})"
         )
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
@@ -82,16 +100,10 @@ def random_problem(
     rng = np.random.Generator(np.random.PCG64(seed))
     slots = network.inputs if slots is None else slots
     ids, counts = random_spikes(rng, steps, batch, network.inputs, slots, duplicates)
-    weights: List[np.ndarray] = []
-    layers: Tuple[Union[LIF, LeakyReadout], ...] = (*network.layers, network.readout)
-    for n_in, layer in zip(network.sizes, layers):
-        if dyadic:
-            matrix = rng.integers(-16, 17, size=(n_in, layer.neurons)) / 64
-        else:
-            gain = np.asarray(layer.gain) * (1 - np.asarray(layer.decay))
-            # With some tenths of the inputs spiking, currents of about the thresholds' size.
-            matrix = rng.normal(0.3, 1.5, (n_in, layer.neurons)) / (gain * np.sqrt(1 + n_in / 4))
-        weights.append(matrix.astype(np.float32))
+    layers: Tuple[Layer, ...] = (*network.layers, network.readout)
+    weights = [
+        _random_weights(rng, shape, layers[shape.layer], dyadic) for shape in weight_shapes(network)
+    ]
     return Problem(
         network=network,
         seed=seed,
@@ -101,21 +113,42 @@ def random_problem(
         grad_membrane=rng.normal(size=(steps, batch, network.readout.neurons)).astype(np.float32),
         grad_spikes=tuple(
             rng.normal(size=(steps, batch, layer.slots)).astype(np.float32)
+            for layer in network.spiking
+        ),
+        grad_u=tuple(
+            rng.normal(size=(steps, batch, layer.neurons)).astype(np.float32)
             for layer in network.layers
         ),
     )
+
+
+def _random_weights(
+    rng: np.random.Generator, expected: WeightShape, layer: Layer, dyadic: bool
+) -> np.ndarray:
+    if dyadic:
+        return (rng.integers(-16, 17, size=expected.shape) / 64).astype(np.float32)
+    scale = np.asarray(layer.gain) * (1 - np.asarray(layer.decay))
+    if expected.role == "bias":
+        return (rng.normal(0.1, 0.3, expected.shape) / scale).astype(np.float32)
+    # With some tenths of the inputs spiking, currents of about the thresholds' size.
+    mean, std = (0.3, 1.5) if expected.role == "input" else (0.0, 1.0)
+    matrix = rng.normal(mean, std, expected.shape) / (scale * np.sqrt(1 + expected.shape[0] / 4))
+    return matrix.astype(np.float32)
 
 
 @st.composite
 def problems(
     draw: Any,
     dyadic: bool = False,
+    variants: bool = False,
     max_layers: int = 3,
     max_neurons: int = 40,
     max_batch: int = 5,
     max_steps: int = 8,
 ) -> Problem:
     """Problems over the product of what a network can be.
+
+    variants: all of it; without, what the kernels run.
 
     dyadic: constants and weights are such short binary fractions that a float32 forward makes no
         rounding error in whatever order it sums (at most 5 steps and 40 neurons or slots):
@@ -132,30 +165,27 @@ def problems(
     rng = np.random.Generator(np.random.PCG64([seed, 1]))
     layers: List[LIF] = []
     for neurons in sizes:
-        capacity = draw(st.none() | st.just(1) | st.just(neurons) | st.integers(1, neurons))
-        gate = draw(st.booleans())
-        threshold = _constants(rng, neurons, 0.5, 1.5, dyadic)
-        layers.append(
-            LIF(
-                neurons=neurons,
-                decay=_decays(rng, neurons, dyadic),
-                threshold=threshold,
-                second_threshold=threshold / 2 if gate else None,
-                capacity=capacity,
-                gain=_gains(rng, neurons, dyadic),
-            )
-        )
+        layers.append(LIF(**draw(_spiking_fields(rng, neurons, dyadic, variants))))
+    readout: Layer
+    if variants and draw(st.booleans()):
+        readout = LIF(**draw(_spiking_fields(rng, classes, dyadic, variants)))
+    else:
+        readout = LeakyReadout(**draw(_integrator_fields(rng, classes, dyadic, variants)))
+    reset_gradients = ["mask", "term", "none"] if variants else ["mask", "term"]
+    more: Dict[str, Any] = {"surrogate": SuperSpike(draw(st.sampled_from([1.0, 10.0, 100.0])))}
+    if variants:
+        more = {
+            "surrogate": draw(st.sampled_from(SURROGATES)),
+            "reset": draw(st.sampled_from(["zero", "subtract", "none"])),
+            "reset_on": draw(st.sampled_from(["state", "emission"])),
+        }
     network = Network(
         inputs=inputs,
         layers=tuple(layers),
-        readout=LeakyReadout(
-            neurons=classes,
-            decay=_decays(rng, classes, dyadic),
-            gain=_gains(rng, classes, dyadic),
-        ),
-        reset_gradient=draw(st.sampled_from(["mask", "term"])),
+        readout=readout,
+        reset_gradient=draw(st.sampled_from(reset_gradients)),
         delay=draw(st.sampled_from([0, 1])),
-        surrogate=SuperSpike(slope=draw(st.sampled_from([1.0, 10.0, 100.0]))),
+        **more,
     )
     return random_problem(
         network,
@@ -166,6 +196,43 @@ def problems(
         duplicates=duplicates,
         dyadic=dyadic,
     )
+
+
+@st.composite
+def _spiking_fields(
+    draw: Any, rng: np.random.Generator, neurons: int, dyadic: bool, variants: bool
+) -> Dict[str, Any]:
+    capacity = draw(st.none() | st.just(1) | st.just(neurons) | st.integers(1, neurons))
+    gate = draw(st.booleans())
+    threshold = _constants(rng, neurons, 0.5, 1.5, dyadic)
+    fields = {
+        **draw(_integrator_fields(rng, neurons, dyadic, variants)),
+        "threshold": threshold,
+        "second_threshold": threshold / 2 if gate else None,
+        "capacity": capacity,
+    }
+    if variants:
+        fields["recurrent"] = draw(st.booleans())
+        fields["policy"] = draw(st.sampled_from(POLICIES))
+    return fields
+
+
+@st.composite
+def _integrator_fields(
+    draw: Any, rng: np.random.Generator, neurons: int, dyadic: bool, variants: bool
+) -> Dict[str, Any]:
+    fields: Dict[str, Any] = {
+        "neurons": neurons,
+        "decay": _decays(rng, neurons, dyadic),
+        "gain": _gains(rng, neurons, dyadic),
+    }
+    if variants:
+        fields["bias"] = draw(st.booleans())
+        if draw(st.booleans()):
+            # Another 0.75 would be two more bits a step: too many for float32.
+            decays = rng.choice([0.0, 0.5], size=neurons)
+            fields["synapse_decay"] = decays if dyadic else _decays(rng, neurons, dyadic)
+    return fields
 
 
 def _decays(rng: np.random.Generator, neurons: int, dyadic: bool) -> np.ndarray:

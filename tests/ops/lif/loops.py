@@ -7,11 +7,12 @@ indexing. Sums run in the order of the slots, as the reference's do: results are
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, List, Tuple, Union
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import numpy as np
 
-from ops.lif.network import LIF, LeakyReadout
+from ops.lif.network import LIF, Layer, Network
+from tests.ops.philox_loops import random_below
 from tests.ops.strategies import Problem
 
 
@@ -21,62 +22,105 @@ class Slots:
 
     spiking: List[int]  # those with a slot
     gradient_only: List[int]
-    dropped: int
+    dropped: List[int]
+
+
+class _Layer:
+    """One layer of one sample, with its state."""
+
+    def __init__(self, layer: Layer, arrays: List[np.ndarray], number: Callable[[Any], Any]):
+        self.layer = layer
+        self.number = number
+        ones = np.ones(layer.neurons)
+        self.decay = [number(x) for x in layer.decay * ones]
+        self.scale = [number(x) for x in layer.gain * (1 - layer.decay * ones)]
+        self.synapse = None if layer.synapse_decay is None else layer.synapse_decay * ones
+        self.matrix = arrays.pop(0)
+        self.recurrent = arrays.pop(0) if isinstance(layer, LIF) and layer.recurrent else None
+        self.bias = arrays.pop(0) if layer.bias else None
+        if isinstance(layer, LIF):
+            self.threshold = [number(x) for x in layer.threshold * ones]
+            second = layer.second_threshold
+            self.second = None if second is None else [number(x) for x in second * ones]
+        self.v = [number(0)] * layer.neurons
+        self.i = [number(0)] * layer.neurons
+        self.spikes: List[int] = []
+
+    def update(self, arriving: Sequence[int]) -> List[Any]:
+        number = self.number
+        result = []
+        for n in range(self.layer.neurons):
+            current = number(0)
+            for j in arriving:
+                current += number(self.matrix[j, n])
+            if self.recurrent is not None:
+                back = number(0)
+                for j in self.spikes:
+                    back += number(self.recurrent[j, n])
+                current += back
+            if self.bias is not None:
+                current += number(self.bias[n])
+            if self.synapse is not None:
+                beta = number(self.synapse[n])
+                current = beta * self.i[n] + (number(1) - beta) * current
+            self.i[n] = current
+            result.append(self.decay[n] * self.v[n] + self.scale[n] * current)
+        return result
+
+    def spike(self, network: Network, u: List[Any], offset: int) -> Slots:
+        slots = self._slots(u, offset)
+        self.spikes = slots.spiking
+        fallen = slots.spiking + (slots.dropped if network.reset_on == "state" else [])
+        self.v = list(u)
+        for n in fallen:
+            if network.reset == "zero":
+                self.v[n] = self.number(0)
+            elif network.reset == "subtract":
+                self.v[n] = u[n] - self.threshold[n]
+        return slots
+
+    def _slots(self, u: List[Any], offset: int) -> Slots:
+        layer = self.layer
+        assert isinstance(layer, LIF)
+        ids = list(range(layer.neurons))
+        if layer.policy == "cyclic":
+            ids = ids[offset:] + ids[:offset]
+        elif layer.policy == "top":
+            ids.sort(key=lambda n: (-u[n], n))
+        spiking = [n for n in ids if u[n] > self.threshold[n]]
+        others = [
+            n for n in ids if n not in spiking and (self.second is None or u[n] > self.second[n])
+        ]
+        room = layer.neurons if layer.capacity is None else layer.capacity
+        kept = spiking[:room]
+        return Slots(sorted(kept), sorted(others[: room - len(kept)]), sorted(spiking[room:]))
 
 
 def simulate(
-    problem: Problem,
+    problem: Problem, number: Callable[[Any], Any] = float
 ) -> Tuple[np.ndarray, List[np.ndarray], Dict[Tuple[int, int, int], Slots]]:
-    """Membrane `[time, batch, classes]`, u of each layer, slots by (layer, step, sample)."""
+    """Membrane `[time, batch, classes]`, u of each spiking layer, slots by (layer, step, sample).
+
+    number: the arithmetic, float or np.float32.
+    """
     network = problem.network
     steps, batch = problem.counts.shape
-    membrane = np.zeros((steps, batch, network.readout.neurons))
-    u = [np.zeros((steps, batch, layer.neurons)) for layer in network.layers]
+    everyone = [*network.layers, network.readout]
+    u = [np.zeros((steps, batch, layer.neurons)) for layer in everyone]
     slots: Dict[Tuple[int, int, int], Slots] = {}
     for b in range(batch):
+        arrays = list(problem.weights)
+        layers = [_Layer(layer, arrays, number) for layer in everyone]
         for t in range(steps):
-            arriving = [int(i) for i in problem.ids[t, b, : problem.counts[t, b]]]
-            for number, layer in enumerate(network.layers):
-                threshold = np.broadcast_to(layer.threshold, (layer.neurons,))
-                for n in range(layer.neurons):
-                    before = u[number][t - 1, b, n] if t > 0 else 0.0
-                    kept = 0.0 if before > threshold[n] else before
-                    u[number][t, b, n] = _update(layer, n, kept, problem.weights[number], arriving)
-                slots[number, t, b] = _slots(layer, threshold, u[number][t, b])
-                source = slots.get((number, t - network.delay, b))
+            arriving = [int(j) for j in problem.ids[t, b, : problem.counts[t, b]]]
+            for place, layer in enumerate(layers):
+                membrane = layer.update(arriving)
+                u[place][t, b] = membrane
+                if not isinstance(layer.layer, LIF):
+                    layer.v = membrane
+                    continue
+                offset = random_below(problem.seed, (t, place, b, 0), layer.layer.neurons)
+                slots[place, t, b] = layer.spike(network, membrane, offset)
+                source = slots.get((place, t - network.delay, b))
                 arriving = source.spiking if source is not None else []
-            for n in range(network.readout.neurons):
-                before = membrane[t - 1, b, n] if t > 0 else 0.0
-                membrane[t, b, n] = _update(
-                    network.readout, n, before, problem.weights[-1], arriving
-                )
-    return membrane, u, slots
-
-
-def _update(
-    layer: Union[LIF, LeakyReadout],
-    n: int,
-    kept: float,
-    weights: np.ndarray,
-    arriving: List[int],
-) -> float:
-    decay = np.broadcast_to(layer.decay, (layer.neurons,))[n]
-    gain = np.broadcast_to(layer.gain, (layer.neurons,))[n]
-    current = 0.0
-    for i in arriving:
-        current += float(weights[i, n])
-    return float(decay * kept + gain * (1 - decay) * current)
-
-
-def _slots(layer: LIF, threshold: np.ndarray, u: np.ndarray) -> Slots:
-    second = np.broadcast_to(np.asarray(layer.second_threshold, dtype=object), (layer.neurons,))
-    spiking: List[int] = []
-    gradient_only: List[int] = []
-    for n in range(layer.neurons):
-        if u[n] > threshold[n]:
-            spiking.append(n)
-        elif second[n] is None or u[n] > second[n]:
-            gradient_only.append(n)
-    capacity = layer.neurons if layer.capacity is None else layer.capacity
-    kept = spiking[:capacity]
-    return Slots(kept, gradient_only[: capacity - len(kept)], len(spiking) - len(kept))
+    return u[-1], u[: len(network.spiking)], slots

@@ -1,103 +1,191 @@
 """A smooth twin of a network, whose true gradient is what the reference calls the gradient.
 
-The surrogate 1 / (slope |x| + 1)^2 is the derivative of x / (slope |x| + 1). Around one run, hold
-what the backward pass holds constant (who spiked, who has a slot, the resets) and let the neuron
+Every surrogate phi is the derivative of some F. Around one run, hold what the backward pass holds
+constant (who spiked, who has a slot, what `reset_gradient` says of the resets) and let the neuron
 in a slot emit
 
-    its spike in that run + x / (slope |x| + 1) - the same of that run,     x = u - threshold
+    its spike in that run + F(x) - F(x of that run),     x = u - threshold
 
-At the run's own weights the twin does exactly what the network did, and away from them it is
-smooth. Its derivative comes from complex-step differentiation: no rule of differentiation is
-written down here, and, unlike a difference quotient, nothing cancels.
+and, where the reset is not held constant, be reset by
+
+    its reset flag in that run + the same difference
+
+At the run's own weights and constants the twin does exactly what the network did, and away from
+them it is smooth. Its derivative comes from complex-step differentiation: no rule of
+differentiation is written down here but F' = phi, and, unlike a difference quotient, nothing
+cancels.
 """
 
 from __future__ import annotations
 
-from typing import List, Optional, Sequence, Tuple, Union
+from dataclasses import dataclass
+from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ops.lif.network import LIF, LeakyReadout
-from ops.lif.reference import Trace
+from ops.lif.layer_trace import LayerTrace, Trace
+from ops.lif.network import LIF, Layer, Network
+from ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 from tests.ops.strategies import Problem
 
 STEP = 1e-30  # its square vanishes beside 1: the derivative is exact to rounding
 
 
-def twin_loss(
-    problem: Problem, trace: Trace, weights: Sequence[np.ndarray], inputs: np.ndarray
-) -> complex:
-    """The sum of the problem's gradients times the twin's membrane and spikes.
+@dataclass(frozen=True)
+class Direction:
+    """A direction to differentiate in: of all that a loss has gradients by."""
 
-    weights and inputs `[time, batch, N_in]` may be complex.
-    """
-    network = problem.network
-    steps, batch = problem.counts.shape
-    loss = 0j
-    for b in range(batch):
-        v = [np.zeros(layer.neurons, dtype=complex) for layer in network.layers]
-        membrane = np.zeros(network.readout.neurons, dtype=complex)
-        emitted: List[List[np.ndarray]] = [[] for _ in network.layers]
-        for t in range(steps):
-            arriving: Optional[np.ndarray] = inputs[t, b]
-            for number, layer in enumerate(network.layers):
-                base = trace.layers[number]
-                u = _update(layer, v[number], weights[number], arriving)
-                x, x_base = u - layer.threshold, base.u[t, b] - layer.threshold
-                spikes, slots = _spikes_and_slots(base.spike_ids, base.spike_counts, t, b, x.size)
-                smooth = _smooth_spike(x, x_base, network.surrogate.slope)
-                smooth -= _smooth_spike(x_base, x_base, network.surrogate.slope)
-                emitted[number].append(spikes + slots * smooth)
-                reset = base.u[t, b] > layer.threshold
-                if network.reset_gradient == "mask":
-                    v[number] = u * (1 - reset)
-                else:
-                    v[number] = u - base.u[t, b] * reset
-                filled = base.spike_counts[t, b, 1]
-                in_slots = emitted[number][t][base.spike_ids[t, b, :filled]]
-                loss += problem.grad_spikes[number][t, b, :filled] @ in_slots
-                arriving = emitted[number][t - network.delay] if t >= network.delay else None
-            membrane = _update(network.readout, membrane, weights[-1], arriving)
-            loss += problem.grad_membrane[t, b] @ membrane
-    return complex(loss)
+    weights: Tuple[np.ndarray, ...]
+    inputs: np.ndarray  # [time, batch, slots]
+    constants: Tuple[Tuple[np.ndarray, np.ndarray, np.ndarray], ...]  # as `constants_of`
 
 
-def twin_derivative(
-    problem: Problem, trace: Trace, d_weights: Sequence[np.ndarray], d_inputs: np.ndarray
-) -> float:
-    """The loss's derivative in one direction of all weights and input slots at once.
+def random_direction(problem: Problem, rng: np.random.Generator) -> Direction:
+    layers = (*problem.network.layers, problem.network.readout)
+    return Direction(
+        weights=tuple(rng.normal(size=array.shape) for array in problem.weights),
+        inputs=rng.normal(size=problem.ids.shape),
+        constants=tuple(tuple(rng.normal(size=(3, layer.neurons))) for layer in layers),
+    )
 
-    d_inputs: `[time, batch, slots]`.
-    """
-    weights = [w + 1j * STEP * d for w, d in zip(problem.weights, d_weights)]
+
+def constants_of(layer: Layer) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """decay, threshold and synapse decay `[neurons]`; 0 where the layer has none."""
+    threshold = layer.threshold if isinstance(layer, LIF) else 0.0
+    synapse_decay = 0.0 if layer.synapse_decay is None else layer.synapse_decay
+    ones = np.ones(layer.neurons)
+    return layer.decay * ones, threshold * ones, synapse_decay * ones
+
+
+def twin_derivative(problem: Problem, trace: Trace, direction: Direction) -> float:
+    """The derivative of `twin_loss` in one direction of all weights, inputs and constants."""
+    weights = [w + 1j * STEP * d for w, d in zip(problem.weights, direction.weights)]
+    layers = (*problem.network.layers, problem.network.readout)
+    constants = [
+        [c + 1j * STEP * d for c, d in zip(constants_of(layer), steps)]
+        for layer, steps in zip(layers, direction.constants)
+    ]
     inputs = np.zeros((*problem.counts.shape, problem.network.inputs), dtype=complex)
     for t, b in np.ndindex(*problem.counts.shape):
         for k in range(problem.counts[t, b]):
-            inputs[t, b, problem.ids[t, b, k]] += 1 + 1j * STEP * d_inputs[t, b, k]
-    return twin_loss(problem, trace, weights, inputs).imag / STEP
+            inputs[t, b, problem.ids[t, b, k]] += 1 + 1j * STEP * direction.inputs[t, b, k]
+    return twin_loss(problem, trace, weights, inputs, constants).imag / STEP
 
 
-def _update(
-    layer: Union[LIF, LeakyReadout],
-    v: np.ndarray,
-    weights: np.ndarray,
-    arriving: Optional[np.ndarray],
+def twin_loss(
+    problem: Problem,
+    trace: Trace,
+    weights: Sequence[np.ndarray],
+    inputs: np.ndarray,
+    constants: Optional[Sequence[Any]] = None,
+) -> complex:
+    """The sum of the problem's gradients times the twin's membranes and spikes.
+
+    weights, inputs `[time, batch, N_in]` and each layer's constants may be complex.
+    """
+    network = problem.network
+    steps = len(problem.counts)
+    layers = (*network.layers, network.readout)
+    if constants is None:
+        constants = [constants_of(layer) for layer in layers]
+    arrays = list(weights)
+    arriving: Any = inputs
+    loss = 0j
+    for number, layer in enumerate(layers):
+        matrix = arrays.pop(0)
+        recurrent = arrays.pop(0) if isinstance(layer, LIF) and layer.recurrent else None
+        bias = arrays.pop(0) if layer.bias else 0.0
+        decay, threshold, synapse_decay = constants[number]
+        run = _Run(trace.layers[number], layer) if number < len(trace.layers) else None
+        v = i = np.zeros((problem.counts.shape[1], layer.neurons), dtype=complex)
+        emitted: List[np.ndarray] = []
+        for t in range(steps):
+            current = arriving[t] @ matrix + bias
+            if recurrent is not None and t > 0:
+                current = current + emitted[t - 1] @ recurrent
+            i = synapse_decay * i + (1 - synapse_decay) * current
+            u = decay * v + layer.gain * (1 - decay) * i
+            if number < len(network.layers):
+                loss += np.sum(problem.grad_u[number][t] * u)
+            else:
+                loss += np.sum(problem.grad_membrane[t] * u)
+            if run is None:
+                v = u
+                continue
+            moved = run.slots[t] * (
+                _integral(network.surrogate, u - threshold, run.x[t])
+                - _integral(network.surrogate, run.x[t], run.x[t])
+            )
+            emitted.append(run.spikes[t] + moved)
+            loss += np.sum(run.by_neuron(problem.grad_spikes[number], t) * emitted[t])
+            v = _reset(network, u, threshold, run, t, moved)
+        if run is not None:
+            blank = [np.zeros_like(emitted[0])] * network.delay
+            arriving = (blank + emitted)[:steps]
+    return complex(loss)
+
+
+class _Run:
+    """A layer's own run, dense: `[time, batch, neurons]`."""
+
+    def __init__(self, trace: LayerTrace, layer: LIF) -> None:
+        self.trace, self.threshold = trace, layer.threshold
+        self.u, self.x = trace.u, trace.u - layer.threshold
+        self.reset = trace.reset.astype(float)
+        self.spikes, self.slots = np.zeros((2, *trace.u.shape))
+        for t, b in np.ndindex(*trace.dropped.shape):
+            ids, counts = trace.spike_ids[t, b], trace.spike_counts[t, b]
+            self.spikes[t, b, ids[: counts[0]]] = 1
+            self.slots[t, b, ids[: counts[1]]] = 1
+
+    def by_neuron(self, in_slots: np.ndarray, t: int) -> np.ndarray:
+        dense = np.zeros(self.u.shape[1:])
+        for b in range(len(dense)):
+            filled = self.trace.spike_counts[t, b, 1]
+            dense[b, self.trace.spike_ids[t, b, :filled]] = in_slots[t, b, :filled]
+        return dense
+
+
+def _reset(
+    network: Network,
+    u: np.ndarray,
+    threshold: np.ndarray,
+    run: _Run,
+    t: int,
+    moved: np.ndarray,
 ) -> np.ndarray:
-    current = 0 if arriving is None else arriving @ weights
-    u: np.ndarray = layer.decay * v + layer.gain * (1 - layer.decay) * current
-    return u
-
-
-def _smooth_spike(x: np.ndarray, x_base: np.ndarray, slope: float) -> np.ndarray:
-    # |x| by the sign of the run's own x: analytic, as complex steps need it.
-    result: np.ndarray = x / (slope * np.sign(x_base) * x + 1)
+    if network.reset == "none":
+        return u
+    flag, term = run.reset[t], u if network.reset == "zero" else threshold
+    if network.reset_gradient == "term":
+        flag, term = run.reset[t], run.u[t] if network.reset == "zero" else run.threshold
+    elif network.reset_gradient == "none":
+        flag = flag + moved
+    result: np.ndarray = u - term * flag
     return result
 
 
-def _spikes_and_slots(
-    ids: np.ndarray, counts: np.ndarray, t: int, b: int, neurons: int
-) -> Tuple[np.ndarray, np.ndarray]:
-    spikes, slots = np.zeros(neurons), np.zeros(neurons)
-    spikes[ids[t, b, : counts[t, b, 0]]] = 1
-    slots[ids[t, b, : counts[t, b, 1]]] = 1
-    return spikes, slots
+def _integral(surrogate: Surrogate, x: np.ndarray, x_base: np.ndarray) -> np.ndarray:
+    """F(x) on the piece of the surrogate that x_base is on: analytic, as complex steps need it."""
+    sign = np.sign(x_base)
+    result: np.ndarray
+    if isinstance(surrogate, SuperSpike):
+        result = x / (surrogate.slope * sign * x + 1)
+    elif isinstance(surrogate, ArcTan):
+        result = np.arctan(surrogate.slope * x) / surrogate.slope
+    elif isinstance(surrogate, Boxcar):
+        result = x * (np.abs(x_base) < surrogate.half_width)
+    elif isinstance(surrogate, Exponential):
+        result = -sign * np.exp(-surrogate.slope * sign * x) / surrogate.slope
+    else:
+        result = _integral_of_table(surrogate, x, x_base)
+    return result
+
+
+def _integral_of_table(table: Table, x: np.ndarray, x_base: np.ndarray) -> np.ndarray:
+    knots = np.linspace(-table.width, table.width, len(table.values))
+    values = np.array(table.values)
+    k = np.clip(np.searchsorted(knots, x_base, side="right") - 1, 0, len(knots) - 2)
+    rise = (values[k + 1] - values[k]) / (knots[k + 1] - knots[k])
+    result: np.ndarray = values[k] * x + rise * (x - knots[k]) ** 2 / 2
+    return result * (np.abs(x_base) <= table.width)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from typing import List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ops.lif.network import LIF, LeakyReadout, Network, SuperSpike
+from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.reference import Gradients, Trace, backward, forward
-from tests.ops.lif.smooth import twin_derivative, twin_loss
-from tests.ops.strategies import Problem, problems, random_problem
+from ops.surrogate import SuperSpike, Surrogate
+from tests.ops.lif.smooth import random_direction, twin_derivative, twin_loss
+from tests.ops.strategies import SURROGATES, Problem, problems, random_problem
 
 
 def run(problem: Problem) -> Trace:
-    return forward(problem.network, problem.weights, problem.ids, problem.counts)
+    arguments = (problem.network, problem.weights, problem.ids, problem.counts)
+    return forward(*arguments, seed=problem.seed)
 
 
 def gradients(problem: Problem, trace: Trace) -> Gradients:
@@ -29,84 +31,137 @@ def gradients(problem: Problem, trace: Trace) -> Gradients:
         trace,
         problem.grad_membrane,
         problem.grad_spikes,
+        problem.grad_u,
     )
 
 
 def varied(
-    layers: int, reset_gradient: str, delay: int, capacity: Optional[int], gate: bool
+    layers: int,
+    gate: bool = True,
+    spiking_readout: bool = False,
+    fields: Optional[Dict[str, Any]] = None,
+    **network: Any,
 ) -> Network:
-    """Every neuron with its own decay, threshold and gain."""
+    """Every neuron with its own constants. fields: of every layer, as far as it has them."""
     rng = np.random.Generator(np.random.PCG64(layers))
+    fields = dict(fields or {})
+    synapse = fields.pop("synapse", False)
 
-    def layer(neurons: int) -> LIF:
+    def integrator(neurons: int) -> Dict[str, Any]:
+        return {
+            "neurons": neurons,
+            "decay": rng.uniform(0, 0.97, neurons),
+            "gain": rng.uniform(1, 10, neurons),
+            "bias": fields.get("bias", False),
+            "synapse_decay": rng.uniform(0, 0.6, neurons) if synapse else None,
+        }
+
+    def spiking(neurons: int) -> LIF:
         threshold = rng.uniform(0.5, 1.5, neurons)
-        return LIF(
-            neurons=neurons,
-            decay=rng.uniform(0, 0.97, neurons),
-            threshold=threshold,
-            second_threshold=0.6 * threshold if gate else None,
-            capacity=capacity,
-            gain=rng.uniform(1, 10, neurons),
-        )
+        second = 0.6 * threshold if gate else None
+        more = {**integrator(neurons), **fields}
+        return LIF(threshold=threshold, second_threshold=second, **more)
 
     return Network(
         inputs=8,
-        layers=tuple(layer(neurons) for neurons in (9, 7, 6)[:layers]),
-        readout=LeakyReadout(3, rng.uniform(0, 0.97, 3), rng.uniform(1, 10, 3)),
-        reset_gradient=reset_gradient,
-        delay=delay,
-        surrogate=SuperSpike(slope=4.0),
+        layers=tuple(spiking(neurons) for neurons in (9, 7, 6)[:layers]),
+        readout=spiking(5) if spiking_readout else LeakyReadout(**integrator(3)),
+        **{"surrogate": SuperSpike(slope=4.0), **network},
     )
 
 
-def error_and_size_in_a_direction(problem: Problem) -> Tuple[float, float]:
+def error_and_size_in_a_direction(problem: Problem, trace: Trace) -> Tuple[float, float]:
     """How far the gradient's component is from the smooth twin's derivative, and its largest part.
 
-    The direction is random, in all weights and input slots; the parts are each array's component,
-    which may cancel each other.
+    The direction is random, in all weights, input slots and constants; the parts are each array's
+    component, which may cancel each other.
     """
-    trace = run(problem)
-    rng = np.random.Generator(np.random.PCG64([problem.seed, 2]))
-    d_weights = [rng.normal(size=weights.shape) for weights in problem.weights]
-    d_inputs = rng.normal(size=problem.ids.shape)
+    direction = random_direction(problem, np.random.Generator(np.random.PCG64([problem.seed, 2])))
     found = gradients(problem, trace)
-    parts = [float(np.sum(g * d)) for g, d in zip(found.weights, d_weights)]
-    parts.append(float(np.sum(found.inputs * d_inputs)))
-    error = abs(sum(parts) - twin_derivative(problem, trace, d_weights, d_inputs))
+    parts = [float(np.sum(g * d)) for g, d in zip(found.weights, direction.weights)]
+    parts.append(float(np.sum(found.inputs * direction.inputs)))
+    for grads, steps in zip(found.constants, direction.constants):
+        for grad, step in zip((grads.decay, grads.threshold, grads.synapse_decay), steps):
+            if grad is None:
+                step[:] = 0  # the layer has no such constant, which the twin takes for 0
+            else:
+                parts.append(float(np.sum(grad * step)))
+    error = abs(sum(parts) - twin_derivative(problem, trace, direction))
     return error, max(map(abs, parts))
+
+
+def eventful(network: Network, drops: bool) -> Tuple[Problem, Trace]:
+    """The first seed's problem in which every layer spikes, and drops spikes if it should."""
+    for seed in range(100):
+        problem = random_problem(network, seed, steps=6, batch=2)
+        trace = run(problem)
+        spikes = all(layer.spike_counts[..., 0].any() for layer in trace.layers)
+        if spikes and (not drops or any(layer.dropped.any() for layer in trace.layers)):
+            return problem, trace
+    raise AssertionError(f"no seed makes an eventful problem of {network}")
+
+
+# Who gets the slots, and how many there are: 3 are too few for every layer below.
+SLOTS = ((None, "index"), (3, "index"), (3, "cyclic"), (3, "top"))
 
 
 class TestAgainstTheSmoothTwin:
     """Proves that backward is the exact derivative of the twin, surrogate and resets included.
 
-    The twin's derivative is forward-mode: it is the tangent of the rules "ds = phi du in the
-    slots, what is held constant has none". It proves nothing about the choice of the surrogate.
+    The twin's derivative is forward-mode: it is the tangent of the rules "ds = phi (du -
+    dthreshold) in the slots, what is held constant has none". It proves nothing about the choice
+    of the surrogate.
     """
 
-    @pytest.mark.parametrize(
-        ("layers", "reset_gradient", "delay", "capacity", "gate"),
-        list(product((1, 2, 3), ("mask", "term"), (0, 1), (3, None), (True, False))),
-    )
-    def test_every_kind_of_network(
-        self, layers: int, reset_gradient: str, delay: int, capacity: Optional[int], gate: bool
+    @pytest.mark.parametrize("delay", [0, 1])
+    @pytest.mark.parametrize("reset_on", ["state", "emission"])
+    @pytest.mark.parametrize("reset_gradient", ["mask", "term", "none"])
+    @pytest.mark.parametrize("reset", ["zero", "subtract", "none"])
+    def test_every_variant(
+        self, reset: str, reset_gradient: str, reset_on: str, delay: int
     ) -> None:
-        network = varied(layers, reset_gradient, delay, capacity, gate)
-        problem = random_problem(network, seed=layers, steps=8, batch=3)
-        trace = run(problem)
-        assert all(layer.spike_counts[..., 0].any() for layer in trace.layers)
-        assert any(layer.dropped.any() for layer in trace.layers) == (capacity is not None)
-        error, size = error_and_size_in_a_direction(problem)
+        """The full product with the layers' variants; surrogates take turns."""
+        product_of_layers = product(SLOTS, *([(False, True)] * 5))
+        for number, (slots, gate, spiking_readout, *switches) in enumerate(product_of_layers):
+            fields = dict(zip(("recurrent", "bias", "synapse"), switches))
+            network = varied(
+                2,
+                gate,
+                spiking_readout,
+                {"capacity": slots[0], "policy": slots[1], **fields},
+                reset=reset,
+                reset_gradient=reset_gradient,
+                reset_on=reset_on,
+                delay=delay,
+                surrogate=SURROGATES[number % len(SURROGATES)],
+            )
+            problem, trace = eventful(network, drops=slots[0] is not None)
+            error, size = error_and_size_in_a_direction(problem, trace)
+            assert error < 1e-12 * size, problem
+
+    @pytest.mark.parametrize("surrogate", SURROGATES, ids=lambda s: type(s).__name__)
+    @pytest.mark.parametrize("reset_gradient", ["mask", "term", "none"])
+    @pytest.mark.parametrize("layers", [1, 2, 3])
+    def test_every_surrogate_and_depth(
+        self, layers: int, reset_gradient: str, surrogate: Surrogate
+    ) -> None:
+        fields = {"capacity": 3, "recurrent": True, "bias": True, "synapse": True}
+        network = varied(
+            layers, True, True, fields, reset_gradient=reset_gradient, surrogate=surrogate
+        )
+        problem = random_problem(network, seed=layers, steps=12, batch=3)
+        error, size = error_and_size_in_a_direction(problem, run(problem))
         assert error < 1e-12 * size
 
-    @given(problems(max_neurons=12))
-    @settings(max_examples=150, deadline=None)
+    @given(problems(variants=True, max_neurons=12))
+    @settings(max_examples=200, deadline=None)
     def test_every_shape(self, problem: Problem) -> None:
-        error, size = error_and_size_in_a_direction(problem)
+        error, size = error_and_size_in_a_direction(problem, run(problem))
         # The twin's spikes are rounded, by some 1e-16 each, even where the gradient is zero.
         assert error < 1e-12 * max(size, 0.1)
 
-    @given(problems(max_neurons=12))
-    @settings(max_examples=50, deadline=None)
+    @given(problems(variants=True, max_neurons=12))
+    @settings(max_examples=100, deadline=None)
     def test_twin_does_what_the_network_does(self, problem: Problem) -> None:
         """Else its derivative would say nothing about this network."""
         trace = run(problem)
@@ -117,6 +172,8 @@ class TestAgainstTheSmoothTwin:
         for layer, grad in zip(trace.layers, problem.grad_spikes):
             spiking = np.arange(grad.shape[2]) < layer.spike_counts[..., :1]
             expected += np.sum(grad.astype(np.float64) * spiking)
+        for layer, grad in zip(trace.layers, problem.grad_u):
+            expected += np.sum(grad * layer.u)
         weights = [matrix.astype(np.float64) for matrix in problem.weights]
         loss = twin_loss(problem, trace, weights, inputs)
         assert loss.imag == 0
@@ -132,7 +189,7 @@ class TestAgainstDifferenceQuotients:
 
     @pytest.mark.parametrize("delay", [0, 1])
     def test_quadratic_loss_by_readout_weights(self, delay: int) -> None:
-        problem = random_problem(varied(2, "mask", delay, None, True), seed=3, steps=8)
+        problem = random_problem(varied(2, delay=delay), seed=3, steps=8)
         rng = np.random.Generator(np.random.PCG64(4))
         direction = rng.normal(size=problem.weights[-1].shape)
 
@@ -196,6 +253,7 @@ class TestSlots:
             weights=(np.array([[0.2, 0.8, 1.2, 1.4]]), np.ones((4, 1))),
             ids=np.zeros((1, 1, 1), np.int32),
             counts=np.ones((1, 1), np.int32),
+            grad_u=(np.zeros((1, 1, 4)),),
         )
         return problem, run(problem)
 
@@ -247,7 +305,7 @@ class TestSlots:
 
 
 class TestReplay:
-    @given(problems())
+    @given(problems(variants=True))
     @settings(max_examples=50, deadline=None)
     def test_reads_slots_and_surrogates_of_another_backend(self, problem: Problem) -> None:
         """Float32 surrogates of a kernel give gradients as near as float32 is."""
@@ -267,33 +325,47 @@ class TestReplay:
         for ours, theirs in zip(found.weights, expected.weights):
             np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max())
 
-    @given(problems())
+    @given(problems(variants=True))
     @settings(max_examples=50, deadline=None)
     def test_gradients_are_linear_in_the_losses(self, problem: Problem) -> None:
         trace = run(problem)
-        nothing = tuple(np.zeros_like(grad) for grad in problem.grad_spikes)
-        by_membrane = gradients(replace(problem, grad_spikes=nothing), trace)
-        silent = replace(problem, grad_membrane=np.zeros_like(problem.grad_membrane))
-        by_spikes = gradients(silent, trace)
-        both = gradients(problem, trace)
-        for whole, one, two in zip(both.weights, by_membrane.weights, by_spikes.weights):
-            np.testing.assert_allclose(whole, one + two, rtol=1e-10, atol=1e-10)
+        silent = replace(
+            problem,
+            grad_membrane=np.zeros_like(problem.grad_membrane),
+            grad_spikes=tuple(map(np.zeros_like, problem.grad_spikes)),
+            grad_u=tuple(map(np.zeros_like, problem.grad_u)),
+        )
+        losses = [
+            replace(silent, **{name: getattr(problem, name)})
+            for name in ("grad_membrane", "grad_spikes", "grad_u")
+        ]
+        whole = gradients(problem, trace)
+        parts = [gradients(loss, trace) for loss in losses]
+        for number, array in enumerate(whole.weights):
+            by_part = sum(part.weights[number] for part in parts)
+            np.testing.assert_allclose(array, by_part, rtol=1e-10, atol=1e-10)
+        assert not any(array.any() for array in gradients(silent, trace).weights)
 
 
 class TestRefusals:
     def test_wrong_shapes(self) -> None:
-        problem = random_problem(varied(2, "mask", 0, 3, True), seed=1)
+        problem = random_problem(varied(2, fields={"capacity": 3}), seed=1)
         trace = run(problem)
         wrong = (problem.grad_spikes[0], problem.grad_spikes[1][:-1])
         with pytest.raises(ValueError, match="grad_spikes must have 2 layers; got 1"):
             gradients(replace(problem, grad_spikes=problem.grad_spikes[:1]), trace)
         with pytest.raises(ValueError, match=r"grad_spikes\[1\] must have shape \(6, 3, 3\)"):
             gradients(replace(problem, grad_spikes=wrong), trace)
+        with pytest.raises(ValueError, match="grad_u must have 2 layers; got 1"):
+            gradients(replace(problem, grad_u=problem.grad_u[:1]), trace)
+        shifted = (problem.grad_u[1], problem.grad_u[0])
+        with pytest.raises(ValueError, match=r"grad_u\[1\] must have shape \(6, 3, 7\)"):
+            gradients(replace(problem, grad_u=shifted), trace)
         with pytest.raises(ValueError, match=r"grad_membrane must have shape \(6, 3, 3\)"):
             gradients(replace(problem, grad_membrane=problem.grad_membrane[:-1]), trace)
 
     def test_missing_spike_losses_are_zeros(self) -> None:
-        problem = random_problem(varied(2, "mask", 0, 3, True), seed=1)
+        problem = random_problem(varied(2, fields={"capacity": 3}), seed=1)
         trace = run(problem)
         arguments = (problem.network, problem.weights, problem.ids, problem.counts, trace)
         zeros = tuple(np.zeros_like(grad) for grad in problem.grad_spikes)
