@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ops.spikes import check_spikes, dense_to_sparse, sparse_to_dense
+from ops.spikes import (
+    check_shape,
+    check_spikes,
+    dense_to_sparse,
+    dense_to_sparse_gradient,
+    sparse_to_dense,
+    sparse_to_dense_gradient,
+)
 
 
 def bits(shape: Any, seed: int, rate: float) -> np.ndarray:
@@ -83,6 +90,44 @@ class TestSparseToDense:
     def test_wrong_spikes_are_refused(self) -> None:
         with pytest.raises(ValueError, match=r"ids\[0, 0, 0\] is 2; it must be 0 to 1"):
             sparse_to_dense(np.array([[[2]]]), np.array([[1]]), 2)
+
+
+class TestGradients:
+    ids = np.array([[[2, 0, 9], [1, 1, -3]]])  # the last slots are behind the counts
+    counts = np.array([[2, 2]])
+
+    def test_a_slot_takes_the_dense_gradient_at_its_id(self) -> None:
+        grad_dense = np.array([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]])
+        grad = sparse_to_dense_gradient(self.ids, self.counts, grad_dense)
+        assert grad.tolist() == [[[3, 1, 0], [5, 5, 0]]]
+
+    def test_a_neuron_takes_the_gradient_of_its_slots(self) -> None:
+        grad_slots = np.array([[[1.0, 2.0, np.nan], [3.0, 4.0, np.nan]]])
+        grad = dense_to_sparse_gradient(self.ids, self.counts, 3, grad_slots)
+        assert grad.tolist() == [[[2, 0, 1], [0, 7, 0]]]
+
+    @given(shapes, st.integers(0, 999))
+    def test_are_each_others_transpose(self, shape: Any, seed: int) -> None:
+        """Of a linear map A and its gradient rule: <x, A y> = <A' x, y>."""
+        ids, counts = dense_to_sparse(bits(shape, seed, 0.5))
+        rng = np.random.Generator(np.random.PCG64(seed))
+        x, y = rng.normal(size=shape), rng.normal(size=ids.shape)
+        left = np.sum(x * dense_to_sparse_gradient(ids, counts, shape[2], y))
+        right = np.sum(sparse_to_dense_gradient(ids, counts, x) * y)
+        assert left == pytest.approx(right, rel=1e-12, abs=1e-12)
+
+    def test_refuse_what_does_not_fit(self) -> None:
+        with pytest.raises(ValueError, match=r"ids\[0, 0, 0\] is 2; it must be 0 to 1"):
+            sparse_to_dense_gradient(self.ids, self.counts, np.zeros((1, 2, 2)))
+        with pytest.raises(ValueError, match=r"grad_slots must have shape \(1, 2, 3\)"):
+            dense_to_sparse_gradient(self.ids, self.counts, 3, np.zeros((1, 2, 2)))
+
+
+class TestCheckShape:
+    def test_names_both_shapes(self) -> None:
+        check_shape("u", np.zeros((2, 3)), (2, 3))
+        with pytest.raises(ValueError, match=r"^u must have shape \(3, 2\); got \(2, 3\)$"):
+            check_shape("u", np.zeros((2, 3)), (3, 2))
 
 
 class TestCheckSpikes:
