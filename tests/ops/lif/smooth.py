@@ -23,7 +23,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ops.lif.layer_trace import LayerTrace, Trace
+from ops.lif.layer_trace import Gradients, LayerTrace, Trace
 from ops.lif.network import LIF, Layer, Network
 from ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 from tests.ops.strategies import Problem
@@ -47,6 +47,27 @@ def random_direction(problem: Problem, rng: np.random.Generator) -> Direction:
         inputs=rng.normal(size=problem.ids.shape),
         constants=tuple(tuple(rng.normal(size=(3, layer.neurons))) for layer in layers),
     )
+
+
+def error_and_size_in_a_direction(
+    problem: Problem, trace: Trace, found: Gradients
+) -> Tuple[float, float]:
+    """How far the gradient's component is from the smooth twin's derivative, and its largest part.
+
+    The direction is random, in all weights, input slots and constants; the parts are each array's
+    component, which may cancel each other.
+    """
+    direction = random_direction(problem, np.random.Generator(np.random.PCG64([problem.seed, 2])))
+    parts = [float(np.sum(g * d)) for g, d in zip(found.weights, direction.weights)]
+    parts.append(float(np.sum(found.inputs * direction.inputs)))
+    for grads, steps in zip(found.constants, direction.constants):
+        for grad, step in zip((grads.decay, grads.threshold, grads.synapse_decay), steps):
+            if grad is None:
+                step[:] = 0  # the layer has no such constant, which the twin takes for 0
+            else:
+                parts.append(float(np.sum(grad * step)))
+    error = abs(sum(parts) - twin_derivative(problem, trace, direction))
+    return error, max(map(abs, parts))
 
 
 def constants_of(layer: Layer) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:

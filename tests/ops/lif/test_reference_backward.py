@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from typing import Any, Dict, List, Optional, Tuple
+from typing import List, Optional, Tuple
 
 import numpy as np
 import pytest
@@ -13,13 +13,9 @@ from hypothesis import given, settings
 from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.reference import Gradients, Trace, backward, forward
 from ops.surrogate import SuperSpike, Surrogate
-from tests.ops.lif.smooth import random_direction, twin_derivative, twin_loss
+from tests.ops.lif.smooth import error_and_size_in_a_direction, twin_loss
+from tests.ops.lif.variants import eventful, run, varied
 from tests.ops.strategies import SURROGATES, Problem, problems, random_problem
-
-
-def run(problem: Problem) -> Trace:
-    arguments = (problem.network, problem.weights, problem.ids, problem.counts)
-    return forward(*arguments, seed=problem.seed)
 
 
 def gradients(problem: Problem, trace: Trace) -> Gradients:
@@ -33,72 +29,6 @@ def gradients(problem: Problem, trace: Trace) -> Gradients:
         problem.grad_spikes,
         problem.grad_u,
     )
-
-
-def varied(
-    layers: int,
-    gate: bool = True,
-    spiking_readout: bool = False,
-    fields: Optional[Dict[str, Any]] = None,
-    **network: Any,
-) -> Network:
-    """Every neuron with its own constants. fields: of every layer, as far as it has them."""
-    rng = np.random.Generator(np.random.PCG64(layers))
-    fields = dict(fields or {})
-    synapse = fields.pop("synapse", False)
-
-    def integrator(neurons: int) -> Dict[str, Any]:
-        return {
-            "neurons": neurons,
-            "decay": rng.uniform(0, 0.97, neurons),
-            "gain": rng.uniform(1, 10, neurons),
-            "bias": fields.get("bias", False),
-            "synapse_decay": rng.uniform(0, 0.6, neurons) if synapse else None,
-        }
-
-    def spiking(neurons: int) -> LIF:
-        threshold = rng.uniform(0.5, 1.5, neurons)
-        second = 0.6 * threshold if gate else None
-        more = {**integrator(neurons), **fields}
-        return LIF(threshold=threshold, second_threshold=second, **more)
-
-    return Network(
-        inputs=8,
-        layers=tuple(spiking(neurons) for neurons in (9, 7, 6)[:layers]),
-        readout=spiking(5) if spiking_readout else LeakyReadout(**integrator(3)),
-        **{"surrogate": SuperSpike(slope=4.0), **network},
-    )
-
-
-def error_and_size_in_a_direction(problem: Problem, trace: Trace) -> Tuple[float, float]:
-    """How far the gradient's component is from the smooth twin's derivative, and its largest part.
-
-    The direction is random, in all weights, input slots and constants; the parts are each array's
-    component, which may cancel each other.
-    """
-    direction = random_direction(problem, np.random.Generator(np.random.PCG64([problem.seed, 2])))
-    found = gradients(problem, trace)
-    parts = [float(np.sum(g * d)) for g, d in zip(found.weights, direction.weights)]
-    parts.append(float(np.sum(found.inputs * direction.inputs)))
-    for grads, steps in zip(found.constants, direction.constants):
-        for grad, step in zip((grads.decay, grads.threshold, grads.synapse_decay), steps):
-            if grad is None:
-                step[:] = 0  # the layer has no such constant, which the twin takes for 0
-            else:
-                parts.append(float(np.sum(grad * step)))
-    error = abs(sum(parts) - twin_derivative(problem, trace, direction))
-    return error, max(map(abs, parts))
-
-
-def eventful(network: Network, drops: bool) -> Tuple[Problem, Trace]:
-    """The first seed's problem in which every layer spikes, and drops spikes if it should."""
-    for seed in range(100):
-        problem = random_problem(network, seed, steps=6, batch=2)
-        trace = run(problem)
-        spikes = all(layer.spike_counts[..., 0].any() for layer in trace.layers)
-        if spikes and (not drops or any(layer.dropped.any() for layer in trace.layers)):
-            return problem, trace
-    raise AssertionError(f"no seed makes an eventful problem of {network}")
 
 
 # Who gets the slots, and how many there are: 3 are too few for every layer below.
@@ -136,7 +66,7 @@ class TestAgainstTheSmoothTwin:
                 surrogate=SURROGATES[number % len(SURROGATES)],
             )
             problem, trace = eventful(network, drops=slots[0] is not None)
-            error, size = error_and_size_in_a_direction(problem, trace)
+            error, size = error_and_size_in_a_direction(problem, trace, gradients(problem, trace))
             assert error < 1e-12 * size, problem
 
     @pytest.mark.parametrize("surrogate", SURROGATES, ids=lambda s: type(s).__name__)
@@ -150,13 +80,17 @@ class TestAgainstTheSmoothTwin:
             layers, True, True, fields, reset_gradient=reset_gradient, surrogate=surrogate
         )
         problem = random_problem(network, seed=layers, steps=12, batch=3)
-        error, size = error_and_size_in_a_direction(problem, run(problem))
+        trace = run(problem)
+        found = gradients(problem, trace)
+        error, size = error_and_size_in_a_direction(problem, trace, found)
         assert error < 1e-12 * size
 
     @given(problems(variants=True, max_neurons=12))
     @settings(max_examples=200, deadline=None)
     def test_every_shape(self, problem: Problem) -> None:
-        error, size = error_and_size_in_a_direction(problem, run(problem))
+        trace = run(problem)
+        found = gradients(problem, trace)
+        error, size = error_and_size_in_a_direction(problem, trace, found)
         # The twin's spikes are rounded, by some 1e-16 each, even where the gradient is zero.
         assert error < 1e-12 * max(size, 0.1)
 

@@ -14,12 +14,8 @@ from hypothesis import strategies as st
 from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.reference import LayerTrace, Trace, forward
 from tests.ops.lif.loops import simulate
-from tests.ops.strategies import Problem, problems
-
-
-def run(problem: Problem) -> Trace:
-    arguments = (problem.network, problem.weights, problem.ids, problem.counts)
-    return forward(*arguments, seed=problem.seed)
+from tests.ops.lif.variants import run, varied
+from tests.ops.strategies import Problem, problems, random_problem
 
 
 def one_neuron(delay: int = 0) -> Tuple[Network, List[np.ndarray]]:
@@ -79,6 +75,79 @@ class TestOneNeuronByHand:
         layer = driven([1.0, np.nextafter(1.0, 2.0)], LIF(2, decay=0.0, gain=1.0))
         assert layer.spike_counts[0, 0].tolist() == [1, 2]
         assert layer.spike_ids[0, 0].tolist() == [1, 0]
+
+
+class TestVariantsByHand:
+    """Of one neuron as above: scale 1, decay 1/2, threshold 1, and a current of 3/4 per spike."""
+
+    ids, counts = TestOneNeuronByHand.ids, TestOneNeuronByHand.counts
+
+    def u(self, **changed: Any) -> List[float]:
+        network, weights = one_neuron()
+        layer = replace(network.layers[0], **changed.pop("layer", {}))
+        network = replace(network, layers=(layer,), **changed)
+        trace = forward(network, changed_weights(layer, weights), self.ids, self.counts)
+        return [float(u) for u in trace.layers[0].u[:, 0, 0]]
+
+    def test_subtract_keeps_what_is_above_the_threshold(self) -> None:
+        assert self.u(reset="subtract") == [0.75, 1.125, 0.8125, 0.40625, 1.703125, 0.3515625]
+
+    def test_no_reset_lets_it_spike_again(self) -> None:
+        assert self.u(reset="none") == [0.75, 1.125, 1.3125, 0.65625, 1.828125, 0.9140625]
+
+    def test_bias_is_a_current_at_every_step(self) -> None:
+        # 0.25 of its own at every step
+        expected = [1.0, 0.5 + 1.0, 1.0, 0.5 + 0.25, 0.375 + 1.75, 0.25]
+        assert self.u(layer={"bias": True}) == expected
+
+    def test_synapse_spreads_a_spike_over_time(self) -> None:
+        # i = 3/8, 9/16, 21/32, 21/64, 21/128 + 3/4, 117/256
+        u = self.u(layer={"synapse_decay": 0.5, "threshold": 9.0})
+        assert u[:4] == [0.375, 0.75, 0.375 + 0.65625, 0.515625 + 0.328125]
+
+    def test_own_spikes_come_back_after_one_step(self) -> None:
+        layer = LIF(2, decay=0.5, gain=2.0, recurrent=True)
+        network = Network(1, (layer,), LeakyReadout(1), delay=1)
+        recurrent = np.array([[0.0, 1.25], [-0.5, 0.0]])  # 0 excites 1, 1 inhibits 0
+        weights = [np.array([[2.0, 0.0]]), recurrent, np.zeros((2, 1))]
+        trace = forward(network, weights, np.zeros((4, 1, 1), int), np.array([[1], [0], [0], [0]]))
+        assert trace.layers[0].u[:, 0].tolist() == [[2, 0], [0, 1.25], [-0.5, 0], [-0.25, 0]]
+
+    def test_dropped_spike_waits_for_a_slot_if_reset_by_emission(self) -> None:
+        layer = LIF(2, decay=0.5, gain=2.0, capacity=1)
+        network = Network(1, (layer,), LeakyReadout(2, 0.0, 1.0), reset_on="emission")
+        weights = [np.array([[2.0, 3.0]]), np.eye(2)]
+        trace = forward(network, weights, np.zeros((3, 1, 1), int), np.array([[1], [0], [0]]))
+        assert trace.layers[0].u[:, 0].tolist() == [[2, 3], [0, 1.5], [0, 0]]
+        assert trace.layers[0].reset[:, 0].tolist() == [[1, 0], [0, 1], [0, 0]]
+        assert trace.layers[0].dropped[:, 0].tolist() == [1, 0, 0]
+        assert trace.membrane[:, 0].tolist() == [[1, 0], [0, 1], [0, 0]]
+
+    @pytest.mark.parametrize("delay", [0, 1])
+    def test_spiking_readout_is_one_more_layer(self, delay: int) -> None:
+        network, weights = one_neuron(delay)
+        readout = LIF(1, decay=0.5, threshold=0.75, gain=2.0)
+        network = replace(network, readout=readout)
+        trace = forward(network, weights, self.ids, self.counts)
+        # It gets a current of 1 at each spike of the first layer, and is reset every time.
+        expected = [0, 1, 0, 0, 1, 0] if delay == 0 else [0, 0, 1, 0, 0, 1]
+        assert trace.membrane[:, 0, 0].tolist() == expected
+        assert trace.layers[1].u is trace.membrane
+        assert trace.layers[1].spike_counts[:, 0, 0].tolist() == expected
+
+    def test_seed_moves_the_cyclic_slots_only(self) -> None:
+        layer = LIF(5, decay=0.0, gain=1.0, capacity=2, policy="cyclic")
+        network = Network(1, (layer,), LeakyReadout(1))
+        weights = [np.full((1, 5), 2.0), np.zeros((5, 1))]
+        arguments = (network, weights, np.zeros((20, 2, 1), int), np.ones((20, 2), int))
+        first, again, other = (forward(*arguments, seed=seed).layers[0] for seed in (1, 1, 2))
+        assert np.array_equal(first.spike_ids, again.spike_ids)
+        assert not np.array_equal(first.spike_ids, other.spike_ids)
+        assert np.array_equal(first.u, other.u)
+
+
+def changed_weights(layer: LIF, weights: List[np.ndarray]) -> List[np.ndarray]:
+    return [weights[0], np.array([0.25]), weights[1]] if layer.bias else weights
 
 
 class TestSlots:
@@ -150,19 +219,7 @@ class TestProperties:
     @given(problems(variants=True, max_neurons=12))
     @settings(max_examples=300, deadline=None)
     def test_equals_plain_loops_to_the_bit(self, problem: Problem) -> None:
-        trace = run(problem)
-        membrane, u, slots = simulate(problem)
-        assert np.array_equal(trace.membrane, membrane)
-        assert len(trace.layers) == len(u)
-        for number, layer in enumerate(trace.layers):
-            assert np.array_equal(layer.u, u[number])
-            for t, b in np.ndindex(*problem.counts.shape):
-                n_s, n_g = layer.spike_counts[t, b]
-                expected = slots[number, t, b]
-                assert layer.spike_ids[t, b, :n_s].tolist() == expected.spiking
-                assert layer.spike_ids[t, b, n_s:n_g].tolist() == expected.gradient_only
-                assert layer.dropped[t, b] == len(expected.dropped)
-                assert not layer.spike_ids[t, b, n_g:].any()
+        assert_same_as_loops(problem, run(problem))
 
     @given(problems(variants=True))
     @settings(max_examples=150, deadline=None)
@@ -232,16 +289,7 @@ class TestProperties:
         for t, b in np.ndindex(*problem.counts.shape):
             n = problem.counts[t, b]
             backwards[t, b, :n] = problem.ids[t, b, :n][::-1]
-        membrane, u, slots = simulate(replace(problem, ids=backwards), np.float32)
-        assert np.array_equal(trace.membrane, membrane)
-        for number, layer in enumerate(trace.layers):
-            assert np.array_equal(layer.u, u[number])
-            for t, b in np.ndindex(*problem.counts.shape):
-                expected = slots[number, t, b]
-                n_s, n_g = layer.spike_counts[t, b]
-                assert layer.spike_ids[t, b, :n_s].tolist() == expected.spiking
-                assert layer.spike_ids[t, b, n_s:n_g].tolist() == expected.gradient_only
-                assert layer.dropped[t, b] == len(expected.dropped)
+        assert_same_as_loops(replace(problem, ids=backwards), trace, np.float32)
 
 
 def assert_equal(left: Trace, right: Trace, part: Callable[[np.ndarray], np.ndarray]) -> None:
@@ -250,6 +298,68 @@ def assert_equal(left: Trace, right: Trace, part: Callable[[np.ndarray], np.ndar
     for ours, theirs in zip(left.layers, right.layers):
         for name in LayerTrace.__dataclass_fields__:
             assert np.array_equal(getattr(ours, name), part(getattr(theirs, name))), name
+
+
+class TestEdges:
+    """In every variant, against plain loops; the strategies reach the other edges of shape."""
+
+    @pytest.mark.parametrize("drive", [-1.0, 1.0], ids=["silent", "saturated"])
+    @pytest.mark.parametrize("policy", ["index", "cyclic", "top"])
+    @pytest.mark.parametrize("reset_on", ["state", "emission"])
+    @pytest.mark.parametrize("reset", ["zero", "subtract", "none"])
+    def test_silent_and_saturated(
+        self, reset: str, reset_on: str, policy: str, drive: float
+    ) -> None:
+        fields = {"capacity": 3, "policy": policy, "recurrent": True, "bias": True}
+        network = varied(2, True, True, fields, reset=reset, reset_on=reset_on)
+        problem = random_problem(network, seed=1, steps=5, batch=2)
+        weights = [drive * (np.abs(array) + 9) for array in problem.weights]
+        problem = replace(problem, weights=tuple(weights))
+        trace = run(problem)
+        spiking = {"silent": 0, "saturated": 3}["silent" if drive < 0 else "saturated"]
+        for layer in trace.layers:
+            assert np.all(layer.spike_counts[..., 0] == spiking)
+            assert np.all((layer.dropped > 0) == (spiking > 0))
+        assert_same_as_loops(problem, trace)
+
+    @pytest.mark.parametrize(("steps", "batch"), [(0, 2), (2, 0), (1, 1)])
+    @pytest.mark.parametrize("delay", [0, 1])
+    @pytest.mark.parametrize("policy", ["index", "cyclic", "top"])
+    def test_nothing_to_do_and_little(
+        self, policy: str, delay: int, steps: int, batch: int
+    ) -> None:
+        fields = {"capacity": 2, "policy": policy, "recurrent": True, "synapse": True}
+        network = varied(2, True, True, fields, delay=delay)
+        problem = random_problem(network, seed=1, steps=steps, batch=batch)
+        trace = run(problem)
+        assert trace.membrane.shape == (steps, batch, 5)
+        assert_same_as_loops(problem, trace)
+
+    @pytest.mark.parametrize("neurons", [1, 6])
+    @pytest.mark.parametrize("policy", ["index", "cyclic", "top"])
+    def test_a_slot_per_neuron_is_no_capacity(self, policy: str, neurons: int) -> None:
+        """Then no policy has anything to choose."""
+        network = Network(4, (LIF(neurons, recurrent=True, policy=policy),), LeakyReadout(2))
+        problem = random_problem(network, seed=3)
+        full = replace(network, layers=(replace(network.layers[0], capacity=neurons),))
+        plain = replace(network, layers=(replace(network.layers[0], policy="index"),))
+        for other in (full, plain):
+            assert_equal(run(replace(problem, network=other)), run(problem), lambda array: array)
+
+
+def assert_same_as_loops(problem: Problem, trace: Trace, number: Any = float) -> None:
+    membrane, u, slots = simulate(problem, number)
+    assert np.array_equal(trace.membrane, membrane)
+    assert len(trace.layers) == len(u)
+    for place, layer in enumerate(trace.layers):
+        assert np.array_equal(layer.u, u[place])
+        for t, b in np.ndindex(*problem.counts.shape):
+            n_s, n_g = layer.spike_counts[t, b]
+            expected = slots[place, t, b]
+            assert layer.spike_ids[t, b, :n_s].tolist() == expected.spiking
+            assert layer.spike_ids[t, b, n_s:n_g].tolist() == expected.gradient_only
+            assert layer.dropped[t, b] == len(expected.dropped)
+            assert not layer.spike_ids[t, b, n_g:].any()
 
 
 class TestReplay:
@@ -291,6 +401,17 @@ class TestReplay:
         slots = (np.array([[[1]]]), np.array([[[1, 1]]]))
         replayed = forward(network, weights, ids, counts, [slots]).layers[0]
         assert replayed.reset[0, 0].tolist() == [False, True, True, False]
+        assert replayed.dropped[0, 0] == 1
+
+    def test_of_emission_reset_leaves_no_doubt(self) -> None:
+        """Only a spike that was seen resets; whoever was dropped is counted all the same."""
+        layer = LIF(3, decay=0.5, gain=2.0, capacity=1)
+        network = Network(1, (layer,), LeakyReadout(1), reset_on="emission")
+        weights = [np.array([[2.0, 2.0, 0.5]]), np.zeros((3, 1))]
+        ids, counts = np.zeros((1, 1, 1), int), np.ones((1, 1), int)
+        slots = (np.array([[[0]]]), np.array([[[1, 1]]]))
+        replayed = forward(network, weights, ids, counts, [slots]).layers[0]
+        assert replayed.reset[0, 0].tolist() == [True, False, False]
         assert replayed.dropped[0, 0] == 1
 
     @pytest.mark.parametrize(

@@ -1,0 +1,64 @@
+"""Networks of every variant in which something happens: every layer spikes, and drops if it can."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional, Tuple
+
+import numpy as np
+
+from ops.lif.layer_trace import Trace
+from ops.lif.network import LIF, LeakyReadout, Network
+from ops.lif.reference import forward
+from ops.surrogate import SuperSpike
+from tests.ops.strategies import Problem, random_problem
+
+
+def run(problem: Problem) -> Trace:
+    arguments = (problem.network, problem.weights, problem.ids, problem.counts)
+    return forward(*arguments, seed=problem.seed)
+
+
+def varied(
+    layers: int,
+    gate: bool = True,
+    spiking_readout: bool = False,
+    fields: Optional[Dict[str, Any]] = None,
+    **network: Any,
+) -> Network:
+    """Every neuron with its own constants. fields: of every layer, as far as it has them."""
+    rng = np.random.Generator(np.random.PCG64(layers))
+    fields = dict(fields or {})
+    synapse = fields.pop("synapse", False)
+
+    def integrator(neurons: int) -> Dict[str, Any]:
+        return {
+            "neurons": neurons,
+            "decay": rng.uniform(0, 0.97, neurons),
+            "gain": rng.uniform(1, 10, neurons),
+            "bias": fields.get("bias", False),
+            "synapse_decay": rng.uniform(0, 0.6, neurons) if synapse else None,
+        }
+
+    def spiking(neurons: int) -> LIF:
+        threshold = rng.uniform(0.5, 1.5, neurons)
+        second = 0.6 * threshold if gate else None
+        more = {**integrator(neurons), **fields}
+        return LIF(threshold=threshold, second_threshold=second, **more)
+
+    return Network(
+        inputs=8,
+        layers=tuple(spiking(neurons) for neurons in (9, 7, 6)[:layers]),
+        readout=spiking(5) if spiking_readout else LeakyReadout(**integrator(3)),
+        **{"surrogate": SuperSpike(slope=4.0), **network},
+    )
+
+
+def eventful(network: Network, drops: bool) -> Tuple[Problem, Trace]:
+    """The first seed's problem in which every layer spikes, and drops spikes if it should."""
+    for seed in range(100):
+        problem = random_problem(network, seed, steps=6, batch=2)
+        trace = run(problem)
+        spikes = all(layer.spike_counts[..., 0].any() for layer in trace.layers)
+        if spikes and (not drops or any(layer.dropped.any() for layer in trace.layers)):
+            return problem, trace
+    raise AssertionError(f"no seed makes an eventful problem of {network}")
