@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import List, Tuple, Union
+from dataclasses import replace
+from typing import List, Tuple
 
 import numpy as np
 
-from ops.lif.network import LIF, LeakyReadout, Network, per_neuron
+from ops.lif.network import LIF, Layer, LeakyReadout, Network, per_neuron
 from ops.lif.reference import forward
 from ops.spikes import check_spikes
 
@@ -14,18 +15,22 @@ from ops.spikes import check_spikes
 def balanced_weights(
     network: Network, ids: np.ndarray, counts: np.ndarray, std: float = 1.0, seed: int = 0
 ) -> List[np.ndarray]:
-    """Float32 weights `[N_in, N_out]` for every layer and the readout.
+    """Float32 weights for every layer and the readout, as ops.lif.weights.weight_shapes says.
 
     Zero-mean weights and n input spikes a step, each as likely at any step and channel, give a
     membrane that is never reset the variance
 
         var(u) = (gain (1 - decay))^2 n var(W) / (1 - decay^2)
 
-    Weights are uniform in -a to a, with `a` such that this is `std` times the neuron's threshold;
-    the readout, which has none, counts its membrane by a threshold of 1. Layer by layer, n is
-    measured: the mean count of spikes that arrive when the sample ids `[time, batch, slots]`,
-    counts `[time, batch]` runs through the layers before. Input that repeats itself through time
-    (the same channels at every step) makes membranes wider than this.
+    and with a synapse, which is one more such filter, (1 - b) (1 + a b) / ((1 + b) (1 - a b)) of
+    that, where a is the decay and b the synapse's. Weights are uniform in -w to w, with w such
+    that this is `std` times the neuron's threshold; a leaky readout, which has none, counts its
+    membrane by a threshold of 1. Layer by layer, n is measured: the mean count of spikes that
+    arrive when the sample ids `[time, batch, slots]`, counts `[time, batch]` runs through the
+    layers before. Input that repeats itself through time (the same channels at every step) makes
+    membranes wider than this. A recurrent layer's own spikes arrive too, as many as it has
+    without recurrence, through weights of the same width; in the loop they make a few more.
+    Biases are 0.
 
     A few dozen samples are enough: the run is the reference's, in float64 and with every membrane
     kept, some 100 bytes per step, sample and neuron of the widest layer. A delay between layers
@@ -39,23 +44,45 @@ def balanced_weights(
     check_spikes(ids, counts, network.inputs)
     rng = np.random.Generator(np.random.PCG64(seed))
     weights: List[np.ndarray] = []
-    layers: Tuple[Union[LIF, LeakyReadout], ...] = (*network.layers, network.readout)
+    layers: Tuple[Layer, ...] = (*network.layers, network.readout)
     for number, (n_in, layer) in enumerate(zip(network.sizes, layers)):
         arriving = float(counts.mean()) if counts.size else 0.0
         if arriving == 0:
             raise ValueError(_silence(number))
+        uniform = 2 * rng.random((n_in, layer.neurons)) - 1
         limit = np.sqrt(3) * std * _unit_std(layer, number, arriving)
-        matrix = ((2 * rng.random((n_in, layer.neurons)) - 1) * limit).astype(np.float32)
-        weights.append(matrix)
-        if isinstance(layer, LIF):
-            alone = Network(inputs=n_in, layers=(layer,), readout=LeakyReadout(neurons=1))
-            unread = np.zeros((layer.neurons, 1))
-            trace = forward(alone, [matrix, unread], ids, counts).layers[0]
-            ids, counts = trace.spike_ids, trace.spike_counts[..., 0]
+        own: List[np.ndarray] = []
+        if isinstance(layer, LIF) and layer.recurrent:
+            alone = replace(layer, recurrent=False, bias=False)
+            matrix = (uniform * limit).astype(np.float32)
+            arriving += float(_spikes(network, alone, [matrix], ids, counts)[1].mean())
+            limit = np.sqrt(3) * std * _unit_std(layer, number, arriving)
+            again = 2 * rng.random((layer.neurons, layer.neurons)) - 1
+            own.append((again * limit).astype(np.float32))
+        if layer.bias:
+            own.append(np.zeros(layer.neurons, np.float32))
+        own.insert(0, (uniform * limit).astype(np.float32))
+        weights.extend(own)
+        if number < len(network.layers):
+            ids, counts = _spikes(network, network.layers[number], own, ids, counts)
     return weights
 
 
-def _unit_std(layer: Union[LIF, LeakyReadout], number: int, arriving: float) -> np.ndarray:
+def _spikes(
+    network: Network,
+    layer: LIF,
+    weights: List[np.ndarray],
+    ids: np.ndarray,
+    counts: np.ndarray,
+) -> Tuple[np.ndarray, np.ndarray]:
+    """The ids and counts that a layer makes of its input when it runs alone."""
+    readout, unread = LeakyReadout(neurons=1), np.zeros((layer.neurons, 1))
+    alone = replace(network, inputs=len(weights[0]), layers=(layer,), readout=readout)
+    trace = forward(alone, [*weights, unread], ids, counts).layers[0]
+    return trace.spike_ids, trace.spike_counts[..., 0]
+
+
+def _unit_std(layer: Layer, number: int, arriving: float) -> np.ndarray:
     """The weights' std `[neurons]` that makes the membrane's equal to the threshold."""
     decay = per_neuron(layer.decay, layer.neurons, "decay")
     gain = per_neuron(layer.gain, layer.neurons, "gain")
@@ -67,6 +94,9 @@ def _unit_std(layer: Union[LIF, LeakyReadout], number: int, arriving: float) -> 
     if np.any(gain == 0):
         raise ValueError(f"layer {number} needs gains other than 0 to balance its weights")
     std: np.ndarray = threshold * np.sqrt((1 - decay**2) / arriving) / np.abs(gain * (1 - decay))
+    if layer.synapse_decay is not None:
+        slow = per_neuron(layer.synapse_decay, layer.neurons, "synapse_decay")
+        std = std * np.sqrt((1 + slow) * (1 - decay * slow) / ((1 - slow) * (1 + decay * slow)))
     return std
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from ops.lif.cpu.supported import check_supported
-from ops.lif.network import LIF, LeakyReadout, Network, SuperSpike
+from ops.lif.network import LIF, Layer, LeakyReadout, Network, SuperSpike
 from ops.lif.tensorflow_op import LIFOutputs, run_network
 from ops.surrogate import Surrogate
 
@@ -41,7 +41,7 @@ class MultiLIF(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no
         self,
         inputs: int,
         layers: Sequence[Union[LIF, Dict[str, Any]]],
-        readout: Union[LeakyReadout, Dict[str, Any]],
+        readout: Union[Layer, Dict[str, Any]],
         reset_gradient: str = "mask",
         delay: int = 0,
         surrogate: Union[Surrogate, Dict[str, Any]] = SuperSpike(),  # noqa: B008 (frozen)

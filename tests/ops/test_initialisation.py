@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Dict, List, Tuple
 
 import numpy as np
@@ -67,6 +68,26 @@ class TestActivity:
         assert measured == pytest.approx(0.7, rel=0.1)
         for half in (threshold < 1, threshold > 1):
             assert np.sqrt(np.mean((u / threshold)[..., half] ** 2)) == pytest.approx(0.7, rel=0.12)
+
+    @pytest.mark.parametrize(("decay", "synapse_decay"), [(0.5, 0.8), (0.9, 0.5), (0.0, 0.6)])
+    def test_membrane_behind_a_synapse_has_the_std(
+        self, decay: float, synapse_decay: float
+    ) -> None:
+        rng = np.random.Generator(np.random.PCG64(8))
+        ids, counts = dense_to_sparse(rng.random((80, 40, 512)) < 0.01)
+        layer = LIF(300, decay=decay, gain=3.0, synapse_decay=synapse_decay)
+        network = Network(512, (layer,), LeakyReadout(1))
+        weights = balanced_weights(network, ids, counts, std=0.7)
+        unreset = Network(512, (replace(layer, threshold=SILENT),), LeakyReadout(1))
+        u = forward(unreset, weights, ids, counts).layers[0].u[-30:]
+        assert np.sqrt(np.mean(u**2)) == pytest.approx(0.7, rel=0.1)
+
+    def test_rates_hold_with_recurrence_and_biases(self) -> None:
+        layers = tuple(LIF(128, recurrent=True, bias=True) for _ in range(3))
+        network = Network(64, layers, LIF(10, recurrent=True, bias=True))
+        assert len(balanced_weights(network, *poisson(0.01))) == 12
+        for rate in rates(network, 1.0, 0)[:3]:
+            assert 1.0 < 100 * rate < 5.0
 
     def test_dropped_spikes_do_not_count_as_arriving(self) -> None:
         """One slot for many spikes: the next layer's weights must make up for it."""

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Callable, Dict
 
 import numpy as np
 import pytest
-from hypothesis import Phase, find, settings
+from hypothesis import Phase, find, given, settings
 
+from ops.lif.cpu.supported import check_supported
 from ops.lif.reference import Trace, forward
-from tests.ops.strategies import Problem, problems
+from tests.ops.strategies import SURROGATES, Problem, problems
 
 
 def run(problem: Problem) -> Trace:
-    return forward(problem.network, problem.weights, problem.ids, problem.counts)
+    arguments = (problem.network, problem.weights, problem.ids, problem.counts)
+    return forward(*arguments, seed=problem.seed)
+
+
+def changes(problem: Problem, **network: Any) -> bool:
+    """Whether another network does anything else with the same weights and input."""
+    other = run(replace(problem, network=replace(problem.network, **network)))
+    pairs = zip(run(problem).layers, other.layers)
+    return any(not np.array_equal(one.u, two.u) for one, two in pairs)
+
+
+def other_policy(problem: Problem, policy: str) -> bool:
+    """Whether a layer of this policy chooses others than index order would."""
+    layers = tuple(replace(layer, policy="index") for layer in problem.network.layers)
+    mine = any(layer.policy == policy for layer in problem.network.layers[:-1])
+    return mine and changes(problem, layers=layers)
 
 
 # Any example will do, it need not be the smallest.
@@ -40,11 +57,55 @@ CASES: Dict[str, Callable[[Problem], Any]] = {
     "more than 32 neurons": lambda p: p.network.layers[0].neurons > 32,
 }
 
+# Of problems of all variants: each variant makes a difference.
+VARIANTS: Dict[str, Callable[[Problem], Any]] = {
+    **{
+        f"reset {reset}": lambda p, reset=reset: (
+            p.network.reset == reset
+            and all(changes(p, reset=other) for other in {"zero", "subtract", "none"} - {reset})
+        )
+        for reset in ("zero", "subtract", "none")
+    },
+    "a dropped spike that waits": lambda p: (
+        p.network.reset_on == "emission" and changes(p, reset_on="state")
+    ),
+    "the policy cyclic": lambda p: other_policy(p, "cyclic"),
+    "the policy top": lambda p: other_policy(p, "top"),
+    "spikes that come back": lambda p: any(
+        layer.recurrent and np.any(trace.spike_counts[:-1, :, 0])
+        for layer, trace in zip(p.network.layers, run(p).layers)
+    ),
+    "a bias": lambda p: any(layer.bias for layer in p.network.layers) and p.network.readout.bias,
+    "a synapse": lambda p: any(layer.synapse_decay is not None for layer in p.network.layers),
+    "a synapse of the readout": lambda p: p.network.readout.synapse_decay is not None,
+    "a readout that spikes": lambda p: (
+        len(p.network.spiking) > len(p.network.layers)
+        and run(p).layers[-1].spike_counts[..., 0].any()
+    ),
+    **{
+        f"the surrogate {type(surrogate).__name__}": lambda p, surrogate=surrogate: (
+            p.network.surrogate == surrogate
+        )
+        for surrogate in SURROGATES
+    },
+}
+
 
 class TestProblems:
     @pytest.mark.parametrize("case", CASES)
     def test_contain(self, case: str) -> None:
         find(problems(), lambda problem: bool(CASES[case](problem)), settings=UNSHRUNK)
+
+    @pytest.mark.parametrize("variant", VARIANTS)
+    @pytest.mark.parametrize("dyadic", [False, True])
+    def test_contain_what_every_variant_changes(self, variant: str, dyadic: bool) -> None:
+        found = problems(variants=True, dyadic=dyadic)
+        find(found, lambda problem: bool(VARIANTS[variant](problem)), settings=UNSHRUNK)
+
+    @given(problems())
+    @settings(max_examples=30, deadline=None)
+    def test_are_the_kernels_unless_asked_for_variants(self, problem: Problem) -> None:
+        check_supported(problem.network)
 
     def test_contain_membranes_at_the_threshold_if_dyadic(self) -> None:
         def tie(problem: Problem) -> bool:

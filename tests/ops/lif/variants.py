@@ -55,7 +55,7 @@ def varied(
 
 def eventful(network: Network, drops: bool) -> Tuple[Problem, Trace]:
     """The first seed's problem in which every layer spikes, and drops spikes if it should."""
-    for seed in range(100):
+    for seed in range(1, 100):  # a seed of 0 would hide one that is not passed on
         problem = random_problem(network, seed, steps=6, batch=2)
         trace = run(problem)
         spikes = all(layer.spike_counts[..., 0].any() for layer in trace.layers)

@@ -1,0 +1,150 @@
+"""The proofs notice every mistake: each equation of the reference, made wrong, fails one of them.
+
+A mutation changes one place of one module's source; the changed module is run on problems of every
+variant, and must differ from the plain loops, from its own replay, or from the smooth twin.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import lru_cache
+from types import ModuleType
+from typing import Any, List, Tuple
+
+import numpy as np
+import pytest
+
+from ops.lif import reference
+from tests.ops.lif.loops import simulate
+from tests.ops.lif.smooth import error_and_size_in_a_direction
+from tests.ops.lif.variants import eventful, varied
+from tests.ops.strategies import SURROGATES, Problem
+
+MUTATIONS = (
+    ("ops.lif.dynamics", "u - threshold * flag", "u - flag"),
+    ("ops.lif.dynamics", "np.where(flag, 0, u)", "np.where(flag, u, 0)"),
+    ("ops.lif.dynamics", 'reset_on == "state"', 'reset_on == "emission"'),
+    ("ops.lif.dynamics", "spike_counts[before, :, 0]", "spike_counts[before, :, 1]"),
+    ("ops.lif.dynamics", "(1 - decay) * current", "current"),
+    ("ops.lif.dynamics", "self.gain * (1 - self.decay)", "self.gain"),
+    ("ops.lif.dynamics", "else offsets[t]", "else offsets[0]"),
+    ("ops.lif.dynamics", "cyclic_offsets(seed, number,", "cyclic_offsets(seed, 0,"),
+    ("ops.lif.dynamics", "cyclic_offsets(seed, number,", "cyclic_offsets(0, number,"),
+    ("ops.lif.dynamics", "seen | (unseen & spiking)", "seen"),
+    ("ops.lif.dynamics", "seen | (unseen & spiking)", "seen | unseen"),
+    ("ops.lif.dynamics", "phi(u - threshold)", "phi(u)"),
+    ("ops.lif.dynamics", "current[t] += weights.bias", "pass"),
+    ("ops.lif.dynamics", "current += weights.bias", "pass"),
+    ("ops.lif.adjoint", "v_by_r * grad_v", "0 * grad_v"),
+    ("ops.lif.adjoint", "v_by_u * grad_v", "grad_v"),
+    ("ops.lif.adjoint", " + grad_u[t]", ""),
+    ("ops.lif.adjoint", "@ recurrent.T", "@ recurrent"),
+    ("ops.lif.adjoint", "+ constants.synapse_decay * grad_i", "+ grad_i"),
+    ("ops.lif.adjoint", "(1 - constants.synapse_decay) * grad_i", "grad_i"),
+    ("ops.lif.adjoint", "constants.gain * i[t + 1]", "constants.gain * i[t]"),
+    ("ops.lif.adjoint", "- constants.gain * i[t + 1]", ""),
+    ("ops.lif.adjoint", "v_by_threshold * grad_v - run.phi", "-run.phi"),
+    ("ops.lif.adjoint", "grad_v - run.phi[t] * e", "grad_v"),
+    ("ops.lif.adjoint", "(i[t] - run.current[t])", "i[t]"),
+    ("ops.lif.adjoint", "constants.decay * total", "total"),
+    ("ops.lif.adjoint", "later(spike_counts[..., 0], 1)", "later(spike_counts[..., 1], 1)"),
+    ("ops.lif.adjoint", "(1 - reset, -u, zeros)", "(1 - reset, u, zeros)"),
+    ("ops.lif.adjoint", "(ones, zeros - threshold, -reset)", "(ones, zeros - threshold, zeros)"),
+    ("ops.lif.adjoint", "(ones, zeros - threshold, -reset)", "(ones, zeros - 1, -reset)"),
+    ("ops.lif.adjoint", "return by_u, zeros, by_threshold", "return by_u, by_r, by_threshold"),
+    ("ops.lif.adjoint", "return by_u, zeros, by_threshold", "return by_u, zeros, zeros"),
+    ("ops.lif.adjoint", "return ones, zeros, zeros", "return by_u, zeros, zeros"),
+    ("ops.lif.adjoint", "return ones, zeros, zeros", "return ones, zeros, by_threshold"),
+    ("ops.lif.adjoint", "axis=(0, 1)", "axis=(0, 1)) * (1 + 1e-9"),
+    ("ops.lif.adjoint", "arriving + run.grad_spikes", "arriving"),
+    ("ops.lif.adjoint", "arriving + run.grad_spikes", "run.grad_spikes"),
+    ("ops.lif.reference", ".input.T, network.delay if number else 0)", ".input.T, 0)"),
+    ("ops.lif.reference", ".input.T, network.delay if number else 0)", ".input.T, network.delay)"),
+    ("ops.lif.reference", "later(spikes, network.delay)", "later(spikes, 0)"),
+)
+
+
+@lru_cache(maxsize=None)
+def proving() -> Tuple[Tuple[Problem, Any], ...]:
+    """Problems of every variant, and what the plain loops make of them."""
+    problems: List[Problem] = []
+    resets = [(r, g) for r in ("zero", "subtract") for g in ("none", "mask", "term")]
+    for number, (reset, reset_gradient) in enumerate([*resets, ("none", "none")]):
+        for policy in ("index", "cyclic", "top"):
+            fields = {"capacity": 3, "policy": policy, "recurrent": True, "bias": True}
+            network = varied(
+                2,
+                number % 2 == 0,
+                number % 3 == 0,
+                {**fields, "synapse": True},
+                reset=reset,
+                reset_gradient=reset_gradient,
+                reset_on="emission" if policy == "top" else "state",
+                delay=number % 2,
+                surrogate=SURROGATES[0],
+            )
+            problems.append(eventful(network, drops=True)[0])
+    return tuple((problem, simulate(problem)) for problem in problems)
+
+
+def proofs_hold(module: Any) -> bool:
+    """Whether `forward` and `backward` of a module pass all proofs on all problems."""
+    return all(_holds(module, problem, *expected) for problem, expected in proving())
+
+
+def _holds(module: Any, problem: Problem, membrane: np.ndarray, u: Any, slots: Any) -> bool:
+    p = problem
+    arguments = (p.network, p.weights, p.ids, p.counts)
+    trace = module.forward(*arguments, seed=p.seed)
+    same = np.array_equal(trace.membrane, membrane)
+    for number, layer in enumerate(trace.layers):
+        same = same and np.array_equal(layer.u, u[number])
+        for t, b in np.ndindex(*p.counts.shape):
+            spiking = layer.spike_ids[t, b, : layer.spike_counts[t, b, 0]].tolist()
+            same = same and spiking == slots[number, t, b].spiking
+    replay = [(layer.spike_ids, layer.spike_counts) for layer in trace.layers]
+    again = module.forward(*arguments, replay, p.seed)
+    same = same and all(
+        np.array_equal(getattr(one, name), getattr(two, name))
+        for one, two in zip(trace.layers, again.layers)
+        for name in ("u", "reset", "dropped", "surrogate")
+    )
+    if not same:
+        return False
+    found = module.backward(*arguments, trace, p.grad_membrane, p.grad_spikes, p.grad_u)
+    error, size = error_and_size_in_a_direction(p, trace, found)
+    return error < 1e-12 * size
+
+
+def mutated(name: str, old: str, new: str) -> ModuleType:
+    """A copy of a module with one place of its source changed."""
+    original = importlib.import_module(name)
+    with open(str(original.__file__), encoding="utf-8") as file:
+        source = file.read()
+    assert source.count(old) == 1, f"{old!r} must be one place of {name}"
+    module = ModuleType(name)
+    exec(compile(source.replace(old, new), name, "exec"), module.__dict__)  # noqa: S102 (ours)
+    return module
+
+
+class TestMutations:
+    def test_proofs_hold_for_what_is_right(self) -> None:
+        assert proofs_hold(reference)
+
+    @pytest.mark.parametrize(("name", "old", "new"), MUTATIONS)
+    def test_proofs_fail_for_what_is_wrong(
+        self, name: str, old: str, new: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        proving()  # by the unchanged reference
+        module = mutated(name, old, new)
+        if name == "ops.lif.reference":
+            assert not proofs_hold(module)
+            return
+        used = [name for name in vars(reference) if callable(getattr(module, name, None))]
+        for function in used:
+            monkeypatch.setattr(reference, function, getattr(module, function))
+        if name == "ops.lif.dynamics":
+            adjoint = importlib.import_module("ops.lif.adjoint")
+            for function in ("after_reset", "constants_of", "synaptic_current"):
+                monkeypatch.setattr(adjoint, function, getattr(module, function))
+        assert not proofs_hold(reference)
