@@ -138,6 +138,29 @@ class TestAgainstDifferenceQuotients:
         expected = (loss(1e-3) - loss(-1e-3)) / 2e-3
         assert np.sum(found * direction) == pytest.approx(expected, rel=1e-9)
 
+    @pytest.mark.parametrize("name", ["decay", "synapse_decay"])
+    def test_quadratic_loss_by_readout_constants(self, name: str) -> None:
+        problem = random_problem(varied(2, fields={"synapse": True}), seed=3, steps=8)
+        readout = problem.network.readout
+        direction = np.random.Generator(np.random.PCG64(4)).normal(size=readout.neurons)
+
+        def loss(step: float) -> float:
+            moved = replace(readout, **{name: getattr(readout, name) + step * direction})
+            network = replace(problem.network, readout=moved)
+            return float(0.5 * np.sum(run(replace(problem, network=network)).membrane ** 2))
+
+        trace = run(problem)
+        direct = replace(
+            problem,
+            grad_membrane=trace.membrane,
+            grad_spikes=tuple(map(np.zeros_like, problem.grad_spikes)),
+            grad_u=tuple(map(np.zeros_like, problem.grad_u)),
+        )
+        found = getattr(gradients(direct, trace).constants[-1], name)
+        # Central differences at 1e-4 and 2e-4, combined to be wrong by their fourth power only.
+        near, far = ((loss(h) - loss(-h)) / (2 * h) for h in (1e-4, 2e-4))
+        assert np.sum(found * direction) == pytest.approx((4 * near - far) / 3, rel=1e-9)
+
 
 class TestOneNeuronByHand:
     # u = 0.75, 1.125, 0.75 against threshold 1, as in the forward test; one spike, at step 1.

@@ -1,12 +1,12 @@
-"""Networks of every variant in which something happens: every layer spikes, and drops if it can."""
+"""Networks of one neuron and of every variant, and their runs."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 
-from ops.lif.layer_trace import Trace
+from ops.lif.layer_trace import LayerTrace, Trace
 from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.reference import forward
 from ops.surrogate import SuperSpike
@@ -16,6 +16,17 @@ from tests.ops.strategies import Problem, random_problem
 def run(problem: Problem) -> Trace:
     arguments = (problem.network, problem.weights, problem.ids, problem.counts)
     return forward(*arguments, seed=problem.seed)
+
+
+def one_neuron(delay: int = 0) -> Tuple[Network, List[np.ndarray]]:
+    """decay 1/2 and gain 2, so that a current enters the membrane as it is."""
+    network = Network(
+        inputs=1,
+        layers=(LIF(neurons=1, decay=0.5, threshold=1.0, gain=2.0),),
+        readout=LeakyReadout(neurons=1, decay=0.5, gain=2.0),
+        delay=delay,
+    )
+    return network, [np.array([[0.75]]), np.array([[1.0]])]
 
 
 def varied(
@@ -62,3 +73,11 @@ def eventful(network: Network, drops: bool) -> Tuple[Problem, Trace]:
         if spikes and (not drops or any(layer.dropped.any() for layer in trace.layers)):
             return problem, trace
     raise AssertionError(f"no seed makes an eventful problem of {network}")
+
+
+def assert_equal(left: Trace, right: Trace, part: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Every array of `left` is that part of `right`'s."""
+    assert np.array_equal(left.membrane, part(right.membrane))
+    for ours, theirs in zip(left.layers, right.layers):
+        for name in LayerTrace.__dataclass_fields__:
+            assert np.array_equal(getattr(ours, name), part(getattr(theirs, name))), name
