@@ -80,4 +80,9 @@ def assert_equal(left: Trace, right: Trace, part: Callable[[np.ndarray], np.ndar
     assert np.array_equal(left.membrane, part(right.membrane))
     for ours, theirs in zip(left.layers, right.layers):
         for name in LayerTrace.__dataclass_fields__:
-            assert np.array_equal(getattr(ours, name), part(getattr(theirs, name))), name
+            one, two = getattr(ours, name), part(getattr(theirs, name))
+            if name == "surrogate":
+                # NumPy's exp may round by an entry's place in its array.
+                np.testing.assert_allclose(one, two, rtol=1e-15)
+            else:
+                assert np.array_equal(one, two), name
