@@ -94,6 +94,12 @@ class TestEnd:
             assert process.stdout.read() == b"last words\n"
             process.wait(DEADLINE)
 
+    def test_a_pipe_that_it_closes_ends_while_it_lives_on(self) -> None:
+        with start("import os, time; os.close(1); time.sleep(600)") as process:
+            assert process.stdout is not None
+            assert process.stdout.read() == b""
+            assert process.poll() is None
+
 
 class TestTerminate:
     def test_the_program_may_tidy_up(self) -> None:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from itertools import islice
 
-from ipulse.errors import IPUlseError, NotFound, StaleToken
+from ipulse.errors import IPUlseError, NotFound, RemoteError, StaleToken
 from ipulse.events import Event, LogEvent, MetricEvent
 
 from .lease import Lease
@@ -109,6 +109,11 @@ class Reporter:
         except (StaleToken, NotFound, ServiceUnavailable) as error:
             # Trouble of the service is no verdict on the job: another attempt goes on with it.
             self._lease.lose(error)
+        except RemoteError as error:
+            if error.remote_code == "sequence_gap":
+                self._lease.lose(error)  # it has lost what it had acknowledged
+            else:
+                self._refuse(error.message)
         except IPUlseError as error:
             self._refuse(error.message)
         else:
@@ -116,7 +121,8 @@ class Reporter:
 
     def _acknowledge(self, following: int) -> None:
         if not self._first <= following <= self._first + len(self._backlog):
-            self._refuse(f"the service expects event {following} and has lost some before it")
+            why = f"the service expects event {following}, which is none of those sent"
+            self._lease.lose(RemoteError(why))
             return
         with self._change:
             for _ in range(following - self._first):

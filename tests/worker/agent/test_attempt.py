@@ -371,6 +371,17 @@ class TestShutdown:
             agent.stop()
         assert service.job(job_id).state is JobState.SUCCEEDED
 
+    def test_a_verdict_that_came_before_stands(
+        self, service: FakeService, settings: Settings
+    ) -> None:
+        job_id = service.submit("diverges_and_hangs")
+        hasty = agent_with(settings, grace_seconds=0.5)
+        with hasty as agent, beside(lambda: agent.look_at(job_id)):
+            service.wait_for(lambda: service.job(job_id).attempts)
+            service.wait_for(lambda: service.job(job_id).last.said("said it"))
+            agent.stop()
+        assert service.job(job_id).verdict["reason"] == "diverged"
+
     def test_no_other_job_is_begun(self, service: FakeService, agent: Agent) -> None:
         agent.stop()
         agent.look_at(service.submit("completes"))

@@ -117,7 +117,8 @@ class TestTransfer:
         self, service: FakeService, claim: Claim, api: ServiceAPI
     ) -> None:
         service.fail("artifacts", HANG_UP, times=2)
-        patiently(lambda: upload(api, claim.lease, b"whole"), lambda seconds: False)
+        file = io.BytesIO(b"whole")
+        patiently(lambda: upload(api, claim.lease, b"whole", file), lambda seconds: False)
         assert service.job(claim.job_id).last.artifact("weights").content == b"whole"
 
 
@@ -189,10 +190,10 @@ def test_proxies_of_the_environment_are_not_used(
     api.close()
 
 
-def upload(api: ServiceAPI, lease: Lease, content: bytes) -> None:
+def upload(api: ServiceAPI, lease: Lease, content: bytes, file: io.BytesIO | None = None) -> None:
     api.upload(
         lease,
-        io.BytesIO(content),
+        file or io.BytesIO(content),
         name="weights.npz",
         role="weights",
         media_type="application/octet-stream",

@@ -234,6 +234,14 @@ def diverges(assignment: Assignment) -> None:
     done("diverged", "The loss is NaN at step 3.", step=3.0)
 
 
+def diverges_and_hangs(assignment: Assignment) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    phases()
+    done("diverged", "The loss is NaN at step 3.")
+    log("said it")
+    time.sleep(600)
+
+
 def forgets_the_manifest(assignment: Assignment) -> None:
     phases("prepare", "compile", "acquire", "run", "report")
     done()
