@@ -1,0 +1,119 @@
+"""watch and logs, to the end of the job or of the reader's patience."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+from ipulse.client import Client
+from tests.ipulse.live_service import Agent, LiveService
+
+from .conftest import FILES, SPEC, Run, started
+
+
+class TestWatch:
+    def test_a_job_that_succeeds(self, run: Run, client: Client, agent: Agent) -> None:
+        job = client.submit(SPEC)
+        agent.claim(job.id).run(FILES, ["a line", "another"])
+        ran = run("watch", job.id)
+        assert (ran.code, ran.err) == (0, "")
+        assert "accuracy 50.0%" in ran.out
+        assert ran.out.splitlines()[-1] == "succeeded: test accuracy 97.50%"
+
+    def test_json_is_the_events_and_then_the_job(
+        self, run: Run, client: Client, agent: Agent
+    ) -> None:
+        job = client.submit(SPEC)
+        agent.claim(job.id).run(FILES, [])
+        ran = run("watch", job.id, "--json")
+        *events, last = ran.lines
+        assert ran.code == 0
+        assert events == [event.json for event in client.events(job.id)]
+        assert last == client.get(job.id).json
+
+    def test_a_job_that_fails(self, run: Run, client: Client, agent: Agent) -> None:
+        job = client.submit(SPEC)
+        attempt = agent.claim(job.id)
+        attempt.say({"kind": "phase", "phase": "prepare"})
+        attempt.finish("diverged", "the loss is no number at step 7")
+        ran = run("watch", job.id)
+        assert ran.code == 1
+        assert "failed (diverged)" in ran.out.splitlines()[-1]
+        assert "no number at step 7" in ran.out
+
+    def test_a_cancelled_job(self, run: Run, client: Client) -> None:
+        job = client.submit(SPEC)
+        client.cancel(job.id)
+        assert run("watch", job.id).code == 1
+
+    def test_submit_and_watch_in_one(
+        self, service: LiveService, agent: Agent, spec_file: Path
+    ) -> None:
+        running = started("submit", str(spec_file), "--watch", IPULSE_HOME=str(service.home))
+        assert running.stdout is not None
+        job_id = running.stdout.readline().strip()
+        agent.claim(job_id).run(FILES, [])
+        out, err = running.communicate(timeout=60)
+        assert (running.returncode, err) == (0, "")
+        assert "succeeded: test accuracy 97.50%" in out
+
+    def test_ctrl_c_detaches_and_the_job_goes_on(
+        self, service: LiveService, client: Client, agent: Agent
+    ) -> None:
+        job = client.submit(SPEC)
+        attempt = agent.claim(job.id)
+        attempt.say({"kind": "phase", "phase": "prepare"})
+        running = started("watch", job.id, IPULSE_HOME=str(service.home))
+        assert running.stdout is not None
+        assert "queued" in running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=60)
+        assert running.returncode == 130
+        assert "the job goes on" in err
+        assert f"ipulse cancel {job.id}" in err
+        assert "Traceback" not in err
+        assert client.get(job.id).state.value == "preparing"
+
+
+class TestLogs:
+    def test_the_lines_of_the_job(self, run: Run, client: Client, agent: Agent) -> None:
+        job = client.submit(SPEC)
+        agent.claim(job.id).run(FILES, ["first", "second \u2028 [bold]x[/bold]", "a\tb"])
+        ran = run("logs", job.id)
+        assert ran.code == 0
+        assert ran.out.splitlines() == ["first", "second \\u2028 [bold]x[/bold]", "a    b"]
+
+    def test_json_is_an_event_a_line(self, run: Run, client: Client, agent: Agent) -> None:
+        job = client.submit(SPEC)
+        agent.claim(job.id).run(FILES, ["first", "second"])
+        ran = run("logs", job.id, "--json")
+        assert [event["message"] for event in ran.lines] == ["first", "second"]
+
+    def test_following_until_the_end(
+        self, service: LiveService, client: Client, agent: Agent
+    ) -> None:
+        job = client.submit(SPEC)
+        running = started("logs", job.id, "--follow", IPULSE_HOME=str(service.home))
+        attempt = agent.claim(job.id)
+        attempt.say({"kind": "phase", "phase": "prepare"}, {"kind": "log", "message": "early"})
+        assert running.stdout is not None
+        assert running.stdout.readline() == "early\n"
+        attempt.say({"kind": "log", "message": "late"})
+        assert running.stdout.readline() == "late\n"
+        attempt.finish("runner_error", "because")
+        out, err = running.communicate(timeout=60)
+        assert (running.returncode, out, err) == (0, "", "")
+
+    def test_a_reader_that_leaves_is_no_error(
+        self, service: LiveService, client: Client, agent: Agent
+    ) -> None:
+        job = client.submit(SPEC)
+        agent.claim(job.id).run(FILES, ["x" * 5000] * 100)
+        running = started("logs", job.id, IPULSE_HOME=str(service.home))
+        assert running.stdout is not None
+        running.stdout.readline()
+        running.stdout.close()
+        assert running.stderr is not None
+        err = running.stderr.read()
+        running.stderr.close()
+        assert (running.wait(timeout=60), err) == (141, "")

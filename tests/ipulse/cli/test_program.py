@@ -1,0 +1,138 @@
+"""The command line as a program: exit codes, streams, and everything that may be wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ipulse import __version__
+from tests.ipulse.live_service import Agent, LiveService
+
+from .conftest import FILES, Run, environment, finished
+
+
+class TestTrouble:
+    def test_no_such_job(self, run: Run) -> None:
+        for command in ("status", "watch", "logs", "artifacts", "download", "profile", "cancel"):
+            ran = run(command, "job_of_nobody", "--json")
+            assert ran.code == 3
+            assert ran.json["error"]["code"] == "not_found"
+
+    def test_no_service_known(self, offline: Run, tmp_path: Path) -> None:
+        ran = offline("list", IPULSE_HOME=str(tmp_path))
+        assert ran.code == 5
+        assert "start one with `ipulse up`" in ran.err
+
+    def test_no_service_there(self, offline: Run, tmp_path: Path) -> None:
+        ran = offline("list", "--url", "http://127.0.0.1:1", "--json", IPULSE_TOKEN="t" * 40)
+        assert ran.code == 5
+        assert ran.json["error"]["code"] == "unavailable"
+        assert "no service at http://127.0.0.1:1" in ran.err
+
+    def test_a_wrong_token(self, run: Run, tmp_path: Path) -> None:
+        wrong = tmp_path / "wrong"
+        wrong.write_text("nobody-has-this-one")
+        ran = run("list", "--token-file", str(wrong))
+        assert ran.code == 4
+        assert "nobody-has-this-one" not in ran.out + ran.err
+
+    def test_the_workers_token_is_not_a_users(self, run: Run, service: LiveService) -> None:
+        ran = run("list", "--token-file", str(service.home / "worker-token"))
+        assert ran.code == 4
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [["status"], ["stauts", "x"], ["list", "--limit", "0"], ["list", "--colour"], ["up", "x"]],
+        ids=" ".join,
+    )
+    def test_wrong_usage(self, offline: Run, arguments: Any) -> None:
+        ran = offline(*arguments)
+        assert (ran.code, ran.out) == (2, "")
+        assert "Usage: ipulse" in ran.err
+
+    def test_an_error_nobody_foresaw_is_a_line_and_a_hint(self, tmp_path: Path) -> None:
+        program = (
+            "import ipulse.cli.jobs as jobs, ipulse.cli, sys\n"
+            "jobs.connect = lambda *_: 1 / 0\n"
+            "sys.exit(ipulse.cli.main(['list']))\n"
+        )
+
+        def ran(**more: str) -> subprocess.CompletedProcess[str]:
+            command = [sys.executable, "-c", program]
+            env = environment(**more)
+            return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+
+        plain = ran()
+        assert plain.returncode == 6
+        assert "ZeroDivisionError" in plain.stderr
+        assert "IPULSE_DEBUG=1" in plain.stderr
+        assert "Traceback" not in plain.stderr
+        assert "Traceback" in ran(IPULSE_DEBUG="1").stderr
+
+    def test_without_its_libraries_it_says_what_to_install(self) -> None:
+        program = (
+            "import sys; sys.modules['{}'] = None\n"
+            "import ipulse.cli; sys.exit(ipulse.cli.main(['list']))\n"
+        )
+        for name in ("typer", "httpx", "yaml"):
+            command = [sys.executable, "-c", program.format(name)]
+            env = environment()
+            ran = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+            assert ran.returncode == 5
+            assert "pip install 'ipulse[" in ran.stderr
+            assert "Traceback" not in ran.stderr
+
+
+class TestProgram:
+    """The same as a program of its own: streams and exit codes are the operating system's."""
+
+    def test_from_a_file_to_its_files(
+        self, service: LiveService, agent: Agent, spec_file: Path, tmp_path: Path
+    ) -> None:
+        home = {"IPULSE_HOME": str(service.home)}
+        submitted = finished("submit", str(spec_file), "--json", **home)
+        assert (submitted.code, submitted.err) == (0, "")
+        job_id = submitted.json["id"]
+        agent.claim(job_id).run(FILES, ["a line"])
+        watched = finished("watch", job_id, "--json", **home)
+        assert (watched.code, watched.err) == (0, "")
+        assert watched.lines[-1]["summary"] == {"test_accuracy": 0.975}
+        fetched = finished("download", job_id, "--to", str(tmp_path / "got"), "--json", **home)
+        assert (fetched.code, fetched.err) == (0, "")
+        assert {Path(p).name: Path(p).read_bytes() for p in fetched.json["files"]} == FILES
+
+    def test_exit_codes(self, service: LiveService, tmp_path: Path) -> None:
+        home = {"IPULSE_HOME": str(service.home)}
+        assert finished("validate", "-", stdin="{}").code == 2
+        assert finished("lst").code == 2
+        assert finished("status", "job_of_nobody", **home).code == 3
+        wrong = {**home, "IPULSE_TOKEN": "wrong"}
+        assert finished("list", **wrong).code == 4
+        assert finished("list", IPULSE_HOME=str(tmp_path)).code == 5
+
+
+class TestItself:
+    def test_version(self, offline: Run) -> None:
+        assert offline("version").out == f"{__version__}\n"
+        assert offline("--version").out == f"{__version__}\n"
+        assert offline("version", "--json").json == {"version": __version__}
+
+    def test_help_names_commands_and_exit_codes(self, offline: Run) -> None:
+        ran = offline("--help")
+        assert ran.code == 0
+        for word in ("submit", "watch", "demo", "130  interrupted by Ctrl-C"):
+            assert word in ran.out
+
+    def test_a_terminal_without_the_characters_shows_escapes(self) -> None:
+        ran = finished("validate", "-", stdin="\u2713: 1\n", PYTHONIOENCODING="ascii")
+        assert ran.code == 2
+        assert "/\\u2713: no such field" in ran.err
+
+    def test_up_refuses_other_machines(self, offline: Run) -> None:
+        ran = offline("up", "--host", "0.0.0.0", "--json")  # noqa: S104  # it is refused
+        assert ran.code == 2
+        assert "--allow-remote" in ran.err

@@ -1,0 +1,107 @@
+"""status, list, cancel, and what a job left."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from ipulse.client import Client
+from tests.ipulse.live_service import Agent
+
+from .conftest import FILES, SPEC, Run
+
+
+class TestResults:
+    @pytest.fixture
+    def job_id(self, client: Client, agent: Agent) -> str:
+        job = client.submit({**SPEC, "metadata": {"who": "me"}})
+        agent.claim(job.id).run(FILES, [])
+        return job.id
+
+    def test_artifacts(self, run: Run, job_id: str) -> None:
+        ran = run("artifacts", job_id)
+        assert ran.code == 0
+        for name, content in FILES.items():
+            (line,) = [line for line in ran.out.splitlines() if line.startswith(name)]
+            assert hashlib.sha256(content).hexdigest() in line
+        listed = run("artifacts", job_id, "--json").json["artifacts"]
+        assert {one["name"]: one["size"] for one in listed} == {
+            name: len(content) for name, content in FILES.items()
+        }
+
+    def test_download_into_a_folder_of_its_own(
+        self, run: Run, job_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        ran = run("download", job_id)
+        assert ran.code == 0
+        assert {path.name: path.read_bytes() for path in (tmp_path / job_id).iterdir()} == FILES
+        assert sorted(ran.out.splitlines()) == sorted(f"{job_id}/{name}" for name in FILES)
+
+    def test_download_of_one_role_as_json(self, run: Run, job_id: str, tmp_path: Path) -> None:
+        ran = run("download", job_id, "--to", str(tmp_path / "x"), "--only", "report", "--json")
+        assert ran.code == 0
+        assert ran.json == {
+            "folder": str(tmp_path / "x"),
+            "files": [str(tmp_path / "x" / "report.html")],
+        }
+
+    def test_download_of_a_role_that_is_not_there(self, run: Run, job_id: str) -> None:
+        assert run("download", job_id, "--only", "trace").code == 3
+
+    def test_download_of_a_role_there_never_is(self, run: Run, job_id: str) -> None:
+        ran = run("download", job_id, "--only", "song")
+        assert ran.code == 2
+        assert "metrics, weights" in ran.err
+
+    def test_download_into_a_file(self, run: Run, job_id: str, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        ran = run("download", job_id, "--to", str(tmp_path / "file"))
+        assert ran.code == 6
+        assert "File exists" in ran.err
+
+    def test_profile_as_json_and_saved(self, run: Run, job_id: str, tmp_path: Path) -> None:
+        assert run("profile", job_id, "--json").json == {"schema": "a"}
+        ran = run("profile", job_id, "--to", str(tmp_path / "p.json"))
+        assert (ran.code, ran.out) == (0, f"{tmp_path / 'p.json'}\n")
+        assert json.loads((tmp_path / "p.json").read_text()) == {"schema": "a"}
+
+    def test_a_profile_of_another_kind_is_not_guessed_at(self, run: Run, job_id: str) -> None:
+        ran = run("profile", job_id)
+        assert ran.code == 6
+        assert "`--json` prints it as it is" in ran.err
+
+    def test_status(self, run: Run, job_id: str, client: Client) -> None:
+        ran = run("status", job_id)
+        assert ran.code == 0
+        assert ran.out.startswith("succeeded: test accuracy 97.50%")
+        assert re.search(r"^metadata who +me$", ran.out, re.MULTILINE)
+        assert run("status", job_id, "--json").json == client.get(job_id).json
+
+    def test_list(self, run: Run, job_id: str) -> None:
+        ran = run("list", "--limit", "1")
+        assert ran.code == 0
+        header, line = ran.out.splitlines()
+        assert header.split() == ["ID", "NAME", "STATE", "CREATED", "ACCURACY"]
+        assert line.startswith(job_id)
+        assert line.endswith("97.50%")
+        found = run("list", "--state", "succeeded", "--limit", "3", "--json").json["jobs"]
+        assert found[0]["id"] == job_id
+        assert {job["state"] for job in found} == {"succeeded"}
+
+    def test_list_of_a_state_there_is_not(self, run: Run) -> None:
+        ran = run("list", "--state", "sleeping")
+        assert ran.code == 2
+        assert "retry_wait" in ran.err
+
+
+class TestCancel:
+    def test_cancel_twice(self, run: Run, client: Client) -> None:
+        job = client.submit(SPEC)
+        for _ in range(2):
+            assert run("cancel", job.id).code == 0
+        assert run("cancel", job.id, "--json").json["state"] == "cancelled"

@@ -1,0 +1,73 @@
+"""validate and submit: from a file to a job, or to its problems and their lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ipulse.client import Client
+
+from .conftest import SPEC, Run
+
+
+class TestValidate:
+    def test_a_valid_spec(self, offline: Run, spec_file: Path) -> None:
+        ran = offline("validate", str(spec_file))
+        assert (ran.code, ran.err) == (0, "")
+        assert "is valid" in ran.out
+        assert "64 - 8 - 10" in ran.out
+
+    def test_json_is_what_the_service_would_say(self, run: Run, client: Client) -> None:
+        ran = run("validate", "-", "--json", stdin=json.dumps(SPEC))
+        valid = client.validate(SPEC)
+        assert ran.code == 0
+        assert ran.json == {"valid": True, "spec": valid.spec, "spec_sha256": valid.sha256}
+
+    def test_problems_come_with_file_and_line(self, offline: Run, tmp_path: Path) -> None:
+        file = tmp_path / "bad.yaml"
+        file.write_text("version: 1\nseed: -1\nnetwork:\n  layers:\n    - {neurons: 0}\n")
+        ran = offline("validate", str(file))
+        assert ran.code == 2
+        assert ran.out == ""
+        assert f"{file}:2: /seed: must be at least 0" in ran.err
+        assert f"{file}:5: /network/layers/0/neurons: must be at least 1; got 0" in ran.err
+
+    def test_problems_as_json(self, offline: Run) -> None:
+        ran = offline("validate", "-", "--json", stdin="version: 1\nnetwork: {layers: []}\n")
+        assert ran.code == 2
+        error = ran.json["error"]
+        assert error["code"] == "invalid_spec"
+        (problem,) = error["problems"]
+        assert (problem["pointer"], problem["line"]) == ("/network/layers", 2)
+
+    def test_a_syntax_error_has_its_line(self, offline: Run) -> None:
+        ran = offline("validate", "-", stdin="version: 1\nnetwork: [1, 2\n")
+        assert ran.code == 2
+        assert "(standard input):3:1: " in ran.err
+
+    def test_a_file_that_is_not_there(self, offline: Run) -> None:
+        ran = offline("validate", "none.yaml")
+        assert ran.code == 2
+        assert "none.yaml: No such file" in ran.err
+
+    def test_a_folder(self, offline: Run, tmp_path: Path) -> None:
+        assert offline("validate", str(tmp_path)).code == 2
+
+
+class TestSubmit:
+    def test_the_id_is_all_that_is_printed(self, run: Run, client: Client, spec_file: Path) -> None:
+        ran = run("submit", str(spec_file))
+        assert (ran.code, ran.err) == (0, "")
+        assert client.get(ran.out.strip()).name == "small"
+
+    def test_json_is_the_job(self, run: Run, spec_file: Path) -> None:
+        ran = run("submit", "-", "--json", stdin=spec_file.read_text())
+        assert (ran.code, ran.json["state"]) == (0, "queued")
+
+    def test_the_same_key_is_the_same_job(self, run: Run, spec_file: Path) -> None:
+        ids = {run("submit", str(spec_file), "--key", "cli-once").out for _ in range(2)}
+        assert len(ids) == 1
+
+    def test_an_invalid_spec_is_not_sent(self, offline: Run, tmp_path: Path) -> None:
+        ran = offline("submit", "-", stdin="{}", IPULSE_HOME=str(tmp_path))
+        assert ran.code == 2  # and not 5: nobody asked for the service
