@@ -21,12 +21,11 @@ from ipulse.spec_file import read_spec_file
 from .exits import Exit
 from .following import show_progress
 from .options import AsJSON
-from .progress import duration, outcome, style_of
+from .progress import PHASES, duration, outcome, style_of
 from .signals import terminable
 from .terminal import console, emit, remarks, say, show, show_facts, write
 
 OUTPUT = Path("demo-output")
-PHASES = ("queue", "prepare", "compile", "acquire", "run", "report")
 
 
 @dataclass(frozen=True)

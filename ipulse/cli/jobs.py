@@ -12,7 +12,7 @@ from ipulse.states import JobState
 
 from .exits import Exit
 from .options import URL, AsJSON, Home, JobId, TokenFile, connect
-from .progress import duration, metric_line, outcome, style_of
+from .progress import duration, metric_line, outcome, phase_seconds, style_of
 from .terminal import emit, show, show_facts, show_table
 
 _STATES = ", ".join(state.value for state in JobState)
@@ -90,7 +90,7 @@ def _facts(job: Job) -> Iterator[Tuple[str, str]]:
     yield "created", job.created_at.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
     if job.progress and not job.state.is_terminal:
         yield "progress", metric_line(job.progress)
-    yield "seconds", ", ".join(f"{name} {s:.2f}" for name, s in job.phase_seconds.items())
+    yield "seconds", ", ".join(f"{name} {s:.2f}" for name, s in phase_seconds(job).items())
     for attempt in job.json["attempts"] if job.attempt > 1 else []:
         how = attempt["reason"] or "under way"
         yield f"attempt {attempt['number']}", f"{how} on {attempt['agent']} {attempt['message']}"

@@ -39,7 +39,7 @@ def profile_lines(profile: Dict[str, Any]) -> Iterator[str]:
     yield ""
     yield "memory"
     for name, memory in profile["memory"].items():
-        yield f"  {name:<18} {memory['bytes'] / 2**20:10.1f} MiB"
+        yield f"  {name:<18} {_size(memory['bytes']):>12}"
 
 
 def _section(title: str, parts: List[Dict[str, Any]], seconds_of: Any) -> Iterator[str]:
@@ -50,3 +50,9 @@ def _section(title: str, parts: List[Dict[str, Any]], seconds_of: Any) -> Iterat
         seconds = seconds_of(part)
         share = seconds / whole if whole else 0.0
         yield f"  {part['name']:<18} {seconds:10.3f} s {share:6.1%}  {part.get('what', '')}"
+
+
+def _size(number: int) -> str:
+    if number < 2**20:
+        return f"{number / 2**10:.1f} KiB"
+    return f"{number / 2**20:.1f} MiB"

@@ -11,10 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ipulse.client import Job, JobEvent
-from ipulse.states import JobState
+from ipulse.states import JobState, Phase
 
 from .terminal import clean
 
+PHASES = ("queue", *(phase.value for phase in Phase))
 LINE_SECONDS = 2.0  # between two lines of figures: a log is read from end to end
 
 _STYLES = {"succeeded": "green", "failed": "red", "cancelled": "yellow", "cancelling": "yellow"}
@@ -146,6 +147,11 @@ def duration(seconds: float) -> str:
     if minutes < 100:
         return f"{minutes} min {rest:02} s"
     return f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def phase_seconds(job: Job) -> Dict[str, float]:
+    """Seconds of each phase that a job has left, in the order in which it goes through them."""
+    return {name: job.phase_seconds[name] for name in PHASES if name in job.phase_seconds}
 
 
 def outcome(job: Job) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from ipulse.cli.demo import PHASES
+from ipulse.cli.progress import PHASES
 from ipulse.client import Client
 
 from .jobs import small_spec

@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
+from ipulse.cli.profile_page import profile_lines
 from ipulse.client import Client, Job
 from ipulse.spec import parse_spec, spec_to_json
 from ipulse.stack import Stack
@@ -112,6 +113,18 @@ class TestFromSpecToReport:
         file = json.loads((results / "job" / "profile.json").read_text())
         assert client.profile(job.id) == file
         assert file["experiment"]["spec_sha256"] == job.json["spec_sha256"]
+
+    def test_the_profile_makes_a_page(self, job: Job, client: Client) -> None:
+        profile = client.profile(job.id)
+        page = list(profile_lines(profile))
+        for phase in profile["execution"]["phases"]:
+            seconds = f"{phase['seconds']:.3f} s"
+            assert any(phase["name"] in line and seconds in line for line in page)
+        rates = [
+            f"firing rate {layer['firing_rate']:.4f}" for layer in profile["activity"]["layers"]
+        ]
+        assert len(rates) == 2
+        assert all(any(rate in line for line in page) for rate in rates)
 
     def test_the_same_seed_gives_the_same_figures(
         self, job: Job, client: Client, results: Path
