@@ -20,6 +20,7 @@ def text(document: str) -> str:
 class TestDocuments:
     def test_every_link_to_a_file_leads_somewhere(self, document: str) -> None:
         links = re.findall(r"\]\(((?!https://)[^)]+)\)", text(document))
+        links += re.findall(r'src="([^"]+)"', text(document))
         assert [link for link in links if not (ROOT / link).exists()] == []
 
     def test_every_file_named_in_passing_exists(self, document: str) -> None:
