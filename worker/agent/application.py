@@ -86,7 +86,7 @@ def make_application(settings: Settings, look_at: Callable[[str], None]) -> Cele
     application.finalize(auto=True)
     for name in list(application.tasks):  # Celery's own: chains, groups, maps of other tasks
         del application.tasks[name]
-    application.task(look_at_job(look_at), name=messages.TASK)
+    application.task(look_at_job(look_at), name=messages.TASK, shared=False)
     return application
 
 

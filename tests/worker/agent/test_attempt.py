@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from pathlib import Path
 
@@ -11,13 +12,14 @@ import pytest
 
 from ipulse.states import JobState
 from tests.ipulse.test_guarded_process import Watched
+from worker.agent import attempt as attempt_module
 from worker.agent import reporter
 from worker.agent.agent import Agent
 from worker.agent.captured_output import MAX_LINE
 from worker.agent.settings import Settings
 
 from .conftest import RUNNERS, agent_with, beside
-from .fake_service import HANG_UP, Artifact, FakeService
+from .fake_service import DEADLINE, HANG_UP, Artifact, FakeService
 
 
 def attempt(service: FakeService, agent: Agent, behaviour: str, **options: object) -> str:
@@ -331,6 +333,19 @@ class TestCancel:
             service.cancel(job_id)
         assert service.job(job_id).state is JobState.CANCELLED
 
+    def test_just_before_the_runner_is_ready(
+        self, service: FakeService, settings: Settings
+    ) -> None:
+        job_id = service.submit("completes")
+        late = agent_with(settings, runner_module=f"{RUNNERS}.ready_too_late", grace_seconds=0.5)
+        with late as agent, beside(lambda: agent.look_at(job_id)):
+            service.wait_for(lambda: service.job(job_id).attempts)
+            service.wait_for(lambda: service.job(job_id).last.said("importing"))
+            service.cancel(job_id)
+        job = service.job(job_id)
+        assert job.state is JobState.CANCELLED
+        assert [event["kind"] for event in job.last.events if event["kind"] != "log"] == []
+
     def test_a_result_that_is_complete_counts(self, service: FakeService, agent: Agent) -> None:
         job_id = service.submit("completes_when_told")
         with beside(lambda: agent.look_at(job_id)):
@@ -370,6 +385,30 @@ class TestShutdown:
             service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
             agent.stop()
         assert service.job(job_id).state is JobState.SUCCEEDED
+
+    def test_it_does_not_wait_for_a_service_that_hangs(
+        self, service: FakeService, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(attempt_module, "DELIVERY_SECONDS", 0.3)
+        hanging, may_answer = threading.Event(), threading.Event()
+
+        def hang(method: str, path: str) -> None:
+            if path.endswith("/events") and hanging.is_set():
+                service.changed.release()  # heartbeats still get their answer
+                may_answer.wait(DEADLINE)
+                service.changed.acquire()
+
+        service.faults.append(hang)
+        job_id = service.submit("trains_until_told")
+        began = 0.0
+        with agent_with(settings) as agent, beside(lambda: agent.look_at(job_id)):
+            logged_pid(service, job_id, "pid")
+            hanging.set()
+            began = time.monotonic()
+            agent.stop()
+        assert time.monotonic() - began < 5.0
+        may_answer.set()
+        assert service.job(job_id).last.verdict is None, "the lease runs out, another goes on"
 
     def test_a_verdict_that_came_before_stands(
         self, service: FakeService, settings: Settings
