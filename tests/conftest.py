@@ -1,10 +1,17 @@
-"""A clean environment for every test: none of the caller's IPUlse settings leak in."""
+"""A clean environment for every test: none of the caller's settings leak in."""
 
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
+
+
+def pytest_configure() -> None:
+    """Started in the background, a run ignores Ctrl-C, and so would every program it starts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
