@@ -103,7 +103,7 @@ def verdict_of(error: Exception, cancelled: bool) -> DoneEvent:
         return _done(Reason.DATA_UNAVAILABLE, error.message)
     if isinstance(error, NativeError):
         return _done(Reason.KERNEL_UNAVAILABLE, str(error))
-    if _is_out_of_memory(error):
+    if isinstance(error, (tf.errors.ResourceExhaustedError, MemoryError)):
         return _done(Reason.OUT_OF_MEMORY, f"The worker's memory is not enough: {SMALLER}.")
     if isinstance(error, Diverged):
         return _done(Reason.DIVERGED, error.message)
@@ -115,13 +115,6 @@ def verdict_of(error: Exception, cancelled: bool) -> DoneEvent:
     first = str(error).strip().split("\n")[0]
     said = f"{type(error).__name__}: {first}" if first else type(error).__name__
     return _done(Reason.RUNNER_ERROR, f"{said} (the log has the traceback)")
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    if isinstance(error, tf.errors.InvalidArgumentError):
-        # The LIF kernels have one code for everything that stops them, and say which it was.
-        return "out of memory" in error.message
-    return isinstance(error, (tf.errors.ResourceExhaustedError, MemoryError))
 
 
 def _done(reason: Reason, message: str) -> DoneEvent:

@@ -19,6 +19,7 @@ SUPERSPIKE = 0
 _float_p = ctypes.POINTER(ctypes.c_float)
 _int32_p = ctypes.POINTER(ctypes.c_int32)
 _uint32_p = ctypes.POINTER(ctypes.c_uint32)
+_OUT_OF_MEMORY = 2  # LIF_OUT_OF_MEMORY in lif.h
 
 
 class _Layer(ctypes.Structure):
@@ -291,8 +292,7 @@ class _Call:
         failed = function(
             ctypes.byref(self._network), ctypes.byref(argument), message, ctypes.c_size_t(512)
         )
-        if failed:
-            raise ValueError(message.value.decode())
+        _check(failed, message)
 
     def slots(
         self, number: int, steps: int, batch: int, bits: np.ndarray, spike_ids: np.ndarray
@@ -303,8 +303,14 @@ class _Call:
         failed = native.library().lif_slots(
             steps, batch, layer, words, self._network.threads, out, message, ctypes.c_size_t(512)
         )
-        if failed:
-            raise ValueError(message.value.decode())
+        _check(failed, message)
+
+
+def _check(failed: int, message: ctypes.Array[ctypes.c_char]) -> None:
+    if failed == _OUT_OF_MEMORY:
+        raise MemoryError(message.value.decode())
+    if failed:
+        raise ValueError(message.value.decode())
 
 
 def _checked(

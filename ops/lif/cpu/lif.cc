@@ -155,13 +155,14 @@ uint64_t load_word(const uint8_t *bits) {
 
 template <class Run> int guarded(const Message &message, Run run) {
   try {
-    return run() ? 0 : 1;
+    return run() ? LIF_OK : LIF_INVALID;
   } catch (const std::bad_alloc &) {
     message.fail("out of memory");
+    return LIF_OUT_OF_MEMORY;
   } catch (const std::exception &error) { // a thread that would not start
     message.fail("%s", error.what());
   }
-  return 1;
+  return LIF_INVALID;
 }
 
 } // namespace

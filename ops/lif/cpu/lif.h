@@ -88,7 +88,10 @@ typedef struct LifTimings {
   int64_t forward_calls, backward_calls;
 } LifTimings;
 
-// Return 0, or 1 with the reason in `message` (at most `size` bytes, ends with 0).
+// What a call returns; if not LIF_OK, the reason is in `message` (at most `size` bytes, ends with
+// 0).
+enum { LIF_OK = 0, LIF_INVALID = 1, LIF_OUT_OF_MEMORY = 2 };
+
 LIF_API int lif_forward(const LifNetwork *, const LifForward *, char *message, size_t size);
 LIF_API int lif_backward(const LifNetwork *, const LifBackward *, char *message, size_t size);
 

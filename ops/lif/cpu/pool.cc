@@ -39,28 +39,26 @@ public:
       tasks_ = tasks;
       helpers_ = helpers;
       next_.store(0, std::memory_order_relaxed);
-      busy_.store(helpers, std::memory_order_relaxed);
       generation_.fetch_add(1, std::memory_order_release);
     }
     wake_.notify_all();
-    take(0);
-    for (int spin = 0; busy_.load(std::memory_order_acquire) != 0; ++spin) {
-      if (spin < SPINS) {
-        pause();
-        continue;
-      }
-      std::unique_lock<std::mutex> lock(mutex_);
-      done_.wait(lock, [&] { return busy_.load(std::memory_order_acquire) == 0; });
-    }
+    take(task, tasks, 0);
+    std::unique_lock<std::mutex> lock(mutex_);
+    task_ = nullptr; // a helper that only now wakes has nothing to join, and nobody waits for it
+    lock.unlock();
+    for (int spin = 0; spin < SPINS && busy_.load(std::memory_order_acquire) != 0; ++spin)
+      pause();
+    lock.lock();
+    done_.wait(lock, [&] { return busy_.load(std::memory_order_acquire) == 0; });
   }
 
 private:
-  void take(int worker) {
+  void take(const std::function<void(int64_t, int)> &task, int64_t tasks, int worker) {
     for (;;) {
       int64_t index = next_.fetch_add(1, std::memory_order_relaxed);
-      if (index >= tasks_)
+      if (index >= tasks)
         return;
-      (*task_)(index, worker);
+      task(index, worker);
     }
   }
 
@@ -77,18 +75,18 @@ private:
           break;
         pause();
       }
-      bool mine;
-      {
-        std::unique_lock<std::mutex> lock(mutex_);
-        wake_.wait(lock, [&] { return generation_.load(std::memory_order_relaxed) != seen; });
-        seen = generation_.load(std::memory_order_relaxed);
-        mine = worker <= helpers_;
-      }
-      if (!mine)
+      std::unique_lock<std::mutex> lock(mutex_);
+      wake_.wait(lock, [&] { return generation_.load(std::memory_order_relaxed) != seen; });
+      seen = generation_.load(std::memory_order_relaxed);
+      if (!task_ || worker > helpers_)
         continue;
-      take(worker);
+      const std::function<void(int64_t, int)> &task = *task_;
+      int64_t tasks = tasks_;
+      busy_.fetch_add(1, std::memory_order_relaxed);
+      lock.unlock();
+      take(task, tasks, worker);
       if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        std::lock_guard<std::mutex> lock(mutex_);
+        lock.lock();
         done_.notify_one();
       }
     }
@@ -97,11 +95,11 @@ private:
   std::mutex turn_;  // held by the caller whose tasks run
   std::mutex mutex_; // guards the fields below
   std::condition_variable wake_, done_;
-  const std::function<void(int64_t, int)> *task_ = nullptr;
+  const std::function<void(int64_t, int)> *task_ = nullptr; // while it may be joined
   int64_t tasks_ = 0;
   int helpers_ = 0, started_ = 0;
   std::atomic<int64_t> next_{0};
-  std::atomic<int> busy_{0};
+  std::atomic<int> busy_{0}; // helpers that joined and are not done
   std::atomic<uint64_t> generation_{0};
 };
 

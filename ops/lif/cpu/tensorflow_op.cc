@@ -166,6 +166,14 @@ Allocator *keeping_allocator() {
 float *floats_of(Tensor *tensor) { return tensor->flat<float>().data(); }
 const float *floats_of(const Tensor &tensor) { return tensor.flat<float>().data(); }
 
+Status status(int code, const char *message) {
+  if (code == LIF_OK)
+    return Status();
+  if (code == LIF_OUT_OF_MEMORY)
+    return errors::ResourceExhausted(message);
+  return errors::InvalidArgument(message);
+}
+
 class LifOp : public OpKernel {
 public:
   explicit LifOp(OpKernelConstruction *c) : OpKernel(c) {
@@ -303,8 +311,7 @@ public:
     LifForward result{LIF_ABI_VERSION, keep_,          floats_of(membrane), bits.data(),
                       counts.data(),   dropped.data(), &membranes_list,     allocate};
     char message[512];
-    OP_REQUIRES(c, lif_forward(&network, &result, message, sizeof message) == 0,
-                errors::InvalidArgument(message));
+    OP_REQUIRES_OK(c, status(lif_forward(&network, &result, message, sizeof message), message));
   }
 
 private:
@@ -369,8 +376,7 @@ public:
     LifBackward gradient{LIF_ABI_VERSION, record.data(), floats_of(*grad_membrane),
                          grad_spikes.data(), grads.data()};
     char message[512];
-    OP_REQUIRES(c, lif_backward(&network, &gradient, message, sizeof message) == 0,
-                errors::InvalidArgument(message));
+    OP_REQUIRES_OK(c, status(lif_backward(&network, &gradient, message, sizeof message), message));
   }
 };
 
@@ -403,10 +409,10 @@ public:
     Tensor *ids;
     OP_REQUIRES_OK(c, c->allocate_output(0, TensorShape({steps, batch, slots_}), &ids));
     char message[512];
-    OP_REQUIRES(c,
-                lif_slots(steps, batch, &layer, reinterpret_cast<const uint32_t *>(floats_of(bits)),
-                          threads_, floats_of(ids), message, sizeof message) == 0,
-                errors::InvalidArgument(message));
+    const auto *words = reinterpret_cast<const uint32_t *>(floats_of(bits));
+    OP_REQUIRES_OK(c, status(lif_slots(steps, batch, &layer, words, threads_, floats_of(ids),
+                                       message, sizeof message),
+                             message));
   }
 
 private:
