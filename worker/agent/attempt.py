@@ -62,7 +62,8 @@ class Attempt:
         )
         with heartbeat, WorkDirectory(self._settings.work_dir, self._lease.attempt_id) as directory:
             try:
-                self._report(self._work_in(directory.path))
+                with self._lease.lost_by_failure("attempt"):
+                    self._report(self._work_in(directory.path))
             except (StaleToken, NotFound) as error:
                 _log.warning("attempt_superseded", extra={**self._facts, "why": error.message})
             except IPUlseError as error:

@@ -73,8 +73,8 @@ class Lease:
 
     @contextmanager
     def lost_by_failure(self, who: str) -> Iterator[None]:
-        """An unforeseen error of a thread that serves the attempt loses the lease: the attempt
-        must not go on without it, and must not hang either."""
+        """An error that ends one of the threads of an attempt loses the lease: the others must
+        not go on without it, and must not wait for it either."""
         try:
             yield
         except BaseException as error:

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 FIRST_PAUSE = 0.1  # seconds; each pause is twice the one before
 LONGEST_PAUSE = 2.0
-TRIES = 12  # with the pauses between them some 17 s: longer than a lease, shorter than for ever
+TRIES = 12  # the pauses between them add up to 15 s, which is how long a lease lasts
 
 
 def patiently(call: Callable[[], T], pause: Callable[[float], bool], tries: int = TRIES) -> T:

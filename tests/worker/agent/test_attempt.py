@@ -17,6 +17,7 @@ from worker.agent import reporter
 from worker.agent.agent import Agent
 from worker.agent.captured_output import MAX_LINE
 from worker.agent.settings import Settings
+from worker.agent.supervision import Supervision
 
 from .conftest import RUNNERS, agent_with, beside
 from .fake_service import DEADLINE, HANG_UP, Artifact, FakeService
@@ -548,3 +549,19 @@ class TestTrouble:
         service.faults.clear()
         agent.look_at(job_id)
         assert service.job(job_id).state is JobState.SUCCEEDED
+
+
+def test_an_error_of_the_agents_own_leaves_no_thread_behind(
+    service: FakeService, agent: Agent, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(supervision: Supervision) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Supervision, "run", fail)
+    with pytest.raises(ZeroDivisionError):
+        agent.look_at(service.submit("completes"))
+    for thread in threading.enumerate():
+        if thread.name in ("reporter", "uploader", "heartbeat"):
+            thread.join(DEADLINE)
+            assert not thread.is_alive()
+    assert list(settings.work_dir.iterdir()) == []
