@@ -52,7 +52,8 @@ class Model:
         self._derive = _traced(self._derived, batch)
         self._judge = _traced(self._judged, batch)
         shapes = [tf.TensorSpec(kernel.shape, tf.float32) for kernel in self._kernels]
-        self._apply = _traced(self.optimizer.apply, [shapes, tf.TensorSpec([], tf.int64)])
+        step_and_rate = [tf.TensorSpec([], tf.int64), tf.TensorSpec([], tf.float32)]
+        self._apply = _traced(self.optimizer.apply, [shapes, *step_and_rate])
 
     def trace(self) -> None:
         """Builds the graphs now instead of at the first call."""
@@ -66,9 +67,9 @@ class Model:
         gradients, sums = self._derive(ids, counts, labels)
         return gradients, sums.numpy()
 
-    def apply(self, gradients: Sequence[tf.Tensor], step: int) -> None:
-        """Changes the weights; this is the `step`-th time, from 1."""
-        self._apply(list(gradients), tf.constant(step, tf.int64))
+    def apply(self, gradients: Sequence[tf.Tensor], step: int, rate: float) -> None:
+        """Changes the weights; this is the `step`-th time, from 1, at that learning rate."""
+        self._apply(list(gradients), tf.constant(step, tf.int64), tf.constant(rate, tf.float32))
 
     def judge(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> Judged:
         """How the network does on a batch; nothing is learned."""

@@ -15,7 +15,8 @@ from ipulse import spec
 
 class Adam:
     """m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2, elementwise on float32 weights;
-    w -= rate * sqrt(1 - b2^t) / (1 - b1^t) * m / (sqrt(v) + epsilon) at step t, from 1."""
+    w -= rate * sqrt(1 - b2^t) / (1 - b1^t) * m / (sqrt(v) + epsilon) at step t, from 1, where the
+    rate is each step's own."""
 
     def __init__(self, settings: spec.Adam, weights: Sequence[tf.Variable]) -> None:
         self._settings = settings
@@ -23,8 +24,9 @@ class Adam:
         self._means = [tf.Variable(tf.zeros_like(w), trainable=False) for w in weights]
         self._squares = [tf.Variable(tf.zeros_like(w), trainable=False) for w in weights]
 
-    def apply(self, gradients: Sequence[tf.Tensor], step: tf.Tensor) -> None:
-        """Changes the weights. `step` is an integer scalar: this is the step-th update, from 1."""
+    def apply(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
+        """Changes the weights. `step` is an integer scalar: this is the step-th update, from 1;
+        `rate` is a float32 scalar."""
         settings = self._settings
         # In double, because beta_2^t of a float32 beta_2 is off by percents after many steps.
         t = tf.cast(step, tf.float64)
@@ -39,7 +41,7 @@ class Adam:
                 v=square.handle,
                 beta1_power=beta_1_power,
                 beta2_power=beta_2_power,
-                lr=settings.learning_rate,
+                lr=rate,
                 beta1=settings.beta_1,
                 beta2=settings.beta_2,
                 epsilon=settings.epsilon,

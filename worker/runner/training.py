@@ -15,6 +15,7 @@ from .clock import Timeline
 from .data import Dataset
 from .history import History, logged_every
 from .judging import judge
+from .learning_rate import learning_rate
 from .model import Model
 from .progress import Progress
 from .schedule import Schedule
@@ -125,7 +126,8 @@ class Training:
         batched = now()
         gradients, sums = self.model.derive(ids, counts, labels)
         derived = now()
-        self.model.apply(gradients, self.step + 1)
+        rate = learning_rate(self.spec.training, self.step + 1, self.schedule.steps)
+        self.model.apply(gradients, self.step + 1, rate)
         applied = now()
         self.step += 1
         loss = self._record(epoch, sums, progress)
