@@ -14,8 +14,14 @@ from worker.agent.agent import Agent
 from worker.agent.settings import Settings
 
 from .fake_service import DEADLINE, FakeService
+from .offspring import Offspring
 
 RUNNERS = "tests.worker.agent.runners"
+
+
+@pytest.fixture
+def offspring() -> Offspring:
+    return Offspring()
 
 
 @pytest.fixture

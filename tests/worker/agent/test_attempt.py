@@ -21,6 +21,7 @@ from worker.agent.supervision import Supervision
 
 from .conftest import RUNNERS, agent_with, beside
 from .fake_service import DEADLINE, HANG_UP, Artifact, FakeService
+from .offspring import Offspring
 
 
 def attempt(service: FakeService, agent: Agent, behaviour: str, **options: object) -> str:
@@ -79,11 +80,11 @@ class TestSuccess:
         assert job.last.messages("runner") == [f"line {number}" for number in range(60)]
 
     def test_nothing_is_left_behind(
-        self, service: FakeService, agent: Agent, settings: Settings
+        self, offspring: Offspring, service: FakeService, agent: Agent, settings: Settings
     ) -> None:
         attempt(service, agent, "completes")
         assert list(settings.work_dir.iterdir()) == []
-        assert psutil.Process().children(recursive=True) == []
+        assert offspring.alive() == []
 
     def test_the_runner_is_told_what_it_needs_and_no_secret(
         self,

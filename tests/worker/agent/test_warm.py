@@ -8,7 +8,6 @@ import signal
 import threading
 from dataclasses import replace
 
-import psutil
 import pytest
 
 from ipulse.states import JobState
@@ -19,6 +18,7 @@ from worker.agent.warm import WarmRunner
 
 from .conftest import RUNNERS, agent_with, beside
 from .fake_service import DEADLINE, FakeService
+from .offspring import Offspring
 
 
 class Starts:
@@ -87,49 +87,51 @@ class TestWarmRunner:
         assert warm.take() is None
         assert "warm_runner_not_started" in caplog.messages
 
-    def test_closing_ends_it_and_starts_no_other(self, starts: Starts) -> None:
+    def test_closing_ends_it_and_starts_no_other(
+        self, offspring: Offspring, starts: Starts
+    ) -> None:
         warm = WarmRunner(starts, is_enabled=True)
         warm.prepare()
         warm.close()
         warm.prepare()
         assert warm.take() is None
         assert all(runner.ended.wait(DEADLINE) for runner in starts.runners)
-        assert psutil.Process().children(recursive=True) == []
+        assert offspring.alive() == []
 
 
 class TestAttempts:
     def test_a_job_runs_in_the_process_that_waited(
-        self, service: FakeService, settings: Settings
+        self, offspring: Offspring, service: FakeService, settings: Settings
     ) -> None:
         job_id = service.submit("shows_its_world")
         with agent_with(settings, warm=True) as agent:
-            waiting = runners_of_this_process()
+            waiting = offspring.runners()
             agent.look_at(job_id)
         world = json.loads(service.job(job_id).last.messages("runner")[0])
         assert [world["pid"]] == waiting
 
     def test_another_is_started_beside_the_report_and_not_beside_the_training(
-        self, service: FakeService, settings: Settings
+        self, offspring: Offspring, service: FakeService, settings: Settings
     ) -> None:
         job_id = service.submit("trains_then_reports_for_ever")
         with agent_with(settings, warm=True) as agent:
-            first = runners_of_this_process()
+            first = offspring.runners()
             with beside(lambda: agent.look_at(job_id)):
                 service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
                 service.wait_for(lambda: service.job(job_id).last.said("trained"))
-                assert runners_of_this_process() == first
+                assert offspring.runners() == first
                 os.kill(first[0], signal.SIGUSR1)  # go on to the report
                 service.wait_for(lambda: service.job(job_id).state is JobState.REPORTING)
-                while len(runners_of_this_process()) == 1:
+                while len(offspring.runners()) == 1:
                     pass
                 agent.stop()
         assert service.job(job_id).verdict["reason"] == "worker_stopped"
 
     def test_one_killed_while_it_waits_is_replaced_by_a_cold_start(
-        self, service: FakeService, settings: Settings
+        self, offspring: Offspring, service: FakeService, settings: Settings
     ) -> None:
         with agent_with(settings, warm=True) as agent:
-            (pid,) = runners_of_this_process()
+            (pid,) = offspring.runners()
             watched = Watched(pid)
             os.kill(pid, signal.SIGKILL)
             assert watched.ends()
@@ -171,15 +173,3 @@ class TestAttempts:
             agent.look_at(job_id)
         assert service.job(job_id).verdict["reason"] == "runner_lost"
         assert "not ready within 0.3 s" in service.job(job_id).verdict["message"]
-
-
-def runners_of_this_process() -> list[int]:
-    """Process ids of the runners that this process has started, once there are any."""
-    while True:
-        found = [
-            process.pid
-            for process in psutil.Process().children(recursive=True)
-            if "--events-fd" in process.cmdline()
-        ]
-        if found:
-            return found
