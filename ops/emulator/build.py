@@ -1,0 +1,117 @@
+"""Builds the emulator as a prefix that stands in for the SDK: include/, lib/ and bin/popc.
+
+`python -m ops.emulator.build` prints the prefix. It lies under `$IPULSE_CACHE`, else
+`~/.cache/ipulse`, in a directory named after the hash of the sources, the compiler and the flags,
+and is renamed there when complete, by one process at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import platform
+import shutil
+import subprocess  # runs the compiler
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Callable, Iterator, List, Optional, Sequence, Tuple
+
+from ops.lif.cpu.native import BuildFailed, cache_directory, compiler
+
+SOURCES = Path(__file__).resolve().parent
+# What a program links with -l<name>: one library has them all, under each of the SDK's names.
+LIBRARIES = ("poputil", "popops", "poplin", "popnn", "poprand")
+FLAGS = ("-std=c++17", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror")
+OPTIMISED = ("-O2",)
+SANITISED = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+def build(sanitised: bool = False, progress: Optional[Callable[[str], None]] = None) -> Path:
+    """The prefix, built if it is not in the cache.
+
+    sanitised: with AddressSanitizer and UndefinedBehaviorSanitizer; programs must be, too.
+    progress: called with one line before a build.
+    Raises MissingCompiler, BuildFailed.
+    """
+    command = compiler()
+    flags = (*FLAGS, *(SANITISED if sanitised else OPTIMISED))
+    prefix = cache_directory() / f"emulator-{_hash(command, flags)}"
+    if prefix.exists():
+        return prefix
+    prefix.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(prefix.with_suffix(".lock")):
+        if prefix.exists():  # by another process, while this one waited
+            return prefix
+        if progress:
+            progress(f"building the emulator with {' '.join(command)} (once; kept in {prefix})")
+        with tempfile.TemporaryDirectory(dir=prefix.parent, prefix="emulator-") as scratch:
+            complete = Path(scratch) / "complete"
+            _make(command, flags, complete, Path(scratch))
+            complete.rename(prefix)
+    return prefix
+
+
+def program_flags(prefix: Path) -> Tuple[str, ...]:
+    """What g++ needs to compile and link a Poplar host program against a prefix."""
+    lib = prefix / "lib"
+    names = [f"-l{name}" for name in ("poplar", *LIBRARIES)]
+    return ("-std=c++17", f"-I{prefix / 'include'}", f"-L{lib}", f"-Wl,-rpath,{lib}", *names)
+
+
+def _make(command: Sequence[str], flags: Sequence[str], prefix: Path, scratch: Path) -> None:
+    for name in ("lib", "bin"):
+        (prefix / name).mkdir(parents=True)
+    shutil.copytree(SOURCES / "include", prefix / "include")
+    includes = [f"-I{SOURCES / 'include'}", f"-I{SOURCES / 'src'}"]
+
+    def compile_one(source: Path) -> str:
+        out = str(scratch / f"{source.parent.name}-{source.stem}.o")
+        _run([*command, *flags, *includes, "-c", str(source), "-o", out])
+        return out
+
+    main = SOURCES / "popc" / "main.cc"
+    sources = [path for path in sorted(SOURCES.glob("*/*.cc")) if path != main]
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        objects = list(pool.map(compile_one, sources))
+    library = prefix / "lib" / "libpoplar.so"
+    link = ["-shared", "-Wl,-soname,libpoplar.so", "-o", str(library), *objects, "-ldl"]
+    _run([*command, *flags, *link])
+    for name in LIBRARIES:
+        (prefix / "lib" / f"lib{name}.so").symlink_to(library.name)
+    popc = ["-L" + str(library.parent), "-lpoplar", "-Wl,-rpath,$ORIGIN/../lib"]
+    _run([*command, *flags, *includes, str(main), "-o", str(prefix / "bin" / "popc"), *popc])
+
+
+def _hash(command: Sequence[str], flags: Sequence[str]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(SOURCES.glob("**/*")):
+        if path.suffix in (".cc", ".h", ".hpp"):
+            name = str(path.relative_to(SOURCES))
+            digest.update(name.encode() + b"\0" + path.read_bytes())
+    digest.update(_run([*command, "--version"]).encode())
+    digest.update(repr((platform.machine(), *command, *flags)).encode())
+    return digest.hexdigest()[:16]
+
+
+def _run(arguments: List[str]) -> str:
+    done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    output = done.stdout.decode(errors="replace")
+    if done.returncode != 0:
+        raise BuildFailed(f"{arguments[0]} failed on the emulator. Its words:\n{output[-4000:]}")
+    return output
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, also by a crash
+        yield
+
+
+if __name__ == "__main__":
+    built = build(progress=lambda line: sys.stderr.write(line + "\n") and None)
+    sys.stdout.write(f"{built}\n")

@@ -1,0 +1,26 @@
+#ifndef poplar_CodeletFileType_hpp
+#define poplar_CodeletFileType_hpp
+
+#include <string>
+
+#include <poplar/StringRef.hpp>
+
+namespace poplar {
+
+enum class CodeletFileType {
+  PreprocessedAsmSource,
+  AsmSource,
+  CSource,
+  CppSource,
+  IrSource,
+  Object,
+  Auto,
+};
+/// Raises file_load_error for an extension that is none of a codelet.
+CodeletFileType getCodeletFileType(StringRef path);
+std::string getExtensionFromFileType(CodeletFileType type);
+std::string getLanguageOption(CodeletFileType type);
+
+} // namespace poplar
+
+#endif

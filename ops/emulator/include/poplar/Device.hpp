@@ -1,0 +1,48 @@
+#ifndef poplar_Device_hpp
+#define poplar_Device_hpp
+
+#include <memory>
+#include <vector>
+
+#include <poplar/Target.hpp>
+
+namespace poplar {
+
+namespace emulator {
+struct DeviceState;
+}
+
+/// Something that runs programs: an emulated IPU, the IPU model or the CPU.
+class Device {
+public:
+  Device();
+  Device(Device &&) noexcept;
+  Device &operator=(Device &&) noexcept;
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+  ~Device();
+  static Device createCPUDevice(unsigned numIPUs = 1);
+
+  unsigned getId() const;
+  const Target &getTarget() const;
+  const std::vector<int> &getDriverIDs() const;
+  bool supportsRemoteBuffers() const { return true; }
+  bool hasGateway() const { return false; }
+  /// False when another Device object of this process holds the IPU.
+  bool attach() const;
+  void detach() const;
+  bool isAttached() const;
+  void reset() const {}
+  Device createVirtualDevice(unsigned tilesPerIPU);
+
+  // For the library itself.
+  explicit Device(std::shared_ptr<emulator::DeviceState> state);
+  const std::shared_ptr<emulator::DeviceState> &getState() const { return state; }
+
+private:
+  std::shared_ptr<emulator::DeviceState> state;
+};
+
+} // namespace poplar
+
+#endif

@@ -1,0 +1,29 @@
+#ifndef poplar_DeviceManager_hpp
+#define poplar_DeviceManager_hpp
+
+#include <vector>
+
+#include <poplar/Device.hpp>
+
+namespace poplar {
+
+/// Lists devices. Here every IPU is emulated: $IPULSE_EMULATOR_IPUS of them (default 4), of the
+/// architecture $IPULSE_EMULATOR_ARCH (default ipu2).
+class DeviceManager {
+public:
+  DeviceManager() = default;
+  static DeviceManager createDeviceManager() { return {}; }
+
+  std::size_t getNumDevices() const;
+  /// Every device of every kind.
+  std::vector<Device> getDevices(const OptionFlags &opts = {}) const;
+  /// Devices of one kind that have exactly requiredNumIPUs.
+  std::vector<Device> getDevices(TargetType type, unsigned requiredNumIPUs,
+                                 const OptionFlags &opts = {}) const;
+  /// Raises poplar_error when there is no device of that id.
+  Device getDevice(unsigned id, const OptionFlags &opts = {}) const;
+};
+
+} // namespace poplar
+
+#endif

@@ -1,0 +1,112 @@
+#ifndef poplar_Engine_hpp
+#define poplar_Engine_hpp
+
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <poplar/ArrayRef.hpp>
+#include <poplar/Device.hpp>
+#include <poplar/Executable.hpp>
+#include <poplar/Graph.hpp>
+#include <poplar/OptionFlags.hpp>
+#include <poplar/ProfileValue.hpp>
+#include <poplar/Program.hpp>
+#include <poplar/StreamCallback.hpp>
+
+namespace poplar {
+
+namespace emulator {
+class Session;
+}
+
+using ProgressFunc = std::function<void(int step, int total)>;
+using HostCallback = std::function<void(ArrayRef<const void *>, std::size_t, ArrayRef<void *>,
+                                        std::size_t)>;
+
+/// Compiles a graph with its programs. Raises the class of error that the fault has; out of
+/// memory is graph_memory_allocation_error unless debug.allowOutOfMemory is "true".
+Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs,
+                        const OptionFlags &opt = {}, ProgressFunc progressCallBack = ProgressFunc(),
+                        const DebugContext &debugContext = {});
+
+/// Programs on a device.
+class Engine {
+public:
+  /// A point in device time; see getTimeStamp.
+  struct TimerTimePoint {
+    std::chrono::steady_clock::time_point host;
+    std::uint64_t cycles = 0;
+    double clockFrequency = 1;
+  };
+
+  Engine(const Graph &graph, ArrayRef<program::Program> progs, const OptionFlags &opt = {},
+         ProgressFunc progressCallBack = ProgressFunc(), const DebugContext &debugContext = {});
+  Engine(const Graph &graph, program::Program prog, const OptionFlags &opt = {},
+         ProgressFunc progressCallBack = ProgressFunc(), const DebugContext &debugContext = {});
+  Engine(Executable &&exe, const OptionFlags &opt = {});
+  Engine(Engine &&) noexcept;
+  Engine &operator=(Engine &&) noexcept;
+  ~Engine();
+
+  void prepare(const Device &device);
+  void deploy();
+  void load(const Device &device);
+  /// Raises runtime_error when the engine is not loaded, control_program_error for an index
+  /// that is no program's.
+  void run(unsigned prog = 0, const std::string &debugName = "");
+  void loadAndRun(const Device &device, unsigned prog = 0);
+  void stop() {}
+
+  TimerTimePoint getTimeStamp();
+  static std::string reportTiming(const TimerTimePoint &start, const TimerTimePoint &end);
+
+  void writeTensor(StringRef handle, const void *buf, const void *bufEnd);
+  template <typename T> void writeTensor(StringRef handle, ArrayRef<T> data) {
+    writeTensor(handle, data.begin(), data.end());
+  }
+  void readTensor(StringRef handle, void *buf, void *bufEnd);
+  void connectStream(StringRef handle, void *begin, void *end);
+  void connectStream(StringRef handle, void *p);
+  template <typename T> void connectStream(StringRef handle, ArrayRef<T> data) {
+    connectStream(handle, const_cast<T *>(data.begin()), const_cast<T *>(data.end()));
+  }
+  void connectStream(const DataStream &stream, void *begin, void *end) {
+    connectStream(stream.handle(), begin, end);
+  }
+  void connectStream(const DataStream &stream, void *p) { connectStream(stream.handle(), p); }
+  void connectStreamToCallback(StringRef handle, StreamCallbackHandle f);
+  void connectStreamToCallback(StringRef handle, unsigned index, StreamCallbackHandle f);
+  void connectStreamToCallback(const DataStream &stream, StreamCallbackHandle f) {
+    connectStreamToCallback(stream.handle(), std::move(f));
+  }
+  void connectHostFunction(StringRef handle, unsigned index, HostCallback f);
+  void copyToRemoteBuffer(const void *src, std::string handle, int repeatIndex = 0,
+                          unsigned replicationIndex = 0);
+  void copyFromRemoteBuffer(std::string handle, void *dst, int repeatIndex = 0,
+                            unsigned replicationIndex = 0);
+  void setPrintStream(std::ostream &stream) { setPrintTensorStream(stream); }
+  void setPrintTensorStream(std::ostream &stream);
+
+  /// What libpva calls the report, as a tree: compilation and execution.
+  ProfileValue getProfile() const;
+  void resetExecutionProfile();
+  void disableExecutionProfiling();
+  void enableExecutionProfiling();
+  void printProfileSummary(std::ostream &outputStream, const OptionFlags &flags = {}) const;
+
+private:
+  std::unique_ptr<emulator::Session> session;
+};
+
+ProfileValue getGraphProfile(const Engine &engine);
+ProfileValue getExecutionProfile(const Engine &engine);
+
+} // namespace poplar
+
+#endif

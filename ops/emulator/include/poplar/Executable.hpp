@@ -1,0 +1,38 @@
+#ifndef poplar_Executable_hpp
+#define poplar_Executable_hpp
+
+#include <istream>
+#include <memory>
+#include <ostream>
+#include <string>
+
+namespace poplar {
+
+class Graph;
+namespace emulator {
+struct Compiled;
+}
+
+/// A compiled graph with its programs, which an Engine loads onto a device.
+class Executable {
+public:
+  Executable(Executable &&) noexcept;
+  Executable &operator=(Executable &&) noexcept;
+  ~Executable();
+
+  void serialize(std::ostream &out) const;
+  /// Raises parse_error when the stream holds no executable of this emulator.
+  static Executable deserialize(std::istream &in);
+  std::string getVersionString() const;
+
+  // For the library itself.
+  explicit Executable(std::shared_ptr<emulator::Compiled> compiled);
+  const std::shared_ptr<emulator::Compiled> &getCompiled() const { return compiled; }
+
+private:
+  std::shared_ptr<emulator::Compiled> compiled;
+};
+
+} // namespace poplar
+
+#endif

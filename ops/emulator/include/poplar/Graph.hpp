@@ -1,0 +1,257 @@
+#ifndef poplar_Graph_hpp
+#define poplar_Graph_hpp
+
+#include <cstdint>
+#include <istream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <poplar/ArrayRef.hpp>
+#include <poplar/CodeletFileType.hpp>
+#include <poplar/DataStream.hpp>
+#include <poplar/DebugContext.hpp>
+#include <poplar/Device.hpp>
+#include <poplar/GraphElements.hpp>
+#include <poplar/Interval.hpp>
+#include <poplar/OptionFlags.hpp>
+#include <poplar/PerfEstimateFunc.hpp>
+#include <poplar/Target.hpp>
+#include <poplar/Tensor.hpp>
+#include <poplar/TensorCloneMethod.hpp>
+#include <poplar/Type.hpp>
+#include <poplar/VariableMappingMethod.hpp>
+#include <poplar/exceptions.hpp>
+
+namespace poplar {
+
+namespace program {
+class Program;
+}
+
+/// How many copies of the graph run side by side. Only 1 is emulated.
+struct replication_factor {
+  explicit replication_factor(unsigned value) : value(value) {}
+  unsigned value;
+};
+
+/// The value of an initial-value field, of any type the device has.
+class FieldData {
+public:
+  template <typename T> FieldData(const T &value) : FieldData(&value, 1, typeOf<T>(), true) {}
+  template <typename T>
+  FieldData(ArrayRef<T> values) : FieldData(values.data(), values.size(), typeOf<T>(), false) {}
+  template <typename T> FieldData(const std::vector<T> &values) : FieldData(ArrayRef<T>(values)) {}
+
+  Type type() const { return element; }
+  std::size_t size() const { return count; }
+  bool isScalar() const { return scalar; }
+  const std::vector<char> &bytes() const { return data; }
+
+private:
+  template <typename T> static Type typeOf();
+  template <typename T> FieldData(const T *values, std::size_t n, Type type, bool scalar);
+  Type element;
+  std::size_t count;
+  bool scalar;
+  std::vector<char> data;
+};
+
+/// The variables, vertices and compute sets of a program, and where they lie.
+class Graph {
+public:
+  using TileToTensorMapping = std::vector<std::vector<Interval>>;
+
+  explicit Graph(const Target &target, replication_factor r = replication_factor(1));
+  explicit Graph(const Device &device, replication_factor r = replication_factor(1));
+  Graph(Graph &&) noexcept;
+  Graph &operator=(Graph &&) noexcept;
+  Graph(const Graph &) = delete;
+  Graph &operator=(const Graph &) = delete;
+  ~Graph();
+
+  const Target &getTarget() const;
+  unsigned getReplicationFactor() const { return 1; }
+  Graph createVirtualGraph(unsigned numTilesPerIPU);
+  Graph createVirtualGraph(unsigned lowerTile, unsigned upperTile);
+  Graph createVirtualGraph(const std::vector<unsigned> &perIpuTiles);
+  Graph getTopLevelGraph();
+
+  Tensor addVariable(const Type &type, ArrayRef<std::size_t> shape,
+                     const DebugContext &debugContext = {});
+  Tensor addVariable(const Type &type, ArrayRef<std::size_t> shape,
+                     VariableMappingMethod mappingMethod, const DebugContext &debugContext = {});
+  template <typename T>
+  Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, ArrayRef<T> values,
+                     const DebugContext &debugContext = {"<const>"}) {
+    return addConstant(type, shape, equivalent_device_type<T>().value, values.data(),
+                       values.size(), debugContext);
+  }
+  template <typename T>
+  Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, const T *values,
+                     const DebugContext &debugContext = {"<const>"}) {
+    std::size_t n = 1;
+    for (std::size_t d : shape)
+      n *= d;
+    return addConstant(type, shape, ArrayRef<T>(values, n), debugContext);
+  }
+  template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value ||
+                                                    std::is_same<T, half>::value>>
+  Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, T value,
+                     const DebugContext &debugContext = {"<const>"}) {
+    if constexpr (std::is_same<T, double>::value)
+      return addConstant(type, shape, static_cast<float>(value), debugContext);
+    else
+      return addConstant(type, shape, equivalent_device_type<T>().value, &value, 1, debugContext);
+  }
+  /// The values are the bits of binary16.
+  Tensor addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, std::uint16_t value,
+                         const DebugContext &debugContext = {"<const>"});
+  Tensor addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, const std::uint16_t *values,
+                         const DebugContext &debugContext = {"<const>"});
+
+  Tensor clone(const Type &type, const Tensor &t, const DebugContext &debugContext = {},
+               TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
+  Tensor clone(const Tensor &t, const DebugContext &debugContext = {},
+               TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
+
+  void setTileMapping(VertexRef v, unsigned tileNum);
+  void setTileMapping(const Tensor &t, unsigned tileNum);
+  void setTileMapping(const Tensor &t, const TileToTensorMapping &mapping);
+  TileToTensorMapping getTileMapping(const Tensor &t, bool requireComplete = true) const;
+  TileToTensorMapping getTileMapping(const Tensor &t, bool *isComplete) const;
+  std::vector<std::vector<Interval>>
+  getSortedContiguousRegions(const Tensor &t, ArrayRef<Interval> regions,
+                             bool removeAliasedIntervals = false,
+                             std::vector<std::size_t> *aliases = nullptr) const;
+  void reorderToSimplify(Tensor *t, ArrayRef<Tensor *> ts, bool requireSimplestOrder = true) const;
+  Tensor findUnbroadcastTensor(const Tensor &t) const;
+
+  ComputeSet addComputeSet(const DebugContext &debugContext = {});
+  /// A field and what it is connected to or set to.
+  struct ConnectionDesc {
+    enum class Kind { Tensor, Tensors, Value };
+    std::string name;
+    Kind kind;
+    std::vector<Tensor> tensors;
+    std::vector<FieldData> value;
+    ConnectionDesc(StringRef name, Tensor t)
+        : name(name), kind(Kind::Tensor), tensors{std::move(t)} {}
+    ConnectionDesc(StringRef name, ArrayRef<Tensor> ts)
+        : name(name), kind(Kind::Tensors), tensors(ts.begin(), ts.end()) {}
+    ConnectionDesc(StringRef name, const std::vector<Tensor> &ts)
+        : name(name), kind(Kind::Tensors), tensors(ts) {}
+    template <typename T, typename = std::enable_if_t<!std::is_convertible<T, Tensor>::value>>
+    ConnectionDesc(StringRef name, const T &value)
+        : name(name), kind(Kind::Value), value{FieldData(value)} {}
+  };
+  VertexRef addVertex(ComputeSet cs, StringRef vertexType);
+  VertexRef addVertex(ComputeSet cs, StringRef vertexType, ArrayRef<ConnectionDesc> connections);
+  void connect(FieldRef field, const Tensor &tensor);
+  void connect(FieldRef field, ArrayRef<Tensor> tensors);
+  void connect(FieldRef field, const std::vector<Tensor> &tensors) {
+    connect(std::move(field), ArrayRef<Tensor>(tensors));
+  }
+  void setFieldSize(FieldRef field, std::size_t size);
+  void setInitialValueHalf(FieldRef field, std::uint16_t bits);
+  template <typename T> void setInitialValue(FieldRef field, T value) {
+    setInitialFieldValue(field, FieldData(value));
+  }
+  template <typename T> void setInitialValue(FieldRef field, ArrayRef<T> values) {
+    setInitialFieldValue(field, FieldData(values));
+  }
+  template <typename T> void setInitialValue(FieldRef field, const std::vector<T> &values) {
+    setInitialFieldValue(field, FieldData(values));
+  }
+  template <typename T> void setInitialValue(const Tensor &t, const T &value) {
+    setInitialTensorValue(t, FieldData(value));
+  }
+  template <typename T> void setInitialValue(const Tensor &t, ArrayRef<T> values) {
+    setInitialTensorValue(t, FieldData(values));
+  }
+  template <typename T> void setInitialValue(const Tensor &t, const std::vector<T> &values) {
+    setInitialTensorValue(t, FieldData(values));
+  }
+
+  void setPerfEstimate(const VertexRef &v, std::uint64_t cycles, std::uint64_t flops = 0);
+  void setCycleEstimate(const VertexRef &v, std::uint64_t cycles) { setPerfEstimate(v, cycles); }
+  VertexPerfEstimate getPerfEstimate(const VertexRef &v) const;
+  void registerPerfEstimator(StringRef vertexTypeName, PerfEstimateFunc f);
+
+  /// Compiles codelets and makes their vertices known. `src` is a path. Raises file_load_error,
+  /// link_error (with the compiler's words), graph_object_load_error.
+  bool addCodelets(StringRef src, CodeletFileType type = CodeletFileType::Auto,
+                   StringRef compileFlags = "", StringRef targetName = "");
+  bool addCodelets(StringRef src, CodeletFileType type, StringRef compileFlags,
+                   std::ostream &compileOutput, StringRef targetName = "");
+  bool addCodelets(ArrayRef<std::string> xs, StringRef compileFlags = "");
+  void addCodelets(std::stringstream &stream, StringRef compileFlags = "",
+                   CodeletFileType type = CodeletFileType::CppSource, StringRef targetName = "");
+  void addCodelets(std::stringstream &stream, StringRef compileFlags, std::ostream &compileOutput,
+                   CodeletFileType type = CodeletFileType::CppSource, StringRef targetName = "");
+  bool hasCodelet(StringRef codeletName) const;
+
+  DataStream addHostToDeviceFIFO(StringRef handle, const Type &elementType,
+                                 std::size_t numElements,
+                                 ReplicatedStreamMode replicatedMode = ReplicatedStreamMode::REPLICATE,
+                                 const OptionFlags &options = {});
+  DataStream addDeviceToHostFIFO(StringRef handle, const Type &elementType,
+                                 std::size_t numElements, const OptionFlags &options = {});
+  RemoteBuffer addRemoteBuffer(StringRef handle, const Type &elementType, std::size_t numElements,
+                               std::size_t repeats = 1, bool rearrangeOnHost = false,
+                               bool optimiseMemory = false);
+  void createHostWrite(StringRef handle, const Tensor &t, bool rearrangeOnHost = false);
+  void createHostRead(StringRef handle, const Tensor &t, bool rearrangeOnHost = false);
+  Function addFunction(const program::Program &program);
+  /// Size and type of an argument of a host function.
+  struct HostFunctionArgument {
+    Type elementType;
+    std::size_t numElements;
+  };
+  HostFunction addHostFunction(StringRef handle, ArrayRef<HostFunctionArgument> inputs,
+                               ArrayRef<HostFunctionArgument> outputs);
+
+  void outputVertexGraph(std::ostream &outputStream, ArrayRef<program::Program> progs = {}) const;
+
+  // For the library itself.
+  const std::shared_ptr<emulator::GraphState> &getState() const { return state; }
+  /// The tile of the whole machine that is tile `t` of this graph. Raises invalid_tile_mapping.
+  unsigned physicalTile(unsigned t) const;
+
+private:
+  Graph(std::shared_ptr<emulator::GraphState> state, std::vector<unsigned> tiles, Target target);
+  Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, Type valueType,
+                     const void *values, std::size_t n, const DebugContext &debugContext);
+  void setInitialFieldValue(const FieldRef &field, const FieldData &value);
+  void setInitialTensorValue(const Tensor &t, const FieldData &value);
+
+  std::shared_ptr<emulator::GraphState> state;
+  std::vector<unsigned> tiles; // by tile of this graph: tile of the machine
+  Target target;
+};
+
+template <typename T> Type FieldData::typeOf() {
+  if constexpr (std::is_same<T, double>::value)
+    return FLOAT; // the device has no double
+  else if constexpr (std::is_enum<T>::value)
+    return equivalent_device_type<std::underlying_type_t<T>>().value;
+  else
+    return equivalent_device_type<T>().value;
+}
+
+template <typename T>
+FieldData::FieldData(const T *values, std::size_t n, Type type, bool scalar)
+    : element(type), count(n), scalar(scalar) {
+  if constexpr (std::is_same<T, double>::value) {
+    const std::vector<float> narrow(values, values + n);
+    const char *bytes = reinterpret_cast<const char *>(narrow.data());
+    data.assign(bytes, bytes + n * sizeof(float));
+  } else {
+    const char *bytes = reinterpret_cast<const char *>(values);
+    data.assign(bytes, bytes + n * sizeof(T));
+  }
+}
+
+} // namespace poplar
+
+#endif

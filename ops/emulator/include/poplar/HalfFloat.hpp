@@ -1,0 +1,90 @@
+#ifndef poplar_HalfFloat_hpp
+#define poplar_HalfFloat_hpp
+
+#include <cstdint>
+#include <cstring>
+#include <ostream>
+
+#ifdef POPC_COUNTED
+// On the IPU a conversion is one instruction. Codelets call these, and popc counts a call as such.
+extern "C" float popc_half_to_float(std::uint16_t bits);
+extern "C" std::uint16_t popc_float_to_half(float value);
+#endif
+
+namespace poplar {
+
+/// IEEE 754 binary16. Arithmetic is done in float and rounded once, to nearest even.
+class half {
+public:
+  half() = default;
+  half(float value) : bits(fromFloat(value)) {}
+  half(double value) : half(static_cast<float>(value)) {}
+  half(int value) : half(static_cast<float>(value)) {}
+  half(unsigned value) : half(static_cast<float>(value)) {}
+  operator float() const { return toFloat(bits); }
+
+  half &operator+=(half b) { return *this = half(float(*this) + float(b)); }
+  half &operator-=(half b) { return *this = half(float(*this) - float(b)); }
+  half &operator*=(half b) { return *this = half(float(*this) * float(b)); }
+  half &operator/=(half b) { return *this = half(float(*this) / float(b)); }
+
+#ifdef POPC_COUNTED
+  static std::uint16_t fromFloat(float value) { return popc_float_to_half(value); }
+  static float toFloat(std::uint16_t h) { return popc_half_to_float(h); }
+#else
+  static std::uint16_t fromFloat(float value) {
+    std::uint32_t f;
+    std::memcpy(&f, &value, sizeof f);
+    const std::uint32_t sign = (f >> 16) & 0x8000u;
+    const std::uint32_t magnitude = f & 0x7fffffffu;
+    if (magnitude > 0x7f800000u)
+      return static_cast<std::uint16_t>(sign | 0x7e00u);
+    if (magnitude >= 0x477ff000u) // rounds to 65536 or more
+      return static_cast<std::uint16_t>(sign | 0x7c00u);
+    if (magnitude < 0x38800000u) { // below 2^-14: a multiple of 2^-24
+      float scaled;
+      std::memcpy(&scaled, &magnitude, sizeof scaled);
+      scaled += 0.5f; // the addition rounds at 2^-24
+      std::uint32_t rounded;
+      std::memcpy(&rounded, &scaled, sizeof rounded);
+      return static_cast<std::uint16_t>(sign | (rounded - 0x3f000000u));
+    }
+    const std::uint32_t odd = (magnitude >> 13) & 1u;
+    const std::uint32_t rounded = magnitude - 0x38000000u + 0xfffu + odd;
+    return static_cast<std::uint16_t>(sign | (rounded >> 13));
+  }
+
+  static float toFloat(std::uint16_t h) {
+    const std::uint32_t sign = (h & 0x8000u) << 16;
+    const std::uint32_t exponent = (h >> 10) & 0x1fu;
+    const std::uint32_t mantissa = h & 0x3ffu;
+    std::uint32_t f;
+    if (exponent == 0x1f) {
+      f = sign | 0x7f800000u | (mantissa << 13);
+    } else if (exponent != 0) {
+      f = sign | ((exponent + 112) << 23) | (mantissa << 13);
+    } else {
+      const float subnormal = static_cast<float>(mantissa) * 5.9604644775390625e-8f; // 2^-24
+      std::memcpy(&f, &subnormal, sizeof f);
+      f |= sign;
+    }
+    float value;
+    std::memcpy(&value, &f, sizeof value);
+    return value;
+  }
+#endif
+
+  std::uint16_t bits;
+};
+
+inline half operator+(half a, half b) { return half(float(a) + float(b)); }
+inline half operator-(half a, half b) { return half(float(a) - float(b)); }
+inline half operator*(half a, half b) { return half(float(a) * float(b)); }
+inline half operator/(half a, half b) { return half(float(a) / float(b)); }
+inline half operator-(half a) { return half(-float(a)); }
+
+} // namespace poplar
+
+using poplar::half;
+
+#endif

@@ -1,0 +1,63 @@
+#ifndef poplar_ProfileValue_hpp
+#define poplar_ProfileValue_hpp
+
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace poplar {
+
+/// A tree of numbers, strings, booleans, vectors and maps: a profile.
+class ProfileValue {
+public:
+  enum class Type { STRING, NUMBER, BOOL, VECTOR, MAP };
+  using Vector = std::vector<ProfileValue>;
+  using Map = std::vector<std::pair<std::string, ProfileValue>>;
+
+  ProfileValue() : kind(Type::MAP) {}
+  ProfileValue(double n) : kind(Type::NUMBER), number(n) {}
+  ProfileValue(std::size_t n) : ProfileValue(static_cast<double>(n)) {}
+  ProfileValue(unsigned n) : ProfileValue(static_cast<double>(n)) {}
+  ProfileValue(int n) : ProfileValue(static_cast<double>(n)) {}
+  ProfileValue(bool b) : kind(Type::BOOL), number(b) {}
+  ProfileValue(std::string s) : kind(Type::STRING), text(std::move(s)) {}
+  ProfileValue(const char *s) : ProfileValue(std::string(s)) {}
+  ProfileValue(Vector v) : kind(Type::VECTOR), elements(std::move(v)) {}
+
+  Type type() const { return kind; }
+  double asDouble() const { return number; }
+  std::size_t asUint() const { return static_cast<std::size_t>(number); }
+  bool asBool() const { return number != 0; }
+  const std::string &asString() const { return text; }
+  const Vector &asVector() const { return elements; }
+  const Map &asMap() const { return members; }
+  std::size_t size() const { return kind == Type::MAP ? members.size() : elements.size(); }
+  /// Raises std::out_of_range for a name or index that is not there.
+  const ProfileValue &operator[](const std::string &name) const;
+  const ProfileValue &operator[](const char *name) const { return (*this)[std::string(name)]; }
+  const ProfileValue &operator[](std::size_t i) const { return elements.at(i); }
+  const ProfileValue &operator[](int i) const { return elements.at(static_cast<std::size_t>(i)); }
+  void insert(std::string name, ProfileValue value) {
+    members.emplace_back(std::move(name), std::move(value));
+  }
+  void append(ProfileValue value) {
+    kind = Type::VECTOR;
+    elements.push_back(std::move(value));
+  }
+
+private:
+  Type kind;
+  double number = 0;
+  std::string text;
+  Vector elements;
+  Map members;
+};
+
+void serializeToJSON(std::ostream &out, const ProfileValue &value, bool prettyPrint = false);
+
+} // namespace poplar
+
+#endif

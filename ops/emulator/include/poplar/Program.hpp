@@ -1,0 +1,171 @@
+#ifndef poplar_Program_hpp
+#define poplar_Program_hpp
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <poplar/ArrayRef.hpp>
+#include <poplar/DataStream.hpp>
+#include <poplar/DebugContext.hpp>
+#include <poplar/GraphElements.hpp>
+#include <poplar/SyncType.hpp>
+#include <poplar/Tensor.hpp>
+
+namespace poplar {
+
+namespace emulator {
+struct ProgramNode;
+}
+
+namespace program {
+
+/// What an engine can run. A value: adding to a Sequence does not change copies made before.
+class Program {
+public:
+  Program() = default;
+  bool isEmpty() const;
+
+  // For the library itself.
+  explicit Program(std::shared_ptr<emulator::ProgramNode> node) : node(std::move(node)) {}
+  const std::shared_ptr<emulator::ProgramNode> &getNode() const { return node; }
+
+protected:
+  std::shared_ptr<emulator::ProgramNode> node;
+};
+
+class Sequence : public Program {
+public:
+  Sequence(const DebugContext &debugContext = {});
+  Sequence(std::initializer_list<Program> programs, const DebugContext &debugContext = {});
+  /// Deprecated in SDK 2.2 for the list in braces.
+  template <class... T, typename = std::enable_if_t<(sizeof...(T) > 0) &&
+                                                    (std::is_base_of<Program, T>::value && ...)>>
+  Sequence(const Program &first, const T &...rest) : Sequence() {
+    add(first);
+    (add(rest), ...);
+  }
+  void add(const Program &p);
+  void add_front(const Program &p);
+  void add(std::vector<Program> &ps) {
+    for (const Program &p : ps)
+      add(p);
+  }
+};
+
+/// Runs the vertices of a compute set, all of them at once.
+class Execute : public Program {
+public:
+  explicit Execute(ComputeSet cs, const DebugContext &debugContext = {});
+  /// outPredicate becomes what the vertices' compute() returned, all of them together.
+  Execute(ComputeSet cs, Tensor outPredicate, const DebugContext &debugContext = {});
+};
+
+class Copy : public Program {
+public:
+  Copy(Tensor src, Tensor dst, bool dontOutline = false, const DebugContext &debugContext = {});
+  Copy(const DataStream &stream, Tensor dst, bool optimiseMemory = false,
+       const DebugContext &debugContext = {});
+  Copy(Tensor src, const DataStream &stream, bool optimiseMemory = false,
+       const DebugContext &debugContext = {});
+  Copy(const RemoteBuffer &buffer, Tensor dst, const DebugContext &debugContext = {});
+  Copy(const RemoteBuffer &buffer, Tensor dst, Tensor offset,
+       const DebugContext &debugContext = {});
+  Copy(Tensor src, const RemoteBuffer &buffer, const DebugContext &debugContext = {});
+  Copy(Tensor src, const RemoteBuffer &buffer, Tensor offset,
+       const DebugContext &debugContext = {});
+};
+
+/// The values of t are no longer needed.
+class WriteUndef : public Program {
+public:
+  explicit WriteUndef(Tensor t, const DebugContext &debugContext = {});
+};
+
+class Repeat : public Program {
+public:
+  Repeat(unsigned count, const Program &body, const DebugContext &debugContext = {});
+};
+
+/// Runs cond, then body for as long as predicate is true.
+class RepeatWhileTrue : public Program {
+public:
+  RepeatWhileTrue(const Program &cond, Tensor predicate, const Program &body,
+                  const DebugContext &debugContext = {});
+};
+class RepeatWhileFalse : public Program {
+public:
+  RepeatWhileFalse(const Program &cond, Tensor predicate, const Program &body,
+                   const DebugContext &debugContext = {});
+};
+
+class If : public Program {
+public:
+  If(Tensor predicate, const Program &trueBody, const Program &falseBody,
+     const DebugContext &debugContext = {});
+};
+
+class Switch : public Program {
+public:
+  Switch(Tensor control, const std::vector<std::pair<std::int32_t, Program>> &cases,
+         const DebugContext &debugContext = {});
+  Switch(Tensor control, const std::vector<std::pair<std::int32_t, Program>> &cases,
+         const Program &defaultCaseBody, const DebugContext &debugContext = {});
+  static Switch switchWithBoundsChecking(Tensor control,
+                                         const std::vector<std::pair<std::int32_t, Program>> &cases,
+                                         const DebugContext &debugContext = {});
+  static Switch
+  switchWithUnreachableDefault(Tensor control,
+                               const std::vector<std::pair<std::int32_t, Program>> &cases,
+                               const DebugContext &debugContext = {});
+  Switch &add(std::int32_t value, const Program &body);
+};
+
+class Call : public Program {
+public:
+  explicit Call(Function f, const DebugContext &debugContext = {});
+  Call(HostFunction f, ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs,
+       const DebugContext &debugContext = {});
+};
+
+class Sync : public Program {
+public:
+  explicit Sync(SyncType type, const DebugContext &debugContext = {});
+};
+
+/// Prints the tensor to the stream of Engine::setPrintTensorStream, by default std::cerr.
+class PrintTensor : public Program {
+public:
+  PrintTensor(Tensor t, const DebugContext &debugContext = {});
+  PrintTensor(StringRef title, Tensor t, const DebugContext &debugContext = {});
+};
+
+class AssumeEqualAcrossReplicas : public Program {
+public:
+  AssumeEqualAcrossReplicas(Tensor t, const DebugContext &debugContext = {});
+};
+
+/// Raises application_runtime_error when it is reached.
+class Abort : public Program {
+public:
+  explicit Abort(StringRef message = "", const DebugContext &debugContext = {});
+};
+/// Raises application_runtime_error when the predicate is true.
+class AbortOnCondition : public Program {
+public:
+  AbortOnCondition(Tensor predicate, StringRef message = "",
+                   const DebugContext &debugContext = {});
+};
+/// An error whose message holds the values of a tensor.
+class ErrorProgram : public Program {
+public:
+  ErrorProgram(StringRef message, Tensor t, const DebugContext &debugContext = {});
+};
+
+} // namespace program
+} // namespace poplar
+
+#endif

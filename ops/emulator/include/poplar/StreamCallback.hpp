@@ -1,0 +1,55 @@
+#ifndef poplar_StreamCallback_hpp
+#define poplar_StreamCallback_hpp
+
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace poplar {
+
+/// What the host does when a program copies from or to a stream.
+class StreamCallback {
+public:
+  enum class Result { Success, NotAvailable };
+  virtual ~StreamCallback() = default;
+  virtual Result prefetch(void *p) = 0;
+  virtual void fetch(void *p) = 0;
+  virtual void complete() = 0;
+  virtual void invalidatePrefetched() {}
+};
+
+/// A StreamCallback whose prefetch has nothing: fetch does the work.
+class LegacyStreamCallback : public StreamCallback {
+public:
+  explicit LegacyStreamCallback(std::function<void(void *)> f) : f(std::move(f)) {}
+  Result prefetch(void *) override { return Result::NotAvailable; }
+  void fetch(void *p) override { f(p); }
+  void complete() override {}
+
+private:
+  std::function<void(void *)> f;
+};
+
+/// Owns a StreamCallback, made of a function or of a unique_ptr.
+class StreamCallbackHandle {
+public:
+  template <typename Callback,
+            typename = std::enable_if_t<std::is_base_of<StreamCallback, Callback>::value>>
+  StreamCallbackHandle(std::unique_ptr<Callback> callback) : callback(std::move(callback)) {}
+  template <typename F, typename = decltype(std::declval<F>()(static_cast<void *>(nullptr)))>
+  StreamCallbackHandle(F &&f)
+      : callback(std::make_unique<LegacyStreamCallback>(std::forward<F>(f))) {}
+  StreamCallbackHandle(StreamCallbackHandle &&) = default;
+  StreamCallbackHandle &operator=(StreamCallbackHandle &&) = default;
+
+  StreamCallback &operator*() const { return *callback; }
+  StreamCallback *operator->() const { return callback.get(); }
+
+private:
+  std::unique_ptr<StreamCallback> callback;
+};
+
+} // namespace poplar
+
+#endif

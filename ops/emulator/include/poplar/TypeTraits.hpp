@@ -1,0 +1,26 @@
+#ifndef poplar_TypeTraits_hpp
+#define poplar_TypeTraits_hpp
+
+#include <type_traits>
+
+#include <poplar/Type.hpp>
+
+namespace poplar {
+
+/// What is known of a C++ type without its name.
+struct TypeTraits {
+  std::size_t size = 0;
+  std::size_t align = 0;
+  bool isIntegral = false;
+  bool isFloat = false;
+  bool isSigned = false;
+
+  template <typename T> static TypeTraits make() {
+    return {sizeof(T), alignof(T), std::is_integral<T>::value, std::is_floating_point<T>::value,
+            std::is_signed<T>::value};
+  }
+};
+
+} // namespace poplar
+
+#endif

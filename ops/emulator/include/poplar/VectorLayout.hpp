@@ -1,0 +1,32 @@
+#ifndef poplar_VectorLayout_hpp
+#define poplar_VectorLayout_hpp
+
+#include <string>
+
+namespace poplar {
+
+/// How a vertex's state holds a pointer to a vector, and whether it holds its length.
+enum class VectorLayout {
+  NOT_APPLICABLE,
+  NOT_VECTOR,
+  SPAN,
+  SHORT_SPAN,
+  ONE_PTR,
+  SCALED_PTR32,
+  SCALED_PTR64,
+  SCALED_PTR128,
+  COMPACT_PTR,
+};
+enum class VectorListLayout { NOT_APPLICABLE, NOT_VECTOR, DELTAN, DELTANELEMENTS, COMPACT_DELTAN };
+
+namespace layout {
+using Vector = VectorLayout;
+using VectorList = VectorListLayout;
+} // namespace layout
+
+std::string to_string(const VectorLayout &v);
+std::string to_string(const VectorListLayout &v);
+
+} // namespace poplar
+
+#endif

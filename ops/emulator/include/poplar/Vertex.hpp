@@ -1,0 +1,28 @@
+#ifndef poplar_Vertex_hpp
+#define poplar_Vertex_hpp
+
+#include <poplar/HalfFloat.hpp>
+#include <poplar/VectorLayout.hpp>
+#include <poplar/VertexFields.hpp>
+
+namespace poplar {
+
+class VertexBase {};
+
+/// One worker runs compute().
+class Vertex : public VertexBase {};
+
+/// All workers run compute(workerId), at the same time.
+class MultiVertex : public VertexBase {
+public:
+  static constexpr unsigned numWorkers() { return 6; }
+};
+
+/// The supervisor runs compute().
+class SupervisorVertex : public VertexBase {};
+
+template <bool B> using SupervisorVertexIf = std::conditional_t<B, SupervisorVertex, Vertex>;
+
+} // namespace poplar
+
+#endif

@@ -1,0 +1,116 @@
+#ifndef poplar_VertexFields_hpp
+#define poplar_VertexFields_hpp
+
+#include <cstddef>
+#include <type_traits>
+
+#include <poplar/VectorLayout.hpp>
+
+namespace poplar {
+
+/// A vector in a vertex's state. By itself its elements are set with setInitialValue; inside
+/// Input, Output or InOut they are elements of a tensor.
+template <typename T, VectorLayout L = VectorLayout::SPAN, unsigned MinAlign = alignof(T),
+          bool Interleaved = false>
+class Vector;
+
+template <typename T, VectorListLayout L = VectorListLayout::DELTANELEMENTS,
+          unsigned MinAlign = alignof(T), bool Interleaved = false>
+class VectorList;
+
+template <typename T> class Input;
+template <typename T> class Output;
+template <typename T> class InOut;
+
+namespace field {
+
+/// Where a field's elements are while compute() runs. Every kind of vector field is one of these,
+/// whatever its layout: layouts differ in what a codelet may ask and in the bytes of state.
+struct Span {
+  void *first;
+  std::size_t count;
+};
+
+constexpr bool hasSize(VectorLayout l) {
+  return l == VectorLayout::SPAN || l == VectorLayout::SHORT_SPAN;
+}
+
+/// The accessors of a vector of T; const-ness is T's.
+template <typename T, VectorLayout L> class Elements {
+public:
+  using value_type = std::remove_const_t<T>;
+  T &operator[](std::size_t i) const { return begin()[i]; }
+  T &operator*() const { return *begin(); }
+  T *begin() const { return static_cast<T *>(span.first); }
+  template <VectorLayout M = L, typename = std::enable_if_t<hasSize(M)>> T *end() const {
+    return begin() + span.count;
+  }
+  template <VectorLayout M = L, typename = std::enable_if_t<hasSize(M)>> unsigned size() const {
+    return static_cast<unsigned>(span.count);
+  }
+
+private:
+  Span span;
+};
+
+/// The accessors of a list of vectors of T.
+template <typename T> class ListElements {
+public:
+  Elements<T, VectorLayout::SPAN> operator[](std::size_t i) const { return rows()[i]; }
+  unsigned size() const { return static_cast<unsigned>(span.count); }
+  const Elements<T, VectorLayout::SPAN> *begin() const { return rows(); }
+  const Elements<T, VectorLayout::SPAN> *end() const { return rows() + span.count; }
+
+private:
+  const Elements<T, VectorLayout::SPAN> *rows() const {
+    return static_cast<const Elements<T, VectorLayout::SPAN> *>(span.first);
+  }
+  Span span;
+};
+
+/// The accessors of a scalar.
+template <typename T> class Scalar {
+public:
+  T &operator*() const { return *static_cast<T *>(span.first); }
+  T *operator->() const { return static_cast<T *>(span.first); }
+
+protected:
+  Span span;
+};
+
+} // namespace field
+
+template <typename T, VectorLayout L, unsigned MinAlign, bool Interleaved>
+class Vector : public field::Elements<T, L> {};
+
+template <typename T> class Input : public field::Scalar<const T> {
+public:
+  operator const T &() const { return **this; }
+};
+template <typename T> class Output : public field::Scalar<T> {
+public:
+  const T &operator=(const T &value) { return **this = value; }
+};
+template <typename T> class InOut : public field::Scalar<T> {
+public:
+  operator const T &() const { return **this; }
+  const T &operator=(const T &value) { return **this = value; }
+};
+
+template <typename T, VectorLayout L, unsigned A, bool I>
+class Input<Vector<T, L, A, I>> : public field::Elements<const T, L> {};
+template <typename T, VectorLayout L, unsigned A, bool I>
+class Output<Vector<T, L, A, I>> : public field::Elements<T, L> {};
+template <typename T, VectorLayout L, unsigned A, bool I>
+class InOut<Vector<T, L, A, I>> : public field::Elements<T, L> {};
+
+template <typename T, VectorListLayout L, unsigned A, bool I>
+class Input<VectorList<T, L, A, I>> : public field::ListElements<const T> {};
+template <typename T, VectorListLayout L, unsigned A, bool I>
+class Output<VectorList<T, L, A, I>> : public field::ListElements<T> {};
+template <typename T, VectorListLayout L, unsigned A, bool I>
+class InOut<VectorList<T, L, A, I>> : public field::ListElements<T> {};
+
+} // namespace poplar
+
+#endif

@@ -1,0 +1,171 @@
+#ifndef poplar_VertexTable_hpp
+#define poplar_VertexTable_hpp
+
+#include <cstdint>
+#include <new>
+
+#include <poplar/Type.hpp>
+#include <poplar/Vertex.hpp>
+
+/// What a codelet library says of its vertices. The compiler fills the tables in; popc supplies
+/// no more than the names of fields and classes.
+namespace poplar::field {
+
+enum class Direction : std::uint8_t { None, Input, Output, InOut };
+enum class Shape : std::uint8_t { Scalar, Vector, VectorOfVectors };
+enum class Kind : std::uint8_t { Vertex, MultiVertex, SupervisorVertex };
+
+struct FieldTable {
+  const char *name;
+  std::size_t offset;
+  Direction direction;
+  Shape shape;
+  Type::Id element; ///< None stands for any type
+  VectorLayout layout;
+  VectorLayout outerLayout;
+  VectorListLayout listLayout;
+  unsigned minAlign;
+  bool interleaved;
+};
+
+struct VertexTable {
+  const char *name;
+  std::size_t size;
+  std::size_t align;
+  Kind kind;
+  const FieldTable *fields;
+  unsigned numFields;
+  bool (*compute)(void *state, unsigned worker);
+  std::size_t codeBytes;
+};
+
+template <typename T, typename = void> struct ElementId {
+  static constexpr Type::Id value = Type::Id::None;
+};
+template <> struct ElementId<bool> { static constexpr Type::Id value = Type::Id::Bool; };
+template <> struct ElementId<char> { static constexpr Type::Id value = Type::Id::Char; };
+template <> struct ElementId<unsigned char> {
+  static constexpr Type::Id value = Type::Id::UnsignedChar;
+};
+template <> struct ElementId<signed char> {
+  static constexpr Type::Id value = Type::Id::SignedChar;
+};
+template <> struct ElementId<unsigned short> {
+  static constexpr Type::Id value = Type::Id::UnsignedShort;
+};
+template <> struct ElementId<short> { static constexpr Type::Id value = Type::Id::Short; };
+template <> struct ElementId<unsigned> { static constexpr Type::Id value = Type::Id::UnsignedInt; };
+template <> struct ElementId<int> { static constexpr Type::Id value = Type::Id::Int; };
+template <> struct ElementId<unsigned long> {
+  static constexpr Type::Id value = Type::Id::UnsignedLong;
+};
+template <> struct ElementId<long> { static constexpr Type::Id value = Type::Id::Long; };
+template <> struct ElementId<unsigned long long> {
+  static constexpr Type::Id value = Type::Id::UnsignedLongLong;
+};
+template <> struct ElementId<long long> { static constexpr Type::Id value = Type::Id::LongLong; };
+template <> struct ElementId<half> { static constexpr Type::Id value = Type::Id::Half; };
+template <> struct ElementId<float> { static constexpr Type::Id value = Type::Id::Float; };
+template <typename T> struct ElementId<T, std::enable_if_t<std::is_enum<T>::value>> {
+  static constexpr Type::Id value = ElementId<std::underlying_type_t<T>>::value;
+};
+
+/// The table of a field, but for its name and offset.
+template <typename F> struct Of {
+  static constexpr FieldTable table{nullptr,
+                                    0,
+                                    Direction::None,
+                                    Shape::Scalar,
+                                    ElementId<std::remove_cv_t<F>>::value,
+                                    VectorLayout::NOT_VECTOR,
+                                    VectorLayout::NOT_VECTOR,
+                                    VectorListLayout::NOT_VECTOR,
+                                    alignof(F),
+                                    false};
+};
+template <typename F> struct Of<const F> : Of<F> {};
+template <typename T, VectorLayout L, unsigned A, bool I> struct Of<Vector<T, L, A, I>> {
+  static constexpr FieldTable table{nullptr,
+                                    0,
+                                    Direction::None,
+                                    Shape::Vector,
+                                    ElementId<std::remove_cv_t<T>>::value,
+                                    L,
+                                    VectorLayout::NOT_VECTOR,
+                                    VectorListLayout::NOT_VECTOR,
+                                    A,
+                                    I};
+};
+
+constexpr FieldTable directed(FieldTable table, Direction direction) {
+  table.direction = direction;
+  return table;
+}
+constexpr FieldTable nested(FieldTable table, VectorLayout outer) {
+  table.shape = table.shape == Shape::Scalar ? Shape::Vector : Shape::VectorOfVectors;
+  table.outerLayout = outer;
+  return table;
+}
+template <typename T, VectorListLayout L, unsigned A, bool I> struct Of<VectorList<T, L, A, I>> {
+  static constexpr FieldTable table{nullptr,
+                                    0,
+                                    Direction::None,
+                                    Shape::VectorOfVectors,
+                                    ElementId<std::remove_cv_t<T>>::value,
+                                    VectorLayout::SPAN,
+                                    VectorLayout::NOT_VECTOR,
+                                    L,
+                                    A,
+                                    I};
+};
+template <typename T> struct Of<Input<T>> {
+  static constexpr FieldTable table = directed(Of<T>::table, Direction::Input);
+};
+template <typename T> struct Of<Output<T>> {
+  static constexpr FieldTable table = directed(Of<T>::table, Direction::Output);
+};
+template <typename T> struct Of<InOut<T>> {
+  static constexpr FieldTable table = directed(Of<T>::table, Direction::InOut);
+};
+template <typename T, VectorLayout L, unsigned A, bool I> struct Of<Vector<Input<T>, L, A, I>> {
+  static constexpr FieldTable table = nested(Of<Input<T>>::table, L);
+};
+template <typename T, VectorLayout L, unsigned A, bool I> struct Of<Vector<Output<T>, L, A, I>> {
+  static constexpr FieldTable table = nested(Of<Output<T>>::table, L);
+};
+template <typename T, VectorLayout L, unsigned A, bool I> struct Of<Vector<InOut<T>, L, A, I>> {
+  static constexpr FieldTable table = nested(Of<InOut<T>>::table, L);
+};
+
+constexpr FieldTable named(FieldTable table, const char *name, std::size_t offset) {
+  table.name = name;
+  table.offset = offset;
+  return table;
+}
+
+/// Calls compute(), which may return nothing.
+template <typename V> bool computeOf(void *state, unsigned worker) {
+  V &vertex = *static_cast<V *>(state);
+  if constexpr (std::is_base_of<MultiVertex, V>::value) {
+    if constexpr (std::is_void<decltype(vertex.compute(worker))>::value)
+      return vertex.compute(worker), true;
+    else
+      return vertex.compute(worker);
+  } else {
+    static_cast<void>(worker);
+    if constexpr (std::is_void<decltype(vertex.compute())>::value)
+      return vertex.compute(), true;
+    else
+      return vertex.compute();
+  }
+}
+
+template <typename V> constexpr Kind kindOf() {
+  return std::is_base_of<MultiVertex, V>::value        ? Kind::MultiVertex
+         : std::is_base_of<SupervisorVertex, V>::value ? Kind::SupervisorVertex
+                                                       : Kind::Vertex;
+}
+
+} // namespace poplar::field
+
+#endif

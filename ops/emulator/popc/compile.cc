@@ -1,0 +1,241 @@
+#include "compile.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "counted_assembly.h"
+#include "declarations.h"
+#include "shell.h"
+
+namespace popc {
+namespace {
+
+// No vector instructions of the host: a tile's width is the codelet's own choice. The names of
+// fields are declared by users as private as they like: their tables need no friend.
+const std::vector<std::string> kFlags{
+    "-std=c++17", "-O2", "-fPIC", "-fno-tree-vectorize", "-fno-tree-slp-vectorize",
+    "-fno-access-control", "-fno-exceptions", "-fno-stack-protector", "-fno-math-errno",
+    "-ffp-contract=off", "-fcf-protection=none", "-fno-asynchronous-unwind-tables",
+    "-Wno-attributes", "-Wno-invalid-offsetof", "-DPOPC_COUNTED"};
+
+std::string joined(const std::vector<std::string> &names, const std::string &open,
+                   const std::string &close) {
+  std::string text;
+  for (const std::string &name : names)
+    text += open + name + close;
+  return text;
+}
+
+/// The name in the generated code: namespaces without a name add nothing.
+std::string qualified(const std::vector<std::string> &namespaces, const std::string &name) {
+  std::string text = "::";
+  for (const std::string &one : namespaces)
+    text += one.empty() ? "" : one + "::";
+  return text + name;
+}
+
+/// Code that describes the vertices of the source it includes.
+std::string tableSource(const std::string &source, const Declarations &found, unsigned unit) {
+  struct Entry {
+    std::vector<std::string> namespaces;
+    std::string type, className;
+  };
+  std::vector<Entry> entries;
+  for (const VertexClass &c : found.vertices)
+    if (!c.isTemplate)
+      entries.push_back({c.namespaces, c.name, c.name});
+  for (const Instantiation &i : found.instantiations)
+    entries.push_back({i.namespaces, i.type, i.name});
+
+  std::ostringstream code;
+  code << "#include \"" << source << "\"\n#include <poplar/VertexTable.hpp>\n"
+       << "#include <string>\n#include <vector>\n";
+  for (std::size_t n = 0; n < entries.size(); ++n)
+    code << joined(entries[n].namespaces, "namespace ", " { ") << "using popc_vertex_" << unit << "_"
+         << n << " = " << entries[n].type << ";"
+         << std::string(entries[n].namespaces.size(), '}') << "\n";
+  const auto alias = [&](std::size_t n) {
+    return qualified(entries[n].namespaces,
+                     "popc_vertex_" + std::to_string(unit) + "_" + std::to_string(n));
+  };
+  code << R"(
+namespace popc_tables {
+// The name of V as graphs write it: "ns::V<float,true>".
+template <typename V> std::string nameOf() {
+  std::string name = __PRETTY_FUNCTION__;
+  name = name.substr(name.find("V = ") + 4);
+  name = name.substr(0, name.find("; std::"));
+  if (name.back() == ']')
+    name.pop_back();
+  for (const std::string &drop : {std::string("{anonymous}::"), std::string("(anonymous namespace)::")})
+    for (std::size_t at; (at = name.find(drop)) != std::string::npos;)
+      name.erase(at, drop.size());
+  for (std::size_t at; (at = name.find("poplar::half")) != std::string::npos;)
+    name.erase(at, 8);
+  for (std::size_t at; (at = name.find(", ")) != std::string::npos;)
+    name.erase(at + 1, 1);
+  for (std::size_t at; (at = name.find(" >")) != std::string::npos;)
+    name.erase(at, 1);
+  return name;
+}
+template <typename V, typename = void> struct HasCompute { static constexpr bool value = false; };
+template <typename V> struct HasCompute<V, std::void_t<decltype(&V::compute)>> {
+  static constexpr bool value = true;
+};
+}
+)";
+  code << "extern \"C\" const std::size_t popc_code_bytes_" << unit << "[];\n";
+  for (std::size_t n = 0; n < entries.size(); ++n)
+    code << "extern \"C\" __attribute__((flatten)) bool popc_compute_" << unit << "_" << n
+         << "(void *state, unsigned worker) {\n  using V = " << alias(n)
+         << ";\n  if constexpr (popc_tables::HasCompute<V>::value)\n"
+         << "    return poplar::field::computeOf<V>(state, worker);\n"
+         << "  else\n    return static_cast<void>(state), static_cast<void>(worker), true;\n}\n";
+  code << "extern \"C\" void popc_describe_" << unit
+       << "(std::vector<poplar::field::VertexTable> &tables) {\n"
+       << "  using namespace poplar::field;\n  static_cast<void>(tables);\n";
+  for (std::size_t n = 0; n < entries.size(); ++n) {
+    code << "  if constexpr (popc_tables::HasCompute<" << alias(n) << ">::value) {\n"
+         << "    using V = " << alias(n) << ";\n"
+         << "    static const std::string name = popc_tables::nameOf<V>();\n"
+         << "    static const std::vector<FieldTable> fields{\n";
+    for (const std::string &field : found.fieldsOf(entries[n].className))
+      code << "        named(Of<decltype(V::" << field << ")>::table, \"" << field
+           << "\", __builtin_offsetof(V, " << field << ")),\n";
+    code << "    };\n    tables.push_back({name.c_str(), sizeof(V), alignof(V), kindOf<V>(), "
+         << "fields.data(), static_cast<unsigned>(fields.size()), &popc_compute_" << unit << "_"
+         << n << ", popc_code_bytes_" << unit << "[" << n << "]});\n  }\n";
+  }
+  code << "}\n";
+  return code.str();
+}
+
+/// Instructions have 4 bytes on a tile (assembly guide).
+std::string codeBytes(const CountedAssembly &counted, std::size_t entries, unsigned unit) {
+  std::ostringstream text;
+  const std::string unitName = std::to_string(unit);
+  text << "\t.section .rodata\n\t.globl popc_code_bytes_" << unit << "\n\t.align 8\npopc_code_bytes_"
+       << unit << ":\n";
+  for (std::size_t n = 0; n < entries; ++n) {
+    const auto found =
+        counted.instructions.find("popc_compute_" + unitName + "_" + std::to_string(n));
+    text << "\t.quad " << (found == counted.instructions.end() ? 0 : 4 * found->second) << "\n";
+  }
+  text << "\t.quad 0\n\t.section .note.GNU-stack,\"\",@progbits\n";
+  return text.str();
+}
+
+std::string collectSource(std::size_t units) {
+  std::ostringstream code;
+  code << "#include <poplar/VertexTable.hpp>\n#include <vector>\n";
+  for (std::size_t unit = 0; unit < units; ++unit)
+    code << "extern \"C\" void popc_describe_" << unit
+         << "(std::vector<poplar::field::VertexTable> &);\n";
+  code << "extern \"C\" const poplar::field::VertexTable *popc_vertices(std::size_t *count) {\n"
+       << "  static const std::vector<poplar::field::VertexTable> tables = [] {\n"
+       << "    std::vector<poplar::field::VertexTable> all;\n";
+  for (std::size_t unit = 0; unit < units; ++unit)
+    code << "    popc_describe_" << unit << "(all);\n";
+  code << "    return all;\n  }();\n  *count = tables.size();\n  return tables.data();\n}\n";
+  return code.str();
+}
+
+std::vector<std::string> allFlags(const std::vector<std::string> &flags) {
+  std::vector<std::string> all = kFlags;
+  all.push_back("-I" + includeDirectory());
+  for (const std::string &flag : flags) {
+    const bool graphcores = flag.compare(0, 8, "--target") == 0 || flag.compare(0, 2, "-O") == 0 ||
+                            flag == "-g" || flag.compare(0, 5, "-std=") == 0;
+    if (!graphcores)
+      all.push_back(flag);
+  }
+  return all;
+}
+
+void runOrThrow(const std::vector<std::string> &arguments, const std::string &what) {
+  const Outcome outcome = run(compilerCommand(), arguments);
+  if (outcome.status != 0)
+    throw CompileError(what, outcome.output);
+}
+
+std::string preprocessed(const std::string &source, const std::vector<std::string> &flags) {
+  std::vector<std::string> arguments = allFlags(flags);
+  arguments.insert(arguments.end(), {"-E", "-P", "-x", "c++", source});
+  const Outcome outcome = run(compilerCommand(), arguments);
+  if (outcome.status != 0)
+    throw CompileError("codelets cannot be compiled: " + source, outcome.output);
+  return outcome.output;
+}
+
+} // namespace
+
+std::string libraryDirectory() {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<const void *>(&compilerCommand), &info))
+    throw std::runtime_error("the emulator's library cannot find itself");
+  return std::filesystem::weakly_canonical(info.dli_fname).parent_path().string();
+}
+
+std::string includeDirectory() {
+  return (std::filesystem::path(libraryDirectory()).parent_path() / "include").string();
+}
+
+std::string compilerCommand() {
+  const char *named = std::getenv("CXX");
+  return named && *named ? named : "g++";
+}
+
+std::vector<std::string> splitFlags(const std::string &flags) {
+  std::istringstream words(flags);
+  std::vector<std::string> result;
+  for (std::string word; words >> word;)
+    result.push_back(word);
+  return result;
+}
+
+std::string fingerprint(const std::vector<std::string> &sources,
+                        const std::vector<std::string> &flags) {
+  std::string text = compilerCommand() + run(compilerCommand(), {"--version"}).output;
+  for (const std::string &flag : allFlags(flags))
+    text += flag + "\n";
+  for (const std::string &source : sources)
+    text += source + "\n" + preprocessed(source, flags);
+  return text;
+}
+
+void compileCodelets(const std::vector<std::string> &sources,
+                     const std::vector<std::string> &flags, const std::string &target) {
+#if !defined(__x86_64__)
+  throw CompileError("popc counts the instructions of x86-64 and this machine is another", "");
+#endif
+  const ScratchDirectory scratch;
+  std::vector<std::string> objects;
+  for (std::size_t unit = 0; unit < sources.size(); ++unit) {
+    const std::string source = std::filesystem::absolute(sources[unit]).string();
+    const Declarations found = findDeclarations(preprocessed(source, flags));
+    const std::string base = scratch.file("unit" + std::to_string(unit));
+    writeFile(base + ".cc", tableSource(source, found, static_cast<unsigned>(unit)));
+    std::vector<std::string> arguments = allFlags(flags);
+    arguments.insert(arguments.end(), {"-fsanitize-coverage=trace-pc", "-S", "-o", base + ".s",
+                                       base + ".cc"});
+    runOrThrow(arguments, "codelets cannot be compiled: " + source);
+    const CountedAssembly counted = countBlocks(readFile(base + ".s"));
+    writeFile(base + ".counted.s",
+              counted.text + codeBytes(counted,
+                                       found.vertices.size() + found.instantiations.size(),
+                                       static_cast<unsigned>(unit)));
+    objects.push_back(base + ".counted.s");
+  }
+  const std::string collect = scratch.file("collect.cc");
+  writeFile(collect, collectSource(sources.size()));
+  std::vector<std::string> arguments = allFlags(flags);
+  arguments.insert(arguments.end(), {"-shared", "-o", target, collect});
+  arguments.insert(arguments.end(), objects.begin(), objects.end());
+  arguments.insert(arguments.end(), {"-L" + libraryDirectory(), "-lpoplar"});
+  runOrThrow(arguments, "codelets cannot be linked");
+}
+
+} // namespace popc

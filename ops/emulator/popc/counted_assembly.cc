@@ -1,0 +1,219 @@
+#include "counted_assembly.h"
+
+#include <cstring>
+#include <set>
+#include <sstream>
+#include <vector>
+
+namespace popc {
+namespace {
+
+const char *const kMarker = "__sanitizer_cov_trace_pc";
+
+// Bundles of what is a call or one instruction here and several on a tile: PopLibs' published
+// cycles per vector, divided by the vector's width (popopsCycleEstimators.cpp).
+const std::map<std::string, unsigned> kCallBundles{
+    {"expf", 3},   {"logf", 6},    {"tanhf", 6},  {"sqrtf", 5},  {"powf", 312},
+    {"sinf", 2300}, {"cosf", 2300}, {"tanf", 5100}, {"fmodf", 66}, {"fmaf", 1},
+    {"popc_half_to_float", 1},     {"popc_float_to_half", 1}};
+constexpr unsigned kFloatDivide = 5;
+constexpr unsigned kFloatRoot = 5;
+constexpr unsigned kIntegerDivide = 277;
+// A tile stores words: a smaller store reads, inserts and writes (inferred).
+constexpr unsigned kSubWordStore = 3;
+
+struct Instruction {
+  std::string name;
+  std::vector<std::string> operands;
+};
+
+Instruction parse(const std::string &line) {
+  Instruction result;
+  std::istringstream words(line);
+  words >> result.name;
+  std::string rest, operand;
+  std::getline(words, rest);
+  int depth = 0;
+  for (const char c : rest) {
+    depth += (c == '(') - (c == ')');
+    if (c == ',' && depth == 0) {
+      result.operands.push_back(operand);
+      operand.clear();
+    } else if (!std::isspace(static_cast<unsigned char>(c))) {
+      operand += c;
+    }
+  }
+  if (!operand.empty())
+    result.operands.push_back(operand);
+  return result;
+}
+
+bool starts(const std::string &s, const char *prefix) {
+  return s.compare(0, std::strlen(prefix), prefix) == 0;
+}
+
+bool ends(const std::string &s, const char *suffix) {
+  const std::size_t n = std::strlen(suffix);
+  return s.size() >= n && s.compare(s.size() - n, n, suffix) == 0;
+}
+
+/// The stack holds what the host's compiler spilled, and rip-relative data constants: on a tile
+/// these are registers and immediates.
+bool isMemory(const std::string &operand) {
+  return operand.find('(') != std::string::npos && operand.find("(%rsp") == std::string::npos &&
+         operand.find("(%rip") == std::string::npos;
+}
+bool isVectorRegister(const std::string &operand) { return operand.find("%xmm") == 0; }
+
+bool isFloatArithmetic(const std::string &name) {
+  static const std::set<std::string> stems{"add", "sub", "mul", "div", "sqrt", "max", "min",
+                                           "ucomi", "comi", "and", "andn", "or", "xor", "cmp",
+                                           "rcp", "rsqrt", "round"};
+  if (starts(name, "cvt"))
+    return true;
+  if (!(ends(name, "ss") || ends(name, "sd") || ends(name, "ps") || ends(name, "pd")))
+    return false;
+  const std::string stem = name.substr(0, name.size() - 2);
+  return stems.count(stem) || starts(stem, "cmp");
+}
+
+bool isMove(const std::string &name) { return starts(name, "mov") || starts(name, "cltq"); }
+
+unsigned storeCost(const std::string &name) {
+  return name == "movb" || name == "movw" || starts(name, "set") || starts(name, "pextr")
+             ? kSubWordStore
+             : 1;
+}
+
+BlockCost costOf(const Instruction &i) {
+  static const std::set<std::string> free{"push", "pushq", "pop",  "popq", "ret", "nop",
+                                          "nopl", "nopw",  "endbr64", "lea", "leaq", "leal",
+                                          "cltq", "cqto",  "cltd", "leave", "xchgw", "data16"};
+  BlockCost cost;
+  if (free.count(i.name))
+    return cost;
+  if (starts(i.name, "call") || (starts(i.name, "jmp") && !i.operands.empty() &&
+                                 i.operands[0][0] != '.' && i.operands[0][0] != '*')) {
+    const std::string callee = i.operands.empty() ? "" : i.operands[0].substr(0, i.operands[0].find('@'));
+    const auto known = kCallBundles.find(callee);
+    cost.main = 1;
+    if (known != kCallBundles.end())
+      cost.aux = known->second, cost.flops = 1;
+    return cost;
+  }
+  if (i.name[0] == 'j') {
+    cost.main = 1;
+    return cost;
+  }
+  const std::string none;
+  const std::string &last = i.operands.empty() ? none : i.operands.back();
+  const bool comparison = starts(i.name, "cmp") || starts(i.name, "test") || starts(i.name, "ucomi") ||
+                          starts(i.name, "comi");
+  for (std::size_t n = 0; n + 1 < i.operands.size(); ++n)
+    cost.loads += isMemory(i.operands[n]);
+  if (isMemory(last)) {
+    if (comparison || i.operands.size() == 1)
+      ++cost.loads;
+    else if (isMove(i.name) || starts(i.name, "set"))
+      ++cost.stores;
+    else
+      ++cost.loads, ++cost.stores; // read, changed and written
+  }
+  cost.main = cost.loads + cost.stores * storeCost(i.name);
+  if (isMove(i.name))
+    return cost;
+  const bool zeroing = i.operands.size() == 2 && i.operands[0] == last &&
+                       (starts(i.name, "xor") || starts(i.name, "pxor"));
+  if (zeroing)
+    return cost;
+  if (isFloatArithmetic(i.name) || isVectorRegister(last)) {
+    ++cost.aux;
+    ++cost.flops;
+    if (starts(i.name, "div"))
+      cost.aux += kFloatDivide - 1;
+    if (starts(i.name, "sqrt"))
+      cost.aux += kFloatRoot - 1;
+  } else {
+    cost.main += 1;
+    if (starts(i.name, "div") || starts(i.name, "idiv"))
+      cost.main += kIntegerDivide - 1;
+  }
+  return cost;
+}
+
+void add(BlockCost &sum, const BlockCost &cost) {
+  sum.main += cost.main;
+  sum.aux += cost.aux;
+  sum.loads += cost.loads;
+  sum.stores += cost.stores;
+  sum.flops += cost.flops;
+}
+
+std::string increments(const BlockCost &cost) {
+  std::ostringstream text;
+  text << "\tmovq\tpopc_counters@gottpoff(%rip), %rax\n";
+  const unsigned amounts[] = {cost.bundles(), cost.loads, cost.stores, cost.flops};
+  for (unsigned n = 0; n < 4; ++n)
+    if (amounts[n])
+      text << "\taddq\t$" << amounts[n] << ", %fs:" << 8 * n << "(%rax)\n";
+  return text.str();
+}
+
+/// Text of a block's counting goes where its marker was, once the block's end is known.
+struct Block {
+  std::size_t line;
+  bool tail; // the marker was the last thing the function did
+  BlockCost cost;
+};
+
+} // namespace
+
+CountedAssembly countBlocks(const std::string &assembly) {
+  CountedAssembly result;
+  std::vector<std::string> lines;
+  std::istringstream in(assembly);
+  for (std::string line; std::getline(in, line);)
+    lines.push_back(line);
+
+  std::vector<Block> blocks;
+  BlockCost before; // since a label, with no marker yet: of the block whose marker follows
+  bool afterLabel = false;
+  std::string function;
+  for (std::size_t n = 0; n < lines.size(); ++n) {
+    const std::string &line = lines[n];
+    if (line.empty() || line[0] == '#')
+      continue;
+    if (line[0] != '\t' && line[0] != ' ') {
+      if (!starts(line, ".L")) {
+        function = line.substr(0, line.find(':'));
+        before = {};
+      }
+      if (!blocks.empty())
+        add(blocks.back().cost, before);
+      before = {};
+      afterLabel = true;
+      continue;
+    }
+    const Instruction i = parse(line);
+    if (i.name.empty() || i.name[0] == '.' || i.name[0] == '#')
+      continue;
+    if (!i.operands.empty() && starts(i.operands[0], kMarker)) {
+      blocks.push_back({n, starts(i.name, "jmp"), before});
+      before = {};
+      afterLabel = false;
+      continue;
+    }
+    ++result.instructions[function];
+    if (afterLabel)
+      add(before, costOf(i));
+    else if (!blocks.empty())
+      add(blocks.back().cost, costOf(i));
+  }
+  for (const Block &block : blocks)
+    lines[block.line] = increments(block.cost) + (block.tail ? "\tret" : "");
+  for (const std::string &line : lines)
+    result.text += line + "\n";
+  return result;
+}
+
+} // namespace popc

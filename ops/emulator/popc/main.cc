@@ -1,0 +1,60 @@
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "compile.h"
+
+namespace {
+
+const char *const kUsage =
+    "usage: popc [-O<n>] [-g] [-I<dir>] [-D<macro>] [-Werror] [--target=<list>] SOURCE... -o OUT.gp\n"
+    "Compiles codelets for the emulator. Targets are accepted and make no difference.\n";
+
+bool takesValue(const std::string &flag) {
+  return flag == "-I" || flag == "-D" || flag == "-include" || flag == "-isystem";
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::vector<std::string> sources, flags;
+  std::string target;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--help" || argument == "-h") {
+      std::fputs(kUsage, stdout);
+      return 0;
+    }
+    const bool needsNext = argument == "-o" || argument == "--target" || takesValue(argument);
+    if (needsNext && i + 1 == argc) {
+      std::fprintf(stderr, "popc: %s needs a value\n%s", argv[i], kUsage);
+      return 2;
+    }
+    if (argument == "-o")
+      target = argv[++i];
+    else if (argument == "--target")
+      ++i;
+    else if (takesValue(argument)) {
+      flags.push_back(argument);
+      flags.push_back(argv[++i]);
+    } else if (argument.size() > 1 && argument[0] == '-')
+      flags.push_back(argument);
+    else
+      sources.push_back(argument);
+  }
+  if (sources.empty() || target.empty()) {
+    std::fputs(kUsage, stderr);
+    return 2;
+  }
+  try {
+    popc::compileCodelets(sources, flags, target);
+  } catch (const popc::CompileError &error) {
+    std::fprintf(stderr, "popc: %s\n%s", error.what(), error.output.c_str());
+    return 1;
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "popc: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include <poplar/VertexIntrospector.hpp>
+
+#include "../src/builtin_vertices.h"
+#include "../src/conversion.h"
+#include "element_operations.h"
+#include "expression_code.h"
+
+namespace poplar::emulator {
+namespace {
+
+using field::Direction;
+using field::Shape;
+using field::Span;
+
+constexpr std::size_t kBlock = 256; // elements that stay in the cache through the whole expression
+
+/// out[i] = code(in[0][i], in[1][i], ...). A row of one element is a scalar for every i.
+struct MapVertex {
+  Span in, out, code, constants, types;
+};
+
+Type typeAt(const Span &types, std::size_t i) {
+  return Type(static_cast<Type::Id>(static_cast<const unsigned *>(types.first)[i]));
+}
+
+bool compute(void *state, unsigned) {
+  const MapVertex &v = *static_cast<MapVertex *>(state);
+  const auto *rows = static_cast<const Span *>(v.in.first);
+  const auto *code = static_cast<const popops::Instruction *>(v.code.first);
+  const std::size_t length = v.code.count / popops::kWordsPerInstruction;
+  const auto *constants = static_cast<const float *>(v.constants.first);
+  const Type outType = typeAt(v.types, v.in.count);
+  std::vector<std::vector<double>> stack(length, std::vector<double>(kBlock));
+  for (std::size_t first = 0; first < v.out.count; first += kBlock) {
+    const std::size_t n = std::min(kBlock, v.out.count - first);
+    std::size_t top = 0;
+    for (std::size_t c = 0; c < length; ++c) {
+      const popops::Instruction &i = code[c];
+      const Type type(static_cast<Type::Id>(i.type));
+      switch (static_cast<popops::Code>(i.code)) {
+      case popops::Code::Argument: {
+        const Span &row = rows[i.operand];
+        for (std::size_t k = 0; k < n; ++k)
+          stack[top][k] = numberAt(type, row.first, row.count == 1 ? 0 : first + k);
+        ++top;
+        break;
+      }
+      case popops::Code::Constant:
+        std::fill_n(stack[top].begin(), n, popops::rounded(type, static_cast<double>(constants[2 * i.operand]) + static_cast<double>(constants[2 * i.operand + 1])));
+        ++top;
+        break;
+      case popops::Code::Cast:
+        for (std::size_t k = 0; k < n; ++k)
+          stack[top - 1][k] = popops::rounded(type, stack[top - 1][k]);
+        break;
+      case popops::Code::Unary:
+        for (std::size_t k = 0; k < n; ++k)
+          stack[top - 1][k] = popops::rounded(
+              type, popops::apply(static_cast<popops::expr::UnaryOpType>(i.operand), stack[top - 1][k], type));
+        break;
+      case popops::Code::Binary:
+        --top;
+        for (std::size_t k = 0; k < n; ++k)
+          stack[top - 1][k] = popops::rounded(
+              type, popops::apply(static_cast<popops::expr::BinaryOpType>(i.operand), stack[top - 1][k],
+                          stack[top][k], type));
+        break;
+      case popops::Code::Select:
+        top -= 2;
+        for (std::size_t k = 0; k < n; ++k)
+          if (stack[top + 1][k] == 0)
+            stack[top - 1][k] = stack[top][k];
+        break;
+      case popops::Code::Clamp:
+        top -= 2;
+        for (std::size_t k = 0; k < n; ++k)
+          stack[top - 1][k] =
+              std::min(std::max(stack[top - 1][k], stack[top][k]), stack[top + 1][k]);
+        break;
+      }
+    }
+    for (std::size_t k = 0; k < n; ++k)
+      storeNumber(outType, v.out.first, first + k, stack[0][k]);
+  }
+  return true;
+}
+
+/// PopLibs 3.3: workers x (58 + inner loop) + 11 for an operation in one dimension; the inner loop
+/// is cycles per vector x vectors of a worker. Expressions add their operations' inner loops.
+VertexPerfEstimate cycles(const VertexIntrospector &vertex, const Target &target) {
+  const std::size_t n = vertex.getFieldInfo("out").size();
+  const std::vector<unsigned> words = vertex.getFieldInfo("code").getInitialValues<unsigned>(target);
+  const unsigned workers = target.getNumWorkerContexts();
+  const std::size_t perWorker = (n + workers - 1) / workers;
+  double inner = 0;
+  std::uint64_t flops = 0;
+  for (std::size_t w = 0; w < words.size(); w += popops::kWordsPerInstruction) {
+    const auto code = static_cast<popops::Code>(words[w]);
+    const Type type(static_cast<Type::Id>(words[w + 2]));
+    popops::LoopCost cost{1, target.getVectorWidth(type)};
+    if (code == popops::Code::Argument || code == popops::Code::Constant)
+      continue;
+    if (code == popops::Code::Unary)
+      cost = popops::costOf(static_cast<popops::expr::UnaryOpType>(words[w + 1]), type);
+    else if (code == popops::Code::Binary)
+      cost = popops::costOf(static_cast<popops::expr::BinaryOpType>(words[w + 1]), type);
+    inner += cost.cycles * std::ceil(static_cast<double>(perWorker) / cost.width);
+    flops += n;
+  }
+  return {workers * (58 + static_cast<std::uint64_t>(inner)) + 11, flops};
+}
+
+BuiltinVertex vertex(const char *name, Direction outDirection) {
+  static const auto fieldsFor = [](Direction direction) {
+    return std::vector<field::FieldTable>{
+        anyField("in", offsetof(MapVertex, in), Direction::Input, Shape::VectorOfVectors),
+        anyField("out", offsetof(MapVertex, out), direction, Shape::Vector),
+        valueField("code", offsetof(MapVertex, code), Shape::Vector, Type::Id::UnsignedInt),
+        valueField("constants", offsetof(MapVertex, constants), Shape::Vector, Type::Id::Float),
+        valueField("types", offsetof(MapVertex, types), Shape::Vector, Type::Id::UnsignedInt)};
+  };
+  static const std::vector<field::FieldTable> fresh = fieldsFor(Direction::Output),
+                                              inPlace = fieldsFor(Direction::InOut);
+  const std::vector<field::FieldTable> &fields = outDirection == Direction::InOut ? inPlace : fresh;
+  // All workers share it; it is one call here, priced as a whole, like a vertex of the supervisor.
+  return {"popops",
+          {name, sizeof(MapVertex), alignof(MapVertex), field::Kind::SupervisorVertex,
+           fields.data(), static_cast<unsigned>(fields.size()), &compute, 400},
+          &cycles};
+}
+
+} // namespace
+
+std::vector<BuiltinVertex> mapVertices() {
+  return {vertex("popops::MapExpression", Direction::Output),
+          vertex("popops::MapExpressionInPlace", Direction::InOut)};
+}
+
+} // namespace poplar::emulator

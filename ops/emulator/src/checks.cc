@@ -1,0 +1,139 @@
+#include "checks.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <poplar/exceptions.hpp>
+
+namespace poplar::emulator {
+namespace {
+
+using field::Direction;
+using field::FieldTable;
+using field::Shape;
+
+constexpr std::size_t kShortSpanElements = 2047; // 11 bits of length
+
+std::string nameOf(const GraphState &graph, const VertexInstance &vertex) {
+  return "vertex of type '" + std::string(vertex.type->table->name) + "' in compute set '" +
+         graph.computeSets[vertex.computeSet].name + "'";
+}
+
+void checkField(const GraphState &graph, const VertexInstance &vertex, const FieldTable &table,
+                const Connection &connection) {
+  const std::string words =
+      "field '" + std::string(table.name) + "' of a " + nameOf(graph, vertex);
+  if (table.direction == Direction::None) {
+    if (!connection.set && table.shape != Shape::Scalar)
+      throw no_size_specified(words + " has neither values nor a size");
+    return;
+  }
+  const bool hole = std::any_of(connection.rows.begin(), connection.rows.end(),
+                                [](const auto &row) { return !row; });
+  if (!connection.set || hole)
+    throw graph_connection_error(words + " is connected to no tensor");
+  for (const auto &row : connection.rows) {
+    if (table.layout == VectorLayout::SHORT_SPAN && row->size() > kShortSpanElements)
+      throw memory_elem_constraints_error(words + " has the layout SHORT_SPAN, of at most 2047 "
+                                          "elements, and " + std::to_string(row->size()));
+    checkMapped(graph, *row, words);
+  }
+}
+
+struct Access {
+  Piece piece;
+  std::size_t vertex;
+  bool write;
+};
+
+void checkConflicts(const GraphState &graph, const ComputeSetState &set) {
+  std::vector<Access> accesses;
+  for (const std::size_t v : set.vertices) {
+    const VertexInstance &vertex = graph.vertices[v];
+    for (unsigned f = 0; f < vertex.type->table->numFields; ++f) {
+      const Direction direction = vertex.type->table->fields[f].direction;
+      if (direction == Direction::None)
+        continue;
+      for (const auto &row : vertex.fields[f].rows)
+        row->forEachPiece([&](const Piece &p) {
+          accesses.push_back({p, v, direction != Direction::Input});
+        });
+    }
+  }
+  std::sort(accesses.begin(), accesses.end(), [](const Access &a, const Access &b) {
+    return std::tie(a.piece.variable, a.piece.begin, a.vertex) <
+           std::tie(b.piece.variable, b.piece.begin, b.vertex);
+  });
+  // The access so far that reaches furthest, of writers and of all, each with its runner-up of
+  // another vertex: only those can overlap what comes next.
+  const auto refuse = [&](const Access &a, const Access &b) {
+    throw graph_program_compilation_error(
+        "compute set '" + set.name + "': element " + std::to_string(b.piece.begin) +
+        " of variable '" + graph.variables[b.piece.variable].name + "' is " +
+        (a.write && b.write ? "written by two vertices" : "written by one vertex and read by "
+                                                          "another") +
+        ", of types '" + graph.vertices[a.vertex].type->table->name + "' and '" +
+        graph.vertices[b.vertex].type->table->name + "'");
+  };
+  std::vector<const Access *> open;
+  for (const Access &next : accesses) {
+    open.erase(std::remove_if(open.begin(), open.end(),
+                              [&](const Access *a) {
+                                return a->piece.variable != next.piece.variable ||
+                                       a->piece.end <= next.piece.begin;
+                              }),
+               open.end());
+    const Access *sameReader = nullptr;
+    for (const Access *a : open) {
+      if (a->vertex != next.vertex && (a->write || next.write))
+        refuse(*a, next);
+      if (!a->write && !next.write && a->piece.end >= next.piece.end)
+        sameReader = a;
+    }
+    // Many readers of one range are one for this purpose: a write among them is refused anyway,
+    // unless it is the only reader's own.
+    const bool twoReaders =
+        sameReader && open.size() >= 2 && !next.write &&
+        std::any_of(open.begin(), open.end(), [&](const Access *a) {
+          return a != sameReader && a->vertex != sameReader->vertex && a->piece.end >= next.piece.end;
+        });
+    if (!twoReaders)
+      open.push_back(&next);
+  }
+}
+
+} // namespace
+
+void checkMapped(const GraphState &graph, const View &view, const std::string &use) {
+  for (const Run &run : view.runs()) {
+    const Variable &variable = graph.variables[run.variable];
+    const std::size_t a = run.start, b = run.at(run.count - 1);
+    const auto check = [&](std::size_t begin, std::size_t end) {
+      variable.tiles.forEach(begin, end, [&](std::size_t from, std::size_t, unsigned tile) {
+        if (tile == kNoTile)
+          throw invalid_tile_mapping("element " + std::to_string(from) + " of variable '" +
+                                     variable.name + "' has no tile mapping and is used by " + use);
+      });
+    };
+    if (run.stride == 1 || run.stride == 0) {
+      check(std::min(a, b), std::max(a, b) + 1);
+    } else {
+      for (std::size_t i = 0; i < run.count; ++i)
+        check(run.at(i), run.at(i) + 1);
+    }
+  }
+}
+
+void checkComputeSet(const GraphState &graph, unsigned computeSet) {
+  const ComputeSetState &set = graph.computeSets.at(computeSet);
+  for (const std::size_t v : set.vertices) {
+    const VertexInstance &vertex = graph.vertices[v];
+    if (vertex.tile == kNoTile)
+      throw invalid_tile_mapping("a " + nameOf(graph, vertex) + " has no tile mapping");
+    for (unsigned f = 0; f < vertex.type->table->numFields; ++f)
+      checkField(graph, vertex, vertex.type->table->fields[f], vertex.fields[f]);
+  }
+  checkConflicts(graph, set);
+}
+
+} // namespace poplar::emulator

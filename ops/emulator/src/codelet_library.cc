@@ -1,0 +1,33 @@
+#include "codelet_library.h"
+
+#include <dlfcn.h>
+
+#include <poplar/exceptions.hpp>
+
+namespace poplar::emulator {
+
+std::shared_ptr<CodeletLibrary> CodeletLibrary::load(const std::string &path) {
+  void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    throw graph_object_load_error(path + " cannot be loaded: " + dlerror());
+  std::shared_ptr<CodeletLibrary> library(new CodeletLibrary());
+  library->handle = handle;
+  library->file = path;
+  const auto tables =
+      reinterpret_cast<const field::VertexTable *(*)(std::size_t *)>(dlsym(handle, "popc_vertices"));
+  if (!tables)
+    throw graph_object_load_error(path + " was not written by this emulator's popc");
+  library->first = tables(&library->count);
+  return library;
+}
+
+CodeletLibrary::CodeletLibrary(std::string name, const field::VertexTable *tables,
+                               std::size_t count)
+    : first(tables), count(count), file(std::move(name)) {}
+
+CodeletLibrary::~CodeletLibrary() {
+  if (handle)
+    dlclose(handle);
+}
+
+} // namespace poplar::emulator

@@ -1,0 +1,49 @@
+#ifndef IPULSE_EMULATOR_CODELET_LIBRARY_H
+#define IPULSE_EMULATOR_CODELET_LIBRARY_H
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <poplar/PerfEstimateFunc.hpp>
+#include <poplar/VertexTable.hpp>
+
+namespace poplar::emulator {
+
+/// The vertices that one file of codelets defines.
+class CodeletLibrary {
+public:
+  /// Loads what popc wrote. Raises graph_object_load_error.
+  static std::shared_ptr<CodeletLibrary> load(const std::string &path);
+  /// Vertices of the emulator itself, of the library `name`.
+  CodeletLibrary(std::string name, const field::VertexTable *tables, std::size_t count);
+  ~CodeletLibrary();
+  CodeletLibrary(const CodeletLibrary &) = delete;
+  CodeletLibrary &operator=(const CodeletLibrary &) = delete;
+
+  const field::VertexTable *begin() const { return first; }
+  const field::VertexTable *end() const { return first + count; }
+  /// The file it was loaded from, or the name of a library of the emulator's own.
+  const std::string &path() const { return file; }
+  bool isBuiltin() const { return handle == nullptr; }
+
+private:
+  CodeletLibrary() = default;
+  const field::VertexTable *first = nullptr;
+  std::size_t count = 0;
+  void *handle = nullptr;
+  std::string file;
+};
+
+/// A vertex type that a graph knows.
+struct VertexType {
+  const field::VertexTable *table = nullptr;
+  std::shared_ptr<CodeletLibrary> library;
+  PerfEstimateFunc estimator; // empty unless registered
+};
+
+} // namespace poplar::emulator
+
+#endif

@@ -1,0 +1,75 @@
+#ifndef IPULSE_EMULATOR_COMPILED_H
+#define IPULSE_EMULATOR_COMPILED_H
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <poplar/OptionFlags.hpp>
+
+#include "graph_state.h"
+#include "program_node.h"
+
+namespace poplar::emulator {
+
+/// Bytes of one tile by what they hold; the names are libpva's memory categories.
+struct TileMemory {
+  std::uint64_t variable = 0, constant = 0, message = 0, stack = 0, vertexInstanceState = 0,
+                vertexFieldData = 0, vertexCode = 0, internalExchangeCode = 0, controlCode = 0;
+  std::uint64_t total() const {
+    return variable + constant + message + stack + vertexInstanceState + vertexFieldData +
+           vertexCode + internalExchangeCode + controlCode;
+  }
+};
+
+/// What an exchange costs, known before it runs.
+struct ExchangeCost {
+  std::uint64_t bytesIn = 0, bytesOut = 0; // of the tile with the most
+  std::uint64_t bytesBetweenIpus = 0;
+  std::uint64_t bytesTotal = 0;
+  std::uint64_t cycles = 0; // 0 when nothing moves between tiles
+};
+
+/// A graph and its programs, checked.
+struct Compiled {
+  std::shared_ptr<GraphState> graph;
+  std::vector<std::shared_ptr<ProgramNode>> programs;
+  OptionFlags options;
+  std::vector<TileMemory> memory;                 // by tile
+  std::map<unsigned, ExchangeCost> computeSetIn;  // by compute set: before compute
+  std::map<unsigned, ExchangeCost> computeSetOut; // by compute set: after compute
+  std::map<const ProgramNode *, ExchangeCost> copies;
+  std::map<const ProgramNode *, std::uint64_t> copyCycles; // on the tile that copies most to itself
+};
+
+/// Checks, and computes what is known before a run. Raises the class of the fault.
+std::shared_ptr<Compiled> compile(std::shared_ptr<GraphState> graph,
+                                  std::vector<std::shared_ptr<ProgramNode>> programs,
+                                  OptionFlags options);
+
+/// Calls f(node) for every program that can be reached, once each.
+template <typename F>
+void forEachNode(const GraphState &graph, const std::vector<std::shared_ptr<ProgramNode>> &roots,
+                 F &&f) {
+  std::vector<const ProgramNode *> open;
+  std::map<const ProgramNode *, bool> seen;
+  for (const auto &root : roots)
+    open.push_back(root.get());
+  while (!open.empty()) {
+    const ProgramNode *node = open.back();
+    open.pop_back();
+    if (!node || !seen.emplace(node, true).second)
+      continue;
+    f(*node);
+    for (const auto &child : node->children)
+      open.push_back(child.get());
+    if (node->kind == ProgramNode::Kind::Call)
+      open.push_back(graph.functions.at(node->id).get());
+  }
+}
+
+} // namespace poplar::emulator
+
+#endif

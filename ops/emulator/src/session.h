@@ -1,0 +1,114 @@
+#ifndef IPULSE_EMULATOR_SESSION_H
+#define IPULSE_EMULATOR_SESSION_H
+
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <poplar/Device.hpp>
+#include <poplar/Engine.hpp>
+
+#include "compiled.h"
+#include "compute_set_run.h"
+#include "host_streams.h"
+#include "memory_image.h"
+#include "worker_threads.h"
+
+namespace poplar::emulator {
+
+/// Cycles of one execution of a step, or the sum of many.
+struct StepCost {
+  std::uint64_t sync = 0, exchange = 0, compute = 0, host = 0;
+  std::uint64_t tileCycles = 0; // of compute, over all tiles
+  std::uint64_t flops = 0;
+  std::uint64_t activeTiles = 0;
+  std::uint64_t cycles() const { return sync + exchange + compute + host; }
+};
+
+/// A program node bound to memory.
+struct Step {
+  const ProgramNode *node = nullptr;
+  unsigned id = 0; // by order of binding
+  std::vector<Step *> children;
+  std::unique_ptr<ComputeSetRun> computeSet;
+  std::uint64_t executions = 0;
+  StepCost total;
+};
+
+/// A step as it ran, for the profile of a run.
+struct StepRecord {
+  const Step *step;
+  std::uint64_t start;
+  StepCost cost;
+};
+
+struct RunRecord {
+  std::string name;
+  std::uint64_t start = 0, end = 0;
+  std::vector<StepRecord> steps;
+  bool truncated = false; // more steps than are kept
+};
+
+/// Compiled programs on a device: their memory, their streams and what they cost so far.
+class Session {
+public:
+  explicit Session(std::shared_ptr<Compiled> compiled);
+  ~Session();
+
+  void load(const Device &device);
+  void run(unsigned program, const std::string &name);
+  bool loaded() const { return memory != nullptr; }
+
+  const Compiled &getCompiled() const { return *compiled; }
+  HostStreams &getStreams() { return streams; }
+  void writeTensor(const std::string &handle, const void *begin, std::size_t bytes);
+  void readTensor(const std::string &handle, void *begin, std::size_t bytes);
+
+  std::uint64_t cycles() const { return clock; }
+  const std::vector<RunRecord> &runs() const { return records; }
+  const std::vector<std::unique_ptr<Step>> &steps() const { return bound; }
+  void resetProfile();
+  void setProfiling(bool on) { profiling = on; }
+  void setPrintStream(std::ostream &stream) { print = &stream; }
+
+private:
+  Step *bind(const std::shared_ptr<ProgramNode> &node);
+  void execute(Step &step);
+  void executeComputeSet(Step &step);
+  void executeCopy(Step &step);
+  void executeHost(Step &step);
+  void executeSwitch(Step &step);
+  void printTensor(const ProgramNode &node);
+  bool predicate(const Tensor &t);
+  std::int64_t integer(const Tensor &t);
+  void charge(Step &step, const StepCost &cost);
+  StepCost hostCost(std::size_t bytes) const;
+
+  std::shared_ptr<Compiled> compiled;
+  std::unique_ptr<MemoryImage> memory;
+  std::unique_ptr<WorkerThreads> threads;
+  std::vector<std::unique_ptr<Step>> bound;
+  std::map<const ProgramNode *, Step *> stepOf;
+  std::vector<Step *> programs;
+  HostStreams streams;
+  std::uint64_t clock = 0;
+  std::vector<RunRecord> records;
+  std::size_t recordedRuns = 0;
+  RunRecord *recording = nullptr;
+  bool profiling = true;
+  std::ostream *print = &std::cerr;
+};
+
+/// The report of libpva's names. profile.cc says what each figure is made of.
+ProfileValue profileOf(const Session &session);
+void printSummary(std::ostream &out, const Session &session, const OptionFlags &flags);
+/// Writes what autoReport.* asks for; nothing when it asks for nothing.
+void writeReports(const Session &session);
+std::string stepName(const Session &session, const Step &step);
+const char *stepType(const Step &step);
+
+} // namespace poplar::emulator
+
+#endif

@@ -1,0 +1,124 @@
+#include "tile_memory.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include <poplar/exceptions.hpp>
+
+#include "traffic.h"
+
+namespace poplar::emulator {
+namespace {
+
+using field::FieldTable;
+using field::Shape;
+
+/// Bytes of the pointer, and of the length where the layout has one.
+std::uint64_t pointerBytes(VectorLayout layout) {
+  switch (layout) {
+  case VectorLayout::SPAN: return 8;
+  case VectorLayout::SCALED_PTR32:
+  case VectorLayout::SCALED_PTR64:
+  case VectorLayout::SCALED_PTR128:
+  case VectorLayout::COMPACT_PTR: return 2; // from memory: scaled to 16 bits
+  default: return 4;                        // an address, or an address with 11 bits of length
+  }
+}
+
+} // namespace
+
+std::uint64_t stateBytes(const VertexInstance &vertex) {
+  std::uint64_t bytes = 0;
+  for (unsigned f = 0; f < vertex.type->table->numFields; ++f) {
+    const FieldTable &table = vertex.type->table->fields[f];
+    const Type element(table.element);
+    const bool edge = table.direction != field::Direction::None;
+    std::uint64_t size = 4;
+    if (table.shape == Shape::Vector)
+      size = pointerBytes(table.layout);
+    else if (table.shape == Shape::VectorOfVectors)
+      size = table.listLayout == VectorListLayout::NOT_VECTOR ? pointerBytes(table.outerLayout) : 8;
+    else if (!edge)
+      size = table.element == Type::Id::None ? 4 : sizeOf(element);
+    bytes = (bytes + std::min<std::uint64_t>(size, 4) - 1) /
+                std::min<std::uint64_t>(size, 4) * std::min<std::uint64_t>(size, 4) +
+            size;
+  }
+  return (bytes + 3) / 4 * 4;
+}
+
+MemoryModel::MemoryModel(const GraphState &graph)
+    : graph(graph), memory(graph.machine.numTiles()) {
+  const Machine &m = graph.machine;
+  for (TileMemory &tile : memory)
+    tile.stack = std::uint64_t{m.stackBytesPerWorker} * m.workers + m.supervisorStackBytes;
+  for (const Variable &variable : graph.variables) {
+    const std::size_t size = sizeOf(variable.type);
+    variable.tiles.forEach(0, variable.elements, [&](std::size_t b, std::size_t e, unsigned tile) {
+      if (tile != kNoTile)
+        (variable.constant ? memory[tile].constant : memory[tile].variable) += (e - b) * size;
+    });
+  }
+}
+
+void MemoryModel::addVertex(const VertexInstance &vertex) {
+  TileMemory &tile = memory[vertex.tile];
+  tile.vertexInstanceState += stateBytes(vertex);
+  for (unsigned f = 0; f < vertex.type->table->numFields; ++f) {
+    const FieldTable &table = vertex.type->table->fields[f];
+    if (table.direction == field::Direction::None && table.shape != Shape::Scalar)
+      tile.vertexFieldData += vertex.fields[f].value.size();
+    if (table.shape == Shape::VectorOfVectors)
+      tile.vertexFieldData += vertex.fields[f].rows.size() * pointerBytes(table.layout);
+  }
+  if (codeOnTile.emplace(vertex.tile, vertex.type->table).second)
+    tile.vertexCode += vertex.type->table->codeBytes;
+}
+
+void MemoryModel::addExchange(const Traffic &traffic) {
+  for (std::size_t t = 0; t < memory.size(); ++t) {
+    memory[t].internalExchangeCode +=
+        std::uint64_t{traffic.pieces()[t]} * graph.machine.exchangeCodeBytesPerPiece;
+    // One buffer serves all exchanges: what arrives is used before the next.
+    memory[t].message = std::max(memory[t].message, traffic.bytesIn()[t]);
+  }
+}
+
+void MemoryModel::addStep(const ProgramNode &) {
+  for (TileMemory &tile : memory)
+    tile.controlCode += graph.machine.controlCodeBytesPerStep;
+}
+
+void MemoryModel::checkFits() const {
+  const auto worst =
+      std::max_element(memory.begin(), memory.end(), [](const TileMemory &a, const TileMemory &b) {
+        return a.total() < b.total();
+      });
+  const std::uint64_t limit = graph.machine.bytesPerTile;
+  if (worst == memory.end() || worst->total() <= limit)
+    return;
+  const auto tile = static_cast<unsigned>(worst - memory.begin());
+  std::vector<std::pair<std::uint64_t, std::string>> largest;
+  for (const Variable &variable : graph.variables) {
+    std::uint64_t bytes = 0;
+    variable.tiles.forEach(0, variable.elements, [&](std::size_t b, std::size_t e, unsigned t) {
+      bytes += t == tile ? (e - b) * sizeOf(variable.type) : 0;
+    });
+    if (bytes)
+      largest.emplace_back(bytes, variable.name);
+  }
+  std::sort(largest.rbegin(), largest.rend());
+  const auto over = std::count_if(memory.begin(), memory.end(), [&](const TileMemory &t) {
+    return t.total() > limit;
+  });
+  std::ostringstream words;
+  words << "Out of memory: Cannot fit all variable data onto one or more tiles. Tile " << tile
+        << " needs " << worst->total() << " bytes and has " << limit << "; " << over
+        << (over == 1 ? " tile is" : " tiles are") << " over. Largest variables of tile " << tile
+        << ":";
+  for (std::size_t i = 0; i < std::min<std::size_t>(5, largest.size()); ++i)
+    words << (i ? ", '" : " '") << largest[i].second << "' " << largest[i].first << " bytes";
+  throw graph_memory_allocation_error(words.str());
+}
+
+} // namespace poplar::emulator

@@ -1,0 +1,111 @@
+#include "traffic.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace poplar::emulator {
+
+void Traffic::move(unsigned variable, std::size_t begin, std::size_t end, unsigned from,
+                   unsigned to) {
+  const std::uint64_t bytes = (end - begin) * sizeOf(graph.variables[variable].type);
+  if (from == to) {
+    // The regression's atoms are the words that a rearrangement moves in one piece.
+    const Machine &m = graph.machine;
+    local[to] += static_cast<double>(bytes) * (bytes % 8 == 0   ? m.copyCyclesPerByte8
+                                               : bytes % 4 == 0 ? m.copyCyclesPerByte4
+                                                                : m.copyCyclesPerByte2);
+    return;
+  }
+  in[to] += bytes;
+  total += bytes;
+  ++received[to];
+  sent.emplace_back(variable, begin, end, from);
+  if (from / graph.machine.tilesPerIPU != to / graph.machine.tilesPerIPU)
+    betweenIpus += bytes;
+}
+
+void Traffic::read(const View &view, unsigned tile) {
+  view.forEachPiece([&](const Piece &p) {
+    graph.variables[p.variable].tiles.forEach(
+        p.begin, p.end, [&](std::size_t b, std::size_t e, unsigned from) {
+          if (from != tile)
+            move(p.variable, b, e, from, tile);
+        });
+  });
+}
+
+void Traffic::write(const View &view, unsigned tile) {
+  view.forEachPiece([&](const Piece &p) {
+    graph.variables[p.variable].tiles.forEach(
+        p.begin, p.end, [&](std::size_t b, std::size_t e, unsigned to) {
+          if (to != tile)
+            move(p.variable, b, e, tile, to);
+        });
+  });
+}
+
+void Traffic::copy(const View &from, const View &to) {
+  const std::vector<Piece> a = from.pieces(), b = to.pieces();
+  std::size_t i = 0, j = 0, skipA = 0, skipB = 0;
+  while (i < a.size() && j < b.size()) {
+    const std::size_t n =
+        std::min(a[i].end - a[i].begin - skipA, b[j].end - b[j].begin - skipB);
+    std::size_t at = a[i].begin + skipA;
+    const std::size_t shift = b[j].begin + skipB - at; // wraps around, and back
+    graph.variables[a[i].variable].tiles.forEach(
+        at, at + n, [&](std::size_t s, std::size_t e, unsigned source) {
+          graph.variables[b[j].variable].tiles.forEach(
+              s + shift, e + shift, [&](std::size_t x, std::size_t y, unsigned target) {
+                move(a[i].variable, x - shift, y - shift, source, target);
+              });
+        });
+    skipA += n;
+    skipB += n;
+    if (skipA == a[i].end - a[i].begin)
+      ++i, skipA = 0;
+    if (skipB == b[j].end - b[j].begin)
+      ++j, skipB = 0;
+  }
+}
+
+ExchangeCost Traffic::cost() const {
+  const Machine &m = graph.machine;
+  ExchangeCost cost;
+  if (sent.empty())
+    return cost;
+  auto sorted = sent;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::uint64_t> out(m.numTiles());
+  unsigned variable = kNoTile;
+  std::size_t reached = 0;
+  for (const auto &[v, begin, end, tile] : sorted) {
+    if (v != variable)
+      variable = v, reached = 0;
+    const std::size_t from = std::max(begin, reached);
+    if (end > from)
+      out[tile] += (end - from) * sizeOf(graph.variables[v].type);
+    reached = std::max(reached, end);
+  }
+  cost.bytesIn = *std::max_element(in.begin(), in.end());
+  cost.bytesOut = *std::max_element(out.begin(), out.end());
+  cost.bytesBetweenIpus = betweenIpus;
+  cost.bytesTotal = total;
+  const std::uint64_t most = std::max(cost.bytesIn, cost.bytesOut);
+  cost.cycles = m.exchangeOverheadCycles +
+                (most + m.exchangeBytesPerCycle - 1) / m.exchangeBytesPerCycle;
+  if (betweenIpus) {
+    // PopLibs lib/poplibs_test/Util.cpp: hops of a global sync, there and back.
+    const double hops = 1 + (m.numIPUs / 2) / 2;
+    cost.cycles += static_cast<std::uint64_t>(
+        std::ceil(m.hopSeconds * m.clockHz * hops * 2) +
+        std::ceil(static_cast<double>(betweenIpus) / m.linkBytesPerSecond * m.clockHz));
+  }
+  return cost;
+}
+
+std::uint64_t Traffic::localCycles() const {
+  const double most = *std::max_element(local.begin(), local.end());
+  return most == 0 ? 0 : static_cast<std::uint64_t>(std::ceil(graph.machine.copyFixedCycles + most));
+}
+
+} // namespace poplar::emulator

@@ -1,0 +1,44 @@
+#ifndef IPULSE_EMULATOR_TRAFFIC_H
+#define IPULSE_EMULATOR_TRAFFIC_H
+
+#include <tuple>
+#include <vector>
+
+#include "compiled.h"
+
+namespace poplar::emulator {
+
+/// Adds up what one exchange moves between tiles.
+class Traffic {
+public:
+  explicit Traffic(const GraphState &graph) : graph(graph) {}
+
+  /// The elements of `view` go to `tile`.
+  void read(const View &view, unsigned tile);
+  /// The elements of `view` come from `tile`.
+  void write(const View &view, unsigned tile);
+  /// The elements of `from` go to where `to` lies, one by one.
+  void copy(const View &from, const View &to);
+
+  ExchangeCost cost() const;
+  /// Cycles of the tile that moves most within itself.
+  std::uint64_t localCycles() const;
+  /// Pieces that each tile receives: what its exchange code lists.
+  const std::vector<std::uint32_t> &pieces() const { return received; }
+  const std::vector<std::uint64_t> &bytesIn() const { return in; }
+
+private:
+  void move(unsigned variable, std::size_t begin, std::size_t end, unsigned from, unsigned to);
+
+  const GraphState &graph;
+  std::vector<std::uint64_t> in = std::vector<std::uint64_t>(graph.machine.numTiles());
+  std::vector<double> local = std::vector<double>(graph.machine.numTiles());
+  std::vector<std::uint32_t> received = std::vector<std::uint32_t>(graph.machine.numTiles());
+  // What leaves a tile, by source range: sent once, however many tiles listen.
+  std::vector<std::tuple<unsigned, std::size_t, std::size_t, unsigned>> sent;
+  std::uint64_t betweenIpus = 0, total = 0;
+};
+
+} // namespace poplar::emulator
+
+#endif
