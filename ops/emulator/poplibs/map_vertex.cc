@@ -117,22 +117,18 @@ VertexPerfEstimate cycles(const VertexIntrospector &vertex, const Target &target
 }
 
 BuiltinVertex vertex(const char *name, Direction outDirection) {
-  static const auto fieldsFor = [](Direction direction) {
-    return std::vector<field::FieldTable>{
-        anyField("in", offsetof(MapVertex, in), Direction::Input, Shape::VectorOfVectors),
-        anyField("out", offsetof(MapVertex, out), direction, Shape::Vector),
-        valueField("code", offsetof(MapVertex, code), Shape::Vector, Type::Id::UnsignedInt),
-        valueField("constants", offsetof(MapVertex, constants), Shape::Vector, Type::Id::Float),
-        valueField("types", offsetof(MapVertex, types), Shape::Vector, Type::Id::UnsignedInt)};
-  };
-  static const std::vector<field::FieldTable> fresh = fieldsFor(Direction::Output),
-                                              inPlace = fieldsFor(Direction::InOut);
-  const std::vector<field::FieldTable> &fields = outDirection == Direction::InOut ? inPlace : fresh;
+  auto fields = std::make_shared<std::vector<field::FieldTable>>(std::vector<field::FieldTable>{
+      anyField("in", offsetof(MapVertex, in), Direction::Input, Shape::VectorOfVectors),
+      anyField("out", offsetof(MapVertex, out), outDirection, Shape::Vector),
+      valueField("code", offsetof(MapVertex, code), Shape::Vector, Type::Id::UnsignedInt),
+      valueField("constants", offsetof(MapVertex, constants), Shape::Vector, Type::Id::Float),
+      valueField("types", offsetof(MapVertex, types), Shape::Vector, Type::Id::UnsignedInt)});
   // All workers share it; it is one call here, priced as a whole, like a vertex of the supervisor.
   return {"popops",
           {name, sizeof(MapVertex), alignof(MapVertex), field::Kind::SupervisorVertex,
-           fields.data(), static_cast<unsigned>(fields.size()), &compute, 400},
-          &cycles};
+           fields->data(), static_cast<unsigned>(fields->size()), &compute, 400},
+          &cycles,
+          fields};
 }
 
 } // namespace

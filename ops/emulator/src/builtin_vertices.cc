@@ -45,8 +45,7 @@ struct Library {
 std::map<std::string, Library> makeLibraries() {
   std::map<std::string, Library> libraries;
   libraries["popnn"]; // has programs and no vertices of its own
-  for (const auto &vertices :
-       {mapVertices()})
+  for (const auto &vertices : {mapVertices(), arrayVertices()})
     for (const BuiltinVertex &vertex : vertices)
       libraries[vertex.library].vertices.push_back(vertex);
   for (auto &[name, library] : libraries) {

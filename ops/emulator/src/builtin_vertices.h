@@ -13,6 +13,7 @@ struct BuiltinVertex {
   std::string library; // "popops"
   field::VertexTable table;
   PerfEstimateFunc cycles;
+  std::shared_ptr<const std::vector<field::FieldTable>> fields; // that the table points to
 };
 
 /// Makes the vertices of a library known to a graph, as its addCodelets does. Raises
@@ -21,12 +22,7 @@ void addBuiltinLibrary(GraphState &graph, const std::string &library);
 
 // By file: the vertices that it defines.
 std::vector<BuiltinVertex> mapVertices();
-std::vector<BuiltinVertex> fillVertices();
-std::vector<BuiltinVertex> reduceVertices();
-std::vector<BuiltinVertex> sliceVertices();
-std::vector<BuiltinVertex> matMulVertices();
-std::vector<BuiltinVertex> randomVertices();
-std::vector<BuiltinVertex> topKVertices();
+std::vector<BuiltinVertex> arrayVertices();
 
 /// The table of a field of any element type.
 field::FieldTable anyField(const char *name, std::size_t offset, field::Direction direction,

@@ -1,0 +1,20 @@
+#ifndef poputil_Broadcast_hpp
+#define poputil_Broadcast_hpp
+
+#include <vector>
+
+#include <poplar/Tensor.hpp>
+
+namespace poputil {
+
+/// Gives both tensors the same rank, with dimensions of 1 in front.
+void expandToMatchRanks(poplar::Tensor &a, poplar::Tensor &b);
+/// Gives tensors the shape that they broadcast to. Raises poplibs_error when there is none.
+void broadcastToMatch(poplar::Tensor &a, poplar::Tensor &b);
+void broadcastToMatch(poplar::Tensor &a, poplar::Tensor &b, poplar::Tensor &c);
+void broadcastToMatch(poplar::Tensor &a, const std::vector<std::size_t> &shape);
+bool canBroadcastToMatch(const poplar::Tensor &a, const poplar::Tensor &b);
+
+} // namespace poputil
+
+#endif

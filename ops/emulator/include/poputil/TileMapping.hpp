@@ -1,0 +1,52 @@
+#ifndef poputil_TileMapping_hpp
+#define poputil_TileMapping_hpp
+
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <poplar/Interval.hpp>
+#include <poplar/Tensor.hpp>
+
+namespace poputil {
+
+/// Elements of a tensor, or of one of that shape, in equal parts over the tiles from tile 0 on.
+std::vector<std::vector<poplar::Interval>> calcLinearTileMapping(const poplar::Graph &graph,
+                                                                 std::vector<std::size_t> shape,
+                                                                 unsigned minElementsPerTile,
+                                                                 unsigned grainSize);
+std::vector<std::vector<poplar::Interval>>
+calcLinearTileMapping(const poplar::Graph &graph, std::vector<std::size_t> shape,
+                      unsigned minElementsPerTile, unsigned grainSize, unsigned offset,
+                      bool ascending = true);
+std::vector<std::vector<poplar::Interval>> calcLinearTileMapping(const poplar::Graph &graph,
+                                                                 const poplar::Tensor &t);
+std::vector<std::vector<poplar::Interval>> calcLinearTileMapping(const poplar::Graph &graph,
+                                                                 const poplar::Tensor &t,
+                                                                 unsigned offset,
+                                                                 bool ascending = true);
+void mapTensorLinearly(poplar::Graph &graph, const poplar::Tensor &t, unsigned minElementsPerTile,
+                       unsigned grainSize);
+void mapTensorLinearly(poplar::Graph &graph, const poplar::Tensor &t);
+/// From tile `offset` on, upwards or downwards, around the end.
+void mapTensorLinearlyWithOffset(poplar::Graph &graph, const poplar::Tensor &t,
+                                 unsigned minElementsPerTile, unsigned grainSize, unsigned offset,
+                                 bool ascending = true);
+void mapTensorLinearlyWithOffset(poplar::Graph &graph, const poplar::Tensor &t,
+                                 unsigned offset = 0, bool ascending = true);
+
+/// Elements of the fullest tile beyond an even share.
+unsigned getTileImbalance(const poplar::Graph::TileToTensorMapping &mapping,
+                          unsigned minElementsPerTile = 0, unsigned grainSize = 1);
+unsigned getTileImbalance(const poplar::Graph &graph, const poplar::Tensor &t,
+                          unsigned minElementsPerTile = 0, unsigned grainSize = 1);
+
+/// A tensor to broadcast along dimension `dim` of fullTensor, mapped as that dimension is.
+poplar::Tensor createBroadcastOperand(poplar::Graph &graph, const poplar::Tensor &fullTensor,
+                                      const poplar::Type &type, unsigned dim,
+                                      bool ditherMapping = false,
+                                      const poplar::DebugContext &debugContext = {});
+bool dimIsSplitOverTiles(const poplar::Graph &graph, const poplar::Tensor &t, unsigned dimension);
+
+} // namespace poputil
+
+#endif
