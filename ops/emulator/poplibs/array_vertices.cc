@@ -154,7 +154,7 @@ bool randomCompute(void *state, unsigned) {
   std::uint64_t seed;
   std::memcpy(&seed, row(v.rows, 0).first, sizeof seed);
   std::uint64_t x = seed ^ (std::uint64_t{v.type} << 32); // the vertex's own number
-  mix(x);
+  x = mix(x); // neighbouring numbers become far apart
   for (std::size_t i = 0; i < v.out.count; ++i) {
     const double u = unit(x);
     double value = 0;

@@ -149,9 +149,6 @@ public:
   VertexRef addVertex(ComputeSet cs, StringRef vertexType, ArrayRef<ConnectionDesc> connections);
   void connect(FieldRef field, const Tensor &tensor);
   void connect(FieldRef field, ArrayRef<Tensor> tensors);
-  void connect(FieldRef field, const std::vector<Tensor> &tensors) {
-    connect(std::move(field), ArrayRef<Tensor>(tensors));
-  }
   void setFieldSize(FieldRef field, std::size_t size);
   void setInitialValueHalf(FieldRef field, std::uint16_t bits);
   template <typename T> void setInitialValue(FieldRef field, T value) {

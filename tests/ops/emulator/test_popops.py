@@ -1,0 +1,53 @@
+"""PopLibs' operations, on tensors small enough to check by hand."""
+
+from __future__ import annotations
+
+from typing import Callable, Dict
+
+import pytest
+
+# By case of programs/popops.cpp: what it prints.
+RESULTS: Dict[str, str] = {
+    "map": "{2,3} -0 -1 16 16 19 22",
+    "in_place": "{4} -1 0 1 2",
+    "integers": "{4} -2 -3 0 3",  # division and remainder truncate, as in C
+    "wraps": "{2} 1 2",
+    "large_constant": "{1} 4e+09",
+    "compare_and_cast": "{4} 0 0 1 1",
+    "half": "{2} 4096 4096",  # 2049 is no half: ties go to even
+    "fill": "{4} 0 4.29497e+09 4.29497e+09 0",
+    "reduce": "{11} 60 92 124 8 9 10 11 20 21 22 23",
+    "reduce_update": "{2} 160 206",
+    "reduce_many": "{3} 2 4 6",
+    "dynamic_slice": "{2,3} 12 13 14 0 1 2",  # indices wrap around
+    "dynamic_slice_of_two": "{2,1} 6 10",
+    "dynamic_update": "{3,2} 0 70 2 71 90 72",
+    "counted_loop": "{1} 21",
+    "mat_mul": "{2,2} 22 28 49 64",
+    "poputil": "4[0,24) ns::V<float,true,3,unsigned int> V {3,100} {2,3}{2,3}",
+    "errors": " ".join(
+        ["poplibs_error"] * 2 + ["unknown_vertex_type"] + ["poplibs_error"] * 4
+    ),
+}
+
+
+@pytest.mark.parametrize("case", sorted(RESULTS))
+def test_results(run_program: Callable, case: str) -> None:
+    done = run_program("popops", case)
+    assert done.stdout.strip() == RESULTS[case], done.stderr
+
+
+def test_random_numbers_have_their_distribution_and_repeat_with_their_seed(
+    run_program: Callable,
+) -> None:
+    words = run_program("popops", "random").stdout.split()
+    total, least, most, same, other, normal, squares = map(float, words[1:])
+    n = 6000
+    assert -1 <= least < -0.99
+    assert 2.99 < most < 3
+    # Five standard deviations of the mean: sqrt(16 / 12 / n) and 2 / sqrt(n).
+    assert abs(total / n - 1) < 5 * (16 / 12 / n) ** 0.5
+    assert abs(normal / n - 5) < 5 * 2 / n**0.5
+    assert abs(squares / n - 4) < 5 * 4 * (2 / n) ** 0.5
+    assert same == 0
+    assert other > n
