@@ -1,0 +1,78 @@
+"""The programs of examples/poplar and the recurrent loop, against NumPy."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Callable, Dict, List
+
+import numpy as np
+import pytest
+
+from tests.ops.emulator.conftest import compile_program
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "poplar"
+
+
+def run_example(name: str, directory: Path, environment: Dict[str, str], *arguments: str) -> str:
+    binary = compile_program(EXAMPLES / f"{name}.cpp", directory / name)
+    done = subprocess.run(
+        [str(binary), *arguments],
+        cwd=EXAMPLES,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_leaky_neurons_fire_as_the_equations_say(
+    tmp_path: Path, environment: Dict[str, str]
+) -> None:
+    output = run_example("leaky_neurons", tmp_path, environment)
+    membrane = np.zeros(128, np.float32)
+    current = (np.arange(128) / 64).astype(np.float32)
+    expected: List[int] = []
+    for _ in range(10):
+        membrane = np.float32(0.5) * membrane + np.float32(0.5) * current
+        fires = membrane > 1
+        membrane[fires] = 0
+        expected.append(int(fires.sum()))
+    counts = output.splitlines()[0].split(":")[1].split()
+    assert [int(n) for n in counts] == expected
+    assert len(set(expected)) > 2
+
+
+def test_an_executable_runs_from_its_file(tmp_path: Path, environment: Dict[str, str]) -> None:
+    path = tmp_path / "program.exe"
+    output = run_example("save_and_load", tmp_path, environment, str(path))
+    assert output == "1 2\n"  # 16 and 64, halved five times, and never below 1
+    assert path.stat().st_size > 0
+
+
+@pytest.mark.parametrize("arguments", [(), ("reverse",)])
+def test_the_recurrent_loop_slices_and_keeps_every_step(
+    run_program: Callable, arguments: List[str]
+) -> None:
+    lines = run_program("rnn", *arguments).stdout.splitlines()
+    output, states, last = (np.array(line.split(), float) for line in lines)
+    inputs = np.arange(18.0).reshape(3, 6)
+    order = [2, 1, 0] if arguments else [0, 1, 2]
+    state = np.array([100.0, 0, 0, 0, 0, 0])
+    expected = np.zeros((3, 6))
+    for t in order:
+        state = state + inputs[t]
+        expected[t] = state
+    np.testing.assert_array_equal(states.reshape(3, 6), expected)
+    np.testing.assert_array_equal(output.reshape(3, 6), expected * np.arange(3)[:, None])
+    np.testing.assert_array_equal(last, state)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["engine", "popops"])
+def test_no_sanitiser_objects(run_program: Callable, name: str) -> None:
+    """AddressSanitizer, with leaks, and UndefinedBehaviorSanitizer over every case at once."""
+    done = run_program(name, sanitised=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout
