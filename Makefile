@@ -8,7 +8,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 BIN := .venv/bin
 ARGS ?=
-CPP_SOURCES = $(shell git ls-files '*.h' '*.cc' '*.cpp')
+CPP_SOURCES = $(shell git ls-files '*.h' '*.hpp' '*.cc' '*.cpp')
 
 # compile_lock NAME,PYTHON,SOURCES: requirements/NAME.txt, every package with its hashes.
 compile_lock = $(BIN)/uv pip compile --quiet --system-certs --generate-hashes --no-header $(UPGRADE) \

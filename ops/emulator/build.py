@@ -112,6 +112,9 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
 if __name__ == "__main__":
-    built = build(progress=lambda line: sys.stderr.write(line + "\n") and None)
-    sys.stdout.write(f"{built}\n")
+    sys.stdout.write(f"{build(progress=_say)}\n")

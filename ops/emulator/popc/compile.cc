@@ -15,11 +15,21 @@ namespace {
 
 // No vector instructions of the host: a tile's width is the codelet's own choice. The names of
 // fields are declared by users as private as they like: their tables need no friend.
-const std::vector<std::string> kFlags{
-    "-std=c++17", "-O2", "-fPIC", "-fno-tree-vectorize", "-fno-tree-slp-vectorize",
-    "-fno-access-control", "-fno-exceptions", "-fno-stack-protector", "-fno-math-errno",
-    "-ffp-contract=off", "-fcf-protection=none", "-fno-asynchronous-unwind-tables",
-    "-Wno-attributes", "-Wno-invalid-offsetof", "-DPOPC_COUNTED"};
+const std::vector<std::string> kFlags{"-std=c++17",
+                                      "-O2",
+                                      "-fPIC",
+                                      "-fno-tree-vectorize",
+                                      "-fno-tree-slp-vectorize",
+                                      "-fno-access-control",
+                                      "-fno-exceptions",
+                                      "-fno-stack-protector",
+                                      "-fno-math-errno",
+                                      "-ffp-contract=off",
+                                      "-fcf-protection=none",
+                                      "-fno-asynchronous-unwind-tables",
+                                      "-Wno-attributes",
+                                      "-Wno-invalid-offsetof",
+                                      "-DPOPC_COUNTED"};
 
 std::string joined(const std::vector<std::string> &names, const std::string &open,
                    const std::string &close) {
@@ -54,8 +64,8 @@ std::string tableSource(const std::string &source, const Declarations &found, un
   code << "#include \"" << source << "\"\n#include <poplar/VertexTable.hpp>\n"
        << "#include <string>\n#include <vector>\n";
   for (std::size_t n = 0; n < entries.size(); ++n)
-    code << joined(entries[n].namespaces, "namespace ", " { ") << "using popc_vertex_" << unit << "_"
-         << n << " = " << entries[n].type << ";"
+    code << joined(entries[n].namespaces, "namespace ", " { ") << "using popc_vertex_" << unit
+         << "_" << n << " = " << entries[n].type << ";"
          << std::string(entries[n].namespaces.size(), '}') << "\n";
   const auto alias = [&](std::size_t n) {
     return qualified(entries[n].namespaces,
@@ -117,8 +127,8 @@ template <typename V> struct HasCompute<V, std::void_t<decltype(&V::compute)>> {
 std::string codeBytes(const CountedAssembly &counted, std::size_t entries, unsigned unit) {
   std::ostringstream text;
   const std::string unitName = std::to_string(unit);
-  text << "\t.section .rodata\n\t.globl popc_code_bytes_" << unit << "\n\t.align 8\npopc_code_bytes_"
-       << unit << ":\n";
+  text << "\t.section .rodata\n\t.globl popc_code_bytes_" << unit
+       << "\n\t.align 8\npopc_code_bytes_" << unit << ":\n";
   for (std::size_t n = 0; n < entries; ++n) {
     const auto found =
         counted.instructions.find("popc_compute_" + unitName + "_" + std::to_string(n));
@@ -206,8 +216,8 @@ std::string fingerprint(const std::vector<std::string> &sources,
   return text;
 }
 
-void compileCodelets(const std::vector<std::string> &sources,
-                     const std::vector<std::string> &flags, const std::string &target) {
+void compileCodelets(const std::vector<std::string> &sources, const std::vector<std::string> &flags,
+                     const std::string &target) {
 #if !defined(__x86_64__)
   throw CompileError("popc counts the instructions of x86-64 and this machine is another", "");
 #endif
@@ -219,13 +229,12 @@ void compileCodelets(const std::vector<std::string> &sources,
     const std::string base = scratch.file("unit" + std::to_string(unit));
     writeFile(base + ".cc", tableSource(source, found, static_cast<unsigned>(unit)));
     std::vector<std::string> arguments = allFlags(flags);
-    arguments.insert(arguments.end(), {"-fsanitize-coverage=trace-pc", "-S", "-o", base + ".s",
-                                       base + ".cc"});
+    arguments.insert(arguments.end(),
+                     {"-fsanitize-coverage=trace-pc", "-S", "-o", base + ".s", base + ".cc"});
     runOrThrow(arguments, "codelets cannot be compiled: " + source);
     const CountedAssembly counted = countBlocks(readFile(base + ".s"));
     writeFile(base + ".counted.s",
-              counted.text + codeBytes(counted,
-                                       found.vertices.size() + found.instantiations.size(),
+              counted.text + codeBytes(counted, found.vertices.size() + found.instantiations.size(),
                                        static_cast<unsigned>(unit)));
     objects.push_back(base + ".counted.s");
   }

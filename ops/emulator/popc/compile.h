@@ -17,8 +17,8 @@ struct CompileError : public std::runtime_error {
 
 /// Writes to `target` a library with the vertices of the C++ sources. `flags` are g++'s; those
 /// that only Graphcore's popc knows are left out. Raises CompileError.
-void compileCodelets(const std::vector<std::string> &sources,
-                     const std::vector<std::string> &flags, const std::string &target);
+void compileCodelets(const std::vector<std::string> &sources, const std::vector<std::string> &flags,
+                     const std::string &target);
 
 /// The flags of a command line, split at blanks.
 std::vector<std::string> splitFlags(const std::string &flags);

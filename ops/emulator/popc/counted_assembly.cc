@@ -12,10 +12,18 @@ const char *const kMarker = "__sanitizer_cov_trace_pc";
 
 // Bundles of what is a call or one instruction here and several on a tile: PopLibs' published
 // cycles per vector, divided by the vector's width (popopsCycleEstimators.cpp).
-const std::map<std::string, unsigned> kCallBundles{
-    {"expf", 3},   {"logf", 6},    {"tanhf", 6},  {"sqrtf", 5},  {"powf", 312},
-    {"sinf", 2300}, {"cosf", 2300}, {"tanf", 5100}, {"fmodf", 66}, {"fmaf", 1},
-    {"popc_half_to_float", 1},     {"popc_float_to_half", 1}};
+const std::map<std::string, unsigned> kCallBundles{{"expf", 3},
+                                                   {"logf", 6},
+                                                   {"tanhf", 6},
+                                                   {"sqrtf", 5},
+                                                   {"powf", 312},
+                                                   {"sinf", 2300},
+                                                   {"cosf", 2300},
+                                                   {"tanf", 5100},
+                                                   {"fmodf", 66},
+                                                   {"fmaf", 1},
+                                                   {"popc_half_to_float", 1},
+                                                   {"popc_float_to_half", 1}};
 constexpr unsigned kFloatDivide = 5;
 constexpr unsigned kFloatRoot = 5;
 constexpr unsigned kIntegerDivide = 277;
@@ -66,9 +74,9 @@ bool isMemory(const std::string &operand) {
 bool isVectorRegister(const std::string &operand) { return operand.find("%xmm") == 0; }
 
 bool isFloatArithmetic(const std::string &name) {
-  static const std::set<std::string> stems{"add", "sub", "mul", "div", "sqrt", "max", "min",
-                                           "ucomi", "comi", "and", "andn", "or", "xor", "cmp",
-                                           "rcp", "rsqrt", "round"};
+  static const std::set<std::string> stems{"add", "sub",   "mul",  "div",   "sqrt", "max",
+                                           "min", "ucomi", "comi", "and",   "andn", "or",
+                                           "xor", "cmp",   "rcp",  "rsqrt", "round"};
   if (starts(name, "cvt"))
     return true;
   if (!(ends(name, "ss") || ends(name, "sd") || ends(name, "ps") || ends(name, "pd")))
@@ -86,15 +94,16 @@ unsigned storeCost(const std::string &name) {
 }
 
 BlockCost costOf(const Instruction &i) {
-  static const std::set<std::string> free{"push", "pushq", "pop",  "popq", "ret", "nop",
-                                          "nopl", "nopw",  "endbr64", "lea", "leaq", "leal",
-                                          "cltq", "cqto",  "cltd", "leave", "xchgw", "data16"};
+  static const std::set<std::string> free{"push", "pushq", "pop",     "popq",  "ret",   "nop",
+                                          "nopl", "nopw",  "endbr64", "lea",   "leaq",  "leal",
+                                          "cltq", "cqto",  "cltd",    "leave", "xchgw", "data16"};
   BlockCost cost;
   if (free.count(i.name))
     return cost;
   if (starts(i.name, "call") || (starts(i.name, "jmp") && !i.operands.empty() &&
                                  i.operands[0][0] != '.' && i.operands[0][0] != '*')) {
-    const std::string callee = i.operands.empty() ? "" : i.operands[0].substr(0, i.operands[0].find('@'));
+    const std::string callee =
+        i.operands.empty() ? "" : i.operands[0].substr(0, i.operands[0].find('@'));
     const auto known = kCallBundles.find(callee);
     cost.main = 1;
     if (known != kCallBundles.end())
@@ -107,8 +116,8 @@ BlockCost costOf(const Instruction &i) {
   }
   const std::string none;
   const std::string &last = i.operands.empty() ? none : i.operands.back();
-  const bool comparison = starts(i.name, "cmp") || starts(i.name, "test") || starts(i.name, "ucomi") ||
-                          starts(i.name, "comi");
+  const bool comparison = starts(i.name, "cmp") || starts(i.name, "test") ||
+                          starts(i.name, "ucomi") || starts(i.name, "comi");
   for (std::size_t n = 0; n + 1 < i.operands.size(); ++n)
     cost.loads += isMemory(i.operands[n]);
   if (isMemory(last)) {

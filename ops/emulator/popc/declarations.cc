@@ -188,9 +188,9 @@ private:
   }
 
   void member(VertexClass &owner) {
-    static const std::set<std::string> noFields{"using",  "typedef", "friend",       "static", "enum",
-                                                "class",  "struct",  "static_assert", "union",
-                                                "constexpr"};
+    static const std::set<std::string> noFields{"using", "typedef",  "friend", "static",
+                                                "enum",  "class",    "struct", "static_assert",
+                                                "union", "constexpr"};
     if (accept(";"))
       return;
     if ((peek() == "public" || peek() == "private" || peek() == "protected") && peek(1) == ":") {
@@ -304,10 +304,13 @@ const VertexClass *find(const std::vector<VertexClass> &classes, const std::stri
 }
 
 bool isVertex(const std::vector<VertexClass> &classes, const VertexClass &c, int depth = 0) {
-  return depth < 16 && std::any_of(c.bases.begin(), c.bases.end(), [&](const std::string &base) {
-           const VertexClass *known = find(classes, base);
-           return kVertexBases.count(base) || (known && isVertex(classes, *known, depth + 1));
-         });
+  return depth < 16 && std::any_of(
+                           c.bases.begin(), c.bases.end(),
+                           [&](const std::string &base) {
+                             const VertexClass *known = find(classes, base);
+                             return kVertexBases.count(base) ||
+                                    (known && isVertex(classes, *known, depth + 1));
+                           });
 }
 
 } // namespace

@@ -18,8 +18,8 @@ struct VertexClass {
 /// `template class NAME<...>;`
 struct Instantiation {
   std::vector<std::string> namespaces;
-  std::string type;  // as written
-  std::string name;  // of the template, without qualification
+  std::string type; // as written
+  std::string name; // of the template, without qualification
 };
 
 struct Declarations {

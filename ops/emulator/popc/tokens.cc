@@ -24,7 +24,8 @@ std::size_t endOfRawString(const std::string &s, std::size_t quote) {
 } // namespace
 
 bool isWord(const std::string &token) {
-  return !token.empty() && wordCharacter(token[0]) && !std::isdigit(static_cast<unsigned char>(token[0]));
+  return !token.empty() && wordCharacter(token[0]) &&
+         !std::isdigit(static_cast<unsigned char>(token[0]));
 }
 
 std::vector<std::string> tokenize(const std::string &s) {

@@ -21,11 +21,11 @@ using field::Span;
 
 /// Every vertex here has the same fields, of which each uses some.
 struct ArrayVertex {
-  Span rows;      // Input
-  Span scalar;    // Input
-  Span out;       // Output
-  Span inout;     // InOut
-  unsigned type;  // of the elements of rows, out and inout
+  Span rows;     // Input
+  Span scalar;   // Input
+  Span out;      // Output
+  Span inout;    // InOut
+  unsigned type; // of the elements of rows, out and inout
   unsigned outType;
   unsigned choice; // operation, or what the vertex says
   float a, b;
@@ -33,7 +33,9 @@ struct ArrayVertex {
 
 const ArrayVertex &as(void *state) { return *static_cast<const ArrayVertex *>(state); }
 Type typeOf(unsigned id) { return Type(static_cast<Type::Id>(id)); }
-const Span &row(const Span &rows, std::size_t i) { return static_cast<const Span *>(rows.first)[i]; }
+const Span &row(const Span &rows, std::size_t i) {
+  return static_cast<const Span *>(rows.first)[i];
+}
 
 bool fillCompute(void *state, unsigned) {
   const ArrayVertex &v = as(state);
@@ -46,23 +48,34 @@ bool fillCompute(void *state, unsigned) {
 double start(popops::Operation op) {
   switch (op) {
   case popops::Operation::MUL:
-  case popops::Operation::LOGICAL_AND: return 1;
-  case popops::Operation::MIN: return INFINITY;
+  case popops::Operation::LOGICAL_AND:
+    return 1;
+  case popops::Operation::MIN:
+    return INFINITY;
   case popops::Operation::MAX:
-  case popops::Operation::LOG_ADD: return -INFINITY;
-  default: return 0;
+  case popops::Operation::LOG_ADD:
+    return -INFINITY;
+  default:
+    return 0;
   }
 }
 
 double combine(popops::Operation op, double a, double b) {
   switch (op) {
-  case popops::Operation::ADD: return a + b;
-  case popops::Operation::MUL: return a * b;
-  case popops::Operation::MIN: return std::min(a, b);
-  case popops::Operation::MAX: return std::max(a, b);
-  case popops::Operation::LOGICAL_AND: return a != 0 && b != 0;
-  case popops::Operation::LOGICAL_OR: return a != 0 || b != 0;
-  case popops::Operation::SQUARE_ADD: return a + b * b;
+  case popops::Operation::ADD:
+    return a + b;
+  case popops::Operation::MUL:
+    return a * b;
+  case popops::Operation::MIN:
+    return std::min(a, b);
+  case popops::Operation::MAX:
+    return std::max(a, b);
+  case popops::Operation::LOGICAL_AND:
+    return a != 0 && b != 0;
+  case popops::Operation::LOGICAL_OR:
+    return a != 0 || b != 0;
+  case popops::Operation::SQUARE_ADD:
+    return a + b * b;
   case popops::Operation::LOG_ADD: {
     const double most = std::max(a, b);
     return std::isinf(most) ? most : most + std::log1p(std::exp(std::min(a, b) - most));
@@ -154,7 +167,7 @@ bool randomCompute(void *state, unsigned) {
   std::uint64_t seed;
   std::memcpy(&seed, row(v.rows, 0).first, sizeof seed);
   std::uint64_t x = seed ^ (std::uint64_t{v.type} << 32); // the vertex's own number
-  x = mix(x); // neighbouring numbers become far apart
+  x = mix(x);                                             // neighbouring numbers become far apart
   for (std::size_t i = 0; i < v.out.count; ++i) {
     const double u = unit(x);
     double value = 0;
@@ -167,7 +180,9 @@ bool randomCompute(void *state, unsigned) {
                                              std::sqrt(-2 * std::log(1 - u)) *
                                              std::cos(6.283185307179586 * unit(x));
       break;
-    case Distribution::Bernoulli: value = u < static_cast<double>(v.a); break;
+    case Distribution::Bernoulli:
+      value = u < static_cast<double>(v.a);
+      break;
     }
     storeNumber(typeOf(v.outType), v.out.first, i, value);
   }
@@ -229,13 +244,14 @@ BuiltinVertex vertex(const char *library, const char *name, unsigned use,
                      bool (*compute)(void *, unsigned), PerfEstimateFunc cycles) {
   auto fields = std::make_shared<std::vector<field::FieldTable>>();
   if (use & kRows)
-    fields->push_back(anyField("rows", offsetof(ArrayVertex, rows), Direction::Input,
-                               Shape::VectorOfVectors));
+    fields->push_back(
+        anyField("rows", offsetof(ArrayVertex, rows), Direction::Input, Shape::VectorOfVectors));
   if (use & kScalar)
     fields->push_back(
         anyField("scalar", offsetof(ArrayVertex, scalar), Direction::Input, Shape::Scalar));
   if (use & kOut)
-    fields->push_back(anyField("out", offsetof(ArrayVertex, out), Direction::Output, Shape::Vector));
+    fields->push_back(
+        anyField("out", offsetof(ArrayVertex, out), Direction::Output, Shape::Vector));
   if (use & (kInOut | kInOutRows))
     fields->push_back(anyField("inout", offsetof(ArrayVertex, inout), Direction::InOut,
                                use & kInOut ? Shape::Vector : Shape::VectorOfVectors));
@@ -257,14 +273,14 @@ BuiltinVertex vertex(const char *library, const char *name, unsigned use,
 } // namespace
 
 std::vector<BuiltinVertex> arrayVertices() {
-  return {vertex("popops", kFill, kOut, &fillCompute, &fillCycles),
-          vertex("popops", kReduce, kRows | kScalar | kOut, &reduceFresh, &reduceCycles),
-          vertex("popops", kReduceUpdate, kRows | kScalar | kInOut, &reduceUpdate, &reduceCycles),
-          vertex("popops", kDynamicSlice, kRows | kScalar | kOut, &sliceCompute, &sliceCycles),
-          vertex("popops", kDynamicUpdate, kRows | kScalar | kInOutRows, &updateCompute,
-                 &sliceCycles),
-          vertex("poplin", kMatMul, kRows | kOut, &matMulCompute, &matMulCycles),
-          vertex("poprand", kRandom, kRows | kOut, &randomCompute, &randomCycles)};
+  return {
+      vertex("popops", kFill, kOut, &fillCompute, &fillCycles),
+      vertex("popops", kReduce, kRows | kScalar | kOut, &reduceFresh, &reduceCycles),
+      vertex("popops", kReduceUpdate, kRows | kScalar | kInOut, &reduceUpdate, &reduceCycles),
+      vertex("popops", kDynamicSlice, kRows | kScalar | kOut, &sliceCompute, &sliceCycles),
+      vertex("popops", kDynamicUpdate, kRows | kScalar | kInOutRows, &updateCompute, &sliceCycles),
+      vertex("poplin", kMatMul, kRows | kOut, &matMulCompute, &matMulCycles),
+      vertex("poprand", kRandom, kRows | kOut, &randomCompute, &randomCycles)};
 }
 
 } // namespace poplar::emulator

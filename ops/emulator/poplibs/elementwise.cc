@@ -90,9 +90,8 @@ Tensor map(Graph &graph, const expr::Expr &expr, const std::vector<Tensor> &ts, 
   return out;
 }
 
-void mapInPlace(Graph &graph, const expr::Expr &expr, const std::vector<Tensor> &ts,
-                Sequence &prog, const poplar::DebugContext &debugContext,
-                const poplar::OptionFlags &) {
+void mapInPlace(Graph &graph, const expr::Expr &expr, const std::vector<Tensor> &ts, Sequence &prog,
+                const poplar::DebugContext &debugContext, const poplar::OptionFlags &) {
   const ComputeSet cs = graph.addComputeSet({debugContext, "mapInPlace"});
   addMap(graph, expr, ts, ts.at(0), true, cs);
   prog.add(Execute(cs, debugContext));
@@ -167,8 +166,7 @@ void zero(Graph &graph, const Tensor &t, const std::vector<std::vector<Interval>
           ComputeSet zeroCS) {
   fill(graph, t, mapping, zeroCS, 0);
 }
-void zero(Graph &graph, const Tensor &t, Sequence &prog,
-          const poplar::DebugContext &debugContext) {
+void zero(Graph &graph, const Tensor &t, Sequence &prog, const poplar::DebugContext &debugContext) {
   fill(graph, t, prog, 0, debugContext);
 }
 

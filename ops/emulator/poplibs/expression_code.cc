@@ -20,15 +20,18 @@ Type typeOf(const Expr &e, const std::vector<Tensor> &ts) {
       throw poputil::poplibs_error("the expression has placeholder _" + std::to_string(e.op) +
                                    " and " + std::to_string(ts.size()) + " tensors");
     return ts[e.op - 1].elementType();
-  case Expr::Kind::Const: return Type();
-  case Expr::Kind::Cast: return e.type;
+  case Expr::Kind::Const:
+    return Type();
+  case Expr::Kind::Cast:
+    return e.type;
   case Expr::Kind::Unary:
     return isTest(static_cast<expr::UnaryOpType>(e.op)) ? poplar::BOOL : typeOf(*e.operands[0], ts);
   case Expr::Kind::Binary:
     if (isComparison(static_cast<expr::BinaryOpType>(e.op)))
       return poplar::BOOL;
     break;
-  case Expr::Kind::Ternary: break;
+  case Expr::Kind::Ternary:
+    break;
   }
   const Type a = typeOf(*e.operands[0], ts);
   return a == Type() ? typeOf(*e.operands[1], ts) : a;
@@ -43,7 +46,9 @@ public:
     if (type == Type())
       type = wanted == Type() ? e.type : wanted;
     switch (e.kind) {
-    case Expr::Kind::PlaceHolder: emit(Code::Argument, e.op - 1, type); return;
+    case Expr::Kind::PlaceHolder:
+      emit(Code::Argument, e.op - 1, type);
+      return;
     case Expr::Kind::Const: {
       const auto high = static_cast<float>(e.value);
       code.constants.push_back(high);
@@ -89,8 +94,8 @@ private:
     return x == Type() ? y : x;
   }
   void emit(Code c, unsigned operand, Type type) {
-    code.words.insert(code.words.end(), {static_cast<unsigned>(c), operand,
-                                         static_cast<unsigned>(type.identity())});
+    code.words.insert(code.words.end(),
+                      {static_cast<unsigned>(c), operand, static_cast<unsigned>(type.identity())});
     code.result = type;
   }
   const std::vector<Tensor> &ts;

@@ -52,7 +52,9 @@ bool compute(void *state, unsigned) {
         break;
       }
       case popops::Code::Constant:
-        std::fill_n(stack[top].begin(), n, popops::rounded(type, static_cast<double>(constants[2 * i.operand]) + static_cast<double>(constants[2 * i.operand + 1])));
+        std::fill_n(stack[top].begin(), n,
+                    popops::rounded(type, static_cast<double>(constants[2 * i.operand]) +
+                                              static_cast<double>(constants[2 * i.operand + 1])));
         ++top;
         break;
       case popops::Code::Cast:
@@ -61,15 +63,16 @@ bool compute(void *state, unsigned) {
         break;
       case popops::Code::Unary:
         for (std::size_t k = 0; k < n; ++k)
-          stack[top - 1][k] = popops::rounded(
-              type, popops::apply(static_cast<popops::expr::UnaryOpType>(i.operand), stack[top - 1][k], type));
+          stack[top - 1][k] =
+              popops::rounded(type, popops::apply(static_cast<popops::expr::UnaryOpType>(i.operand),
+                                                  stack[top - 1][k], type));
         break;
       case popops::Code::Binary:
         --top;
         for (std::size_t k = 0; k < n; ++k)
           stack[top - 1][k] = popops::rounded(
-              type, popops::apply(static_cast<popops::expr::BinaryOpType>(i.operand), stack[top - 1][k],
-                          stack[top][k], type));
+              type, popops::apply(static_cast<popops::expr::BinaryOpType>(i.operand),
+                                  stack[top - 1][k], stack[top][k], type));
         break;
       case popops::Code::Select:
         top -= 2;
@@ -95,7 +98,8 @@ bool compute(void *state, unsigned) {
 /// is cycles per vector x vectors of a worker. Expressions add their operations' inner loops.
 VertexPerfEstimate cycles(const VertexIntrospector &vertex, const Target &target) {
   const std::size_t n = vertex.getFieldInfo("out").size();
-  const std::vector<unsigned> words = vertex.getFieldInfo("code").getInitialValues<unsigned>(target);
+  const std::vector<unsigned> words =
+      vertex.getFieldInfo("code").getInitialValues<unsigned>(target);
   const unsigned workers = target.getNumWorkerContexts();
   const std::size_t perWorker = (n + workers - 1) / workers;
   double inner = 0;

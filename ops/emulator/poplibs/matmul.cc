@@ -14,8 +14,7 @@ using poplar::VertexRef;
 Tensor matMul(Graph &graph, const Tensor &A, const Tensor &B, poplar::program::Sequence &prog,
               const poplar::Type &outputType, const poplar::DebugContext &debugContext,
               const poplar::OptionFlags &, PlanningCache *) {
-  if (A.rank() != 2 || B.rank() != 2 || A.dim(1) != B.dim(0) ||
-      A.elementType() != B.elementType())
+  if (A.rank() != 2 || B.rank() != 2 || A.dim(1) != B.dim(0) || A.elementType() != B.elementType())
     throw poputil::poplibs_error("matMul of " + A.elementType().toString() + A.shapeToString() +
                                  " and " + B.elementType().toString() + B.shapeToString());
   const Tensor out = graph.addVariable(outputType, {A.dim(0), B.dim(1)}, debugContext);
@@ -70,4 +69,3 @@ Tensor createMatMulInputRHS(Graph &graph, const poplar::Type &inputType, const p
 }
 
 } // namespace poplin
-

@@ -44,11 +44,11 @@ std::vector<std::vector<Interval>> splitRegions(const std::vector<Interval> &reg
   std::size_t parts = std::min<std::size_t>(maxPartitions, grains);
   if (minElementsPerPartition > 1)
     parts = std::max<std::size_t>(
-        1, std::min<std::size_t>(parts, (total + minElementsPerPartition - 1) /
-                                            minElementsPerPartition));
+        1, std::min<std::size_t>(parts,
+                                 (total + minElementsPerPartition - 1) / minElementsPerPartition));
   if (maxElementsPerPartition != UINT_MAX)
-    parts = std::max<std::size_t>(parts, (total + maxElementsPerPartition - 1) /
-                                             maxElementsPerPartition);
+    parts = std::max<std::size_t>(parts,
+                                  (total + maxElementsPerPartition - 1) / maxElementsPerPartition);
   std::size_t region = 0, at = 0, done = 0;
   for (std::size_t p = 0; p < parts; ++p) {
     const std::size_t end = std::min(total, (p + 1) * grains / parts * grainSize);
@@ -134,8 +134,8 @@ void mapTensorLinearly(Graph &graph, const Tensor &t) {
 }
 void mapTensorLinearlyWithOffset(Graph &graph, const Tensor &t, unsigned minElementsPerTile,
                                  unsigned grainSize, unsigned offset, bool ascending) {
-  graph.setTileMapping(t, calcLinearTileMapping(graph, t.shape(), minElementsPerTile, grainSize,
-                                                offset, ascending));
+  graph.setTileMapping(
+      t, calcLinearTileMapping(graph, t.shape(), minElementsPerTile, grainSize, offset, ascending));
 }
 void mapTensorLinearlyWithOffset(Graph &graph, const Tensor &t, unsigned offset, bool ascending) {
   graph.setTileMapping(t, calcLinearTileMapping(graph, t, offset, ascending));

@@ -10,12 +10,11 @@ using poplar::Tensor;
 
 namespace {
 
-Tensor random(Graph &graph, const Tensor *seed, std::uint32_t seedModifier,
-              const Tensor &reference, const poplar::Type &outType,
-              poplar::emulator::Distribution distribution, double a, double b,
-              poplar::program::Sequence &prog, const poplar::DebugContext &debugContext) {
-  const Tensor out = graph.clone(outType, reference, debugContext,
-                                 poplar::TensorCloneMethod::CREATE_NEW_ORDER);
+Tensor random(Graph &graph, const Tensor *seed, std::uint32_t seedModifier, const Tensor &reference,
+              const poplar::Type &outType, poplar::emulator::Distribution distribution, double a,
+              double b, poplar::program::Sequence &prog, const poplar::DebugContext &debugContext) {
+  const Tensor out =
+      graph.clone(outType, reference, debugContext, poplar::TensorCloneMethod::CREATE_NEW_ORDER);
   const auto mapping = graph.getTileMapping(out);
   Tensor from;
   if (seed) {
@@ -55,8 +54,8 @@ Tensor uniform(Graph &graph, const Tensor *seed, std::uint32_t seedModifier,
   return random(graph, seed, seedModifier, reference, outType,
                 poplar::emulator::Distribution::Uniform, minVal, maxVal, prog, debugContext);
 }
-Tensor normal(Graph &graph, const Tensor *seed, std::uint32_t seedModifier,
-              const Tensor &reference, const poplar::Type &outType, double mean, double stdDev,
+Tensor normal(Graph &graph, const Tensor *seed, std::uint32_t seedModifier, const Tensor &reference,
+              const poplar::Type &outType, double mean, double stdDev,
               poplar::program::Sequence &prog, const poplar::DebugContext &debugContext) {
   return random(graph, seed, seedModifier, reference, outType,
                 poplar::emulator::Distribution::Normal, mean, stdDev, prog, debugContext);

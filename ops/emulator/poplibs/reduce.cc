@@ -39,8 +39,10 @@ Reduction arrange(const Tensor &in, const std::vector<std::size_t> &dims) {
   }
   for (const std::size_t d : dims)
     if (d >= in.rank())
-      throw poputil::poplibs_error("reduce: dimension " + std::to_string(d) + " of a tensor of "
-                                   "shape " + in.shapeToString());
+      throw poputil::poplibs_error("reduce: dimension " + std::to_string(d) +
+                                   " of a tensor of "
+                                   "shape " +
+                                   in.shapeToString());
   order.insert(order.end(), last.begin(), last.end());
   r.matrix = in.dimShuffle(order).reshape({outputs, outputs ? in.numElements() / outputs : 0});
   return r;
@@ -66,8 +68,8 @@ void addReduce(Graph &graph, const Tensor &in, const Tensor &out,
     for (const Interval &i : mapping[tile])
       for (std::size_t o = i.begin(); o < i.end(); ++o)
         rows.push_back(r.matrix[o]);
-    const VertexRef v = graph.addVertex(
-        cs, params.update ? poplar::emulator::kReduceUpdate : poplar::emulator::kReduce);
+    const VertexRef v = graph.addVertex(cs, params.update ? poplar::emulator::kReduceUpdate
+                                                          : poplar::emulator::kReduce);
     graph.connect(v["rows"], rows);
     graph.connect(v["scalar"], scale.reshape({}));
     graph.connect(v[params.update ? "inout" : "out"],

@@ -71,7 +71,8 @@ RnnParams::RnnParams(poplar::Type dataType, std::size_t batchSize, std::size_t m
 
 std::size_t RnnParams::getMaxShards(const Graph &graph) const {
   const std::size_t grains = layerSizes.at(0) / std::gcd(std::size_t{16}, layerSizes.at(0));
-  const std::size_t used = std::min<std::size_t>(grains * batchSize, graph.getTarget().getNumTiles());
+  const std::size_t used =
+      std::min<std::size_t>(grains * batchSize, graph.getTarget().getNumTiles());
   return std::max<std::size_t>(1, graph.getTarget().getNumTiles() / std::max<std::size_t>(1, used));
 }
 std::size_t RnnParams::getInputBytesPerTile(const Graph &graph) const {
@@ -110,9 +111,8 @@ Tensor shiftRnnTensor(Graph &graph, const RnnParams &params, const Tensor &tBase
                       const Tensor &tSingle, Sequence &prog, unsigned,
                       const poplar::DebugContext &debugContext) {
   const Tensor out = graph.clone(tBase, debugContext);
-  const Tensor moved =
-      concat(tSingle.rank() == tBase.rank() ? tSingle : tSingle.expand({0}),
-             tBase.slice(0, params.maxTimeSteps - 1));
+  const Tensor moved = concat(tSingle.rank() == tBase.rank() ? tSingle : tSingle.expand({0}),
+                              tBase.slice(0, params.maxTimeSteps - 1));
   prog.add(Copy(moved, out, false, debugContext));
   return out;
 }
@@ -166,8 +166,9 @@ std::vector<Tensor> Rnn(Graph &graph, const RnnParams &params, bool reverse,
     slice.inputs.push_back(input.valid() ? sliceOf(input, "inputSlice").flatten(0, 2) : input);
   }
   if (interimIn && interimIn->valid())
-    slice.interimIn = sliceOf(byTime(*interimIn, steps), "interimIn")
-                          .reshape({interimIn->dim(0) / steps, interimIn->dim(1), interimIn->dim(2)});
+    slice.interimIn =
+        sliceOf(byTime(*interimIn, steps), "interimIn")
+            .reshape({interimIn->dim(0) / steps, interimIn->dim(1), interimIn->dim(2)});
   const auto oneStepOf = [&](const Tensor &t, const char *name) {
     const std::size_t multiple = t.dim(0) / steps;
     return graph.clone(t.slice(0, multiple), {dnai, name});

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include <popops/DynamicSlice.hpp>
-#include <popops/Loop.hpp>
 #include <popops/ElementWise.hpp>
+#include <popops/Loop.hpp>
 #include <poputil/TileMapping.hpp>
 #include <poputil/exceptions.hpp>
 
@@ -98,8 +98,8 @@ Tensor createSliceableTensor(Graph &graph, const poplar::Type &type, const Sizes
     inverse[order[i]] = i;
   }
   const Tensor t = graph.addVariable(type, stored, debugContext);
-  const Tensor rows =
-      t.flatten(0, static_cast<unsigned>(sliced)).flatten(1, t.rank() - static_cast<unsigned>(sliced) + 1);
+  const Tensor rows = t.flatten(0, static_cast<unsigned>(sliced))
+                          .flatten(1, t.rank() - static_cast<unsigned>(sliced) + 1);
   const auto grain = static_cast<unsigned>(
       std::max<std::size_t>(minGrainSize, graph.getTarget().getVectorWidth(type)));
   for (std::size_t i = 0; i < rows.dim(0); ++i)
@@ -127,8 +127,8 @@ void dynamicSliceWithOutput(Graph &graph, const Tensor &output, const Tensor &t,
   Tensor from = t;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const auto dim = static_cast<unsigned>(dims[i]);
-    const Tensor to = i + 1 == dims.size() ? output
-                                           : firstRows(graph, from, dim, sizes[i], debugContext);
+    const Tensor to =
+        i + 1 == dims.size() ? output : firstRows(graph, from, dim, sizes[i], debugContext);
     const ComputeSet cs = graph.addComputeSet({debugContext, "dynamicSlice"});
     addMove(graph, from, to, offsets[i], dim, false, cs);
     prog.add(Execute(cs, debugContext));
@@ -175,10 +175,9 @@ Sequence countedLoop(Graph &graph, std::size_t begin, std::size_t end, std::size
                      const CountedLoopBodyType &body, const poplar::DebugContext &debugContext) {
   if (step == 0 || begin >= end)
     throw poputil::poplibs_error("countedLoop needs a step and a begin below its end");
-  const Tensor count =
-      graph.addVariable(poplar::UNSIGNED_INT, {1}, {debugContext, "loopCounter"});
-  const Tensor start = graph.addConstant<unsigned>(poplar::UNSIGNED_INT, {1},
-                                                   static_cast<unsigned>(begin));
+  const Tensor count = graph.addVariable(poplar::UNSIGNED_INT, {1}, {debugContext, "loopCounter"});
+  const Tensor start =
+      graph.addConstant<unsigned>(poplar::UNSIGNED_INT, {1}, static_cast<unsigned>(begin));
   graph.setTileMapping(count, 0);
   graph.setTileMapping(start, 0);
   Sequence loop(debugContext), inner;

@@ -51,8 +51,8 @@ std::map<std::string, Library> makeLibraries() {
   for (auto &[name, library] : libraries) {
     for (const BuiltinVertex &vertex : library.vertices)
       library.tables.push_back(vertex.table);
-    library.library = std::make_shared<CodeletLibrary>(name, library.tables.data(),
-                                                       library.tables.size());
+    library.library =
+        std::make_shared<CodeletLibrary>(name, library.tables.data(), library.tables.size());
   }
   return libraries;
 }

@@ -21,8 +21,7 @@ std::string nameOf(const GraphState &graph, const VertexInstance &vertex) {
 
 void checkField(const GraphState &graph, const VertexInstance &vertex, const FieldTable &table,
                 const Connection &connection) {
-  const std::string words =
-      "field '" + std::string(table.name) + "' of a " + nameOf(graph, vertex);
+  const std::string words = "field '" + std::string(table.name) + "' of a " + nameOf(graph, vertex);
   if (table.direction == Direction::None) {
     if (!connection.set && table.shape != Shape::Scalar)
       throw no_size_specified(words + " has neither values nor a size");
@@ -34,8 +33,10 @@ void checkField(const GraphState &graph, const VertexInstance &vertex, const Fie
     throw graph_connection_error(words + " is connected to no tensor");
   for (const auto &row : connection.rows) {
     if (table.layout == VectorLayout::SHORT_SPAN && row->size() > kShortSpanElements)
-      throw memory_elem_constraints_error(words + " has the layout SHORT_SPAN, of at most 2047 "
-                                          "elements, and " + std::to_string(row->size()));
+      throw memory_elem_constraints_error(words +
+                                          " has the layout SHORT_SPAN, of at most 2047 "
+                                          "elements, and " +
+                                          std::to_string(row->size()));
     checkMapped(graph, *row, words);
   }
 }
@@ -55,9 +56,8 @@ void checkConflicts(const GraphState &graph, const ComputeSetState &set) {
       if (direction == Direction::None)
         continue;
       for (const auto &row : vertex.fields[f].rows)
-        row->forEachPiece([&](const Piece &p) {
-          accesses.push_back({p, v, direction != Direction::Input});
-        });
+        row->forEachPiece(
+            [&](const Piece &p) { accesses.push_back({p, v, direction != Direction::Input}); });
     }
   }
   std::sort(accesses.begin(), accesses.end(), [](const Access &a, const Access &b) {
@@ -70,8 +70,9 @@ void checkConflicts(const GraphState &graph, const ComputeSetState &set) {
     throw graph_program_compilation_error(
         "compute set '" + set.name + "': element " + std::to_string(b.piece.begin) +
         " of variable '" + graph.variables[b.piece.variable].name + "' is " +
-        (a.write && b.write ? "written by two vertices" : "written by one vertex and read by "
-                                                          "another") +
+        (a.write && b.write ? "written by two vertices"
+                            : "written by one vertex and read by "
+                              "another") +
         ", of types '" + graph.vertices[a.vertex].type->table->name + "' and '" +
         graph.vertices[b.vertex].type->table->name + "'");
   };
@@ -92,11 +93,11 @@ void checkConflicts(const GraphState &graph, const ComputeSetState &set) {
     }
     // Many readers of one range are one for this purpose: a write among them is refused anyway,
     // unless it is the only reader's own.
-    const bool twoReaders =
-        sameReader && open.size() >= 2 && !next.write &&
-        std::any_of(open.begin(), open.end(), [&](const Access *a) {
-          return a != sameReader && a->vertex != sameReader->vertex && a->piece.end >= next.piece.end;
-        });
+    const bool twoReaders = sameReader && open.size() >= 2 && !next.write &&
+                            std::any_of(open.begin(), open.end(), [&](const Access *a) {
+                              return a != sameReader && a->vertex != sameReader->vertex &&
+                                     a->piece.end >= next.piece.end;
+                            });
     if (!twoReaders)
       open.push_back(&next);
   }

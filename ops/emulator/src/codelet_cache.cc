@@ -59,7 +59,8 @@ std::string cached(const std::string &hash, const std::function<void(const std::
 void checkSource(const std::string &path, CodeletFileType type) {
   if (type == CodeletFileType::AsmSource || type == CodeletFileType::PreprocessedAsmSource ||
       type == CodeletFileType::IrSource)
-    throw file_load_error("'" + path + "' is assembly of the tile, which is not emulated: give the "
+    throw file_load_error("'" + path +
+                          "' is assembly of the tile, which is not emulated: give the "
                           "C++ codelet");
   if (!fs::exists(path))
     throw file_load_error("codelet file '" + path + "' does not exist");
@@ -81,8 +82,8 @@ std::string cachedCodelets(const std::vector<std::string> &sources, CodeletFileT
   }
 }
 
-std::string cachedCodeletText(const std::string &text, CodeletFileType type,
-                              StringRef compileFlags, std::ostream &compileOutput) {
+std::string cachedCodeletText(const std::string &text, CodeletFileType type, StringRef compileFlags,
+                              std::ostream &compileOutput) {
   // The same text always lies in the same file, so that it has the same fingerprint.
   const fs::path source = cacheDirectory() / (hashOf(text) + getExtensionFromFileType(type));
   if (!fs::exists(source)) {
@@ -101,8 +102,7 @@ std::string cachedObject(const std::string &path) {
 }
 
 std::string cachedBytes(const std::string &bytes) {
-  return cached(hashOf(bytes),
-                [&](const std::string &path) { popc::writeFile(path, bytes); });
+  return cached(hashOf(bytes), [&](const std::string &path) { popc::writeFile(path, bytes); });
 }
 
 } // namespace poplar::emulator

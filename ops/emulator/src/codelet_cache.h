@@ -16,8 +16,8 @@ namespace poplar::emulator {
 std::string cachedCodelets(const std::vector<std::string> &sources, CodeletFileType type,
                            StringRef compileFlags, std::ostream &compileOutput);
 /// The same for a source that is in memory.
-std::string cachedCodeletText(const std::string &text, CodeletFileType type,
-                              StringRef compileFlags, std::ostream &compileOutput);
+std::string cachedCodeletText(const std::string &text, CodeletFileType type, StringRef compileFlags,
+                              std::ostream &compileOutput);
 /// A path of a .gp that dlopen takes. Raises file_load_error when there is no such file.
 std::string cachedObject(const std::string &path);
 /// Keeps a library whose bytes come from elsewhere, as from an executable.

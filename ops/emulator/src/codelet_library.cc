@@ -13,8 +13,8 @@ std::shared_ptr<CodeletLibrary> CodeletLibrary::load(const std::string &path) {
   std::shared_ptr<CodeletLibrary> library(new CodeletLibrary());
   library->handle = handle;
   library->file = path;
-  const auto tables =
-      reinterpret_cast<const field::VertexTable *(*)(std::size_t *)>(dlsym(handle, "popc_vertices"));
+  const auto tables = reinterpret_cast<const field::VertexTable *(*)(std::size_t *)>(
+      dlsym(handle, "popc_vertices"));
   if (!tables)
     throw graph_object_load_error(path + " was not written by this emulator's popc");
   library->first = tables(&library->count);

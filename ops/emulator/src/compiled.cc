@@ -16,9 +16,9 @@ namespace {
 using Kind = ProgramNode::Kind;
 
 void checkOptions(const OptionFlags &options) {
-  static const char *const families[] = {"autoReport.", "debug.", "exchange.", "gcl.", "opt.",
-                                         "prng.", "profiler.", "report.", "streamCallbacks.",
-                                         "target.", "makeFunctions.", "version."};
+  static const char *const families[] = {
+      "autoReport.", "debug.",  "exchange.",        "gcl.",    "opt.",           "prng.",
+      "profiler.",   "report.", "streamCallbacks.", "target.", "makeFunctions.", "version."};
   for (const auto &option : options) {
     const bool known = std::any_of(std::begin(families), std::end(families), [&](const char *f) {
       return option.first.compare(0, std::string(f).size(), f) == 0;
@@ -31,7 +31,8 @@ void checkOptions(const OptionFlags &options) {
 void checkTensor(const GraphState &graph, const Tensor &t, const ProgramNode &node,
                  const char *what) {
   if (t.valid())
-    checkMapped(graph, t.view(), std::string(what) + (node.name.empty() ? "" : " '" + node.name + "'"));
+    checkMapped(graph, t.view(),
+                std::string(what) + (node.name.empty() ? "" : " '" + node.name + "'"));
 }
 
 /// Raises control_program_error when a function calls itself.
@@ -86,8 +87,8 @@ std::shared_ptr<Compiled> compile(std::shared_ptr<GraphState> graph,
   const GraphState &g = *compiled->graph;
   for (auto &program : compiled->programs) {
     if (!program)
-      program = std::make_shared<ProgramNode>(ProgramNode{Kind::Sequence, {}, {}, 0, true, {}, {},
-                                                          {}, {}, {}, {}});
+      program = std::make_shared<ProgramNode>(
+          ProgramNode{Kind::Sequence, {}, {}, 0, true, {}, {}, {}, {}, {}, {}});
     std::set<unsigned> calling;
     checkRecursion(g, *program, calling);
   }

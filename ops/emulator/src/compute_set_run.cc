@@ -171,7 +171,8 @@ Span ComputeSetRun::bindRow(const VertexInstance &vertex, unsigned f, const View
   return span;
 }
 
-std::uint64_t ComputeSetRun::estimateOf(const VertexInstance &vertex, std::uint64_t *flopsOut) const {
+std::uint64_t ComputeSetRun::estimateOf(const VertexInstance &vertex,
+                                        std::uint64_t *flopsOut) const {
   // The emulator's own vertices have formulas. A codelet's estimate counts on the IPU model
   // alone, as with the SDK; elsewhere what the codelet does is counted.
   const bool asked = graph.machine.type == TargetType::IPU_MODEL;
@@ -222,8 +223,8 @@ void ComputeSetRun::runTile(std::size_t index) {
       else
         *least += vertex.estimate == kCounted ? bundles * m.workers : vertex.estimate;
     }
-    operations += vertex.estimate == kCounted ? popc_counters.flops - before.flops
-                                              : vertex.estimatedFlops;
+    operations +=
+        vertex.estimate == kCounted ? popc_counters.flops - before.flops : vertex.estimatedFlops;
     for (std::uint32_t i = vertex.firstStaged; i < vertex.endStaged; ++i)
       if (staged[i].out)
         memory.scatter(*staged[i].view, staged[i].buffer);

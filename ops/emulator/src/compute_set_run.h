@@ -13,8 +13,8 @@ namespace poplar::emulator {
 
 /// What compute took, of one execution of a compute set.
 struct ComputeCost {
-  std::uint64_t cycles = 0;       // of the slowest tile
-  std::uint64_t totalCycles = 0;  // of all tiles
+  std::uint64_t cycles = 0;      // of the slowest tile
+  std::uint64_t totalCycles = 0; // of all tiles
   std::uint64_t activeTiles = 0;
   std::uint64_t flops = 0;
   bool result = true; // all compute() returned true

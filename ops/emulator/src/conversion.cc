@@ -13,22 +13,35 @@ namespace {
 /// Calls f with a value of the host type that holds an element of `type`.
 template <typename F> void withHostType(Type type, F &&f) {
   switch (type.identity()) {
-  case Type::Id::Bool: return f(std::uint8_t());
-  case Type::Id::Char: return f(char());
-  case Type::Id::UnsignedChar: return f(std::uint8_t());
-  case Type::Id::SignedChar: return f(std::int8_t());
-  case Type::Id::UnsignedShort: return f(std::uint16_t());
-  case Type::Id::Short: return f(std::int16_t());
-  case Type::Id::UnsignedInt: return f(std::uint32_t());
-  case Type::Id::Int: return f(std::int32_t());
+  case Type::Id::Bool:
+    return f(std::uint8_t());
+  case Type::Id::Char:
+    return f(char());
+  case Type::Id::UnsignedChar:
+    return f(std::uint8_t());
+  case Type::Id::SignedChar:
+    return f(std::int8_t());
+  case Type::Id::UnsignedShort:
+    return f(std::uint16_t());
+  case Type::Id::Short:
+    return f(std::int16_t());
+  case Type::Id::UnsignedInt:
+    return f(std::uint32_t());
+  case Type::Id::Int:
+    return f(std::int32_t());
   case Type::Id::UnsignedLong:
-  case Type::Id::UnsignedLongLong: return f(std::uint64_t());
+  case Type::Id::UnsignedLongLong:
+    return f(std::uint64_t());
   case Type::Id::Long:
-  case Type::Id::LongLong: return f(std::int64_t());
-  case Type::Id::Half: return f(half());
-  case Type::Id::Float: return f(float());
+  case Type::Id::LongLong:
+    return f(std::int64_t());
+  case Type::Id::Half:
+    return f(half());
+  case Type::Id::Float:
+    return f(float());
   case Type::Id::Quarter:
-  case Type::Id::None: break;
+  case Type::Id::None:
+    break;
   }
   throw type_error("no values of type " + type.toString() + " are emulated");
 }
@@ -73,9 +86,8 @@ std::vector<char> convert(Type from, const void *values, std::size_t n, Type to)
 
 double numberAt(Type type, const void *values, std::size_t i) {
   double number = 0;
-  withHostType(type, [&](auto example) {
-    number = numeric<double>(load<decltype(example)>(values, i));
-  });
+  withHostType(type,
+               [&](auto example) { number = numeric<double>(load<decltype(example)>(values, i)); });
   return number;
 }
 

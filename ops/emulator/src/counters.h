@@ -14,7 +14,8 @@ struct Counters {
 } // namespace poplar::emulator
 
 extern "C" {
-extern __attribute__((tls_model("initial-exec"))) thread_local poplar::emulator::Counters popc_counters;
+extern __attribute__((
+    tls_model("initial-exec"))) thread_local poplar::emulator::Counters popc_counters;
 }
 
 #endif

@@ -171,8 +171,8 @@ Device IPUModel::createDevice(OptionFlags, bool, unsigned deviceManagerId) const
   m.interleavedElement = interleavedMemoryElementIndex;
   m.memoryElementOffsets = memoryElementOffsets;
   m.clockHz = tileClockFrequency;
-  return Device(std::make_shared<DeviceState>(DeviceState{
-      deviceManagerId, Target(std::make_shared<emulator::Machine>(m)), {}, true}));
+  return Device(std::make_shared<DeviceState>(
+      DeviceState{deviceManagerId, Target(std::make_shared<emulator::Machine>(m)), {}, true}));
 }
 
 } // namespace poplar

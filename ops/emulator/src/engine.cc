@@ -83,15 +83,16 @@ std::string Engine::reportTiming(const TimerTimePoint &start, const TimerTimePoi
   std::ostringstream words;
   const std::uint64_t cycles = end.cycles - start.cycles;
   words << "emulated device: " << cycles << " cycles, "
-        << static_cast<double>(cycles) / end.clockFrequency * 1e6 << " us; host: "
-        << std::chrono::duration<double, std::micro>(end.host - start.host).count() << " us";
+        << static_cast<double>(cycles) / end.clockFrequency * 1e6
+        << " us; host: " << std::chrono::duration<double, std::micro>(end.host - start.host).count()
+        << " us";
   return words.str();
 }
 
 void Engine::writeTensor(StringRef handle, const void *buf, const void *bufEnd) {
-  session->writeTensor(handle, buf,
-                       static_cast<std::size_t>(static_cast<const char *>(bufEnd) -
-                                                static_cast<const char *>(buf)));
+  session->writeTensor(
+      handle, buf,
+      static_cast<std::size_t>(static_cast<const char *>(bufEnd) - static_cast<const char *>(buf)));
 }
 void Engine::readTensor(StringRef handle, void *buf, void *bufEnd) {
   session->readTensor(

@@ -74,21 +74,22 @@ Graph Graph::createVirtualGraph(const std::vector<unsigned> &perIpuTiles) {
   for (unsigned ipu = 0; ipu < target.getNumIPUs(); ++ipu) {
     for (const unsigned tile : perIpuTiles) {
       if (tile >= target.getTilesPerIPU())
-        throw invalid_tile_mapping("tile " + std::to_string(tile) + " is out of range: an IPU of "
-                                   "the graph has " + std::to_string(target.getTilesPerIPU()));
+        throw invalid_tile_mapping("tile " + std::to_string(tile) +
+                                   " is out of range: an IPU of "
+                                   "the graph has " +
+                                   std::to_string(target.getTilesPerIPU()));
       chosen.push_back(tiles[ipu * target.getTilesPerIPU() + tile]);
     }
   }
-  return Graph(state, std::move(chosen),
-               target.createVirtualTarget(target.getNumIPUs(),
-                                          static_cast<unsigned>(perIpuTiles.size())));
+  return Graph(
+      state, std::move(chosen),
+      target.createVirtualTarget(target.getNumIPUs(), static_cast<unsigned>(perIpuTiles.size())));
 }
 
 Graph Graph::getTopLevelGraph() {
   std::vector<unsigned> all(state->machine.numTiles());
   std::iota(all.begin(), all.end(), 0u);
-  return Graph(state, std::move(all),
-               Target(std::make_shared<emulator::Machine>(state->machine)));
+  return Graph(state, std::move(all), Target(std::make_shared<emulator::Machine>(state->machine)));
 }
 
 Tensor Graph::addVariable(const Type &type, ArrayRef<std::size_t> shape,
@@ -135,9 +136,9 @@ Tensor Graph::addConstantHalf(const Type &type, ArrayRef<std::size_t> shape,
 Tensor Graph::clone(const Type &type, const Tensor &t, const DebugContext &debugContext,
                     TensorCloneMethod method) {
   const View &from = t.view();
-  const bool fresh = method == TensorCloneMethod::CREATE_NEW_ORDER ||
-                     (method == TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES &&
-                      t.containsAliases());
+  const bool fresh =
+      method == TensorCloneMethod::CREATE_NEW_ORDER ||
+      (method == TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES && t.containsAliases());
   // The new variable holds the elements of `order`, a view without aliases.
   std::vector<Piece> order = from.pieces();
   if (!fresh) {
@@ -171,12 +172,12 @@ Tensor Graph::clone(const Type &type, const Tensor &t, const DebugContext &debug
     return whole.reshape(t.shape());
   View result;
   from.forEachPiece([&](const Piece &p) {
-    const auto at = std::upper_bound(order.begin(), order.end(), p,
-                                     [](const Piece &a, const Piece &b) {
-                                       return std::tie(a.variable, a.begin) <
-                                              std::tie(b.variable, b.begin);
-                                     }) -
-                    order.begin() - 1;
+    const auto at =
+        std::upper_bound(order.begin(), order.end(), p,
+                         [](const Piece &a, const Piece &b) {
+                           return std::tie(a.variable, a.begin) < std::tie(b.variable, b.begin);
+                         }) -
+        order.begin() - 1;
     const std::size_t i = static_cast<std::size_t>(at);
     result.append({id, begins[i] + p.begin - order[i].begin, p.end - p.begin, 1});
   });
@@ -193,9 +194,8 @@ void Graph::setTileMapping(VertexRef v, unsigned tileNum) {
 
 void Graph::setTileMapping(const Tensor &t, unsigned tileNum) {
   const unsigned tile = physicalTile(tileNum);
-  t.view().forEachPiece([&](const Piece &p) {
-    state->variables[p.variable].tiles.assign(p.begin, p.end, tile);
-  });
+  t.view().forEachPiece(
+      [&](const Piece &p) { state->variables[p.variable].tiles.assign(p.begin, p.end, tile); });
 }
 
 void Graph::setTileMapping(const Tensor &t, const TileToTensorMapping &mapping) {
@@ -243,7 +243,8 @@ Graph::TileToTensorMapping Graph::getTileMapping(const Tensor &t, bool requireCo
   bool complete = true;
   TileToTensorMapping mapping = getTileMapping(t, &complete);
   if (requireComplete && !complete)
-    throw invalid_tile_mapping("tensor " + t.getDebugStr() + " has no complete tile mapping in "
+    throw invalid_tile_mapping("tensor " + t.getDebugStr() +
+                               " has no complete tile mapping in "
                                "this graph");
   return mapping;
 }
@@ -419,8 +420,8 @@ Function Graph::addFunction(const program::Program &program) {
 HostFunction Graph::addHostFunction(StringRef handle, ArrayRef<HostFunctionArgument> inputs,
                                     ArrayRef<HostFunctionArgument> outputs) {
   if (!state->hostFunctions
-           .emplace(handle, emulator::HostFunctionState{inputs.cloneAsVector(),
-                                                        outputs.cloneAsVector()})
+           .emplace(handle,
+                    emulator::HostFunctionState{inputs.cloneAsVector(), outputs.cloneAsVector()})
            .second)
     throw stream_connection_error("host function '" + handle.cloneAsString() + "' exists already");
   return HostFunction(handle);

@@ -51,8 +51,10 @@ void checkTensor(const Place &place, const Tensor &t) {
     throw graph_connection_error(place.name + " is written and was connected to a constant, " +
                                  t.getDebugStr());
   if (place.table.direction != Direction::Input && t.containsAliases())
-    throw graph_connection_error(place.name + " is written and was connected to a tensor in which "
-                                 "an element occurs twice, " + t.getDebugStr());
+    throw graph_connection_error(place.name +
+                                 " is written and was connected to a tensor in which "
+                                 "an element occurs twice, " +
+                                 t.getDebugStr());
 }
 
 std::shared_ptr<const View> elements(const Tensor &t) { return std::make_shared<View>(t.view()); }
@@ -61,8 +63,10 @@ void connectRows(const Place &place, ArrayRef<Tensor> rows) {
   place.connection.rows.clear();
   for (const Tensor &row : rows) {
     if (row.rank() > 1)
-      throw graph_connection_error(place.name + " is made of vectors and was connected to a tensor "
-                                   "of shape " + row.shapeToString());
+      throw graph_connection_error(place.name +
+                                   " is made of vectors and was connected to a tensor "
+                                   "of shape " +
+                                   row.shapeToString());
     checkTensor(place, row);
     place.connection.rows.push_back(elements(row));
   }
@@ -97,9 +101,15 @@ VertexRef Graph::addVertex(ComputeSet cs, StringRef vertexType,
     if (bracket != std::string::npos)
       field = field[std::stoul(c.name.substr(bracket + 1))];
     switch (c.kind) {
-    case ConnectionDesc::Kind::Tensor: connect(field, c.tensors[0]); break;
-    case ConnectionDesc::Kind::Tensors: connect(field, ArrayRef<Tensor>(c.tensors)); break;
-    case ConnectionDesc::Kind::Value: setInitialFieldValue(field, c.value[0]); break;
+    case ConnectionDesc::Kind::Tensor:
+      connect(field, c.tensors[0]);
+      break;
+    case ConnectionDesc::Kind::Tensors:
+      connect(field, ArrayRef<Tensor>(c.tensors));
+      break;
+    case ConnectionDesc::Kind::Value:
+      setInitialFieldValue(field, c.value[0]);
+      break;
     }
   }
   return v;
@@ -140,8 +150,10 @@ void Graph::connect(FieldRef field, const Tensor &tensor) {
     break;
   case Shape::VectorOfVectors: {
     if (tensor.rank() != 2)
-      throw graph_connection_error(place.name + " is a vector of vectors and was connected to "
-                                   "tensor " + tensor.getDebugStr());
+      throw graph_connection_error(place.name +
+                                   " is a vector of vectors and was connected to "
+                                   "tensor " +
+                                   tensor.getDebugStr());
     std::vector<Tensor> rows;
     for (std::size_t i = 0; i < tensor.dim(0); ++i)
       rows.push_back(tensor[i]);

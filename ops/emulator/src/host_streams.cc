@@ -22,7 +22,8 @@ const DataStream &HostStreams::stream(const std::string &handle) const {
 void HostStreams::connect(const std::string &handle, void *begin, void *end) {
   const DataStream &s = stream(handle);
   const std::size_t copy = s.numElements() * sizeOf(s.elementType());
-  const auto bytes = static_cast<std::size_t>(static_cast<char *>(end) - static_cast<char *>(begin));
+  const auto bytes =
+      static_cast<std::size_t>(static_cast<char *>(end) - static_cast<char *>(begin));
   if (bytes < copy || (copy && bytes % copy))
     throw stream_connection_error("stream '" + handle + "' moves " + std::to_string(copy) +
                                   " bytes at a time and was connected to a buffer of " +
@@ -35,8 +36,7 @@ void HostStreams::connect(const std::string &handle, void *begin, void *end) {
 
 void HostStreams::connect(const std::string &handle, void *begin) {
   const DataStream &s = stream(handle);
-  connect(handle, begin,
-          static_cast<char *>(begin) + s.numElements() * sizeOf(s.elementType()));
+  connect(handle, begin, static_cast<char *>(begin) + s.numElements() * sizeOf(s.elementType()));
 }
 
 void HostStreams::connect(const std::string &handle, StreamCallbackHandle callback) {
@@ -55,7 +55,8 @@ void HostStreams::connectFunction(const std::string &handle, HostCallback f) {
 HostStreams::Connection &HostStreams::connection(const std::string &handle) {
   const auto found = connections.find(handle);
   if (found == connections.end())
-    throw stream_connection_error("stream '" + handle + "' is connected to nothing: call "
+    throw stream_connection_error("stream '" + handle +
+                                  "' is connected to nothing: call "
                                   "connectStream before run");
   return found->second;
 }
@@ -109,7 +110,8 @@ void HostStreams::call(const std::string &handle, std::vector<std::vector<char>>
                        std::vector<std::vector<char>> &outputs) {
   const auto found = functions.find(handle);
   if (found == functions.end())
-    throw stream_connection_error("host function '" + handle + "' is connected to nothing: call "
+    throw stream_connection_error("host function '" + handle +
+                                  "' is connected to nothing: call "
                                   "connectHostFunction before run");
   std::vector<const void *> in;
   std::vector<void *> out;

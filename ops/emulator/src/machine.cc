@@ -17,15 +17,15 @@ Machine mk2() {
   // 4 bytes a tile and cycle: from memory; the product with tiles and clock is the published
   // 7.8 TB/s.
   m.exchangeBytesPerCycle = 4;
-  m.memcpyBytesPerCycle = 8;      // from memory
-  m.dataPathWidth = 64;           // tile assembly guide: ld64
-  m.minSyncDelay = 15;            // from memory
-  m.maxSyncDelay = 50;            // from memory
-  m.globalSyncCycles = 600;       // from memory
-  m.atomicStoreGranularity = 4;   // the concept is public, the figure from memory
-  m.interleavedElement = 13;      // 212,992 B before the interleaved half: from memory
+  m.memcpyBytesPerCycle = 8;             // from memory
+  m.dataPathWidth = 64;                  // tile assembly guide: ld64
+  m.minSyncDelay = 15;                   // from memory
+  m.maxSyncDelay = 50;                   // from memory
+  m.globalSyncCycles = 600;              // from memory
+  m.atomicStoreGranularity = 4;          // the concept is public, the figure from memory
+  m.interleavedElement = 13;             // 212,992 B before the interleaved half: from memory
   m.memoryElementOffsets = {0, 0x34000}; // from memory
-  m.rptCountMax = 4095;           // from memory
+  m.rptCountMax = 4095;                  // from memory
 
   m.syncCycles = 90;              // PopLibs CTCLossPlan.cpp: syncCycles
   m.exchangeOverheadCycles = 100; // PopLibs CTCLossPlan.cpp: fixedOverheadExchangeCycles
@@ -38,14 +38,14 @@ Machine mk2() {
   m.copyCyclesPerByte2 = 5.1484;
   // PopLibs lib/poplibs_test/Util.cpp: 128 x 2^30 bit/s a link, 0.85 of it used, 4 links.
   m.linkBytesPerSecond = 4 * 0.85 * 128 * 1073741824.0 / 8;
-  m.hopSeconds = 15e-9;             // PopLibs lib/poplibs_test/Util.cpp
-  m.hostBytesPerSecond = 32e9;      // one direction of the 64 GB/s of the data sheet
-  m.hostLatencySeconds = 10e-6;     // inferred: a host round trip over PCIe
+  m.hopSeconds = 15e-9;         // PopLibs lib/poplibs_test/Util.cpp
+  m.hostBytesPerSecond = 32e9;  // one direction of the 64 GB/s of the data sheet
+  m.hostLatencySeconds = 10e-6; // inferred: a host round trip over PCIe
 
-  m.stackBytesPerWorker = 2048;     // from memory
-  m.supervisorStackBytes = 512;     // from memory
-  m.exchangeCodeBytesPerPiece = 8;  // inferred: an instruction and an address a piece
-  m.controlCodeBytesPerStep = 32;   // inferred
+  m.stackBytesPerWorker = 2048;    // from memory
+  m.supervisorStackBytes = 512;    // from memory
+  m.exchangeCodeBytesPerPiece = 8; // inferred: an instruction and an address a piece
+  m.controlCodeBytesPerStep = 32;  // inferred
   return m;
 }
 
@@ -61,9 +61,9 @@ Machine machineOf(const std::string &version) {
     return m;
   }
   if (version == "ipu1") {
-    m.tilesPerIPU = 1216;    // data sheet
-    m.bytesPerTile = 262144; // data sheet: 304 MiB in all
-    m.clockHz = 1.6e9;       // data sheet, nominal
+    m.tilesPerIPU = 1216;                  // data sheet
+    m.bytesPerTile = 262144;               // data sheet: 304 MiB in all
+    m.clockHz = 1.6e9;                     // data sheet, nominal
     m.interleavedElement = 8;              // from memory
     m.memoryElementOffsets = {0, 0x20000}; // from memory
     return m;

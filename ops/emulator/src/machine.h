@@ -34,11 +34,11 @@ struct Machine {
   unsigned rptCountMax = 0;
 
   // The cycle model.
-  unsigned syncCycles = 0;            // before each exchange and each compute set
+  unsigned syncCycles = 0;             // before each exchange and each compute set
   unsigned exchangeOverheadCycles = 0; // of an exchange, whatever its size
-  unsigned vertexOverheadBundles = 0; // launch of a vertex on a worker
-  unsigned superviseCycles = 0;       // launch of the workers of a tile
-  double copyFixedCycles = 0;         // of a rearrangement within a tile
+  unsigned vertexOverheadBundles = 0;  // launch of a vertex on a worker
+  unsigned superviseCycles = 0;        // launch of the workers of a tile
+  double copyFixedCycles = 0;          // of a rearrangement within a tile
   double copyCyclesPerByte8 = 0, copyCyclesPerByte4 = 0, copyCyclesPerByte2 = 0;
   double linkBytesPerSecond = 0; // between two IPUs, one direction
   double hostBytesPerSecond = 0;

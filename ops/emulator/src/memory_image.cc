@@ -11,11 +11,13 @@ namespace {
 constexpr std::size_t kAlignment = 64; // more than any field can ask for
 
 /// Copies one element at a time; a size the compiler knows makes that a move.
-template <std::size_t Size> void gatherRun(const char *from, std::ptrdiff_t step, std::size_t n, char *to) {
+template <std::size_t Size>
+void gatherRun(const char *from, std::ptrdiff_t step, std::size_t n, char *to) {
   for (std::size_t i = 0; i < n; ++i, from += step, to += Size)
     std::memcpy(to, from, Size);
 }
-template <std::size_t Size> void scatterRun(char *to, std::ptrdiff_t step, std::size_t n, const char *from) {
+template <std::size_t Size>
+void scatterRun(char *to, std::ptrdiff_t step, std::size_t n, const char *from) {
   for (std::size_t i = 0; i < n; ++i, to += step, from += Size)
     std::memcpy(to, from, Size);
 }

@@ -16,22 +16,38 @@ namespace poplar {
 
 std::string Type::toString() const {
   switch (id) {
-  case Id::None: return "none";
-  case Id::Bool: return "bool";
-  case Id::Char: return "char";
-  case Id::UnsignedChar: return "unsigned char";
-  case Id::SignedChar: return "signed char";
-  case Id::UnsignedShort: return "unsigned short";
-  case Id::Short: return "short";
-  case Id::UnsignedInt: return "unsigned int";
-  case Id::Int: return "int";
-  case Id::UnsignedLong: return "unsigned long";
-  case Id::Long: return "long";
-  case Id::UnsignedLongLong: return "unsigned long long";
-  case Id::LongLong: return "long long";
-  case Id::Half: return "half";
-  case Id::Float: return "float";
-  case Id::Quarter: return "quarter";
+  case Id::None:
+    return "none";
+  case Id::Bool:
+    return "bool";
+  case Id::Char:
+    return "char";
+  case Id::UnsignedChar:
+    return "unsigned char";
+  case Id::SignedChar:
+    return "signed char";
+  case Id::UnsignedShort:
+    return "unsigned short";
+  case Id::Short:
+    return "short";
+  case Id::UnsignedInt:
+    return "unsigned int";
+  case Id::Int:
+    return "int";
+  case Id::UnsignedLong:
+    return "unsigned long";
+  case Id::Long:
+    return "long";
+  case Id::UnsignedLongLong:
+    return "unsigned long long";
+  case Id::LongLong:
+    return "long long";
+  case Id::Half:
+    return "half";
+  case Id::Float:
+    return "float";
+  case Id::Quarter:
+    return "quarter";
   }
   return "none";
 }
@@ -40,28 +56,38 @@ std::ostream &operator<<(std::ostream &os, const Type &t) { return os << t.toStr
 
 std::string toString(TargetType t) {
   switch (t) {
-  case TargetType::IPU: return "IPU";
-  case TargetType::IPU_MODEL: return "IPU_MODEL";
-  case TargetType::CPU: return "CPU";
+  case TargetType::IPU:
+    return "IPU";
+  case TargetType::IPU_MODEL:
+    return "IPU_MODEL";
+  case TargetType::CPU:
+    return "CPU";
   }
   return "";
 }
 
 std::string toString(RecoveryAction action) {
   switch (action) {
-  case RecoveryAction::IPU_RESET: return "IPU_RESET";
-  case RecoveryAction::LINK_RESET: return "LINK_RESET";
-  case RecoveryAction::PARTITION_RESET: return "PARTITION_RESET";
-  case RecoveryAction::FULL_RESET: return "FULL_RESET";
+  case RecoveryAction::IPU_RESET:
+    return "IPU_RESET";
+  case RecoveryAction::LINK_RESET:
+    return "LINK_RESET";
+  case RecoveryAction::PARTITION_RESET:
+    return "PARTITION_RESET";
+  case RecoveryAction::FULL_RESET:
+    return "FULL_RESET";
   }
   return "";
 }
 
 std::string toString(const TensorCloneMethod &method) {
   switch (method) {
-  case TensorCloneMethod::PRESERVE_ORDER_AND_ALIASES: return "PRESERVE_ORDER_AND_ALIASES";
-  case TensorCloneMethod::CREATE_NEW_ORDER: return "CREATE_NEW_ORDER";
-  case TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES: return "PRESERVE_ORDER_UNLESS_ALIASES";
+  case TensorCloneMethod::PRESERVE_ORDER_AND_ALIASES:
+    return "PRESERVE_ORDER_AND_ALIASES";
+  case TensorCloneMethod::CREATE_NEW_ORDER:
+    return "CREATE_NEW_ORDER";
+  case TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES:
+    return "PRESERVE_ORDER_UNLESS_ALIASES";
   case TensorCloneMethod::GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES:
     return "GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES";
   }
@@ -74,26 +100,40 @@ std::string toString(const VariableMappingMethod &method) {
 
 std::string to_string(const VectorLayout &v) {
   switch (v) {
-  case VectorLayout::NOT_APPLICABLE: return "NOT_APPLICABLE";
-  case VectorLayout::NOT_VECTOR: return "NOT_VECTOR";
-  case VectorLayout::SPAN: return "SPAN";
-  case VectorLayout::SHORT_SPAN: return "SHORT_SPAN";
-  case VectorLayout::ONE_PTR: return "ONE_PTR";
-  case VectorLayout::SCALED_PTR32: return "SCALED_PTR32";
-  case VectorLayout::SCALED_PTR64: return "SCALED_PTR64";
-  case VectorLayout::SCALED_PTR128: return "SCALED_PTR128";
-  case VectorLayout::COMPACT_PTR: return "COMPACT_PTR";
+  case VectorLayout::NOT_APPLICABLE:
+    return "NOT_APPLICABLE";
+  case VectorLayout::NOT_VECTOR:
+    return "NOT_VECTOR";
+  case VectorLayout::SPAN:
+    return "SPAN";
+  case VectorLayout::SHORT_SPAN:
+    return "SHORT_SPAN";
+  case VectorLayout::ONE_PTR:
+    return "ONE_PTR";
+  case VectorLayout::SCALED_PTR32:
+    return "SCALED_PTR32";
+  case VectorLayout::SCALED_PTR64:
+    return "SCALED_PTR64";
+  case VectorLayout::SCALED_PTR128:
+    return "SCALED_PTR128";
+  case VectorLayout::COMPACT_PTR:
+    return "COMPACT_PTR";
   }
   return "";
 }
 
 std::string to_string(const VectorListLayout &v) {
   switch (v) {
-  case VectorListLayout::NOT_APPLICABLE: return "NOT_APPLICABLE";
-  case VectorListLayout::NOT_VECTOR: return "NOT_VECTOR";
-  case VectorListLayout::DELTAN: return "DELTAN";
-  case VectorListLayout::DELTANELEMENTS: return "DELTANELEMENTS";
-  case VectorListLayout::COMPACT_DELTAN: return "COMPACT_DELTAN";
+  case VectorListLayout::NOT_APPLICABLE:
+    return "NOT_APPLICABLE";
+  case VectorListLayout::NOT_VECTOR:
+    return "NOT_VECTOR";
+  case VectorListLayout::DELTAN:
+    return "DELTAN";
+  case VectorListLayout::DELTANELEMENTS:
+    return "DELTANELEMENTS";
+  case VectorListLayout::COMPACT_DELTAN:
+    return "COMPACT_DELTAN";
   }
   return "";
 }
@@ -112,19 +152,27 @@ CodeletFileType getCodeletFileType(StringRef path) {
     return CodeletFileType::AsmSource;
   if (end == ".S")
     return CodeletFileType::PreprocessedAsmSource;
-  throw file_load_error("'" + p + "' has not the extension of a codelet file: expected .cpp, .cc, "
-                                  ".c, .s, .S or .gp");
+  throw file_load_error("'" + p +
+                        "' has not the extension of a codelet file: expected .cpp, .cc, "
+                        ".c, .s, .S or .gp");
 }
 
 std::string getExtensionFromFileType(CodeletFileType type) {
   switch (type) {
-  case CodeletFileType::PreprocessedAsmSource: return ".S";
-  case CodeletFileType::AsmSource: return ".s";
-  case CodeletFileType::CSource: return ".c";
-  case CodeletFileType::CppSource: return ".cpp";
-  case CodeletFileType::IrSource: return ".ll";
-  case CodeletFileType::Object: return ".gp";
-  case CodeletFileType::Auto: return "";
+  case CodeletFileType::PreprocessedAsmSource:
+    return ".S";
+  case CodeletFileType::AsmSource:
+    return ".s";
+  case CodeletFileType::CSource:
+    return ".c";
+  case CodeletFileType::CppSource:
+    return ".cpp";
+  case CodeletFileType::IrSource:
+    return ".ll";
+  case CodeletFileType::Object:
+    return ".gp";
+  case CodeletFileType::Auto:
+    return "";
   }
   return "";
 }
@@ -147,7 +195,8 @@ void readJSON(StringRef json, OptionFlags &flags) {
   const std::string text = json;
   std::size_t at = 0;
   const auto fail = [&] {
-    throw parse_error("expected a JSON object of strings, as {\"option\": \"value\"}; got: " + text);
+    throw parse_error("expected a JSON object of strings, as {\"option\": \"value\"}; got: " +
+                      text);
   };
   const auto skip = [&] { at = std::min(text.find_first_not_of(" \t\r\n", at), text.size()); };
   const auto expect = [&](char c) {

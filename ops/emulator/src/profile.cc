@@ -44,20 +44,20 @@ ProfileValue gaps(std::uint64_t bytes) {
 
 ProfileValue tileOf(const TileMemory &t, const Machine &m) {
   const std::uint64_t over = t.total() > m.bytesPerTile ? t.total() - m.bytesPerTile : 0;
-  return map({{"memory", map({{"total", gaps(t.total())},
-                              {"overflowed", gaps(over)},
-                              {"alwaysLiveBytes", number(t.total() - t.message)},
-                              {"notAlwaysLiveBytes", number(t.message)},
-                              {"category",
-                               map({{"variable", total(t.variable)},
-                                    {"constant", total(t.constant)},
-                                    {"message", total(t.message)},
-                                    {"stack", total(t.stack)},
-                                    {"controlCode", total(t.controlCode)},
-                                    {"vertexCode", total(t.vertexCode)},
-                                    {"internalExchangeCode", total(t.internalExchangeCode)},
-                                    {"vertexInstanceState", total(t.vertexInstanceState)},
-                                    {"vertexFieldData", total(t.vertexFieldData)}})}})}});
+  return map(
+      {{"memory", map({{"total", gaps(t.total())},
+                       {"overflowed", gaps(over)},
+                       {"alwaysLiveBytes", number(t.total() - t.message)},
+                       {"notAlwaysLiveBytes", number(t.message)},
+                       {"category", map({{"variable", total(t.variable)},
+                                         {"constant", total(t.constant)},
+                                         {"message", total(t.message)},
+                                         {"stack", total(t.stack)},
+                                         {"controlCode", total(t.controlCode)},
+                                         {"vertexCode", total(t.vertexCode)},
+                                         {"internalExchangeCode", total(t.internalExchangeCode)},
+                                         {"vertexInstanceState", total(t.vertexInstanceState)},
+                                         {"vertexFieldData", total(t.vertexFieldData)}})}})}});
 }
 
 std::uint64_t numEdges(const GraphState &graph) {
@@ -97,22 +97,23 @@ ProfileValue compilationOf(const Session &session) {
 
 /// How evenly a step's tiles are used: mean over maximum of their compute cycles.
 double balance(const StepCost &cost, std::uint64_t tiles) {
-  return cost.compute && tiles ? static_cast<double>(cost.tileCycles) /
-                                     (static_cast<double>(cost.compute) * static_cast<double>(tiles))
-                               : 0;
+  return cost.compute && tiles
+             ? static_cast<double>(cost.tileCycles) /
+                   (static_cast<double>(cost.compute) * static_cast<double>(tiles))
+             : 0;
 }
 
 ProfileValue stepOf(const StepRecord &record, const Machine &m) {
   const StepCost &cost = record.cost;
   const std::uint64_t end = record.start + cost.cycles();
   // IPUs advance together: a step's exchange and sync are everyone's.
-  ProfileValue ipu =
-      map({{"cycles", number(cost.cycles())},
-           {"tileBalance", balance(cost, m.numTiles())},
-           {"activeTileBalance", balance(cost, cost.activeTiles)},
-           {"activeCycles",
-            map({{"cyclesFrom", map({{"min", number(record.start)}, {"max", number(record.start)}})},
-                 {"cyclesTo", map({{"min", number(end)}, {"max", number(end)}})}})}});
+  ProfileValue ipu = map(
+      {{"cycles", number(cost.cycles())},
+       {"tileBalance", balance(cost, m.numTiles())},
+       {"activeTileBalance", balance(cost, cost.activeTiles)},
+       {"activeCycles",
+        map({{"cyclesFrom", map({{"min", number(record.start)}, {"max", number(record.start)}})},
+             {"cyclesTo", map({{"min", number(end)}, {"max", number(end)}})}})}});
   ProfileValue ipus = list();
   for (unsigned i = 0; i < m.numIPUs; ++i)
     ipus.append(ipu);
@@ -135,8 +136,8 @@ ProfileValue executionOf(const Session &session) {
       return static_cast<double>(cycles) / m.clockHz * 1e6;
     };
     runs.append(map({{"name", run.name},
-                     {"microseconds", map({{"start", microseconds(run.start)},
-                                           {"end", microseconds(run.end)}})},
+                     {"microseconds",
+                      map({{"start", microseconds(run.start)}, {"end", microseconds(run.end)}})},
                      {"truncated", run.truncated},
                      {"steps", steps}}));
   }
@@ -168,24 +169,38 @@ bool isOn(const OptionFlags &options, const std::string &name) {
 
 const char *stepType(const Step &step) {
   switch (step.node->kind) {
-  case Kind::Sequence: return "Sequence";
-  case Kind::Execute: return "OnTileExecute";
-  case Kind::Copy: return "DoExchange";
+  case Kind::Sequence:
+    return "Sequence";
+  case Kind::Execute:
+    return "OnTileExecute";
+  case Kind::Copy:
+    return "DoExchange";
   case Kind::CopyFromStream:
   case Kind::CopyToStream:
   case Kind::CopyFromRemote:
   case Kind::CopyToRemote:
-  case Kind::CallHost: return "StreamCopyMid";
-  case Kind::WriteUndef: return "WriteUndef";
-  case Kind::Repeat: return "Repeat";
-  case Kind::RepeatWhile: return "RepeatWhile";
-  case Kind::If: return "If";
-  case Kind::Switch: return "Switch";
-  case Kind::Call: return "Call";
-  case Kind::Sync: return "Sync";
-  case Kind::Print: return "PrintTensor";
-  case Kind::AssumeEqual: return "AssumeEqualAcrossReplicas";
-  case Kind::Abort: return "Abort";
+  case Kind::CallHost:
+    return "StreamCopyMid";
+  case Kind::WriteUndef:
+    return "WriteUndef";
+  case Kind::Repeat:
+    return "Repeat";
+  case Kind::RepeatWhile:
+    return "RepeatWhile";
+  case Kind::If:
+    return "If";
+  case Kind::Switch:
+    return "Switch";
+  case Kind::Call:
+    return "Call";
+  case Kind::Sync:
+    return "Sync";
+  case Kind::Print:
+    return "PrintTensor";
+  case Kind::AssumeEqual:
+    return "AssumeEqualAcrossReplicas";
+  case Kind::Abort:
+    return "Abort";
   }
   return "";
 }

@@ -28,8 +28,12 @@ void write(std::ostream &out, const ProfileValue &value, bool pretty, const std:
   const char *line = pretty ? "\n" : "";
   const char *between = "";
   switch (value.type()) {
-  case ProfileValue::Type::STRING: writeString(out, value.asString()); break;
-  case ProfileValue::Type::BOOL: out << (value.asBool() ? "true" : "false"); break;
+  case ProfileValue::Type::STRING:
+    writeString(out, value.asString());
+    break;
+  case ProfileValue::Type::BOOL:
+    out << (value.asBool() ? "true" : "false");
+    break;
   case ProfileValue::Type::NUMBER: {
     char digits[32];
     const double n = value.asDouble();

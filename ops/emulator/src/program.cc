@@ -23,10 +23,12 @@ std::shared_ptr<ProgramNode> body(const Program &p) {
 }
 
 void checkPredicate(const Tensor &t, const char *what) {
-  if (t.numElements() != 1 || !(t.elementType() == BOOL || t.elementType() == INT ||
-                                t.elementType() == UNSIGNED_INT))
-    throw control_program_error(std::string(what) + " needs one element of type bool, int or "
-                                "unsigned int, not " + t.getDebugStr());
+  if (t.numElements() != 1 ||
+      !(t.elementType() == BOOL || t.elementType() == INT || t.elementType() == UNSIGNED_INT))
+    throw control_program_error(std::string(what) +
+                                " needs one element of type bool, int or "
+                                "unsigned int, not " +
+                                t.getDebugStr());
 }
 
 void checkStream(const Tensor &t, const DataStream &stream, DataStreamType direction) {
@@ -285,8 +287,8 @@ AbortOnCondition::AbortOnCondition(Tensor predicate, StringRef message,
     : Program(If(std::move(predicate), Abort(message, debugContext), Sequence(), debugContext)) {}
 
 ErrorProgram::ErrorProgram(StringRef message, Tensor t, const DebugContext &debugContext)
-    : Program(Sequence({PrintTensor(message, std::move(t), debugContext),
-                        Abort(message, debugContext)},
-                       debugContext)) {}
+    : Program(
+          Sequence({PrintTensor(message, std::move(t), debugContext), Abort(message, debugContext)},
+                   debugContext)) {}
 
 } // namespace poplar::program

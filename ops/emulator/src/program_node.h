@@ -36,11 +36,11 @@ struct ProgramNode {
   Kind kind;
   std::string name;
   std::vector<std::shared_ptr<ProgramNode>> children;
-  unsigned id = 0;     // compute set, function, count of a Repeat
-  bool expected = true; // of the predicate of a RepeatWhile; whether a Switch has a default
+  unsigned id = 0;            // compute set, function, count of a Repeat
+  bool expected = true;       // of the predicate of a RepeatWhile; whether a Switch has a default
   Tensor source, destination; // a predicate, control or offset is `source`
   std::vector<Tensor> inputs, outputs; // of a host function
-  std::string text;            // handle, title, message
+  std::string text;                    // handle, title, message
   std::vector<std::int32_t> cases;
 };
 

@@ -83,8 +83,8 @@ void Session::run(unsigned program, const std::string &name) {
       optionOr(compiled->options, "autoReport.executionProfileProgramRunCount", 2);
   if (profiling && recordedRuns < keep) {
     ++recordedRuns;
-    records.push_back({name.empty() ? "run " + std::to_string(records.size()) : name, clock, clock,
-                       {}, false});
+    records.push_back(
+        {name.empty() ? "run " + std::to_string(records.size()) : name, clock, clock, {}, false});
     recording = &records.back();
   }
   try {
@@ -124,14 +124,22 @@ void Session::execute(Step &step) {
     for (Step *child : step.children)
       execute(*child);
     break;
-  case Kind::Execute: executeComputeSet(step); break;
-  case Kind::Copy: executeCopy(step); break;
+  case Kind::Execute:
+    executeComputeSet(step);
+    break;
+  case Kind::Copy:
+    executeCopy(step);
+    break;
   case Kind::CopyFromStream:
   case Kind::CopyToStream:
   case Kind::CopyFromRemote:
   case Kind::CopyToRemote:
-  case Kind::CallHost: executeHost(step); break;
-  case Kind::WriteUndef: memory->poison(node.destination.view()); break;
+  case Kind::CallHost:
+    executeHost(step);
+    break;
+  case Kind::WriteUndef:
+    memory->poison(node.destination.view());
+    break;
   case Kind::Repeat:
     for (unsigned i = 0; i < node.id; ++i)
       execute(*step.children[0]);
@@ -144,8 +152,12 @@ void Session::execute(Step &step) {
       execute(*step.children[1]);
     }
     break;
-  case Kind::If: execute(*step.children[predicate(node.source) ? 0 : 1]); break;
-  case Kind::Switch: executeSwitch(step); break;
+  case Kind::If:
+    execute(*step.children[predicate(node.source) ? 0 : 1]);
+    break;
+  case Kind::Switch:
+    executeSwitch(step);
+    break;
   case Kind::Sync: {
     StepCost cost;
     cost.sync = node.id == 0 ? compiled->graph->machine.syncCycles
@@ -153,9 +165,13 @@ void Session::execute(Step &step) {
     charge(step, cost);
     break;
   }
-  case Kind::Print: printTensor(node); break;
-  case Kind::AssumeEqual: break; // there is one replica
-  case Kind::Abort: throw application_runtime_error("the program was aborted: " + node.text);
+  case Kind::Print:
+    printTensor(node);
+    break;
+  case Kind::AssumeEqual:
+    break; // there is one replica
+  case Kind::Abort:
+    throw application_runtime_error("the program was aborted: " + node.text);
   }
 }
 
@@ -194,9 +210,8 @@ StepCost Session::hostCost(std::size_t bytes) const {
   const Machine &m = compiled->graph->machine;
   StepCost cost;
   cost.sync = m.globalSyncCycles;
-  cost.host = static_cast<std::uint64_t>(
-      std::ceil((m.hostLatencySeconds + static_cast<double>(bytes) / m.hostBytesPerSecond) *
-                m.clockHz));
+  cost.host = static_cast<std::uint64_t>(std::ceil(
+      (m.hostLatencySeconds + static_cast<double>(bytes) / m.hostBytesPerSecond) * m.clockHz));
   return cost;
 }
 
@@ -260,9 +275,9 @@ void Session::executeSwitch(Step &step) {
   const std::int64_t value = integer(step.node->source);
   const auto &cases = step.node->cases;
   const auto found = std::find(cases.begin(), cases.end(), value);
-  execute(*step.children[found == cases.end()
-                             ? 0
-                             : 1 + static_cast<std::size_t>(found - cases.begin())]);
+  execute(
+      *step.children[found == cases.end() ? 0
+                                          : 1 + static_cast<std::size_t>(found - cases.begin())]);
 }
 
 std::int64_t Session::integer(const Tensor &t) {

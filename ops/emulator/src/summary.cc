@@ -80,7 +80,8 @@ void printMemory(std::ostream &out, const Compiled &compiled, bool variables) {
       peak = std::max(peak, tile.*member);
     }
     out << "    " << std::left << std::setw(26) << (std::string(name) + ":") << std::right
-        << std::setw(18) << (grouped(sum) + " B") << std::setw(19) << (grouped(peak) + " B") << '\n';
+        << std::setw(18) << (grouped(sum) + " B") << std::setw(19) << (grouped(peak) + " B")
+        << '\n';
   }
   if (!variables)
     return;

@@ -167,8 +167,8 @@ Tensor Tensor::reshapePartial(unsigned beginIndex, unsigned endIndex,
 Tensor Tensor::expand(ArrayRef<std::size_t> indices) const {
   Shape shape;
   for (std::size_t d = 0; d <= dims.size(); ++d) {
-    shape.insert(shape.end(), static_cast<std::size_t>(std::count(indices.begin(), indices.end(), d)),
-                 1);
+    shape.insert(shape.end(),
+                 static_cast<std::size_t>(std::count(indices.begin(), indices.end(), d)), 1);
     if (d < dims.size())
       shape.push_back(dims[d]);
   }
@@ -437,8 +437,8 @@ Tensor concat(ArrayRef<Tensor> ts, unsigned dimension) {
       fits = d == dimension || t.dim(d) == first.dim(d);
     if (!fits)
       throw tensor_creation_error("concat along dimension " + std::to_string(dimension) + " of " +
-                                  first.elementType().toString() + first.shapeToString() +
-                                  " and " + t.elementType().toString() + t.shapeToString());
+                                  first.elementType().toString() + first.shapeToString() + " and " +
+                                  t.elementType().toString() + t.shapeToString());
     shape[dimension] += t.dim(dimension);
   }
   View result;

@@ -16,12 +16,15 @@ using field::Shape;
 /// Bytes of the pointer, and of the length where the layout has one.
 std::uint64_t pointerBytes(VectorLayout layout) {
   switch (layout) {
-  case VectorLayout::SPAN: return 8;
+  case VectorLayout::SPAN:
+    return 8;
   case VectorLayout::SCALED_PTR32:
   case VectorLayout::SCALED_PTR64:
   case VectorLayout::SCALED_PTR128:
-  case VectorLayout::COMPACT_PTR: return 2; // from memory: scaled to 16 bits
-  default: return 4;                        // an address, or an address with 11 bits of length
+  case VectorLayout::COMPACT_PTR:
+    return 2; // from memory: scaled to 16 bits
+  default:
+    return 4; // an address, or an address with 11 bits of length
   }
 }
 
@@ -40,15 +43,14 @@ std::uint64_t stateBytes(const VertexInstance &vertex) {
       size = table.listLayout == VectorListLayout::NOT_VECTOR ? pointerBytes(table.outerLayout) : 8;
     else if (!edge)
       size = table.element == Type::Id::None ? 4 : sizeOf(element);
-    bytes = (bytes + std::min<std::uint64_t>(size, 4) - 1) /
-                std::min<std::uint64_t>(size, 4) * std::min<std::uint64_t>(size, 4) +
+    bytes = (bytes + std::min<std::uint64_t>(size, 4) - 1) / std::min<std::uint64_t>(size, 4) *
+                std::min<std::uint64_t>(size, 4) +
             size;
   }
   return (bytes + 3) / 4 * 4;
 }
 
-MemoryModel::MemoryModel(const GraphState &graph)
-    : graph(graph), memory(graph.machine.numTiles()) {
+MemoryModel::MemoryModel(const GraphState &graph) : graph(graph), memory(graph.machine.numTiles()) {
   const Machine &m = graph.machine;
   for (TileMemory &tile : memory)
     tile.stack = std::uint64_t{m.stackBytesPerWorker} * m.workers + m.supervisorStackBytes;
@@ -108,9 +110,8 @@ void MemoryModel::checkFits() const {
       largest.emplace_back(bytes, variable.name);
   }
   std::sort(largest.rbegin(), largest.rend());
-  const auto over = std::count_if(memory.begin(), memory.end(), [&](const TileMemory &t) {
-    return t.total() > limit;
-  });
+  const auto over = std::count_if(memory.begin(), memory.end(),
+                                  [&](const TileMemory &t) { return t.total() > limit; });
   std::ostringstream words;
   words << "Out of memory: Cannot fit all variable data onto one or more tiles. Tile " << tile
         << " needs " << worst->total() << " bytes and has " << limit << "; " << over

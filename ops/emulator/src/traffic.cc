@@ -26,21 +26,21 @@ void Traffic::move(unsigned variable, std::size_t begin, std::size_t end, unsign
 
 void Traffic::read(const View &view, unsigned tile) {
   view.forEachPiece([&](const Piece &p) {
-    graph.variables[p.variable].tiles.forEach(
-        p.begin, p.end, [&](std::size_t b, std::size_t e, unsigned from) {
-          if (from != tile)
-            move(p.variable, b, e, from, tile);
-        });
+    graph.variables[p.variable].tiles.forEach(p.begin, p.end,
+                                              [&](std::size_t b, std::size_t e, unsigned from) {
+                                                if (from != tile)
+                                                  move(p.variable, b, e, from, tile);
+                                              });
   });
 }
 
 void Traffic::write(const View &view, unsigned tile) {
   view.forEachPiece([&](const Piece &p) {
-    graph.variables[p.variable].tiles.forEach(
-        p.begin, p.end, [&](std::size_t b, std::size_t e, unsigned to) {
-          if (to != tile)
-            move(p.variable, b, e, tile, to);
-        });
+    graph.variables[p.variable].tiles.forEach(p.begin, p.end,
+                                              [&](std::size_t b, std::size_t e, unsigned to) {
+                                                if (to != tile)
+                                                  move(p.variable, b, e, tile, to);
+                                              });
   });
 }
 
@@ -48,8 +48,7 @@ void Traffic::copy(const View &from, const View &to) {
   const std::vector<Piece> a = from.pieces(), b = to.pieces();
   std::size_t i = 0, j = 0, skipA = 0, skipB = 0;
   while (i < a.size() && j < b.size()) {
-    const std::size_t n =
-        std::min(a[i].end - a[i].begin - skipA, b[j].end - b[j].begin - skipB);
+    const std::size_t n = std::min(a[i].end - a[i].begin - skipA, b[j].end - b[j].begin - skipB);
     std::size_t at = a[i].begin + skipA;
     const std::size_t shift = b[j].begin + skipB - at; // wraps around, and back
     graph.variables[a[i].variable].tiles.forEach(
@@ -91,8 +90,8 @@ ExchangeCost Traffic::cost() const {
   cost.bytesBetweenIpus = betweenIpus;
   cost.bytesTotal = total;
   const std::uint64_t most = std::max(cost.bytesIn, cost.bytesOut);
-  cost.cycles = m.exchangeOverheadCycles +
-                (most + m.exchangeBytesPerCycle - 1) / m.exchangeBytesPerCycle;
+  cost.cycles =
+      m.exchangeOverheadCycles + (most + m.exchangeBytesPerCycle - 1) / m.exchangeBytesPerCycle;
   if (betweenIpus) {
     // PopLibs lib/poplibs_test/Util.cpp: hops of a global sync, there and back.
     const double hops = 1 + (m.numIPUs / 2) / 2;
@@ -105,7 +104,8 @@ ExchangeCost Traffic::cost() const {
 
 std::uint64_t Traffic::localCycles() const {
   const double most = *std::max_element(local.begin(), local.end());
-  return most == 0 ? 0 : static_cast<std::uint64_t>(std::ceil(graph.machine.copyFixedCycles + most));
+  return most == 0 ? 0
+                   : static_cast<std::uint64_t>(std::ceil(graph.machine.copyFixedCycles + most));
 }
 
 } // namespace poplar::emulator

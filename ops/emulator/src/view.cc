@@ -22,9 +22,10 @@ void View::append(Run run) {
     run.stride = 1;
   if (!list.empty() && list.back().variable == run.variable) {
     Run &last = list.back();
-    const auto gap =
-        static_cast<std::ptrdiff_t>(run.start) - static_cast<std::ptrdiff_t>(last.at(last.count - 1));
-    const bool fits = (last.count == 1 || last.stride == gap) && (run.count == 1 || run.stride == gap);
+    const auto gap = static_cast<std::ptrdiff_t>(run.start) -
+                     static_cast<std::ptrdiff_t>(last.at(last.count - 1));
+    const bool fits =
+        (last.count == 1 || last.stride == gap) && (run.count == 1 || run.stride == gap);
     if (fits) {
       last.stride = gap;
       last.count += run.count;

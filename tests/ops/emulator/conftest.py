@@ -17,14 +17,18 @@ PROGRAMS = Path(__file__).resolve().parent / "programs"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+# Once a session: sources that change while the tests run are the next session's.
+prefix_of = lru_cache(maxsize=None)(build)
+
+
 @pytest.fixture(scope="session")
 def prefix() -> Path:
     """The emulator's include/, lib/ and bin/."""
-    return build()
+    return prefix_of(False)
 
 
 def compile_program(source: Path, out: Path, sanitised: bool = False) -> Path:
-    target = build(sanitised=sanitised)
+    target = prefix_of(sanitised)
     flags = SANITISED if sanitised else ("-O0",)
     command = [*compiler(), *flags, "-Wall", "-Wextra", "-Werror", str(source), "-o", str(out)]
     subprocess.run([*command, *program_flags(target)], check=True)
@@ -39,9 +43,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def run_program(
-    environment: Dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> Run:
+def run_program(environment: Dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Runs a program of `programs/`: run_program("rules", "case") -> its completed process."""
     directory = tmp_path_factory.mktemp("programs")
 

@@ -11,13 +11,11 @@ import pytest
 from tests.ops.emulator.conftest import PROGRAMS, compile_program
 
 
-@pytest.fixture()
+@pytest.fixture
 def popc(prefix: Path, environment: Dict[str, str]) -> Callable:
-    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(prefix / "bin" / "popc"), *arguments]
-        return subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=False
-        )
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
     return run
 
@@ -62,9 +60,9 @@ def test_links_several_sources_into_one_file(
     program.write_text(
         "#include <cstdio>\n#include <dlfcn.h>\n#include <poplar/VertexTable.hpp>\n"
         "int main(int, char **argv) { void *h = dlopen(argv[1], RTLD_NOW); size_t n;\n"
-        "auto f = (const poplar::field::VertexTable *(*)(size_t *))dlsym(h, \"popc_vertices\");\n"
-        "auto t = f(&n); for (size_t i = 0; i < n; ++i) { printf(\"%s %d:\", t[i].name, "
-        "int(t[i].kind)); for (unsigned k = 0; k < t[i].numFields; ++k) printf(\" %s\", "
+        'auto f = (const poplar::field::VertexTable *(*)(size_t *))dlsym(h, "popc_vertices");\n'
+        'auto t = f(&n); for (size_t i = 0; i < n; ++i) { printf("%s %d:", t[i].name, '
+        'int(t[i].kind)); for (unsigned k = 0; k < t[i].numFields; ++k) printf(" %s", '
         't[i].fields[k].name); printf(" %d\\n", t[i].codeBytes > 0); } }\n'
     )
     binary = compile_program(program, tmp_path / "list")

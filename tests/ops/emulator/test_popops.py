@@ -25,9 +25,7 @@ RESULTS: Dict[str, str] = {
     "counted_loop": "{1} 21",
     "mat_mul": "{2,2} 22 28 49 64",
     "poputil": "4[0,24) ns::V<float,true,3,unsigned int> V {3,100} {2,3}{2,3}",
-    "errors": " ".join(
-        ["poplibs_error"] * 2 + ["unknown_vertex_type"] + ["poplibs_error"] * 4
-    ),
+    "errors": " ".join(["poplibs_error"] * 2 + ["unknown_vertex_type"] + ["poplibs_error"] * 4),
 }
 
 

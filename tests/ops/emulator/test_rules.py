@@ -1,4 +1,4 @@
-"""Each rule of the device that the emulator enforces, broken once: the class of the error counts."""
+"""Each rule of the device that the emulator enforces, broken once: the error's class counts."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ class Session;
 }
 
 using ProgressFunc = std::function<void(int step, int total)>;
-using HostCallback = std::function<void(ArrayRef<const void *>, std::size_t, ArrayRef<void *>,
-                                        std::size_t)>;
+using HostCallback =
+    std::function<void(ArrayRef<const void *>, std::size_t, ArrayRef<void *>, std::size_t)>;
 
 /// Compiles a graph with its programs. Raises the class of error that the fault has; out of
 /// memory is graph_memory_allocation_error unless debug.allowOutOfMemory is "true".

@@ -84,8 +84,8 @@ public:
   template <typename T>
   Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, ArrayRef<T> values,
                      const DebugContext &debugContext = {"<const>"}) {
-    return addConstant(type, shape, equivalent_device_type<T>().value, values.data(),
-                       values.size(), debugContext);
+    return addConstant(type, shape, equivalent_device_type<T>().value, values.data(), values.size(),
+                       debugContext);
   }
   template <typename T>
   Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, const T *values,
@@ -188,12 +188,12 @@ public:
                    CodeletFileType type = CodeletFileType::CppSource, StringRef targetName = "");
   bool hasCodelet(StringRef codeletName) const;
 
-  DataStream addHostToDeviceFIFO(StringRef handle, const Type &elementType,
-                                 std::size_t numElements,
-                                 ReplicatedStreamMode replicatedMode = ReplicatedStreamMode::REPLICATE,
+  DataStream
+  addHostToDeviceFIFO(StringRef handle, const Type &elementType, std::size_t numElements,
+                      ReplicatedStreamMode replicatedMode = ReplicatedStreamMode::REPLICATE,
+                      const OptionFlags &options = {});
+  DataStream addDeviceToHostFIFO(StringRef handle, const Type &elementType, std::size_t numElements,
                                  const OptionFlags &options = {});
-  DataStream addDeviceToHostFIFO(StringRef handle, const Type &elementType,
-                                 std::size_t numElements, const OptionFlags &options = {});
   RemoteBuffer addRemoteBuffer(StringRef handle, const Type &elementType, std::size_t numElements,
                                std::size_t repeats = 1, bool rearrangeOnHost = false,
                                bool optimiseMemory = false);

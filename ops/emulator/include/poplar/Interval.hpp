@@ -29,12 +29,10 @@ private:
 
 using Interval = GenericInterval<std::size_t>;
 
-template <typename T>
-bool operator==(const GenericInterval<T> &a, const GenericInterval<T> &b) {
+template <typename T> bool operator==(const GenericInterval<T> &a, const GenericInterval<T> &b) {
   return a.begin() == b.begin() && a.end() == b.end();
 }
-template <typename T>
-bool operator!=(const GenericInterval<T> &a, const GenericInterval<T> &b) {
+template <typename T> bool operator!=(const GenericInterval<T> &a, const GenericInterval<T> &b) {
   return !(a == b);
 }
 template <typename T> bool operator<(const GenericInterval<T> &a, const GenericInterval<T> &b) {

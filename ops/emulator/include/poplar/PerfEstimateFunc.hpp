@@ -12,7 +12,8 @@ class VertexIntrospector;
 /// Tile cycles, and floating-point operations, of one execution of a vertex.
 struct VertexPerfEstimate {
   VertexPerfEstimate() = default;
-  VertexPerfEstimate(std::uint64_t cycles, std::uint64_t flops = 0) : cycles(cycles), flops(flops) {}
+  VertexPerfEstimate(std::uint64_t cycles, std::uint64_t flops = 0)
+      : cycles(cycles), flops(flops) {}
   std::uint64_t cycles = 0;
   std::uint64_t flops = 0;
 };

@@ -156,8 +156,7 @@ public:
 /// Raises application_runtime_error when the predicate is true.
 class AbortOnCondition : public Program {
 public:
-  AbortOnCondition(Tensor predicate, StringRef message = "",
-                   const DebugContext &debugContext = {});
+  AbortOnCondition(Tensor predicate, StringRef message = "", const DebugContext &debugContext = {});
 };
 /// An error whose message holds the values of a tensor.
 class ErrorProgram : public Program {

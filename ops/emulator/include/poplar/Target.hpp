@@ -22,7 +22,8 @@ class Target {
 public:
   Target();
   /// A whole IPU system: systemType is "ipu1", "ipu2" or "ipu21". Raises invalid_machine_model.
-  static Target createIPUTarget(unsigned numIPUs, StringRef systemType, const OptionFlags &opts = {});
+  static Target createIPUTarget(unsigned numIPUs, StringRef systemType,
+                                const OptionFlags &opts = {});
   static Target createIPUTarget(unsigned numIPUs, unsigned tilesPerIPU, StringRef systemType,
                                 const OptionFlags &opts = {});
   static Target createCPUTarget(bool accurateHalf = false, unsigned numIPUs = 1);

@@ -69,22 +69,48 @@ inline constexpr Type QUARTER{Type::Id::Quarter};
 template <typename T> struct equivalent_device_type {
   static_assert(!std::is_same<T, double>::value, "the IPU has no double");
 };
-template <> struct equivalent_device_type<bool> { const Type value = BOOL; };
-template <> struct equivalent_device_type<char> { const Type value = CHAR; };
-template <> struct equivalent_device_type<unsigned char> { const Type value = UNSIGNED_CHAR; };
-template <> struct equivalent_device_type<signed char> { const Type value = SIGNED_CHAR; };
-template <> struct equivalent_device_type<unsigned short> { const Type value = UNSIGNED_SHORT; };
-template <> struct equivalent_device_type<short> { const Type value = SHORT; };
-template <> struct equivalent_device_type<unsigned> { const Type value = UNSIGNED_INT; };
-template <> struct equivalent_device_type<int> { const Type value = INT; };
-template <> struct equivalent_device_type<unsigned long> { const Type value = UNSIGNED_LONG; };
-template <> struct equivalent_device_type<long> { const Type value = LONG; };
+template <> struct equivalent_device_type<bool> {
+  const Type value = BOOL;
+};
+template <> struct equivalent_device_type<char> {
+  const Type value = CHAR;
+};
+template <> struct equivalent_device_type<unsigned char> {
+  const Type value = UNSIGNED_CHAR;
+};
+template <> struct equivalent_device_type<signed char> {
+  const Type value = SIGNED_CHAR;
+};
+template <> struct equivalent_device_type<unsigned short> {
+  const Type value = UNSIGNED_SHORT;
+};
+template <> struct equivalent_device_type<short> {
+  const Type value = SHORT;
+};
+template <> struct equivalent_device_type<unsigned> {
+  const Type value = UNSIGNED_INT;
+};
+template <> struct equivalent_device_type<int> {
+  const Type value = INT;
+};
+template <> struct equivalent_device_type<unsigned long> {
+  const Type value = UNSIGNED_LONG;
+};
+template <> struct equivalent_device_type<long> {
+  const Type value = LONG;
+};
 template <> struct equivalent_device_type<unsigned long long> {
   const Type value = UNSIGNED_LONGLONG;
 };
-template <> struct equivalent_device_type<long long> { const Type value = LONGLONG; };
-template <> struct equivalent_device_type<half> { const Type value = HALF; };
-template <> struct equivalent_device_type<float> { const Type value = FLOAT; };
+template <> struct equivalent_device_type<long long> {
+  const Type value = LONGLONG;
+};
+template <> struct equivalent_device_type<half> {
+  const Type value = HALF;
+};
+template <> struct equivalent_device_type<float> {
+  const Type value = FLOAT;
+};
 
 } // namespace poplar
 

@@ -42,8 +42,12 @@ struct VertexTable {
 template <typename T, typename = void> struct ElementId {
   static constexpr Type::Id value = Type::Id::None;
 };
-template <> struct ElementId<bool> { static constexpr Type::Id value = Type::Id::Bool; };
-template <> struct ElementId<char> { static constexpr Type::Id value = Type::Id::Char; };
+template <> struct ElementId<bool> {
+  static constexpr Type::Id value = Type::Id::Bool;
+};
+template <> struct ElementId<char> {
+  static constexpr Type::Id value = Type::Id::Char;
+};
 template <> struct ElementId<unsigned char> {
   static constexpr Type::Id value = Type::Id::UnsignedChar;
 };
@@ -53,19 +57,33 @@ template <> struct ElementId<signed char> {
 template <> struct ElementId<unsigned short> {
   static constexpr Type::Id value = Type::Id::UnsignedShort;
 };
-template <> struct ElementId<short> { static constexpr Type::Id value = Type::Id::Short; };
-template <> struct ElementId<unsigned> { static constexpr Type::Id value = Type::Id::UnsignedInt; };
-template <> struct ElementId<int> { static constexpr Type::Id value = Type::Id::Int; };
+template <> struct ElementId<short> {
+  static constexpr Type::Id value = Type::Id::Short;
+};
+template <> struct ElementId<unsigned> {
+  static constexpr Type::Id value = Type::Id::UnsignedInt;
+};
+template <> struct ElementId<int> {
+  static constexpr Type::Id value = Type::Id::Int;
+};
 template <> struct ElementId<unsigned long> {
   static constexpr Type::Id value = Type::Id::UnsignedLong;
 };
-template <> struct ElementId<long> { static constexpr Type::Id value = Type::Id::Long; };
+template <> struct ElementId<long> {
+  static constexpr Type::Id value = Type::Id::Long;
+};
 template <> struct ElementId<unsigned long long> {
   static constexpr Type::Id value = Type::Id::UnsignedLongLong;
 };
-template <> struct ElementId<long long> { static constexpr Type::Id value = Type::Id::LongLong; };
-template <> struct ElementId<half> { static constexpr Type::Id value = Type::Id::Half; };
-template <> struct ElementId<float> { static constexpr Type::Id value = Type::Id::Float; };
+template <> struct ElementId<long long> {
+  static constexpr Type::Id value = Type::Id::LongLong;
+};
+template <> struct ElementId<half> {
+  static constexpr Type::Id value = Type::Id::Half;
+};
+template <> struct ElementId<float> {
+  static constexpr Type::Id value = Type::Id::Float;
+};
 template <typename T> struct ElementId<T, std::enable_if_t<std::is_enum<T>::value>> {
   static constexpr Type::Id value = ElementId<std::underlying_type_t<T>>::value;
 };

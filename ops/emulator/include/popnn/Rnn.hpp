@@ -41,15 +41,13 @@ poplar::Tensor createInitialState(poplar::Graph &graph, const RnnParams &params,
 poplar::Tensor createRecurrentTensor(poplar::Graph &graph, const RnnParams &params, unsigned size,
                                      unsigned numShards,
                                      const poplar::DebugContext &debugContext = {});
-poplar::Tensor createInputTensor(poplar::Graph &graph, const RnnParams &params,
-                                 unsigned numShards,
+poplar::Tensor createInputTensor(poplar::Graph &graph, const RnnParams &params, unsigned numShards,
                                  const poplar::DebugContext &debugContext = {});
-poplar::Tensor createOutputTensor(poplar::Graph &graph, const RnnParams &params,
-                                  unsigned numShards,
+poplar::Tensor createOutputTensor(poplar::Graph &graph, const RnnParams &params, unsigned numShards,
                                   const poplar::DebugContext &debugContext = {});
 /// [multiple * time, batch, size]
-poplar::Tensor createOutputTensor(poplar::Graph &graph, const RnnParams &params,
-                                  unsigned multiple, unsigned numShards,
+poplar::Tensor createOutputTensor(poplar::Graph &graph, const RnnParams &params, unsigned multiple,
+                                  unsigned numShards,
                                   const poplar::DebugContext &debugContext = {});
 /// tBase moved on by one step, with tSingle in front; what falls off the end is gone.
 poplar::Tensor shiftRnnTensor(poplar::Graph &graph, const RnnParams &params,
@@ -87,9 +85,8 @@ struct StateSequence {
 /// run once, before the loop.
 using LoopBodyType = std::function<poplar::program::Sequence(
     poplar::Graph &graph, const TimeStepState &timeState, const RnnBatchwiseFlags &batchwiseFlags,
-    std::vector<poplar::Tensor> &state, const RnnSlice &slice,
-    std::vector<poplar::Tensor> &created, poplar::program::Sequence *initProg,
-    const poplar::DebugNameAndId &dnai)>;
+    std::vector<poplar::Tensor> &state, const RnnSlice &slice, std::vector<poplar::Tensor> &created,
+    poplar::program::Sequence *initProg, const poplar::DebugNameAndId &dnai)>;
 
 /// Runs loopFn over the time steps; the final states. Shards are a choice of tiles: the emulator
 /// runs one loop whatever numShards says. Time steps that vary by tensor are not emulated.

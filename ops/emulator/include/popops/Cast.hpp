@@ -12,11 +12,9 @@ void cast(poplar::Graph &graph, poplar::Tensor src, poplar::Tensor dst, poplar::
 poplar::Tensor cast(poplar::Graph &graph, poplar::Tensor src, const poplar::Type &dstType,
                     poplar::ComputeSet cs, const poplar::DebugContext &debugContext = {});
 poplar::Tensor cast(poplar::Graph &graph, const poplar::Tensor &src, const poplar::Type &dstType,
-                    poplar::program::Sequence &prog,
-                    const poplar::DebugContext &debugContext = {});
+                    poplar::program::Sequence &prog, const poplar::DebugContext &debugContext = {});
 void castWithOutput(poplar::Graph &graph, const poplar::Tensor &src, const poplar::Tensor &dst,
-                    poplar::program::Sequence &prog,
-                    const poplar::DebugContext &debugContext = {});
+                    poplar::program::Sequence &prog, const poplar::DebugContext &debugContext = {});
 
 } // namespace popops
 

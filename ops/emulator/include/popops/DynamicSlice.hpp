@@ -25,15 +25,13 @@ poplar::Tensor createSliceTensor(poplar::Graph &graph, const poplar::Tensor &t,
 /// wrap around at the end of t.
 poplar::Tensor dynamicSlice(poplar::Graph &graph, const poplar::Tensor &t,
                             const poplar::Tensor &offset, const std::vector<std::size_t> &dims,
-                            const std::vector<std::size_t> &sizes,
-                            poplar::program::Sequence &prog,
+                            const std::vector<std::size_t> &sizes, poplar::program::Sequence &prog,
                             const poplar::DebugContext &debugContext = {},
                             const poplar::OptionFlags &options = {});
 void dynamicSliceWithOutput(poplar::Graph &graph, const poplar::Tensor &output,
                             const poplar::Tensor &t, const poplar::Tensor &offset,
                             const std::vector<std::size_t> &dims,
-                            const std::vector<std::size_t> &sizes,
-                            poplar::program::Sequence &prog,
+                            const std::vector<std::size_t> &sizes, poplar::program::Sequence &prog,
                             const poplar::DebugContext &debugContext = {},
                             const poplar::OptionFlags &options = {});
 /// Writes s into t at `offset`.

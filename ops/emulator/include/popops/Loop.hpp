@@ -8,8 +8,7 @@
 
 namespace popops {
 
-using CountedLoopBodyType =
-    std::function<poplar::program::Program(const poplar::Tensor &count)>;
+using CountedLoopBodyType = std::function<poplar::program::Program(const poplar::Tensor &count)>;
 
 /// Runs what `body` makes for count = begin, begin + step, ... below end. Raises poplibs_error
 /// when step is 0 or begin is not below end.

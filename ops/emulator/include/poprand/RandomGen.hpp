@@ -21,8 +21,7 @@ poplar::Tensor normal(poplar::Graph &graph, const poplar::Tensor *seed, std::uin
                       const poplar::DebugContext &debugContext = {});
 poplar::Tensor bernoulli(poplar::Graph &graph, const poplar::Tensor *seed,
                          std::uint32_t seedModifier, const poplar::Tensor &reference,
-                         const poplar::Type &outType, double prob,
-                         poplar::program::Sequence &prog,
+                         const poplar::Type &outType, double prob, poplar::program::Sequence &prog,
                          const poplar::DebugContext &debugContext = {});
 
 } // namespace poprand

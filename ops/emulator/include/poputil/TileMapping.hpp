@@ -31,8 +31,8 @@ void mapTensorLinearly(poplar::Graph &graph, const poplar::Tensor &t);
 void mapTensorLinearlyWithOffset(poplar::Graph &graph, const poplar::Tensor &t,
                                  unsigned minElementsPerTile, unsigned grainSize, unsigned offset,
                                  bool ascending = true);
-void mapTensorLinearlyWithOffset(poplar::Graph &graph, const poplar::Tensor &t,
-                                 unsigned offset = 0, bool ascending = true);
+void mapTensorLinearlyWithOffset(poplar::Graph &graph, const poplar::Tensor &t, unsigned offset = 0,
+                                 bool ascending = true);
 
 /// Elements of the fullest tile beyond an even share.
 unsigned getTileImbalance(const poplar::Graph::TileToTensorMapping &mapping,

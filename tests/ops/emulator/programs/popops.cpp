@@ -91,8 +91,8 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
     {"map",
      [](Fixture &f) {
        const Tensor a = f.floats({2, 3}), b = f.floats({3}, 10);
-       f.print<float>(popops::map(f.graph, pe::Select(pe::_1 * 2 + pe::_2, pe::Neg(pe::_1),
-                                                      pe::_1 > 1.5f),
+       f.print<float>(popops::map(f.graph,
+                                  pe::Select(pe::_1 * 2 + pe::_2, pe::Neg(pe::_1), pe::_1 > 1.5f),
                                   {a, b}, f.prog));
      }},
     {"in_place",
@@ -212,8 +212,7 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
        f.print<float>(concat(
            {sum(a, Operation::ADD), sum(a, Operation::MIN), sum(a, Operation::MAX),
             sum(popops::sub(f.graph, a, b, f.prog), Operation::SQUARE_ADD),
-            sum(popops::sub(f.graph, a, c, f.prog), Operation::SQUARE_ADD),
-            sum(n, Operation::ADD),
+            sum(popops::sub(f.graph, a, c, f.prog), Operation::SQUARE_ADD), sum(n, Operation::ADD),
             sum(popops::sub(f.graph, n, 5.f, f.prog), Operation::SQUARE_ADD)}));
      }},
     {"poputil",
@@ -237,15 +236,17 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
        const Tensor a = f.floats({3}), i = f.values<int>(INT, {3}, 0);
        Graph bare(f.device.getTarget());
        const Tensor t = bare.addVariable(FLOAT, {3}, VariableMappingMethod::LINEAR);
-       std::cout << errorOf([&] { popops::add(f.graph, a, i, f.prog); }) << ' '
-                 << errorOf([&] { popops::add(f.graph, a, f.floats({2}), f.prog); }) << ' '
-                 << errorOf([&] { popops::zero(bare, t, f.prog); }) << ' '
-                 << errorOf([&] {
-                      popops::countedLoop(f.graph, 2, 2, 1, [](const Tensor &) { return Program(); });
-                    })
-                 << ' ' << errorOf([&] { popops::reduce(f.graph, a, {1}, popops::Operation::ADD, f.prog); })
-                 << ' ' << errorOf([&] { popops::dynamicSlice(f.graph, a, i.slice(0, 1), {0}, {1}, f.prog); })
-                 << ' ' << errorOf([&] { poplin::matMul(f.graph, a, a, f.prog); }) << '\n';
+       std::cout
+           << errorOf([&] { popops::add(f.graph, a, i, f.prog); }) << ' '
+           << errorOf([&] { popops::add(f.graph, a, f.floats({2}), f.prog); }) << ' '
+           << errorOf([&] { popops::zero(bare, t, f.prog); }) << ' ' << errorOf([&] {
+                popops::countedLoop(f.graph, 2, 2, 1, [](const Tensor &) { return Program(); });
+              })
+           << ' '
+           << errorOf([&] { popops::reduce(f.graph, a, {1}, popops::Operation::ADD, f.prog); })
+           << ' '
+           << errorOf([&] { popops::dynamicSlice(f.graph, a, i.slice(0, 1), {0}, {1}, f.prog); })
+           << ' ' << errorOf([&] { poplin::matMul(f.graph, a, a, f.prog); }) << '\n';
      }},
 };
 

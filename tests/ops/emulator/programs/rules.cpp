@@ -68,12 +68,10 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
        f.graph.setTileMapping(f.graph.addVertex(f.cs, "Sum", {{"in", f.a}}), 0);
        f.compile();
      }},
-    {"wrong_type",
-     [](Fixture &f) { f.sum(f.graph.addVariable(HALF, {8}), f.s[0]); }},
+    {"wrong_type", [](Fixture &f) { f.sum(f.graph.addVariable(HALF, {8}), f.s[0]); }},
     {"vector_to_scalar", [](Fixture &f) { f.sum(f.a, f.s); }},
     {"matrix_to_vector", [](Fixture &f) { f.sum(f.a.reshape({2, 4}), f.s[0]); }},
-    {"value_into_edge",
-     [](Fixture &f) { f.graph.setInitialValue(f.sum(f.a, f.s[0])["in"], 1.f); }},
+    {"value_into_edge", [](Fixture &f) { f.graph.setInitialValue(f.sum(f.a, f.s[0])["in"], 1.f); }},
     {"tensor_into_value",
      [](Fixture &f) {
        f.graph.connect(f.graph.addVertex(f.cs, "tests::Scale<float,true>")["factor"], f.s[0]);
@@ -83,9 +81,7 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
     {"output_twice_the_same",
      [](Fixture &f) { f.graph.addVertex(f.cs, "WriteHalf", {{"out", f.s[0].broadcast(2, 0)}}); }},
     {"output_with_aliases",
-     [](Fixture &f) {
-       f.graph.addVertex(f.cs, "WriteHalf", {{"out", f.s.broadcast(2, 0)}});
-     }},
+     [](Fixture &f) { f.graph.addVertex(f.cs, "WriteHalf", {{"out", f.s.broadcast(2, 0)}}); }},
     {"short_span_too_long",
      [](Fixture &f) {
        const Tensor t = f.graph.addVariable(FLOAT, {2048}, VariableMappingMethod::LINEAR);
@@ -93,15 +89,13 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
        f.compile();
      }},
     {"copy_of_other_size", [](Fixture &f) { Copy(f.a, f.s); }},
-    {"copy_of_other_type",
-     [](Fixture &f) { Copy(f.a, f.graph.addVariable(INT, {8})); }},
+    {"copy_of_other_type", [](Fixture &f) { Copy(f.a, f.graph.addVariable(INT, {8})); }},
     {"copy_to_constant",
      [](Fixture &f) { Copy(f.s, f.graph.addConstant<float>(FLOAT, {2}, 1.f)); }},
     {"slice_out_of_range", [](Fixture &f) { f.a.slice(4, 9); }},
     {"index_out_of_range", [](Fixture &f) { f.a[8]; }},
     {"reshape_to_other_size", [](Fixture &f) { f.a.reshape({3, 3}); }},
-    {"concat_of_other_types",
-     [](Fixture &f) { concat(f.a, f.graph.addVariable(INT, {8})); }},
+    {"concat_of_other_types", [](Fixture &f) { concat(f.a, f.graph.addVariable(INT, {8})); }},
     {"default_tensor", [](Fixture &) { Tensor().flatten(); }},
     {"missing_codelet_file", [](Fixture &f) { f.graph.addCodelets("none.cpp"); }},
     {"assembly_codelet", [](Fixture &f) { f.graph.addCodelets("none.S"); }},
