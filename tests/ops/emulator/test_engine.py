@@ -49,11 +49,12 @@ def test_a_loop_costs_by_its_trips_and_an_estimate_counts_on_the_model_only(
     assert model == 12345 + 11
 
 
-class TestProfile:
-    @pytest.fixture(scope="class")
-    def output(self, run_program: Callable) -> str:
-        return str(run_program("engine", "summary").stdout)
+@pytest.fixture(scope="module")
+def output(run_program: Callable) -> str:
+    return str(run_program("engine", "summary").stdout)
 
+
+class TestProfile:
     def test_the_summary_has_the_sections_of_the_device_tools(self, output: str) -> None:
         at = [output.index(f"\n{name}") for name in ("Target:", "Graph:", "Memory Usage:")]
         assert at == sorted(at)
