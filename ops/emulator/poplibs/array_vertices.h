@@ -8,6 +8,7 @@ constexpr const char *kReduce = "popops::Reduce";
 constexpr const char *kReduceUpdate = "popops::ReduceUpdate";
 constexpr const char *kDynamicSlice = "popops::DynamicSlice";
 constexpr const char *kDynamicUpdate = "popops::DynamicUpdate";
+constexpr const char *kTopK = "popops::TopK";
 constexpr const char *kMatMul = "poplin::MatMul";
 constexpr const char *kRandom = "poprand::Random";
 

@@ -24,6 +24,9 @@ RESULTS: Dict[str, str] = {
     "dynamic_update": "{3,2} 0 70 2 71 90 72",
     "counted_loop": "{1} 21",
     "mat_mul": "{2,2} 22 28 49 64",
+    # Rows 0 1 2 -0 -1 -2 and 3 4 5 -3 -4 -5: values, their places, and the two smallest.
+    "top_k": "{6,2} 1 2 4 5 1 2 1 2 -1 -2 -4 -5",
+    "scaled_add": "{3} -20 -20 -20",
     "poputil": "4[0,24) ns::V<float,true,3,unsigned int> V {3,100} {2,3}{2,3}",
     "errors": " ".join(["poplibs_error"] * 2 + ["unknown_vertex_type"] + ["poplibs_error"] * 4),
 }

@@ -14,6 +14,8 @@
 #include <popops/Fill.hpp>
 #include <popops/Loop.hpp>
 #include <popops/Reduce.hpp>
+#include <popops/ScaledAdd.hpp>
+#include <popops/TopK.hpp>
 #include <popops/Zero.hpp>
 #include <popops/codelets.hpp>
 #include <poprand/RandomGen.hpp>
@@ -195,6 +197,25 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
        const Tensor b = poplin::createMatMulInputRHS(f.graph, FLOAT, FLOAT, {2, 3}, {3, 2}, "b");
        f.prog.add(Copy(f.floats({3, 2}, 1), b));
        f.print<float>(poplin::matMul(f.graph, f.floats({2, 3}, 1), b, f.prog, FLOAT));
+     }},
+    {"top_k",
+     [](Fixture &f) {
+       using popops::SortOrder;
+       const Tensor a = f.floats({2, 3});
+       const Tensor t = concat(a, popops::neg(f.graph, a, f.prog), 1); // 0 1 2 -0 -1 -2, ...
+       const auto up =
+           popops::topKWithPermutation(f.graph, f.prog, t, {2, true, SortOrder::ASCENDING});
+       const Tensor down = popops::topK(f.graph, f.prog, t, {2, false, SortOrder::DESCENDING});
+       const Tensor indices = popops::cast(f.graph, up.second, FLOAT, f.prog);
+       f.print<float>(concat({up.first, indices, down}));
+     }},
+    {"scaled_add",
+     [](Fixture &f) {
+       const Tensor a = f.floats({3}), b = f.floats({3}, 10);
+       popops::scaledAddTo(f.graph, a, b, 0.5f, f.prog);
+       popops::scaledSubtractFrom(f.graph, a, b, f.floats({1}, 2), f.prog);
+       popops::scaledAddTo(f.graph, a, 2.f, b, 1.f, f.prog);
+       f.print<float>(a);
      }},
     {"random",
      [](Fixture &f) {
