@@ -59,7 +59,8 @@ def test_links_several_sources_into_one_file(
     program = tmp_path / "list.cpp"
     program.write_text(
         "#include <cstdio>\n#include <dlfcn.h>\n#include <poplar/VertexTable.hpp>\n"
-        "int main(int, char **argv) { poplar::FLOAT.toString(); void *h = dlopen(argv[1], RTLD_NOW); size_t n;\n"
+        "int main(int, char **argv) { poplar::FLOAT.toString();\n"  # so that its library is linked
+        "void *h = dlopen(argv[1], RTLD_NOW); size_t n;\n"
         'auto f = (const poplar::field::VertexTable *(*)(size_t *))dlsym(h, "popc_vertices");\n'
         'auto t = f(&n); for (size_t i = 0; i < n; ++i) { printf("%s %d:", t[i].name, '
         'int(t[i].kind)); for (unsigned k = 0; k < t[i].numFields; ++k) printf(" %s", '
