@@ -9,7 +9,7 @@ import pytest
 
 from ipulse.redis_server import RedisServer
 from service import submission
-from service.log import JSONLines
+from service.log import RequestLines
 
 from .running import SPEC, InProcess, settings_for
 
@@ -69,10 +69,10 @@ class TestUnforeseenErrors:
     def test_logs_the_traceback_under_that_id(
         self, service: InProcess, caplog: pytest.LogCaptureFixture
     ) -> None:
-        caplog.handler.setFormatter(JSONLines())
+        caplog.handler.setFormatter(RequestLines())
         with caplog.at_level(logging.INFO):
             response = service.user.post("/v1/jobs", json={})
         lines = [json.loads(line) for line in caplog.text.splitlines()]
-        failed = next(line for line in lines if line["event"] == "request_failed")
+        failed = next(line for line in lines if line["action"] == "request_failed")
         assert failed["request_id"] == response.headers["x-request-id"]
         assert "ZeroDivisionError: the secret detail" in failed["traceback"]

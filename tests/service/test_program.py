@@ -111,7 +111,7 @@ class TestStopped:
                 assert time.monotonic() - began < program.settings.shutdown_seconds
                 assert [frame for frame in story if frame.get("event") == "end"] == []
             assert not (program.settings.home / "server.json").exists()
-            assert log_lines(program)[-1]["event"] == "stopped"
+            assert log_lines(program)[-1]["action"] == "stopped"
 
     def test_whoever_waits_is_answered_at_once(self, home: Path, redis_server: RedisServer) -> None:
         service = InProcess(settings_for(home, redis_server.url))
@@ -171,7 +171,7 @@ class TestStart:
             timeout=60,
         )
         lines = [json.loads(text) for text in done.stderr.splitlines()]
-        return done.returncode, "\n".join(line.get("error") or line["event"] for line in lines)
+        return done.returncode, "\n".join(line.get("error") or line["action"] for line in lines)
 
     def test_without_a_token_it_says_what_to_do(self, home: Path) -> None:
         code, said = self.start(home)
@@ -225,7 +225,7 @@ class TestStart:
             attempt.finish("diverged")
             token = program.settings.token_file.read_text().strip()
             program.user.get("/v1/jobs", params={"token": token, "page_token": "abc"})
-            requests = [entry for entry in log_lines(program) if entry["event"] == "request"]
+            requests = [entry for entry in log_lines(program) if entry["action"] == "request"]
             assert {"time", "level", "request_id", "method", "path", "status", "ms"} <= set(
                 requests[0]
             )

@@ -6,9 +6,9 @@ import logging
 import os
 import sys
 
+from ipulse import json_log
 from ipulse.errors import IPUlseError
 
-from . import json_log
 from .agent import Agent
 from .application import run_worker
 from .settings import Settings
@@ -19,7 +19,8 @@ _log = logging.getLogger("worker.agent")
 
 
 def main() -> int:
-    json_log.configure()
+    # They narrate every request and message; what matters of those the agent says itself.
+    json_log.configure(json_log.JSONLines(), ("httpx", "httpcore", "celery", "kombu"))
     # Celery says its farewell on standard output, which may lead into the same log.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:

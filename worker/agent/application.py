@@ -46,7 +46,7 @@ SETTINGS = {
     # Nobody may command this process through the broker, and nobody reads its events.
     "worker_enable_remote_control": False,
     "worker_send_task_events": False,
-    # The log is ours (see json_log).
+    # The log is ours (see ipulse.json_log).
     "worker_hijack_root_logger": False,
     "worker_redirect_stdouts": False,
 }

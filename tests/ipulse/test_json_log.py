@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from typing import Dict
 
-from worker.agent.json_log import JSONFormatter
+from ipulse.json_log import JSONLines
 
 
-def line(record: logging.LogRecord) -> dict[str, object]:
-    text = JSONFormatter().format(record)
+def line(record: logging.LogRecord) -> Dict[str, object]:
+    text = JSONLines().format(record)
     assert "\n" not in text
-    value: dict[str, object] = json.loads(text)
+    value: Dict[str, object] = json.loads(text)
     return value
 
 
@@ -28,7 +29,7 @@ def test_the_action_stands_beside_its_facts() -> None:
     assert value["action"] == "job_claimed"
     assert value["level"] == "warning"
     assert (value["job"], value["attempt"]) == ("job_1", "att_1")
-    assert str(value["time"]).endswith("+00:00")
+    assert str(value["time"]).endswith("Z")
 
 
 def test_a_traceback_stays_on_its_line() -> None:

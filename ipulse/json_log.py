@@ -1,0 +1,52 @@
+"""The log of a long-running part: one JSON object a line on standard error.
+
+    _log.info("job_claimed", extra={"job": ..., "attempt": ...})
+
+The first argument is the action, a stable word; whatever `extra` holds stands beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import datetime, timezone
+from typing import Any, Dict, Iterable
+
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+class JSONLines(logging.Formatter):
+    """Formats a record as one line of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created, timezone.utc)
+        line = {
+            "time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "action": record.getMessage(),
+            **self.context(),
+        }
+        line.update({name: fact for name, fact in vars(record).items() if name not in _STANDARD})
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+    def context(self) -> Dict[str, Any]:
+        """Facts that every line written at this moment should hold."""
+        return {}
+
+
+def configure(formatter: logging.Formatter, talkative: Iterable[str]) -> None:
+    """Sends every log record and warning of this process to standard error.
+
+    talkative: loggers that narrate what is said already, or concerns nobody; only their warnings
+    are written.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    logging.captureWarnings(True)
+    for name in talkative:
+        logging.getLogger(name).setLevel(logging.WARNING)
