@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -49,8 +50,10 @@ def up(
     with terminable():
         stack.start()
         try:
-            _announce(stack, as_json, "" if home is None else f" --home {home}")
-            stack.wait()
+            # Who reads the announcement may stop us before the wait has begun: no other ending.
+            with suppress(KeyboardInterrupt):
+                _announce(stack, as_json, "" if home is None else f" --home {home}")
+                stack.wait()
         finally:
             say("Stopping ...")
             stack.stop()
