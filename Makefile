@@ -35,7 +35,8 @@ lint: dev ## Style, types, imports and C++ layout; changes nothing.
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/clang-format --dry-run -Werror $(CPP_SOURCES)
+	@echo "$(BIN)/clang-format --dry-run -Werror ($(words $(CPP_SOURCES)) files)"
+	@$(BIN)/clang-format --dry-run -Werror $(CPP_SOURCES)
 
 kernels: runtime ## Compile the C++ kernels now rather than in the first job.
 	@TF_CPP_MIN_LOG_LEVEL=2 $(BIN)/python -c 'from ops.lif.cpu import native; print(native.build_tensorflow_op(print))'
