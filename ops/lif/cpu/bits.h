@@ -1,0 +1,37 @@
+// Rows of bits, word by word.
+#ifndef IPULSE_OPS_LIF_CPU_BITS_H
+#define IPULSE_OPS_LIF_CPU_BITS_H
+
+#include "vectors.h"
+
+namespace {
+
+inline uint64_t load_word(const uint8_t *bits) {
+  uint64_t word;
+  memcpy(&word, bits, sizeof word);
+  return word;
+}
+
+inline unsigned load_mask(const uint8_t *bits) {
+  uint16_t mask = 0;
+  memcpy(&mask, bits, L / 8);
+  return mask;
+}
+
+inline void store_mask(uint8_t *bits, unsigned mask) {
+  uint16_t narrow = static_cast<uint16_t>(mask);
+  memcpy(bits, &narrow, L / 8);
+}
+
+inline int64_t count_range(const uint8_t *bits, int bytes) {
+  int64_t count = 0;
+  for (; bytes >= 8; bytes -= 8, bits += 8)
+    count += __builtin_popcountll(load_word(bits));
+  for (; bytes > 0; --bytes, ++bits)
+    count += __builtin_popcount(*bits);
+  return count;
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,38 @@
+// Weights as panels, and transposed as panels.
+#ifndef IPULSE_OPS_LIF_CPU_PACK_H
+#define IPULSE_OPS_LIF_CPU_PACK_H
+
+#include "vectors.h"
+
+namespace {
+
+void pack(const float *weights, int64_t rows, int64_t columns, int first, int width, float *panel) {
+  int64_t used = columns - first < width ? columns - first : width;
+  for (int64_t i = 0; i < rows; ++i) {
+    memcpy(panel + i * width, weights + i * columns + first, used * sizeof(float));
+    for (int64_t j = used; j < width; ++j)
+      panel[i * width + j] = 0;
+  }
+}
+
+void pack_transposed(const float *weights, int64_t rows, int64_t columns, int first, int width,
+                     float *panel) {
+  int64_t used = rows - first < width ? rows - first : width;
+  // Blocks of a cache line, so that each line that is read is used whole.
+  constexpr int64_t block = 16;
+  for (int64_t j0 = 0; j0 < columns; j0 += block) {
+    int64_t j1 = j0 + block < columns ? j0 + block : columns;
+    for (int64_t i = 0; i < used; ++i) {
+      const float *row = weights + (first + i) * columns;
+      for (int64_t j = j0; j < j1; ++j)
+        panel[j * width + i] = row[j];
+    }
+    for (int64_t j = j0; j < j1; ++j)
+      for (int64_t i = used; i < width; ++i)
+        panel[j * width + i] = 0;
+  }
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,61 @@
+// dL/ds where a neuron has a slot.
+#ifndef IPULSE_OPS_LIF_CPU_SAMPLED_PRODUCT_H
+#define IPULSE_OPS_LIF_CPU_SAMPLED_PRODUCT_H
+
+#include "vectors.h"
+
+namespace {
+
+// product[k] += grad_current . weights[ids[k]]
+template <int V>
+inline void add_products(const float *grad_current, const float *weights, const int32_t *ids,
+                         int64_t count, float *product) {
+  F lambda[V];
+  LIF_UNROLL for (int j = 0; j < V; ++j) lambda[j] = Vec::load(grad_current + j * L);
+  for (int64_t k = 0; k < count; k += 8) {
+    int64_t used = count - k < 8 ? count - k : 8;
+    F sum[8];
+    LIF_UNROLL for (int g = 0; g < 8; ++g) {
+      // A last group that is not full sums its last row again and throws it away.
+      int64_t id = ids[k + (g < used ? g : used - 1)];
+      const float *row = weights + id * (V * L);
+      sum[g] = Vec::mul(lambda[0], Vec::load(row));
+      LIF_UNROLL for (int j = 1; j < V; ++j) sum[g] =
+          Vec::fma(lambda[j], Vec::load(row + j * L), sum[g]);
+    }
+    float sums[8];
+    Vec::sum_each(sum, sums);
+    if (used == 8) {
+      for (int g = 0; g < 8; ++g)
+        product[k + g] += sums[g];
+    } else {
+      for (int64_t g = 0; g < used; ++g)
+        product[k + g] += sums[g];
+    }
+  }
+}
+
+template <int V> void add_panel_products(const SampledProduct &a, int panel) {
+  const float *weights = a.weights + static_cast<int64_t>(panel) * a.neurons * (V * L);
+  const float *grad_current = a.next.grad_current + panel * a.next.rows * (V * L);
+  for (int b = a.first; b < a.last; ++b)
+    for (int t = 0; t + a.delay < a.steps; ++t) {
+      int64_t row = static_cast<int64_t>(b) * a.steps + t, start = a.start[row];
+      add_products<V>(grad_current + (row + a.delay) * (V * L), weights, a.ids + start,
+                      a.start[row + 1] - start, a.product + start);
+    }
+}
+
+void sampled_product(const SampledProduct &a) {
+  for (int panel = 0; panel < a.next.panels.count; ++panel)
+    [&] { LIF_FOR_VECTORS(a.next.panels.vectors, add_panel_products, a, panel) }();
+  int64_t last = a.start[static_cast<int64_t>(a.last) * a.steps];
+  for (int64_t i = a.start[static_cast<int64_t>(a.first) * a.steps]; i < last; ++i) {
+    float d = a.slope * __builtin_fabsf(a.membranes[i] - a.threshold[a.ids[i]]) + 1;
+    a.product[i] *= 1 / (d * d);
+  }
+}
+
+} // namespace
+
+#endif

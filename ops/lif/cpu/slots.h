@@ -1,0 +1,101 @@
+// From bits to slots.
+#ifndef IPULSE_OPS_LIF_CPU_SLOTS_H
+#define IPULSE_OPS_LIF_CPU_SLOTS_H
+
+#include "bits.h"
+
+namespace {
+
+// Writes the set bits' positions and returns how many.
+inline int64_t list_row(const uint8_t *bits, int64_t row_bytes, int32_t *ids) {
+  int64_t count = 0;
+  for (int64_t byte = 0; byte < row_bytes; byte += 8)
+    for (uint64_t word = load_word(bits + byte); word; word &= word - 1)
+      ids[count++] = static_cast<int32_t>(8 * byte + __builtin_ctzll(word));
+  return count;
+}
+
+// Copies the first `slots` set bits of `from`, less those of `except`, to `to` by OR.
+inline int64_t keep_first(const uint8_t *from, const uint8_t *except, int64_t row_bytes,
+                          int64_t slots, uint8_t *to) {
+  int64_t count = 0;
+  for (int64_t byte = 0; byte < row_bytes && count < slots; byte += 8) {
+    uint64_t word = load_word(from + byte);
+    if (except)
+      word &= ~load_word(except + byte);
+    uint64_t chosen = load_word(to + byte);
+    for (; word && count < slots; word &= word - 1, ++count)
+      chosen |= word & (~word + 1);
+    memcpy(to + byte, &chosen, sizeof chosen);
+  }
+  return count;
+}
+
+void select_slots(const SlotSelection &a) {
+  int32_t *ids = a.ids;
+  for (int t = 0; t < a.steps; ++t) {
+    const uint8_t *above = a.above + t * a.row_bytes;
+    const uint8_t *gate = a.sparse ? a.gate + t * a.row_bytes : nullptr;
+    int64_t reset = count_range(above, static_cast<int>(a.row_bytes));
+    int64_t spikes = reset, gradient;
+    const uint8_t *spiking = above;
+    if (a.slots < a.neurons) {
+      uint8_t *emitted = a.emitted + t * a.row_bytes, *kept = a.kept + t * a.row_bytes;
+      memset(emitted, 0, a.row_bytes);
+      spikes = keep_first(above, nullptr, a.row_bytes, a.slots, emitted);
+      memcpy(kept, emitted, a.row_bytes);
+      gradient = spikes + keep_first(gate, above, a.row_bytes, a.slots - spikes, kept);
+      spiking = emitted;
+    } else {
+      gradient = a.sparse ? count_range(gate, static_cast<int>(a.row_bytes)) : a.neurons;
+    }
+    list_row(spiking, a.row_bytes, ids);
+    a.begin[t] = a.first + (ids - a.ids);
+    ids += spikes;
+    a.end[t] = a.first + (ids - a.ids);
+    if (a.sparse)
+      a.kept_counts[t] = gradient;
+    a.counts[2 * t * a.batch] = static_cast<float>(spikes);
+    a.counts[2 * t * a.batch + 1] = static_cast<float>(gradient);
+    a.dropped[t * a.batch] = static_cast<float>(reset - spikes);
+  }
+}
+
+void gather(const MembraneGather &a) {
+  int bytes = a.panels.width / 8;
+  for (int p = 0; p < a.panels.count; ++p)
+    a.position[p] = p * a.raw_stride;
+  float *out = a.membranes;
+  for (int t = 0; t < a.steps; ++t) {
+    for (int p = 0; p < a.panels.count; ++p) {
+      const uint8_t *gate = a.gate + t * a.row_bytes + p * bytes;
+      const uint8_t *kept = a.kept + t * a.row_bytes + p * bytes;
+      const float *raw = a.raw + a.position[p];
+      int64_t count = count_range(gate, bytes);
+      a.position[p] += count;
+      if (memcmp(gate, kept, bytes) == 0) {
+        memcpy(out, raw, count * sizeof(float));
+        out += count;
+        continue;
+      }
+      for (int byte = 0; byte < bytes; ++byte)
+        for (unsigned rest = gate[byte]; rest; rest &= rest - 1, ++raw)
+          if (kept[byte] & rest & (~rest + 1))
+            *out++ = *raw;
+    }
+  }
+}
+
+void count_bits(const uint8_t *bits, int64_t rows, int64_t row_bytes, int64_t *counts) {
+  for (int64_t row = 0; row < rows; ++row)
+    counts[row] = count_range(bits + row * row_bytes, static_cast<int>(row_bytes));
+}
+
+void list_bits(const uint8_t *bits, int64_t rows, int64_t row_bytes, int32_t *ids) {
+  for (int64_t row = 0; row < rows; ++row)
+    ids += list_row(bits + row * row_bytes, row_bytes, ids);
+}
+
+} // namespace
+
+#endif

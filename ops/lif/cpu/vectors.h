@@ -1,0 +1,38 @@
+// What every inner loop is written with: the vector type `Vec` that the including file defines in
+// an unnamed namespace, and the panels' widths as template arguments.
+#ifndef IPULSE_OPS_LIF_CPU_VECTORS_H
+#define IPULSE_OPS_LIF_CPU_VECTORS_H
+
+#include <cstring>
+
+#include "kernel.h"
+
+#if defined(__clang__)
+#define LIF_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define LIF_UNROLL _Pragma("GCC unroll 8")
+#endif
+
+namespace {
+
+using namespace lif;
+using F = Vec::F;
+constexpr int L = Vec::lanes;
+static_assert(L % 8 == 0 && 8 * L <= MAX_WIDTH, "a vector's bits are whole bytes");
+
+// Calls step<V>(...) for the panel's number of vectors.
+#define LIF_FOR_VECTORS(vectors, step, ...)                                                        \
+  switch (vectors) {                                                                               \
+  case 1:                                                                                          \
+    return step<1>(__VA_ARGS__);                                                                   \
+  case 2:                                                                                          \
+    return step<2>(__VA_ARGS__);                                                                   \
+  case 4:                                                                                          \
+    return step<4>(__VA_ARGS__);                                                                   \
+  default:                                                                                         \
+    return step<8>(__VA_ARGS__);                                                                   \
+  }
+
+} // namespace
+
+#endif

@@ -1,0 +1,40 @@
+// dL/dW, channel by channel.
+#ifndef IPULSE_OPS_LIF_CPU_WEIGHT_GRADIENT_H
+#define IPULSE_OPS_LIF_CPU_WEIGHT_GRADIENT_H
+
+#include "vectors.h"
+
+namespace {
+
+template <int V> void weight_gradient_of(const WeightGradient &a) {
+  constexpr int W = V * L;
+  int channels = a.last - a.first;
+  memset(a.sum, 0, static_cast<size_t>(channels) * W * sizeof(float));
+  for (int g = 0; g < a.groups; ++g) {
+    const float *grad_current = a.grad_current + g * a.group_rows * W;
+    const int64_t *start = a.start + static_cast<int64_t>(g) * (a.inputs + 1) + a.first;
+    for (int i = 0; i < channels; ++i) {
+      const uint32_t *row = a.rows + start[i], *end = a.rows + start[i + 1];
+      if (row == end)
+        continue;
+      float *sum = a.sum + static_cast<int64_t>(i) * W;
+      F total[V];
+      LIF_UNROLL for (int j = 0; j < V; ++j) total[j] = Vec::load(sum + j * L);
+      for (; row < end; ++row) {
+        const float *add = grad_current + static_cast<int64_t>(*row) * W;
+        LIF_UNROLL for (int j = 0; j < V; ++j) total[j] =
+            Vec::add(total[j], Vec::load(add + j * L));
+      }
+      LIF_UNROLL for (int j = 0; j < V; ++j) Vec::store(sum + j * L, total[j]);
+    }
+  }
+  for (int i = 0; i < channels; ++i)
+    memcpy(a.grad + i * a.grad_stride, a.sum + static_cast<int64_t>(i) * W,
+           a.columns * sizeof(float));
+}
+
+void weight_gradient(const WeightGradient &a) { LIF_FOR_VECTORS(a.vectors, weight_gradient_of, a) }
+
+} // namespace
+
+#endif
