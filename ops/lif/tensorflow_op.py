@@ -12,6 +12,7 @@ from typing import Any, List, NamedTuple, Optional, Sequence, Union
 
 import tensorflow as tf
 
+from ops.cached_build import say_on_stderr
 from ops.lif.cpu import native
 from ops.lif.cpu.arrays import RESET_GRADIENT, constants
 from ops.lif.cpu.supported import check_supported
@@ -95,7 +96,7 @@ def run_network(
 @lru_cache(maxsize=None)
 def _library() -> Any:
     # Loading it registers the ops, whose gradients must then be known.
-    library = tf.load_op_library(str(native.build_tensorflow_op()))
+    library = tf.load_op_library(str(native.build_tensorflow_op(say_on_stderr)))
 
     def gradient(op: Any, *grads: Any) -> List[Any]:
         layers, everything = op.get_attr("layers"), op.get_attr("all")

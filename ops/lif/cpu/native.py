@@ -1,37 +1,26 @@
-"""Builds the C++ kernels and the TensorFlow op on first use, and loads them.
-
-What is built lies under `$IPULSE_CACHE`, else `~/.cache/ipulse`, in a directory named after the
-hashes of everything it was built from: sources, flags and TensorFlow, then the compiler. It is
-built under another name and renamed when complete, by one process at a time. Where there is no
-compiler, as in a container, what another machine built from the same sources is used.
-"""
+"""Builds the C++ kernels and the TensorFlow op on first use, by ops.cached_build; loads them."""
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import fcntl
-import hashlib
-import os
-import platform
-import shlex
-import shutil
-import subprocess  # runs the compiler
-import tempfile
-import time
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Tuple
+
+from ops.cached_build import COMPILER_FILE, WARNINGS, Progress, SharedLibrary, tensorflow_flags
+from ops.cached_build import BuildFailed as BuildFailed
+from ops.cached_build import MissingCompiler as MissingCompiler
+from ops.cached_build import NativeError as NativeError
+from ops.cached_build import cache_directory as cache_directory
+from ops.cached_build import compiler as compiler
 
 SOURCES = Path(__file__).resolve().parent
-Progress = Callable[[str], None]
 
 # -ffp-contract=off: products and sums of the forward pass are rounded one by one, so that every
 # instruction set gives the same bits (lif.h). Where a fused multiply-add is wanted, it is written.
 COMMON_FLAGS = (
     *("-O3", "-fPIC", "-pthread", "-fvisibility=hidden", "-ffp-contract=off"),
-    *("-Wall", "-Wextra", "-Werror"),
+    *WARNINGS,
 )
 AVX2_FLAGS = ("-mavx2", "-mfma", "-mbmi2", "-mpopcnt")
 # Flags by the end of a file's name: what a kernel may use that dispatch has asked for.
@@ -39,53 +28,6 @@ ARCH_FLAGS: Dict[str, Tuple[str, ...]] = {
     "_avx2": AVX2_FLAGS,
     "_avx512": (*AVX2_FLAGS, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"),
 }
-COMPILERS = ("c++", "g++", "clang++")
-COMPILER_FILE = "compiler.txt"  # beside each library: what its compiler said of its version
-
-
-class NativeError(RuntimeError):
-    """The kernels cannot be built or loaded."""
-
-    code = "native"
-
-
-class MissingCompiler(NativeError):
-    """No C++ compiler was found."""
-
-    code = "missing_compiler"
-
-
-class BuildFailed(NativeError):
-    """The compiler refused the sources."""
-
-    code = "build_failed"
-
-
-def cache_directory() -> Path:
-    """Where builds lie: `$IPULSE_CACHE`, else `~/.cache/ipulse`."""
-    named = os.environ.get("IPULSE_CACHE")
-    return Path(named) if named else Path.home() / ".cache" / "ipulse"
-
-
-def compiler() -> Tuple[str, ...]:
-    """The command of the C++ compiler: `$CXX`, which may carry arguments, else the first of c++,
-    g++ and clang++ on PATH.
-
-    Raises MissingCompiler.
-    """
-    named = os.environ.get("CXX")
-    if named:
-        command = tuple(shlex.split(named))
-        if command and shutil.which(command[0]):
-            return command
-        raise MissingCompiler(f"CXX is {named!r}, which is no command; unset it or correct it")
-    for name in COMPILERS:
-        if shutil.which(name):
-            return (name,)
-    raise MissingCompiler(
-        f"the CPU kernels need a C++17 compiler and none of {', '.join(COMPILERS)} is on PATH; "
-        "install one (Debian: apt-get install g++) or set CXX to its path"
-    )
 
 
 def build_kernels(progress: Optional[Progress] = None) -> Path:
@@ -94,8 +36,14 @@ def build_kernels(progress: Optional[Progress] = None) -> Path:
     progress: called with one line before a build and one after it.
     Raises MissingCompiler, BuildFailed.
     """
-    sources = [path for path in sorted(SOURCES.glob("*.cc")) if path.stem != "tensorflow_op"]
-    return _cached("kernels", "liblif.so", sources, ("-std=c++17",), (), progress)
+    return SharedLibrary(
+        name="kernels",
+        file="liblif.so",
+        sources=[path for path in sorted(SOURCES.glob("*.cc")) if path.stem != "tensorflow_op"],
+        headers=_headers(),
+        flags=("-std=c++17", *COMMON_FLAGS),
+        arch_flags=ARCH_FLAGS,
+    ).build(progress)
 
 
 def build_tensorflow_op(progress: Optional[Progress] = None) -> Path:
@@ -107,21 +55,16 @@ def build_tensorflow_op(progress: Optional[Progress] = None) -> Path:
     import tensorflow as tf
 
     kernels = build_kernels(progress)
-    compile_flags: List[str] = tf.sysconfig.get_compile_flags()
-    # Older releases name no standard and were built as C++14.
-    named = any(flag.lstrip("-").startswith("std=") for flag in compile_flags)
-    # As system headers, TensorFlow's own warnings are none of ours.
-    includes = [flag.replace("-I", "-isystem", 1) for flag in compile_flags]
-    flags = (*(() if named else ("-std=c++14",)), *includes)
-    link = (
-        *tf.sysconfig.get_link_flags(),
-        f"-L{kernels.parent}",
-        "-llif",
-        f"-Wl,-rpath,$ORIGIN/../{kernels.parent.name}",
-    )
-    sources = [SOURCES / "tensorflow_op.cc"]
-    name = f"tensorflow-{tf.__version__}"
-    return _cached(name, "libliftf.so", sources, flags, link, progress)
+    flags, link = tensorflow_flags()
+    rpath = f"-Wl,-rpath,$ORIGIN/../{kernels.parent.name}"
+    return SharedLibrary(
+        name=f"tensorflow-{tf.__version__}",
+        file="libliftf.so",
+        sources=[SOURCES / "tensorflow_op.cc"],
+        headers=_headers(),
+        flags=(*flags, *COMMON_FLAGS),
+        link=(*link, f"-L{kernels.parent}", "-llif", rpath),
+    ).build(progress)
 
 
 @lru_cache(maxsize=None)
@@ -208,92 +151,5 @@ def kernels() -> Dict[str, int]:
     return found
 
 
-def _cached(
-    name: str,
-    file: str,
-    sources: Sequence[Path],
-    flags: Sequence[str],
-    link: Sequence[str],
-    progress: Optional[Progress],
-) -> Path:
-    made_from = _hash(sources, (*flags, *link))
-    try:
-        command = compiler()
-    except MissingCompiler:
-        for built in sorted(cache_directory().glob(f"{name}-{made_from}-*/{file}")):
-            return built
-        raise
-    version = _run([*command, "--version"])
-    made_by = hashlib.sha256(repr((command, version)).encode()).hexdigest()[:16]
-    directory = cache_directory() / f"{name}-{made_from}-{made_by}"
-    built = directory / file
-    if built.exists():
-        return built
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(directory.with_suffix(".lock")):
-        if built.exists():  # by another process, while this one waited
-            return built
-        say = progress or (lambda line: None)
-        say(f"building {file} with {' '.join(command)} (once; kept in {directory})")
-        start = time.monotonic()
-        with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f"{name}-") as scratch:
-            complete = Path(scratch) / "complete"
-            complete.mkdir()
-            _build(command, sources, flags, link, complete / file, Path(scratch))
-            (complete / COMPILER_FILE).write_text(version, "utf-8")
-            shutil.rmtree(directory, ignore_errors=True)  # of a crash between mkdir and rename
-            complete.rename(directory)
-        say(f"built {file} in {time.monotonic() - start:.1f} s")
-    return built
-
-
-def _hash(sources: Sequence[Path], flags: Sequence[str]) -> str:
-    digest = hashlib.sha256()
-    headers = [path for path in sorted(SOURCES.iterdir()) if path.suffix in (".h", ".inc")]
-    for path in (*headers, *sources):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    digest.update(repr((platform.machine(), COMMON_FLAGS, ARCH_FLAGS, *flags)).encode())
-    return digest.hexdigest()[:16]
-
-
-def _build(
-    command: Sequence[str],
-    sources: Sequence[Path],
-    flags: Sequence[str],
-    link: Sequence[str],
-    target: Path,
-    scratch: Path,
-) -> None:
-    def compile_one(source: Path) -> str:
-        arch = next((ARCH_FLAGS[end] for end in ARCH_FLAGS if source.stem.endswith(end)), ())
-        if arch and platform.machine() != "x86_64":
-            arch = ()  # the file is empty there
-        out = str(scratch / f"{source.stem}.o")
-        _run([*command, *flags, *COMMON_FLAGS, *arch, "-c", str(source), "-o", out])
-        return out
-
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        objects = list(pool.map(compile_one, sources))
-    _run([*command, "-shared", "-pthread", "-o", str(target), *objects, *link])
-
-
-def _run(command: Sequence[str]) -> str:
-    done = subprocess.run(  # noqa: S603 (the user's own compiler, without a shell)
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-    )
-    output = done.stdout.decode(errors="replace")
-    if done.returncode != 0:
-        lines = output.splitlines()
-        first = next((i for i, line in enumerate(lines) if "error" in line), 0)
-        raise BuildFailed(
-            f"{command[0]} failed; it must be a C++17 compiler that works (another can be named "
-            "in CXX). Its first words:\n" + "\n".join(lines[first : first + 8])
-        )
-    return output
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, also by a crash
-        yield
+def _headers() -> List[Path]:
+    return [path for path in sorted(SOURCES.iterdir()) if path.suffix in (".h", ".inc")]

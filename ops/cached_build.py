@@ -1,0 +1,194 @@
+"""Compiles C++ sources to shared libraries on first use, and keeps them.
+
+What is built lies under `$IPULSE_CACHE`, else `~/.cache/ipulse`, in a directory named after the
+hashes of everything it was built from: sources, flags and TensorFlow, then the compiler. It is
+built under another name and renamed when complete, by one process at a time. Where there is no
+compiler, as in a container, what another machine built from the same sources is used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess  # runs the compiler
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+
+Progress = Callable[[str], None]
+
+COMPILERS = ("c++", "g++", "clang++")
+COMPILER_FILE = "compiler.txt"  # beside each library: what its compiler said of its version
+WARNINGS = ("-Wall", "-Wextra", "-Werror")
+
+
+class NativeError(RuntimeError):
+    """The kernels cannot be built or loaded."""
+
+    code = "native"
+
+
+class MissingCompiler(NativeError):
+    """No C++ compiler was found."""
+
+    code = "missing_compiler"
+
+
+class BuildFailed(NativeError):
+    """The compiler refused the sources."""
+
+    code = "build_failed"
+
+
+def cache_directory() -> Path:
+    """Where builds lie: `$IPULSE_CACHE`, else `~/.cache/ipulse`."""
+    named = os.environ.get("IPULSE_CACHE")
+    return Path(named) if named else Path.home() / ".cache" / "ipulse"
+
+
+def compiler() -> Tuple[str, ...]:
+    """The command of the C++ compiler: `$CXX`, which may carry arguments, else the first of c++,
+    g++ and clang++ on PATH.
+
+    Raises MissingCompiler.
+    """
+    named = os.environ.get("CXX")
+    if named:
+        command = tuple(shlex.split(named))
+        if command and shutil.which(command[0]):
+            return command
+        raise MissingCompiler(f"CXX is {named!r}, which is no command; unset it or correct it")
+    for name in COMPILERS:
+        if shutil.which(name):
+            return (name,)
+    raise MissingCompiler(
+        f"the CPU kernels need a C++17 compiler and none of {', '.join(COMPILERS)} is on PATH; "
+        "install one (Debian: apt-get install g++) or set CXX to its path"
+    )
+
+
+def say_on_stderr(line: str) -> None:
+    """A `progress` for who has no better place: a build takes long enough to be explained."""
+    sys.stderr.write(f"{line}\n")
+
+
+@dataclass(frozen=True)
+class SharedLibrary:
+    """A shared library as the recipe that makes it."""
+
+    name: str  # what its directory's name begins with
+    file: str  # for instance libname.so
+    sources: Sequence[Path]
+    headers: Sequence[Path]  # what the sources include of ours
+    flags: Sequence[str]  # of every source
+    link: Sequence[str] = ()
+    # Flags by the end of a file's name, for x86-64 alone: elsewhere such a file is empty.
+    arch_flags: Optional[Dict[str, Tuple[str, ...]]] = None
+
+    def build(self, progress: Optional[Progress] = None) -> Path:
+        """Its path, built if it is not in the cache.
+
+        progress: called with one line before a build and one after it.
+        Raises MissingCompiler, BuildFailed.
+        """
+        made_from = self._hash()
+        try:
+            command = compiler()
+        except MissingCompiler:
+            for built in sorted(cache_directory().glob(f"{self.name}-{made_from}-*/{self.file}")):
+                return built
+            raise
+        version = run_compiler([*command, "--version"])
+        made_by = hashlib.sha256(repr((command, version)).encode()).hexdigest()[:16]
+        directory = cache_directory() / f"{self.name}-{made_from}-{made_by}"
+        built = directory / self.file
+        if built.exists():
+            return built
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with locked(directory.parent / f"{directory.name}.lock"):
+            if built.exists():  # by another process, while this one waited
+                return built
+            say = progress or (lambda line: None)
+            say(f"building {self.file} with {' '.join(command)} (once; kept in {directory})")
+            start = time.monotonic()
+            with tempfile.TemporaryDirectory(
+                dir=directory.parent, prefix=f"{self.name}-"
+            ) as scratch:
+                complete = Path(scratch) / "complete"
+                complete.mkdir()
+                self._compile(command, complete / self.file, Path(scratch))
+                (complete / COMPILER_FILE).write_text(version, "utf-8")
+                shutil.rmtree(directory, ignore_errors=True)  # of a crash between mkdir and rename
+                complete.rename(directory)
+            say(f"built {self.file} in {time.monotonic() - start:.1f} s")
+        return built
+
+    def _hash(self) -> str:
+        digest = hashlib.sha256()
+        for path in (*self.headers, *self.sources):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        digest.update(repr((platform.machine(), *self.flags, *self.link, self.arch_flags)).encode())
+        return digest.hexdigest()[:16]
+
+    def _compile(self, command: Sequence[str], target: Path, scratch: Path) -> None:
+        by_arch = self.arch_flags or {}
+        if platform.machine() != "x86_64":
+            by_arch = {}
+
+        def compile_one(source: Path) -> str:
+            arch = next((by_arch[end] for end in by_arch if source.stem.endswith(end)), ())
+            out = str(scratch / f"{source.stem}.o")
+            run_compiler([*command, *self.flags, *arch, "-c", str(source), "-o", out])
+            return out
+
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            objects = list(pool.map(compile_one, self.sources))
+        run_compiler([*command, "-shared", "-pthread", "-o", str(target), *objects, *self.link])
+
+
+def tensorflow_flags() -> Tuple[List[str], List[str]]:
+    """What compiles and what links an op library for the installed TensorFlow.
+
+    Raises ImportError without TensorFlow.
+    """
+    import tensorflow as tf
+
+    compile_flags: List[str] = tf.sysconfig.get_compile_flags()
+    # Older releases name no standard and were built as C++14.
+    named = any(flag.lstrip("-").startswith("std=") for flag in compile_flags)
+    # As system headers, TensorFlow's own warnings are none of ours.
+    includes = [flag.replace("-I", "-isystem", 1) for flag in compile_flags]
+    return [*(() if named else ("-std=c++14",)), *includes], tf.sysconfig.get_link_flags()
+
+
+def run_compiler(command: Sequence[str]) -> str:
+    """What it printed. Raises BuildFailed with the first words of its complaint."""
+    done = subprocess.run(  # noqa: S603 (the user's own compiler, without a shell)
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    output = done.stdout.decode(errors="replace")
+    if done.returncode != 0:
+        lines = output.splitlines()
+        first = next((i for i, line in enumerate(lines) if "error" in line), 0)
+        raise BuildFailed(
+            f"{command[0]} failed; it must be a C++17 compiler that works (another can be named "
+            "in CXX). Its first words:\n" + "\n".join(lines[first : first + 8])
+        )
+    return output
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Holds the lock of that file against other processes."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, also by a crash
+        yield
