@@ -1,7 +1,8 @@
 """Frozen dataclasses as the schema: what a field may hold is written beside the field, once.
 
 `described` attaches limits and a sentence to a field. From those come the parser (every problem
-with its JSON pointer), the JSON Schema in the OpenAPI document, and the tables in docs/spec.md.
+with its JSON pointer), the JSON Schema in the OpenAPI document (json_schema.py), and the tables in
+docs/spec.md.
 Standard library only, because the same classes are read by a runner on Python 3.8.
 """
 
@@ -45,7 +46,7 @@ MAX_KEY = 64  # characters of a key in a map
 CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _ABSENT = object()
 _FIELDS: Dict[Type[Any], Tuple[Tuple[dataclasses.Field[Any], Any], ...]] = {}
-_UNIONS = (Union, getattr(types, "UnionType", Union))  # `X | Y` has a type of its own since 3.10
+UNIONS = (Union, getattr(types, "UnionType", Union))  # `X | Y` has a type of its own since 3.10
 
 
 def described(
@@ -134,36 +135,13 @@ def default_of(field: dataclasses.Field[Any]) -> Any:
     return dataclasses.MISSING
 
 
-def json_schema(cls: Type[Any]) -> Dict[str, Any]:
-    """JSON Schema (2020-12) of a schema dataclass, self-contained."""
-    properties = {}
-    required = []
-    for field, hint in fields_of(cls):
-        entry = _schema_of_type(hint, field.metadata)
-        entry["description"] = field.metadata.get("doc", "")
-        default = default_of(field)
-        if default is dataclasses.MISSING:
-            required.append(field.name)
-        else:
-            entry["default"] = default
-        properties[field.name] = entry
-    return {
-        "type": "object",
-        "title": cls.__name__,
-        "description": (cls.__doc__ or "").strip().split("\n")[0],
-        "properties": properties,
-        "required": required,
-        "additionalProperties": False,
-    }
-
-
 def _parse_type(hint: Any, value: Any, at: str, limits: Any, found: List[Problem]) -> Any:
     if hint is Any:
         return value
     if dataclasses.is_dataclass(hint):
         return _parse_object(cast(Type[Any], hint), value, at, found)
     origin = get_origin(hint)
-    if origin in _UNIONS:
+    if origin in UNIONS:
         return _parse_union(get_args(hint), value, at, limits, found)
     if origin is Literal:
         return _parse_choice(get_args(hint), value, at, found)
@@ -355,50 +333,3 @@ def _shown(value: Any) -> str:
         return "a huge integer"  # whose digits Python may refuse to write
     shown = repr(value[:40] if isinstance(value, str) else value)
     return shown if len(shown) <= 60 else shown[:60] + "..."
-
-
-def _schema_of_type(hint: Any, limits: Any) -> Dict[str, Any]:
-    if hint is Any:
-        return {}
-    if dataclasses.is_dataclass(hint):
-        return json_schema(cast(Type[Any], hint))
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin in _UNIONS:
-        members: List[Dict[str, Any]] = [
-            {"type": "null"} if member is type(None) else _schema_of_type(member, limits)
-            for member in arguments
-        ]
-        if type(None) in arguments:
-            return {"anyOf": members}
-        for member in members:  # they are told apart by `kind`, so it cannot be left out
-            member["required"] = ["kind", *member["required"]]
-        return {"oneOf": members}
-    if origin is Literal:
-        return {"enum": list(arguments)}
-    if origin in (list, tuple):
-        entry: Dict[str, Any] = {"type": "array", "items": _schema_of_type(arguments[0], limits)}
-        _put(entry, minItems=limits.get("min_items") or None, maxItems=limits.get("max_items"))
-        return entry
-    if origin is dict:
-        entry = {"type": "object", "additionalProperties": _schema_of_type(arguments[1], limits)}
-        entry["propertyNames"] = {"minLength": 1, "maxLength": MAX_KEY}
-        return _put(entry, maxProperties=limits.get("max_items"))
-    if hint is str:
-        entry = {"type": "string", "maxLength": limits.get("max_length") or MAX_TEXT}
-        pattern = limits.get("pattern")  # of the whole text; JSON Schema would search for it
-        return _put(entry, pattern=f"^(?:{pattern})$" if pattern else None)
-    if hint is bool:
-        return {"type": "boolean"}
-    entry = {"type": "integer" if hint is int else "number"}
-    return _put(
-        entry,
-        minimum=limits.get("ge"),
-        exclusiveMinimum=limits.get("gt"),
-        maximum=limits.get("le"),
-        exclusiveMaximum=limits.get("lt"),
-    )
-
-
-def _put(entry: Dict[str, Any], **items: Any) -> Dict[str, Any]:
-    entry.update({key: value for key, value in items.items() if value is not None})
-    return entry

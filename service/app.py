@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ipulse import __version__
 from ipulse.events import DoneEvent
-from ipulse.schema import json_schema
+from ipulse.json_schema import json_schema
 from ipulse.spec import ExperimentSpec
 
 from . import migrations, problems

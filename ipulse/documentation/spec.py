@@ -25,7 +25,7 @@ from ipulse.spec import MAX_STATE, MAX_SYNAPSES, ExperimentSpec
 _HEAD = f"""\
 # The experiment spec
 
-Written by `make docs` from `ipulse/spec.py`; to change this page, change the fields there.
+Written by `make docs` from `ipulse/spec/`; to change this page, change the fields there.
 
 A spec is data: a YAML file for people, the same as JSON over HTTP. `ipulse validate FILE` checks
 one on your machine and tells each problem with its line. A field without a default must be given;

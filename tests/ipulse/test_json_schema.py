@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # s
 from ipulse import schema
 from ipulse.errors import InvalidInput
 from ipulse.events import Event, event_to_json, parse_event
+from ipulse.json_schema import json_schema
 from ipulse.spec import ExperimentSpec, parse_spec
 
 from .strategies import documents, values
@@ -26,8 +27,8 @@ class Line:
     event: Event = schema.described("Any event.")
 
 
-VALIDATOR = Draft202012Validator(schema.json_schema(ExperimentSpec))
-EVENTS = Draft202012Validator(schema.json_schema(Line))
+VALIDATOR = Draft202012Validator(json_schema(ExperimentSpec))
+EVENTS = Draft202012Validator(json_schema(Line))
 
 # A value for every kind of mistake. Left out is what JSON Schema cannot tell apart: 1.0 from 1,
 # and texts with control characters.
@@ -72,7 +73,7 @@ def is_parsed(document: Any) -> bool:
 
 
 def test_it_is_a_json_schema() -> None:
-    Draft202012Validator.check_schema(schema.json_schema(ExperimentSpec))
+    Draft202012Validator.check_schema(json_schema(ExperimentSpec))
     Draft202012Validator.check_schema(EVENTS.schema)
 
 

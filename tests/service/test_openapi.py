@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # stubs not locked
 
-from ipulse import schema
+from ipulse.json_schema import json_schema
 from ipulse.spec import ExperimentSpec, parse_spec
 
 from .agents import METRIC
@@ -38,7 +38,7 @@ def check(document: dict[str, Any], method: str, path: str, answer: Any, status:
 def test_the_body_is_the_experiment_spec(document: dict[str, Any], path: str) -> None:
     body = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
     described = document["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]
-    assert described == schema.json_schema(ExperimentSpec)
+    assert described == json_schema(ExperimentSpec)
     example = body["examples"]["digits"]["value"]
     assert parse_spec(example).data.kind == "digits"
 
