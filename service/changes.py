@@ -52,6 +52,9 @@ class Changes:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake_all)
 
+    def is_watched(self, topic: str) -> bool:
+        return topic in self._watches
+
     @contextmanager
     def watch(self, topic: str) -> Iterator[Watch]:
         watch = Watch()

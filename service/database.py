@@ -9,10 +9,12 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, event, make_url
+from sqlalchemy import Connection, create_engine, event, make_url, select
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from ipulse.errors import Unavailable
+
+from .tables import jobs
 
 BUSY_SECONDS = 10.0  # how long a write waits for another writer before it gives up
 
@@ -78,6 +80,15 @@ class Database:
         if transaction.topics:
             for listener in self.listeners:
                 listener(frozenset(transaction.topics))
+
+    def answers(self) -> bool:
+        """Whether the tables can be read now."""
+        try:
+            with self.read() as transaction:
+                transaction.connection.execute(select(jobs.c.pk).limit(1))
+        except Unavailable:
+            return False
+        return True
 
     def close(self) -> None:
         self.engine.dispose()

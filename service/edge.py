@@ -57,7 +57,7 @@ class Edge:
             await self._app(scope, receive, send_hardened)
         except ClientDisconnect:
             status = status or 499  # nobody is left to read an answer
-        except Exception:
+        except Exception:  # the last resort: no request ends without an answer
             _log.exception("request_failed")
             if status:
                 raise  # too late for another answer: the server cuts the connection

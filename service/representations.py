@@ -187,6 +187,12 @@ class HeartbeatBody(BaseModel):
     lease_seconds: float
 
 
+class OrdersBody(BaseModel):
+    """What the holder of an attempt is to do."""
+
+    cancel: bool = Field(description="The job is to stop.")
+
+
 class NextEventBody(BaseModel):
     """The events are stored."""
 

@@ -22,6 +22,7 @@ from .tables import jobs
 
 RETRY_TOPIC = "retry"  # told when a job begins to wait for another attempt
 
+
 # The clock of each state under a name for people; an attempt's phases keep theirs.
 PHASE_OF_STATE = {
     JobState.QUEUED: "queue",
@@ -78,6 +79,11 @@ class Job:
     def phase_seconds(self) -> dict[str, float]:
         """Seconds in each phase that was left; the present one is counted once it ends."""
         return {phase: ms / 1000 for phase, ms in self.phase_ms.items()}
+
+
+def state_topic(job_id: str) -> str:
+    """Told when a job enters another state; its id alone is told of every change."""
+    return f"{job_id}/state"
 
 
 def add(transaction: Transaction, spec: ExperimentSpec, text: str, sha256: str) -> Job:
@@ -173,6 +179,7 @@ def move(
     )
     if after.is_terminal:
         columns["finished_at"] = transaction.now
+    transaction.topics.add(state_topic(job.id))
     if after is JobState.RETRY_WAIT:
         transaction.topics.add(RETRY_TOPIC)
     return change(

@@ -77,7 +77,7 @@ def demo(
         shutil.rmtree(home)
         say("Interrupted; everything is stopped.")
         return Exit.INTERRUPTED
-    except Exception:
+    except Exception:  # whatever it was, its logs explain it
         _keep_logs(home)
         raise
     if finished.job.succeeded:

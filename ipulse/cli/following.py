@@ -12,41 +12,39 @@ from rich.live import Live
 from ipulse.client import Client, Job, JobEvent
 
 from .exits import Exit
-from .options import URL, AsJSON, Home, JobId, TokenFile, connect
+from .options import Address, AsJSON, JobId, addressed
 from .progress import Progress, outcome, style_of
 from .terminal import console, emit, say, show, write
 
 FRAMES_PER_SECOND = 8
 
 
+@addressed
 def watch(
+    at: Address,
     job_id: JobId,
     as_json: AsJSON = False,
-    url: URL = None,
-    token_file: TokenFile = None,
-    home: Home = None,
 ) -> Exit:
     """Follow a job to its end.
 
     Shows its state, epoch, loss, accuracy and firing rates. Ctrl-C stops the watching, not the
     job. With --json every event is one line, and the job as it ended is the last one.
     """
-    with connect(url, token_file, home) as client:
+    with at.connect() as client:
         return follow(client, client.get(job_id), as_json)
 
 
+@addressed
 def logs(
+    at: Address,
     job_id: JobId,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Go on until the job has ended.")
     ] = False,
     as_json: AsJSON = False,
-    url: URL = None,
-    token_file: TokenFile = None,
-    home: Home = None,
 ) -> Exit:
     """What the job's programs wrote. With --json every line is an event."""
-    with connect(url, token_file, home) as client:
+    with at.connect() as client:
         events = client.watch(job_id) if follow else client.events(job_id, kinds=["log"])
         attempt: Optional[int] = None
         for event in events:

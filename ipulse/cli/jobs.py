@@ -11,25 +11,24 @@ from ipulse.client import Job
 from ipulse.states import JobState
 
 from .exits import Exit
-from .options import URL, AsJSON, Home, JobId, TokenFile, connect
+from .options import Address, AsJSON, JobId, addressed
 from .progress import duration, metric_line, outcome, phase_seconds, style_of
 from .terminal import emit, show, show_facts, show_table
 
 _STATES = ", ".join(state.value for state in JobState)
 
 
+@addressed
 def list_jobs(
+    at: Address,
     state: Annotated[
         Optional[str], typer.Option(metavar="STATE", help=f"Only jobs in this state: {_STATES}.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
     as_json: AsJSON = False,
-    url: URL = None,
-    token_file: TokenFile = None,
-    home: Home = None,
 ) -> Exit:
     """The latest jobs, newest first."""
-    with connect(url, token_file, home) as client:
+    with at.connect() as client:
         jobs = list(islice(client.list(state, page_size=min(limit, 100)), limit))
     if as_json:
         emit({"jobs": [job.json for job in jobs]})
@@ -48,15 +47,14 @@ def list_jobs(
     return Exit.OK
 
 
+@addressed
 def status(
+    at: Address,
     job_id: JobId,
     as_json: AsJSON = False,
-    url: URL = None,
-    token_file: TokenFile = None,
-    home: Home = None,
 ) -> Exit:
     """One job: how it stands and what it took. Always 0 for a job that is there."""
-    with connect(url, token_file, home) as client:
+    with at.connect() as client:
         job = client.get(job_id)
     if as_json:
         emit(job.json)
@@ -66,15 +64,14 @@ def status(
     return Exit.OK
 
 
+@addressed
 def cancel(
+    at: Address,
     job_id: JobId,
     as_json: AsJSON = False,
-    url: URL = None,
-    token_file: TokenFile = None,
-    home: Home = None,
 ) -> Exit:
     """Ask a job to stop. A job that has ended stays as it is."""
-    with connect(url, token_file, home) as client:
+    with at.connect() as client:
         job = client.cancel(job_id)
     if as_json:
         emit(job.json)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Callable, Iterator, Optional, Tuple, get_type_hints
 
 import typer
 
 from ipulse.client import Client
+
+from .exits import Exit
 
 JobId = Annotated[str, typer.Argument(metavar="ID", help="Id of the job.", show_default=False)]
 SpecPath = Annotated[
@@ -38,6 +44,49 @@ Home = Annotated[
 ]
 
 
-def connect(url: Optional[str], token_file: Optional[Path], home: Optional[Path]) -> Client:
-    """A client; raises what ipulse.client.location.find raises."""
-    return Client(url, token_file=token_file, home=home)
+@dataclass(frozen=True)
+class Address:
+    """Where a command finds the service: what its options say, if anything."""
+
+    url: Optional[str]
+    token_file: Optional[Path]
+    home: Optional[Path]
+
+    def connect(self) -> Client:
+        """A client; raises what ipulse.client.location.find raises."""
+        return Client(self.url, token_file=self.token_file, home=self.home)
+
+
+def addressed(command: Callable[..., Exit]) -> Callable[..., Exit]:
+    """Gives a command that takes an address first the options that say it."""
+
+    @functools.wraps(command)
+    def run(
+        *arguments: Any,
+        url: Optional[str],
+        token_file: Optional[Path],
+        home: Optional[Path],
+        **options: Any,
+    ) -> Exit:
+        return command(Address(url, token_file, home), *arguments, **options)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    own = [
+        inspect.Parameter(name, keyword, default=parameter.default, annotation=hint)
+        for name, parameter, hint in _own_parameters(command)
+    ]
+    added = [
+        inspect.Parameter(name, keyword, default=None, annotation=hint)
+        for name, hint in (("url", URL), ("token_file", TokenFile), ("home", Home))
+    ]
+    # What the command line is made from, and its documentation.
+    signature = inspect.Signature([*own, *added])
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
+    return run
+
+
+def _own_parameters(command: Callable[..., Exit]) -> Iterator[Tuple[str, inspect.Parameter, Any]]:
+    hints = get_type_hints(command, include_extras=True)
+    for name, parameter in islice(inspect.signature(command).parameters.items(), 1, None):
+        yield name, parameter, hints[name]

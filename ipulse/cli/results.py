@@ -12,22 +12,21 @@ from ipulse.errors import InvalidInput, NotFound, Problem
 from ipulse.events import Role
 
 from .exits import Exit
-from .options import URL, AsJSON, Home, JobId, TokenFile, connect
+from .options import Address, AsJSON, JobId, addressed
 from .profile_page import profile_lines
 from .terminal import emit, say, show, show_table
 
 _ROLES = get_args(Role)
 
 
+@addressed
 def artifacts(
+    at: Address,
     job_id: JobId,
     as_json: AsJSON = False,
-    url: URL = None,
-    token_file: TokenFile = None,
-    home: Home = None,
 ) -> Exit:
     """The files that a job left."""
-    with connect(url, token_file, home) as client:
+    with at.connect() as client:
         found = client.artifacts(job_id)
     if as_json:
         emit({"artifacts": [artifact.json for artifact in found]})
@@ -37,7 +36,9 @@ def artifacts(
     return Exit.OK
 
 
+@addressed
 def download(
+    at: Address,
     job_id: JobId,
     to: Annotated[
         Optional[Path], typer.Option(metavar="DIR", help="Folder to write. [default: ./ID]")
@@ -47,9 +48,6 @@ def download(
         typer.Option(metavar="ROLE", help=f"Only this role; may be repeated: {', '.join(_ROLES)}."),
     ] = None,
     as_json: AsJSON = False,
-    url: URL = None,
-    token_file: TokenFile = None,
-    home: Home = None,
 ) -> Exit:
     """Fetch the files that a job left.
 
@@ -60,7 +58,7 @@ def download(
             detail = f"must be one of {', '.join(_ROLES)}; got {role[:60]!r}"
             raise InvalidInput([Problem("/only", "not_a_choice", detail)], "no such role")
     folder = Path(job_id) if to is None else to
-    with connect(url, token_file, home) as client:
+    with at.connect() as client:
         paths = client.download(job_id, folder, only or None)
     if only and not paths:
         raise NotFound(f"job {job_id} has no artifact of role {' or '.join(only)} (yet)")
@@ -74,18 +72,17 @@ def download(
     return Exit.OK
 
 
+@addressed
 def profile(
+    at: Address,
     job_id: JobId,
     to: Annotated[
         Optional[Path], typer.Option(metavar="FILE", help="Save profile.json here instead.")
     ] = None,
     as_json: AsJSON = False,
-    url: URL = None,
-    token_file: TokenFile = None,
-    home: Home = None,
 ) -> Exit:
     """Where a job's time and memory went. With --json the whole profile.json."""
-    with connect(url, token_file, home) as client:
+    with at.connect() as client:
         found: Dict[str, Any] = client.profile(job_id)
     if to is not None:
         to.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

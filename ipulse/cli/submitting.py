@@ -13,11 +13,13 @@ from ipulse.spec_file import read_spec_file
 
 from .exits import Exit
 from .following import follow
-from .options import URL, AsJSON, Home, SpecPath, TokenFile, connect
+from .options import Address, AsJSON, SpecPath, addressed
 from .terminal import emit, show, show_facts
 
 
+@addressed
 def submit(
+    at: Address,
     file: SpecPath,
     watch: Annotated[
         bool, typer.Option("--watch", "-w", help="Follow the job to its end.")
@@ -27,9 +29,6 @@ def submit(
         typer.Option(metavar="TEXT", help="Idempotency key: the same key never makes two jobs."),
     ] = None,
     as_json: AsJSON = False,
-    url: URL = None,
-    token_file: TokenFile = None,
-    home: Home = None,
 ) -> Exit:
     """Start a job from a spec.
 
@@ -37,7 +36,7 @@ def submit(
     the job is printed; with --watch too, every event on a line of its own and the job last.
     """
     spec = read_spec_file(file).spec()
-    with connect(url, token_file, home) as client:
+    with at.connect() as client:
         job = client.submit(spec, key)
         if watch:
             if not as_json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from typing import Annotated, Any
 
@@ -13,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from ipulse import strict_json
 from ipulse.spec import ExperimentSpec, spec_to_json
 from ipulse.states import JobState
-from service import attempts, etags, leases, log, pages, payloads, store, submission
+from service import attempts, etags, leases, log, pages, payloads, preferences, store, submission
 from service.parts import CallerOf, Parts, PartsOf
 from service.payloads import JSONBody
 from service.representations import (
@@ -26,10 +25,8 @@ from service.store import Job
 
 DEFAULT_PAGE = 50
 MAX_PAGE = 500
-MAX_WAIT_SECONDS = 30
 RETRY_AFTER_SECONDS = 1  # between two looks at a job that was just accepted
 
-_WAIT = re.compile(r"(?:^|[,;])\s*wait\s*=\s*\"?([0-9]{1,9})\"?\s*(?:[,;]|$)", re.IGNORECASE)
 _EXAMPLE: dict[str, Any] = {
     "version": 1,
     "name": "digits",
@@ -122,12 +119,11 @@ async def get_job(
     News is any other version than that of If-None-Match; without that header, the job's end.
     """
     log.know(job=job_id)
-    wanted = _WAIT.search(prefer)
-    seconds = min(int(wanted.group(1)), MAX_WAIT_SECONDS) if wanted else 0
+    seconds = preferences.wait_seconds(prefer)
     job = await run_in_threadpool(_read, parts, job_id)
     if seconds and not _is_news(job, if_none_match):
         job = await _wait(parts, job, if_none_match, seconds)
-    headers = {"preference-applied": f"wait={seconds}"} if wanted else {}
+    headers = preferences.applied(seconds)
     if etags.matches(if_none_match, job.version):
         return Response(status_code=304, headers={"etag": etags.quoted(job.version), **headers})
     return await run_in_threadpool(_show, parts, job.id, headers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -23,7 +24,7 @@ from ipulse.events import (
 )
 from ipulse.schema import MAX_INTEGER, described
 from ipulse.states import Reason
-from service import artifacts, attempts, leases, log, payloads
+from service import artifacts, attempts, leases, log, payloads, preferences, store
 from service.artifacts import Description
 from service.attempts import Verdict
 from service.auth import open_to
@@ -37,6 +38,7 @@ from service.representations import (
     HeartbeatBody,
     JobBody,
     NextEventBody,
+    OrdersBody,
     StoredBody,
 )
 
@@ -77,6 +79,14 @@ class EventBatch:
     events: tuple[PhaseEvent | MetricEvent | LogEvent | CheckpointEvent, ...] = described(
         "The events in order.", max_items=MAX_EVENTS
     )
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What the holder of an attempt is to do about its job."""
+
+    job_id: str
+    cancel: bool
 
 
 class ArtifactQuery(BaseModel):
@@ -135,6 +145,28 @@ def heartbeat(attempt_id: AttemptId, fence: Fence, parts: PartsOf) -> Response:
         leases.renew(transaction, attempt, parts.settings.lease_seconds)
         cancel = attempts.is_to_stop(transaction, attempt)
     return _json(HeartbeatBody(cancel=cancel, lease_seconds=parts.settings.lease_seconds))
+
+
+@router.get("/attempts/{attempt_id}", responses={200: {"model": OrdersBody}})
+@open_to("worker")
+async def orders(
+    attempt_id: AttemptId, fence: Fence, parts: PartsOf, prefer: Annotated[str, Header()] = ""
+) -> Response:
+    """Whether the job is to stop; with `Prefer: wait=N` said when it is, or after N seconds."""
+    log.know(attempt=attempt_id)
+    seconds = preferences.wait_seconds(prefer)
+    until = time.monotonic() + (seconds or 0)
+    found = await run_in_threadpool(_orders, parts, attempt_id, fence)
+    with parts.changes.watch(store.state_topic(found.job_id)) as watch:
+        while True:
+            watch.clear()
+            found = await run_in_threadpool(_orders, parts, attempt_id, fence)
+            left = until - time.monotonic()
+            if found.cancel or left <= 0 or parts.changes.stopping:
+                break
+            await watch.wait(min(left, parts.settings.poll_seconds))
+    headers = preferences.applied(seconds)
+    return _json(OrdersBody(cancel=found.cancel), headers=headers)
 
 
 @router.post(
@@ -247,6 +279,13 @@ def _verdict(done: DoneEvent) -> Verdict:
         raise InvalidInput([Problem("/reason", "not_a_choice", detail)]) from error
 
 
+def _orders(parts: Parts, attempt_id: str, fence: str) -> Orders:
+    with parts.database.read() as transaction:
+        attempt = leases.hold(transaction, attempt_id, fence)
+        job = store.get_by_pk(transaction, attempt.job_pk)
+        return Orders(job.id, attempts.is_to_stop(transaction, attempt))
+
+
 def _check_held(parts: Parts, attempt_id: str, fence: str) -> None:
     with parts.database.read() as transaction:
         leases.hold(transaction, attempt_id, fence)
@@ -271,5 +310,5 @@ def _wrong(field: str, detail: str) -> WrongContent:
     return WrongContent([Problem(f"/query/{field}", f"wrong_{field}", detail)])
 
 
-def _json(body: BaseModel, status: int = 200) -> Response:
-    return Response(body.model_dump_json(), status, media_type="application/json")
+def _json(body: BaseModel, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(body.model_dump_json(), status, headers, "application/json")

@@ -126,13 +126,17 @@ class TestDemo:
     def test_interrupted_it_stops_everything(self, tmp_path: Path, spec_file: Path) -> None:
         spec_file.write_text(json.dumps(small_spec(epochs=100_000)))
         running = ipulse("demo", "--spec", str(spec_file), cwd=tmp_path)
-        assert running.stdout is not None
-        for line in running.stdout:
-            if "epoch" in line:
-                break
-        children = descendants(running)
-        running.send_signal(signal.SIGINT)
-        _, err = running.communicate(timeout=PATIENCE)
+        try:
+            assert running.stdout is not None
+            for line in running.stdout:
+                if "epoch" in line:
+                    break
+            children = descendants(running)
+            running.send_signal(signal.SIGINT)
+            _, err = running.communicate(timeout=PATIENCE)
+        finally:
+            running.kill()  # its training would never end by itself
+            running.wait()
         assert running.returncode == 130
         assert "everything is stopped" in err
         assert "Traceback" not in err

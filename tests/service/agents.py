@@ -40,6 +40,10 @@ class Attempt:
     def heartbeat(self) -> httpx.Response:
         return self.post("heartbeat", {})
 
+    def orders(self, wait: int) -> httpx.Response:
+        headers = {"ipulse-fence": self.fence, "prefer": f"wait={wait}"}
+        return self._worker.get(self.path, headers=headers, timeout=60.0)
+
     def say(self, *events: dict[str, Any]) -> httpx.Response:
         response = self.post("events", {"first": self.next, "events": list(events)})
         if response.status_code == 200:

@@ -7,6 +7,7 @@ it made, report the verdict. Each step knows only the next one.
 from __future__ import annotations
 
 import logging
+import threading
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +15,7 @@ from ipulse.errors import IPUlseError, NotFound, StaleToken
 from ipulse.events import PROTOCOL, Assignment, LogEvent
 from ipulse.states import Reason
 
+from .cancellation import CancelWatch
 from .heartbeat import Heartbeat
 from .inbox import Delivered, Inbox, LeaseLost
 from .patience import TRIES, patiently
@@ -45,6 +47,7 @@ class Attempt:
         self._lease = claim.lease
         self._inbox = Inbox()
         self._is_in_a_hurry = False
+        self._is_cancelled = threading.Event()
         self._facts = {"job": claim.job_id, "attempt": self._lease.attempt_id}
 
     def stop(self) -> None:
@@ -55,12 +58,11 @@ class Attempt:
         """Returns when the verdict is reported, or cannot be; no process is left then."""
         self._lease.on_loss(lambda why: self._inbox.put(LeaseLost(why)))
         heartbeat = Heartbeat(
-            self._api,
-            self._lease,
-            self._claim.heartbeat_seconds,
-            on_cancel=lambda: self._inbox.put(StopCause.CANCELLED),
+            self._api, self._lease, self._claim.heartbeat_seconds, on_cancel=self._cancel
         )
-        with heartbeat, WorkDirectory(self._settings.work_dir, self._lease.attempt_id) as directory:
+        watch = CancelWatch(self._api, self._lease, on_cancel=self._cancel)
+        work_directory = WorkDirectory(self._settings.work_dir, self._lease.attempt_id)
+        with heartbeat, watch, work_directory as directory:
             try:
                 with self._lease.lost_by_failure("attempt"):
                     self._report(self._work_in(directory.path))
@@ -69,6 +71,12 @@ class Attempt:
             except IPUlseError as error:
                 directory.is_kept = True  # what is in there may be nowhere else
                 _log.error("attempt_not_reported", extra={**self._facts, "why": error.message})
+
+    def _cancel(self) -> None:
+        """Two threads may learn of it; the first is heard."""
+        if not self._is_cancelled.is_set():
+            self._is_cancelled.set()
+            self._inbox.put(StopCause.CANCELLED)
 
     def _work_in(self, directory: Path) -> Verdict:
         reporter = Reporter(

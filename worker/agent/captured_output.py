@@ -1,10 +1,11 @@
-"""What a runner prints, as log events: lines of clean text, and no more than a quota of them."""
+"""What a runner prints, as log events: clean text, within a quota and not faster than a rate."""
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 from ipulse.events import LogEvent
@@ -13,6 +14,7 @@ from ipulse.schema import CONTROL_CHARACTERS
 MAX_LINE = 16_384  # characters that a log event holds; a longer line becomes several events
 # What a line costs beside its text, so that a flood of empty lines has an end too.
 LINE_OVERHEAD_BYTES = 64
+BURST_SECONDS = 10  # of the permitted rate, which a start or a traceback may say at once
 
 _TERMINAL_CODES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])")
 
@@ -77,3 +79,40 @@ class LogQuota:
             level="warning",
             stream="agent",
         )
+
+
+class LogRate:
+    """Lets so many lines a second through; says how many it left out once it lets one through."""
+
+    def __init__(
+        self, lines_per_second: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._rate = lines_per_second
+        self._burst = max(1.0, lines_per_second * BURST_SECONDS)
+        self._allowance = self._burst  # lines
+        self._clock = clock
+        self._since = clock()
+        self._left_out = 0
+
+    def admit(self, event: LogEvent) -> Iterator[LogEvent]:
+        """The event, unless too many came before it; the notice goes in front."""
+        now = self._clock()
+        self._allowance = min(self._burst, self._allowance + (now - self._since) * self._rate)
+        self._since = now
+        if self._allowance < 1:
+            self._left_out += 1
+            return
+        self._allowance -= 1
+        yield from self.end()
+        yield event
+
+    def end(self) -> Iterator[LogEvent]:
+        """The notice, if anything was left out since the last one."""
+        if self._left_out:
+            left_out, self._left_out = self._left_out, 0
+            yield LogEvent(
+                message=f"{left_out:,} lines were left out here: "
+                f"a job may write {self._rate:g} a second.",
+                level="warning",
+                stream="agent",
+            )

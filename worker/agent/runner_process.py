@@ -8,7 +8,7 @@ import select
 import subprocess
 import sysconfig
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from ipulse.events import (
 from ipulse.guarded_process import GuardedProcess
 from ipulse.schema import to_json
 
-from .captured_output import CapturedOutput, LogQuota
+from .captured_output import CapturedOutput, LogQuota, LogRate
 from .settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -64,6 +64,7 @@ class RunnerProcess:
     def __init__(self, settings: Settings) -> None:
         """Raises OSError if the interpreter cannot be started."""
         self._quota = LogQuota(settings.log_quota_bytes)
+        self._rate = LogRate(settings.log_lines_per_second)
         self._events, events = os.pipe()
         try:
             self._process = GuardedProcess(
@@ -208,12 +209,21 @@ class RunnerProcess:
 
     def _tell(self, message: Message) -> None:
         with self._telling:
-            told = self._quota.admit(message) if isinstance(message, LogEvent) else [message]
-            for one in told:
+            for one in self._within_limits(message):
                 if self._listener:
                     self._listener(one)
                 else:
                     self._unheard.append(one)
+
+    def _within_limits(self, message: Message) -> Iterator[Message]:
+        if isinstance(message, LogEvent):
+            for line in self._rate.admit(message):
+                yield from self._quota.admit(line)
+            return
+        if isinstance(message, Ended):
+            for notice in self._rate.end():
+                yield from self._quota.admit(notice)
+        yield message
 
     def _close(self) -> None:
         if self._writer:

@@ -73,6 +73,14 @@ class Claim:
     heartbeat_seconds: float
 
 
+@dataclass(frozen=True)
+class Orders:
+    """Whether to stop, and whether the service held its answer back while there was no news."""
+
+    cancel: bool
+    was_held: bool
+
+
 class ServiceAPI:
     """Usable from several threads at once."""
 
@@ -116,6 +124,19 @@ class ServiceAPI:
         with _understood("a heartbeat"):
             lease.renew(float(answer["lease_seconds"]), sent_at)
             return bool(answer["cancel"])
+
+    def orders(self, lease: Lease, wait_seconds: int) -> Orders:
+        """Whether the attempt is to be cancelled; the answer may take `wait_seconds`."""
+        path = f"/v1/worker/attempts/{lease.attempt_id}"
+        response = self._request(
+            "GET",
+            path,
+            headers={FENCE: lease.fence, "Prefer": f"wait={wait_seconds}"},
+            timeout=httpx.Timeout(wait_seconds + 10.0, connect=3.0),
+        )
+        answer = _object_in(response, path)
+        with _understood("a question for orders"):
+            return Orders(bool(answer["cancel"]), "Preference-Applied" in response.headers)
 
     def send_events(self, lease: Lease, first: int, events: Sequence[Event]) -> int:
         """Sends events numbered from `first`; returns the number that is expected next."""
@@ -178,15 +199,7 @@ class ServiceAPI:
     ) -> dict[str, Any]:
         headers = {FENCE: lease.fence} if lease else {}
         response = self._request("POST", path, json=body, headers=headers, timeout=timeout)
-        try:
-            answer = strict_json.loads(response.content)
-        except InvalidJSON as error:
-            raise RemoteError(
-                f"{path} answered with no JSON: is this an IPUlse service?"
-            ) from error
-        if not isinstance(answer, dict):
-            raise RemoteError(f"{path} answered with no JSON object")
-        return answer
+        return _object_in(response, path)
 
     def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:
@@ -195,6 +208,16 @@ class ServiceAPI:
             raise _unreachable(error) from error
         _raise_refusal(response)
         return response
+
+
+def _object_in(response: httpx.Response, path: str) -> dict[str, Any]:
+    try:
+        answer = strict_json.loads(response.content)
+    except InvalidJSON as error:
+        raise RemoteError(f"{path} answered with no JSON: is this an IPUlse service?") from error
+    if not isinstance(answer, dict):
+        raise RemoteError(f"{path} answered with no JSON object")
+    return answer
 
 
 def _checkpoint(stored: Any) -> StoredCheckpoint:

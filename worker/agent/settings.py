@@ -33,6 +33,7 @@ class Settings:
     grace_seconds: float = 10.0  # between SIGTERM and SIGKILL
     ready_seconds: float = 120.0  # a runner that has not imported TensorFlow by then is stuck
     log_quota_bytes: int = 4 * 2**20  # of one attempt's log
+    log_lines_per_second: float = 500.0  # of one attempt, after a burst of ten seconds' worth
     name: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
 
     @classmethod
@@ -50,6 +51,9 @@ class Settings:
             "grace_seconds": reader.number("IPULSE_GRACE_SECONDS", cls.grace_seconds),
             "ready_seconds": reader.number("IPULSE_READY_SECONDS", cls.ready_seconds),
             "log_quota_bytes": int(reader.number("IPULSE_LOG_QUOTA_BYTES", cls.log_quota_bytes)),
+            "log_lines_per_second": reader.number(
+                "IPULSE_LOG_LINES_PER_SECOND", cls.log_lines_per_second
+            ),
         }
         token_file = reader.text("IPULSE_WORKER_TOKEN_FILE")
         if reader.problems:

@@ -56,8 +56,8 @@ class TestTrouble:
 
     def test_an_error_nobody_foresaw_is_a_line_and_a_hint(self, tmp_path: Path) -> None:
         program = (
-            "import ipulse.cli.jobs as jobs, ipulse.cli, sys\n"
-            "jobs.connect = lambda *_: 1 / 0\n"
+            "import ipulse.cli.options as options, ipulse.cli, sys\n"
+            "options.Address.connect = lambda *_: 1 / 0\n"
             "sys.exit(ipulse.cli.main(['list']))\n"
         )
 

@@ -38,7 +38,8 @@ def in_turn(*answers: Answer) -> Any:
 
 def test_both_clients_have_the_same_methods() -> None:
     def surface(cls: Type[Any]) -> Dict[str, List[str]]:
-        public = {n: m for n, m in vars(cls).items() if not n.startswith("_") or n == "__init__"}
+        members = inspect.getmembers(cls, inspect.isfunction)
+        public = {n: m for n, m in members if not n.startswith("_") or n == "__init__"}
         return {name: list(inspect.signature(m).parameters) for name, m in public.items()}
 
     assert surface(Client) == surface(AsyncClient)
@@ -289,12 +290,12 @@ class TestRetries:
         self, connect: Connect, form: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         slept: List[float] = []
-        monkeypatch.setattr("ipulse.client.synchronous.time.sleep", slept.append)
+        monkeypatch.setattr("ipulse.client.transports.time.sleep", slept.append)
 
         async def sleep(seconds: float) -> None:
             slept.append(seconds)
 
-        monkeypatch.setattr("ipulse.client.asynchronous.anyio.sleep", sleep)
+        monkeypatch.setattr("ipulse.client.transports.anyio.sleep", sleep)
         when = datetime.now(timezone.utc) + timedelta(seconds=30)
         later = problem_answer(429, "busy")
         later.headers["Retry-After"] = "30" if form == "seconds" else format_datetime(when, True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ipulse.redis_server import RedisServer
+from service import store
 from tests.service.agents import METRIC, Attempt, line, phase
 from tests.service.conditions import eventually
 from tests.service.running import InProcess, settings_for
@@ -278,6 +280,28 @@ class TestFinish:
         attempt = service.attempt(service.submit()["id"])
         response = attempt.finish("cancelled_by_user")
         assert check_problem(response, 409)["code"] == "illegal_transition"
+
+
+class TestOrders:
+    def test_a_cancel_is_told_to_the_agent_that_waits_for_one(self, service: InProcess) -> None:
+        job_id = service.submit()["id"]
+        attempt = service.attempt(job_id)
+        with ThreadPoolExecutor(1) as beside:
+            waiting = beside.submit(attempt.orders, wait=30)
+            eventually(lambda: service.parts.changes.is_watched(store.state_topic(job_id)))
+            service.user.post(f"/v1/jobs/{job_id}/cancel")
+            response = waiting.result(timeout=10)
+        assert response.json() == {"cancel": True}
+        assert response.headers["preference-applied"] == "wait=30"
+
+    def test_without_news_the_answer_comes_when_the_wait_is_over(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        assert attempt.orders(wait=0).json() == {"cancel": False}
+
+    def test_an_attempt_that_has_ended_is_refused(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        attempt.finish("diverged")
+        assert check_problem(attempt.orders(wait=30), 409)["code"] == "stale_token"
 
 
 class TestLoss:

@@ -147,6 +147,7 @@ class FakeService:
     def cancel(self, job_id: str) -> None:
         with self.changed:
             self._move(self.jobs[job_id], JobState.CANCELLING)
+            self.changed.notify_all()
 
     def expire(self, job_id: str) -> None:
         """The lease runs out now and the job goes back to the queue, as the reaper does it."""
@@ -247,6 +248,14 @@ class FakeService:
             "lease_seconds": self.lease_seconds,
         }
 
+    def is_to_stop(self, attempt_id: str, fence: str) -> bool:
+        """Once the job is to stop; raises Refusal once the attempt does not hold it any more."""
+        while True:
+            job, _ = self.held(attempt_id, fence)
+            if job.state is JobState.CANCELLING or self.is_down:
+                return job.state is JobState.CANCELLING
+            self.changed.wait(DEADLINE)
+
     def record(self, job: Job, attempt: Attempt, body: dict[str, Any]) -> dict[str, Any]:
         expected = len(attempt.events) + 1
         if body["first"] > expected:
@@ -337,11 +346,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_PUT(self) -> None:
         self._answer()
 
+    _applied = ""  # the preference that the present answer honoured
+
     def do_GET(self) -> None:
         self._answer()
 
     def _answer(self) -> None:
         service = self.service
+        self._applied = ""
         content = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         path = urlsplit(self.path).path
         with service.changed:
@@ -380,10 +392,13 @@ class _Handler(BaseHTTPRequestHandler):
             if checkpoint is None:
                 raise Refusal(404, "not_found")
             return checkpoint.content
+        fence = self.headers.get("IPUlse-Fence", "")
+        if match := re.fullmatch(r"/v1/worker/attempts/([^/]+)", path):
+            self._applied = self.headers.get("Prefer", "")
+            return _json({"cancel": service.is_to_stop(match[1], fence)})
         match = re.fullmatch(r"/v1/worker/attempts/([^/]+)/(.+)", path)
         if match is None:
             raise Refusal(404, "not_found")
-        fence = self.headers.get("IPUlse-Fence", "")
         body = strict_json.loads(content) if self.command == "POST" else {}
         if match[2] == "finish":
             job = service.finished(match[1], fence, body)
@@ -406,6 +421,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", media_type)
         self.send_header("Content-Length", str(len(content)))
+        if self._applied:
+            self.send_header("Preference-Applied", self._applied)
         self.end_headers()
         self.wfile.write(content)
 

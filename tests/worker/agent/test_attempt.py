@@ -300,6 +300,18 @@ class TestEndings:
 
 
 class TestCancel:
+    def test_is_heard_of_without_waiting_for_a_heartbeat(
+        self, tmp_path: Path, settings: Settings
+    ) -> None:
+        hour = 3600.0
+        with FakeService(tmp_path / "token", 2 * hour, heartbeat_seconds=hour) as service:
+            job_id = service.submit("trains_until_told")
+            changes = {"service_url": service.url, "worker_token": service.token}
+            with agent_with(settings, **changes) as agent, beside(lambda: agent.look_at(job_id)):
+                logged_pid(service, job_id, "pid")
+                service.cancel(job_id)
+                service.wait_for(lambda: service.job(job_id).state is JobState.CANCELLED)
+
     def test_the_runner_may_write_a_checkpoint(self, service: FakeService, agent: Agent) -> None:
         job_id = service.submit("trains_until_told")
         with beside(lambda: agent.look_at(job_id)):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ipulse.events import LogEvent, event_to_json, parse_event
-from worker.agent.captured_output import LINE_OVERHEAD_BYTES, CapturedOutput, LogQuota
+from worker.agent.captured_output import LINE_OVERHEAD_BYTES, CapturedOutput, LogQuota, LogRate
 
 
 def captured(*chunks: bytes) -> list[str]:
@@ -60,3 +60,18 @@ class TestQuota:
         admitted = [out for _ in range(100) for out in quota.admit(LogEvent(message=""))]
         assert len(admitted) < 20
         assert quota.is_spent
+
+
+class TestRate:
+    def test_a_burst_passes_and_the_rest_is_counted_in_one_notice(self) -> None:
+        now = 0.0
+        rate = LogRate(2.0, clock=lambda: now)
+        line = LogEvent(message="x")
+        assert len([out for _ in range(100) for out in rate.admit(line)]) == 20
+        now = 1.0
+        told = [out.message for _ in range(5) for out in rate.admit(line)]
+        assert told == ["80 lines were left out here: a job may write 2 a second.", "x", "x"]
+        assert [out.message for out in rate.end()] == [
+            "3 lines were left out here: a job may write 2 a second."
+        ]
+        assert list(rate.end()) == []
