@@ -14,7 +14,8 @@ import tensorflow as tf
 
 from ops.cached_build import say_on_stderr
 from ops.lif.cpu import native
-from ops.lif.cpu.arrays import RESET_GRADIENT, constants
+from ops.lif.cpu.abi import RESET_GRADIENT
+from ops.lif.cpu.arrays import constants
 from ops.lif.cpu.supported import check_supported
 from ops.lif.network import LIF, LeakyReadout, Network
 
@@ -58,10 +59,13 @@ def run_network(
         ids=ids,
         counts=counts,
         weights=list(weights),
-        decay=[decay for decay, _, _, _ in arrays],
-        scale=[scale for _, scale, _, _ in arrays],
-        threshold=[threshold for _, _, threshold, _ in arrays[:-1]],
-        second_threshold=[[] if second is None else second for _, _, _, second in arrays[:-1]],
+        decay=[layer.decay for layer in arrays],
+        scale=[layer.scale for layer in arrays],
+        threshold=[layer.threshold for layer in arrays[:-1]],
+        second_threshold=[
+            [] if layer.second_threshold is None else layer.second_threshold
+            for layer in arrays[:-1]
+        ],
         slots=[layer.slots for layer in network.layers],
         delay=network.delay,
         reset_gradient=RESET_GRADIENT[network.reset_gradient],

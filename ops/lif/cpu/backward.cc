@@ -51,7 +51,7 @@ public:
       pass_layer(number, bits);
     }
     Spikes input(rows_);
-    input.ids = n_.ids;
+    input.ids = static_cast<const int32_t *>(n_.ids);
     for (int b = 0; b < n_.batch; ++b)
       for (int t = 0; t < n_.steps; ++t) {
         int64_t place = static_cast<int64_t>(t) * n_.batch + b, row = int64_t(b) * n_.steps + t;
@@ -108,7 +108,7 @@ private:
       a.vectors = panels.vectors;
       a.columns = panels.columns(p);
       a.constants = constants.of(p);
-      a.term = n_.reset_gradient == LIF_TERM;
+      a.term = n_.reset_gradient == LIF_RESET_GRADIENT_TERM;
       a.above = bits.above + place;
       a.row_bytes = bits.row_bytes;
       a.first_neuron = panels.first(p);
@@ -127,7 +127,7 @@ private:
       a.membranes = gradient_.record[number].membranes + task * n_.steps * panels.width;
       a.grad_spikes = grad_spikes ? grad_spikes + int64_t(b) * layer.slots : nullptr;
       a.grad_spikes_stride = int64_t(n_.batch) * layer.slots;
-      a.slope = n_.slope;
+      a.slope = n_.surrogate.slope;
       kernel_.dense_backward(a);
     });
     grad_current_ = std::move(grad_current);
@@ -155,7 +155,7 @@ private:
       a.ids = kept.ids;
       a.membranes = gradient_.record[number].membranes;
       a.threshold = layer.threshold;
-      a.slope = n_.slope;
+      a.slope = n_.surrogate.slope;
       a.product = product->get();
       for (int b = a.first; b < a.last; ++b)
         start_products(layer, bits, kept, b, direct, a.product);
@@ -215,6 +215,8 @@ private:
   void sum_weight_gradient(int number, const Spikes &spikes, int delay) {
     int channels = number ? n_.layer[number - 1].neurons : n_.inputs;
     int neurons = n_.layer[number].neurons;
+    if (!gradient_.gradient[number].weights)
+      return;
     Arrivals arrivals = sort_by_channel(spikes, channels, delay);
     // Channels share nothing, so they may be cut as there are threads to busy.
     int ranges = std::max((channels + 255) / 256, (4 * threads_ - 1) / panels_.count + 1);
@@ -235,7 +237,7 @@ private:
       a.rows = arrivals.rows->get();
       a.grad_current = grad_current_->get() + p * rows_ * panels_.width;
       a.sum = sums.get() + int64_t(worker) * range * panels_.width;
-      a.grad = gradient_.grad_weights[number] + int64_t(a.first) * neurons + panels_.first(p);
+      a.grad = gradient_.gradient[number].weights + int64_t(a.first) * neurons + panels_.first(p);
       a.grad_stride = neurons;
       kernel_.weight_gradient(a);
     });

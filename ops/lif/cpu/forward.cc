@@ -19,7 +19,7 @@ struct Spikes {
 };
 
 void read_input(const LifNetwork &n, Spikes &spikes) {
-  spikes.ids = n.ids;
+  spikes.ids = static_cast<const int32_t *>(n.ids);
   for (int b = 0; b < n.batch; ++b)
     for (int t = 0; t < n.steps; ++t) {
       int64_t place = static_cast<int64_t>(t) * n.batch + b, row = int64_t(b) * n.steps + t;
@@ -37,7 +37,8 @@ public:
         weights_(pack_weights(kernel, threads, layer_.weights,
                               number ? n.layer[number - 1].neurons : n.inputs, layer_.neurons,
                               panels_, false)),
-        inputs_(number ? n.layer[number - 1].neurons : n.inputs), delay_(number ? n.delay : 0) {}
+        inputs_(number ? n.layer[number - 1].neurons : n.inputs), delay_(number ? n.delay : 0),
+        keep_(n.store == LIF_STORE_MEMBRANES) {}
 
   void read_out(const Spikes &input, float *membrane) {
     parallel_for(threads_, int64_t(panels_.count) * n_.batch, [&](int64_t task, int) {
@@ -65,9 +66,9 @@ public:
     }
     // A compressed store writes a whole vector, so that the last one may end behind its place.
     int64_t stride = int64_t(n_.steps) * panels_.width + (sparse ? kernel_.lanes : 0);
-    Buffer<float> raw(result.keep && sparse ? stride * panels_.count * n_.batch : 0);
+    Buffer<float> raw(keep_ && sparse ? stride * panels_.count * n_.batch : 0);
     float *membranes = nullptr;
-    if (result.keep)
+    if (keep_)
       membranes = sparse ? raw.get() : ask(result, number, dense_membranes(panels_, rows_));
 
     parallel_for(threads_, int64_t(panels_.count) * n_.batch, [&](int64_t task, int) {
@@ -82,7 +83,7 @@ public:
     });
     Buffer<int64_t> kept(rows_ + 1);
     spikes = choose_slots(bits, gate, result.counts[number], result.dropped[number], kept.get());
-    if (!result.keep || !sparse)
+    if (!keep_ || !sparse)
       return;
     int64_t total = 0;
     for (int64_t row = 0; row < rows_; ++row) {
@@ -172,6 +173,7 @@ private:
   LayerConstants constants_;
   std::unique_ptr<Buffer<float>> weights_;
   int inputs_, delay_;
+  bool keep_; // what the backward pass needs
 };
 
 } // namespace

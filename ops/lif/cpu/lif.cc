@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <new>
 
+#include "checks.h"
 #include "layout.h"
 #include "pool.h"
 #include "sequence.h"
@@ -26,8 +25,6 @@ const Kernel &pick_kernel(uint64_t arch) {
 }
 
 namespace {
-
-constexpr int MAX_THREADS = 1024;
 
 struct Listed {
   const char *name;
@@ -58,95 +55,6 @@ private:
   std::chrono::steady_clock::time_point start_;
 };
 
-struct Message {
-  char *text;
-  size_t size;
-
-  __attribute__((format(printf, 2, 3))) bool fail(const char *format, ...) const {
-    va_list arguments;
-    va_start(arguments, format);
-    if (size)
-      vsnprintf(text, size, format, arguments);
-    va_end(arguments);
-    return false;
-  }
-};
-
-bool check_layer(const LifLayer &layer, int number, bool readout, const Message &message) {
-  if (layer.neurons < 1)
-    return message.fail("layer %d: neurons must be at least 1; got %d", number, layer.neurons);
-  if (!layer.decay || !layer.scale || !layer.weights || (!readout && !layer.threshold))
-    return message.fail("layer %d: an array is missing", number);
-  if (!readout && (layer.slots < 1 || layer.slots > layer.neurons))
-    return message.fail("layer %d: slots must be 1 to %d; got %d", number, layer.neurons,
-                        layer.slots);
-  return true;
-}
-
-bool check_spikes(const LifNetwork &n, const Message &message) {
-  int64_t places = static_cast<int64_t>(n.steps) * n.batch;
-  for (int64_t place = 0; place < places; ++place) {
-    int t = static_cast<int>(place / n.batch), b = static_cast<int>(place % n.batch);
-    int32_t count = n.counts[place];
-    if (count < 0 || count > n.input_slots)
-      return message.fail("counts[%d, %d] is %d; it must be 0 to %d, the slots", t, b, count,
-                          n.input_slots);
-    const int32_t *ids = n.ids + place * n.input_slots;
-    for (int k = 0; k < count; ++k)
-      if (static_cast<uint32_t>(ids[k]) >= static_cast<uint32_t>(n.inputs))
-        return message.fail("ids[%d, %d, %d] is %d; it must be 0 to %d", t, b, k, ids[k],
-                            n.inputs - 1);
-  }
-  return true;
-}
-
-bool check(const LifNetwork &n, const Message &message) {
-  if (n.version != LIF_ABI_VERSION)
-    return message.fail("the caller speaks version %u of lif.h; this library is version %d",
-                        n.version, LIF_ABI_VERSION);
-  if (n.steps < 0 || n.batch < 0 || n.inputs < 1 || n.input_slots < 0 || n.layers < 1)
-    return message.fail("sizes out of range: steps %d, batch %d, inputs %d, slots %d, layers %d",
-                        n.steps, n.batch, n.inputs, n.input_slots, n.layers);
-  if (n.delay < 0 || n.delay > 1)
-    return message.fail("delay must be 0 or 1; got %d", n.delay);
-  if (n.reset_gradient != LIF_MASK && n.reset_gradient != LIF_TERM)
-    return message.fail("reset_gradient must be mask or term; got %d", n.reset_gradient);
-  if (n.surrogate != LIF_SUPERSPIKE || !(n.slope > 0))
-    return message.fail("the surrogate must be SuperSpike with a slope above 0; got %d, %g",
-                        n.surrogate, static_cast<double>(n.slope));
-  if (n.threads < 0 || n.threads > MAX_THREADS)
-    return message.fail("threads must be 0 to %d; got %d", MAX_THREADS, n.threads);
-  for (int number = 0; number <= n.layers; ++number)
-    if (!check_layer(n.layer[number], number, number == n.layers, message))
-      return false;
-  return check_spikes(n, message);
-}
-
-bool check_record(const LifNetwork &n, const LifBackward &gradient, const Message &message) {
-  int64_t rows = static_cast<int64_t>(n.batch) * n.steps;
-  const Kernel &kernel = pick_kernel(n.arch & supported_arch());
-  for (int number = 0; number < n.layers; ++number) {
-    const LifLayer &layer = n.layer[number];
-    const LifRecord &record = gradient.record[number];
-    int64_t needed = 0;
-    if (!is_sparse(layer)) {
-      needed = dense_membranes(cut(kernel, layer.neurons), rows);
-    } else {
-      BitRows bits(layer, rows, record.bits);
-      for (int64_t row = 0; row < rows; ++row) {
-        int64_t count;
-        kernel.count_bits(bits.kept + row * bits.row_bytes, 1, bits.row_bytes, &count);
-        needed += count;
-      }
-    }
-    if (static_cast<int64_t>(record.membranes_size) != needed)
-      return message.fail("layer %d: its record has %zu membranes and should have %lld; the "
-                          "forward pass must be run with keep set and for the same network",
-                          number, record.membranes_size, static_cast<long long>(needed));
-  }
-  return true;
-}
-
 uint64_t load_word(const uint8_t *bits) {
   uint64_t word;
   memcpy(&word, bits, sizeof word);
@@ -175,10 +83,8 @@ extern "C" int lif_forward(const LifNetwork *network, const LifForward *result, 
   Message message{text, size};
   return guarded(message, [&] {
     Timer timer(forward_nanoseconds, forward_calls);
-    if (!check(*network, message))
+    if (!check_network(*network, message) || !check_forward(*network, *result, message))
       return false;
-    if (result->version != LIF_ABI_VERSION)
-      return message.fail("LifForward is not version %d", LIF_ABI_VERSION);
     run_forward(pick_kernel(network->arch & supported_arch()), *network, *result);
     return true;
   });
@@ -189,13 +95,10 @@ extern "C" int lif_backward(const LifNetwork *network, const LifBackward *gradie
   Message message{text, size};
   return guarded(message, [&] {
     Timer timer(backward_nanoseconds, backward_calls);
-    if (!check(*network, message))
+    const Kernel &kernel = pick_kernel(network->arch & supported_arch());
+    if (!check_network(*network, message) || !check_backward(kernel, *network, *gradient, message))
       return false;
-    if (gradient->version != LIF_ABI_VERSION)
-      return message.fail("LifBackward is not version %d", LIF_ABI_VERSION);
-    if (!check_record(*network, *gradient, message))
-      return false;
-    run_backward(pick_kernel(network->arch & supported_arch()), *network, *gradient);
+    run_backward(kernel, *network, *gradient);
     return true;
   });
 }

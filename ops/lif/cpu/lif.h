@@ -17,70 +17,129 @@
 extern "C" {
 #endif
 
-enum { LIF_ABI_VERSION = 1 };
+enum { LIF_ABI_VERSION = 2 };
 
-enum LifResetGradient { LIF_MASK = 0, LIF_TERM = 1 };
+// What a spike does to the membrane before the next step.
+enum LifReset { LIF_RESET_ZERO = 0, LIF_RESET_SUBTRACT = 1, LIF_RESET_NONE = 2 };
 
-enum LifSurrogate { LIF_SUPERSPIKE = 0 };
+// Whose membrane: of all above the threshold, or of those with a slot.
+enum LifResetOn { LIF_RESET_ON_STATE = 0, LIF_RESET_ON_EMISSION = 1 };
 
-// One layer, or the readout, which reads neurons, decay, scale and weights alone.
+// What the gradient holds constant: the spike in the reset, the whole reset, nothing.
+enum LifResetGradient {
+  LIF_RESET_GRADIENT_MASK = 0,
+  LIF_RESET_GRADIENT_TERM = 1,
+  LIF_RESET_GRADIENT_NONE = 2
+};
+
+// Who gets the slots when there are too few.
+enum LifPolicy { LIF_POLICY_INDEX = 0, LIF_POLICY_CYCLIC = 1, LIF_POLICY_TOP = 2 };
+
+enum LifSurrogateKind {
+  LIF_SUPERSPIKE = 0,
+  LIF_ARCTAN = 1,
+  LIF_BOXCAR = 2,
+  LIF_EXPONENTIAL = 3,
+  LIF_TABLE = 4
+};
+
+// How weights are kept while a call runs. bfloat16: rounded to the nearest, ties to even, once;
+// sums, states and gradients stay float32.
+enum LifWeights { LIF_WEIGHTS_FLOAT32 = 0, LIF_WEIGHTS_BFLOAT16 = 1 };
+
+// What the forward pass leaves for the backward pass: nothing, which is then refused; the bits and
+// the membranes that carry gradient; the bits alone, from which the backward pass runs each layer
+// again: the same gradients to the bit.
+enum LifStore { LIF_STORE_NOTHING = 0, LIF_STORE_MEMBRANES = 1, LIF_STORE_SPIKES = 2 };
+
+// The equations are in ../../surrogate.py.
+typedef struct LifSurrogate {
+  int32_t kind;
+  float slope;         // above 0; of SuperSpike, arctan, exponential
+  float width;         // above 0; of the boxcar its half, of a table where it ends
+  int32_t size;        // of a table, at least 2
+  const float *values; // of a table
+} LifSurrogate;
+
+// One layer, or the leaky readout, which reads no slots, policy, thresholds or recurrent weights.
 // Constants are arrays of `neurons` floats.
 typedef struct LifLayer {
   int32_t neurons;
-  int32_t slots;                 // of a sample and step, 1 to neurons
+  int32_t slots; // of a sample and step, 1 to neurons
+  int32_t policy;
   const float *decay;            // 0 <= decay < 1
-  const float *scale;            // of the input current: gain * (1 - decay)
+  const float *scale;            // of the current: gain * (1 - decay)
+  const float *synapse_decay;    // 0 <= synapse_decay < 1; NULL: no synapse
   const float *threshold;        // spike where u > threshold
   const float *second_threshold; // gradient where u > second_threshold; NULL: everywhere
   const float *weights;          // [inputs of the layer, neurons]
+  const float *recurrent;        // [neurons, neurons], row = who spiked; NULL: not recurrent
+  const float *bias;             // [neurons]; NULL: none
 } LifLayer;
 
 typedef struct LifNetwork {
   uint32_t version; // LIF_ABI_VERSION
   int32_t steps, batch;
-  int32_t inputs;      // channels of the input
-  int32_t input_slots; // slots of a sample and step
-  int32_t layers;      // without the readout, at least 1
-  int32_t delay;       // steps from layer to layer: 0 or 1
-  int32_t reset_gradient;
-  int32_t surrogate;
-  float slope;           // of the surrogate
-  int32_t threads;       // to use; 0: as many as the process may run on
-  uint64_t arch;         // CPU features that may be used, see arch.h; others are left alone
-  const int32_t *ids;    // [time, batch, input_slots]
+  int32_t inputs;        // channels of the input
+  int32_t input_slots;   // slots of a sample and step
+  int32_t layers;        // that spike, at least 1
+  int32_t leaky_readout; // 1: a leaky readout follows them; 0: the last of them is the readout
+  int32_t delay;         // steps from layer to layer: 0 or 1
+  int32_t reset, reset_on, reset_gradient;
+  int32_t weights; // LifWeights
+  int32_t store;   // LifStore; of both passes the same
+  int32_t threads; // to use; 0: as many as the process may run on
+  uint64_t arch;   // CPU features that may be used, see arch.h; others are left alone
+  uint64_t seed;   // of the policy cyclic
+  LifSurrogate surrogate;
+  int32_t id_bytes;      // 4: ids are int32_t; 2: uint16_t
+  const void *ids;       // [time, batch, input_slots]
   const int32_t *counts; // [time, batch]
-  const LifLayer *layer; // layers + 1 of them, the readout last
+  const LifLayer *layer; // layers of them, then the leaky readout
 } LifNetwork;
 
 // What the backward pass needs of a layer. Its content belongs to the kernel that wrote it; two
 // calls belong together only with the same `arch`.
 typedef struct LifRecord {
   const uint32_t *bits;   // lif_bits_words() of them: who reset, carries gradient, was emitted
-  const float *membranes; // of the neurons that carry gradient
-  size_t membranes_size;  // as `allocate` was asked for
+  const float *membranes; // of the neurons that carry gradient; not read if only spikes are stored
+  size_t membranes_size;  // as `allocate` was asked for, or 0
 } LifRecord;
 
 // Asked once per layer, as soon as the sizes are known. Returns a pointer for `floats` floats, 64
 // bytes aligned where it can be, or NULL to stop the call.
 typedef float *(*LifAllocate)(void *context, int32_t layer, size_t floats);
 
+// "Per layer" is per layer that spikes, unless it says otherwise.
 typedef struct LifForward {
   uint32_t version;     // LIF_ABI_VERSION
-  int32_t keep;         // 1: also write what the backward pass needs
-  float *membrane;      // [time, batch, classes]: of the readout
+  float *membrane;      // [time, batch, classes] of the leaky readout; NULL without one
   uint32_t **bits;      // per layer, lif_bits_words() each
   float **counts;       // per layer [time, batch, 2]: spikes, and with gradient-only neurons
   float **dropped;      // per layer [time, batch]: spiking neurons without a slot
+  float **u;            // per layer [time, batch, neurons] or NULL; NULL: of no layer
   void *context;        // handed to allocate
-  LifAllocate allocate; // of a layer's membranes; not called if keep is 0
+  LifAllocate allocate; // of a layer's membranes; called if the network stores membranes
 } LifForward;
+
+// Where the gradients of one layer are written; NULL: not wanted. Each by what LifLayer has under
+// the same name; decay and scale count as independent. synapse_decay, recurrent and bias only where
+// the layer has one, threshold and recurrent not of a leaky readout.
+typedef struct LifGradient {
+  float *weights;   // [inputs of the layer, neurons]
+  float *recurrent; // [neurons, neurons]
+  float *bias;      // this and the rest [neurons]
+  float *decay, *scale, *synapse_decay, *threshold;
+} LifGradient;
 
 typedef struct LifBackward {
   uint32_t version; // LIF_ABI_VERSION
   const LifRecord *record;
-  const float *grad_membrane;      // [time, batch, classes]
-  const float *const *grad_spikes; // per layer [time, batch, slots], or NULL for zeros
-  float *const *grad_weights;      // layers + 1 arrays [inputs of the layer, neurons], written
+  const float *grad_membrane;      // [time, batch, classes] of the leaky readout; NULL without one
+  const float *const *grad_spikes; // per layer [time, batch, slots] or NULL; NULL: all zeros
+  const float *const *grad_u;      // per layer [time, batch, neurons] or NULL; NULL: all zeros
+  const LifGradient *gradient;     // per layer and leaky readout
+  float *grad_inputs;              // [time, batch, input_slots], 0 behind the counts; or NULL
 } LifBackward;
 
 typedef struct LifTimings {

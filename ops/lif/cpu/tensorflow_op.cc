@@ -228,7 +228,7 @@ protected:
                       (seconds == 0 || seconds == neurons),
                   errors::InvalidArgument("layer ", i, ": constants must have ", neurons,
                                           " elements, one per neuron"));
-      LifLayer &layer = (*layers)[i];
+      LifLayer &layer = (*layers)[i] = {};
       layer.neurons = static_cast<int32_t>(neurons);
       layer.slots = readout ? 0 : slots_[i];
       layer.decay = floats_of(decay[i]);
@@ -241,18 +241,22 @@ protected:
                   errors::InvalidArgument("layer ", i, ": slots must be 1 to ", neurons, "; got ",
                                           slots_[i]));
     }
+    *network = {};
     network->version = LIF_ABI_VERSION;
     network->steps = static_cast<int32_t>(ids.dim_size(0));
     network->batch = static_cast<int32_t>(ids.dim_size(1));
     network->inputs = static_cast<int32_t>(weights[0].dim_size(0));
     network->input_slots = static_cast<int32_t>(ids.dim_size(2));
     network->layers = layers_;
+    network->leaky_readout = 1;
     network->delay = delay_;
     network->reset_gradient = reset_gradient_;
-    network->surrogate = LIF_SUPERSPIKE;
-    network->slope = slope_;
+    network->store = LIF_STORE_MEMBRANES;
+    network->surrogate.kind = LIF_SUPERSPIKE;
+    network->surrogate.slope = slope_;
     network->threads = threads_;
     network->arch = static_cast<uint64_t>(arch_);
+    network->id_bytes = 4;
     network->ids = ids.flat<int>().data();
     network->counts = counts.flat<int>().data();
     network->layer = layers->data();
@@ -308,8 +312,15 @@ public:
       if (!keep_)
         OP_REQUIRES_OK(c, membranes_list.allocate(i, TensorShape({0}), &tensor));
     }
-    LifForward result{LIF_ABI_VERSION, keep_,          floats_of(membrane), bits.data(),
-                      counts.data(),   dropped.data(), &membranes_list,     allocate};
+    network.store = keep_ ? LIF_STORE_MEMBRANES : LIF_STORE_NOTHING;
+    LifForward result{};
+    result.version = LIF_ABI_VERSION;
+    result.membrane = floats_of(membrane);
+    result.bits = bits.data();
+    result.counts = counts.data();
+    result.dropped = dropped.data();
+    result.context = &membranes_list;
+    result.allocate = allocate;
     char message[512];
     OP_REQUIRES_OK(c, status(lif_forward(&network, &result, message, sizeof message), message));
   }
@@ -367,14 +378,18 @@ public:
     }
     OpOutputList grad_list;
     OP_REQUIRES_OK(c, c->output_list("grad_weights", &grad_list));
-    std::vector<float *> grads(all());
+    std::vector<LifGradient> grads(all());
     for (int i = 0; i < all(); ++i) {
       Tensor *tensor;
       OP_REQUIRES_OK(c, grad_list.allocate(i, c->input(2 + i).shape(), &tensor));
-      grads[i] = floats_of(tensor);
+      grads[i].weights = floats_of(tensor);
     }
-    LifBackward gradient{LIF_ABI_VERSION, record.data(), floats_of(*grad_membrane),
-                         grad_spikes.data(), grads.data()};
+    LifBackward gradient{};
+    gradient.version = LIF_ABI_VERSION;
+    gradient.record = record.data();
+    gradient.grad_membrane = floats_of(*grad_membrane);
+    gradient.grad_spikes = grad_spikes.data();
+    gradient.gradient = grads.data();
     char message[512];
     OP_REQUIRES_OK(c, status(lif_backward(&network, &gradient, message, sizeof message), message));
   }

@@ -51,18 +51,33 @@ double run(const Case &c, uint64_t arch) {
   int inputs = c.inputs;
   for (size_t i = 0; i < layer.size(); ++i) {
     int n = c.neurons[i];
-    layer[i] = {n,
-                c.slots && c.slots < n ? c.slots : n,
-                array(n, 0.5f, 0.9f),
-                array(n, 1, 2),
-                array(n, 0.8f, 1.2f),
-                c.gated ? array(n, 0.2f, 0.7f) : nullptr,
-                array(size_t(inputs) * n, -0.5f, 0.6f)};
+    layer[i].neurons = n;
+    layer[i].slots = c.slots && c.slots < n ? c.slots : n;
+    layer[i].decay = array(n, 0.5f, 0.9f);
+    layer[i].scale = array(n, 1, 2);
+    layer[i].threshold = array(n, 0.8f, 1.2f);
+    layer[i].second_threshold = c.gated ? array(n, 0.2f, 0.7f) : nullptr;
+    layer[i].weights = array(size_t(inputs) * n, -0.5f, 0.6f);
     inputs = n;
   }
-  LifNetwork network{LIF_ABI_VERSION, c.steps, c.batch,          c.inputs,       c.input_slots,
-                     layers,          c.delay, c.reset_gradient, LIF_SUPERSPIKE, 10,
-                     c.threads,       arch,    ids.data(),       counts.data(),  layer.data()};
+  LifNetwork network{};
+  network.version = LIF_ABI_VERSION;
+  network.steps = c.steps;
+  network.batch = c.batch;
+  network.inputs = c.inputs;
+  network.input_slots = c.input_slots;
+  network.layers = layers;
+  network.leaky_readout = 1;
+  network.delay = c.delay;
+  network.reset_gradient = c.reset_gradient;
+  network.store = LIF_STORE_MEMBRANES;
+  network.threads = c.threads;
+  network.arch = arch;
+  network.surrogate.slope = 10;
+  network.id_bytes = 4;
+  network.ids = ids.data();
+  network.counts = counts.data();
+  network.layer = layer.data();
   std::vector<float> membrane(places * c.neurons.back());
   std::vector<std::vector<float>> pairs(layers), dropped(layers), membranes(layers), direct(layers);
   std::vector<std::vector<uint32_t>> bits(layers);
@@ -86,9 +101,14 @@ double run(const Case &c, uint64_t arch) {
       exit(1);
     }
   };
-  LifForward forward{
-      LIF_ABI_VERSION,   1,          membrane.data(), bits_at.data(), pairs_at.data(),
-      dropped_at.data(), &membranes, allocate};
+  LifForward forward{};
+  forward.version = LIF_ABI_VERSION;
+  forward.membrane = membrane.data();
+  forward.bits = bits_at.data();
+  forward.counts = pairs_at.data();
+  forward.dropped = dropped_at.data();
+  forward.context = &membranes;
+  forward.allocate = allocate;
   must(lif_forward(&network, &forward, message, sizeof message));
   std::vector<LifRecord> record(layers);
   for (int i = 0; i < layers; ++i) {
@@ -98,16 +118,20 @@ double run(const Case &c, uint64_t arch) {
                    sizeof message));
   }
   std::vector<std::vector<float>> grads;
-  std::vector<float *> grads_at;
+  std::vector<LifGradient> grads_at;
   inputs = c.inputs;
   for (const LifLayer &one : layer) {
     grads.emplace_back(size_t(inputs) * one.neurons);
     inputs = one.neurons;
   }
   for (auto &grad : grads)
-    grads_at.push_back(grad.data());
-  LifBackward backward{LIF_ABI_VERSION, record.data(), membrane.data(), direct_at.data(),
-                       grads_at.data()};
+    grads_at.push_back({grad.data()});
+  LifBackward backward{};
+  backward.version = LIF_ABI_VERSION;
+  backward.record = record.data();
+  backward.grad_membrane = membrane.data();
+  backward.grad_spikes = direct_at.data();
+  backward.gradient = grads_at.data();
   must(lif_backward(&network, &backward, message, sizeof message));
   double spikes = 0;
   for (size_t place = 0; place < places; ++place)

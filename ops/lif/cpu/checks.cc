@@ -1,0 +1,178 @@
+#include "checks.h"
+
+#include <cmath>
+
+#include "layout.h"
+#include "sequence.h"
+
+namespace lif {
+namespace {
+
+constexpr int MAX_THREADS = 1024;
+
+bool check_choice(const char *name, int value, int choices, const Message &message) {
+  return (value >= 0 && value < choices) ||
+         message.fail("%s must be 0 to %d; got %d", name, choices - 1, value);
+}
+
+bool check_layer(const LifLayer &layer, int number, bool readout, const Message &message) {
+  if (layer.neurons < 1)
+    return message.fail("layer %d: neurons must be at least 1; got %d", number, layer.neurons);
+  if (!layer.decay || !layer.scale || !layer.weights || (!readout && !layer.threshold))
+    return message.fail("layer %d: an array is missing", number);
+  if (readout)
+    return true;
+  if (layer.slots < 1 || layer.slots > layer.neurons)
+    return message.fail("layer %d: slots must be 1 to %d; got %d", number, layer.neurons,
+                        layer.slots);
+  return check_choice("policy", layer.policy, 3, message);
+}
+
+bool check_surrogate(const LifSurrogate &s, const Message &message) {
+  if (!check_choice("surrogate", s.kind, 5, message))
+    return false;
+  bool by_width = s.kind == LIF_BOXCAR || s.kind == LIF_TABLE;
+  float parameter = by_width ? s.width : s.slope;
+  if (!(parameter > 0) || !std::isfinite(parameter))
+    return message.fail("the surrogate's %s must be above 0; got %g", by_width ? "width" : "slope",
+                        static_cast<double>(parameter));
+  if (s.kind == LIF_TABLE && (s.size < 2 || !s.values))
+    return message.fail("the surrogate's table must have at least 2 values; got %d", s.size);
+  return true;
+}
+
+template <class Id> bool check_spikes(const LifNetwork &n, const Message &message) {
+  int64_t places = static_cast<int64_t>(n.steps) * n.batch;
+  for (int64_t place = 0; place < places; ++place) {
+    int t = static_cast<int>(place / n.batch), b = static_cast<int>(place % n.batch);
+    int32_t count = n.counts[place];
+    if (count < 0 || count > n.input_slots)
+      return message.fail("counts[%d, %d] is %d; it must be 0 to %d, the slots", t, b, count,
+                          n.input_slots);
+    const Id *ids = static_cast<const Id *>(n.ids) + place * n.input_slots;
+    for (int k = 0; k < count; ++k)
+      if (static_cast<uint32_t>(ids[k]) >= static_cast<uint32_t>(n.inputs))
+        return message.fail("ids[%d, %d, %d] is %d; it must be 0 to %d", t, b, k, ids[k],
+                            n.inputs - 1);
+  }
+  return true;
+}
+
+bool check_implemented(const LifNetwork &n, const Message &message) {
+  const char *lacking = nullptr;
+  if (n.reset != LIF_RESET_ZERO)
+    lacking = "reset subtract and none";
+  if (n.reset_on != LIF_RESET_ON_STATE)
+    lacking = "reset_on emission";
+  if (n.reset_gradient == LIF_RESET_GRADIENT_NONE)
+    lacking = "reset_gradient none";
+  if (n.surrogate.kind != LIF_SUPERSPIKE)
+    lacking = "surrogates other than SuperSpike";
+  if (!n.leaky_readout)
+    lacking = "a readout that spikes";
+  if (n.weights != LIF_WEIGHTS_FLOAT32)
+    lacking = "bfloat16 weights";
+  if (n.store == LIF_STORE_SPIKES)
+    lacking = "storing spikes alone";
+  if (n.id_bytes != 4)
+    lacking = "uint16 ids";
+  for (int number = 0; number < n.layers + n.leaky_readout; ++number) {
+    const LifLayer &layer = n.layer[number];
+    if (layer.synapse_decay)
+      lacking = "a synapse_decay";
+    if (layer.bias)
+      lacking = "biases";
+    if (number < n.layers && layer.recurrent)
+      lacking = "recurrent layers";
+    if (number < n.layers && layer.policy != LIF_POLICY_INDEX)
+      lacking = "the policies cyclic and top";
+  }
+  return !lacking || message.fail("these kernels do not have %s yet", lacking);
+}
+
+bool check_record(const Kernel &kernel, const LifNetwork &n, const LifRecord &record, int number,
+                  const Message &message) {
+  int64_t rows = static_cast<int64_t>(n.batch) * n.steps;
+  const LifLayer &layer = n.layer[number];
+  int64_t needed = 0;
+  if (n.store == LIF_STORE_SPIKES) {
+    needed = 0;
+  } else if (!is_sparse(layer)) {
+    needed = dense_membranes(cut(kernel, layer.neurons), rows);
+  } else {
+    BitRows bits(layer, rows, record.bits);
+    for (int64_t row = 0; row < rows; ++row) {
+      int64_t count;
+      kernel.count_bits(bits.kept + row * bits.row_bytes, 1, bits.row_bytes, &count);
+      needed += count;
+    }
+  }
+  return static_cast<int64_t>(record.membranes_size) == needed ||
+         message.fail("layer %d: its record has %zu membranes and should have %lld; it is not of "
+                      "this network's forward pass",
+                      number, record.membranes_size, static_cast<long long>(needed));
+}
+
+} // namespace
+
+bool check_network(const LifNetwork &n, const Message &message) {
+  if (n.version != LIF_ABI_VERSION)
+    return message.fail("the caller speaks version %u of lif.h; this library is version %d",
+                        n.version, LIF_ABI_VERSION);
+  if (n.steps < 0 || n.batch < 0 || n.inputs < 1 || n.input_slots < 0 || n.layers < 1)
+    return message.fail("sizes out of range: steps %d, batch %d, inputs %d, slots %d, layers %d",
+                        n.steps, n.batch, n.inputs, n.input_slots, n.layers);
+  if (!check_choice("leaky_readout", n.leaky_readout, 2, message) ||
+      !check_choice("delay", n.delay, 2, message) || !check_choice("reset", n.reset, 3, message) ||
+      !check_choice("reset_on", n.reset_on, 2, message) ||
+      !check_choice("reset_gradient", n.reset_gradient, 3, message) ||
+      !check_choice("weights", n.weights, 2, message) ||
+      !check_choice("store", n.store, 3, message) || !check_surrogate(n.surrogate, message))
+    return false;
+  if (n.id_bytes != 2 && n.id_bytes != 4)
+    return message.fail("id_bytes must be 2 or 4; got %d", n.id_bytes);
+  if (n.threads < 0 || n.threads > MAX_THREADS)
+    return message.fail("threads must be 0 to %d; got %d", MAX_THREADS, n.threads);
+  for (int number = 0; number < n.layers + n.leaky_readout; ++number)
+    if (!check_layer(n.layer[number], number, number == n.layers, message))
+      return false;
+  return check_implemented(n, message) &&
+         (n.id_bytes == 2 ? check_spikes<uint16_t>(n, message) : check_spikes<int32_t>(n, message));
+}
+
+bool check_forward(const LifNetwork &n, const LifForward &result, const Message &message) {
+  if (result.version != LIF_ABI_VERSION)
+    return message.fail("LifForward is not version %d", LIF_ABI_VERSION);
+  if (n.leaky_readout && !result.membrane)
+    return message.fail("LifForward has no membrane for the leaky readout");
+  if (result.u)
+    return message.fail("these kernels do not have a dense u yet");
+  return true;
+}
+
+bool check_backward(const Kernel &kernel, const LifNetwork &n, const LifBackward &gradient,
+                    const Message &message) {
+  if (gradient.version != LIF_ABI_VERSION)
+    return message.fail("LifBackward is not version %d", LIF_ABI_VERSION);
+  if (n.store == LIF_STORE_NOTHING)
+    return message.fail("the forward pass stored nothing for a backward pass");
+  if (n.leaky_readout && !gradient.grad_membrane)
+    return message.fail("LifBackward has no gradient by the leaky readout's membrane");
+  if (gradient.grad_u || gradient.grad_inputs)
+    return message.fail("these kernels do not have grad_u and grad_inputs yet");
+  for (int number = 0; number < n.layers + n.leaky_readout; ++number) {
+    const LifLayer &layer = n.layer[number];
+    const LifGradient &wanted = gradient.gradient[number];
+    bool spiking = number < n.layers;
+    if ((wanted.recurrent && !(spiking && layer.recurrent)) || (wanted.bias && !layer.bias) ||
+        (wanted.synapse_decay && !layer.synapse_decay) || (wanted.threshold && !spiking))
+      return message.fail("layer %d: a gradient by something that it does not have", number);
+    if (wanted.decay || wanted.scale || wanted.synapse_decay || wanted.threshold)
+      return message.fail("these kernels do not have gradients by constants yet");
+    if (spiking && !check_record(kernel, n, gradient.record[number], number, message))
+      return false;
+  }
+  return true;
+}
+
+} // namespace lif

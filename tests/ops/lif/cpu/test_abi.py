@@ -1,0 +1,70 @@
+"""lif.h in Python and in C++ are one."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Dict
+
+import pytest
+
+from ops.lif.cpu import abi, native
+
+HEADER = (native.SOURCES / "lif.h").read_text("utf-8")
+ENUMERATORS = {
+    name: int(value)
+    for body in re.findall(r"enum \w*\s*{(.*?)}", HEADER, re.DOTALL)
+    for name, value in re.findall(r"(\w+) = (\d+)", body)
+}
+CHOICES: Dict[str, Dict[Any, int]] = {
+    "LIF_RESET_": abi.RESET,
+    "LIF_RESET_ON_": abi.RESET_ON,
+    "LIF_RESET_GRADIENT_": abi.RESET_GRADIENT,
+    "LIF_POLICY_": abi.POLICY,
+    "LIF_": {kind.__name__: number for kind, number in abi.SURROGATE.items()},
+    "LIF_WEIGHTS_": abi.WEIGHTS,
+    "LIF_STORE_": abi.STORE,
+}
+SINGLE = {"LIF_ABI_VERSION": abi.VERSION, "LIF_OUT_OF_MEMORY": abi.OUT_OF_MEMORY}
+
+
+class TestNumbers:
+    def test_every_number_is_that_of_the_header(self) -> None:
+        ours = dict(SINGLE)
+        for prefix, choices in CHOICES.items():
+            ours.update({prefix + name.upper(): number for name, number in choices.items()})
+        # Of what a call returns, Python looks at one alone.
+        assert ours == {
+            name: number
+            for name, number in ENUMERATORS.items()
+            if name not in ("LIF_OK", "LIF_INVALID")
+        }
+
+    def test_success_is_what_is_not_an_error(self) -> None:
+        assert ENUMERATORS["LIF_OK"] == 0
+        assert ENUMERATORS["LIF_INVALID"] not in (0, abi.OUT_OF_MEMORY)
+
+
+class TestStructs:
+    @pytest.mark.parametrize(
+        "struct",
+        [
+            abi.LifSurrogate,
+            abi.LifLayer,
+            abi.LifNetwork,
+            abi.LifRecord,
+            abi.LifForward,
+            abi.LifGradient,
+            abi.LifBackward,
+        ],
+    )
+    def test_fields_have_the_names_and_order_of_the_header(self, struct: Any) -> None:
+        found = re.search(rf"typedef struct {struct.__name__} {{(.*?)}}", HEADER, re.DOTALL)
+        assert found, struct
+        body = re.sub(r"//[^\n]*", "", found.group(1))
+        names = [
+            re.findall(r"\w+", declared)[-1]
+            for line in body.split(";")
+            for declared in line.split(",")
+            if line.strip()
+        ]
+        assert names == [name for name, _ in struct._fields_]
