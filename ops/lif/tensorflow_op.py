@@ -27,6 +27,7 @@ class LIFOutputs(NamedTuple):
     spike_ids: List[Any]  # per layer [time, batch, slots]: spiking, gradient-only, then zeros
     spike_counts: List[Any]  # per layer [time, batch, 2]: spikes, and with gradient-only neurons
     dropped: List[Any]  # per layer [time, batch]: spiking neurons without a slot
+    membranes: List[Any]  # per hidden layer [time, batch, neurons]; empty unless asked for
 
 
 def run_network(
@@ -94,6 +95,7 @@ def run_network(
         spike_ids=spike_ids,
         spike_counts=list(outputs.spike_counts),
         dropped=list(outputs.dropped),
+        membranes=[],
     )
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ops.keras import LIF, LeakyReadout, MultiLIF, SuperSpike
+from ops.keras import LIF, ArcTan, Boxcar, Exponential, LeakyReadout, MultiLIF, SuperSpike, Table
+from ops.keras.config import plain_surrogate, surrogate_of
 from ops.lif.cpu import arrays
 from ops.spikes import dense_to_sparse
 
@@ -70,6 +71,24 @@ class TestLayer:
         ids, counts = spikes()
         again.set_weights(net.get_weights())
         np.testing.assert_array_equal(net(ids, counts).membrane, again(ids, counts).membrane)
+
+    def test_frozen_and_surrogate_survive_a_round_trip(self) -> None:
+        net = layer(name="net", trainable=False)
+        again = MultiLIF.from_config(json.loads(json.dumps(net.get_config())))
+        assert again.get_config() == net.get_config()
+        assert again.trainable_weights == []
+        table = Table(values=(0.0, 1.0, 0.0), width=0.5)
+        for surrogate in (table, ArcTan(slope=2.0), Boxcar(), Exponential(), SuperSpike()):
+            assert surrogate_of(json.loads(json.dumps(plain_surrogate(surrogate)))) == surrogate
+        assert surrogate_of("arctan") == ArcTan()
+
+    def test_wrong_words_are_refused_with_the_right_ones(self) -> None:
+        with pytest.raises(ValueError, match="memory must be slots or recompute; got all"):
+            layer(memory="all")
+        with pytest.raises(ValueError, match="trainable must be decay, threshold or synapse_decay"):
+            layer(trainable=["gain"])
+        with pytest.raises(ValueError, match=r"superspike, arctan, .*; got cosine"):
+            layer(surrogate="cosine")
 
     def test_wrong_constants_are_refused(self) -> None:
         with pytest.raises(ValueError, match="delay must be 0 or 1"):

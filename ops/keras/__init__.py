@@ -1,0 +1,23 @@
+"""LIF networks as Keras layers, on Keras 2 (TensorFlow 2.6) and Keras 3 (TensorFlow 2.21).
+
+They need nothing of the service: `from ops.keras import LIF, LeakyReadout, MultiLIF`.
+"""
+
+from __future__ import annotations
+
+from ops.keras.multi_lif import MultiLIF
+from ops.lif.network import LIF, LeakyReadout
+from ops.lif.tensorflow_op import LIFOutputs
+from ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Table
+
+__all__ = [
+    "LIF",
+    "ArcTan",
+    "Boxcar",
+    "Exponential",
+    "LIFOutputs",
+    "LeakyReadout",
+    "MultiLIF",
+    "SuperSpike",
+    "Table",
+]
