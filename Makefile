@@ -14,10 +14,10 @@ CPP_SOURCES = $(shell git ls-files '*.h' '*.hpp' '*.cc' '*.cpp')
 compile_lock = $(BIN)/uv pip compile --quiet --system-certs --generate-hashes --no-header $(UPGRADE) \
 	--python-version $(2) --output-file requirements/$(1).txt $(3)
 
-.PHONY: help demo up test lint kernels docs bench peers containers lock clean runtime dev
+.PHONY: help demo up test lint kernels docs bench bench-peers containers lock clean runtime dev
 
 help: ## This list.
-	@sed -nE 's/^([a-z]+):[^#]*## (.*)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
 
 demo: runtime ## The whole stack, one experiment over HTTP, its report in demo-output/.
 	@$(BIN)/ipulse demo $(ARGS)
@@ -48,7 +48,7 @@ bench: dev ## Measure the ops and the service.
 	@$(BIN)/python -m benchmarks.ops
 	@$(BIN)/python benchmarks/submit.py
 
-peers: dev ## Measure a training step beside PyTorch's, which it installs apart (1 GB).
+bench-peers: dev ## Measure a training step beside other libraries', installed apart (5 GB).
 	@$(BIN)/python -m benchmarks.peers $(ARGS)
 
 containers: dev ## Build the images without a Docker engine and put a job through them (as root).

@@ -1,0 +1,75 @@
+"""The machine that was measured, without what names it, and what else it was doing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_PROC = Path("/proc")
+_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+# Of the processor's flags those that decide what a kernel or a matrix product may use.
+_TOLD = ("avx2", "fma", "avx512f", "avx512_bf16", "amx_tile", "amx_bf16", "asimd", "sve")
+
+
+def description() -> dict[str, Any]:
+    """Processor, caches, memory, system and compiler."""
+    fields: dict[str, str] = {}
+    for line in (_PROC / "cpuinfo").read_text().splitlines():
+        key, _, value = line.partition(":")
+        fields.setdefault(key.strip(), value.strip())
+    flags = fields.get("flags", fields.get("Features", "")).split()
+    memory = (_PROC / "meminfo").read_text().split("\n", 1)[0].split()[1]
+    compiler = subprocess.run(["c++", "-dumpfullversion"], capture_output=True, text=True)
+    return {
+        "processor": fields.get("model name", platform.machine()),
+        "virtual": "hypervisor" in flags,
+        "cores": len(os.sched_getaffinity(0)),
+        "features": [flag for flag in _TOLD if flag in flags],
+        "caches": _caches(),
+        "memory_gib": round(int(memory) / 2**20, 1),
+        "system": f"{platform.system()} {platform.release().split('-')[0]}",
+        "python": platform.python_version(),
+        "compiler": f"c++ {compiler.stdout.strip()}",
+    }
+
+
+def _caches() -> dict[str, str]:
+    """Sizes by name, L1 for data."""
+    found = {}
+    for cache in sorted(_CACHES.glob("index*")):
+        kind = (cache / "type").read_text().strip()
+        if kind != "Instruction":
+            found["L" + (cache / "level").read_text().strip()] = (
+                (cache / "size").read_text().strip()
+            )
+    return found
+
+
+@dataclass(frozen=True)
+class Load:
+    """Processor seconds of everything on the machine less those of some processes."""
+
+    others: float
+    clock: float
+
+    @staticmethod
+    def now(own: Iterable[int]) -> Load:
+        """Without the processes `own` and their ended children."""
+        ticks = os.sysconf("SC_CLK_TCK")
+        fields = (_PROC / "stat").read_text().split("\n", 1)[0].split()[1:9]
+        busy = sum(map(int, fields)) - int(fields[3]) - int(fields[4])  # less idle and iowait
+        for pid in own:
+            times = (_PROC / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()
+            busy -= sum(map(int, times[11:15]))
+        return Load(busy / ticks, time.monotonic())
+
+    def until(self, later: Load) -> float:
+        """Processors that other processes, or other guests of the host, used on average."""
+        passed = later.clock - self.clock
+        return max(0.0, (later.others - self.others) / passed) if passed > 0 else 0.0

@@ -1,0 +1,135 @@
+"""A side of a comparison, seen from outside: a child process that runs only while it is asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO, Any
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class OverBudget(RuntimeError):
+    """No answer in the time that was granted."""
+
+
+class Ended(RuntimeError):
+    """The process ended by itself; the message has its last words."""
+
+
+class Side:
+    """A process of benchmarks.child, pinned to `threads` processors.
+
+    Between questions it is stopped, so that threads that spin or clean up take nothing from the
+    other side. Raises OverBudget if `ready_seconds` pass before it is ready, Ended.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        python: Path,
+        workload: Path,
+        config: str,
+        threads: int,
+        log: Path,
+        ready_seconds: float = 300.0,
+    ) -> None:
+        self.name = name
+        self._log = log
+        processors = sorted(os.sched_getaffinity(0))[:threads]
+        with log.open("w") as errors:
+            self._process = subprocess.Popen(
+                [python, "-m", "benchmarks.child", name, workload, config, str(threads)],
+                cwd=ROOT,
+                env=_environment(threads),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                bufsize=0,
+                # Before the child's first thread starts, so that each of them inherits it.
+                preexec_fn=lambda: os.sched_setaffinity(0, processors),
+            )
+        self.pid = self._process.pid
+        self._answers = b""
+        try:
+            self.versions: dict[str, str] = self._answer(ready_seconds)["versions"]
+        except BaseException:
+            self.close()
+            raise
+        self._process.send_signal(signal.SIGSTOP)
+
+    def __enter__(self) -> Side:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def ask(self, command: str, seconds: float) -> dict[str, Any]:
+        """An answer; see benchmarks.child for the commands. Raises OverBudget, Ended."""
+        self._process.send_signal(signal.SIGCONT)
+        try:
+            _pipe(self._process.stdin).write(command.encode() + b"\n")
+        except BrokenPipeError:
+            raise Ended(self._last_words()) from None
+        found = self._answer(seconds)
+        self._process.send_signal(signal.SIGSTOP)
+        return found
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._process.kill()
+        self._process.wait()
+        _pipe(self._process.stdin).close()
+        _pipe(self._process.stdout).close()
+
+    def _answer(self, seconds: float) -> dict[str, Any]:
+        out = _pipe(self._process.stdout)
+        end = time.monotonic() + seconds
+        while b"\n" not in self._answers:
+            ready, _, _ = select.select([out], [], [], max(0.0, end - time.monotonic()))
+            if not ready:
+                raise OverBudget(f"no answer within {seconds:.0f} s")
+            some = os.read(out.fileno(), 65536)
+            if not some:
+                raise Ended(self._last_words())
+            self._answers += some
+        line, self._answers = self._answers.split(b"\n", 1)
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def _last_words(self) -> str:
+        self._process.wait()
+        lines = self._log.read_text(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"exit code {self._process.returncode}, without a word"
+
+
+def our_python() -> Path:
+    """The interpreter of this process: ours runs where the parent does."""
+    return Path(sys.executable)
+
+
+def _pipe(end: IO[bytes] | None) -> IO[bytes]:
+    assert end is not None
+    return end
+
+
+def _environment(threads: int) -> dict[str, str]:
+    return {
+        **os.environ,
+        **dict.fromkeys(
+            ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads)
+        ),
+        "PYTHONPATH": "",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "JAX_PLATFORMS": "cpu",
+        "CUDA_VISIBLE_DEVICES": "",
+        # A cache on disk would hide what compiling costs; its helper processes would spin on.
+        "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    }

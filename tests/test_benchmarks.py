@@ -1,0 +1,198 @@
+"""The measuring itself: what is compared is the same problem, and no result is lost or made up."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.ours import SECOND_THRESHOLD
+from benchmarks.peers import __main__ as peers
+from benchmarks.peers import environments, judge
+from benchmarks.peers.catalogue import FASTEST, PEERS, Peer
+from benchmarks.results import Results, read, rounded
+from benchmarks.side import Ended, OverBudget, Side
+from benchmarks.turns import Effort, summary
+from benchmarks.workload import CONFIGS, draw
+
+ROOT = Path(__file__).resolve().parents[1]
+# Stands for a library whose environment a test cannot install: Keras is in this one.
+KERAS = PEERS["tf_keras_rnn"]
+
+
+@pytest.fixture
+def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> peers.Comparison:
+    """A comparison of one of our variants with a peer in this environment, in seconds."""
+    monkeypatch.setattr(peers, "python_of", lambda _: Path(sys.executable))
+    monkeypatch.setattr(peers, "SECOND_THRESHOLD", {"gated 0.9": 0.9})
+    return peers.Comparison(Effort(seconds=0.1, turns=2, budget=60.0), tmp_path)
+
+
+class TestComparison:
+    @pytest.mark.slow
+    def test_a_peer_is_checked_and_then_timed_beside_ours(self, quick: peers.Comparison) -> None:
+        row = quick.row("S", 1, KERAS)
+
+        assert row["status"] == "measured", row
+        assert row["check"]["gradient"] < 1e-4
+        assert row["check"]["rates"] == pytest.approx([0.05, 0.05], abs=0.02)
+        for result in (row["result"], row["ours"]["gated 0.9"]):
+            assert result["versions"]["keras"]
+            for what in ("forward", "train"):
+                one = result[what]
+                assert 0 < one["min_ms"] <= one["ms"] <= one["max_ms"]
+                assert one["turns"] == 2
+                assert one["first_ms"] > one["ms"]  # it traces
+                assert one["peak_mib"] > 0
+        assert "tf_keras_rnn" in peers.line(row)
+
+    def test_a_peer_with_wrong_gradients_is_refused(
+        self, quick: peers.Comparison, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        check = {"gradient": 2e-4, "loss": 0.0, "rates": [0.0, 0.0]}
+        monkeypatch.setattr(quick, "check", lambda _: check)
+        row = quick.row("S", 1, KERAS)
+        assert row["status"] == "refused"
+        assert "2.0e-04" in row["reason"]
+        assert "refused" in peers.line(row)
+
+    def test_a_peer_without_its_environment_has_a_row_that_says_so(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("IPULSE_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setenv("PIP_NO_INDEX", "1")
+        monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+        monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+        monkeypatch.setattr(environments.venv, "create", lambda *_, **__: None)
+        called = []
+
+        def offline(name: str, python: Path, arguments: list[str]) -> None:
+            called.append(arguments)
+            raise environments.MissingEnvironment("pip could not install torch: no network")
+
+        monkeypatch.setattr(environments, "_pip", offline)
+        row = peers.Comparison(Effort(), tmp_path).row("S", 1, PEERS["norse"])
+        assert row["status"] == "missing"
+        assert "no network" in row["reason"]
+        assert called == [["torch==2.13.0"]]  # the library that decides comes first
+
+    def test_a_process_that_ends_is_quoted(self, tmp_path: Path) -> None:
+        with pytest.raises(Ended, match="KeyError"):
+            Side("nobody", Path(sys.executable), workload(tmp_path), "S", 1, tmp_path / "log")
+
+    def test_a_process_without_an_answer_is_over_budget(self, tmp_path: Path) -> None:
+        with pytest.raises(OverBudget, match="within 0 s"):
+            Side(
+                KERAS.name,
+                Path(sys.executable),
+                workload(tmp_path),
+                "S",
+                1,
+                tmp_path / "log",
+                ready_seconds=0.01,
+            )
+
+
+def workload(directory: Path) -> Path:
+    """Config S on disk."""
+    path = directory / "S.npz"
+    draw(CONFIGS["S"]).save(path)
+    return path
+
+
+class TestJudge:
+    def gradients(self, path: Path, error: float) -> Path:
+        _, truth = judge.truth(None)
+        wrong = [truth[0], truth[1].copy(), truth[2]]
+        wrong[1].flat[7] += error * np.abs(truth[1]).max()
+        np.savez(path, *wrong)
+        return path
+
+    def test_measures_the_greatest_error_of_any_matrix(self, tmp_path: Path) -> None:
+        assert judge.deviation(self.gradients(tmp_path / "right.npz", 0.0), None) == 0
+        wrong = self.gradients(tmp_path / "wrong.npz", 0.25)
+        assert judge.deviation(wrong, None) == pytest.approx(0.25)
+        assert judge.deviation(self.gradients(tmp_path / "nan.npz", np.nan), None) == np.inf
+
+    def test_knows_our_variants_apart(self, tmp_path: Path) -> None:
+        exact = self.gradients(tmp_path / "exact.npz", 0.0)
+        deviations = [judge.deviation(exact, gate) for gate in SECOND_THRESHOLD.values()]
+        assert deviations[0] == 0
+        assert deviations[0] < deviations[1] < deviations[2]
+
+    def test_refuses_other_shapes(self, tmp_path: Path) -> None:
+        _, truth = judge.truth(None)
+        np.savez(tmp_path / "turned.npz", *(matrix.T for matrix in truth))
+        with pytest.raises(ValueError, match="must be"):
+            judge.deviation(tmp_path / "turned.npz", None)
+        np.savez(tmp_path / "short.npz", truth[0])
+        with pytest.raises(ValueError, match="no gradients"):
+            judge.deviation(tmp_path / "short.npz", None)
+
+
+class TestResults:
+    keys = ("config", "peer")
+
+    def test_rows_survive_and_are_replaced_by_key(self, tmp_path: Path) -> None:
+        results = Results("peers", self.keys, {"seconds": 1}, tmp_path)
+        results.put({"config": "B", "peer": "x", "ms": 1.0})
+        results.put({"config": "A", "peer": "x", "ms": 2.0})
+        results.put({"config": "B", "peer": "x", "ms": 3.0})
+
+        again = Results("peers", self.keys, {"seconds": 1}, tmp_path)
+        assert [(row["config"], row["ms"]) for row in again] == [("A", 2.0), ("B", 3.0)]
+        assert again.has(config="A", peer="x")
+        assert not again.has(config="A", peer="y")
+
+    def test_other_settings_or_kernels_are_measured_again(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        Results("peers", self.keys, {"seconds": 1}, tmp_path).put({"config": "A", "peer": "x"})
+        assert not Results("peers", self.keys, {"seconds": 2}, tmp_path).has(config="A", peer="x")
+        monkeypatch.setattr("benchmarks.results.kernels_digest", lambda: "other")
+        assert not Results("peers", self.keys, {"seconds": 1}, tmp_path).has(config="A", peer="x")
+
+    def test_tell_the_machine_and_not_whose_it_is(self, tmp_path: Path) -> None:
+        results = Results("peers", self.keys, {}, tmp_path)
+        results.put({"config": "A", "peer": "x"})
+        machine = read("peers", tmp_path)["machine"]
+        assert machine["processor"]
+        assert machine["cores"] >= 1
+        text = json.dumps(machine)
+        assert Path("/proc/sys/kernel/hostname").read_text().strip() not in text
+        assert str(Path.home()) not in text
+
+    def test_round_to_what_a_clock_can_tell(self) -> None:
+        assert rounded({"a": [1.2345678, 7, "x", None]}) == {"a": [1.2346, 7, "x", None]}
+
+
+class TestTurns:
+    def test_summary_of_one_call_and_of_many(self) -> None:
+        assert summary([3.0], 6)["samples_per_s"] == 2000
+        many = summary([4.0, 1.0, 2.0, 3.0, 100.0], 3)
+        assert (many["ms"], many["min_ms"], many["max_ms"]) == (3.0, 1.0, 100.0)
+        assert many["quartiles_ms"] == [2.0, 4.0]
+
+    def test_slow_calls_get_fewer_turns_and_never_none(self) -> None:
+        effort = Effort(seconds=4.0, turns=5, budget=60.0)
+        assert (effort.calls(1.0), effort.calls(40.0), effort.calls(9e3)) == (100, 20, 1)
+        assert effort.affordable_turns(1e3) == 5
+        assert effort.affordable_turns(25e3) == 2
+        assert effort.affordable_turns(1e6) == 1
+
+
+class TestCatalogue:
+    @pytest.mark.parametrize("peer", PEERS.values(), ids=lambda peer: peer.name)
+    def test_every_peer_has_its_adapter_and_pinned_packages(self, peer: Peer) -> None:
+        directory = ROOT / "benchmarks" / "peers"
+        assert "def build(" in (directory / f"{peer.module}.py").read_text()
+        pins = (directory / f"requirements-{peer.environment}.txt").read_text().splitlines()
+        names = {pin.split("==")[0] for pin in pins if "==" in pin}
+        assert names.issuperset(peer.packages)
+
+    def test_the_fastest_are_peers(self) -> None:
+        assert set(FASTEST) == set(CONFIGS)
+        assert {name for names in FASTEST.values() for name in names} <= set(PEERS)
