@@ -108,8 +108,8 @@ bool check_record(const Kernel &kernel, const LifNetwork &n, const LifRecord &re
     }
   }
   return static_cast<int64_t>(record.membranes_size) == needed ||
-         message.fail("layer %d: its record has %zu membranes and should have %lld; it is not of "
-                      "this network's forward pass",
+         message.fail("layer %d: its record has %zu membranes and should have %lld; the forward "
+                      "pass must be of the same network and store what this one reads",
                       number, record.membranes_size, static_cast<long long>(needed));
 }
 
@@ -143,7 +143,7 @@ bool check_network(const LifNetwork &n, const Message &message) {
 bool check_forward(const LifNetwork &n, const LifForward &result, const Message &message) {
   if (result.version != LIF_ABI_VERSION)
     return message.fail("LifForward is not version %d", LIF_ABI_VERSION);
-  if (n.leaky_readout && !result.membrane)
+  if (n.leaky_readout && !result.membrane && n.steps && n.batch)
     return message.fail("LifForward has no membrane for the leaky readout");
   if (result.u)
     return message.fail("these kernels do not have a dense u yet");
@@ -156,7 +156,7 @@ bool check_backward(const Kernel &kernel, const LifNetwork &n, const LifBackward
     return message.fail("LifBackward is not version %d", LIF_ABI_VERSION);
   if (n.store == LIF_STORE_NOTHING)
     return message.fail("the forward pass stored nothing for a backward pass");
-  if (n.leaky_readout && !gradient.grad_membrane)
+  if (n.leaky_readout && !gradient.grad_membrane && n.steps && n.batch)
     return message.fail("LifBackward has no gradient by the leaky readout's membrane");
   if (gradient.grad_u || gradient.grad_inputs)
     return message.fail("these kernels do not have grad_u and grad_inputs yet");
