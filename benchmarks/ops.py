@@ -52,6 +52,7 @@ def build(work: Workload, second_threshold: float | None, threads: int) -> Progr
     """The workload as a Keras layer, Adam and two TensorFlow functions."""
     import tensorflow as tf
 
+    from ops.adam import apply_adam
     from ops.keras import LIF, LeakyReadout, MultiLIF, SuperSpike
     from ops.spikes import dense_to_sparse
 
@@ -64,7 +65,10 @@ def build(work: Workload, second_threshold: float | None, threads: int) -> Progr
         threads=threads,
     )
     net.set_weights(list(work.weights))
-    optimizer = tf.keras.optimizers.Adam(LEARNING_RATE)
+    means, squares = (
+        [tf.Variable(tf.zeros_like(kernel)) for kernel in net.kernels] for _ in range(2)
+    )
+    update = tf.Variable(0, dtype=tf.int64)
     ids, counts = (tf.constant(array) for array in dense_to_sparse(work.spikes))
     labels = tf.constant(work.labels)
 
@@ -86,7 +90,8 @@ def build(work: Workload, second_threshold: float | None, threads: int) -> Progr
     @tf.function
     def train() -> Any:
         loss, grads = gradients()
-        optimizer.apply_gradients(zip(grads, net.trainable_weights, strict=True))
+        number = update.assign_add(1)
+        apply_adam(net.kernels, means, squares, grads, number, LEARNING_RATE, threads=threads)
         return loss
 
     def rates() -> list[float]:

@@ -51,7 +51,7 @@ def run_network(
     UnsupportedNetwork; MissingCompiler, BuildFailed on the first call.
     """
     surrogate = check_supported(network)
-    op = _library()
+    op = library()
     layers: List[Union[LIF, LeakyReadout]] = [*network.layers, network.readout]
     arrays = [constants(layer) for layer in layers]
     if arch is None:
@@ -100,16 +100,17 @@ def run_network(
 
 
 @lru_cache(maxsize=None)
-def _library() -> Any:
+def library() -> Any:
+    """The op library, built and loaded with its gradients registered."""
     # Loading it registers the ops, whose gradients must then be known.
-    library = tf.load_op_library(str(native.build_tensorflow_op(say_on_stderr)))
+    loaded = tf.load_op_library(str(native.build_tensorflow_op(say_on_stderr)))
 
     def gradient(op: Any, *grads: Any) -> List[Any]:
         layers, everything = op.get_attr("layers"), op.get_attr("all")
         inputs, outputs = list(op.inputs), list(op.outputs)
         first_constant = 2 + everything
         first_threshold = first_constant + 2 * everything
-        grad_weights = library.ipulse_lif_grad(
+        grad_weights = loaded.ipulse_lif_grad(
             ids=inputs[0],
             counts=inputs[1],
             weights=inputs[2:first_constant],
@@ -135,4 +136,4 @@ def _library() -> Any:
 
     tf.RegisterGradient("IpulseLif")(gradient)
     tf.RegisterGradient("IpulseLifSlots")(slots_gradient)
-    return library
+    return loaded

@@ -149,6 +149,17 @@ struct WeightGradient {
   int64_t grad_stride;
 };
 
+// A run of weights; see adam.h. What is read and what is written may be the same memory.
+struct AdamBlock {
+  int64_t count;
+  const float *weights, *means, *squares, *gradients;
+  float *new_weights, *new_means, *new_squares;
+  float rate;                     // with the moments' bias corrected
+  float mean_share, square_share; // of the gradient: 1 - beta
+  float epsilon;
+  float keep; // of the weights: 1 - rate * decay
+};
+
 struct Kernel {
   const char *name;
   int lanes;
@@ -167,6 +178,7 @@ struct Kernel {
   void (*sparse_backward)(const PanelBackward &);
   void (*dense_backward)(const PanelBackward &);
   void (*weight_gradient)(const WeightGradient &);
+  void (*adam)(const AdamBlock &);
 };
 
 #define LIF_KERNEL(name, arch) const Kernel &kernel_##name();

@@ -22,6 +22,7 @@ COMMON_FLAGS = (
     *("-O3", "-fPIC", "-pthread", "-fvisibility=hidden", "-ffp-contract=off"),
     *WARNINGS,
 )
+OP_SUFFIX = "_op"  # of the files that need TensorFlow
 AVX2_FLAGS = ("-mavx2", "-mfma", "-mbmi2", "-mpopcnt")
 # Flags by the end of a file's name: what a kernel may use that dispatch has asked for.
 ARCH_FLAGS: Dict[str, Tuple[str, ...]] = {
@@ -39,7 +40,9 @@ def build_kernels(progress: Optional[Progress] = None) -> Path:
     return SharedLibrary(
         name="kernels",
         file="liblif.so",
-        sources=[path for path in sorted(SOURCES.glob("*.cc")) if path.stem != "tensorflow_op"],
+        sources=[
+            path for path in sorted(SOURCES.glob("*.cc")) if not path.stem.endswith(OP_SUFFIX)
+        ],
         headers=_headers(),
         flags=("-std=c++17", *COMMON_FLAGS),
         arch_flags=ARCH_FLAGS,
@@ -60,7 +63,7 @@ def build_tensorflow_op(progress: Optional[Progress] = None) -> Path:
     return SharedLibrary(
         name=f"tensorflow-{tf.__version__}",
         file="libliftf.so",
-        sources=[SOURCES / "tensorflow_op.cc"],
+        sources=sorted(SOURCES.glob(f"*{OP_SUFFIX}.cc")),
         headers=_headers(),
         flags=(*flags, *COMMON_FLAGS),
         link=(*link, f"-L{kernels.parent}", "-llif", rpath),

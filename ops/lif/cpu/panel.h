@@ -4,6 +4,7 @@
 #ifndef IPULSE_OPS_LIF_CPU_PANEL_H
 #define IPULSE_OPS_LIF_CPU_PANEL_H
 
+#include "adam_step.h"
 #include "pack.h"
 #include "panel_backward.h"
 #include "panel_forward.h"
@@ -29,7 +30,8 @@ constexpr Kernel make_kernel(const char *name) {
           sampled_product,
           sparse_backward,
           dense_backward,
-          weight_gradient};
+          weight_gradient,
+          adam_step};
 }
 
 } // namespace

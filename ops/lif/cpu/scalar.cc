@@ -42,6 +42,9 @@ struct Vec {
   static F div(const F &a, const F &b) {
     return each([&](int i) { return a.lane[i] / b.lane[i]; });
   }
+  static F sqrt(const F &a) {
+    return each([&](int i) { return __builtin_sqrtf(a.lane[i]); });
+  }
   static F fma(const F &a, const F &b, const F &c) {
     return each([&](int i) { return a.lane[i] * b.lane[i] + c.lane[i]; });
   }

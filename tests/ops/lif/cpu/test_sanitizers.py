@@ -24,7 +24,8 @@ def build(directory: Path, sanitizer: str) -> List[str]:
     tried = subprocess.run([*compiler, flag, str(probe), "-o", program], check=False)
     if tried.returncode or subprocess.run([program], check=False).returncode:
         pytest.skip(f"{' '.join(compiler)} has no runtime for {flag} that works here")
-    sources = [path for path in native.SOURCES.glob("*.cc") if path.stem != "tensorflow_op"]
+    every = native.SOURCES.glob("*.cc")
+    sources = [path for path in every if not path.stem.endswith(native.OP_SUFFIX)]
     jobs = []
     for source in (*sources, DRIVER):
         arch = next((a for end, a in native.ARCH_FLAGS.items() if source.stem.endswith(end)), ())
