@@ -27,8 +27,7 @@ up: runtime ## The stack at 127.0.0.1:8470, until Ctrl-C; jobs and results stay.
 
 test: dev ## Every test, on Python 3.11 and, where there is one, on Python 3.8.
 	@scripts/setup py38
-	@if [ -e .venv38/stamp-py38 ]; then .venv38/bin/python -m pytest tests/ops tests/worker/runner tests/ipulse $(ARGS); fi
-	@$(BIN)/python -m pytest $(ARGS)
+	@scripts/test $(ARGS)
 
 lint: dev ## Style, types, imports and C++ layout; changes nothing.
 	$(BIN)/ruff check
