@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Dict, List, Literal, Type, cast, get_args, get_origin
+from typing import Any, Dict, Literal, Sequence, Type, cast, get_args, get_origin
 
-from .schema import MAX_KEY, MAX_TEXT, UNIONS, default_of, fields_of
+from .schema import MAX_KEY, MAX_TEXT, UNIONS, default_of, fields_of, kind_of, tag_of
 
 
 def json_schema(cls: Type[Any]) -> Dict[str, Any]:
@@ -37,16 +37,10 @@ def _schema_of_type(hint: Any, limits: Any) -> Dict[str, Any]:
     if dataclasses.is_dataclass(hint):
         return json_schema(cast(Type[Any], hint))
     origin, arguments = get_origin(hint), get_args(hint)
+    if hint is type(None):
+        return {"type": "null"}
     if origin in UNIONS:
-        members: List[Dict[str, Any]] = [
-            {"type": "null"} if member is type(None) else _schema_of_type(member, limits)
-            for member in arguments
-        ]
-        if type(None) in arguments:
-            return {"anyOf": members}
-        for member in members:  # they are told apart by `kind`, so it cannot be left out
-            member["required"] = ["kind", *member["required"]]
-        return {"oneOf": members}
+        return _schema_of_union(arguments, limits)
     if origin is Literal:
         return {"enum": list(arguments)}
     if origin in (list, tuple):
@@ -71,6 +65,16 @@ def _schema_of_type(hint: Any, limits: Any) -> Dict[str, Any]:
         maximum=limits.get("le"),
         exclusiveMaximum=limits.get("lt"),
     )
+
+
+def _schema_of_union(arguments: Sequence[Any], limits: Any) -> Dict[str, Any]:
+    members = {member: _schema_of_type(member, limits) for member in arguments}
+    objects = [cast(Type[Any], member) for member in arguments if dataclasses.is_dataclass(member)]
+    if len(objects) > 1:  # told apart by their tags, which only the default's may leave out
+        for member in objects:
+            if kind_of(member) != limits.get("untagged"):
+                members[member]["required"] = [tag_of(member), *members[member]["required"]]
+    return {"oneOf" if len(objects) == len(arguments) else "anyOf": list(members.values())}
 
 
 def _put(entry: Dict[str, Any], **items: Any) -> Dict[str, Any]:

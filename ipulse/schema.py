@@ -46,6 +46,7 @@ MAX_KEY = 64  # characters of a key in a map
 CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _ABSENT = object()
 _FIELDS: Dict[Type[Any], Tuple[Tuple[dataclasses.Field[Any], Any], ...]] = {}
+_NAMES = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
 UNIONS = (Union, getattr(types, "UnionType", Union))  # `X | Y` has a type of its own since 3.10
 
 
@@ -64,8 +65,12 @@ def described(
     pattern: Optional[str] = None,
     unit: str = "",
 ) -> Any:
-    """A dataclass field with its meaning, its limits and its unit."""
-    metadata = {
+    """A dataclass field with its meaning, its limits and its unit.
+
+    Of a field that is a union of tagged classes, the tag may be left out where the default is
+    one of them: that one is meant.
+    """
+    metadata: Dict[str, Any] = {
         "doc": doc,
         "ge": ge,
         "gt": gt,
@@ -76,7 +81,11 @@ def described(
         "max_length": max_length,
         "pattern": pattern,
         "unit": unit,
+        "untagged": None,
     }
+    if dataclasses.is_dataclass(factory):
+        tagged = [field for field in dataclasses.fields(factory) if field.name in ("kind", "name")]
+        metadata["untagged"] = tagged[0].default if tagged else None
     if factory is not dataclasses.MISSING:
         return dataclasses.field(default_factory=factory, metadata=metadata)
     if default is not dataclasses.MISSING:
@@ -194,25 +203,47 @@ def _parse_union(
         if value is None:
             return None
         members = [member for member in members if member is not type(None)]
-        if len(members) == 1:
-            return _parse_type(members[0], value, at, limits, found)
-    # Every other union is of dataclasses told apart by their `kind`.
-    by_kind = {kind_of(member): member for member in members}
+    objects = [member for member in members if dataclasses.is_dataclass(member)]
+    lists = [member for member in members if get_origin(member) is tuple]
+    simple = [member for member in members if member not in objects and member not in lists]
+    # What a union may hold is told apart by its JSON type, and objects by their tag.
+    if objects and (isinstance(value, dict) or len(objects) == len(members)):
+        return _parse_tagged(objects, value, at, limits, found)
+    if lists and (isinstance(value, list) or len(lists) == len(members)):
+        return _parse_type(lists[0], value, at, limits, found)
+    if simple and (len(simple) == len(members) or not isinstance(value, (dict, list))):
+        return _parse_type(simple[0], value, at, limits, found)
+    wanted = [*(_NAMES[member] for member in simple), *(["a list"] if lists else [])]
+    return _wrong(at, " or ".join([*wanted, *(["an object"] if objects else [])]), value, found)
+
+
+def _parse_tagged(
+    members: Sequence[Any], value: Any, at: str, limits: Any, found: List[Problem]
+) -> Any:
     if not isinstance(value, dict):
         return _wrong(at, "an object", value, found)
-    kind = value.get("kind", _ABSENT)
+    if len(members) == 1:
+        return _parse_object(members[0], value, at, found)
+    tag = tag_of(members[0])
+    by_kind = {kind_of(member): member for member in members}
+    kind = value.get(tag, limits.get("untagged") or _ABSENT)
     if kind is _ABSENT:
-        found.append(Problem(f"{at}/kind", "missing", f"one of {', '.join(by_kind)} is required"))
+        found.append(Problem(f"{at}/{tag}", "missing", f"one of {', '.join(by_kind)} is required"))
         return _ABSENT
     if not isinstance(kind, str) or kind not in by_kind:
-        return _parse_choice(tuple(by_kind), kind, f"{at}/kind", found)
+        return _parse_choice(tuple(by_kind), kind, f"{at}/{tag}", found)
     return _parse_object(by_kind[kind], value, at, found)
 
 
+def tag_of(cls: Type[Any]) -> str:
+    """The field by which a member of a union is told: `kind`, or else `name`."""
+    return "kind" if any(field.name == "kind" for field, _ in fields_of(cls)) else "name"
+
+
 def kind_of(cls: Type[Any]) -> str:
-    """The tag by which a member of a union is told: the only value of its field `kind`."""
+    """The tag of a member of a union: the only value of that field."""
     hints = {field.name: hint for field, hint in fields_of(cls)}
-    return cast(str, get_args(hints["kind"])[0])
+    return cast(str, get_args(hints[tag_of(cls)])[0])
 
 
 def _parse_choice(choices: Sequence[Any], value: Any, at: str, found: List[Problem]) -> Any:

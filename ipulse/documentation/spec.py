@@ -29,7 +29,8 @@ Written by `make docs` from `ipulse/spec/`; to change this page, change the fiel
 
 A spec is data: a YAML file for people, the same as JSON over HTTP. `ipulse validate FILE` checks
 one on your machine and tells each problem with its line. A field without a default must be given;
-a field that is not listed here is refused.
+a field that is not listed here is refused. Where several kinds are listed at one place and none is
+named, the kind of the place's default is meant.
 
 Two limits bind several fields: the whole network has at most {MAX_SYNAPSES:,} weights, and one
 training step touches at most {MAX_STATE:,} membrane values (`data.steps` times
@@ -46,8 +47,11 @@ training step touches at most {MAX_STATE:,} membrane values (`data.steps` times
 def spec_page() -> str:
     """The page as Markdown."""
     parts = [_HEAD + example_path().read_text(encoding="utf-8") + "```"]
-    for path, cls in _classes(ExperimentSpec, ""):
-        parts.append(_section(path, cls))
+    classes = list(_classes(ExperimentSpec, ""))
+    paths = [path for path, _ in classes]
+    for path, cls in classes:
+        tag = f"{schema.tag_of(cls)}: {schema.kind_of(cls)}" if paths.count(path) > 1 else ""
+        parts.append(_section(path, tag, cls))
     return "\n\n".join(parts) + "\n"
 
 
@@ -68,8 +72,10 @@ def _dataclasses_in(hint: Any) -> List[Type[Any]]:
     return []
 
 
-def _section(path: str, cls: Type[Any]) -> str:
+def _section(path: str, tag: str, cls: Type[Any]) -> str:
+    """`tag`: of a class that shares its path with others."""
     title = f"`{path}`" if path else "The document"
+    title += f" with `{tag}`" if tag else ""
     rows = [
         "| field | type | default | limits | unit | meaning |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -104,14 +110,15 @@ def _type(hint: Any) -> str:
         return f"map of text to {_type(arguments[1])}"
     if origin is Literal:
         return " or ".join(f"`{choice}`" for choice in arguments)
-    return " or ".join("null" if member is type(None) else _type(member) for member in arguments)
+    types = ["null" if member is type(None) else _type(member) for member in arguments]
+    return " or ".join(dict.fromkeys(types))
 
 
 def _default(field: Any, hint: Any) -> str:
     default = schema.default_of(field)
     if default is dataclasses.MISSING:
         return "*required*"
-    if dataclasses.is_dataclass(hint):
+    if isinstance(default, dict) and get_origin(hint) is not dict:
         return "its defaults"
     return f"`{json.dumps(default)}`"
 

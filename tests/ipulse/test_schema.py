@@ -25,6 +25,23 @@ class Square:
 
 
 @dataclass(frozen=True)
+class Round:
+    name: Literal["round"] = described("Which.", default="round")
+    corner: float = described("Of its corners.", default=0.5, gt=0.0)
+
+
+@dataclass(frozen=True)
+class Notched:
+    depth: float = described("Of its notches.", gt=0.0)
+    name: Literal["notched"] = described("Which.", default="notched")
+
+
+@dataclass(frozen=True)
+class Automatic:
+    least: int = described("At least.", default=1, ge=1)
+
+
+@dataclass(frozen=True)
 class Drawing:
     """Some shapes."""
 
@@ -33,6 +50,9 @@ class Drawing:
     sizes: Tuple[int, ...] = described("Sizes.", factory=tuple, ge=1, le=9)
     note: Optional[str] = described("Note.", default=None, pattern="[a-z]+")
     anything: Any = described("Anything.", default=None)
+    frame: Union[Round, Notched] = described("Around.", factory=Round)
+    width: Union[int, Automatic, None] = described("Width.", default=None, ge=1)
+    weight: Union[float, Tuple[float, ...]] = described("Weight.", default=1.0, gt=0.0)
 
     def problems(self) -> Iterator[Problem]:
         if self.filled and not self.shapes:
@@ -55,6 +75,42 @@ class TestParse:
     def test_a_union_without_its_kind_says_which_there_are(self) -> None:
         with pytest.raises(InvalidInput, match="/shapes/0/kind: one of circle, square"):
             schema.parse(Drawing, {"shapes": [{"radius": 1}]})
+
+    def test_the_tag_of_the_default_may_be_left_out(self) -> None:
+        assert schema.parse(Drawing, {"shapes": [], "frame": {"corner": 2}}).frame == Round(
+            corner=2.0
+        )
+        notched = {"shapes": [], "frame": {"name": "notched", "depth": 1}}
+        assert schema.parse(Drawing, notched).frame == Notched(depth=1.0)
+        assert problems_of({"shapes": [], "frame": {"depth": 1}}) == [
+            ("/frame/depth", "unknown_field")
+        ]
+        assert problems_of({"shapes": [], "frame": {"name": "square"}}) == [
+            ("/frame/name", "not_a_choice")
+        ]
+
+    def test_other_unions_are_told_by_what_json_has(self) -> None:
+        def width(value: Any) -> Any:
+            return schema.parse(Drawing, {"shapes": [], "width": value}).width
+
+        assert [width(None), width(3), width({})] == [None, 3, Automatic()]
+        assert problems_of({"shapes": [], "width": 0}) == [("/width", "out_of_range")]
+        assert problems_of({"shapes": [], "width": {"least": 0}}) == [
+            ("/width/least", "out_of_range")
+        ]
+        with pytest.raises(InvalidInput, match="/width: must be an integer or an object; got a l"):
+            width([1])
+
+    def test_a_number_or_a_list_of_them(self) -> None:
+        def weight(value: Any) -> Any:
+            return schema.parse(Drawing, {"shapes": [], "weight": value}).weight
+
+        assert [weight(2), weight([1, 0.5])] == [2.0, (1.0, 0.5)]
+        assert problems_of({"shapes": [], "weight": [1, 0]}) == [("/weight/1", "out_of_range")]
+        with pytest.raises(InvalidInput, match="/weight: must be a number or a list; got an obj"):
+            weight({})
+        with pytest.raises(InvalidInput, match="/weight: must be a number; got 'heavy'"):
+            weight("heavy")
 
     def test_only_the_fields_of_that_kind_are_known(self) -> None:
         value = {"shapes": [{"kind": "square", "side": 1, "radius": 2}]}
