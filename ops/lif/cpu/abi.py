@@ -12,6 +12,7 @@ from ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Ta
 # The names of ops.lif.network and what lif.h calls them by; a test reads the numbers there.
 VERSION = 2  # LIF_ABI_VERSION
 OUT_OF_MEMORY = 2  # LIF_OUT_OF_MEMORY
+PHASE_LAYERS = 16  # LIF_PHASE_LAYERS
 RESET = {"zero": 0, "subtract": 1, "none": 2}
 RESET_ON = {"state": 0, "emission": 1}
 RESET_GRADIENT = {"mask": 0, "term": 1, "none": 2}

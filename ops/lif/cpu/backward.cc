@@ -1,6 +1,7 @@
 // The backward pass: from the readout to the first layer, each over the whole sequence. Every sum
 // has one order, by sample, then step, whoever computes it.
 #include "layout.h"
+#include "phases.h"
 #include "pool.h"
 #include "sequence.h"
 
@@ -44,10 +45,12 @@ public:
         threads_(n.threads ? n.threads : default_threads()), rows_(int64_t(n.batch) * n.steps) {}
 
   void run() {
+    enter_layer(n_.layers);
     leave_readout();
     for (int number = n_.layers - 1; number >= 0; --number) {
       BitRows bits(n_.layer[number], rows_, gradient_.record[number].bits);
       sum_weight_gradient(number + 1, *list(bits.emitted, bits.row_bytes), n_.delay);
+      enter_layer(number);
       pass_layer(number, bits);
     }
     Spikes input(rows_);

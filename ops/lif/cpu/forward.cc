@@ -1,6 +1,7 @@
 // The forward pass: layer after layer, each over the whole sequence. That order is open to a feed-
 // forward network with any delay, and lets a panel's weights stay in cache for all samples.
 #include "layout.h"
+#include "phases.h"
 #include "pool.h"
 #include "sequence.h"
 
@@ -186,8 +187,11 @@ void run_forward(const Kernel &kernel, const LifNetwork &n, const LifForward &re
   int threads = n.threads ? n.threads : default_threads();
   std::unique_ptr<Spikes> spikes(new Spikes(int64_t(n.batch) * n.steps));
   read_input(n, *spikes);
-  for (int number = 0; number < n.layers; ++number)
+  for (int number = 0; number < n.layers; ++number) {
+    enter_layer(number);
     Layer(kernel, n, number, threads).run(spikes, number, result);
+  }
+  enter_layer(n.layers);
   Layer(kernel, n, n.layers, threads).read_out(*spikes, result.membrane);
 }
 

@@ -10,6 +10,7 @@
 
 #include "checks.h"
 #include "layout.h"
+#include "phases.h"
 #include "pool.h"
 #include "sequence.h"
 
@@ -85,7 +86,7 @@ extern "C" int lif_forward(const LifNetwork *network, const LifForward *result, 
     Timer timer(forward_nanoseconds, forward_calls);
     if (!check_network(*network, message) || !check_forward(*network, *result, message))
       return false;
-    run_forward(pick_kernel(network->arch & supported_arch()), *network, *result);
+    run_forward(clocked(pick_kernel(network->arch & supported_arch())), *network, *result);
     return true;
   });
 }
@@ -95,7 +96,7 @@ extern "C" int lif_backward(const LifNetwork *network, const LifBackward *gradie
   Message message{text, size};
   return guarded(message, [&] {
     Timer timer(backward_nanoseconds, backward_calls);
-    const Kernel &kernel = pick_kernel(network->arch & supported_arch());
+    const Kernel &kernel = clocked(pick_kernel(network->arch & supported_arch()));
     if (!check_network(*network, message) || !check_backward(kernel, *network, *gradient, message))
       return false;
     run_backward(kernel, *network, *gradient);

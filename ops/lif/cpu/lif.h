@@ -165,6 +165,15 @@ LIF_API int lif_slots(int32_t steps, int32_t batch, const LifLayer *layer, const
 LIF_API LifTimings lif_timings(void);
 LIF_API void lif_reset_timings(void);
 
+// Where that time goes. Off at first, and then it costs nothing; one call at a time while it is on.
+// Switching it either way starts again from zero.
+enum { LIF_PHASE_LAYERS = 16 };
+LIF_API void lif_clock_phases(int on);
+
+// The name of a part of the kernels and its seconds, of all threads together, in each layer; the
+// readout is the layer behind the last. NULL behind the last part. Later layers are added up.
+LIF_API const char *lif_phase_at(int32_t index, double seconds[LIF_PHASE_LAYERS]);
+
 // The CPU features of this machine that the kernels know, and the kernel that a mask picks.
 LIF_API uint64_t lif_supported_arch(void);
 LIF_API const char *lif_kernel_name(uint64_t arch);

@@ -13,6 +13,7 @@ from ops.cached_build import MissingCompiler as MissingCompiler
 from ops.cached_build import NativeError as NativeError
 from ops.cached_build import cache_directory as cache_directory
 from ops.cached_build import compiler as compiler
+from ops.lif.cpu import abi
 
 SOURCES = Path(__file__).resolve().parent
 
@@ -82,6 +83,8 @@ def library() -> ctypes.CDLL:
     lib.lif_supported_arch.restype = ctypes.c_uint64
     lib.lif_kernel_name.restype = ctypes.c_char_p
     lib.lif_kernel_name.argtypes = [ctypes.c_uint64]
+    lib.lif_phase_at.restype = ctypes.c_char_p
+    lib.lif_phase_at.argtypes = [ctypes.c_int32, ctypes.POINTER(ctypes.c_double)]
     lib.lif_kernel_at.restype = ctypes.c_char_p
     lib.lif_kernel_at.argtypes = [ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64)]
     return lib
@@ -121,6 +124,24 @@ def timings() -> Dict[str, float]:
 def reset_timings() -> None:
     """Start `timings` again from zero."""
     library().lif_reset_timings()
+
+
+def clock_phases(on: bool) -> None:
+    """Start `phases` from zero, or stop it. While it is on, one call may run at a time."""
+    library().lif_clock_phases(int(on))
+
+
+def phases() -> Dict[str, List[float]]:
+    """Of every function of a kernel (kernel.h) the seconds since `clock_phases`, added up over the
+    threads, in each layer; the readout is the layer behind the last."""
+    lib = library()
+    found: Dict[str, List[float]] = {}
+    seconds = (ctypes.c_double * abi.PHASE_LAYERS)()
+    while True:
+        name = lib.lif_phase_at(len(found), seconds)
+        if name is None:
+            return found
+        found[name.decode()] = list(seconds)
 
 
 def description(arch: Optional[int] = None, threads: int = 0) -> Dict[str, Any]:

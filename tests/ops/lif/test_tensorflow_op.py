@@ -202,3 +202,25 @@ def test_calls_are_timed(problem: Problem) -> None:
     assert (timings["forward_calls"], timings["backward_calls"]) == (1, 1)
     assert 0 < timings["forward"] < 10
     assert 0 < timings["backward"] < 10
+
+
+def test_the_parts_of_a_call_are_timed_on_request(problem: Problem) -> None:
+    gradient(problem)
+    assert not any(map(sum, native.phases().values()))
+
+    native.reset_timings()
+    native.clock_phases(True)
+    try:
+        gradient(problem)
+        found = native.phases()
+    finally:
+        native.clock_phases(False)
+    layers = len(NETWORK.layers)
+    for name in ("lif_forward", "select", "pack"):
+        assert all(found[name][:layers]), name
+        assert not any(found[name][layers + 1 :]), name
+    assert found["leaky_forward"][layers] > 0
+    assert all(found["weight_gradient"][: layers + 1])
+    timings = native.timings()
+    spent = sum(map(sum, found.values()))
+    assert spent < (timings["forward"] + timings["backward"]) * native.description()["threads"]

@@ -24,7 +24,11 @@ CHOICES: Dict[str, Dict[Any, int]] = {
     "LIF_WEIGHTS_": abi.WEIGHTS,
     "LIF_STORE_": abi.STORE,
 }
-SINGLE = {"LIF_ABI_VERSION": abi.VERSION, "LIF_OUT_OF_MEMORY": abi.OUT_OF_MEMORY}
+SINGLE = {
+    "LIF_ABI_VERSION": abi.VERSION,
+    "LIF_OUT_OF_MEMORY": abi.OUT_OF_MEMORY,
+    "LIF_PHASE_LAYERS": abi.PHASE_LAYERS,
+}
 
 
 class TestNumbers:

@@ -1,0 +1,86 @@
+#include "phases.h"
+
+#include <atomic>
+#include <chrono>
+
+namespace lif {
+namespace {
+
+// Every function of a kernel that works on rows, weights or bits.
+#define LIF_PHASES(phase)                                                                          \
+  phase(pack) phase(pack_transposed) phase(lif_forward) phase(leaky_forward) phase(select)         \
+      phase(gather) phase(count_bits) phase(list_bits) phase(leaky_backward)                       \
+          phase(sampled_product) phase(sparse_backward) phase(dense_backward)                      \
+              phase(weight_gradient)
+
+enum Phase {
+#define LIF_PHASE(name) PHASE_##name,
+  LIF_PHASES(LIF_PHASE)
+#undef LIF_PHASE
+      PHASES
+};
+
+const char *const NAMES[] = {
+#define LIF_PHASE(name) #name,
+    LIF_PHASES(LIF_PHASE)
+#undef LIF_PHASE
+};
+
+std::atomic<bool> clock_on{false};
+std::atomic<int> layer{0};
+std::atomic<const Kernel *> inner{nullptr};
+std::atomic<int64_t> nanoseconds[PHASES][LIF_PHASE_LAYERS];
+
+template <Phase phase, auto member> struct Clocked;
+
+template <Phase phase, class... Arguments, void (*Kernel::*member)(Arguments...)>
+struct Clocked<phase, member> {
+  static void call(Arguments... arguments) {
+    auto start = std::chrono::steady_clock::now();
+    (inner.load(std::memory_order_relaxed)->*member)(arguments...);
+    auto spent = std::chrono::steady_clock::now() - start;
+    nanoseconds[phase][layer.load(std::memory_order_relaxed)].fetch_add(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count(),
+        std::memory_order_relaxed);
+  }
+};
+
+Kernel with_clock(const Kernel &kernel) {
+  Kernel copy = kernel;
+#define LIF_PHASE(name) copy.name = Clocked<PHASE_##name, &Kernel::name>::call;
+  LIF_PHASES(LIF_PHASE)
+#undef LIF_PHASE
+  return copy;
+}
+
+} // namespace
+
+const Kernel &clocked(const Kernel &kernel) {
+  if (!clock_on)
+    return kernel;
+  inner = &kernel;
+  static thread_local Kernel copy;
+  copy = with_clock(kernel);
+  return copy;
+}
+
+void enter_layer(int number) { layer = number < LIF_PHASE_LAYERS ? number : LIF_PHASE_LAYERS - 1; }
+
+} // namespace lif
+
+using namespace lif;
+
+extern "C" void lif_clock_phases(int on) {
+  clock_on = on != 0;
+  for (auto &phase : nanoseconds)
+    for (auto &spent : phase)
+      spent = 0;
+}
+
+extern "C" const char *lif_phase_at(int32_t index, double *seconds) {
+  if (index < 0 || index >= PHASES)
+    return nullptr;
+  for (int number = 0; number < LIF_PHASE_LAYERS; ++number)
+    seconds[number] = 1e-9 * static_cast<double>(nanoseconds[index][number]);
+  return NAMES[index];
+}
