@@ -1,0 +1,57 @@
+"""`sparse_to_dense` and `dense_to_sparse`, the TensorFlow ops of ops.spikes."""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional, Tuple
+
+import tensorflow as tf
+
+from ops.sparse.native import library
+
+
+def sparse_to_dense(ids: Any, counts: Any, neurons: int) -> Any:
+    """float32 `[..., neurons]`: how often each neuron's id is listed among the spikes.
+
+    ids, counts: as ops.sparse.spike_matmul takes them. float32 ids get a gradient: a filled slot
+    takes the value at its id, gradient-only neurons included.
+
+    Raises tf.errors.InvalidArgumentError (ValueError while tracing) if shapes or ids do not fit.
+    """
+    return library().ipulse_sparse_to_dense(ids=ids, counts=counts, neurons=neurons)
+
+
+def dense_to_sparse(dense: Any, capacity: Optional[int] = None) -> Tuple[Any, Any]:
+    """Ids float32 `[..., slots]`, ascending, and counts float32 `[...]` of the ones.
+
+    dense: `[..., neurons]` of zeros and ones, of any type that casts to float32.
+    capacity: number of slots; None takes the largest count, and at least one, which is then
+        unknown while tracing.
+
+    The gradient by a neuron that spiked is that of its slot; others get none.
+
+    Raises tf.errors.InvalidArgumentError if a value is neither 0 nor 1, or a row has more spikes
+    than `capacity`.
+    """
+    if capacity is not None and capacity < 1:
+        raise ValueError(f"capacity must be at least 1; got {capacity}")
+    dense = tf.cast(dense, tf.float32)
+    return tuple(library().ipulse_dense_to_sparse(dense=dense, capacity=capacity or 0))
+
+
+def _sparse_to_dense_gradient(op: Any, grad_dense: Any) -> List[Any]:
+    ids, counts = op.inputs
+    if ids.dtype != tf.float32:
+        return [None, None]
+    return [library().ipulse_gather_slots(ids=ids, counts=counts, dense=grad_dense), None]
+
+
+def _dense_to_sparse_gradient(op: Any, grad_ids: Any, _: Any) -> Any:
+    ids, counts = op.outputs
+    neurons = op.inputs[0].shape[-1]
+    if neurons is None:
+        raise ValueError("the gradient of dense_to_sparse needs the neurons to be known")
+    return library().ipulse_scatter_slots(ids=ids, counts=counts, slots=grad_ids, neurons=neurons)
+
+
+tf.RegisterGradient("IpulseSparseToDense")(_sparse_to_dense_gradient)
+tf.RegisterGradient("IpulseDenseToSparse")(_dense_to_sparse_gradient)

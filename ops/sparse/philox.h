@@ -1,0 +1,33 @@
+// The random words of ../philox.py.
+#ifndef IPULSE_OPS_SPARSE_PHILOX_H
+#define IPULSE_OPS_SPARSE_PHILOX_H
+
+#include <array>
+#include <cstdint>
+
+namespace ipulse {
+
+constexpr uint32_t CYCLIC_OFFSET = 0, RANDOM_SPIKES = 1; // the counter's last word
+
+inline std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, uint64_t seed) {
+  auto key0 = static_cast<uint32_t>(seed), key1 = static_cast<uint32_t>(seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    uint64_t product0 = uint64_t{0xD2511F53} * counter[0];
+    uint64_t product1 = uint64_t{0xCD9E8D57} * counter[2];
+    counter = {
+        static_cast<uint32_t>(product1 >> 32) ^ counter[1] ^ key0, static_cast<uint32_t>(product1),
+        static_cast<uint32_t>(product0 >> 32) ^ counter[3] ^ key1, static_cast<uint32_t>(product0)};
+    key0 += 0x9E3779B9;
+    key1 += 0xBB67AE85;
+  }
+  return counter;
+}
+
+// Random from 0 to limit - 1.
+inline int64_t below(uint32_t word, int64_t limit) {
+  return static_cast<int64_t>((uint64_t{word} * static_cast<uint64_t>(limit)) >> 32);
+}
+
+} // namespace ipulse
+
+#endif

@@ -1,0 +1,32 @@
+"""`random_spikes`, the TensorFlow op of ops.random_spikes."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import tensorflow as tf
+
+from ops.sparse.native import library
+from ops.sparse.seed import word64
+
+
+def random_spikes(seed: Any, counts: Any, neurons: int, slots: Optional[int] = None) -> Any:
+    """Ids float32 `[time, batch, slots]`, ascending, 0 behind the counts: of each step and sample
+    `counts` different neurons, the same to the bit as ops.random_spikes.random_spikes.
+
+    seed: 0 to 2^64 - 1, or an int64 tensor. counts: `[time, batch]`, whole numbers.
+    slots: None takes the largest count, and at least one, which is then unknown while tracing.
+
+    Nothing of it has a gradient.
+
+    Raises tf.errors.InvalidArgumentError if a count is not 0 to `neurons`, or `slots` is smaller
+    than a count.
+    """
+    if slots is not None and slots < 1:
+        raise ValueError(f"slots must be at least 1; got {slots}")
+    return library().ipulse_random_spikes(
+        seed=word64(seed), counts=tf.cast(counts, tf.int32), neurons=neurons, slots=slots or 0
+    )
+
+
+tf.no_gradient("IpulseRandomSpikes")

@@ -1,0 +1,9 @@
+// All ops as one translation unit: TensorFlow's headers take most of the time of a build.
+
+// Words that TensorFlow 2.6 needs are deprecated in later releases.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+#include "dense_op.h"
+#include "matmul_op.h"
+#include "random_op.h"
+#include "select_op.h"
