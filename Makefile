@@ -57,7 +57,7 @@ lock: dev ## Resolve every lock again; UPGRADE=--upgrade takes newer releases.
 	$(call compile_lock,bootstrap,3.11,requirements/bootstrap.in)
 	$(call compile_lock,runtime,3.11,--all-extras pyproject.toml requirements/runtime.in)
 	$(call compile_lock,dev,3.11,--all-extras pyproject.toml requirements/runtime.in requirements/dev.in)
-	$(call compile_lock,service,3.11,--extra service -c requirements/runtime.txt pyproject.toml)
+	$(call compile_lock,service,3.11,--extra service --extra postgresql --extra s3 -c requirements/runtime.txt pyproject.toml)
 	$(call compile_lock,worker-cpu,3.11,--extra agent --extra runner -c requirements/runtime.txt pyproject.toml)
 	$(call compile_lock,runner-py38,3.8,requirements/runner-py38.in)
 

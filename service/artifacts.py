@@ -83,6 +83,7 @@ def add(
             replaced.append(former.sha256)
         elif same_name:
             raise ArtifactExists()
+    transaction.lock(_blob(incoming.sha256))
     blobs.keep(incoming)
     values = {
         "id": f"art_{secrets.token_hex(12)}",
@@ -103,8 +104,9 @@ def add(
 
 def forget(database: Database, blobs: Blobs, sha256: str) -> None:
     """Removes a file that no artifact refers to any more."""
-    # The write lock keeps a new row of this digest from appearing between look and removal.
     with database.write() as transaction:
+        # Keeps a new row of this digest from appearing between look and removal.
+        transaction.lock(_blob(sha256))
         query = select(artifacts.c.pk).where(artifacts.c.sha256 == sha256).limit(1)
         if transaction.connection.execute(query).one_or_none() is None:
             blobs.discard(sha256)
@@ -146,6 +148,10 @@ def latest_checkpoint(transaction: Transaction, job: Job) -> Artifact | None:
     )
     row = transaction.connection.execute(query).one_or_none()
     return None if row is None else Artifact.of(row)
+
+
+def _blob(sha256: str) -> str:
+    return f"blob/{sha256}"
 
 
 def _of_attempt(transaction: Transaction, attempt: Attempt) -> list[Artifact]:

@@ -18,7 +18,7 @@ from ipulse.states import JobState
 from . import store
 from .database import Transaction
 from .store import Job
-from .tables import attempts
+from .tables import attempts, jobs
 
 _ID = re.compile(r"att_[0-9a-f]{24}")
 
@@ -67,7 +67,9 @@ def claim(
     lease_seconds: float,
 ) -> Claim:
     """Gives a queued job to an agent. Raises NotFound or NotClaimable."""
-    job = store.get(transaction, job_id)
+    job = store.get_unless_held(transaction, job_id)
+    if job is None:
+        raise NotClaimable("another agent asks for the job at this moment")
     if job.state is not JobState.QUEUED:
         raise NotClaimable(f"the job is {job.state.value}")
     if job.device not in device_kinds:
@@ -99,6 +101,7 @@ def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> Attemp
     """The attempt, if this is its token; it may have ended since. Raises StaleToken."""
     row = None
     if _ID.fullmatch(attempt_id):
+        _hold_job(transaction, attempt_id)
         query = select(attempts).where(attempts.c.id == attempt_id)
         row = transaction.connection.execute(query).one_or_none()
     if row is None:
@@ -149,12 +152,22 @@ def of_jobs(transaction: Transaction, job_pks: Collection[int]) -> dict[int, lis
 
 
 def expired(transaction: Transaction) -> list[Attempt]:
-    """The attempts that hold a job on a lease that has run out."""
-    query = (
-        select(attempts)
-        .where(attempts.c.finished_at.is_(None), attempts.c.lease_expires_at <= transaction.now)
-        .order_by(attempts.c.lease_expires_at)
-    )
+    """The attempts that hold a job on a lease that has run out.
+
+    A writing transaction holds their jobs, and leaves out what another replica is judging.
+    """
+    has_run_out = (attempts.c.finished_at.is_(None), attempts.c.lease_expires_at <= transaction.now)
+    query = select(attempts).where(*has_run_out).order_by(attempts.c.lease_expires_at)
+    if transaction.is_writing:
+        holding = (
+            select(jobs.c.pk)
+            .join(attempts, attempts.c.job_pk == jobs.c.pk)
+            .where(*has_run_out)
+            .with_for_update(of=jobs, skip_locked=True)
+        )
+        held = transaction.connection.execute(holding).scalars().all()
+        # Only now is it sure that no heartbeat renews them at the same moment.
+        query = query.where(attempts.c.job_pk.in_(held))
     return [Attempt.of(row) for row in transaction.connection.execute(query)]
 
 
@@ -163,6 +176,14 @@ def next_expiry(transaction: Transaction) -> int | None:
     query = select(func.min(attempts.c.lease_expires_at)).where(attempts.c.finished_at.is_(None))
     expiry: int | None = transaction.connection.execute(query).scalar_one()
     return expiry
+
+
+def _hold_job(transaction: Transaction, attempt_id: str) -> None:
+    """Nobody else changes an attempt while its job is held."""
+    if transaction.is_writing:
+        of_attempt = select(attempts.c.job_pk).where(attempts.c.id == attempt_id)
+        query = select(jobs.c.pk).where(jobs.c.pk == of_attempt.scalar_subquery())
+        transaction.connection.execute(query.with_for_update())
 
 
 def _digest(fence: str) -> str:

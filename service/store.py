@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy import Row, Select, func, insert, select, update
 
 from ipulse import strict_json
 from ipulse.errors import Conflict, NotFound
@@ -110,10 +110,10 @@ def add(transaction: Transaction, spec: ExperimentSpec, text: str, sha256: str) 
 
 
 def get(transaction: Transaction, job_id: str) -> Job:
-    """Raises NotFound."""
+    """The job; a writing transaction holds it until its end. Raises NotFound."""
     row = None
     if _ID.fullmatch(job_id):
-        query = select(jobs).where(jobs.c.id == job_id)
+        query = _held(transaction, select(jobs).where(jobs.c.id == job_id))
         row = transaction.connection.execute(query).one_or_none()
     if row is None:
         raise NotFound("there is no such job")
@@ -121,7 +121,20 @@ def get(transaction: Transaction, job_id: str) -> Job:
 
 
 def get_by_pk(transaction: Transaction, pk: int) -> Job:
-    return Job.of(transaction.connection.execute(select(jobs).where(jobs.c.pk == pk)).one())
+    """The job; a writing transaction holds it until its end."""
+    query = _held(transaction, select(jobs).where(jobs.c.pk == pk))
+    return Job.of(transaction.connection.execute(query).one())
+
+
+def get_unless_held(transaction: Transaction, job_id: str) -> Job | None:
+    """The job, held, unless another writer holds it now. Raises NotFound."""
+    query = select(jobs).where(jobs.c.id == job_id)
+    row = transaction.connection.execute(query.with_for_update(skip_locked=True)).one_or_none()
+    if row is not None:
+        return Job.of(row)
+    if transaction.connection.execute(query).one_or_none() is None:
+        raise NotFound("there is no such job")
+    return None
 
 
 def page(
@@ -143,6 +156,8 @@ def due(transaction: Transaction) -> list[Job]:
         .where(jobs.c.state == JobState.RETRY_WAIT.value, jobs.c.due_at <= transaction.now)
         .order_by(jobs.c.due_at)
     )
+    if transaction.is_writing:
+        query = query.with_for_update(skip_locked=True)  # another replica moves the rest
     return [Job.of(row) for row in transaction.connection.execute(query)]
 
 
@@ -211,6 +226,11 @@ def change(transaction: Transaction, job: Job, **columns: Any) -> Job:
         raise Conflict("the job changed at the same moment; try again")
     transaction.topics.add(job.id)
     return Job.of(row)
+
+
+def _held(transaction: Transaction, query: Select[Any]) -> Select[Any]:
+    # A job's row is the lock of all that hangs on it: its attempts, events and artifacts.
+    return query.with_for_update() if transaction.is_writing else query
 
 
 def _state_event(state: JobState, reason: Reason | None, message: str) -> events.Occurrence:

@@ -66,6 +66,7 @@ def submit(database: Database, checked: CheckedSpec, caller: str, key: str | Non
     """
     with database.write() as transaction:
         if key is not None:
+            transaction.lock(f"idempotency/{caller}/{key}")
             former = _find(transaction, checked, caller, key)
             if former is not None:
                 return Submitted(former, replayed=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 from pathlib import Path
 
 from sqlalchemy import inspect, text
@@ -14,13 +13,10 @@ _VERSIONS = Path(__file__).parent / "versions"
 
 def upgrade(database: Database) -> None:
     """Brings the schema to the newest revision; a killed upgrade leaves the old one intact."""
-    path = Path(str(database.url.database))
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with path.with_name(path.name + ".migrate").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with database.write() as transaction:
-            if _revision(transaction) != newest():
-                _upgrade(transaction)
+    with database.backend.migrating(), database.write() as transaction:
+        transaction.lock("migration")
+        if _revision(transaction) != newest():
+            _upgrade(transaction)
 
 
 def newest() -> str:

@@ -1,9 +1,10 @@
-"""A real Redis for the session, and a service for each module that asks for one."""
+"""A real Redis and PostgreSQL for the session, and a service on each database where asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -12,6 +13,7 @@ from ipulse.errors import MissingDependency
 from ipulse.program_log import ProgramLog
 from ipulse.redis_server import RedisServer, find_redis_server
 
+from .postgresql_server import PostgreSQLServer, programs
 from .running import InProcess, settings_for
 
 
@@ -37,13 +39,33 @@ def broker(redis_server: RedisServer) -> Iterator[redis.Redis]:
         yield client
 
 
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[PostgreSQLServer]:
+    folder = programs()
+    if folder is None:
+        pytest.skip("PostgreSQL is not installed: sudo apt-get install postgresql")
+    with PostgreSQLServer(folder) as server:
+        yield server
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def database_settings(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """What a service is told of its database: a contract test runs on both kinds."""
+    if request.param == "sqlite":
+        return {}
+    server: PostgreSQLServer = request.getfixturevalue("postgresql_server")
+    return {"database_url": server.new_database()}
+
+
 @pytest.fixture(scope="module")
 def service(
-    redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
+    redis_server: RedisServer,
+    tmp_path_factory: pytest.TempPathFactory,
+    database_settings: dict[str, Any],
 ) -> Iterator[InProcess]:
     """One service for all tests of a module; each submits jobs of its own."""
-    settings = settings_for(tmp_path_factory.mktemp("home"), redis_server.url)
-    with InProcess(settings) as running:
+    home = tmp_path_factory.mktemp("home")
+    with InProcess(settings_for(home, redis_server.url, **database_settings)) as running:
         yield running
 
 

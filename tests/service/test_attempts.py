@@ -11,8 +11,15 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, event, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from sqlalchemy import select, update
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from sqlalchemy import delete, select, update
 
 from ipulse import events as protocol
 from ipulse.errors import Conflict, StaleToken
@@ -45,12 +52,17 @@ class Token:
 class Life(RuleBasedStateMachine):
     """Users, agents, the reaper and lost machines, all at the same real store."""
 
+    database_url = ""  # a file in the home unless it is said
+
     def __init__(self) -> None:
         super().__init__()
         self.home = Path(tempfile.mkdtemp())
         self.settings = Settings(home=self.home, max_attempts=MAX_ATTEMPTS)
-        self.database = Database(self.settings.database_url)
+        self.database = Database(self.database_url or self.settings.database_url)
         migrations.upgrade(self.database)
+        with self.database.write() as transaction:  # a server's database outlives an example
+            for table in reversed(tables.metadata.sorted_tables):
+                transaction.connection.execute(delete(table))
         self.blobs = Blobs(self.home / "artifacts")
         self.blobs.prepare()
         self.jobs: list[str] = []
@@ -214,11 +226,15 @@ class Life(RuleBasedStateMachine):
             assert may_repeat or not is_over
 
 
-TestLife = Life.TestCase
-TestLife.settings = settings(
-    max_examples=25,
-    stateful_step_count=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    print_blob=True,
-)
+def test_every_life_is_legal(database_settings: dict[str, str]) -> None:
+    class LifeHere(Life):
+        database_url = database_settings.get("database_url", "")
+
+    limits = settings(
+        max_examples=20,
+        stateful_step_count=25,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        print_blob=True,
+    )
+    run_state_machine_as_test(LifeHere, settings=limits)

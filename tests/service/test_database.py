@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from ipulse.errors import Unavailable
@@ -19,9 +19,23 @@ MISSING_JOB = 1
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
+def sqlite(tmp_path: Path) -> Iterator[Database]:
     database = Database(f"sqlite:///{tmp_path}/ipulse.db")
     migrations.upgrade(database)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def database(
+    database_settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Database]:
+    """A database of each kind, where a test finds no table `t`."""
+    file = tmp_path_factory.mktemp("database") / "ipulse.db"
+    database = Database(database_settings.get("database_url", f"sqlite:///{file}"))
+    migrations.upgrade(database)
+    with database.write() as transaction:
+        transaction.connection.exec_driver_sql("DROP TABLE IF EXISTS t")
     yield database
     database.close()
 
@@ -35,9 +49,9 @@ def pragma(database: Database, name: str) -> object:
     ("name", "value"), [("journal_mode", "wal"), ("synchronous", 2), ("foreign_keys", 1)]
 )
 def test_what_is_committed_survives_a_power_cut_and_is_sound(
-    database: Database, name: str, value: object
+    sqlite: Database, name: str, value: object
 ) -> None:
-    assert pragma(database, name) == value
+    assert pragma(sqlite, name) == value
 
 
 def test_an_error_undoes_the_whole_transaction_and_tells_nobody(database: Database) -> None:
@@ -53,8 +67,7 @@ def test_an_error_undoes_the_whole_transaction_and_tells_nobody(database: Databa
     with pytest.raises(ZeroDivisionError):
         write_and_fail()
     with database.read() as transaction:
-        names = transaction.connection.exec_driver_sql("SELECT name FROM sqlite_schema")
-        assert "t" not in names.scalars().all()
+        assert not inspect(transaction.connection).has_table("t")
     assert heard == []
 
 
@@ -87,8 +100,9 @@ def test_writers_take_turns_and_none_is_lost(database: Database) -> None:
     def count_up() -> None:
         for _ in range(25):
             with database.write() as transaction:
+                transaction.lock("t")
                 x = transaction.connection.exec_driver_sql("SELECT x FROM t").scalar_one()
-                transaction.connection.exec_driver_sql("UPDATE t SET x = ?", (x + 1,))
+                transaction.connection.execute(text("UPDATE t SET x = :x"), {"x": x + 1})
 
     threads = [threading.Thread(target=count_up) for _ in range(4)]
     for thread in threads:
@@ -111,9 +125,9 @@ def test_a_reader_keeps_its_view_while_others_write(database: Database) -> None:
 
 
 def test_another_process_that_keeps_the_file_locked_is_reported_as_unavailable(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sqlite: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.database.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("service.sqlite.BUSY_SECONDS", 0.05)
     impatient = Database(f"sqlite:///{tmp_path}/ipulse.db")
     other = sqlite3.connect(tmp_path / "ipulse.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -135,7 +149,9 @@ def test_the_clock_is_that_of_the_database_in_milliseconds(database: Database) -
     assert before * 1000 - 1 <= now <= time.time() * 1000 + 1
 
 
-@pytest.mark.parametrize("url", ["postgresql://user:secret@host/db", "sqlite://"])
+@pytest.mark.parametrize(
+    "url", ["mysql://user:secret@host/db", "postgresql://user:secret@host", "sqlite://"]
+)
 def test_another_database_is_refused_without_telling_its_password(url: str) -> None:
     with pytest.raises(Unavailable, match="IPULSE_DATABASE_URL") as raised:
         Database(url)

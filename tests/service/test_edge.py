@@ -35,7 +35,7 @@ def test_a_request_keeps_its_id_if_it_has_a_decent_one(service: InProcess) -> No
 def test_a_locked_database_is_a_reason_to_try_again_later(
     redis_server: RedisServer, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.database.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("service.sqlite.BUSY_SECONDS", 0.05)
     with InProcess(settings_for(home, redis_server.url)) as service:
         other = sqlite3.connect(home / "ipulse.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")

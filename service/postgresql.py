@@ -1,0 +1,68 @@
+"""PostgreSQL: many writers, and many replicas of the service on one database."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
+from sqlalchemy import URL, Connection, create_engine, text
+
+from ipulse.errors import MissingDependency
+
+LOCK_SECONDS = 10  # how long a statement waits for a row that another transaction holds
+STATEMENT_SECONDS = 30
+IDLE_SECONDS = 60  # a transaction that says nothing for so long belongs to a replica that hangs
+CONNECT_SECONDS = 5
+DRIVER = "postgresql+psycopg"
+
+_OPTIONS = " ".join(
+    f"-c {name}={seconds}s"
+    for name, seconds in (
+        ("lock_timeout", LOCK_SECONDS),
+        ("statement_timeout", STATEMENT_SECONDS),
+        ("idle_in_transaction_session_timeout", IDLE_SECONDS),
+    )
+)
+
+
+class PostgreSQL:
+    """Engines on one database: readers see one moment, writers lock the rows they read."""
+
+    # Of the moment itself: a transaction that waited for a lock began long before.
+    clock = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
+
+    def __init__(self, url: URL) -> None:
+        """Raises MissingDependency without the driver."""
+        if importlib.util.find_spec("psycopg") is None:
+            raise MissingDependency("PostgreSQL needs psycopg 3: pip install 'ipulse[postgresql]'")
+        engine = create_engine(
+            url.set(drivername=DRIVER),
+            pool_size=10,
+            max_overflow=32,  # with that, one for each thread of the server and the dispatcher
+            pool_timeout=LOCK_SECONDS,
+            pool_pre_ping=True,  # a server that was restarted costs no request
+            connect_args={"options": _OPTIONS, "connect_timeout": CONNECT_SECONDS},
+        )
+        self.writing = engine.execution_options(isolation_level="READ COMMITTED")
+        self.reading = engine.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Open at once: rows are locked, not the database."""
+        yield
+
+    def lock(self, connection: Connection, name: str) -> None:
+        """Waits for whoever holds this name, and holds it until the transaction ends."""
+        key = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
+
+    def migrating(self) -> nullcontext[None]:
+        """The migration's transaction takes a lock of its own."""
+        return nullcontext()
+
+    def close(self) -> None:
+        self.writing.dispose()

@@ -1,0 +1,73 @@
+"""SQLite: one file, one writer at a time, nothing to set up."""
+
+from __future__ import annotations
+
+import fcntl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, create_engine, event
+
+from ipulse.errors import Unavailable
+
+BUSY_SECONDS = 10.0  # how long a write waits for another writer before it gives up
+
+
+class SQLite:
+    """Engines on one file."""
+
+    # Milliseconds since 1970. SQLite keeps time as whole milliseconds; the sum is only rounded.
+    clock = "SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)"
+
+    def __init__(self, url: URL) -> None:
+        self._path = Path(str(url.database))
+        # A connection for each of the server's forty threads and the two of the dispatcher.
+        self.reading = create_engine(url, pool_size=42, max_overflow=8)
+        event.listen(self.reading, "connect", _prepare_connection)
+        event.listen(self.reading, "begin", _begin)
+        self.writing = self.reading.execution_options(begin="BEGIN IMMEDIATE")
+        # SQLite would let waiting writers poll; in one process they can simply queue.
+        self._writer = threading.Lock()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Open while this thread may write. Raises Unavailable when its turn does not come."""
+        if not self._writer.acquire(timeout=BUSY_SECONDS):
+            raise Unavailable("the database is busy; try again in a few seconds")
+        try:
+            yield
+        finally:
+            self._writer.release()
+
+    def lock(self, _connection: Connection, _name: str) -> None:
+        """There is nothing to do: who writes is alone."""
+
+    @contextmanager
+    def migrating(self) -> Iterator[None]:
+        """Open while no other process changes the schema."""
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._path.with_name(self._path.name + ".migrate").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def close(self) -> None:
+        self.reading.dispose()
+
+
+def _prepare_connection(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # transactions begin in `_begin`, not in the driver
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = FULL")  # what was answered 202 survives a power cut
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    # A transaction that reads first and writes later could fail half-way for want of the
+    # write lock, so a writing one takes it before anything else.
+    connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))

@@ -1,0 +1,109 @@
+"""Two services on one PostgreSQL: whoever comes second finds out, and nothing is done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from ipulse.redis_server import RedisServer
+from service import attempts, leases
+
+from .conditions import eventually
+from .postgresql_server import PostgreSQLServer
+from .running import SPEC, InProcess, settings_for
+
+
+@pytest.fixture(scope="module")
+def replicas(
+    redis_server: RedisServer,
+    postgresql_server: PostgreSQLServer,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[InProcess, InProcess]]:
+    home = tmp_path_factory.mktemp("replicas")
+    url = postgresql_server.new_database()
+    options = {"database_url": url, "poll_seconds": 0.2, "retry_seconds": 0.02}
+    options |= {"lease_seconds": 2.0, "heartbeat_seconds": 0.5}
+    settings = settings_for(home, redis_server.url, **options)
+    with InProcess(settings) as one, InProcess(settings) as other:
+        yield one, other
+
+
+def test_two_agents_that_claim_at_two_replicas_never_both_win(
+    replicas: tuple[InProcess, InProcess],
+) -> None:
+    jobs = [replicas[0].submit()["id"] for _ in range(20)]
+    with ThreadPoolExecutor(8) as agents:
+        asked = [agents.submit(r.claim, job) for job in jobs for r in (*replicas, *replicas)]
+        codes = [answer.result().status_code for answer in asked]
+    assert codes.count(200) == len(jobs)
+    assert set(codes) == {200, 409}
+
+
+def test_one_key_at_two_replicas_makes_one_job(replicas: tuple[InProcess, InProcess]) -> None:
+    with ThreadPoolExecutor(8) as users:
+        headers = {"idempotency-key": "the-same"}
+        asked = [users.submit(replicas[i % 2].submit, SPEC, **headers) for i in range(16)]
+        assert len({answer.result()["id"] for answer in asked}) == 1
+
+
+def test_a_lease_that_ran_out_is_judged_once(replicas: tuple[InProcess, InProcess]) -> None:
+    one, other = replicas
+    job_id = one.submit()["id"]
+    one.attempt(job_id)
+    one.expire_leases()
+    eventually(lambda: one.job(job_id)["state"] == "queued")
+    told = [event["state"] for event in other.events(job_id, kind="state")["events"]]
+    assert told == ["queued", "preparing", "retry_wait", "queued"]
+
+
+def test_what_one_reaper_holds_the_other_leaves_alone(
+    replicas: tuple[InProcess, InProcess],
+) -> None:
+    one, other = replicas
+    job_id = one.submit()["id"]
+    attempt = one.attempt(job_id)
+    with one.database.write() as holding:
+        leases.check_fence(holding, attempt.claim["attempt_id"], attempt.fence)
+        with other.database.write() as reaping:
+            assert attempts.reap(reaping, other.settings) == []
+            assert leases.expired(reaping) == []
+
+
+def test_a_heartbeat_under_way_is_not_reaped(replicas: tuple[InProcess, InProcess]) -> None:
+    """The renewal commits after the reaper saw that the lease had run out."""
+    one, other = replicas
+    job_id = one.submit()["id"]
+    attempt = one.attempt(job_id)
+    attempt.heartbeat()
+    with other.database.write() as reaping:
+        assert leases.expired(reaping) == []
+    assert attempt.heartbeat().status_code == 200
+
+
+def test_a_cancel_at_one_replica_reaches_the_agent_at_the_other(
+    replicas: tuple[InProcess, InProcess],
+) -> None:
+    one, other = replicas
+    job_id = one.submit()["id"]
+    attempt = one.attempt(job_id)
+    with ThreadPoolExecutor(1) as beside:
+        waiting = beside.submit(attempt.orders, wait=30)
+        other.user.post(f"/v1/jobs/{job_id}/cancel")
+        assert waiting.result(timeout=10).json() == {"cancel": True}
+
+
+def test_a_database_that_was_restarted_is_used_again(
+    redis_server: RedisServer, postgresql_server: PostgreSQLServer, home: Path
+) -> None:
+    url = postgresql_server.new_database()
+    with InProcess(settings_for(home, redis_server.url, database_url=url)) as service:
+        job_id = service.submit()["id"]
+        postgresql_server.stop()
+        refused = service.user.get(f"/v1/jobs/{job_id}")
+        assert refused.status_code == 503
+        assert refused.json()["code"] == "unavailable"
+        postgresql_server.start()
+        assert service.job(job_id)["state"] == "queued"
