@@ -3,7 +3,7 @@
     sudo make containers
 
 For a machine with buildah, debootstrap and redis-server, but with no engine and no image registry:
-the base is made by debootstrap from Debian's own mirror (MIRROR=http://... names another). The
+the base is made by debootstrap from its own mirror (MIRROR=http://... names another). The
 images then run as docker-compose.yml says, which is read for it: a network without a way out, a
 read-only root, the image's own user, no capabilities, secrets as files, each health check asked
 until it passes. What differs: all three share one loopback, and the machine's redis-server runs
@@ -29,7 +29,7 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 CLIENT = Path(sys.executable).parent / "ipulse"
 IMAGES = ("service", "worker-cpu")
-MIRROR = os.environ.get("MIRROR", "http://deb.debian.org/debian")
+MIRROR = [os.environ["MIRROR"]] if "MIRROR" in os.environ else []  # else debootstrap's own
 NEEDED = ("buildah", "debootstrap", "ip", "nsenter", "redis-server", "redis-cli", "unshare")
 PATIENCE = 60  # seconds until a container has to be healthy, or gone after SIGTERM
 
@@ -92,7 +92,7 @@ class Buildah:
         base = self.scratch / "base"
         _logged(
             self.scratch / "base.log",
-            ["debootstrap", "--variant=minbase", "bookworm", str(base), MIRROR],
+            ["debootstrap", "--variant=minbase", "bookworm", str(base), *MIRROR],
         )
         # Certificates that this machine trusts beside Debian's: of a proxy on the way out, say.
         shutil.copytree(
