@@ -15,6 +15,7 @@ from .states import Phase, Reason
 
 PROTOCOL = 1  # of the lines between agent and runner
 
+Level = Literal["debug", "info", "warning", "error"]
 PhaseName = Literal["prepare", "compile", "acquire", "run", "report"]
 # What an artifact is for; a name is for people, a role is for programs.
 Role = Literal[
@@ -63,7 +64,7 @@ class LogEvent:
     """Something to read: a line that the runner printed or logged."""
 
     message: str = described("One line of text.", max_length=16_384)
-    level: Literal["debug", "info", "warning", "error"] = described("How bad.", default="info")
+    level: Level = described("How bad.", default="info")
     stream: Literal["runner", "stdout", "stderr", "agent", "service"] = described(
         "Who said it.", default="runner"
     )
@@ -150,6 +151,7 @@ __all__ = [
     "CheckpointEvent",
     "DoneEvent",
     "Event",
+    "Level",
     "LogEvent",
     "MetricEvent",
     "Phase",

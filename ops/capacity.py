@@ -21,6 +21,7 @@ def next_capacity(
             of near-independent neurons is about sqrt(n), so that one step in tens of thousands
             would overflow
         the most spikes of any step and sample, for layers that spike in volleys
+        an eighth more than before, so that a layer which creeps up need not grow all the time
 
     and at most to one slot per neuron. Gradient-only neurons without a slot are not in n, so that
     a layer which was full of spikes may have to grow again; each time it drops, it grows.
@@ -33,4 +34,13 @@ def next_capacity(
         return capacity
     mean = float(np.mean(spike_counts[..., 1] + dropped))
     most = int(np.max(spike_counts[..., 0] + dropped))
-    return min(neurons, max(capacity, math.ceil(mean + 4 * math.sqrt(mean)), most))
+    return grown_capacity(capacity, neurons, mean, most)
+
+
+def grown_capacity(capacity: int, neurons: int, mean: float, most: int) -> int:
+    """The capacity after one that was too small, as `next_capacity` says.
+
+    mean: of the slots that were filled or missing; most: of the spikes of any step and sample.
+    """
+    room = math.ceil(mean + 4 * math.sqrt(mean))
+    return min(neurons, max(room, most, math.ceil(capacity * 9 / 8), capacity + 1))

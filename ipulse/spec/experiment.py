@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterator, Literal
 
 from ipulse import schema
@@ -12,7 +12,7 @@ from ipulse.schema import described
 from .data import DigitsData
 from .device import CPUDevice
 from .network import Network
-from .training import Training
+from .training import SPIKE_LOSSES, Training
 
 MAX_SYNAPSES = 2**27  # weights of the whole network: 512 MiB in float32
 MAX_STATE = 2**31  # membrane values that one training step may touch: time * batch * neurons
@@ -42,9 +42,19 @@ class ExperimentSpec:
     )
 
     def problems(self) -> Iterator[Problem]:
+        yield from self._problems_of_size()
+        yield from self._problems_of_readout()
+        yield from self._problems_of_training()
+
+    def _problems_of_size(self) -> Iterator[Problem]:
         sizes = [self.data.inputs, *(layer.neurons for layer in self.network.layers)]
         sizes.append(self.data.classes)
         synapses = sum(before * after for before, after in zip(sizes, sizes[1:]))
+        synapses += sum(
+            after * after
+            for layer, after in zip(self.network.spiking, sizes[1:])
+            if layer.recurrent
+        )
         if synapses > MAX_SYNAPSES:
             detail = f"{synapses:,} weights in all; at most {MAX_SYNAPSES:,} are allowed"
             yield Problem("/network/layers", "too_large", detail)
@@ -55,6 +65,36 @@ class ExperimentSpec:
                 "use a smaller batch"
             )
             yield Problem("/training/batch_size", "too_large", detail)
+
+    def _problems_of_readout(self) -> Iterator[Problem]:
+        readout, loss = self.network.readout, self.training.loss
+        for problem in readout.problems_of(self.data.classes):
+            yield replace(problem, pointer=f"/network/readout{problem.pointer}")
+        if loss in SPIKE_LOSSES and readout.kind != "spiking":
+            detail = "counts the readout's spikes: set network.readout.kind to spiking"
+            yield Problem("/training/loss", "inconsistent", detail)
+        if loss not in SPIKE_LOSSES and readout.kind == "spiking":
+            detail = (
+                "reads the membrane of a leaky readout, and this one spikes: choose "
+                f"{' or '.join(SPIKE_LOSSES)}"
+            )
+            yield Problem("/training/loss", "inconsistent", detail)
+
+    def _problems_of_training(self) -> Iterator[Problem]:
+        hidden = len(self.network.layers)
+        for number, bound in enumerate(self.training.regularisers):
+            for index, layer in enumerate(bound.layers or ()):
+                if layer > hidden:
+                    pointer = f"/training/regularisers/{number}/layers/{index}"
+                    detail = f"there are {hidden} hidden layers"
+                    yield Problem(pointer, "inconsistent", detail)
+        gated = [layer.second_threshold is not None for layer in self.network.spiking]
+        if self.training.second_threshold_ramp is not None and not any(gated):
+            yield Problem(
+                "/training/second_threshold_ramp",
+                "inconsistent",
+                "no layer has a second_threshold to rise to: give one of them one",
+            )
 
 
 def parse_spec(value: Any) -> ExperimentSpec:

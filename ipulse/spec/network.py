@@ -3,99 +3,78 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Iterator, Literal, Optional, Tuple
+from typing import Iterator, List, Literal, Tuple, Union
 
 from ipulse.errors import Problem
 from ipulse.schema import described
 
-
-@dataclass(frozen=True)
-class LIFLayer:
-    """One layer of leaky integrate-and-fire neurons, all with the same constants."""
-
-    neurons: int = described("Neurons in the layer.", ge=1, le=65_535)
-    decay: float = described(
-        "Share of the membrane kept from step to step, exp(-step / tau_mem).",
-        default=0.95,
-        ge=0.0,
-        lt=1.0,
-    )
-    threshold: float = described(
-        "A neuron spikes where its membrane is above this.", default=1.0, gt=0.0, le=1e6
-    )
-    second_threshold: Optional[float] = described(
-        "Gradient flows only through neurons whose membrane is above this; null: through all.",
-        default=None,
-        ge=-1e6,
-        le=1e6,
-    )
-    capacity: Optional[int] = described(
-        "Slots per sample and step for spiking and gradient-carrying neurons, in index order, "
-        "spikes first; what does not fit is dropped and counted. Null: one slot per neuron.",
-        default=None,
-        ge=1,
-        le=65_535,
-    )
-    gain: float = described(
-        "Scales the input current by gain * (1 - decay).", default=10.0, gt=0.0, le=1e4
-    )
-
-    def problems(self) -> Iterator[Problem]:
-        if self.second_threshold is not None and self.second_threshold > self.threshold:
-            yield Problem(
-                "/second_threshold", "inconsistent", "must not be above the layer's threshold"
-            )
-        if self.capacity is not None and self.capacity > self.neurons:
-            yield Problem(
-                "/capacity", "inconsistent", f"must not be above neurons ({self.neurons})"
-            )
-
-
-@dataclass(frozen=True)
-class LeakyReadout:
-    """Leaky integrators without spikes, one per class; their mean over time is the logit."""
-
-    decay: float = described(
-        "Share of the membrane kept from step to step.", default=0.95, ge=0.0, lt=1.0
-    )
-    gain: float = described(
-        "Scales the input current by gain * (1 - decay).", default=10.0, gt=0.0, le=1e4
-    )
-
-
-@dataclass(frozen=True)
-class Surrogate:
-    """What stands in for the derivative of the spike in the backward pass."""
-
-    name: Literal["superspike"] = described(
-        "superspike: 1 / (slope * |membrane - threshold| + 1)^2.", default="superspike"
-    )
-    slope: float = described("Steepness of the surrogate.", default=10.0, gt=0.0, le=1e4)
+from .layers import LeakyReadout, LIFLayer, Readout, SpikingReadout
+from .surrogate import SuperSpike, Surrogate
 
 
 @dataclass(frozen=True)
 class Network:
-    """Feed-forward layers of LIF neurons and a readout."""
+    """Layers of LIF neurons and a readout."""
 
     layers: Tuple[LIFLayer, ...] = described(
         "The hidden layers, input side first.", min_items=1, max_items=16
     )
-    readout: LeakyReadout = described("The output layer.", factory=LeakyReadout)
-    surrogate: Surrogate = described("The surrogate gradient.", factory=Surrogate)
-    reset: Literal["zero"] = described(
-        "What a spike does to the membrane: zero sets it to 0 before the next step.",
+    readout: Readout = described("The output layer.", factory=LeakyReadout)
+    surrogate: Surrogate = described("The surrogate gradient.", factory=SuperSpike)
+    reset: Literal["zero", "subtract", "none"] = described(
+        "What a spike does to the membrane before the next step: zero sets it to 0, subtract "
+        "takes the threshold off it, none leaves it.",
         default="zero",
     )
-    reset_gradient: Literal["mask", "term"] = described(
+    reset_on: Literal["state", "emission"] = described(
+        "Which neurons are reset where slots are too few. state: all above their threshold, also "
+        "those whose spike found no slot; emission: those whose spike found one, so that the "
+        "others may spike in the next step.",
+        default="state",
+    )
+    reset_gradient: Literal["mask", "term", "none"] = described(
         "mask: the spike in the reset is a constant, the membrane is not; "
-        "term: the whole reset is a constant.",
+        "term: the whole reset is a constant; none: nothing is.",
         default="mask",
     )
     delay: Literal[0, 1] = described("Steps that a spike takes from layer to layer.", default=0)
+    trainable: Tuple[Literal["decay", "threshold", "synapse_decay"], ...] = described(
+        "Constants that are trained with the weights, one number for each neuron.",
+        factory=tuple,
+        max_items=3,
+    )
     initial_membrane_std: float = described(
         "Weights start so that each layer's membrane would have this standard deviation, "
-        "in units of its threshold, at the measured input rate.",
+        "in units of its threshold, at the spike rate measured in the layers before it.",
         default=1.0,
         gt=0.0,
         le=100.0,
     )
+
+    def problems(self) -> Iterator[Problem]:
+        for index, name in enumerate(self.trainable):
+            if name in self.trainable[:index]:
+                yield Problem(f"/trainable/{index}", "inconsistent", f"{name} is there already")
+        with_synapse = [layer.synapse_decay is not None for layer in (*self.layers, self.readout)]
+        if "synapse_decay" in self.trainable and not any(with_synapse):
+            yield Problem(
+                f"/trainable/{self.trainable.index('synapse_decay')}",
+                "inconsistent",
+                "no layer has a synapse_decay to train: give one of them one",
+            )
+        if self.reset_on == "emission" and all(layer.capacity is None for layer in self.spiking):
+            yield Problem(
+                "/reset_on",
+                "inconsistent",
+                "every spike finds a slot where no layer has a capacity: set one, or leave it out",
+            )
+        if self.reset == "none" and self.reset_gradient != "mask":
+            yield Problem(
+                "/reset_gradient", "inconsistent", "there is no reset to take a gradient of"
+            )
+
+    @property
+    def spiking(self) -> List[Union[LIFLayer, SpikingReadout]]:
+        """The layers that spike: the hidden ones, and the readout if it does."""
+        readout = [self.readout] if isinstance(self.readout, SpikingReadout) else []
+        return [*self.layers, *readout]

@@ -8,12 +8,28 @@ from __future__ import annotations
 import dataclasses
 import math
 import string
+from functools import lru_cache
 from typing import Any, Dict, Literal, Mapping, Tuple, Type, Union, get_args, get_origin
 
 from hypothesis import strategies as st
 
 from ipulse import schema
-from ipulse.spec import MAX_STATE, MAX_SYNAPSES, ExperimentSpec, LIFLayer, Network, spec_to_json
+from ipulse.spec import (
+    MAX_STATE,
+    MAX_SYNAPSES,
+    SGD,
+    ExperimentSpec,
+    GrowingCapacity,
+    LeakyReadout,
+    LIFLayer,
+    Network,
+    SpikeTargets,
+    SpikingReadout,
+    Training,
+    spec_to_json,
+)
+
+MOST_LISTED = 12  # neurons of which a list has one number each: longer ones only take time
 
 # Every character that a text field accepts: no lone surrogate, no control character.
 CHARACTERS = st.characters(blacklist_categories=("Cs", "Cc"))
@@ -31,6 +47,12 @@ def values(cls: Type[Any], **known: st.SearchStrategy[Any]) -> st.SearchStrategy
 
 def of_type(hint: Any, limits: Mapping[str, Any]) -> st.SearchStrategy[Any]:
     """Any value that a field of this type and with these limits may hold."""
+    if hint is SpikeTargets:
+        return st.sets(st.floats(0, 1e6), min_size=2, max_size=2).map(
+            lambda two: SpikeTargets(right=max(two), wrong=min(two))
+        )
+    if hint is GrowingCapacity:
+        return values(GrowingCapacity).map(_ordered)
     if dataclasses.is_dataclass(hint):
         return layers() if hint is LIFLayer else values(hint)  # type: ignore[arg-type]
     origin, arguments = get_origin(hint), get_args(hint)
@@ -39,7 +61,7 @@ def of_type(hint: Any, limits: Mapping[str, Any]) -> st.SearchStrategy[Any]:
     if origin is Literal:
         return st.sampled_from(arguments)
     if origin is tuple:
-        most = min(limits.get("max_items") or 4, 4)
+        most = min(limits.get("max_items") or 3, 3)
         return st.lists(
             of_type(arguments[0], limits), min_size=limits.get("min_items") or 0, max_size=most
         ).map(tuple)
@@ -58,6 +80,11 @@ def of_type(hint: Any, limits: Mapping[str, Any]) -> st.SearchStrategy[Any]:
     if hint is str:
         return texts(limits)
     raise TypeError(f"no strategy for {hint!r}")
+
+
+def _ordered(capacity: GrowingCapacity) -> GrowingCapacity:
+    most = None if capacity.most is None else max(capacity.most, capacity.grow)
+    return dataclasses.replace(capacity, most=most)
 
 
 def integers(limits: Mapping[str, Any]) -> st.SearchStrategy[int]:
@@ -90,24 +117,54 @@ def texts(limits: Mapping[str, Any]) -> st.SearchStrategy[str]:
     return st.text(CHARACTERS, min_size=1, max_size=most).filter(lambda s: s == s.strip())
 
 
-@st.composite
-def layers(draw: Any, most_neurons: int = 65_535) -> LIFLayer:
+def layers(most_neurons: int = 65_535) -> st.SearchStrategy[LIFLayer]:
     """Any valid layer: what binds its fields together holds too."""
-    layer = draw(values(LIFLayer, neurons=st.integers(1, most_neurons)))
-    second, capacity = layer.second_threshold, layer.capacity
-    if second is not None:
-        second = min(second, layer.threshold)
-    if capacity is not None:
-        capacity = min(capacity, layer.neurons)
-    fitted: LIFLayer = dataclasses.replace(layer, second_threshold=second, capacity=capacity)
-    return fitted
+    sized = values(LIFLayer, neurons=st.integers(1, most_neurons))
+    return sized.map(lambda layer: fitted(layer, layer.neurons))
+
+
+def fitted(layer: Any, neurons: int) -> Any:
+    """A layer or readout whose fields fit together, if it has so many neurons."""
+    changes: Dict[str, Any] = {}
+    for name in ("decay", "synapse_decay", "threshold", "second_threshold"):
+        value = getattr(layer, name, None)
+        if isinstance(value, tuple):
+            few = neurons <= MOST_LISTED and value
+            changes[name] = (value * neurons)[:neurons] if few else max(value, default=0.5)
+    layer = dataclasses.replace(layer, **changes)
+    if isinstance(layer, LeakyReadout):
+        return layer
+    changes = {}
+    if layer.second_threshold is not None:
+        least, seconds = _least(layer.threshold), layer.second_threshold
+        each = seconds if isinstance(seconds, tuple) else (seconds,)
+        lowered = tuple(min(second, least) for second in each)
+        changes["second_threshold"] = lowered if isinstance(seconds, tuple) else lowered[0]
+    capacity = layer.capacity
+    if isinstance(capacity, GrowingCapacity):
+        grow = min(capacity.grow, neurons)
+        most = capacity.most if capacity.most is None else min(max(capacity.most, grow), neurons)
+        changes["capacity"] = GrowingCapacity(grow=grow, most=most)
+    elif capacity is not None:
+        changes["capacity"] = min(capacity, neurons)
+    if capacity is None:
+        changes["policy"] = "index"
+    return dataclasses.replace(layer, **changes)
+
+
+def _least(value: Any) -> float:
+    return min(value) if isinstance(value, tuple) else value
 
 
 @st.composite
 def specs(draw: Any) -> ExperimentSpec:
     """Any valid experiment: sizes are shrunk until the whole fits, nothing is thrown away."""
-    spec: ExperimentSpec = draw(values(ExperimentSpec, network=values(Network, layers=_stacks())))
+    spec: ExperimentSpec = draw(_sound_specs())
+    spec = dataclasses.replace(spec, network=_fit_readout(spec))
     spec = dataclasses.replace(spec, network=_fit_synapses(spec))
+    spec = dataclasses.replace(
+        spec, network=_fit_network(spec.network), training=_fit_training(spec)
+    )
     neurons = sum(layer.neurons for layer in spec.network.layers) + spec.data.classes
     steps = min(spec.data.steps, MAX_STATE // neurons)
     batch = min(spec.training.batch_size, max(1, MAX_STATE // (neurons * steps)))
@@ -118,25 +175,79 @@ def specs(draw: Any) -> ExperimentSpec:
     )
 
 
+@lru_cache(maxsize=None)  # putting a strategy together takes longer than drawing from it
+def _sound_specs() -> st.SearchStrategy[ExperimentSpec]:
+    return values(ExperimentSpec, network=values(Network, layers=_stacks()))
+
+
 def _stacks() -> st.SearchStrategy[Tuple[LIFLayer, ...]]:
-    return st.lists(layers(), min_size=1, max_size=4).map(tuple)
+    return st.lists(layers(), min_size=1, max_size=2).map(tuple)
+
+
+def _fit_readout(spec: ExperimentSpec) -> Network:
+    readout = fitted(spec.network.readout, spec.data.classes)
+    if isinstance(readout, SpikingReadout):  # fewer slots than classes are refused
+        readout = dataclasses.replace(readout, capacity=None, policy="index")
+    return dataclasses.replace(spec.network, readout=readout)
+
+
+def _fit_network(network: Network) -> Network:
+    trainable = tuple(dict.fromkeys(network.trainable))
+    if all(layer.synapse_decay is None for layer in (*network.layers, network.readout)):
+        trainable = tuple(name for name in trainable if name != "synapse_decay")
+    capacity = any(layer.capacity is not None for layer in network.spiking)
+    return dataclasses.replace(
+        network,
+        trainable=trainable,
+        reset_on=network.reset_on if capacity else "state",
+        reset_gradient="mask" if network.reset == "none" else network.reset_gradient,
+    )
+
+
+def _fit_training(spec: ExperimentSpec) -> Training:
+    training, network = spec.training, spec.network
+    spikes = isinstance(network.readout, SpikingReadout)
+    loss = training.loss
+    if spikes != loss.startswith("spike_count"):
+        loss = "spike_count_mse" if spikes else "step_cross_entropy"
+    targets, ramp = training.spike_targets, training.second_threshold_ramp
+    if ramp is not None:
+        ramp = dataclasses.replace(ramp, epochs=min(ramp.epochs, training.epochs))
+    hidden = len(network.layers)
+    regularisers = tuple(
+        bound
+        if bound.layers is None
+        else dataclasses.replace(bound, layers=tuple(min(at, hidden) for at in bound.layers))
+        for bound in training.regularisers
+    )
+    optimizer = training.optimizer
+    if isinstance(optimizer, SGD) and optimizer.momentum == 0:
+        optimizer = dataclasses.replace(optimizer, nesterov=False)
+    return dataclasses.replace(
+        training,
+        loss=loss,
+        optimizer=optimizer,
+        spike_targets=targets if loss == "spike_count_mse" else None,
+        second_threshold_ramp=ramp
+        if any(layer.second_threshold is not None for layer in network.spiking)
+        else None,
+        regularisers=regularisers,
+    )
 
 
 def _fit_synapses(spec: ExperimentSpec) -> Network:
     sizes = [spec.data.inputs, *(layer.neurons for layer in spec.network.layers), spec.data.classes]
     pairs = list(zip(sizes, sizes[1:]))
-    if sum(before * after for before, after in pairs) <= MAX_SYNAPSES:
+    own = sum(layer.neurons**2 for layer in spec.network.layers if layer.recurrent)
+    own += spec.data.classes**2
+    if own + sum(before * after for before, after in pairs) <= MAX_SYNAPSES:
         return spec.network
-    widest = math.isqrt(MAX_SYNAPSES // len(pairs))  # every pair of layers within its share
-    fitted = tuple(
-        dataclasses.replace(
-            layer,
-            neurons=min(layer.neurons, widest),
-            capacity=None if layer.capacity is None else min(layer.capacity, widest),
-        )
-        for layer in spec.network.layers
-    )
-    return dataclasses.replace(spec.network, layers=fitted)
+    widest = math.isqrt(MAX_SYNAPSES // (2 * len(pairs)))  # every matrix within its share
+    layers = []
+    for layer in spec.network.layers:
+        neurons = min(layer.neurons, widest)
+        layers.append(fitted(dataclasses.replace(layer, neurons=neurons), neurons))
+    return dataclasses.replace(spec.network, layers=tuple(layers))
 
 
 @st.composite

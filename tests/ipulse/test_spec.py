@@ -149,7 +149,7 @@ class TestInvalid:
         document = {
             "seed": -1,
             "network": {"layers": [{"neurons": 0}, {"decay": 2.0}], "delay": 7},
-            "training": {"epochs": "many", "optimizer": {"kind": "sgd"}},
+            "training": {"epochs": "many", "optimizer": {"kind": "lion"}},
             "colour": "red",
         }
         assert sorted(problems_of(document)) == [

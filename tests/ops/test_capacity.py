@@ -35,6 +35,11 @@ class TestNextCapacity:
         dropped[3, 3] = 56
         assert next_capacity(4, 100, counts, dropped) == 60
 
+    def test_grows_by_an_eighth_at_least(self) -> None:
+        counts, dropped = np.full((50, 1, 2), 1), np.zeros((50, 1), int)
+        counts[7], dropped[7] = 80, 1
+        assert next_capacity(80, 1000, counts, dropped) == 90
+
     def test_is_at_most_a_slot_per_neuron(self) -> None:
         assert grown(9, 20, spikes=9, in_use=9, dropped=7) == 20
 

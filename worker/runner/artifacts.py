@@ -16,7 +16,7 @@ from ipulse.spec import spec_to_json
 from .clock import Span, Timeline, utc_now
 from .manifest import SCHEMA, listed
 from .network_export import write_nir
-from .profile import Circumstances, layer_names
+from .profile import Circumstances
 from .report.page import report_html
 from .reporter import Reporter
 from .results import Results
@@ -36,21 +36,23 @@ class Artifacts:
         self.written: List[ArtifactEvent] = []
 
     def write_results(
-        self, results: Results, weights: List[np.ndarray], timeline: Timeline
+        self, results: Results, arrays: Dict[str, np.ndarray], timeline: Timeline
     ) -> None:
-        """All but the manifest. The report phase is still open: the trace shows it up to now."""
+        """All but the manifest. The report phase is still open: the trace shows it up to now.
+
+        `arrays`: what was trained, as Model.arrays.
+        """
         spec, work_dir = results.spec, self._work_dir
         work_dir.write("metrics.jsonl", results.history.text().encode("utf-8"))
         self._tell("metrics.jsonl", "metrics", "application/x-ndjson")
 
-        names = layer_names(len(spec.network.layers))
-        arrays: Dict[str, Any] = dict(zip(names, weights))
+        named: Dict[str, Any] = {**arrays}
         with work_dir.writing("weights.npz") as path, path.open("wb") as file:
-            np.savez(file, **arrays)
+            np.savez(file, **named)
         self._tell("weights.npz", "weights", BINARY)
 
         with work_dir.writing("network.nir") as path:
-            write_nir(path, spec, weights, int(results.judgement.tally.dropped.sum()))
+            write_nir(path, spec, arrays, int(results.judgement.tally.dropped.sum()))
         self._tell("network.nir", "network", "application/x-hdf5")
 
         work_dir.write("profile.json", _json(results.profile))

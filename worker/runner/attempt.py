@@ -32,6 +32,7 @@ from .reporter import Reporter
 from .results import Results
 from .schedule import Schedule
 from .training import Training
+from .warnings_of_spec import warnings_of
 from .work_dir import WorkDir
 
 CHECKPOINT = "checkpoint.npz"  # one name: only the newest state is worth keeping
@@ -107,11 +108,13 @@ class Attempt:
         )
         if self.assignment.checkpoint is None:
             training.model.weights = initial_weights(self.spec, dataset)
+            training.begin()
         else:
             path = Path(self.assignment.checkpoint)
-            like = training.model.weights
-            training.resume(checkpoint.load(path, self.spec_sha256, like))
+            training.resume(checkpoint.load(path, self.spec_sha256, like=training.state()))
             self.reporter.log(f"resumed from the checkpoint at step {training.step:,}")
+        for warning in warnings_of(self.spec):
+            self.reporter.log(warning, level="warning")
         training.model.trace()
         self.reporter.log(f"compiled in {self.timeline.clock.now() - began:.2f} s")
         return training
@@ -146,12 +149,14 @@ class Attempt:
             judgement=judgement,
             raster=look_at(training.model, training.dataset, int(training.dataset.test[0])),
             dropped_in_training=dropped_in_training(training),
+            gates=training.model.gates,
+            kept_epoch=training.kept_epoch,
             profile=profile(training, judgement, circumstances, began),
             git=provenance.git_revision(),
         )
         final = final_figures(results)
         artifacts = Artifacts(self.work_dir, self.reporter)
-        artifacts.write_results(results, training.model.weights, self.timeline)
+        artifacts.write_results(results, training.model.arrays, self.timeline)
         self.cancellation.check()
         artifacts.write_manifest(results, circumstances, final)
         return final
@@ -183,17 +188,19 @@ def configure_tensorflow(threads: int, seed: int) -> None:
 
 def final_figures(results: Results) -> Dict[str, float]:
     """What the job's summary says."""
-    last = [record for record in results.history.records if record["scope"] == "epoch"][-1]
+    epochs = [record for record in results.history.records if record["scope"] == "epoch"]
+    last, kept = epochs[-1], epochs[results.kept_epoch - 1]
     tally = results.judgement.tally
     train: Dict[str, Any] = results.profile["execution"]["runs"][0]
     phases = results.profile["execution"]["phases"]
     figures = {
         "test_accuracy": tally.accuracy,
         "test_loss": tally.loss,
-        "accuracy": last["accuracy"],
-        "loss": last["loss"],
+        "accuracy": kept["accuracy"],
+        "loss": kept["loss"],
         "epochs": float(last["epoch"]),
         "steps": float(last["step"]),
+        "kept_epoch": float(results.kept_epoch),
         "dropped_spikes": float(np.sum(results.dropped_in_training)),
         "run_seconds": train["seconds"],
         "seconds": sum(phase["seconds"] for phase in phases),

@@ -1,7 +1,8 @@
 """The state of a training between two steps, as one `.npz` file without pickles.
 
-Weights, optimizer, counters and figures are all there is: the order of batches follows from the
-seed and the epoch. A training resumed from a checkpoint ends bit for bit like one never stopped.
+What was trained, optimizer, gates, early stopping, counters and figures are all there is: the
+order of batches follows from the seed and the epoch, learning rates and second thresholds from the
+step. A training resumed from a checkpoint ends bit for bit like one never stopped.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ from __future__ import annotations
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict
 
 import numpy as np
 
 from ipulse.errors import IPUlseError
 
+from .state import State, part, within
 from .work_dir import WorkDir
 
-FORMAT = 1  # of the arrays in the file
+FORMAT = 2  # of the arrays in the file
 
 
 class UnusableCheckpoint(IPUlseError):
@@ -32,10 +34,7 @@ class Checkpoint:
 
     spec_sha256: str  # of the experiment that was trained
     step: int  # training steps done
-    weights: List[np.ndarray]  # float32 [N_in, N_out] of each layer and the readout
-    means: List[np.ndarray]  # float32, like weights: Adam's mean of gradients
-    squares: List[np.ndarray]  # float32, like weights: Adam's mean of squares
-    epoch_sums: np.ndarray  # float64: the tally of the epoch begun
+    state: State  # of the training's parts, each under its name
     history: str  # metrics.jsonl so far
 
 
@@ -45,19 +44,16 @@ def save(checkpoint: Checkpoint, work_dir: WorkDir, name: str) -> Path:
         "format": np.array(FORMAT),
         "spec_sha256": np.array(checkpoint.spec_sha256),
         "step": np.array(checkpoint.step, dtype=np.int64),
-        "epoch_sums": checkpoint.epoch_sums,
         "history": np.frombuffer(checkpoint.history.encode("utf-8"), dtype=np.uint8),
+        **within("state", checkpoint.state),
     }
-    for kind, matrices in _matrices(checkpoint).items():
-        for number, matrix in enumerate(matrices):
-            arrays[f"{kind}_{number}"] = matrix
     with work_dir.writing(name) as path, path.open("wb") as file:
         np.savez(file, **arrays)
     return work_dir.path / name
 
 
-def load(path: Path, spec_sha256: str, like: List[np.ndarray]) -> Checkpoint:
-    """The checkpoint of the experiment with this digest; `like` has the shapes of its weights.
+def load(path: Path, spec_sha256: str, like: State) -> Checkpoint:
+    """The checkpoint of the experiment with this digest; `like` has the state's names and shapes.
 
     Raises UnusableCheckpoint if the file is damaged or of another experiment.
     """
@@ -74,10 +70,7 @@ def load(path: Path, spec_sha256: str, like: List[np.ndarray]) -> Checkpoint:
             checkpoint = Checkpoint(
                 spec_sha256=str(arrays["spec_sha256"]),
                 step=int(arrays["step"]),
-                weights=[arrays[f"weights_{number}"] for number in range(len(like))],
-                means=[arrays[f"means_{number}"] for number in range(len(like))],
-                squares=[arrays[f"squares_{number}"] for number in range(len(like))],
-                epoch_sums=arrays["epoch_sums"],
+                state=part("state", {name: arrays[name] for name in arrays.files}),
                 history=arrays["history"].tobytes().decode("utf-8"),
             )
     except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
@@ -86,15 +79,10 @@ def load(path: Path, spec_sha256: str, like: List[np.ndarray]) -> Checkpoint:
         ) from error
     if checkpoint.spec_sha256 != spec_sha256:
         raise UnusableCheckpoint("the checkpoint belongs to another experiment: its spec differs")
-    for matrices in _matrices(checkpoint).values():
-        if [matrix.shape for matrix in matrices] != [matrix.shape for matrix in like]:
-            raise UnusableCheckpoint("the checkpoint's weights do not have the network's shapes")
+    if _shapes(checkpoint.state) != _shapes(like):
+        raise UnusableCheckpoint("the checkpoint's arrays do not have the training's shapes")
     return checkpoint
 
 
-def _matrices(checkpoint: Checkpoint) -> Dict[str, List[np.ndarray]]:
-    return {
-        "weights": checkpoint.weights,
-        "means": checkpoint.means,
-        "squares": checkpoint.squares,
-    }
+def _shapes(state: State) -> Dict[str, Any]:
+    return {name: array.shape for name, array in state.items()}

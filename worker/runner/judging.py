@@ -8,16 +8,17 @@ from ipulse.spec import ExperimentSpec
 
 from .data import Dataset
 from .model import Model
+from .network import spiking_names, spiking_neurons
 from .results import Judgement, Raster
 from .tally import Tally
 
 
 def judge(model: Model, dataset: Dataset, spec: ExperimentSpec) -> Judgement:
     """The held-out samples, in batches of the training's size."""
-    layers = spec.network.layers
-    tally = Tally([layer.neurons for layer in layers], spec.data.steps)
+    tally = Tally(spiking_names(spec), spiking_neurons(spec), spec.data.steps)
     confusion = np.zeros((spec.data.classes, spec.data.classes), dtype=np.int64)
-    spikes = np.zeros((len(layers), spec.data.steps))
+    spikes = np.zeros((len(tally.names), spec.data.steps))
+    dropped = np.zeros_like(spikes)
     input_spikes = np.zeros(spec.data.steps)
     for first in range(0, len(dataset.test), spec.training.batch_size):
         samples = dataset.test[first : first + spec.training.batch_size]
@@ -27,29 +28,34 @@ def judge(model: Model, dataset: Dataset, spec: ExperimentSpec) -> Judgement:
         tally.add(judged.sums)
         np.add.at(confusion, (labels, judged.predicted), 1)
         spikes += judged.spikes_by_step
+        dropped += judged.dropped_by_step
         input_spikes += counts.sum(axis=1)
     return Judgement(
         tally=tally,
         confusion=confusion,
         spikes_by_step=spikes / len(dataset.test),
+        dropped_by_step=dropped / len(dataset.test),
         input_spikes_by_step=input_spikes / len(dataset.test),
     )
 
 
 def look_at(model: Model, dataset: Dataset, sample: int) -> Raster:
     """Every spike of one sample, and what the readout makes of them."""
-    ids, counts = dataset.trains.batch(np.array([sample]))
+    at = np.array([sample])
+    ids, counts = dataset.trains.batch(at)
+    predicted = model.judge(ids, counts, dataset.labels[at]).predicted
     out = model.net(ids, counts, training=False)
     membrane = out.membrane.numpy()[:, 0].astype(np.float64)
     layer_spikes = []
-    for slots, filled in zip(out.spike_ids, out.spike_counts):
+    hidden = len(model.spec.network.layers)
+    for slots, filled in zip(out.spike_ids[:hidden], out.spike_counts[:hidden]):
         layer_ids, layer_counts = slots.numpy()[:, 0], filled.numpy()[:, 0, 0]
         layer_spikes.append(_pairs(layer_ids, layer_counts))
     return Raster(
         sample=sample,
         image=dataset.images[sample],
         label=int(dataset.labels[sample]),
-        predicted=int(membrane.mean(axis=0).argmax()),
+        predicted=int(predicted[0]),
         input_spikes=_pairs(ids[:, 0], counts[:, 0]),
         layer_spikes=layer_spikes,
         membrane=membrane,

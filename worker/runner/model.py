@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, NamedTuple, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
 
 from ipulse.spec import ExperimentSpec
-from ops.keras import MultiLIF
 
-from .network import network_of
-from .optimizer import Adam
+from .network import Gates, first_gates, keras_network, trained_names
+from .objective import Objective
+from .optimizer import clipped, optimizer_of
+from .state import State, in_order, numbered, part, within
+
+
+class Learned(NamedTuple):
+    """What a training step's batch gave."""
+
+    gradients: List[tf.Tensor]  # of the mean loss and the penalties, within their bounds
+    sums: np.ndarray  # float64, as Tally.sums
+    most: np.ndarray  # float32 [spiking layers]: the most spikes of any step and sample
 
 
 class Judged(NamedTuple):
     """What a batch showed."""
 
     sums: np.ndarray  # float64, as Tally.sums
-    predicted: np.ndarray  # int64 [batch]
-    spikes_by_step: np.ndarray  # float64 [layers, time], summed over the batch
+    predicted: np.ndarray  # int32 [batch]
+    spikes_by_step: np.ndarray  # float64 [spiking layers, time], summed over the batch
+    dropped_by_step: np.ndarray  # float64 [spiking layers, time], summed over the batch
 
 
 class Model:
@@ -30,42 +40,47 @@ class Model:
     """
 
     def __init__(self, spec: ExperimentSpec, slots: int, threads: int) -> None:
-        network = network_of(spec)
-        self.net = MultiLIF(
-            inputs=network.inputs,
-            layers=network.layers,
-            readout=network.readout,
-            reset_gradient=network.reset_gradient,
-            delay=network.delay,
-            surrogate=network.surrogate,
-            threads=threads,
-            name="network",
-        )
+        self.spec = spec
+        self._slots = slots
+        self._threads = threads
+        self._objective = Objective(spec)
+        self._build(first_gates(spec))
+
+    def _build(self, gates: Gates) -> None:
+        self.gates = gates
+        self.net = keras_network(self.spec, gates, self._threads)
         self._kernels = [_variable(kernel) for kernel in self.net.kernels]
-        self.optimizer = Adam(spec.training.optimizer, self._kernels)
-        time = spec.data.steps
+        constants = [_variable(weight) for weight in self.net.trainable_weights]
+        known = {id(kernel) for kernel in self._kernels}
+        self._variables = [*self._kernels, *(v for v in constants if id(v) not in known)]
+        self.optimizer = optimizer_of(self.spec.training.optimizer, self._variables, self._threads)
+        time = self.spec.data.steps
         batch = [
-            tf.TensorSpec([time, None, slots], tf.int32),
+            tf.TensorSpec([time, None, self._slots], tf.int32),
             tf.TensorSpec([time, None], tf.int32),
             tf.TensorSpec([None], tf.int32),
         ]
         self._derive = _traced(self._derived, batch)
         self._judge = _traced(self._judged, batch)
-        shapes = [tf.TensorSpec(kernel.shape, tf.float32) for kernel in self._kernels]
+        shapes = [tf.TensorSpec(variable.shape, tf.float32) for variable in self._variables]
         step_and_rate = [tf.TensorSpec([], tf.int64), tf.TensorSpec([], tf.float32)]
-        self._apply = _traced(self.optimizer.apply, [shapes, *step_and_rate])
+        self._apply = _traced(self._applied, [shapes, *step_and_rate])
 
     def trace(self) -> None:
         """Builds the graphs now instead of at the first call."""
         for function in (self._derive, self._judge, self._apply):
             function.get_concrete_function()
 
-    def derive(
-        self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray
-    ) -> Tuple[List[tf.Tensor], np.ndarray]:
-        """The gradients of the batch's mean loss, and the batch's sums as Tally has them."""
-        gradients, sums = self._derive(ids, counts, labels)
-        return gradients, sums.numpy()
+    def adapt(self, gates: Gates) -> None:
+        """The same weights and optimizer in a network with these gates."""
+        state = self.state()
+        self._build(gates)
+        self.restore(state)
+
+    def derive(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> Learned:
+        """What is to be learned from a batch."""
+        gradients, sums, most = self._derive(ids, counts, labels)
+        return Learned(gradients, sums.numpy(), most.numpy())
 
     def apply(self, gradients: Sequence[tf.Tensor], step: int, rate: float) -> None:
         """Changes the weights; this is the `step`-th time, from 1, at that learning rate."""
@@ -77,7 +92,7 @@ class Model:
 
     @property
     def weights(self) -> List[np.ndarray]:
-        """Float32 `[N_in, N_out]` of each layer and the readout."""
+        """Float32, as ops.lif.weights.weight_shapes says."""
         return [kernel.numpy() for kernel in self._kernels]
 
     @weights.setter
@@ -85,19 +100,63 @@ class Model:
         for kernel, value in zip(self._kernels, values):
             kernel.assign(value)
 
-    def _derived(self, ids: tf.Tensor, counts: tf.Tensor, labels: tf.Tensor) -> Tuple[Any, Any]:
+    @property
+    def trained(self) -> List[np.ndarray]:
+        """All that is trained: the weights, then the constants."""
+        return [variable.numpy() for variable in self._variables]
+
+    @trained.setter
+    def trained(self, values: Sequence[np.ndarray]) -> None:
+        for variable, value in zip(self._variables, values):
+            variable.assign(value)
+
+    @property
+    def arrays(self) -> Dict[str, np.ndarray]:
+        """All that is trained, by name: of a layer its weights and its trained constants."""
+        return dict(zip(trained_names(self.spec), self.trained))
+
+    def state(self) -> State:
+        state = within("trained", numbered(self.trained))
+        for name, variables in self.optimizer.slots.items():
+            arrays = [variable.numpy() for variable in variables]
+            state.update(within(f"optimizer/{name}", numbered(arrays)))
+        return state
+
+    def restore(self, state: State) -> None:
+        self.trained = in_order(part("trained", state))
+        for name, variables in self.optimizer.slots.items():
+            for variable, value in zip(variables, in_order(part(f"optimizer/{name}", state))):
+                variable.assign(value)
+
+    def _derived(self, ids: tf.Tensor, counts: tf.Tensor, labels: tf.Tensor) -> Tuple[Any, ...]:
         with tf.GradientTape() as tape:
             out = self.net(ids, counts)
-            losses, right = _judgement(out.membrane, labels)
+            losses, predicted = self._objective.judge(out, labels)
             loss = tf.reduce_mean(losses)
-        return tape.gradient(loss, self._kernels), _sums(out, losses, right)
+            penalty = self._objective.penalty(out)
+            if penalty is not None:
+                loss += penalty
+        gradients = clipped(
+            tape.gradient(loss, self._variables), self.spec.training.gradient_clipping
+        )
+        most = [
+            tf.reduce_max(c[:, :, 0] + dropped) for c, dropped in zip(out.spike_counts, out.dropped)
+        ]
+        return gradients, _sums(out, losses, predicted, labels, penalty), tf.stack(most)
 
     def _judged(self, ids: tf.Tensor, counts: tf.Tensor, labels: tf.Tensor) -> Tuple[Any, ...]:
         out = self.net(ids, counts, training=False)
-        losses, right = _judgement(out.membrane, labels)
-        spikes = [tf.reduce_sum(tf.cast(c[:, :, 0], tf.float64), 1) for c in out.spike_counts]
-        predicted = tf.argmax(_logits(out.membrane), axis=1)
-        return _sums(out, losses, right), predicted, tf.stack(spikes)
+        losses, predicted = self._objective.judge(out, labels)
+        spikes = [_over_batch(c[:, :, 0]) for c in out.spike_counts]
+        dropped = [_over_batch(layer) for layer in out.dropped]
+        sums = _sums(out, losses, predicted, labels, None)
+        return sums, predicted, tf.stack(spikes), tf.stack(dropped)
+
+    def _applied(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
+        self.optimizer.apply(gradients, step, rate)
+        for weight in self.net.trainable_weights:
+            if weight.constraint is not None:  # a decay stays below 1, a threshold above 0
+                _variable(weight).assign(weight.constraint(tf.convert_to_tensor(weight)))
 
 
 def _traced(function: Callable[..., Any], signature: List[Any]) -> Any:
@@ -111,26 +170,24 @@ def _variable(kernel: Any) -> tf.Variable:
     return kernel if isinstance(kernel, tf.Variable) else kernel.value
 
 
-def _logits(membrane: tf.Tensor) -> tf.Tensor:
-    """The readout's membrane `[time, batch, classes]`, its mean over time."""
-    return tf.reduce_mean(membrane, axis=0)
-
-
-def _judgement(membrane: tf.Tensor, labels: tf.Tensor) -> Tuple[tf.Tensor, tf.Tensor]:
-    """Cross-entropy float32 `[batch]` and whether the largest logit is the label's."""
-    logits = _logits(membrane)
-    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-    return losses, tf.equal(tf.argmax(logits, axis=1, output_type=tf.int32), labels)
-
-
-def _sums(out: Any, losses: tf.Tensor, right: tf.Tensor) -> tf.Tensor:
+def _sums(
+    out: Any, losses: tf.Tensor, predicted: tf.Tensor, labels: tf.Tensor, penalty: Any
+) -> tf.Tensor:
     """As Tally.sums. In double, in which counts of spikes are exact."""
     spikes = [_total(counts[:, :, 0]) for counts in out.spike_counts]
     slots = [_total(counts[:, :, 1]) for counts in out.spike_counts]
     dropped = [_total(layer) for layer in out.dropped]
     samples = tf.cast(tf.size(losses), tf.float64)
-    return tf.stack([samples, _total(losses), _total(right), *spikes, *slots, *dropped])
+    right = _total(tf.equal(predicted, labels))
+    added = tf.constant(0.0, tf.float64)
+    if penalty is not None:
+        added = samples * tf.cast(penalty, tf.float64)
+    return tf.stack([samples, _total(losses), right, added, *spikes, *slots, *dropped])
 
 
 def _total(values: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(tf.cast(values, tf.float64))
+
+
+def _over_batch(values: tf.Tensor) -> tf.Tensor:
+    return tf.reduce_sum(tf.cast(values, tf.float64), 1)

@@ -5,25 +5,26 @@ dt with constant input they give our update exactly, with
 
     decay = exp(-dt / tau)      gain = r      v_leak = v_reset = 0
 
-(the exponential step, not Euler's `decay = 1 - dt / tau`). A spike is a current of 1 during one
-step. NIR has no word for slots, so a network that drops spikes behaves differently there; the
-metadata says how many it dropped.
+(the exponential step, not Euler's `decay = 1 - dt / tau`); a CubaLIF's synapse first and its
+membrane after it. A spike is a current of 1 during one step. What NIR has no word for, such as
+slots or a reset by subtraction, the metadata lists as `left_out`.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Dict, List, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Tuple, Union
 
 import numpy as np
 
 from ipulse.errors import MissingDependency
-from ipulse.spec import ExperimentSpec
+from ipulse.spec import ExperimentSpec, LeakyReadout, SpikingReadout
 
 # exp(-NO_MEMORY) is 0 in double precision: what stands for a decay of 0, whose tau would be 0.
 NO_MEMORY = 1000.0
 
 Metadata = Dict[str, Union[str, float, int]]
+Arrays = Mapping[str, np.ndarray]
 
 
 def require_nir() -> None:
@@ -40,12 +41,12 @@ def require_nir() -> None:
         ) from error
 
 
-def write_nir(
-    path: Path, spec: ExperimentSpec, weights: Sequence[np.ndarray], dropped_spikes: int
-) -> None:
+def write_nir(path: Path, spec: ExperimentSpec, arrays: Arrays, dropped_spikes: int) -> None:
     """Writes the graph to `path`.
 
-    weights: float32 `[N_in, N_out]` of each layer and the readout; NIR keeps the transpose.
+    arrays: what was trained, as Model.arrays: float32 `[N_in, N_out]` of each layer and the
+        readout, of which NIR keeps the transpose, their recurrent weights and biases, and the
+        constants that were trained.
     dropped_spikes: spikes without a slot on the held-out samples.
 
     Raises MissingDependency as `require_nir` does.
@@ -55,58 +56,172 @@ def write_nir(
     import nir
 
     step_s = spec.data.step_ms / 1000.0
-    nodes: List[Tuple[str, nir.NIRNode]] = []
-    nodes.append(("input", nir.Input(input_type={"input": np.array([spec.data.inputs])})))
-    for number, (layer, matrix) in enumerate(zip(spec.network.layers, weights), start=1):
-        shape = (layer.neurons,)
-        nodes.append((f"weights_{number}", nir.Linear(weight=_transposed(matrix))))
-        lif = nir.LIF(
-            tau=np.full(shape, tau_s(layer.decay, step_s)),
-            r=np.full(shape, layer.gain),
-            v_leak=np.zeros(shape),
-            v_threshold=np.full(shape, layer.threshold),
-        )
-        nodes.append((f"lif_{number}", lif))
+    graph = _Graph(spec.data.inputs, spec.data.classes)
+    for number, layer in enumerate(spec.network.layers, start=1):
+        name = f"layer_{number}"
+        graph.append(f"weights_{number}", _weights(arrays, name))
+        if layer.synapse_decay is None:
+            graph.append(f"lif_{number}", _neurons(layer, layer.neurons, arrays, name, step_s))
+        else:
+            graph.append(f"lif_{number}", _cuba(layer, layer.neurons, arrays, name, step_s))
+        if layer.recurrent:
+            graph.loop(f"recurrent_{number}", _weights(arrays, f"{name}_recurrent"))
         if spec.network.delay:
-            delay = nir.Delay(delay=np.full(shape, spec.network.delay * step_s))
-            nodes.append((f"delay_{number}", delay))
-    readout, shape = spec.network.readout, (spec.data.classes,)
-    nodes.append(("weights_readout", nir.Linear(weight=_transposed(weights[-1]))))
-    integrator = nir.LI(
-        tau=np.full(shape, tau_s(readout.decay, step_s)),
-        r=np.full(shape, readout.gain),
-        v_leak=np.zeros(shape),
-    )
-    nodes.append(("readout", integrator))
-    nodes.append(("output", nir.Output(output_type={"output": np.array(shape)})))
-
-    names = [name for name, _ in nodes]
-    nir.write(str(path), nir.NIRGraph(nodes=dict(nodes), edges=list(zip(names, names[1:]))))
+            delay = np.full(layer.neurons, spec.network.delay * step_s)
+            graph.append(f"delay_{number}", nir.Delay(delay=delay))
+    _append_readout(graph, spec, arrays, step_s)
+    nir.write(str(path), graph.finished())
     # NIR 1.0 writes no metadata; where later releases do, this is where they put it.
     with h5py.File(str(path), "a") as file:
-        group = file["node"].create_group("metadata")
+        group = file["node"].require_group("metadata")
         for key, value in _metadata(spec, step_s, dropped_spikes).items():
             group.create_dataset(key, data=value)
 
 
-def tau_s(decay: float, step_s: float) -> float:
-    """The time constant in seconds of which `decay` remains after a step of `step_s`."""
-    return float(-step_s / np.log(decay)) if decay > 0 else step_s / NO_MEMORY
+def tau_s(decay: Any, step_s: float) -> np.ndarray:
+    """The time constants in seconds of which `decay` remains after a step of `step_s`."""
+    decay = np.asarray(decay, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        tau: np.ndarray = np.where(decay > 0, -step_s / np.log(decay), step_s / NO_MEMORY)
+    return tau
 
 
-def _transposed(matrix: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(matrix.T)
+class _Graph:
+    """Nodes in a row, with loops back to where the row has got to."""
+
+    def __init__(self, inputs: int, classes: int) -> None:
+        import nir
+
+        self._nodes = {"input": nir.Input(input_type={"input": np.array([inputs])})}
+        self._edges: List[Tuple[str, str]] = []
+        self._last = "input"
+        self._output = nir.Output(output_type={"output": np.array([classes])})
+
+    def append(self, name: str, node: Any) -> None:
+        self._nodes[name] = node
+        self._edges.append((self._last, name))
+        self._last = name
+
+    def loop(self, name: str, node: Any) -> None:
+        """From the last node through this one and back."""
+        self._nodes[name] = node
+        self._edges += [(self._last, name), (name, self._last)]
+
+    def finished(self) -> Any:
+        import nir
+
+        self.append("output", self._output)
+        return nir.NIRGraph(nodes=self._nodes, edges=self._edges)
+
+
+def _append_readout(graph: _Graph, spec: ExperimentSpec, arrays: Arrays, step_s: float) -> None:
+    import nir
+
+    readout, classes = spec.network.readout, spec.data.classes
+    graph.append("weights_readout", _weights(arrays, "readout"))
+    if isinstance(readout, SpikingReadout):
+        kind = _neurons if readout.synapse_decay is None else _cuba
+        graph.append("readout", kind(readout, classes, arrays, "readout", step_s))
+        if readout.recurrent:
+            graph.loop("recurrent_readout", _weights(arrays, "readout_recurrent"))
+        return
+    if readout.synapse_decay is not None:
+        # A synapse is a leaky integrator, too; NIR 1.0 has no leaky readout with one.
+        synapse = _constant(readout, "synapse_decay", classes, arrays, "readout")
+        filter_ = nir.LI(tau=tau_s(synapse, step_s), r=np.ones(classes), v_leak=np.zeros(classes))
+        graph.append("synapse_readout", filter_)
+    graph.append("readout", _integrator(readout, classes, arrays, step_s))
+
+
+def _weights(arrays: Arrays, name: str) -> Any:
+    import nir
+
+    matrix = np.ascontiguousarray(arrays[name].T)
+    bias = arrays.get(f"{name}_bias")
+    return nir.Linear(weight=matrix) if bias is None else nir.Affine(weight=matrix, bias=bias)
+
+
+def _integrator(readout: LeakyReadout, classes: int, arrays: Arrays, step_s: float) -> Any:
+    import nir
+
+    return nir.LI(
+        tau=tau_s(_constant(readout, "decay", classes, arrays, "readout"), step_s),
+        r=np.full(classes, readout.gain),
+        v_leak=np.zeros(classes),
+    )
+
+
+def _neurons(layer: Any, neurons: int, arrays: Arrays, name: str, step_s: float) -> Any:
+    import nir
+
+    return nir.LIF(
+        tau=tau_s(_constant(layer, "decay", neurons, arrays, name), step_s),
+        r=np.full(neurons, layer.gain),
+        v_leak=np.zeros(neurons),
+        v_threshold=_constant(layer, "threshold", neurons, arrays, name),
+    )
+
+
+def _cuba(layer: Any, neurons: int, arrays: Arrays, name: str, step_s: float) -> Any:
+    import nir
+
+    return nir.CubaLIF(
+        tau_syn=tau_s(_constant(layer, "synapse_decay", neurons, arrays, name), step_s),
+        tau_mem=tau_s(_constant(layer, "decay", neurons, arrays, name), step_s),
+        r=np.full(neurons, layer.gain),
+        v_leak=np.zeros(neurons),
+        v_threshold=_constant(layer, "threshold", neurons, arrays, name),
+        w_in=np.ones(neurons),
+    )
+
+
+def _constant(layer: Any, constant: str, neurons: int, arrays: Arrays, name: str) -> np.ndarray:
+    """A layer's constant for every neuron, as trained where it was."""
+    value = arrays.get(f"{name}_{constant}", getattr(layer, constant))
+    return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (neurons,)))
 
 
 def _metadata(spec: ExperimentSpec, step_s: float, dropped_spikes: int) -> Metadata:
+    resets = {
+        "zero": "v becomes 0 before the next step",
+        "subtract": "v_threshold is taken off v before the next step",
+        "none": "v stays as it is",
+    }
     return {
         "name": spec.name,
         "dt": step_s,
         "time_unit": "s",
         "discretization": "decay = exp(-dt / tau); v = decay * v + (1 - decay) * r * I",
+        "synapse": "of CubaLIF: s = exp(-dt / tau_syn); i = s * i + (1 - s) * w_in * I, then v "
+        "with I = i",
         "input": "a spike is a current of 1 during one step of dt",
-        "spike": "where v > v_threshold, strictly; v becomes 0 before the next step",
-        "logits": "mean of the readout's v over all steps",
+        "recurrent": "a layer's own spikes arrive one dt later",
+        "spike": f"where v > v_threshold, strictly; {resets[spec.network.reset]}",
+        "logits": _LOGITS[spec.training.loss],
         "steps": spec.data.steps,
         "dropped_spikes": dropped_spikes,
+        "left_out": "; ".join(_left_out(spec)),
     }
+
+
+_LOGITS = {
+    "mean_membrane_cross_entropy": "mean of the readout's v over all steps",
+    "max_membrane_cross_entropy": "largest value of the readout's v over all steps",
+    "step_cross_entropy": "the readout's v at each step; the class that leads most often",
+    "spike_count_cross_entropy": "number of the readout's spikes over all steps",
+    "spike_count_mse": "number of the readout's spikes over all steps",
+}
+
+
+def _left_out(spec: ExperimentSpec) -> List[str]:
+    """What the network does and the graph does not say."""
+    said = []
+    if spec.network.reset != "zero":
+        said.append(
+            f"the reset: NIR sets v to v_reset, and this network's reset is {spec.network.reset}"
+        )
+    if any(layer.capacity is not None for layer in spec.network.spiking):
+        said.append("the capacity: spikes that found no slot were dropped, and are not in NIR")
+    if spec.device.weights_dtype != "float32":
+        said.append(f"that runs read the weights rounded to {spec.device.weights_dtype}")
+    return said

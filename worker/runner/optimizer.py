@@ -1,61 +1,117 @@
-"""Adam, by TensorFlow's own fused kernel, with its state where a checkpoint can reach it.
+"""Optimizers with their state where a checkpoint can reach it.
 
 A Keras optimizer would do the same sums, but Keras 2 and 3 keep their slots differently.
 """
 
 from __future__ import annotations
 
-from typing import List, Sequence
+from typing import Dict, List, Sequence, Union
 
-import numpy as np
 import tensorflow as tf
 
 from ipulse import spec
+from ops.adam import apply_adam
+
+Variables = List[tf.Variable]
 
 
-class Adam:
-    """m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2, elementwise on float32 weights;
-    w -= rate * sqrt(1 - b2^t) / (1 - b1^t) * m / (sqrt(v) + epsilon) at step t, from 1, where the
-    rate is each step's own."""
+class Optimizer:
+    """Changes float32 weights by their gradients. `slots`: its state by name, one variable for
+    each weight and of its shape, zeros before the first update."""
 
-    def __init__(self, settings: spec.Adam, weights: Sequence[tf.Variable]) -> None:
-        self._settings = settings
-        self._weights = list(weights)
-        self._means = [tf.Variable(tf.zeros_like(w), trainable=False) for w in weights]
-        self._squares = [tf.Variable(tf.zeros_like(w), trainable=False) for w in weights]
+    names: Sequence[str] = ()  # of the slots
+
+    def __init__(self, weights: Sequence[tf.Variable]) -> None:
+        self.weights: Variables = list(weights)
+        self.slots: Dict[str, Variables] = {
+            name: [tf.Variable(tf.zeros_like(w), trainable=False) for w in weights]
+            for name in self.names
+        }
 
     def apply(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
-        """Changes the weights. `step` is an integer scalar: this is the step-th update, from 1;
-        `rate` is a float32 scalar."""
+        """`step` is an integer scalar: this is the step-th update, from 1; `rate` is a float32
+        scalar."""
+        raise NotImplementedError
+
+
+class Adam(Optimizer):
+    """Adam and AdamW, by ops.adam; only matrices decay, for a bias or a constant near 0 is not
+    simpler than one away from it."""
+
+    names = ("means", "squares")
+
+    def __init__(
+        self,
+        settings: Union[spec.Adam, spec.AdamW],
+        weights: Sequence[tf.Variable],
+        threads: int = 0,
+    ) -> None:
+        super().__init__(weights)
+        self._settings = settings
+        self._threads = threads
+
+    def apply(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
         settings = self._settings
-        # In double, because beta_2^t of a float32 beta_2 is off by percents after many steps.
-        t = tf.cast(step, tf.float64)
-        beta_1_power = tf.cast(tf.pow(tf.constant(settings.beta_1, tf.float64), t), tf.float32)
-        beta_2_power = tf.cast(tf.pow(tf.constant(settings.beta_2, tf.float64), t), tf.float32)
-        for weight, mean, square, gradient in zip(
-            self._weights, self._means, self._squares, gradients
-        ):
-            tf.raw_ops.ResourceApplyAdam(
-                var=weight.handle,
-                m=mean.handle,
-                v=square.handle,
-                beta1_power=beta_1_power,
-                beta2_power=beta_2_power,
-                lr=rate,
-                beta1=settings.beta_1,
-                beta2=settings.beta_2,
+        decay = settings.weight_decay if isinstance(settings, spec.AdamW) else 0.0
+        matrix = [len(weight.shape) == 2 for weight in self.weights]
+        for decays in (True, False):
+            chosen = [at for at, is_matrix in enumerate(matrix) if is_matrix == decays]
+            if not chosen:
+                continue
+            apply_adam(
+                weights=[self.weights[at] for at in chosen],
+                means=[self.slots["means"][at] for at in chosen],
+                squares=[self.slots["squares"][at] for at in chosen],
+                gradients=[gradients[at] for at in chosen],
+                update=step,
+                rate=rate,
+                beta_1=settings.beta_1,
+                beta_2=settings.beta_2,
                 epsilon=settings.epsilon,
-                grad=gradient,
+                weight_decay=decay if decays else 0.0,
+                threads=self._threads,
             )
 
-    @property
-    def means(self) -> List[np.ndarray]:
-        return [mean.numpy() for mean in self._means]
 
-    @property
-    def squares(self) -> List[np.ndarray]:
-        return [square.numpy() for square in self._squares]
+class SGD(Optimizer):
+    """w -= rate g without momentum. With it, a = momentum a + g and w -= rate a, or of Nesterov
+    w -= rate (g + momentum a); by TensorFlow's own kernels."""
 
-    def restore(self, means: Sequence[np.ndarray], squares: Sequence[np.ndarray]) -> None:
-        for variable, value in zip(self._means + self._squares, [*means, *squares]):
-            variable.assign(value)
+    def __init__(self, settings: spec.SGD, weights: Sequence[tf.Variable]) -> None:
+        self.names = ("momenta",) if settings.momentum else ()
+        super().__init__(weights)
+        self._settings = settings
+
+    def apply(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
+        for at, (weight, gradient) in enumerate(zip(self.weights, gradients)):
+            if not self._settings.momentum:
+                tf.raw_ops.ResourceApplyGradientDescent(
+                    var=weight.handle, alpha=rate, delta=gradient
+                )
+                continue
+            tf.raw_ops.ResourceApplyMomentum(
+                var=weight.handle,
+                accum=self.slots["momenta"][at].handle,
+                lr=rate,
+                grad=gradient,
+                momentum=self._settings.momentum,
+                use_nesterov=self._settings.nesterov,
+            )
+
+
+def optimizer_of(
+    settings: spec.Optimizer, weights: Sequence[tf.Variable], threads: int
+) -> Optimizer:
+    """The optimizer that a spec describes."""
+    if isinstance(settings, spec.SGD):
+        return SGD(settings, weights)
+    return Adam(settings, weights, threads)
+
+
+def clipped(gradients: List[tf.Tensor], bounds: spec.GradientClipping) -> List[tf.Tensor]:
+    """The gradients within their bounds, by value first and then by their common norm."""
+    if bounds.value is not None:
+        gradients = [tf.clip_by_value(g, -bounds.value, bounds.value) for g in gradients]
+    if bounds.global_norm is not None:
+        gradients, _ = tf.clip_by_global_norm(gradients, bounds.global_norm)
+    return list(gradients)

@@ -5,19 +5,21 @@ Names in camelCase are those that Graphcore's libpva uses for the same thing.
 
 from __future__ import annotations
 
-import resource
 from dataclasses import dataclass
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List
 
 import numpy as np
 
-from ipulse.spec import ExperimentSpec
-
 from .clock import Span
+from .memory import memory
+from .network import spiking_names
 from .results import Judgement
 from .training import Training
 
 SCHEMA = "ipulse.profile/1"
+
+# What an optimizer keeps, by the name of its slot.
+KINDS = {"means": "mean of gradients", "squares": "mean of squares", "momenta": "momentum"}
 
 PHASES = {
     "prepare": "data set to spikes",
@@ -83,14 +85,14 @@ def profile(
             "runs": [_run(training)],
         },
         "activity": _activity(training, judgement),
-        "memory": _memory(training, judgement),
+        "memory": memory(training, judgement.tally.gradient_shares),
     }
 
 
 def dropped_in_training(training: Training) -> np.ndarray:
-    """Spikes without a slot of every hidden layer, float64 `[layers]`, all attempts together."""
-    numbers = range(1, len(training.spec.network.layers) + 1)
-    epochs = [training.history.epochs(f"overflow/{number}") for number in numbers]
+    """Spikes without a slot, all attempts together, float64 `[spiking layers]`."""
+    names = spiking_names(training.spec)
+    epochs = [training.history.epochs(f"overflow/{name}") for name in names]
     return np.array([sum(epoch) for epoch in epochs])
 
 
@@ -131,17 +133,13 @@ def _run(training: Training) -> Dict[str, Any]:
 
 def _variables(training: Training) -> List[Dict[str, Any]]:
     """What lives from the first step to the last, as libpva lists always-live variables."""
-    names = layer_names(len(training.spec.network.layers))
+    arrays = training.model.arrays
+    kinds = ["weights", *(KINDS[name] for name in training.model.optimizer.slots)]
     return [
-        {"name": f"{kind}/{name}", "size": weights.nbytes}
-        for kind in ("weights", "mean of gradients", "mean of squares")
-        for name, weights in zip(names, training.model.weights)
+        {"name": f"{kind}/{name}", "size": array.nbytes}
+        for kind in kinds
+        for name, array in arrays.items()
     ]
-
-
-def layer_names(hidden: int) -> Sequence[str]:
-    """layer_1, layer_2, ..., readout: of weights, wherever they have names."""
-    return [*(f"layer_{number}" for number in range(1, hidden + 1)), "readout"]
 
 
 def _activity(training: Training, judgement: Judgement) -> Dict[str, Any]:
@@ -157,46 +155,18 @@ def _activity(training: Training, judgement: Judgement) -> Dict[str, Any]:
         },
         "layers": [
             {
-                "layer": at + 1,
-                "neurons": layer.neurons,
-                "capacity": layer.capacity,
+                "layer": name if name == "readout" else int(name),
+                "neurons": neurons,
+                "capacity": capacity,
                 "firing_rate": float(tally.firing_rates[at]),
                 "gradient_share": float(tally.gradient_shares[at]),
                 "spikes_per_sample": float(judgement.spikes_by_step[at].sum()),
                 "spikes_by_step": judgement.spikes_by_step[at].tolist(),
                 "overflow": {"training": float(dropped[at]), "held_out": float(tally.dropped[at])},
+                "overflow_by_step": judgement.dropped_by_step[at].tolist(),
             }
-            for at, layer in enumerate(spec.network.layers)
+            for at, (name, neurons, capacity) in enumerate(
+                zip(tally.names, tally.neurons, training.model.gates.capacities)
+            )
         ],
     }
-
-
-def _memory(training: Training, judgement: Judgement) -> Dict[str, Any]:
-    weights = sum(matrix.nbytes for matrix in training.model.weights)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB
-    return {
-        "peakRss": {"bytes": peak, "how": "measured: the whole process, TensorFlow included"},
-        "weights": {"bytes": weights, "how": "measured: the arrays"},
-        "optimizer": {"bytes": 2 * weights, "how": "computed: two moments of every weight"},
-        "savedForBackward": {
-            "bytes": saved_for_backward(training.spec, judgement.tally.gradient_shares),
-            "how": "computed: of a full batch, a float32 for every neuron and step in the gradient "
-            "set at its share on the held-out samples, and the kernel's sets of bits",
-        },
-    }
-
-
-def saved_for_backward(spec: ExperimentSpec, gradient_shares: np.ndarray) -> int:
-    """Bytes that the forward kernel keeps for the backward kernel, of one full batch.
-
-    Of each layer: the membranes of the gradient set, and one bit per neuron and step for who is
-    above the threshold, for who carries gradient unless all do, and for who was emitted unless
-    every neuron has a slot.
-    """
-    sites = spec.data.steps * spec.training.batch_size
-    total = 0.0
-    for layer, share in zip(spec.network.layers, gradient_shares.tolist()):
-        truncated = layer.capacity is not None and layer.capacity < layer.neurons
-        sets = 1 + (truncated or layer.second_threshold is not None) + truncated
-        total += sites * layer.neurons * (4 * share + sets / 8)
-    return round(total)

@@ -46,3 +46,11 @@ class Progress:
                 eta_seconds=elapsed / done * left,
             )
         )
+
+    def note(self, message: str) -> None:
+        """Something that happened, for the log."""
+        self._reporter.log(message)
+
+    def warn(self, message: str) -> None:
+        """Something to beware of, for the log."""
+        self._reporter.log(message, level="warning")

@@ -9,7 +9,7 @@ import time
 from typing import Optional
 
 from ipulse import strict_json
-from ipulse.events import Event, LogEvent, event_to_json
+from ipulse.events import Event, Level, LogEvent, event_to_json
 
 METRIC_SECONDS = 0.2  # at most five metric events a second within an epoch
 
@@ -26,8 +26,8 @@ class Reporter:
         while line:
             line = line[os.write(self._descriptor, line) :]
 
-    def log(self, message: str) -> None:
-        self.say(LogEvent(message=message))
+    def log(self, message: str, level: Level = "info") -> None:
+        self.say(LogEvent(message=message, level=level))
 
     def end_with_reader(self) -> None:
         """From now on the process ends as soon as nobody holds the pipe's other end.

@@ -10,6 +10,7 @@ import numpy as np
 from ipulse.spec import ExperimentSpec
 
 from .history import History
+from .network import Gates
 from .tally import Tally
 
 
@@ -32,7 +33,9 @@ class Judgement:
 
     tally: Tally
     confusion: np.ndarray  # int64 [classes, classes]: true, predicted
-    spikes_by_step: np.ndarray  # float64 [layers, time]: mean spikes of a sample
+    # Of every layer that spikes, float64 [layers, time]: mean of a sample.
+    spikes_by_step: np.ndarray
+    dropped_by_step: np.ndarray  # spikes without a slot
     input_spikes_by_step: np.ndarray  # float64 [time]: mean spikes of a sample
 
 
@@ -49,6 +52,8 @@ class Results:
     judgement: Judgement
     raster: Raster
     dropped_in_training: np.ndarray  # float64 [layers]: spikes without a slot, all epochs
+    gates: Gates  # capacities and second thresholds at the end
+    kept_epoch: int  # from 1: whose weights these are
     profile: Dict[str, Any]  # as in docs/profile.md
     git: Dict[str, Any]  # as provenance.git_revision
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict
+from typing import Callable, Dict, Optional
 
 import numpy as np
 
@@ -13,12 +13,16 @@ from .cancellation import Cancellation, Cancelled
 from .checkpoint import Checkpoint
 from .clock import Timeline
 from .data import Dataset
+from .early_stopping import EarlyStopping
+from .gate_control import GateControl
 from .history import History, logged_every
 from .judging import judge
 from .learning_rate import learning_rate
-from .model import Model
+from .model import Learned, Model
+from .network import spiking_names, spiking_neurons
 from .progress import Progress
 from .schedule import Schedule
+from .state import State, part, within
 from .step_times import StepTime, StepTimes
 from .tally import Tally
 from .trace import trace_step
@@ -51,43 +55,79 @@ class Training:
         self.schedule = schedule
         self.timeline = timeline
         self.kernel_seconds = kernel_seconds
+        self.gate_control = GateControl(spec)
+        stopping = spec.training.early_stopping
+        self.early_stopping: Optional[EarlyStopping] = None
+        if stopping is not None:
+            self.early_stopping = EarlyStopping(stopping, model.trained)
         self.step = 0
         self.resumed_from = 0  # steps that an earlier attempt did
         self.saved = 0  # steps done when `save` was last called
-        self.tally = self._empty_tally()  # of the epoch begun
+        self.tally = empty_tally(spec)  # of the epoch begun
         self.history = History()
         self.times = StepTimes()  # of this attempt
         self.samples = 0  # seen by this attempt's steps
 
+    def begin(self) -> None:
+        """Before the first step: the gates of the first epoch, so that tracing sees them."""
+        self._set_gates()
+
     def resume(self, checkpoint: Checkpoint) -> None:
         """Continues where the checkpoint was taken."""
-        self.model.weights = checkpoint.weights
-        self.model.optimizer.restore(checkpoint.means, checkpoint.squares)
-        self.tally.add(checkpoint.epoch_sums)
+        state = checkpoint.state
+        self.model.restore(part("model", state))
+        self.gate_control.restore(part("gates", state))
+        if self.early_stopping is not None:
+            self.early_stopping.restore(part("early_stopping", state))
+        self.tally.add(state["epoch_sums"])
         self.history = History(checkpoint.history)
         self.step = self.resumed_from = self.saved = checkpoint.step
+        self._set_gates()
+
+    def state(self) -> State:
+        """What a checkpoint has of the parts."""
+        state = {
+            **within("model", self.model.state()),
+            **within("gates", self.gate_control.state()),
+            "epoch_sums": self.tally.sums,
+        }
+        if self.early_stopping is not None:
+            state.update(within("early_stopping", self.early_stopping.state()))
+        return state
 
     def checkpoint(self, spec_sha256: str) -> Checkpoint:
         """The state between two steps."""
         return Checkpoint(
             spec_sha256=spec_sha256,
             step=self.step,
-            weights=self.model.weights,
-            means=self.model.optimizer.means,
-            squares=self.model.optimizer.squares,
-            epoch_sums=self.tally.sums,
+            state=self.state(),
             history=self.history.text(),
         )
 
+    @property
+    def kept_epoch(self) -> int:
+        """The epoch, from 1, whose weights are the result."""
+        if self.early_stopping is not None and self.early_stopping.restores:
+            return self.early_stopping.best_epoch
+        return self.schedule.epoch(self.step - 1) + 1
+
+    @property
+    def stopped_early(self) -> bool:
+        return self.early_stopping is not None and self.early_stopping.stopped
+
     def run(self, progress: Progress, cancellation: Cancellation, save: Callable[[], None]) -> None:
-        """Trains to the end of the schedule; `save` is called whenever a checkpoint is due.
+        """Trains to the end of the schedule, or until it is stopped early; `save` is called
+        whenever a checkpoint is due.
 
         Raises Diverged, and Cancelled after saving what was trained.
         """
-        while self.step < self.schedule.steps:
+        while self.step < self.schedule.steps and not self.stopped_early:
             epoch = self.schedule.epoch(self.step) + 1
             with self.timeline.span("epoch", f"epoch {epoch}"):
                 self._run_epoch(epoch, progress, cancellation, save)
+        if self.early_stopping is not None and self.early_stopping.restores:
+            self.model.trained = self.early_stopping.kept
+        self._set_gates()  # as a run has them that is resumed here
 
     def _run_epoch(
         self,
@@ -96,6 +136,7 @@ class Training:
         cancellation: Cancellation,
         save: Callable[[], None],
     ) -> None:
+        self._set_gates()
         while True:
             if cancellation.requested:
                 self._save(save)
@@ -103,12 +144,18 @@ class Training:
             self._run_step(epoch, progress)
             if self.schedule.ends_epoch(self.step - 1):
                 break
-        values = {**self.tally.values(), **self._test_values()}
+        values = {**self.tally.values(), **self._test_values(), **self._settings()}
         self._check_finite(epoch, values)
         self.history.add("epoch", epoch, self.step, values)
         progress.tell(self.step, values)
-        self.tally = self._empty_tally()
-        if epoch % self.spec.training.checkpoint_epochs == 0 or self.step == self.schedule.steps:
+        self.tally = empty_tally(self.spec)
+        self.gate_control.ended_epoch()
+        if self.early_stopping is not None:
+            self.early_stopping.saw(epoch, values, self.model.trained)
+            if self.stopped_early:
+                progress.note(f"stopped early after epoch {epoch}: {self.early_stopping.why}")
+        ends = self.step == self.schedule.steps or self.stopped_early
+        if epoch % self.spec.training.checkpoint_epochs == 0 or ends:
             self._save(save)
 
     def _save(self, save: Callable[[], None]) -> None:
@@ -124,13 +171,12 @@ class Training:
         ids, counts = self.dataset.trains.batch(samples)
         labels = self.dataset.labels[samples]
         batched = now()
-        gradients, sums = self.model.derive(ids, counts, labels)
+        learned = self.model.derive(ids, counts, labels)
         derived = now()
-        rate = learning_rate(self.spec.training, self.step + 1, self.schedule.steps)
-        self.model.apply(gradients, self.step + 1, rate)
+        self.model.apply(learned.gradients, self.step + 1, self._rate(self.step + 1))
         applied = now()
         self.step += 1
-        loss = self._record(epoch, sums, progress)
+        loss = self._record(epoch, learned, progress)
         after = self.kernel_seconds()
         ended = now()
         time = StepTime(
@@ -145,20 +191,38 @@ class Training:
         self.times.add(time)
         trace_step(self.timeline, self.step, time, loss)
 
-    def _record(self, epoch: int, sums: np.ndarray, progress: Progress) -> float:
+    def _record(self, epoch: int, learned: Learned, progress: Progress) -> float:
         """Takes a step's figures to where they belong; returns its loss."""
-        step = self._empty_tally()
-        step.add(sums)
+        step = empty_tally(self.spec)
+        step.add(learned.sums)
         if not np.isfinite(step.loss):
             raise Diverged(self._cure("the loss", epoch))
-        self.tally.add(sums)
-        self.samples += int(sums[0])
-        progress.saw(int(sums[0]))
+        self.tally.add(learned.sums)
+        self.samples += int(learned.sums[0])
+        progress.saw(int(learned.sums[0]))
         if self.step % logged_every(self.schedule) == 0:
             self.history.add("step", epoch, self.step, step.values())
         if not self.schedule.ends_epoch(self.step - 1) and progress.due():
             progress.tell(self.step, self.tally.values())
+        for warning in self.gate_control.saw_step(self.step, step, learned.most):
+            progress.warn(warning)
+        if not self.schedule.ends_epoch(self.step - 1):
+            self._set_gates()
         return step.loss
+
+    def _set_gates(self) -> None:
+        """The gates of the step to come, if they differ from those of the step before."""
+        gates = self.gate_control.gates(self.schedule.epoch(self.step))
+        if not gates.same_as(self.model.gates):
+            self.model.adapt(gates)
+
+    def _rate(self, step: int) -> float:
+        return learning_rate(self.spec.training, step, self.schedule.steps)
+
+    def _settings(self) -> Dict[str, float]:
+        """What the epoch's last step was done with."""
+        gates = self.gate_control.figures(self.model.gates)
+        return {"learning_rate": self._rate(self.step), **gates}
 
     def _test_values(self) -> Dict[str, float]:
         with self.timeline.span("evaluation", "held-out samples"):
@@ -169,7 +233,7 @@ class Training:
         """A neuron with a weight that is no number stays silent, so the loss alone may not tell."""
         if not np.isfinite(values["test_loss"]):
             raise Diverged(self._cure("the held-out loss", epoch))
-        if not all(np.isfinite(matrix).all() for matrix in self.model.weights):
+        if not all(np.isfinite(matrix).all() for matrix in self.model.trained):
             raise Diverged(self._cure("a weight", epoch))
 
     def _cure(self, what: str, epoch: int) -> str:
@@ -178,6 +242,6 @@ class Training:
             "training.optimizer.learning_rate or network.initial_membrane_std"
         )
 
-    def _empty_tally(self) -> Tally:
-        layers = self.spec.network.layers
-        return Tally([layer.neurons for layer in layers], self.spec.data.steps)
+
+def empty_tally(spec: ExperimentSpec) -> Tally:
+    return Tally(spiking_names(spec), spiking_neurons(spec), spec.data.steps)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from worker.runner.checkpoint import Checkpoint, UnusableCheckpoint, load, save
+from worker.runner.state import numbered
 from worker.runner.work_dir import WorkDir
 
 SEED = 4711
@@ -27,10 +28,13 @@ def checkpoint() -> Checkpoint:
     return Checkpoint(
         spec_sha256=DIGEST,
         step=123,
-        weights=weights,
-        means=matrices(random),
-        squares=matrices(random),
-        epoch_sums=random.randn(9),
+        state={
+            **numbered(weights),
+            "optimizer/means/0": random.randn(6, 5).astype(np.float32),
+            "epoch_sums": random.randn(9),
+            "waited": np.array(3),
+            "was_empty": np.array([True, False]),
+        },
         history='{"loss":0.1,"ä":2}\n',
     )
 
@@ -38,12 +42,11 @@ def checkpoint() -> Checkpoint:
 class TestSaveAndLoad:
     def test_gives_back_every_bit(self, tmp_path: Path, checkpoint: Checkpoint) -> None:
         path = save(checkpoint, WorkDir(tmp_path), "checkpoint.npz")
-        again = load(path, DIGEST, like=checkpoint.weights)
-        for kind in ("weights", "means", "squares"):
-            for before, after in zip(getattr(checkpoint, kind), getattr(again, kind)):
-                assert before.tobytes() == after.tobytes()
-                assert before.dtype == after.dtype
-        assert again.epoch_sums.tobytes() == checkpoint.epoch_sums.tobytes()
+        again = load(path, DIGEST, like=checkpoint.state)
+        assert list(again.state) == list(checkpoint.state)
+        for name, before in checkpoint.state.items():
+            assert before.tobytes() == again.state[name].tobytes()
+            assert before.dtype == again.state[name].dtype
         assert (again.step, again.history) == (checkpoint.step, checkpoint.history)
 
     def test_needs_no_pickle(self, tmp_path: Path, checkpoint: Checkpoint) -> None:
@@ -56,15 +59,17 @@ class TestSaveAndLoad:
         path = save(checkpoint, WorkDir(tmp_path), "checkpoint.npz")
         path.write_bytes(path.read_bytes()[:kept])
         with pytest.raises(UnusableCheckpoint, match="cannot be read"):
-            load(path, DIGEST, like=checkpoint.weights)
+            load(path, DIGEST, like=checkpoint.state)
 
     def test_refuses_another_experiments(self, tmp_path: Path, checkpoint: Checkpoint) -> None:
         path = save(replace(checkpoint, spec_sha256="cd" * 32), WorkDir(tmp_path), "c.npz")
         with pytest.raises(UnusableCheckpoint, match="belongs to another experiment"):
-            load(path, DIGEST, like=checkpoint.weights)
+            load(path, DIGEST, like=checkpoint.state)
 
     def test_refuses_other_shapes(self, tmp_path: Path, checkpoint: Checkpoint) -> None:
         path = save(checkpoint, WorkDir(tmp_path), "checkpoint.npz")
-        wider = [np.zeros((6, 7), np.float32), np.zeros((7, 3), np.float32)]
+        wider = {**checkpoint.state, "1": np.zeros((7, 3), np.float32)}
         with pytest.raises(UnusableCheckpoint, match="shapes"):
             load(path, DIGEST, like=wider)
+        with pytest.raises(UnusableCheckpoint, match="shapes"):
+            load(path, DIGEST, like={**checkpoint.state, "early_stopping/best": np.array(1.0)})

@@ -20,7 +20,7 @@ class TestModel:
         labels = dataset.labels[samples]
 
         judged = model.judge(ids, counts, labels)
-        _, sums = model.derive(ids, counts, labels)
+        sums = model.derive(ids, counts, labels).sums
         np.testing.assert_array_equal(judged.sums, sums)
 
         trace = reference.forward(network_of(spec), model.weights, ids, counts)
@@ -32,11 +32,11 @@ class TestModel:
         dropped = [layer.dropped.sum() for layer in trace.layers]
         assert dropped[1] > 0, "the sample should overfill the second layer's four slots"
 
-        tally = Tally([20, 16], spec.data.steps)
+        tally = Tally(["1", "2"], [20, 16], spec.data.steps)
         tally.add(sums)
         np.testing.assert_allclose(tally.loss, losses.mean(), rtol=1e-5)
         np.testing.assert_array_equal(judged.predicted, logits.argmax(axis=1))
-        np.testing.assert_array_equal(sums[3:], [*spikes, *slots, *dropped])
+        np.testing.assert_array_equal(sums[4:], [*spikes, *slots, *dropped])
         by_step = [layer.spike_counts[..., 0].sum(axis=1) for layer in trace.layers]
         np.testing.assert_array_equal(judged.spikes_by_step, by_step)
 
@@ -47,7 +47,7 @@ class TestModel:
         samples = dataset.training[:25]
         ids, counts = dataset.trains.batch(samples)
         labels = dataset.labels[samples]
-        gradients, _ = model.derive(ids, counts, labels)
+        gradients = model.derive(ids, counts, labels).gradients
 
         network = network_of(spec)
         trace = reference.forward(network, model.weights, ids, counts)

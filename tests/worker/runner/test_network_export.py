@@ -89,7 +89,7 @@ class TestSimulation:
         spec = spec_of(network=network)
         training = training_of(spec)
         weights = training.model.weights
-        write_nir(tmp_path / "network.nir", spec, weights, dropped_spikes=0)
+        write_nir(tmp_path / "network.nir", spec, training.model.arrays, dropped_spikes=0)
 
         ids, counts = training.dataset.trains.batch(training.dataset.test[:3])
         trace = reference.forward(network_of(spec), weights, ids, counts)
@@ -114,8 +114,9 @@ class TestSimulation:
         }
         spec = parse_spec(document)
         with np.load(finished_dir / "weights.npz", allow_pickle=False) as stored:
-            weights = [stored[name] for name in ("layer_1", "layer_2", "readout")]
-        write_nir(tmp_path / "network.nir", spec, weights, dropped_spikes=0)
+            arrays = {name: stored[name] for name in ("layer_1", "layer_2", "readout")}
+        weights = list(arrays.values())
+        write_nir(tmp_path / "network.nir", spec, arrays, dropped_spikes=0)
         dataset = digits.load(spec.data)
         ids, counts = dataset.trains.batch(dataset.test[:5])
         ours = reference.forward(network_of(spec), weights, ids, counts).membrane

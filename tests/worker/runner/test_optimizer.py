@@ -27,5 +27,5 @@ class TestAdam:
             corrected = 0.1 / step * np.sqrt(1 - 0.9**step) / (1 - 0.8**step)
             w -= corrected * m / (np.sqrt(v) + 1e-3)
             np.testing.assert_allclose(weight.numpy(), w, rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(adam.means[0], m, rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(adam.squares[0], v, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(adam.slots["means"][0], m, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(adam.slots["squares"][0], v, rtol=1e-5, atol=1e-6)

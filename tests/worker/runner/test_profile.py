@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ipulse.spec import parse_spec
-from worker.runner.profile import saved_for_backward
+from worker.runner.memory import full_history, saved_for_backward
+from worker.runner.network import first_gates
 from worker.runner.step_times import PARTS, StepTime, StepTimes
 
 from .conftest import SPEC
@@ -132,8 +133,10 @@ class TestSavedForBackward:
     def test_counts_membranes_and_sets(self) -> None:
         """40 steps * 32 samples; layer 1: a quarter of 32 neurons and two sets of bits, layer 2,
         which has a capacity: half of 24 and three."""
-        saved = saved_for_backward(parse_spec(SPEC), np.array([0.25, 0.5]))
+        spec = parse_spec(SPEC)
+        saved = saved_for_backward(spec, first_gates(spec), np.array([0.25, 0.5]))
         assert saved == 40 * 32 * (32 * (4 * 0.25 + 2 / 8) + 24 * (4 * 0.5 + 3 / 8))
+        assert full_history(spec) == 40 * 32 * 4 * (32 + 24)
 
 
 def _names(value: Any) -> Iterator[str]:

@@ -67,7 +67,9 @@ class TestACompleteAttempt:
         by_epoch = {event["epoch"]: event for event in metrics if "test_loss" in event["values"]}
         assert sorted(by_epoch) == list(range(1, 41))
         names = {"loss", "accuracy", "test_loss", "test_accuracy", "samples_per_second"}
-        names |= {"firing_rate/1", "firing_rate/2", "overflow/1", "overflow/2"}
+        layer = {"firing_rate", "gradient_set", "overflow", "second_threshold"}
+        names |= {f"{figure}/{number}" for figure in layer for number in (1, 2)}
+        names |= {"learning_rate"}
         assert set(by_epoch[40]["values"]) == names
         assert by_epoch[40]["eta_seconds"] == 0
         assert by_epoch[1]["eta_seconds"] > by_epoch[39]["eta_seconds"] > 0
@@ -198,7 +200,12 @@ class TestAFailure:
         """Adam that forgets all squares divides by nothing wherever a synapse was not used."""
 
         def spoil(spec: Dict[str, Any]) -> None:
-            spec["training"]["optimizer"].update(beta_2=0.0, epsilon=1e-300)
+            # Each step makes the weights 10,000 times as large.
+            spec["training"]["optimizer"] = {
+                "kind": "adamw",
+                "learning_rate": 10.0,
+                "weight_decay": 1000.0,
+            }
 
         runner = start_runner()
         runner.assign(tmp_path, changed(spoil))

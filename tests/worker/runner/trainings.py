@@ -41,7 +41,7 @@ def training_of(spec: ExperimentSpec, threads: int = 2) -> Training:
     model = Model(spec, dataset.trains.slots, threads)
     model.weights = initial_weights(spec, dataset)
     settings = spec.training
-    return Training(
+    training = Training(
         spec=spec,
         model=model,
         dataset=dataset,
@@ -49,6 +49,8 @@ def training_of(spec: ExperimentSpec, threads: int = 2) -> Training:
         timeline=Timeline(Clock()),
         kernel_seconds=native.timings,
     )
+    training.begin()
+    return training
 
 
 @contextmanager

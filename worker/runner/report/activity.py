@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Dict, List
 
+from ipulse.spec import SpikingReadout
 from worker.runner.results import Results
 
 from . import plots
@@ -21,6 +22,11 @@ def one_sample(results: Results) -> Dict[str, str]:
     )
     picture = plots.picture(raster.image, f"The scanned digit, a {raster.label}")
     return {
+        "readout_words": (
+            "of the readout the membranes are shown, not the spikes that are counted."
+            if isinstance(results.spec.network.readout, SpikingReadout)
+            else "the readout integrates and never spikes."
+        ),
         "sample": f'<div class="sample">{picture}<p class="verdict">{verdict}</p></div>',
         "raster_plot": raster_plot(raster, results.sizes, results.spec.data.step_ms),
     }
@@ -31,7 +37,7 @@ def activity(results: Results) -> Dict[str, str]:
     hidden = range(1, len(spec.network.layers) + 1)
     epochs = list(range(1, len(history.epochs("loss")) + 1))
     by_epoch: List[plots.Series] = [
-        (f"layer {n}", _layer_class(n), [100 * r for r in history.epochs(f"firing_rate/{n}")])
+        (f"layer {n}", plots.layer_class(n), [100 * r for r in history.epochs(f"firing_rate/{n}")])
         for n in hidden
     ]
     by_time: List[plots.Series] = [
@@ -39,7 +45,7 @@ def activity(results: Results) -> Dict[str, str]:
     ]
     for n in hidden:
         rate = 100 * judgement.spikes_by_step[n - 1] / spec.network.layers[n - 1].neurons
-        by_time.append((f"layer {n}", _layer_class(n), rate.tolist()))
+        by_time.append((f"layer {n}", plots.layer_class(n), rate.tolist()))
     times = [(step + 1) * spec.data.step_ms for step in range(spec.data.steps)]
     rates = [
         f"{percent(rate, 2)} of layer {n}"
@@ -69,7 +75,3 @@ def activity(results: Results) -> Dict[str, str]:
             "Firing rate of input and hidden layers within a sample",
         ),
     }
-
-
-def _layer_class(number: int) -> str:
-    return f"s{1 + (number - 1) % 6}"

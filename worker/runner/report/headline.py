@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Dict
 
+from worker.runner.network import spiking_names
 from worker.runner.results import Results
 
 from .quantities import count, duration, percent
@@ -27,7 +28,8 @@ def headline(results: Results) -> Dict[str, str]:
         "title": escape(f"{spec.name}: IPUlse training report"),
         "name": escape(spec.name),
         "lede": escape(
-            f"{layers} and a leaky readout, {shape}, on scanned digits as spike latencies: "
+            f"{layers} and a {spec.network.readout.kind} readout, {shape}, "
+            "on scanned digits as spike latencies: "
             f"{spec.data.steps} steps of {spec.data.step_ms:g} ms. "
             f"Started {results.started_at[:16].replace('T', ' ')} UTC."
         ),
@@ -36,8 +38,7 @@ def headline(results: Results) -> Dict[str, str]:
                 (
                     "Test accuracy",
                     percent(tally.accuracy),
-                    f"{int(tally.sums[2]):,} of {held_out:,} held-out samples, "
-                    f"{spec.training.epochs} epochs",
+                    f"{int(tally.sums[2]):,} of {held_out:,} held-out samples, {_epochs(results)}",
                 ),
                 ("Run phase", duration(train["seconds"]), "training and testing"),
                 (
@@ -53,24 +54,40 @@ def headline(results: Results) -> Dict[str, str]:
     }
 
 
+def _epochs(results: Results) -> str:
+    """How long it was trained, and which epoch's weights these are."""
+    done = len(results.history.epochs("loss"))
+    told = f"{done} epochs"
+    if done < results.spec.training.epochs:
+        told += f" of {results.spec.training.epochs} (stopped early)"
+    if results.kept_epoch != done:
+        told += f", weights of epoch {results.kept_epoch}"
+    return told
+
+
+def _called(name: str) -> str:
+    return "The readout" if name == "readout" else f"Layer {name}"
+
+
 def _warnings(results: Results) -> str:
     found = []
     tested = results.judgement.tally.dropped
-    for number, (trained, held_out) in enumerate(zip(results.dropped_in_training, tested), start=1):
+    names = spiking_names(results.spec)
+    for name, trained, held_out in zip(names, results.dropped_in_training, tested):
         if trained or held_out:
             found.append(
                 (
-                    f"Layer {number} dropped spikes",
+                    f"{_called(name)} dropped spikes",
                     f"{count(trained)} in training and {count(held_out)} on the held-out samples "
-                    "found no slot and went nowhere. Raise the layer's capacity, or leave it out "
-                    "for one slot per neuron.",
+                    "found no slot and went nowhere. Raise the layer's capacity, let it grow, or "
+                    "leave it out for one slot per neuron.",
                 )
             )
-    for number, rate in enumerate(results.judgement.tally.firing_rates, start=1):
+    for name, rate in zip(names, results.judgement.tally.firing_rates):
         if rate == 0:
             found.append(
                 (
-                    f"Layer {number} is silent",
+                    f"{_called(name)} is silent",
                     "No neuron of it spikes on the held-out samples, so nothing behind it learns. "
                     "Raise network.initial_membrane_std or lower the layer's threshold.",
                 )

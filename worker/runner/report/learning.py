@@ -13,6 +13,8 @@ from . import plots
 from .quantities import percent
 from .tables import meter, table
 
+_LOSS_LABEL = {"spike_count_mse": "mean square distance (spikes²)"}
+
 
 def learning(results: Results) -> Dict[str, str]:
     history = results.history
@@ -30,8 +32,8 @@ def learning(results: Results) -> Dict[str, str]:
         "learning_words": escape(
             "Held-out figures are taken after each epoch, training figures are the mean over its "
             f"steps. The held-out accuracy was highest after epoch {epochs[best]} "
-            f"({accuracy[0][2][best]:.1f} %); the network of the last epoch is what is kept and "
-            "what this page reports."
+            f"({accuracy[0][2][best]:.1f} %); the network of epoch {results.kept_epoch} is what "
+            "is kept and what this page reports."
         ),
         "accuracy_plot": plots.curves(
             accuracy,
@@ -47,7 +49,7 @@ def learning(results: Results) -> Dict[str, str]:
             loss,
             epochs,
             "epoch",
-            "cross-entropy (nats)",
+            _LOSS_LABEL.get(results.spec.training.loss, "cross-entropy (nats)"),
             plots.zero_range(loss),
             f"Loss over {len(epochs)} epochs, ending at {loss[0][2][-1]:.3f} held out",
             whole=True,

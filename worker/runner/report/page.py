@@ -12,12 +12,24 @@ from string import Template
 from worker.runner.results import Results
 
 from .activity import activity, one_sample
+from .composition import network
+from .gates import gates
 from .headline import headline
 from .learning import confusion, learning
-from .origin import network, origin
+from .origin import origin
 from .time_spent import time_spent
 
-SECTIONS = (headline, learning, one_sample, activity, confusion, time_spent, network, origin)
+SECTIONS = (
+    headline,
+    learning,
+    one_sample,
+    activity,
+    gates,
+    confusion,
+    time_spent,
+    network,
+    origin,
+)
 
 
 def report_html(results: Results) -> bytes:

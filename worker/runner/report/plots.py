@@ -146,3 +146,8 @@ def picture(image: np.ndarray, description: str) -> str:
         f'<svg class="picture" viewBox="0 0 {columns} {rows}" role="img" '
         f'aria-label="{escape(description)}">{"".join(cells)}</svg>'
     )
+
+
+def layer_class(number: int) -> str:
+    """The colour of layer `number`, from 1, in the style sheet."""
+    return f"s{1 + (number - 1) % 6}"

@@ -89,13 +89,20 @@ class TestReportHTML:
             "Learning",
             "One held-out sample",
             "Activity",
+            "Gradient and learning rate",
             "What it confuses",
             "Where the time went",
             "Network",
             "Reproduce it",
         ]
         labels = "".join(page.text["text"])
-        for axis in ("accuracy (%)", "cross-entropy (nats)", "time (ms)", "spiking per step (%)"):
+        for axis in (
+            "accuracy (%)",
+            "cross-entropy (nats)",
+            "time (ms)",
+            "spiking per step (%)",
+            "learning rate",
+        ):
             assert axis in labels
 
     def test_shows_the_figures_of_the_summary(self, page: Page, finished: DrivenRunner) -> None:
