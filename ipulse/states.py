@@ -32,6 +32,8 @@ class JobState(str, Enum):
     RUNNING = "running"
     REPORTING = "reporting"
     CANCELLING = "cancelling"  # asked to stop; checkpoint and logs may still be written
+    PAUSING = "pausing"  # asked to stop for now, likewise
+    PAUSED = "paused"  # goes on from its last checkpoint when somebody resumes it
     RETRY_WAIT = "retry_wait"  # an attempt was lost; the next one is due soon
     SUCCEEDED = "succeeded"
     FAILED = "failed"
@@ -47,6 +49,7 @@ class Reason(str, Enum):
 
     COMPLETED = "completed"
     CANCELLED_BY_USER = "cancelled_by_user"
+    DEADLINE_EXCEEDED = "deadline_exceeded"  # waited, ran or took longer than its user allowed
     DATA_UNAVAILABLE = "data_unavailable"  # the data set cannot be read on the worker
     KERNEL_UNAVAILABLE = "kernel_unavailable"  # no compiler, or the ops did not build
     OUT_OF_MEMORY = "out_of_memory"
@@ -89,12 +92,26 @@ _ORDER = tuple(STATE_OF_PHASE.values())
 
 
 def _transitions() -> Dict[JobState, FrozenSet[JobState]]:
-    leave_active = {JobState.CANCELLING, JobState.RETRY_WAIT, JobState.FAILED}
+    leave_active = {
+        JobState.CANCELLING,
+        JobState.PAUSING,
+        JobState.RETRY_WAIT,
+        JobState.FAILED,
+    }
+    idle = {JobState.CANCELLED, JobState.FAILED}  # nobody holds it, so it ends at once
     table = {
-        JobState.QUEUED: {JobState.PREPARING, JobState.CANCELLED, JobState.FAILED},
-        JobState.RETRY_WAIT: {JobState.QUEUED, JobState.CANCELLED, JobState.FAILED},
-        # A result that was complete before the runner heard of the cancel still counts.
-        JobState.CANCELLING: {JobState.CANCELLED, JobState.SUCCEEDED},
+        JobState.QUEUED: {JobState.PREPARING, JobState.PAUSED, *idle},
+        JobState.RETRY_WAIT: {JobState.QUEUED, JobState.PAUSED, *idle},
+        JobState.PAUSED: {JobState.QUEUED, *idle},
+        # A result that was complete before the runner heard of the cancel still counts; a
+        # deadline asks for a stop too, and is a failure.
+        JobState.CANCELLING: {JobState.CANCELLED, JobState.SUCCEEDED, JobState.FAILED},
+        JobState.PAUSING: {
+            JobState.PAUSED,
+            JobState.CANCELLING,
+            JobState.SUCCEEDED,
+            JobState.FAILED,
+        },
     }
     for index, state in enumerate(_ORDER):
         table[state] = leave_active | set(_ORDER[index + 1 :])

@@ -37,7 +37,7 @@ _PROBLEM: dict[int | str, dict[str, Any]] = {
 
 
 # What is posted is parsed by these classes, so they describe it too.
-_REQUESTS = (ExperimentSpec, worker.ClaimRequest, worker.EventBatch, DoneEvent)
+_REQUESTS = (ExperimentSpec, worker.Announcement, worker.ClaimRequest, worker.EventBatch, DoneEvent)
 
 
 class Application(FastAPI):

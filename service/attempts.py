@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ipulse import events as protocol
 from ipulse import strict_json
-from ipulse.errors import Conflict, StaleToken
+from ipulse.errors import Conflict, IllegalTransition, StaleToken
 from ipulse.states import (
     INFRASTRUCTURE,
     OUTCOMES,
@@ -22,10 +22,15 @@ from .database import Transaction
 from .leases import Attempt
 from .settings import Settings
 from .store import Job
+from .wishes import Wishes
 
 Reportable = (
     protocol.PhaseEvent | protocol.MetricEvent | protocol.LogEvent | protocol.CheckpointEvent
 )
+
+
+_IDLE = (JobState.QUEUED, JobState.RETRY_WAIT, JobState.PAUSED)  # no attempt holds the job
+_STOPPING = (JobState.CANCELLING, JobState.PAUSING)
 
 
 class Incomplete(Conflict):
@@ -44,8 +49,8 @@ class Verdict:
 
 
 def is_to_stop(transaction: Transaction, attempt: Attempt) -> bool:
-    """Whether somebody has asked the attempt's job to stop."""
-    return store.get_by_pk(transaction, attempt.job_pk).state is JobState.CANCELLING
+    """Whether somebody has asked the attempt's job to stop, for now or for good."""
+    return store.get_by_pk(transaction, attempt.job_pk).state in _STOPPING
 
 
 def record(
@@ -105,13 +110,15 @@ def conclude(
     )
     summary = strict_json.dumps(verdict.summary) if verdict.summary else None
     if job.state is JobState.CANCELLING and verdict.reason is not Reason.COMPLETED:
-        # However an attempt ends that was asked to stop: what its user wanted has happened.
-        reason = Reason.CANCELLED_BY_USER
-        return store.move(
-            transaction, job, OUTCOMES[reason], reason, verdict.message, summary=summary
-        )
-    if verdict.reason in INFRASTRUCTURE and job.attempt < settings.max_attempts:
-        wait_ms = round(settings.retry_seconds * 1000) * 2 ** (job.attempt - 1)
+        # However an attempt ends that was asked to stop: what was wanted has happened.
+        reason = job.reason or Reason.CANCELLED_BY_USER
+        message = job.message or verdict.message
+        return store.move(transaction, job, OUTCOMES[reason], reason, message, summary=summary)
+    is_lost = verdict.reason in INFRASTRUCTURE
+    if job.state is JobState.PAUSING and (is_lost or verdict.reason is Reason.CANCELLED_BY_USER):
+        return store.move(transaction, job, JobState.PAUSED)
+    if is_lost and job.losses + 1 < settings.max_attempts:
+        wait_ms = round(settings.retry_seconds * 1000) * 2**job.losses
         return store.move(
             transaction,
             job,
@@ -119,6 +126,7 @@ def conclude(
             verdict.reason,
             verdict.message,
             due_at=transaction.now + wait_ms,
+            losses=job.losses + 1,
         )
     return store.move(
         transaction,
@@ -134,11 +142,50 @@ def cancel(transaction: Transaction, job: Job) -> Job:
     """Asks a job to stop: at once if nobody holds it, else its agent hears of it soon."""
     if job.state.is_terminal or job.state is JobState.CANCELLING:
         return job
-    if job.state in (JobState.QUEUED, JobState.RETRY_WAIT):
+    if job.state in _IDLE:
         return store.move(
             transaction, job, JobState.CANCELLED, Reason.CANCELLED_BY_USER, due_at=None
         )
     return store.move(transaction, job, JobState.CANCELLING, Reason.CANCELLED_BY_USER)
+
+
+def pause(transaction: Transaction, job: Job) -> Job:
+    """Takes a job out of the queue, or has its agent stop at a checkpoint.
+
+    Raises IllegalTransition for a job that is being cancelled or is over.
+    """
+    if job.state in (JobState.PAUSING, JobState.PAUSED):
+        return job
+    if job.state in _IDLE:
+        return store.move(transaction, job, JobState.PAUSED, due_at=None)
+    return store.move(transaction, job, JobState.PAUSING)
+
+
+def resume(transaction: Transaction, job: Job) -> Job:
+    """Queues a paused job again; it goes on from its last checkpoint.
+
+    A job that is not paused stays as it is; raises IllegalTransition for one that is about to be.
+    """
+    if job.state is not JobState.PAUSED:
+        if job.state is JobState.PAUSING or job.state.is_terminal:
+            raise IllegalTransition(f"a job that is {job.state.value} cannot be resumed")
+        return job
+    queued = store.move(transaction, job, JobState.QUEUED)
+    outbox.add(transaction, queued)
+    return queued
+
+
+def expire(transaction: Transaction) -> list[Job]:
+    """Ends every job whose deadline has passed, or asks its agent to stop."""
+    late = []
+    for job in store.overdue(transaction):
+        wishes = Wishes(job.priority, job.queue_seconds, job.run_seconds, job.total_seconds)
+        message = wishes.broken(job.state, job.created_at, transaction.now)
+        after = JobState.FAILED if job.state in _IDLE else JobState.CANCELLING
+        late.append(
+            store.move(transaction, job, after, Reason.DEADLINE_EXCEEDED, message, due_at=None)
+        )
+    return late
 
 
 def reap(transaction: Transaction, settings: Settings) -> list[Job]:
@@ -180,7 +227,7 @@ def _write_down(
 def _enter(transaction: Transaction, job: Job, event: protocol.PhaseEvent) -> Job:
     state = STATE_OF_PHASE[Phase(event.phase)]
     # A job that is asked to stop goes no further, whatever its runner still enters.
-    if job.state in (state, JobState.CANCELLING):
+    if job.state is state or job.state in _STOPPING:
         return job
     return store.move(transaction, job, state)
 

@@ -143,12 +143,16 @@ class Dispatcher:
         with self._database.read() as transaction:
             reap = may_reap and bool(leases.expired(transaction))
             requeue = bool(store.due(transaction))
-        if reap or requeue:
+            late = bool(store.overdue(transaction))
+        if reap or requeue or late:
             with self._database.write() as transaction:
                 lost = attempts.reap(transaction, self._settings) if reap else []
                 queued = attempts.requeue(transaction)
+                expired = attempts.expire(transaction)
             for job in lost:
                 _log.warning("lease_expired", extra={"job": job.id, "state": job.state.value})
+            for job in expired:
+                _log.info("deadline_exceeded", extra={"job": job.id, "detail": job.message})
             for job in queued:
                 _log.info("job_requeued", extra={"job": job.id})
         self._last_look = time.monotonic()
@@ -156,7 +160,7 @@ class Dispatcher:
 
     def _until_next(self, may_reap: bool) -> float:
         with self._database.read() as transaction:
-            moments = [store.next_due(transaction)]
+            moments = [store.next_due(transaction), store.next_deadline(transaction)]
             if may_reap:
                 moments.append(leases.next_expiry(transaction))
             waits = [moment - transaction.now for moment in moments if moment is not None]

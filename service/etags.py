@@ -4,12 +4,30 @@ from __future__ import annotations
 
 import re
 
+from ipulse.errors import Conflict
+
+_STRONG = re.compile(r'(?<![/\x21\x23-\x7e])"([\x21\x23-\x7e]*)"')
 _TAG = re.compile(r'(?:W/)?"([\x21\x23-\x7e]*)"')
 
 
 def quoted(version: object) -> str:
     """A strong entity tag."""
     return f'"{version}"'
+
+
+class Changed(Conflict):
+    """It is no longer in the version that If-Match names."""
+
+    code = "precondition_failed"
+
+
+def require(condition: str | None, version: object) -> None:
+    """Raises Changed unless an If-Match header names this version, or there is none."""
+    if condition is None or condition.strip() == "*":
+        return
+    # The comparison is strong: what is only about the same is not good enough to change.
+    if str(version) not in _STRONG.findall(condition):
+        raise Changed()
 
 
 def matches(condition: str | None, version: object) -> bool:

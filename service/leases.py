@@ -15,7 +15,7 @@ from sqlalchemy import Row, func, insert, select, update
 from ipulse.errors import Conflict, NotFound, StaleToken
 from ipulse.states import JobState
 
-from . import store
+from . import outbox, store
 from .database import Transaction
 from .store import Job
 from .tables import attempts, jobs
@@ -66,7 +66,10 @@ def claim(
     device_kinds: Collection[str],
     lease_seconds: float,
 ) -> Claim:
-    """Gives a queued job to an agent. Raises NotFound or NotClaimable."""
+    """Gives a queued job to an agent: this one, or a more urgent one of the same kind.
+
+    Raises NotFound or NotClaimable.
+    """
     job = store.get_unless_held(transaction, job_id)
     if job is None:
         raise NotClaimable("another agent asks for the job at this moment")
@@ -74,6 +77,10 @@ def claim(
         raise NotClaimable(f"the job is {job.state.value}")
     if job.device not in device_kinds:
         raise NotClaimable(f"the job needs a device of the kind {job.device}")
+    urgent = store.more_urgent(transaction, job)
+    if urgent is not None:
+        outbox.add(transaction, job)  # its own wake-up is used up by the other
+        job = urgent
     fence = secrets.token_urlsafe(32)
     number = job.attempt + 1
     values = {

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from ipulse import errors, strict_json
 from ipulse.errors import InvalidInput, IPUlseError, Problem
 
-from . import log
+from . import etags, log
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 2  # after which somebody refused for want of a part may ask again
@@ -63,6 +63,7 @@ _STATUS: tuple[tuple[type[IPUlseError], int], ...] = (
     (TooLarge, 413),
     (WrongMediaType, 415),
     (RangeNotSatisfiable, 416),
+    (etags.Changed, 412),
     (errors.InvalidInput, 422),
     (errors.NotAuthenticated, 401),
     (errors.NotPermitted, 403),

@@ -12,6 +12,7 @@ from .artifacts import Artifact
 from .database import rfc3339
 from .leases import Attempt
 from .store import Job
+from .waiting import Waiting, Why
 
 Time = str  # RFC 3339 in UTC, to the millisecond
 
@@ -48,6 +49,8 @@ class JobSummaryBody(BaseModel):
     reason: str | None = Field(description="A value of ipulse.states.Reason.")
     message: str
     device: str
+    priority: int = Field(description="The greater goes first.")
+    deadline_at: Time | None = Field(description="When it is late in its present state.")
     attempt: int = Field(description="Number of the latest attempt; 0 before the first.")
     progress: dict[str, Any] | None = Field(description="The fields of the last metric event.")
     summary: dict[str, float] | None = Field(description="Final figures.")
@@ -71,6 +74,8 @@ class JobSummaryBody(BaseModel):
             reason=None if job.reason is None else job.reason.value,
             message=job.message,
             device=job.device,
+            priority=job.priority,
+            deadline_at=rfc3339(job.deadline_at),
             attempt=job.attempt,
             progress=job.progress,
             summary=job.summary,
@@ -92,10 +97,29 @@ class JobSummaryBody(BaseModel):
         return {}
 
 
+class WaitingBody(BaseModel):
+    """What a job waits for, at the moment of the answer; the ETag does not cover it."""
+
+    reason: Why
+    position: int | None = Field(description="In the queue of its kind of device, from 1.")
+    holder: str | None = Field(description="The job that has had such a device longest.")
+    estimated_start: Time | None = Field(description="From how long the latest jobs took.")
+
+    @classmethod
+    def of(cls, waiting: Waiting) -> WaitingBody:
+        return cls(
+            reason=waiting.reason,
+            position=waiting.position,
+            holder=waiting.holder,
+            estimated_start=rfc3339(waiting.estimated_start),
+        )
+
+
 class JobBody(JobSummaryBody):
-    """A job with its spec."""
+    """A job with its spec, and while it waits, what for."""
 
     spec: dict[str, Any]
+    waiting_on: WaitingBody | None = None
 
     @staticmethod
     def _more(job: Job) -> dict[str, Any]:

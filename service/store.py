@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import Row, Select, func, insert, select, update
@@ -14,11 +13,13 @@ from sqlalchemy import Row, Select, func, insert, select, update
 from ipulse import strict_json
 from ipulse.errors import Conflict, NotFound
 from ipulse.spec import ExperimentSpec
-from ipulse.states import JobState, Reason, check_transition
+from ipulse.states import ACTIVE, JobState, Reason, check_transition
 
 from . import events
 from .database import Transaction
+from .filters import JobFilter
 from .tables import jobs
+from .wishes import Wishes
 
 RETRY_TOPIC = "retry"  # told when a job begins to wait for another attempt
 
@@ -32,6 +33,8 @@ PHASE_OF_STATE = {
     JobState.RUNNING: "run",
     JobState.REPORTING: "report",
     JobState.CANCELLING: "cancel",
+    JobState.PAUSING: "pause",
+    JobState.PAUSED: "paused",
     JobState.RETRY_WAIT: "retry_wait",
 }
 
@@ -61,6 +64,12 @@ class Job:
     finished_at: int | None
     updated_at: int
     state_since: int
+    priority: int
+    losses: int
+    queue_seconds: int | None
+    run_seconds: int | None
+    total_seconds: int | None
+    deadline_at: int | None
     due_at: int | None
     last_seq: int
     version: int
@@ -86,7 +95,9 @@ def state_topic(job_id: str) -> str:
     return f"{job_id}/state"
 
 
-def add(transaction: Transaction, spec: ExperimentSpec, text: str, sha256: str) -> Job:
+def add(
+    transaction: Transaction, spec: ExperimentSpec, text: str, sha256: str, wishes: Wishes
+) -> Job:
     """A new job, queued. `text` is the spec's canonical JSON and `sha256` that text's digest."""
     now = transaction.now
     values = {
@@ -102,6 +113,8 @@ def add(transaction: Transaction, spec: ExperimentSpec, text: str, sha256: str) 
         "updated_at": now,
         "state_since": now,
         "last_seq": 1,
+        **asdict(wishes),
+        "deadline_at": wishes.deadline(JobState.QUEUED, now, now, started=False, run_ms=0),
     }
     statement = insert(jobs).values(values).returning(jobs)
     job = Job.of(transaction.connection.execute(statement).one())
@@ -137,15 +150,12 @@ def get_unless_held(transaction: Transaction, job_id: str) -> Job | None:
     return None
 
 
-def page(
-    transaction: Transaction, before: int | None, limit: int, states: Collection[JobState] = ()
-) -> list[Job]:
-    """At most `limit` jobs, newest first, of these states (none: all), older than `before`."""
-    query = select(jobs).order_by(jobs.c.pk.desc()).limit(limit)
+def page(transaction: Transaction, before: int | None, limit: int, wanted: JobFilter) -> list[Job]:
+    """At most `limit` jobs that pass a filter, newest first, older than `before`."""
+    dialect = transaction.connection.dialect.name
+    query = select(jobs).where(*wanted.clauses(dialect)).order_by(jobs.c.pk.desc()).limit(limit)
     if before is not None:
         query = query.where(jobs.c.pk < before)
-    if states:
-        query = query.where(jobs.c.state.in_(sorted(state.value for state in states)))
     return [Job.of(row) for row in transaction.connection.execute(query)]
 
 
@@ -159,6 +169,39 @@ def due(transaction: Transaction) -> list[Job]:
     if transaction.is_writing:
         query = query.with_for_update(skip_locked=True)  # another replica moves the rest
     return [Job.of(row) for row in transaction.connection.execute(query)]
+
+
+def overdue(transaction: Transaction) -> list[Job]:
+    """The jobs whose deadline has passed; a writing transaction holds them."""
+    query = select(jobs).where(jobs.c.deadline_at <= transaction.now).order_by(jobs.c.deadline_at)
+    if transaction.is_writing:
+        query = query.with_for_update(skip_locked=True)
+    return [Job.of(row) for row in transaction.connection.execute(query)]
+
+
+def next_deadline(transaction: Transaction) -> int | None:
+    """When the first of the jobs reaches its deadline."""
+    moment: int | None = transaction.connection.execute(
+        select(func.min(jobs.c.deadline_at))
+    ).scalar_one()
+    return moment
+
+
+def more_urgent(transaction: Transaction, job: Job) -> Job | None:
+    """The most urgent queued job that goes before this one on its kind of device, held."""
+    query = (
+        select(jobs)
+        .where(
+            jobs.c.state == JobState.QUEUED.value,
+            jobs.c.device == job.device,
+            jobs.c.priority > job.priority,
+        )
+        .order_by(jobs.c.priority.desc(), jobs.c.state_since)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    row = transaction.connection.execute(query).one_or_none()
+    return None if row is None else Job.of(row)
 
 
 def next_due(transaction: Transaction) -> int | None:
@@ -197,9 +240,18 @@ def move(
     transaction.topics.add(state_topic(job.id))
     if after is JobState.RETRY_WAIT:
         transaction.topics.add(RETRY_TOPIC)
+    wishes = Wishes(job.priority, job.queue_seconds, job.run_seconds, job.total_seconds)
+    deadline_at = wishes.deadline(
+        after,
+        job.created_at,
+        transaction.now,
+        started=columns["attempt"] > 0,
+        run_ms=sum(phase_ms.get(PHASE_OF_STATE[state], 0) for state in ACTIVE),
+    )
     return change(
         transaction,
         job,
+        deadline_at=deadline_at,
         state=after.value,
         reason=None if reason is None else reason.value,
         message=message,

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import delete, insert, select
 
 from ipulse import strict_json
 from ipulse.errors import InvalidInput, Problem
 from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
 
-from . import outbox, store
+from . import agents, outbox, store
 from .database import Database, Transaction
 from .store import Job
 from .tables import idempotency_keys
+from .wishes import Wishes
 
+KEY_MS = 24 * 3_600_000  # for which a key finds its job again
+
+_NO_WISHES = Wishes()
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -59,24 +63,36 @@ def check_key(key: str) -> str:
     return key
 
 
-def submit(database: Database, checked: CheckedSpec, caller: str, key: str | None) -> Submitted:
-    """Stores a job once; the same key from the same caller finds it again.
+def submit(
+    database: Database,
+    checked: CheckedSpec,
+    caller: str,
+    key: str | None,
+    wishes: Wishes = _NO_WISHES,
+) -> Submitted:
+    """Stores a job once; the same key from the same caller finds it again, for a day.
 
-    Raises KeyReused when that key came with another spec.
+    Raises KeyReused when that key came with another spec or other wishes, NoSuchDevice for a
+    job that nobody can run.
     """
+    fingerprint = checked.sha256
+    if wishes != _NO_WISHES:
+        text = strict_json.dumps(asdict(wishes)) + fingerprint
+        fingerprint = hashlib.sha256(text.encode()).hexdigest()
     with database.write() as transaction:
         if key is not None:
             transaction.lock(f"idempotency/{caller}/{key}")
-            former = _find(transaction, checked, caller, key)
+            former = _find(transaction, fingerprint, caller, key)
             if former is not None:
                 return Submitted(former, replayed=True)
-        job = store.add(transaction, checked.spec, checked.text, checked.sha256)
+        agents.check_satisfiable(transaction, checked.spec.device.kind)
+        job = store.add(transaction, checked.spec, checked.text, checked.sha256, wishes)
         outbox.add(transaction, job)
         if key is not None:
             row = {
                 "caller": caller,
                 "key": key,
-                "fingerprint": checked.sha256,
+                "fingerprint": fingerprint,
                 "job_pk": job.pk,
                 "created_at": transaction.now,
             }
@@ -84,13 +100,22 @@ def submit(database: Database, checked: CheckedSpec, caller: str, key: str | Non
     return Submitted(job, replayed=False)
 
 
-def _find(transaction: Transaction, checked: CheckedSpec, caller: str, key: str) -> Job | None:
+def forget_keys(transaction: Transaction) -> int:
+    """Removes the keys that have expired; returns how many."""
+    old = idempotency_keys.c.created_at <= transaction.now - KEY_MS
+    return transaction.connection.execute(delete(idempotency_keys).where(old)).rowcount
+
+
+def _find(transaction: Transaction, fingerprint: str, caller: str, key: str) -> Job | None:
     keys = idempotency_keys.c
-    query = select(keys.fingerprint, keys.job_pk).where(keys.caller == caller, keys.key == key)
-    row = transaction.connection.execute(query).one_or_none()
+    this = (keys.caller == caller, keys.key == key)
+    row = transaction.connection.execute(select(idempotency_keys).where(*this)).one_or_none()
     if row is None:
         return None
-    if row.fingerprint != checked.sha256:
-        detail = "use a new key for a new spec"
+    if row.created_at <= transaction.now - KEY_MS:
+        transaction.connection.execute(delete(idempotency_keys).where(*this))
+        return None
+    if row.fingerprint != fingerprint:
+        detail = "use a new key for a new spec, or other limits"
         raise KeyReused([Problem("/header/idempotency-key", "key_reused", detail)])
     return store.get_by_pk(transaction, row.job_pk)

@@ -50,11 +50,22 @@ jobs = Table(
     Column("finished_at", BigInteger),
     Column("updated_at", BigInteger, nullable=False),
     Column("state_since", BigInteger, nullable=False),
+    Column("priority", Integer, nullable=False, server_default="0"),  # the greater goes first
+    Column("losses", Integer, nullable=False, server_default="0"),  # attempts that were lost
+    Column("queue_seconds", Integer),  # how long it may wait to begin; null: for ever
+    Column("run_seconds", Integer),  # how long agents may hold it in all
+    Column("total_seconds", Integer),  # how long it may take from its submission
+    Column("deadline_at", BigInteger),  # the first of these in its present state; store.move
     Column("due_at", BigInteger),  # of a retry_wait job: when it may be queued again
     Column("last_seq", BigInteger, nullable=False, default=0),
     Column("version", BigInteger, nullable=False, default=1),  # the ETag; +1 with every change
     Index("ix_jobs_state_pk", "state", "pk"),
     Index("ix_jobs_state_device_state_since", "state", "device", "state_since"),
+    Index(
+        "ix_jobs_state_device_priority_state_since", "state", "device", "priority", "state_since"
+    ),
+    Index("ix_jobs_deadline_at", "deadline_at"),
+    Index("ix_jobs_created_at", "created_at"),
     sqlite_autoincrement=True,
 )
 
@@ -112,7 +123,7 @@ outbox = Table(
     "outbox",
     metadata,
     Column("pk", _Key, primary_key=True),
-    Column("job_pk", ForeignKey("jobs.pk"), nullable=False),
+    Column("job_pk", ForeignKey("jobs.pk"), nullable=False, index=True),
     sqlite_autoincrement=True,
 )
 
@@ -122,6 +133,15 @@ idempotency_keys = Table(
     Column("caller", String(64), primary_key=True),
     Column("key", String(255), primary_key=True),
     Column("fingerprint", String(64), nullable=False),
-    Column("job_pk", ForeignKey("jobs.pk"), nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    Column("job_pk", ForeignKey("jobs.pk"), nullable=False, index=True),
+    Column("created_at", BigInteger, nullable=False, index=True),
+)
+
+# Who takes jobs, as they say themselves from time to time.
+agents = Table(
+    "agents",
+    metadata,
+    Column("name", String(128), primary_key=True),
+    Column("device_kinds", Text, nullable=False),  # a JSON array
+    Column("seen_at", BigInteger, nullable=False),
 )

@@ -12,7 +12,7 @@ from ipulse import __version__
 from .demo import demo
 from .exits import MEANINGS, Exit, guarded
 from .following import logs, watch
-from .jobs import cancel, list_jobs, status
+from .jobs import cancel, delete, list_jobs, pause, resume, status
 from .options import AsJSON
 from .results import artifacts, download, profile
 from .submitting import submit, validate
@@ -42,6 +42,9 @@ COMMANDS: Dict[str, Callable[..., Exit]] = {
     "download": download,
     "profile": profile,
     "cancel": cancel,
+    "pause": pause,
+    "resume": resume,
+    "delete": delete,
     "version": version,
 }
 

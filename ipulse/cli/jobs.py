@@ -1,9 +1,9 @@
-"""list, status and cancel."""
+"""list, status, and what changes how a job goes on."""
 
 from __future__ import annotations
 
 from itertools import islice
-from typing import Annotated, Iterator, Optional, Tuple
+from typing import Annotated, Any, Dict, Iterator, Optional, Tuple
 
 import typer
 
@@ -65,14 +65,37 @@ def status(
 
 
 @addressed
-def cancel(
-    at: Address,
-    job_id: JobId,
-    as_json: AsJSON = False,
-) -> Exit:
+def cancel(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
     """Ask a job to stop. A job that has ended stays as it is."""
     with at.connect() as client:
-        job = client.cancel(job_id)
+        return _tell(client.cancel(job_id), as_json)
+
+
+@addressed
+def pause(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
+    """Stop a job for now, at a checkpoint if it has begun."""
+    with at.connect() as client:
+        return _tell(client.pause(job_id), as_json)
+
+
+@addressed
+def resume(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
+    """Queue a paused job again. It goes on from its last checkpoint."""
+    with at.connect() as client:
+        return _tell(client.resume(job_id), as_json)
+
+
+@addressed
+def delete(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
+    """Remove a job that has ended, with its events and files."""
+    with at.connect() as client:
+        client.delete(job_id)
+    if as_json:
+        emit({"deleted": job_id})
+    return Exit.OK
+
+
+def _tell(job: Job, as_json: bool) -> Exit:
     if as_json:
         emit(job.json)
     else:
@@ -87,6 +110,7 @@ def _facts(job: Job) -> Iterator[Tuple[str, str]]:
     yield "created", job.created_at.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
     if job.progress and not job.state.is_terminal:
         yield "progress", metric_line(job.progress)
+    yield from _waiting_facts(job.json.get("waiting_on"))
     yield "seconds", ", ".join(f"{name} {s:.2f}" for name, s in phase_seconds(job).items())
     for attempt in job.json["attempts"] if job.attempt > 1 else []:
         how = attempt["reason"] or "under way"
@@ -96,6 +120,19 @@ def _facts(job: Job) -> Iterator[Tuple[str, str]]:
         yield name.replace("_", " "), duration(value) if seconds else f"{value:.6g}"
     for name, value in job.json["metadata"].items():
         yield f"metadata {name}", str(value)
+
+
+def _waiting_facts(waiting: Optional[Dict[str, Any]]) -> Iterator[Tuple[str, str]]:
+    if waiting is None:
+        return
+    told = [str(waiting["reason"]).replace("_", " ")]
+    if waiting["position"] is not None:
+        told.append(f"number {waiting['position']} in the queue")
+    if waiting["holder"] is not None:
+        told.append(f"behind {waiting['holder']}")
+    if waiting["estimated_start"] is not None:
+        told.append(f"may begin {waiting['estimated_start']}")
+    yield "waits for", ", ".join(told)
 
 
 def _accuracy(job: Job) -> str:

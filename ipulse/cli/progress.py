@@ -18,7 +18,14 @@ from .terminal import clean
 PHASES = ("queue", *(phase.value for phase in Phase))
 LINE_SECONDS = 2.0  # between two lines of figures: a log is read from end to end
 
-_STYLES = {"succeeded": "green", "failed": "red", "cancelled": "yellow", "cancelling": "yellow"}
+_STYLES = {
+    "succeeded": "green",
+    "failed": "red",
+    "cancelled": "yellow",
+    "cancelling": "yellow",
+    "paused": "yellow",
+    "pausing": "yellow",
+}
 
 
 class Progress:

@@ -28,6 +28,18 @@ def submit(
         Optional[str],
         typer.Option(metavar="TEXT", help="Idempotency key: the same key never makes two jobs."),
     ] = None,
+    priority: Annotated[
+        Optional[int], typer.Option(min=-100, max=100, help="The greater goes first.")
+    ] = None,
+    queue_seconds: Annotated[
+        Optional[int], typer.Option(min=1, help="Fail unless an agent takes it in time.")
+    ] = None,
+    run_seconds: Annotated[
+        Optional[int], typer.Option(min=1, help="Fail when it has run for so long.")
+    ] = None,
+    total_seconds: Annotated[
+        Optional[int], typer.Option(min=1, help="Fail unless it ends in time.")
+    ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
     """Start a job from a spec.
@@ -37,7 +49,14 @@ def submit(
     """
     spec = read_spec_file(file).spec()
     with at.connect() as client:
-        job = client.submit(spec, key)
+        job = client.submit(
+            spec,
+            key,
+            priority=priority,
+            queue_seconds=queue_seconds,
+            run_seconds=run_seconds,
+            total_seconds=total_seconds,
+        )
         if watch:
             if not as_json:
                 show(job.id)

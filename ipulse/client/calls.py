@@ -58,9 +58,10 @@ def validate(spec: Spec) -> Call[ValidSpec]:
     return Call("POST", "/v1/jobs:validate", read, headers=_JSON, content=_document(spec))
 
 
-def submit(spec: Spec, idempotency_key: str) -> Call[Job]:
+def submit(spec: Spec, idempotency_key: str, wishes: Mapping[str, Optional[int]]) -> Call[Job]:
     headers = {**_JSON, "Idempotency-Key": idempotency_key}
-    return Call("POST", "/v1/jobs", _job, headers=headers, content=_document(spec))
+    params = {name: value for name, value in wishes.items() if value is not None}
+    return Call("POST", "/v1/jobs", _job, params, headers=headers, content=_document(spec))
 
 
 def get(job_id: str, known: Optional[Job]) -> Call[Job]:
@@ -97,6 +98,18 @@ def list_jobs(state: Optional[str], page_size: int, page_token: str) -> Call[Job
 
 def cancel(job_id: str) -> Call[Job]:
     return Call("POST", _job_path(job_id) + "/cancel", _job)
+
+
+def pause(job_id: str) -> Call[Job]:
+    return Call("POST", _job_path(job_id) + "/pause", _job)
+
+
+def resume(job_id: str) -> Call[Job]:
+    return Call("POST", _job_path(job_id) + "/resume", _job)
+
+
+def delete(job_id: str) -> Call[None]:
+    return Call("DELETE", _job_path(job_id), lambda response: None)
 
 
 def events(job_id: str, after: int, kinds: Sequence[str]) -> Call[EventPage]:

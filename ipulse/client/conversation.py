@@ -41,13 +41,31 @@ class Conversation:
         """See Client.validate."""
         return await self._send(calls.validate(spec))
 
-    async def submit(self, spec: Spec, idempotency_key: Optional[str] = None) -> Job:
+    async def submit(
+        self,
+        spec: Spec,
+        idempotency_key: Optional[str] = None,
+        *,
+        priority: Optional[int] = None,
+        queue_seconds: Optional[int] = None,
+        run_seconds: Optional[int] = None,
+        total_seconds: Optional[int] = None,
+    ) -> Job:
         """Starts a job from a spec, a dict, or the path of a YAML or JSON file.
 
         Without a key a fresh one is made, so that a retry never starts a second job; pass your
-        own to make repeated *runs of your program* safe too. Raises InvalidSpec.
+        own to make repeated *runs of your program* safe too. Of two jobs the one of greater
+        priority goes first; one that waits, runs or takes longer than its limit fails.
+        Raises InvalidSpec.
         """
-        return await self._send(calls.submit(spec, idempotency_key or str(uuid.uuid4())))
+        wishes = {
+            "priority": priority,
+            "queue_seconds": queue_seconds,
+            "run_seconds": run_seconds,
+            "total_seconds": total_seconds,
+        }
+        key = idempotency_key or str(uuid.uuid4())
+        return await self._send(calls.submit(spec, key, wishes))
 
     async def get(self, job_id: str) -> Job:
         """The job as it is now. Raises NotFound."""
@@ -71,6 +89,18 @@ class Conversation:
     async def cancel(self, job_id: str) -> Job:
         """Asks the job to stop; a job that has ended stays as it is. Raises NotFound."""
         return await self._send(calls.cancel(job_id))
+
+    async def pause(self, job_id: str) -> Job:
+        """Stops the job for now, at a checkpoint if it has begun. Raises Conflict, NotFound."""
+        return await self._send(calls.pause(job_id))
+
+    async def resume(self, job_id: str) -> Job:
+        """Queues a paused job again; it goes on from its checkpoint. Raises Conflict, NotFound."""
+        return await self._send(calls.resume(job_id))
+
+    async def delete(self, job_id: str) -> None:
+        """Removes a job that has ended, with its files. Raises Conflict, NotFound."""
+        await self._send(calls.delete(job_id))
 
     async def events(
         self, job_id: str, after: int = 0, kinds: Sequence[str] = ()

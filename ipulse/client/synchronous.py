@@ -61,13 +61,33 @@ class Client:
         """What the service makes of a spec, without running it. Raises InvalidSpec."""
         return finished(self._conversation.validate(spec))
 
-    def submit(self, spec: Spec, idempotency_key: Optional[str] = None) -> Job:
+    def submit(
+        self,
+        spec: Spec,
+        idempotency_key: Optional[str] = None,
+        *,
+        priority: Optional[int] = None,
+        queue_seconds: Optional[int] = None,
+        run_seconds: Optional[int] = None,
+        total_seconds: Optional[int] = None,
+    ) -> Job:
         """Starts a job from a spec, a dict, or the path of a YAML or JSON file.
 
         Without a key a fresh one is made, so that a retry never starts a second job; pass your
-        own to make repeated *runs of your program* safe too. Raises InvalidSpec.
+        own to make repeated *runs of your program* safe too. Of two jobs the one of greater
+        priority goes first; one that waits, runs or takes longer than its limit fails.
+        Raises InvalidSpec.
         """
-        return finished(self._conversation.submit(spec, idempotency_key))
+        return finished(
+            self._conversation.submit(
+                spec,
+                idempotency_key,
+                priority=priority,
+                queue_seconds=queue_seconds,
+                run_seconds=run_seconds,
+                total_seconds=total_seconds,
+            )
+        )
 
     def get(self, job_id: str) -> Job:
         """The job as it is now. Raises NotFound."""
@@ -80,6 +100,18 @@ class Client:
     def cancel(self, job_id: str) -> Job:
         """Asks the job to stop; a job that has ended stays as it is. Raises NotFound."""
         return finished(self._conversation.cancel(job_id))
+
+    def pause(self, job_id: str) -> Job:
+        """Stops the job for now, at a checkpoint if it has begun. Raises Conflict, NotFound."""
+        return finished(self._conversation.pause(job_id))
+
+    def resume(self, job_id: str) -> Job:
+        """Queues a paused job again; it goes on from its checkpoint. Raises Conflict, NotFound."""
+        return finished(self._conversation.resume(job_id))
+
+    def delete(self, job_id: str) -> None:
+        """Removes a job that has ended, with its files. Raises Conflict, NotFound."""
+        finished(self._conversation.delete(job_id))
 
     def events(self, job_id: str, after: int = 0, kinds: Sequence[str] = ()) -> Iterator[JobEvent]:
         """The events so far, after number `after`, of all kinds unless some are named."""

@@ -24,7 +24,7 @@ from ipulse.events import (
 )
 from ipulse.schema import MAX_INTEGER, described
 from ipulse.states import Reason
-from service import artifacts, attempts, leases, log, payloads, preferences, store
+from service import agents, artifacts, attempts, leases, log, payloads, preferences, store
 from service.artifacts import Description
 from service.attempts import Verdict
 from service.auth import open_to
@@ -72,6 +72,16 @@ class ClaimRequest:
 
 
 @dataclass(frozen=True)
+class Announcement:
+    """An agent is there."""
+
+    agent: str = described("A name for people: host and process.", max_length=128)
+    device_kinds: tuple[str, ...] = described(
+        "Kinds of devices the agent can use.", min_items=1, max_items=16, max_length=32
+    )
+
+
+@dataclass(frozen=True)
 class EventBatch:
     """Some events of an attempt, without gaps."""
 
@@ -98,6 +108,16 @@ class ArtifactQuery(BaseModel):
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     size: int = Field(ge=0, le=MAX_INTEGER, description="Bytes.")
     media_type: str = "application/octet-stream"
+
+
+@router.post("/agents", status_code=204, openapi_extra=payloads.described(Announcement))
+@open_to("worker")
+def announce(body: JSONBody, parts: PartsOf) -> Response:
+    """An agent says that it is there and what it can use; now and then, so that it stays known."""
+    said = payloads.parse(Announcement, body)
+    with parts.database.write() as transaction:
+        agents.announce(transaction, said.agent, said.device_kinds)
+    return Response(status_code=204)
 
 
 @router.post(

@@ -65,7 +65,7 @@ class TestTransitions:
 
     def test_success_comes_only_after_the_report_or_before_a_cancel_was_heard(self) -> None:
         before = {state for state, after in TRANSITIONS.items() if JobState.SUCCEEDED in after}
-        assert before == {JobState.REPORTING, JobState.CANCELLING}
+        assert before == {JobState.REPORTING, JobState.CANCELLING, JobState.PAUSING}
 
     def test_the_phases_in_order_are_legal(self) -> None:
         states = [JobState.QUEUED, *(STATE_OF_PHASE[phase] for phase in Phase), JobState.SUCCEEDED]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 from sqlalchemy import delete, select, update
 
 from ipulse import events as protocol
-from ipulse.errors import Conflict, StaleToken
+from ipulse.errors import Conflict, IllegalTransition, StaleToken
 from ipulse.states import ACTIVE, TERMINAL, TRANSITIONS, JobState, Phase, Reason
 from service import artifacts, attempts, events, leases, migrations, store, submission, tables
 from service.artifacts import Description
@@ -30,11 +30,13 @@ from service.attempts import Verdict
 from service.blobs import Blobs
 from service.database import Database, Transaction
 from service.settings import Settings
+from service.wishes import Wishes
 
 from .running import SPEC
 
 MAX_ATTEMPTS = 3
 LEASE_SECONDS = 3600.0  # leases end only when a rule says so
+LIMITED = Wishes(total_seconds=3600)  # passes only when a rule says so
 CHECKED = submission.check(SPEC)
 
 held_by = st.integers(0, 7)  # which of the attempts made so far; also those that ended
@@ -83,7 +85,7 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: len(self.jobs) < 3)
     @rule()
     def submit(self) -> None:
-        submitted = submission.submit(self.database, CHECKED, "user", None)
+        submitted = submission.submit(self.database, CHECKED, "user", None, LIMITED)
         self.jobs.append(submitted.job.id)
 
     @rule(index=st.integers(0, 2))
@@ -142,12 +144,29 @@ class Life(RuleBasedStateMachine):
         self.leave(which, "manifest")
         self.finish(which, Reason.COMPLETED)
 
+    @rule(index=st.integers(0, 2), change=st.sampled_from([attempts.pause, attempts.resume]))
+    def pause_or_resume(
+        self, index: int, change: Callable[[Transaction, store.Job], store.Job]
+    ) -> None:
+        with suppress(IllegalTransition), self.database.write() as transaction:
+            change(transaction, store.get(transaction, self.jobs[index % len(self.jobs)]))
+
+    @rule(index=st.integers(0, 2))
+    def miss_a_deadline(self, index: int) -> None:
+        job_id = self.jobs[index % len(self.jobs)]
+        with self.database.write() as transaction:
+            late = update(tables.jobs).where(tables.jobs.c.id == job_id)
+            late = late.where(tables.jobs.c.deadline_at.is_not(None))
+            transaction.connection.execute(late.values(total_seconds=0, deadline_at=1))
+        with self.database.write() as transaction:
+            attempts.expire(transaction)
+
     @rule(index=st.integers(0, 2))
     def cancel(self, index: int) -> None:
         with self.database.write() as transaction:
             job = store.get(transaction, self.jobs[index % len(self.jobs)])
             after = attempts.cancel(transaction, job)
-        if job.state in ACTIVE:
+        if job.state in ACTIVE or job.state is JobState.PAUSING:
             assert after.state is JobState.CANCELLING
         elif job.state in TERMINAL:
             assert after == job
@@ -194,7 +213,8 @@ class Life(RuleBasedStateMachine):
         assert [attempt.number for attempt in tried] == list(range(1, len(tried) + 1))
         assert job.attempt == len(tried) <= MAX_ATTEMPTS
         open_ones = [attempt for attempt in tried if attempt.finished_at is None]
-        is_held = job.state in ACTIVE or job.state is JobState.CANCELLING
+        stopping = (JobState.CANCELLING, JobState.PAUSING)
+        is_held = job.state in ACTIVE or job.state in stopping
         assert len(open_ones) == int(is_held)
         if job.state is JobState.SUCCEEDED:
             assert artifacts.is_complete(transaction, tried[-1])

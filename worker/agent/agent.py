@@ -9,6 +9,7 @@ from ipulse.errors import Conflict, IPUlseError, NotFound
 
 from .attempt import Attempt
 from .patience import patiently
+from .presence import Presence
 from .runner_process import RunnerProcess
 from .service_api import ServiceAPI
 from .settings import Settings
@@ -27,6 +28,7 @@ class Agent:
         self._settings = settings
         self._api = ServiceAPI(settings.service_url, settings.worker_token)
         self._warm = WarmRunner(lambda: RunnerProcess(settings), settings.warm)
+        self._presence = Presence(self._api, settings)
         self._attempt: Attempt | None = None
         self._is_stopping = False
 
@@ -35,6 +37,7 @@ class Agent:
         self._settings.work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         for removed in sweep(self._settings.work_dir):
             _log.info("work_directory_removed", extra={"path": str(removed)})
+        self._presence.start()
         self._warm.prepare()
 
     def look_at(self, job_id: str) -> None:
@@ -71,6 +74,7 @@ class Agent:
             self._attempt.stop()
 
     def close(self) -> None:
+        self._presence.end()
         self._warm.close()
         self._api.close()
 

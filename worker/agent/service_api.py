@@ -114,6 +114,11 @@ class ServiceAPI:
                 heartbeat_seconds=float(answer["heartbeat_seconds"]),
             )
 
+    def announce(self, agent: str, device_kinds: Sequence[str]) -> None:
+        """Says that this agent is there and what it can use."""
+        body = {"agent": agent, "device_kinds": list(device_kinds)}
+        self._request("POST", "/v1/worker/agents", json=body)
+
     def heartbeat(self, lease: Lease) -> bool:
         """Renews the lease; returns whether the attempt is to be cancelled."""
         sent_at = time.monotonic()

@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterator, List
 import pytest
 
 from ipulse.client import Job
-from ipulse.errors import InvalidInput, InvalidSpec, NotAuthenticated, NotFound
+from ipulse.errors import Conflict, InvalidInput, InvalidSpec, NotAuthenticated, NotFound
 from ipulse.states import JobState
 from tests.ipulse.cutting_proxy import CuttingProxy
 from tests.ipulse.live_service import Agent, LiveService
@@ -79,6 +79,18 @@ class TestJobs:
         assert client.cancel(job.id).state is JobState.CANCELLED
         assert client.cancel(job.id).state is JobState.CANCELLED
         assert client.wait(job.id, timeout=30).reason == "cancelled_by_user"
+
+    def test_a_job_is_paused_resumed_and_deleted(self, client: Any) -> None:
+        job = client.submit(SPEC, priority=-1, total_seconds=3600)
+        assert (job.json["priority"], job.json["deadline_at"] is None) == (-1, False)
+        assert client.pause(job.id).state is JobState.PAUSED
+        assert client.resume(job.id).state is JobState.QUEUED
+        with pytest.raises(Conflict, match="cancel it first"):
+            client.delete(job.id)
+        client.cancel(job.id)
+        assert client.delete(job.id) is None
+        with pytest.raises(NotFound):
+            client.get(job.id)
 
     def test_waiting_ends_with_the_job(self, client: Any, agent: Agent) -> None:
         job = client.submit(SPEC)

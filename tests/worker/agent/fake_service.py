@@ -385,6 +385,8 @@ class _Handler(BaseHTTPRequestHandler):
         service = self.service
         if self.headers.get("Authorization") != f"Bearer {service.token}":
             raise Refusal(401, "not_authenticated")
+        if path == "/v1/worker/agents":
+            return b"{}"
         if path == "/v1/worker/claims":
             return _json(service.claim(strict_json.loads(content)))
         if match := re.fullmatch(r"/v1/jobs/([^/]+)/artifacts/art_checkpoint/content", path):

@@ -1,0 +1,67 @@
+"""Who takes jobs: agents say from time to time that they are there and what they can use."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from sqlalchemy import delete, insert, select
+
+from ipulse.errors import InvalidInput, Problem
+
+from .database import Transaction
+from .tables import agents
+
+PRESENT_MS = 90_000  # an agent that was silent for longer is not counted on now
+KNOWN_MS = 7 * 86_400_000  # one that was silent for longer is forgotten
+
+
+class NoSuchDevice(InvalidInput):
+    """No agent that this service knows can use the device that the job asks for."""
+
+    code = "no_such_device"
+
+
+@dataclass(frozen=True)
+class Agent:
+    """An agent as it announced itself; `seen_at` is in milliseconds since 1970."""
+
+    name: str
+    device_kinds: tuple[str, ...]
+    seen_at: int
+
+
+def announce(transaction: Transaction, name: str, device_kinds: tuple[str, ...]) -> None:
+    """An agent says that it is there."""
+    transaction.lock(f"agent/{name}")
+    transaction.connection.execute(delete(agents).where(agents.c.name == name))
+    row = {"name": name, "device_kinds": json.dumps(device_kinds), "seen_at": transaction.now}
+    transaction.connection.execute(insert(agents).values(row))
+
+
+def known(transaction: Transaction) -> list[Agent]:
+    """All that were there in the last week."""
+    query = select(agents).where(agents.c.seen_at > transaction.now - KNOWN_MS)
+    return [
+        Agent(row.name, tuple(json.loads(row.device_kinds)), row.seen_at)
+        for row in transaction.connection.execute(query.order_by(agents.c.name))
+    ]
+
+
+def count_present(transaction: Transaction, device: str) -> int:
+    """How many could take a job for this kind of device now, if they are free."""
+    since = transaction.now - PRESENT_MS
+    return sum(
+        device in agent.device_kinds and agent.seen_at > since for agent in known(transaction)
+    )
+
+
+def check_satisfiable(transaction: Transaction, device: str) -> None:
+    """Raises NoSuchDevice when agents are known, and none of them can use this device.
+
+    While none has ever announced itself nobody can tell, and a job may wait for the first.
+    """
+    kinds = {kind for agent in known(transaction) for kind in agent.device_kinds}
+    if kinds and device not in kinds:
+        detail = f"the agents of this service have {', '.join(sorted(kinds))}; got {device}"
+        raise NoSuchDevice([Problem("/device/kind", "no_such_device", detail)])
