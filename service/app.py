@@ -22,10 +22,12 @@ from .changes import Changes
 from .database import Database
 from .dispatcher import Dispatcher
 from .edge import Edge
+from .housekeeping import Housekeeper
 from .parts import Parts
 from .queue import Queue
 from .representations import ProblemDocument
 from .routes import artifacts, events, health, jobs, worker
+from .s3 import S3Blobs
 from .settings import Settings
 
 _PROBLEM: dict[int | str, dict[str, Any]] = {
@@ -55,13 +57,15 @@ def create_app(settings: Settings) -> FastAPI:
     changes = Changes()
     database = Database(settings.database_url)
     database.listeners.append(changes.publish)
+    blobs = _blobs(settings)
     parts = Parts(
         settings=settings,
         tokens=Tokens.read(settings),
         database=database,
-        blobs=Blobs(settings.artifacts_dir),
+        blobs=blobs,
         changes=changes,
         dispatcher=Dispatcher(database, Queue(settings.broker_url), settings),
+        housekeeper=Housekeeper(database, blobs, settings),
     )
 
     @asynccontextmanager
@@ -70,10 +74,13 @@ def create_app(settings: Settings) -> FastAPI:
         await run_in_threadpool(parts.blobs.prepare)
         changes.start()
         parts.dispatcher.start()
+        parts.housekeeper.start()
         try:
             yield
         finally:
+            parts.housekeeper.stop()
             await run_in_threadpool(parts.dispatcher.stop)
+            await run_in_threadpool(parts.housekeeper.join)
             database.close()
 
     app = Application(
@@ -97,3 +104,10 @@ def create_app(settings: Settings) -> FastAPI:
         # The gate has checked the token by now; this tells readers of the document about it.
         app.include_router(module.router, dependencies=[Security(HTTPBearer(auto_error=False))])
     return app
+
+
+def _blobs(settings: Settings) -> Blobs | S3Blobs:
+    if not settings.s3_bucket:
+        return Blobs(settings.artifacts_dir)
+    spool = settings.artifacts_dir / "spool"
+    return S3Blobs(settings.s3_bucket, settings.s3_endpoint_url, settings.s3_prefix, spool)

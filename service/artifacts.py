@@ -14,8 +14,13 @@ from ipulse.errors import Conflict, NotFound
 from .blobs import Blobs, Incoming
 from .database import Database, Transaction
 from .leases import Attempt
+from .s3 import S3Blobs
 from .store import Job
 from .tables import artifacts, attempts
+
+Store = Blobs | S3Blobs
+
+ORPHAN_SECONDS = 3600  # a file without a row may be on its way into one
 
 _ID = re.compile(r"art_[0-9a-f]{24}")
 
@@ -64,7 +69,7 @@ class Stored:
 
 def add(
     transaction: Transaction,
-    blobs: Blobs,
+    blobs: Store,
     attempt: Attempt,
     described: Description,
     incoming: Incoming,
@@ -102,14 +107,25 @@ def add(
     return Stored(stored, created=True, replaced=replaced)
 
 
-def forget(database: Database, blobs: Blobs, sha256: str) -> None:
+def forget(database: Database, blobs: Store, sha256: str) -> None:
     """Removes a file that no artifact refers to any more."""
     with database.write() as transaction:
         # Keeps a new row of this digest from appearing between look and removal.
         transaction.lock(_blob(sha256))
-        query = select(artifacts.c.pk).where(artifacts.c.sha256 == sha256).limit(1)
-        if transaction.connection.execute(query).one_or_none() is None:
+        if not _is_used(transaction, sha256):
             blobs.discard(sha256)
+
+
+def collect(database: Database, blobs: Store) -> int:
+    """Removes the files that no artifact refers to, as a crash leaves them; returns how many."""
+    removed = 0
+    for sha256 in blobs.kept(ORPHAN_SECONDS):
+        with database.read() as transaction:
+            is_used = _is_used(transaction, sha256)
+        if not is_used:
+            forget(database, blobs, sha256)
+            removed += 1
+    return removed
 
 
 def get(transaction: Transaction, job: Job, artifact_id: str) -> Artifact:
@@ -152,6 +168,11 @@ def latest_checkpoint(transaction: Transaction, job: Job) -> Artifact | None:
 
 def _blob(sha256: str) -> str:
     return f"blob/{sha256}"
+
+
+def _is_used(transaction: Transaction, sha256: str) -> bool:
+    query = select(artifacts.c.pk).where(artifacts.c.sha256 == sha256).limit(1)
+    return transaction.connection.execute(query).one_or_none() is not None
 
 
 def _of_attempt(transaction: Transaction, attempt: Attempt) -> list[Artifact]:

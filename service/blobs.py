@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
 import re
 import secrets
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,7 +18,8 @@ from ipulse.errors import Unavailable
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_ABANDONED_SECONDS = 86_400  # an upload this old is nobody's any more
+_READ_BYTES = 2**20
+ABANDONED_SECONDS = 86_400  # an upload this old is nobody's any more
 
 
 class StoreTrouble(Unavailable):
@@ -30,10 +32,24 @@ class Incoming:
     """A file on its way into the store: written, hashed, and not yet visible."""
 
     def __init__(self, path: Path) -> None:
+        """Goes on with what is at the path already, if anything.
+
+        Raises StoreTrouble, its cause a BlockingIOError while another upload writes there.
+        """
         self.path = path
         self.size = 0
         self._hash = hashlib.sha256()
-        self._file = path.open("xb")
+        with _explained():
+            self._file = path.open("ab+")
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self._file.close()
+                raise
+            self._file.seek(0)
+            while chunk := self._file.read(_READ_BYTES):
+                self._hash.update(chunk)
+                self.size += len(chunk)
 
     @property
     def sha256(self) -> str:
@@ -51,6 +67,18 @@ class Incoming:
         with _explained():
             self._file.flush()
             os.fsync(self._file.fileno())
+
+    def restart(self) -> None:
+        """Forgets what is there already."""
+        with _explained():
+            self._file.truncate(0)
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    def suspend(self) -> None:
+        """Leaves what has arrived where the next try can go on with it."""
+        with suppress(OSError):  # a disk that is full keeps what fits
+            self._file.close()
 
     def close(self) -> None:
         """Forgets the file, unless the store has kept it."""
@@ -72,16 +100,21 @@ class Blobs:
             for folder in (self._incoming, self._kept):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for path in self._incoming.iterdir():
-                if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:
-                    path.unlink(missing_ok=True)
+                with suppress(FileNotFoundError):  # it was finished at this moment
+                    if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
+                        path.unlink()
 
     def is_writable(self) -> bool:
         return os.access(self._incoming, os.W_OK) and os.access(self._kept, os.W_OK)
 
-    def receive(self) -> Incoming:
-        """A new file to write to, and to close in the end."""
-        with _explained():
-            return Incoming(self._incoming / secrets.token_hex(16))
+    def receive(self, name: str = "") -> Incoming:
+        """A file to write to, and to close in the end; of a name of our own it can be resumed."""
+        return receive(lambda unique: Incoming(self._incoming / unique), name)
+
+    def arrived(self, name: str) -> int:
+        """How many bytes of a file that can be resumed are here."""
+        path = self._incoming / name
+        return path.stat().st_size if path.exists() else 0
 
     def keep(self, incoming: Incoming) -> None:
         """Makes a synced file visible under its digest, durably.
@@ -101,15 +134,44 @@ class Blobs:
         with _explained():
             self._path(sha256).unlink(missing_ok=True)
 
-    def open(self, sha256: str) -> BinaryIO:
-        """Raises StoreTrouble when the file is not there or cannot be read."""
+    def kept(self, older_than_seconds: float) -> Iterator[str]:
+        """The digests of the files that are at least so old."""
+        for path in self._kept.glob("??/*"):
+            with suppress(FileNotFoundError):  # discarded meanwhile
+                if time.time() - path.stat().st_mtime >= older_than_seconds:
+                    yield path.name
+
+    def open(self, sha256: str, start: int = 0) -> BinaryIO:
+        """The content from `start` on. Raises StoreTrouble when it cannot be read."""
         with _explained():
-            return self._path(sha256).open("rb", buffering=0)
+            file = self._path(sha256).open("rb", buffering=0)
+            file.seek(start)
+            return file
+
+    def signed_url(self, _sha256: str, _media_type: str, _disposition: str) -> str | None:
+        """None: the files are here and nowhere else."""
+        return None
 
     def _path(self, sha256: str) -> Path:
-        if not _DIGEST.fullmatch(sha256):
-            raise ValueError(f"not a SHA-256 digest: {sha256!r}")
-        return self._kept / sha256[:2] / sha256
+        return self._kept / digest_path(sha256)
+
+
+def receive(make: Callable[[str], Incoming], name: str) -> Incoming:
+    """What goes on under a name, or begins under a new one while somebody else is at it."""
+    if name:
+        try:
+            return make(name)
+        except StoreTrouble as error:
+            if not isinstance(error.__cause__, BlockingIOError):
+                raise
+    return make(secrets.token_hex(16))
+
+
+def digest_path(sha256: str) -> str:
+    """The name of a file below the store's root. Raises ValueError for what is no digest."""
+    if not _DIGEST.fullmatch(sha256):
+        raise ValueError(f"not a SHA-256 digest: {sha256!r}")
+    return f"{sha256[:2]}/{sha256}"
 
 
 @contextmanager

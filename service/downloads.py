@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -13,12 +14,15 @@ from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from . import etags
-from .artifacts import Artifact
-from .blobs import Blobs
+from .artifacts import Artifact, Store
 from .problems import RangeNotSatisfiable
 
 _CHUNK_BYTES = 2**18
 _RANGE = re.compile(r"bytes\s*=\s*([0-9]{0,18})\s*-\s*([0-9]{0,18})\s*", re.IGNORECASE)
+
+
+class Damaged(Exception):
+    """What is stored is not what was stored; the connection is cut and the log says so."""
 
 
 @dataclass(frozen=True)
@@ -49,18 +53,28 @@ def requested_span(header: str | None, size: int) -> Span | None:
     return span
 
 
-async def respond(request: Request, artifact: Artifact, blobs: Blobs, disposition: str) -> Response:
-    """The answer to GET or HEAD. Raises RangeNotSatisfiable, or StoreTrouble."""
+async def respond(
+    request: Request, artifact: Artifact, blobs: Store, disposition: str, may_redirect: bool
+) -> Response:
+    """The answer to GET or HEAD: the file, or where the store itself gives it out.
+
+    Raises RangeNotSatisfiable, or StoreTrouble.
+    """
+    # Names hold only letters, digits, dots, dashes and underscores.
+    placed = f'{disposition}; filename="{artifact.name}"'
     headers = {
         "etag": etags.quoted(artifact.sha256),
         "accept-ranges": "bytes",
-        # Names hold only letters, digits, dots, dashes and underscores.
-        "content-disposition": f'{disposition}; filename="{artifact.name}"',
+        "content-disposition": placed,
         "repr-digest": f"sha-256=:{base64.b64encode(bytes.fromhex(artifact.sha256)).decode()}:",
         "cache-control": "private, no-cache",
     }
     if etags.matches(request.headers.get("if-none-match"), artifact.sha256):
         return Response(status_code=304, headers=headers)
+    if may_redirect and request.method == "GET":
+        url = blobs.signed_url(artifact.sha256, artifact.media_type, placed)
+        if url is not None:
+            return Response(status_code=307, headers={"location": url, "cache-control": "no-store"})
     span = None
     if request.headers.get("if-range") in (None, headers["etag"]):
         span = requested_span(request.headers.get("range"), artifact.size)
@@ -73,17 +87,23 @@ async def respond(request: Request, artifact: Artifact, blobs: Blobs, dispositio
     headers["content-type"] = artifact.media_type
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers)
-    file = await run_in_threadpool(blobs.open, artifact.sha256)
-    return StreamingResponse(_chunks(file, span), status, headers)
+    file = await run_in_threadpool(blobs.open, artifact.sha256, span.start)
+    return StreamingResponse(_chunks(file, span, artifact), status, headers)
 
 
-async def _chunks(file: BinaryIO, span: Span) -> AsyncIterator[bytes]:
+async def _chunks(file: BinaryIO, span: Span, artifact: Artifact) -> AsyncIterator[bytes]:
     with file:
-        file.seek(span.start)
+        digest = hashlib.sha256()
+        is_whole = span == Span(0, artifact.size)
         left = span.stop - span.start
         while left > 0:
             chunk = await run_in_threadpool(file.read, min(_CHUNK_BYTES, left))
             if not chunk:
-                raise EOFError("the file is shorter than its row says")
+                raise Damaged(f"the file {artifact.sha256} is shorter than its row says")
             left -= len(chunk)
+            if is_whole:
+                await run_in_threadpool(digest.update, chunk)
+                # The last chunk is held back: whoever gets all bytes gets the right ones.
+                if left == 0 and digest.hexdigest() != artifact.sha256:
+                    raise Damaged(f"the file {artifact.sha256} has other content")
             yield chunk

@@ -12,6 +12,8 @@ from .blobs import Blobs
 from .changes import Changes
 from .database import Database
 from .dispatcher import Dispatcher
+from .housekeeping import Housekeeper
+from .s3 import S3Blobs
 from .settings import Settings
 
 
@@ -22,9 +24,10 @@ class Parts:
     settings: Settings
     tokens: Tokens
     database: Database
-    blobs: Blobs
+    blobs: Blobs | S3Blobs
     changes: Changes
     dispatcher: Dispatcher
+    housekeeper: Housekeeper
 
 
 async def _parts(request: Request) -> Parts:

@@ -41,6 +41,10 @@ class Settings(BaseSettings):
         default_factory=lambda data: f"redis+socket://{data['home'] / 'redis' / 'redis.sock'}"
     )
     artifacts_dir: Path = Field(default_factory=lambda data: data["home"] / "artifacts")
+    # With a bucket, files are kept there; boto3's own variables hold the credentials.
+    s3_bucket: str = ""
+    s3_endpoint_url: str | None = None  # of a store that is not Amazon's
+    s3_prefix: str = "ipulse/"
     token_file: Path = Field(default_factory=lambda data: data["home"] / "token")
     worker_token_file: Path = Field(default_factory=lambda data: data["home"] / "worker-token")
 
@@ -52,6 +56,9 @@ class Settings(BaseSettings):
     poll_seconds: float = Field(default=2.0, gt=0)  # streams look again even if nobody woke them
     ping_seconds: float = Field(default=15.0, gt=0)  # a silent stream says it is alive
     shutdown_seconds: int = Field(default=5, ge=1)  # for requests under way when told to stop
+
+    retention_days: float = Field(default=0.0, ge=0)  # 0 keeps jobs that have ended for ever
+    housekeeping_seconds: float = Field(default=600.0, gt=0)  # between two clean-ups
 
     max_body_bytes: int = Field(default=MEBIBYTE, gt=0)
     max_events_bytes: int = Field(default=8 * MEBIBYTE, gt=0)

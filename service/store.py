@@ -13,7 +13,7 @@ from sqlalchemy import Row, Select, func, insert, select, update
 from ipulse import strict_json
 from ipulse.errors import Conflict, NotFound
 from ipulse.spec import ExperimentSpec
-from ipulse.states import ACTIVE, JobState, Reason, check_transition
+from ipulse.states import ACTIVE, TERMINAL, JobState, Reason, check_transition
 
 from . import events
 from .database import Transaction
@@ -137,6 +137,25 @@ def get_by_pk(transaction: Transaction, pk: int) -> Job:
     """The job; a writing transaction holds it until its end."""
     query = _held(transaction, select(jobs).where(jobs.c.pk == pk))
     return Job.of(transaction.connection.execute(query).one())
+
+
+def find_by_pk(transaction: Transaction, pk: int) -> Job | None:
+    """As get_by_pk, for a job that may have been deleted."""
+    query = _held(transaction, select(jobs).where(jobs.c.pk == pk))
+    row = transaction.connection.execute(query).one_or_none()
+    return None if row is None else Job.of(row)
+
+
+def ended_before(transaction: Transaction, moment: int, limit: int) -> list[Job]:
+    """Jobs that ended before a moment, in milliseconds since 1970; the oldest first."""
+    over = [state.value for state in TERMINAL]
+    query = (
+        select(jobs)
+        .where(jobs.c.state.in_(over), jobs.c.finished_at < moment)
+        .order_by(jobs.c.pk)
+        .limit(limit)
+    )
+    return [Job.of(row) for row in transaction.connection.execute(query)]
 
 
 def get_unless_held(transaction: Transaction, job_id: str) -> Job | None:

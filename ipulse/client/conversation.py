@@ -178,7 +178,11 @@ class Conversation:
                 delay: Optional[float] = None
                 try:
                     async with self._transport.stream(
-                        download.url_path, raw=True, headers=download.headers
+                        # To the store's own address, which httpx does not tell the token.
+                        download.url_path,
+                        raw=True,
+                        headers=download.headers,
+                        follow_redirects=True,
                     ) as (response, chunks):
                         delay = download.opened(response)
                         if delay is None:

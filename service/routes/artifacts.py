@@ -20,6 +20,7 @@ _FILE: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/octet-stream": {}}},
     206: {"content": {"application/octet-stream": {}}},
     304: {},
+    307: {"description": "The store itself gives the file out, at the signed Location."},
 }
 
 
@@ -39,10 +40,13 @@ def list_artifacts(job_id: str, parts: PartsOf) -> Response:
 @router.get("/artifacts/{artifact_id}/content", responses=_FILE)
 @open_to("user", "worker")  # an agent fetches the checkpoint that it is to resume from
 async def content(job_id: str, artifact_id: str, request: Request, parts: PartsOf) -> Response:
-    """The bytes of a file; its ETag is their SHA-256. One range at a time."""
+    """The bytes of a file; its ETag is their SHA-256. One range at a time.
+
+    A whole file is verified while it is read: a damaged one breaks off before its end.
+    """
     log.know(job=job_id)
     artifact = await run_in_threadpool(_get, parts, job_id, artifact_id)
-    return await downloads.respond(request, artifact, parts.blobs, "attachment")
+    return await downloads.respond(request, artifact, parts.blobs, "attachment", True)
 
 
 @router.get("/profile", responses={200: {"content": {"application/json": {}}}, 304: {}})
@@ -51,7 +55,7 @@ async def profile(job_id: str, request: Request, parts: PartsOf) -> Response:
     log.know(job=job_id)
     for artifact in await run_in_threadpool(_official, parts, job_id):
         if artifact.role == "profile":
-            return await downloads.respond(request, artifact, parts.blobs, "inline")
+            return await downloads.respond(request, artifact, parts.blobs, "inline", False)
     raise NotFound("the job has no profile yet; it is written when training ends")
 
 

@@ -11,9 +11,10 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
 
 from ipulse import schema
-from ipulse.errors import InvalidInput, Problem
+from ipulse.errors import Conflict, InvalidInput, Problem
 from ipulse.events import (
     ArtifactEvent,
     CheckpointEvent,
@@ -58,6 +59,12 @@ class WrongContent(InvalidInput):
     """What arrived is not what was announced; send it again."""
 
     code = "wrong_content"
+
+
+class WrongOffset(Conflict):
+    """The file does not go on where this begins; ask with HEAD where it does."""
+
+    code = "wrong_offset"
 
 
 @dataclass(frozen=True)
@@ -209,6 +216,20 @@ def record(attempt_id: AttemptId, fence: Fence, body: EventsBody, parts: PartsOf
     return _json(NextEventBody(next=following))
 
 
+@router.head("/attempts/{attempt_id}/artifacts/{name}", include_in_schema=False)
+@open_to("worker")
+def uploaded(
+    attempt_id: AttemptId,
+    fence: Fence,
+    query: Annotated[ArtifactQuery, Query()],
+    parts: PartsOf,
+) -> Response:
+    """How much of a file has arrived: what an interrupted upload goes on from."""
+    log.know(attempt=attempt_id)
+    pk = _check_held(parts, attempt_id, fence)
+    return Response(headers={"upload-offset": str(parts.blobs.arrived(_partial(pk, query)))})
+
+
 @router.put(
     "/attempts/{attempt_id}/artifacts/{name}",
     responses={200: {"model": StoredBody}, 201: {"model": StoredBody}},
@@ -222,15 +243,24 @@ async def store_artifact(
     query: Annotated[ArtifactQuery, Query()],
     request: Request,
     parts: PartsOf,
+    upload_offset: Annotated[int, Header(ge=0, le=MAX_INTEGER)] = 0,
 ) -> Response:
-    """Stores a file as it streams in. The same file twice is one artifact."""
+    """Stores a file as it streams in. The same file twice is one artifact.
+
+    With `Upload-Offset: N` only the rest follows; HEAD says how much has arrived before.
+    """
     log.know(attempt=attempt_id)
     async with payloads.stream(request) as chunks:
         described_as = _describe(name, query)
         if query.size > parts.settings.max_artifact_bytes:
             raise TooLarge((), f"a file may have {parts.settings.max_artifact_bytes:,} bytes")
-        await run_in_threadpool(_check_held, parts, attempt_id, fence)
-        incoming = await run_in_threadpool(parts.blobs.receive)
+        pk = await run_in_threadpool(_check_held, parts, attempt_id, fence)
+        incoming = await run_in_threadpool(parts.blobs.receive, _partial(pk, query))
+        if upload_offset == 0:
+            await run_in_threadpool(incoming.restart)
+        elif upload_offset != incoming.size:
+            incoming.suspend()
+            raise WrongOffset(f"the file goes on at byte {incoming.size}")
         try:
             buffer = bytearray()
             async for chunk in chunks:
@@ -246,8 +276,13 @@ async def store_artifact(
             stored = await run_in_threadpool(
                 _keep, parts, attempt_id, fence, described_as, incoming
             )
-        finally:
+        except ClientDisconnect:
+            incoming.suspend()
+            raise
+        except BaseException:
             await run_in_threadpool(incoming.close)
+            raise
+        await run_in_threadpool(incoming.close)
     for sha256 in stored.replaced:
         await run_in_threadpool(artifacts.forget, parts.database, parts.blobs, sha256)
     return _json(StoredBody(artifact_id=stored.artifact.id), 201 if stored.created else 200)
@@ -306,9 +341,13 @@ def _orders(parts: Parts, attempt_id: str, fence: str) -> Orders:
         return Orders(job.id, attempts.is_to_stop(transaction, attempt))
 
 
-def _check_held(parts: Parts, attempt_id: str, fence: str) -> None:
+def _check_held(parts: Parts, attempt_id: str, fence: str) -> int:
     with parts.database.read() as transaction:
-        leases.hold(transaction, attempt_id, fence)
+        return leases.hold(transaction, attempt_id, fence).pk
+
+
+def _partial(attempt_pk: int, query: ArtifactQuery) -> str:
+    return f"{attempt_pk}-{query.sha256}"
 
 
 def _keep(

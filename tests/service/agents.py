@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpx
@@ -56,20 +56,38 @@ class Attempt:
         role: str,
         content: bytes = b"{}",
         announced: Mapping[str, str | int] | None = None,
+        sent: bytes | Iterator[bytes] | None = None,
+        offset: int | None = None,
     ) -> httpx.Response:
-        query = {
+        """`sent` is what goes over the line of `content`, from `offset` on."""
+        headers = {"ipulse-fence": self.fence}
+        if offset is not None:
+            headers["upload-offset"] = str(offset)
+        return self._worker.put(
+            f"{self.path}/artifacts/{name}",
+            params=self._query(role, content, announced),
+            content=content if sent is None else sent,
+            headers=headers,
+        )
+
+    def arrived(self, name: str, role: str, content: bytes) -> str:
+        """How much the service has of a file whose upload broke off."""
+        path = f"{self.path}/artifacts/{name}"
+        query = self._query(role, content, None)
+        response = self._worker.head(path, params=query, headers={"ipulse-fence": self.fence})
+        return response.headers["upload-offset"]
+
+    @staticmethod
+    def _query(
+        role: str, content: bytes, announced: Mapping[str, str | int] | None
+    ) -> dict[str, str | int]:
+        return {
             "role": role,
             "sha256": hashlib.sha256(content).hexdigest(),
             "size": len(content),
             "media_type": "application/json",
             **(announced or {}),
         }
-        return self._worker.put(
-            f"{self.path}/artifacts/{name}",
-            params=query,
-            content=content,
-            headers={"ipulse-fence": self.fence},
-        )
 
     def finish(self, reason: str, message: str = "", **summary: float) -> httpx.Response:
         return self.post("finish", {"reason": reason, "message": message, "summary": summary})

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 import redis
+from moto.server import ThreadedMotoServer
 
 from ipulse.errors import MissingDependency
 from ipulse.program_log import ProgramLog
@@ -72,3 +75,24 @@ def service(
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    """An S3-compatible server in this process."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def s3_settings(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What a service is told of an empty bucket of its own."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "ours")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    bucket = f"bucket-{secrets.token_hex(8)}"
+    boto3.client("s3", endpoint_url=s3_endpoint).create_bucket(Bucket=bucket)
+    return {"s3_bucket": bucket, "s3_endpoint_url": s3_endpoint}

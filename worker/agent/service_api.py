@@ -32,6 +32,7 @@ from .verdict import Verdict
 
 FENCE = "IPUlse-Fence"
 CHUNK_BYTES = 2**20
+RESUMED_BYTES = 8 * 2**20  # of a smaller file it costs less to begin again than to ask
 HEARTBEAT_SECONDS = 4.0  # that an answer to a heartbeat may take
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 _TRANSFER_TIMEOUT = httpx.Timeout(60.0, connect=3.0)
@@ -161,16 +162,32 @@ class ServiceAPI:
         size: int,
         sha256: str,
     ) -> None:
-        """Streams `size` bytes of the file's content from its beginning."""
-        file.seek(0)
+        """Streams the file's content, of `size` bytes, from where an earlier try broke off."""
+        path = f"/v1/worker/attempts/{lease.attempt_id}/artifacts/{name}"
+        params = {"role": role, "sha256": sha256, "size": size, "media_type": media_type}
+        offset = 0
+        if size >= RESUMED_BYTES:
+            offset = self._arrived(path, params, lease)
+        headers = {FENCE: lease.fence, "Content-Length": str(size - offset)}
+        if offset:
+            headers["Upload-Offset"] = str(offset)
+        file.seek(offset)
         self._request(
             "PUT",
-            f"/v1/worker/attempts/{lease.attempt_id}/artifacts/{name}",
-            params={"role": role, "sha256": sha256, "size": size, "media_type": media_type},
-            headers={FENCE: lease.fence, "Content-Length": str(size)},
+            path,
+            params=params,
+            headers=headers,
             content=iter(lambda: file.read(CHUNK_BYTES), b""),
             timeout=_TRANSFER_TIMEOUT,
         )
+
+    def _arrived(self, path: str, params: dict[str, Any], lease: Lease) -> int:
+        """Bytes that the service has already; none where it cannot tell."""
+        try:
+            response = self._http.head(path, params=params, headers={FENCE: lease.fence})
+        except httpx.TransportError as error:
+            raise _unreachable(error) from error
+        return int(response.headers.get("Upload-Offset", 0)) if response.is_success else 0
 
     def download(self, job_id: str, artifact_id: str, into: BinaryIO) -> None:
         """Writes an artifact's content, streamed, from the beginning of `into`."""
@@ -178,7 +195,9 @@ class ServiceAPI:
         into.truncate()
         path = f"/v1/jobs/{job_id}/artifacts/{artifact_id}/content"
         try:
-            with self._http.stream("GET", path, timeout=_TRANSFER_TIMEOUT) as response:
+            with self._http.stream(
+                "GET", path, timeout=_TRANSFER_TIMEOUT, follow_redirects=True
+            ) as response:
                 if response.is_error:
                     response.read()
                 _raise_refusal(response)

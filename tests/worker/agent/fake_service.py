@@ -357,7 +357,8 @@ class _Handler(BaseHTTPRequestHandler):
         content = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         path = urlsplit(self.path).path
         with service.changed:
-            service.requests.append((self.command, path))
+            if path != "/v1/worker/agents":  # said now and then, whatever a test is about
+                service.requests.append((self.command, path))
             faults = (fault(self.command, path) for fault in service.faults)
             fault = next((status for status in faults if status is not None), None)
             service.changed.notify_all()

@@ -1,0 +1,158 @@
+"""Files by their digest in an S3-compatible store; readers are sent there with signed URLs."""
+
+from __future__ import annotations
+
+import importlib.util
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ipulse.errors import MissingDependency
+
+from .blobs import ABANDONED_SECONDS, Incoming, StoreTrouble, digest_path, receive
+
+SIGNED_SECONDS = 300  # for which a download may begin
+TIMEOUT_SECONDS = 10
+
+
+class StagedIncoming(Incoming):
+    """A file that `sync` has put into the bucket under a name that nobody else knows."""
+
+    def __init__(self, path: Path, store: S3Blobs) -> None:
+        super().__init__(path)
+        self._store = store
+        self.key = f"{store.prefix}incoming/{secrets.token_hex(16)}"
+        self._is_staged = False
+
+    def sync(self) -> None:
+        super().sync()
+        with _explained():
+            self._store.client.upload_file(str(self.path), self._store.bucket, self.key)
+        self._is_staged = True
+
+    def close(self) -> None:
+        super().close()
+        if self._is_staged:
+            with _explained():
+                self._store.client.delete_object(Bucket=self._store.bucket, Key=self.key)
+            self._is_staged = False
+
+
+class S3Blobs:
+    """The same as `Blobs`, in a bucket. Credentials are found as boto3 finds them."""
+
+    def __init__(self, bucket: str, endpoint_url: str | None, prefix: str, spool: Path) -> None:
+        """Raises MissingDependency without boto3."""
+        if importlib.util.find_spec("boto3") is None:
+            raise MissingDependency("an S3 store needs boto3: pip install 'ipulse[s3]'")
+        import boto3
+        from botocore.config import Config
+
+        self.bucket = bucket
+        self.prefix = prefix
+        self._spool = spool
+        config = Config(
+            connect_timeout=TIMEOUT_SECONDS,
+            read_timeout=TIMEOUT_SECONDS,
+            retries={"max_attempts": 3, "mode": "standard"},
+            signature_version="s3v4",
+            s3={"addressing_style": "path" if endpoint_url else "auto"},
+        )
+        self.client: Any = boto3.client("s3", endpoint_url=endpoint_url, config=config)
+
+    def prepare(self) -> None:
+        """Makes room for what arrives, and drops uploads that nobody will finish."""
+        self._spool.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path in self._spool.iterdir():
+            with suppress(FileNotFoundError):  # it was finished at this moment
+                if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
+                    path.unlink()
+        for key in self._keys("incoming/", ABANDONED_SECONDS):
+            with _explained():
+                self.client.delete_object(Bucket=self.bucket, Key=key)
+
+    def is_writable(self) -> bool:
+        with suppress(StoreTrouble), _explained():
+            self.client.head_bucket(Bucket=self.bucket)
+            return True
+        return False
+
+    def receive(self, name: str = "") -> Incoming:
+        """A file to write to, and to close in the end; of a name of our own it can be resumed."""
+        return receive(lambda unique: StagedIncoming(self._spool / unique, self), name)
+
+    def arrived(self, name: str) -> int:
+        """How many bytes of a file that can be resumed are here."""
+        path = self._spool / name
+        return path.stat().st_size if path.exists() else 0
+
+    def keep(self, incoming: Incoming) -> None:
+        """Copies a synced file to its digest inside the bucket, which is short."""
+        assert isinstance(incoming, StagedIncoming)  # noqa: S101 - it came from `receive`
+        source = {"Bucket": self.bucket, "Key": incoming.key}
+        with _explained():
+            self.client.copy_object(
+                Bucket=self.bucket, Key=self._key(incoming.sha256), CopySource=source
+            )
+
+    def discard(self, sha256: str) -> None:
+        """Called in a write transaction that has found no row of this digest."""
+        with _explained():
+            self.client.delete_object(Bucket=self.bucket, Key=self._key(sha256))
+
+    def kept(self, older_than_seconds: float) -> Iterator[str]:
+        """The digests of the files that are at least so old."""
+        for key in self._keys("sha256/", older_than_seconds):
+            yield key.rpartition("/")[2]
+
+    def open(self, sha256: str, start: int = 0) -> BinaryIO:
+        """The content from `start` on. Raises StoreTrouble when it cannot be read."""
+        with _explained():
+            found = self.client.get_object(
+                Bucket=self.bucket, Key=self._key(sha256), Range=f"bytes={start}-"
+            )
+        body: BinaryIO = found["Body"]
+        return body
+
+    def signed_url(self, sha256: str, media_type: str, disposition: str) -> str | None:
+        """Where a client may read the file without our token, for a few minutes."""
+        params = {
+            "Bucket": self.bucket,
+            "Key": self._key(sha256),
+            "ResponseContentType": media_type,
+            "ResponseContentDisposition": disposition,
+        }
+        with _explained():
+            url: str = self.client.generate_presigned_url(
+                "get_object", Params=params, ExpiresIn=SIGNED_SECONDS
+            )
+        return url
+
+    def _keys(self, folder: str, older_than_seconds: float) -> Iterator[str]:
+        before = datetime.now(UTC) - timedelta(seconds=older_than_seconds)
+        with _explained():
+            pages = self.client.get_paginator("list_objects_v2").paginate(
+                Bucket=self.bucket, Prefix=self.prefix + folder
+            )
+            for page in pages:
+                for item in page.get("Contents", ()):
+                    if item["LastModified"] <= before:
+                        yield item["Key"]
+
+    def _key(self, sha256: str) -> str:
+        return f"{self.prefix}sha256/{digest_path(sha256)}"
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    from boto3.exceptions import Boto3Error
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        yield
+    except (Boto3Error, BotoCoreError, ClientError) as error:
+        raise StoreTrouble(f"the artifact store fails: {error}") from error

@@ -1,0 +1,103 @@
+"""What the local directory and an S3 bucket promise alike."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.artifacts import Store
+from service.blobs import Blobs, StoreTrouble
+from service.s3 import S3Blobs
+
+CONTENT = b"weights" * 1000
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+@pytest.fixture(params=["directory", "bucket"])
+def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    store: Store
+    if request.param == "directory":
+        store = Blobs(tmp_path / "artifacts")
+    else:
+        settings: dict[str, Any] = request.getfixturevalue("s3_settings")
+        bucket, endpoint = settings["s3_bucket"], settings["s3_endpoint_url"]
+        store = S3Blobs(bucket, endpoint, "ours/", tmp_path / "spool")
+    store.prepare()
+    return store
+
+
+def keep(blobs: Store, content: bytes) -> None:
+    incoming = blobs.receive()
+    incoming.write(content)
+    incoming.sync()
+    blobs.keep(incoming)
+    incoming.close()
+
+
+def test_what_was_kept_is_read_from_any_byte_on(blobs: Store) -> None:
+    keep(blobs, CONTENT)
+    for start in (0, 1, len(CONTENT) - 1):
+        with blobs.open(SHA256, start) as file:
+            assert file.read() == CONTENT[start:]
+    assert list(blobs.kept(0)) == [SHA256]
+    assert list(blobs.kept(3600)) == []
+
+
+def test_what_was_not_kept_leaves_nothing(blobs: Store) -> None:
+    incoming = blobs.receive()
+    incoming.write(CONTENT)
+    incoming.sync()
+    incoming.close()
+    assert list(blobs.kept(0)) == []
+    with pytest.raises(StoreTrouble):
+        blobs.open(SHA256)
+
+
+def test_the_same_content_is_kept_once_and_discarded_twice(blobs: Store) -> None:
+    keep(blobs, CONTENT)
+    keep(blobs, CONTENT)
+    assert list(blobs.kept(0)) == [SHA256]
+    for _ in range(2):
+        blobs.discard(SHA256)
+        assert list(blobs.kept(0)) == []
+
+
+def test_an_upload_that_broke_off_goes_on(blobs: Store) -> None:
+    first = blobs.receive("7-upload")
+    first.write(CONTENT[:100])
+    first.suspend()
+    assert blobs.arrived("7-upload") == 100
+    second = blobs.receive("7-upload")
+    assert second.size == 100
+    second.write(CONTENT[100:])
+    assert second.sha256 == SHA256
+    second.sync()
+    blobs.keep(second)
+    second.close()
+    assert blobs.arrived("7-upload") == 0
+    with blobs.open(SHA256) as file:
+        assert file.read() == CONTENT
+
+
+def test_two_uploads_of_one_name_do_not_mix(blobs: Store) -> None:
+    first, second = blobs.receive("7-upload"), blobs.receive("7-upload")
+    for half in (CONTENT[:500], CONTENT[500:]):
+        first.write(half)
+        second.write(half)
+    assert first.sha256 == second.sha256 == SHA256
+    first.close()
+    second.close()
+
+
+def test_a_store_says_whether_it_can_be_written(blobs: Store) -> None:
+    assert blobs.is_writable()
+
+
+def test_a_bucket_that_is_not_there_is_trouble(s3_settings: dict[str, Any], tmp_path: Path) -> None:
+    store = S3Blobs("nobodys-bucket", s3_settings["s3_endpoint_url"], "", tmp_path / "spool")
+    assert not store.is_writable()
+    with pytest.raises(StoreTrouble, match=r"NoSuchBucket|does not exist"):
+        store.discard(SHA256)
