@@ -6,6 +6,7 @@ They need nothing of the service: `from ops.keras import LIF, LeakyReadout, Mult
 from __future__ import annotations
 
 from ops.keras.multi_lif import MultiLIF
+from ops.keras.single_layer import LIFLayer, LIFReadout, Spikes
 from ops.lif.network import LIF, LeakyReadout
 from ops.lif.tensorflow_op import LIFOutputs
 from ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Table
@@ -15,9 +16,12 @@ __all__ = [
     "ArcTan",
     "Boxcar",
     "Exponential",
+    "LIFLayer",
     "LIFOutputs",
+    "LIFReadout",
     "LeakyReadout",
     "MultiLIF",
+    "Spikes",
     "SuperSpike",
     "Table",
 ]

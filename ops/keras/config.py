@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, Dict, Union
+from typing import Any, Dict, Tuple, Union
 
 import numpy as np
 
@@ -56,3 +56,10 @@ def surrogate_of(plain: Union[Surrogate, Plain, str]) -> Surrogate:
     if kind not in SURROGATES:
         raise ValueError(f"surrogate must be one of {', '.join(SURROGATES)}; got {kind}")
     return SURROGATES[kind](**fields)
+
+
+def choice(name: str, value: str, choices: Tuple[str, ...]) -> str:
+    """The value. Raises ValueError if it is none of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be {', '.join(choices[:-1])} or {choices[-1]}; got {value}")
+    return value

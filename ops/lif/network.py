@@ -81,7 +81,8 @@ Layer = Union[LIF, LeakyReadout]
 
 @dataclass(frozen=True)
 class Network:
-    """`inputs` channels, hidden LIF layers, and a readout: leaky, or LIF neurons that spike too.
+    """`inputs` channels, hidden LIF layers, and a readout: leaky, or LIF neurons that spike too,
+    which need no hidden layer.
 
     reset: what a spike does to the membrane before the next step: "zero", "subtract" its
         threshold, "none".
@@ -106,8 +107,8 @@ class Network:
     def __post_init__(self) -> None:
         if self.inputs < 1:
             raise ValueError(f"inputs must be at least 1; got {self.inputs}")
-        if not self.layers:
-            raise ValueError("a network needs at least one hidden layer")
+        if not self.layers and not isinstance(self.readout, LIF):
+            raise ValueError("a network needs at least one hidden layer, or a readout that spikes")
         _check_choice("reset", self.reset, ("zero", "subtract", "none"))
         _check_choice("reset_gradient", self.reset_gradient, ("mask", "term", "none"))
         _check_choice("reset_on", self.reset_on, ("state", "emission"))

@@ -2,26 +2,35 @@
 
 Per-slot gradients: the gradient that arrives at `spike_ids` is dL/ds of the neuron in that slot.
 So `tf.reduce_sum(weight * spike_ids)` as part of a loss differentiates as if each id were its
-neuron's spike; what is behind the last filled slot is not looked at.
+neuron's spike; what is behind the last filled slot is not looked at. Input spikes that are float32
+get such a gradient, too.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, List, NamedTuple, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 import tensorflow as tf
 
 from ops.cached_build import say_on_stderr
-from ops.lif.cpu import native
-from ops.lif.cpu.abi import RESET_GRADIENT
-from ops.lif.cpu.arrays import constants
+from ops.lif.constant_tensors import constant_tensors
+from ops.lif.cpu import abi, native
 from ops.lif.cpu.supported import check_supported
-from ops.lif.network import LIF, LeakyReadout, Network
+from ops.lif.input_spikes import input_spikes
+from ops.lif.network import LIF, Network
+from ops.sparse.seed import word64
+from ops.weight_types import rounded
+
+BACKENDS = ("cpu", "numpy")
+MEMORIES = {"slots": "membranes", "recompute": "spikes"}
 
 
 class LIFOutputs(NamedTuple):
-    """What a network did over a whole sequence, all float32."""
+    """What a network did over a whole sequence, all float32.
+
+    "Per layer" is per layer that spikes: the hidden ones, and the readout if it does.
+    """
 
     membrane: Any  # [time, batch, classes], of the readout
     spike_ids: List[Any]  # per layer [time, batch, slots]: spiking, gradient-only, then zeros
@@ -38,42 +47,78 @@ def run_network(
     threads: int = 0,
     arch: Optional[int] = None,
     keep: bool = True,
+    constants: Optional[Sequence[Mapping[str, Any]]] = None,
+    seed: Any = 0,
+    memory: str = "slots",
+    weights_dtype: str = "float32",
+    return_membranes: bool = False,
+    backend: str = "cpu",
 ) -> LIFOutputs:
-    """Run the network from rest on the input spikes ids int32 `[time, batch, slots]`, counts int32
-    `[time, batch]`; differentiable by the weights.
+    """Run the network from rest on input spikes; differentiable by weights, given constants and,
+    if ids are float32, by the input's spikes.
 
-    weights: one float32 `[N_in, N_out]` per layer and one for the readout.
+    weights: float32, the arrays of ops.lif.weights.weight_shapes.
+    ids: int32, uint16 or float32 `[time, batch, slots]`.
+    counts: of any of them `[time, batch]`, or `[time, batch, 2]`, of which the first are spikes.
     threads: 0 for as many as the process may run on; results do not depend on it.
     arch: CPU features that may be used, None for all of this machine's.
     keep: False saves the backward pass's memory; a gradient is then an error.
+    constants: of each layer and the readout, float32 tensors `[neurons]` that take the place of
+        its "decay", "threshold", "synapse_decay" or "second_threshold" and, the last one aside,
+        get a gradient.
+    seed: of the policy "cyclic", 0 to 2^64 - 1 or an int64 tensor.
+    memory: what waits for the backward pass: "slots", the membranes that carry gradient;
+        "recompute", the spikes alone, from which the layers are run again.
+    weights_dtype: "bfloat16" rounds the weights to it first; all else stays float32.
+    return_membranes: whether the outputs hold the hidden layers' membranes.
+    backend: "numpy" runs the float64 reference, slowly and without a compiler.
 
     Raises tf.errors.InvalidArgumentError (ValueError while tracing) if shapes or ids do not fit;
     UnsupportedNetwork; MissingCompiler, BuildFailed on the first call.
     """
-    surrogate = check_supported(network)
+    if backend == "numpy":
+        # Imported only here: who asks for it gets it, and nobody else.
+        from ops.lif.numpy_op import run_reference
+
+        weights = [rounded(matrix, weights_dtype) for matrix in weights]
+        return run_reference(network, weights, ids, counts, constants, seed, return_membranes)
+    check_supported(network)
     op = library()
-    layers: List[Union[LIF, LeakyReadout]] = [*network.layers, network.readout]
-    arrays = [constants(layer) for layer in layers]
-    if arch is None:
-        arch = native.supported_arch()
+    spikes = input_spikes(ids, counts)
+    layers = [*network.layers, network.readout]
+    tensors = constant_tensors(network, constants)
+    store = MEMORIES[memory] if keep else "nothing"
     outputs = op.ipulse_lif(
-        ids=ids,
-        counts=counts,
+        ids=spikes.ids,
+        counts=spikes.counts,
+        port=spikes.port,
+        seed=word64(seed),
         weights=list(weights),
-        decay=[layer.decay for layer in arrays],
-        scale=[layer.scale for layer in arrays],
-        threshold=[layer.threshold for layer in arrays[:-1]],
+        decay=[layer.decay for layer in tensors],
+        scale=[layer.scale for layer in tensors],
+        synapse_decay=[layer.synapse_decay for layer in tensors],
+        threshold=[layer.threshold for layer in tensors if layer.threshold is not None],
         second_threshold=[
-            [] if layer.second_threshold is None else layer.second_threshold
-            for layer in arrays[:-1]
+            layer.second_threshold for layer in tensors if layer.second_threshold is not None
         ],
-        slots=[layer.slots for layer in network.layers],
+        hidden=len(network.layers),
+        recurrent=[isinstance(layer, LIF) and layer.recurrent for layer in layers],
+        bias=[layer.bias for layer in layers],
+        slots=[layer.slots for layer in network.spiking],
+        policy=[abi.POLICY[layer.policy] for layer in network.spiking],
         delay=network.delay,
-        reset_gradient=RESET_GRADIENT[network.reset_gradient],
-        slope=surrogate.slope,
+        reset=abi.RESET[network.reset],
+        reset_on=abi.RESET_ON[network.reset_on],
+        reset_gradient=abi.RESET_GRADIENT[network.reset_gradient],
+        weight_type=abi.WEIGHTS[weights_dtype],
+        store=abi.STORE[store],
         threads=threads,
-        arch=arch,
-        keep=keep,
+        arch=native.supported_arch() if arch is None else arch,
+        return_membranes=return_membranes,
+        trained=sorted(
+            {name for given in constants or () for name in given} - {"second_threshold"}
+        ),
+        **_surrogate(network),
     )
     # An op of its own, which TensorFlow leaves out where nobody reads the ids.
     spike_ids = [
@@ -84,10 +129,11 @@ def run_network(
             neurons=layer.neurons,
             slots=layer.slots,
             gated=layer.second_threshold is not None,
+            policy=abi.POLICY[layer.policy],
             threads=threads,
         )
         for layer, port, bits, spike_counts in zip(
-            network.layers, outputs.ports, outputs.bits, outputs.spike_counts
+            network.spiking, outputs.ports, outputs.bits, outputs.spike_counts
         )
     ]
     return LIFOutputs(
@@ -95,7 +141,7 @@ def run_network(
         spike_ids=spike_ids,
         spike_counts=list(outputs.spike_counts),
         dropped=list(outputs.dropped),
-        membranes=[],
+        membranes=list(outputs.u) if return_membranes else [],
     )
 
 
@@ -106,34 +152,76 @@ def library() -> Any:
     loaded = tf.load_op_library(str(native.build_tensorflow_op(say_on_stderr)))
 
     def gradient(op: Any, *grads: Any) -> List[Any]:
-        layers, everything = op.get_attr("layers"), op.get_attr("all")
-        inputs, outputs = list(op.inputs), list(op.outputs)
-        first_constant = 2 + everything
-        first_threshold = first_constant + 2 * everything
-        grad_weights = loaded.ipulse_lif_grad(
-            ids=inputs[0],
-            counts=inputs[1],
-            weights=inputs[2:first_constant],
-            decay=inputs[first_constant : first_constant + everything],
-            scale=inputs[first_constant + everything : first_threshold],
-            threshold=inputs[first_threshold : first_threshold + layers],
-            second_threshold=inputs[first_threshold + layers :],
-            bits=outputs[1 + 2 * layers : 1 + 3 * layers],
-            membranes=outputs[1 + 3 * layers : 1 + 4 * layers],
+        layers, hidden = op.get_attr("layers"), op.get_attr("hidden")
+        inputs = _by_name(op, INPUTS, op.inputs)
+        outputs = _by_name(op, OUTPUTS, op.outputs)
+        found = loaded.ipulse_lif_grad(
+            **{name: inputs[name][0] for name in ("ids", "counts", "port", "seed")},
+            **{name: inputs[name] for name in list(INPUTS)[4:]},
+            bits=outputs["bits"],
+            membranes=outputs["membranes"],
             grad_membrane=grads[0],
-            grad_ports=grads[1 + 4 * layers :],
-            slots=op.get_attr("slots"),
-            delay=op.get_attr("delay"),
-            reset_gradient=op.get_attr("reset_gradient"),
-            slope=op.get_attr("slope"),
-            threads=op.get_attr("threads"),
-            arch=op.get_attr("arch"),
+            grad_ports=grads[1 + 4 * layers : 1 + 5 * layers],
+            grad_u=grads[1 + 5 * layers : 1 + 5 * layers + hidden],
+            trained=op.get_attr("trained"),
+            **{name: op.get_attr(name) for name in ATTRIBUTES},
         )
-        return [None, None, *grad_weights, *[None] * (len(inputs) - first_constant)]
+        trained = {tf.compat.as_str(name) for name in op.get_attr("trained")}
+        wanted = {**dict.fromkeys(trained, True), "scale": "decay" in trained}
+        by_constant = [
+            grad if wanted.get(name) else None
+            for name in ("decay", "scale", "synapse_decay", "threshold")
+            for grad in getattr(found, f"grad_{name}")
+        ]
+        has_port = inputs["port"][0].shape.rank == 3
+        by_port = found.grad_port if has_port else None
+        return [None, None, by_port, None, *found.grad_weights, *by_constant, *[None] * layers]
 
     def slots_gradient(op: Any, grad: Any) -> List[Any]:
-        return [grad, None, None]  # to the port, see tensorflow_op.cc
+        return [grad, None, None]  # to the port, see forward_op.h
 
     tf.RegisterGradient("IpulseLif")(gradient)
     tf.RegisterGradient("IpulseLifSlots")(slots_gradient)
     return loaded
+
+
+# Of the op, in order: its inputs and outputs with the attribute that says how many there are, and
+# the attributes that its gradient takes over.
+INPUTS: Dict[str, Optional[str]] = {
+    **dict.fromkeys(("ids", "counts", "port", "seed")),
+    "weights": "matrices",
+    **dict.fromkeys(("decay", "scale", "synapse_decay"), "all"),
+    **dict.fromkeys(("threshold", "second_threshold"), "layers"),
+}
+OUTPUTS: Dict[str, Optional[str]] = {
+    "membrane": None,
+    **dict.fromkeys(("spike_counts", "dropped", "bits", "membranes", "ports"), "layers"),
+    "u": "hidden",
+}
+ATTRIBUTES = (
+    *("recurrent", "bias", "slots", "policy", "delay", "reset", "reset_on", "reset_gradient"),
+    *("surrogate", "slope", "width", "values", "weight_type", "store", "threads", "arch"),
+)
+
+
+def _by_name(op: Any, names: Dict[str, Optional[str]], tensors: Sequence[Any]) -> Dict[str, Any]:
+    found, first = {}, 0
+    for name, size in names.items():
+        end = first + (1 if size is None else op.get_attr(size))
+        found[name] = list(tensors[first:end])
+        first = end
+    return found
+
+
+def _trained(constants: Sequence[Mapping[str, Any]]) -> List[str]:
+    return sorted({name for given in constants for name in given} - {"second_threshold"})
+
+
+def _surrogate(network: Network) -> Dict[str, Any]:
+    described = abi.surrogate(network.surrogate)
+    return {
+        "surrogate": described.kind,
+        "slope": described.slope,
+        "width": described.width,
+        "values": list(getattr(network.surrogate, "values", ())),
+    }

@@ -44,7 +44,7 @@ def build_kernels(progress: Optional[Progress] = None) -> Path:
         sources=[
             path for path in sorted(SOURCES.glob("*.cc")) if not path.stem.endswith(OP_SUFFIX)
         ],
-        headers=_headers(),
+        headers=[path for path in _headers() if not path.stem.endswith(OP_SUFFIX)],
         flags=("-std=c++17", *COMMON_FLAGS),
         arch_flags=ARCH_FLAGS,
     ).build(progress)

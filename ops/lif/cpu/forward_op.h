@@ -1,0 +1,178 @@
+// lif_forward as a TensorFlow op.
+#ifndef IPULSE_OPS_LIF_CPU_FORWARD_OP_H
+#define IPULSE_OPS_LIF_CPU_FORWARD_OP_H
+
+#include "arguments_op.h"
+
+namespace ipulse_lif {
+
+inline Status forward_shape(InferenceContext *c) {
+  ShapeHandle ids, counts, leading;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 3, &ids));
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 2, &counts));
+  TF_RETURN_IF_ERROR(c->Subshape(ids, 0, 2, &leading));
+  TF_RETURN_IF_ERROR(c->Merge(leading, counts, &leading));
+  const DimensionHandle steps = c->Dim(leading, 0), batch = c->Dim(leading, 1);
+  std::vector<ShapeHandle> weights;
+  TF_RETURN_IF_ERROR(c->input("weights", &weights));
+  std::vector<bool> recurrent, bias;
+  int layers;
+  bool membranes;
+  TF_RETURN_IF_ERROR(c->GetAttr("recurrent", &recurrent));
+  TF_RETURN_IF_ERROR(c->GetAttr("bias", &bias));
+  TF_RETURN_IF_ERROR(c->GetAttr("layers", &layers));
+  TF_RETURN_IF_ERROR(c->GetAttr("return_membranes", &membranes));
+  std::vector<DimensionHandle> neurons;
+  size_t matrix = 0;
+  for (size_t i = 0; i < recurrent.size() && i < bias.size() && matrix < weights.size(); ++i) {
+    ShapeHandle shape;
+    TF_RETURN_IF_ERROR(c->WithRank(weights[matrix], 2, &shape));
+    neurons.push_back(c->Dim(shape, 1));
+    matrix += 1 + recurrent[i] + bias[i];
+  }
+  if (neurons.empty())
+    neurons.push_back(c->UnknownDim());
+  int output = 0;
+  c->set_output(output++, c->MakeShape({steps, batch, neurons.back()}));
+  for (int i = 0; i < layers; ++i)
+    c->set_output(output++, c->MakeShape({steps, batch, c->MakeDim(2)}));
+  for (int i = 0; i < layers; ++i)
+    c->set_output(output++, c->MakeShape({steps, batch}));
+  for (int i = 0; i < 2 * layers; ++i)
+    c->set_output(output++, c->UnknownShapeOfRank(1));
+  for (int i = 0; i < layers; ++i)
+    c->set_output(output++, c->UnknownShapeOfRank(3));
+  for (size_t i = 0; i + 1 < neurons.size(); ++i)
+    c->set_output(output++, membranes ? c->MakeShape({steps, batch, neurons[i]})
+                                      : c->MakeShape({c->MakeDim(0)}));
+  return Status();
+}
+
+// A port is a way in for the gradient by a layer's spikes: its value is [0, 0, 0], its gradient
+// [time, batch, slots], or [0, 0, 0] where the loss does not look at the spikes.
+// trained: the constants whose gradients are wanted. u: of the hidden layers, [0] if not asked for.
+REGISTER_OP("IpulseLif")
+    .LIF_OP_ARGUMENTS.Attr("hidden: int >= 0")
+    .Attr("return_membranes: bool")
+    .Attr("trained: list({'decay', 'threshold', 'synapse_decay'})")
+    .Output("membrane: float")
+    .Output("spike_counts: layers * float")
+    .Output("dropped: layers * float")
+    .Output("bits: layers * float")
+    .Output("membranes: layers * float")
+    .Output("ports: layers * float")
+    .Output("u: hidden * float")
+    .SetShapeFn(forward_shape);
+
+// Tensors whose pages stay mapped when they are freed.
+class KeepingAllocator : public Allocator {
+public:
+  std::string Name() override { return "ipulse"; }
+  void *AllocateRaw(size_t, size_t bytes) override {
+    char *memory = static_cast<char *>(lif_memory_take(bytes + HEADER));
+    if (!memory)
+      return nullptr;
+    memcpy(memory, &bytes, sizeof bytes);
+    return memory + HEADER;
+  }
+  void DeallocateRaw(void *pointer) override {
+    char *memory = static_cast<char *>(pointer) - HEADER;
+    size_t bytes;
+    memcpy(&bytes, memory, sizeof bytes);
+    lif_memory_give(memory, bytes + HEADER);
+  }
+
+private:
+  static constexpr size_t HEADER = 64; // keeps the alignment
+};
+
+inline Allocator *keeping_allocator() {
+  // Never destroyed: tensors may outlive this library's static objects.
+  static Allocator *allocator = new KeepingAllocator;
+  return allocator;
+}
+
+class LifForwardOp : public LifOp {
+public:
+  explicit LifForwardOp(OpKernelConstruction *c) : LifOp(c) {
+    OP_REQUIRES_OK(c, c->GetAttr("return_membranes", &return_membranes_));
+    int attribute;
+    OP_REQUIRES_OK(c, c->GetAttr("hidden", &attribute));
+    OP_REQUIRES(c, attribute == hidden(),
+                errors::InvalidArgument("hidden must be ", hidden(), "; got ", attribute));
+  }
+
+  void Compute(OpKernelContext *c) override {
+    LifNetwork network;
+    std::vector<LifLayer> layer;
+    read(c, &network, &layer);
+    if (!c->status().ok())
+      return;
+    const TensorShape places({network.steps, network.batch});
+    auto of_each = [&places](int64_t size) {
+      TensorShape shape = places;
+      shape.AddDim(size);
+      return shape;
+    };
+    Tensor *tensor;
+    OP_REQUIRES_OK(c, c->allocate_output("membrane", of_each(layer.back().neurons), &tensor));
+    float *membrane = floats_of(tensor);
+    OpOutputList counts_list, dropped_list, bits_list, membranes_list, ports, u_list;
+    OP_REQUIRES_OK(c, c->output_list("spike_counts", &counts_list));
+    OP_REQUIRES_OK(c, c->output_list("dropped", &dropped_list));
+    OP_REQUIRES_OK(c, c->output_list("bits", &bits_list));
+    OP_REQUIRES_OK(c, c->output_list("membranes", &membranes_list));
+    OP_REQUIRES_OK(c, c->output_list("ports", &ports));
+    OP_REQUIRES_OK(c, c->output_list("u", &u_list));
+    std::vector<float *> counts, dropped, u(layers());
+    std::vector<uint32_t *> bits;
+    for (int i = 0; i < layers(); ++i) {
+      OP_REQUIRES_OK(c, counts_list.allocate(i, of_each(2), &tensor));
+      counts.push_back(floats_of(tensor));
+      OP_REQUIRES_OK(c, dropped_list.allocate(i, places, &tensor));
+      dropped.push_back(floats_of(tensor));
+      auto words = static_cast<int64_t>(lif_bits_words(network.steps, network.batch, &layer[i]));
+      OP_REQUIRES_OK(c, bits_list.allocate(i, TensorShape({words}), &tensor));
+      bits.push_back(reinterpret_cast<uint32_t *>(floats_of(tensor)));
+      OP_REQUIRES_OK(c, ports.allocate(i, TensorShape({0, 0, 0}), &tensor));
+      if (network.store != LIF_STORE_MEMBRANES)
+        OP_REQUIRES_OK(c, membranes_list.allocate(i, TensorShape({0}), &tensor));
+    }
+    for (int i = 0; i < hidden(); ++i) {
+      TensorShape shape = return_membranes_ ? of_each(layer[i].neurons) : TensorShape({0});
+      OP_REQUIRES_OK(c, u_list.allocate(i, shape, &tensor));
+      u[i] = return_membranes_ ? floats_of(tensor) : nullptr;
+    }
+    if (!leaky())
+      u.back() = membrane;
+    LifForward result{};
+    result.version = LIF_ABI_VERSION;
+    result.membrane = leaky() ? membrane : nullptr;
+    result.bits = bits.data();
+    result.counts = counts.data();
+    result.dropped = dropped.data();
+    result.u = return_membranes_ || !leaky() ? u.data() : nullptr;
+    result.context = &membranes_list;
+    result.allocate = allocate;
+    char message[512];
+    OP_REQUIRES_OK(c, status(lif_forward(&network, &result, message, sizeof message), message));
+  }
+
+private:
+  static float *allocate(void *context, int32_t layer, size_t floats) {
+    Tensor tensor(keeping_allocator(), tensorflow::DT_FLOAT,
+                  TensorShape({static_cast<int64_t>(floats)}));
+    if (!tensor.IsInitialized() && floats)
+      return nullptr;
+    static_cast<OpOutputList *>(context)->set(layer, tensor);
+    return floats_of(&tensor);
+  }
+
+  bool return_membranes_;
+};
+
+REGISTER_KERNEL_BUILDER(Name("IpulseLif").Device(tensorflow::DEVICE_CPU), LifForwardOp);
+
+} // namespace ipulse_lif
+
+#endif

@@ -1,0 +1,162 @@
+// lif_backward as a TensorFlow op.
+#ifndef IPULSE_OPS_LIF_CPU_GRADIENT_OP_H
+#define IPULSE_OPS_LIF_CPU_GRADIENT_OP_H
+
+#include "arguments_op.h"
+
+namespace ipulse_lif {
+
+inline Status gradient_shape(InferenceContext *c) {
+  int output = 0;
+  for (const char *name : {"weights", "decay", "scale", "synapse_decay", "threshold"}) {
+    std::vector<ShapeHandle> shapes;
+    TF_RETURN_IF_ERROR(c->input(name, &shapes));
+    bool known = std::string(name) == "weights";
+    for (const ShapeHandle &shape : shapes)
+      c->set_output(output++, known ? shape : c->UnknownShapeOfRank(1));
+  }
+  c->set_output(output, c->input(2));
+  return Status();
+}
+
+// Gradients of constants that are not in `trained` are [0], as is that of an input port of [0].
+REGISTER_OP("IpulseLifGrad")
+    .LIF_OP_ARGUMENTS.Attr("hidden: int >= 0")
+    .Attr("trained: list({'decay', 'threshold', 'synapse_decay'})")
+    .Input("bits: layers * float")
+    .Input("membranes: layers * float")
+    .Input("grad_membrane: float")
+    .Input("grad_ports: layers * float")
+    .Input("grad_u: hidden * float")
+    .Output("grad_weights: matrices * float")
+    .Output("grad_decay: all * float")
+    .Output("grad_scale: all * float")
+    .Output("grad_synapse_decay: all * float")
+    .Output("grad_threshold: layers * float")
+    .Output("grad_port: float")
+    .SetShapeFn(gradient_shape);
+
+class LifGradientOp : public LifOp {
+public:
+  explicit LifGradientOp(OpKernelConstruction *c) : LifOp(c) {
+    std::vector<std::string> trained;
+    OP_REQUIRES_OK(c, c->GetAttr("trained", &trained));
+    for (const std::string &name : trained) {
+      decay_ |= name == "decay";
+      threshold_ |= name == "threshold";
+      synapse_decay_ |= name == "synapse_decay";
+    }
+  }
+
+  void Compute(OpKernelContext *c) override {
+    LifNetwork network;
+    std::vector<LifLayer> layer;
+    read(c, &network, &layer);
+    if (!c->status().ok())
+      return;
+    const TensorShape places({network.steps, network.batch});
+    OpInputList bits, membranes, ports, u;
+    OP_REQUIRES_OK(c, c->input_list("bits", &bits));
+    OP_REQUIRES_OK(c, c->input_list("membranes", &membranes));
+    OP_REQUIRES_OK(c, c->input_list("grad_ports", &ports));
+    OP_REQUIRES_OK(c, c->input_list("grad_u", &u));
+    const Tensor *grad_membrane;
+    OP_REQUIRES_OK(c, c->input("grad_membrane", &grad_membrane));
+    std::vector<LifRecord> record(layers());
+    std::vector<const float *> grad_spikes(layers()), grad_u(layers());
+    for (int i = 0; i < layers(); ++i) {
+      OP_REQUIRES(c,
+                  bits[i].NumElements() ==
+                      static_cast<int64_t>(lif_bits_words(network.steps, network.batch, &layer[i])),
+                  errors::InvalidArgument("layer ", i, ": the record has ", bits[i].NumElements(),
+                                          " words of bits; it is another network's"));
+      record[i] = {reinterpret_cast<const uint32_t *>(floats_of(bits[i])), floats_of(membranes[i]),
+                   static_cast<size_t>(membranes[i].NumElements())};
+      grad_spikes[i] = direct(c, ports[i], places, slots(i), "spikes", i);
+    }
+    for (int i = 0; i < hidden(); ++i)
+      grad_u[i] = direct(c, u[i], places, layer[i].neurons, "membranes", i);
+    const float *readout =
+        direct(c, *grad_membrane, places, layer.back().neurons, "membrane", hidden());
+    if (!leaky())
+      grad_u.back() = readout;
+    if (!c->status().ok())
+      return;
+    bool any_u = false;
+    for (const float *given : grad_u)
+      any_u |= given != nullptr;
+    std::vector<LifGradient> gradient(all());
+    Tensor *grad_port;
+    allocate_gradients(c, layer, &gradient);
+    OP_REQUIRES_OK(c, c->allocate_output("grad_port", c->input(2).shape(), &grad_port));
+    if (!c->status().ok())
+      return;
+    LifBackward backward{};
+    backward.version = LIF_ABI_VERSION;
+    backward.record = record.data();
+    backward.grad_membrane = leaky() ? readout : nullptr;
+    backward.grad_spikes = grad_spikes.data();
+    backward.grad_u = any_u ? grad_u.data() : nullptr;
+    backward.gradient = gradient.data();
+    backward.grad_inputs = grad_port->NumElements() ? floats_of(grad_port) : nullptr;
+    char message[512];
+    OP_REQUIRES_OK(c, status(lif_backward(&network, &backward, message, sizeof message), message));
+  }
+
+private:
+  // What the loss gives directly: NULL where it does not look, which arrives as no elements.
+  static const float *direct(OpKernelContext *c, const Tensor &tensor, TensorShape places,
+                             int64_t size, const char *name, int layer) {
+    if (tensor.NumElements() == 0)
+      return nullptr;
+    places.AddDim(size);
+    if (tensor.shape() == places)
+      return floats_of(tensor);
+    c->CtxFailure(errors::InvalidArgument("the gradient by the ", name, " of layer ", layer,
+                                          " has shape ", tensor.shape().DebugString()));
+    return nullptr;
+  }
+
+  void allocate_gradients(OpKernelContext *c, const std::vector<LifLayer> &layer,
+                          std::vector<LifGradient> *gradient) const {
+    OpOutputList weights, decay, scale, synapse, threshold;
+    OP_REQUIRES_OK(c, c->output_list("grad_weights", &weights));
+    OP_REQUIRES_OK(c, c->output_list("grad_decay", &decay));
+    OP_REQUIRES_OK(c, c->output_list("grad_scale", &scale));
+    OP_REQUIRES_OK(c, c->output_list("grad_synapse_decay", &synapse));
+    OP_REQUIRES_OK(c, c->output_list("grad_threshold", &threshold));
+    int matrix = 0;
+    auto allocate = [c](OpOutputList *list, int index, const TensorShape &shape, float **to) {
+      Tensor *tensor;
+      OP_REQUIRES_OK(c, list->allocate(index, shape, &tensor));
+      *to = tensor->NumElements() ? floats_of(tensor) : nullptr;
+    };
+    auto weights_like = [&](float **to) {
+      allocate(&weights, matrix, c->input(4 + matrix).shape(),
+               to); // behind ids, counts, port, seed
+      ++matrix;
+    };
+    for (int i = 0; i < all(); ++i) {
+      LifGradient &to = (*gradient)[i];
+      weights_like(&to.weights);
+      if (recurrent(i))
+        weights_like(&to.recurrent);
+      if (bias(i))
+        weights_like(&to.bias);
+      auto size = [&](bool wanted) { return TensorShape({wanted ? layer[i].neurons : 0}); };
+      allocate(&decay, i, size(decay_), &to.decay);
+      allocate(&scale, i, size(decay_), &to.scale);
+      allocate(&synapse, i, size(synapse_decay_ && layer[i].synapse_decay), &to.synapse_decay);
+      if (i < layers())
+        allocate(&threshold, i, size(threshold_), &to.threshold);
+    }
+  }
+
+  bool decay_ = false, threshold_ = false, synapse_decay_ = false;
+};
+
+REGISTER_KERNEL_BUILDER(Name("IpulseLifGrad").Device(tensorflow::DEVICE_CPU), LifGradientOp);
+
+} // namespace ipulse_lif
+
+#endif
