@@ -88,10 +88,11 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
             else None
             for number, layer in enumerate(self._all)
         )
-        self._constants = tuple(
-            {name: self._constant(number, name) for name in names}
-            for number, names in enumerate(self._trained)
-        )
+        self._constants: Tuple[Dict[str, Any], ...] = tuple({} for _ in self._all)
+        for name in CONSTANTS:
+            for number, names in enumerate(self._trained):
+                if name in names:
+                    self._constants[number][name] = self._constant(number, name)
 
     @property
     def kernels(self) -> List[Any]:

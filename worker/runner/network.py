@@ -10,7 +10,7 @@ import numpy as np
 from ipulse import spec as described
 from ipulse.spec import ExperimentSpec
 from ops.keras import MultiLIF
-from ops.keras.multi_lif import CONSTANTS
+from ops.keras.network_layer import CONSTANTS
 from ops.lif.network import LIF, Layer, LeakyReadout, Network, PerNeuron
 from ops.lif.weights import weight_shapes
 from ops.surrogate import SURROGATES, Surrogate
