@@ -9,7 +9,6 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from ops.lif.cpu import abi, native
-from ops.lif.cpu.supported import check_supported
 from ops.lif.layer_trace import ConstantGradients
 from ops.lif.network import LIF, Layer, LeakyReadout, Network, per_neuron
 from ops.lif.weights import weight_shapes
@@ -269,7 +268,6 @@ class _Call:
         threads: int,
         arch: Optional[int],
     ) -> None:
-        check_supported(network)
         if ids.ndim != 3 or counts.shape != ids.shape[:2]:
             raise ValueError(
                 "ids must be [time, batch, slots] and counts [time, batch]; "

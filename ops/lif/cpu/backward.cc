@@ -1,33 +1,20 @@
 // The backward pass: from the readout to the first layer, each over the whole sequence. Every sum
 // has one order, by sample, then step, whoever computes it.
-#include "layout.h"
 #include "phases.h"
 #include "pool.h"
+#include "replay.h"
 #include "sequence.h"
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <vector>
 
 namespace lif {
 namespace {
 
 // Bytes of dL/dI that one group of rows takes in a panel: they and the sums share an L2 cache.
 constexpr int64_t GROUP_BYTES = 256 << 10;
-
-// Spikes of all rows as lists, and where they start if the lists are laid end to end.
-struct Spikes {
-  explicit Spikes(int64_t rows) : begin(rows), end(rows), start(rows + 1) {}
-
-  void compute_start(int64_t rows) {
-    start[0] = 0;
-    for (int64_t row = 0; row < rows; ++row)
-      start[row + 1] = start[row] + end[row] - begin[row];
-  }
-
-  const int32_t *ids = nullptr;
-  std::unique_ptr<Buffer<int32_t>> storage;
-  Buffer<int64_t> begin, end, start;
-};
 
 // By channel and group of rows: in which rows of the group the channel's spikes arrive.
 struct Arrivals {
@@ -45,32 +32,81 @@ public:
         threads_(n.threads ? n.threads : default_threads()), rows_(int64_t(n.batch) * n.steps) {}
 
   void run() {
+    std::unique_ptr<Spikes> own = emitted_by(n_.layers - 1);
     enter_layer(n_.layers);
-    leave_readout();
-    for (int number = n_.layers - 1; number >= 0; --number) {
-      BitRows bits(n_.layer[number], rows_, gradient_.record[number].bits);
-      sum_weight_gradient(number + 1, *list(bits.emitted, bits.row_bytes), n_.delay);
-      enter_layer(number);
-      pass_layer(number, bits);
+    if (n_.leaky_readout) {
+      leave_readout(*own);
+      sum_gradients(n_.layers, *own, nullptr);
     }
-    Spikes input(rows_);
-    input.ids = static_cast<const int32_t *>(n_.ids);
-    for (int b = 0; b < n_.batch; ++b)
-      for (int t = 0; t < n_.steps; ++t) {
-        int64_t place = static_cast<int64_t>(t) * n_.batch + b, row = int64_t(b) * n_.steps + t;
-        input.begin[row] = place * n_.input_slots;
-        input.end[row] = place * n_.input_slots + n_.counts[place];
-      }
-    input.compute_start(rows_);
-    sum_weight_gradient(0, input, 0);
+    for (int number = n_.layers - 1; number >= 0; --number) {
+      enter_layer(number);
+      std::unique_ptr<Spikes> input = number ? emitted_by(number - 1) : input_spikes(n_);
+      pass_layer(number, *input, *own);
+      sum_gradients(number, *input, own.get());
+      own = std::move(input);
+    }
+    if (gradient_.grad_inputs)
+      pass_inputs(*own);
   }
 
 private:
-  void leave_readout() {
-    const LifLayer &readout = n_.layer[n_.layers];
+  std::unique_ptr<Spikes> emitted_by(int number) {
+    BitRows bits(n_.layer[number], rows_, gradient_.record[number].bits);
+    return list_spikes(kernel_, n_, threads_, bits.emitted, bits.row_bytes);
+  }
+
+  bool wants_constants(int number) const {
+    const LifGradient &wanted = gradient_.gradient[number];
+    return wanted.decay || wanted.scale || wanted.synapse_decay || wanted.threshold;
+  }
+
+  const float *grad_u_of(int number) const {
+    if (number == n_.layers)
+      return gradient_.grad_membrane;
+    return gradient_.grad_u ? gradient_.grad_u[number] : nullptr;
+  }
+
+  // What general_backward needs of a layer, all steps.
+  PanelBackward panel(int number, const Panels &panels, const LayerConstants &constants,
+                      float *grad_current, int p, int b) const {
+    const LifLayer &layer = n_.layer[number];
+    PanelBackward a{};
+    a.steps = a.last = n_.steps;
+    a.vectors = panels.vectors;
+    a.columns = panels.columns(p);
+    a.constants = constants.of(p);
+    a.first_neuron = panels.first(p);
+    int64_t row = int64_t(b) * n_.steps;
+    a.grad_current = grad_current + (p * rows_ + row) * panels.width;
+    a.first_row = row;
+    a.spiking = number < n_.layers;
+    a.reset = n_.reset;
+    a.reset_gradient = n_.reset_gradient;
+    a.surrogate = &n_.surrogate;
+    if (const float *grad_u = grad_u_of(number))
+      a.grad_u = grad_u + int64_t(b) * layer.neurons + panels.first(p);
+    a.grad_u_stride = int64_t(n_.batch) * layer.neurons;
+    return a;
+  }
+
+  void leave_readout(const Spikes &input) {
+    int number = n_.layers;
+    const LifLayer &readout = n_.layer[number];
     panels_ = cut(kernel_, readout.neurons);
     LayerConstants constants(readout, panels_);
     grad_current_.reset(new Buffer<float>(dense_membranes(panels_, rows_)));
+    if (readout.synapse_decay || wants_constants(number)) {
+      Replay replay(kernel_, n_, gradient_, number, threads_, input, nullptr);
+      parallel_for(threads_, int64_t(panels_.count) * n_.batch, [&](int64_t task, int worker) {
+        int p = static_cast<int>(task / n_.batch), b = static_cast<int>(task % n_.batch);
+        PanelBackward a = panel(number, panels_, constants, grad_current_->get(), p, b);
+        replay.run(p, b, 0, worker);
+        replay.show(a, p, b, 0, worker);
+        kernel_.general_backward(a);
+      });
+      replay.write_sums();
+      return;
+    }
     parallel_for(threads_, int64_t(panels_.count) * n_.batch, [&](int64_t task, int) {
       int p = static_cast<int>(task / n_.batch), b = static_cast<int>(task % n_.batch);
       LeakyBackward a;
@@ -85,61 +121,154 @@ private:
     });
   }
 
-  // From dL/dI of the layer after it to dL/dI of layer `number`.
-  void pass_layer(int number, const BitRows &bits) {
+  // From dL/dI of the layer after it, if there is one, to dL/dI of layer `number`.
+  void pass_layer(int number, const Spikes &input, const Spikes &own) {
     const LifLayer &layer = n_.layer[number];
+    BitRows bits(layer, rows_, gradient_.record[number].bits);
     Panels panels = cut(kernel_, layer.neurons);
     LayerConstants constants(layer, panels);
-    const LifLayer &after = n_.layer[number + 1];
+    bool last = number + 1 == n_.layers + n_.leaky_readout;
     bool sparse = is_sparse(layer);
-    auto weights = pack_weights(kernel_, threads_, after.weights, layer.neurons, after.neurons,
-                                sparse ? panels_ : panels, !sparse);
-    NextLayer next{panels_, grad_current_->get(), rows_};
+    bool plain = !last && !layer.recurrent && !layer.synapse_decay && !grad_u_of(number) &&
+                 !wants_constants(number) && n_.reset == LIF_RESET_ZERO &&
+                 n_.reset_gradient != LIF_RESET_GRADIENT_NONE &&
+                 n_.surrogate.kind == LIF_SUPERSPIKE;
+    std::unique_ptr<Buffer<float>> weights;
+    if (!last)
+      weights = pack_weights(kernel_, threads_, n_.layer[number + 1].weights, layer.neurons,
+                             n_.layer[number + 1].neurons, sparse ? panels_ : panels, !sparse,
+                             n_.weights);
+    NextLayer next{panels_, last ? nullptr : grad_current_->get(), rows_};
     std::unique_ptr<Spikes> kept;
-    std::unique_ptr<Buffer<float>> product;
-    if (sparse) {
-      kept = list(bits.kept, bits.row_bytes);
-      product = multiply(number, bits, *kept, next, weights->get());
+    if (sparse)
+      kept = list_spikes(kernel_, n_, threads_, bits.kept, bits.row_bytes);
+    Replay replay(kernel_, n_, gradient_, number, threads_, input, &own);
+    const float *membranes = gradient_.record[number].membranes;
+    std::unique_ptr<Buffer<float>> again;
+    if (n_.store == LIF_STORE_SPIKES) {
+      again = replay.membranes(kept.get());
+      membranes = again->get();
     }
+    std::unique_ptr<Buffer<float>> product;
+    if (sparse)
+      product = multiply(number, bits, *kept, next, weights ? weights->get() : nullptr,
+                         plain ? membranes : nullptr);
     std::unique_ptr<Buffer<float>> grad_current(new Buffer<float>(dense_membranes(panels, rows_)));
     const float *grad_spikes = gradient_.grad_spikes ? gradient_.grad_spikes[number] : nullptr;
-    parallel_for(threads_, int64_t(panels.count) * n_.batch, [&](int64_t task, int) {
-      int p = static_cast<int>(task / n_.batch), b = static_cast<int>(task % n_.batch);
+    auto panel_of = [&](int p, int b) {
+      PanelBackward a = panel(number, panels, constants, grad_current->get(), p, b);
       int64_t row = int64_t(b) * n_.steps, place = row * bits.row_bytes;
-      PanelBackward a{};
-      a.steps = n_.steps;
-      a.vectors = panels.vectors;
-      a.columns = panels.columns(p);
-      a.constants = constants.of(p);
       a.term = n_.reset_gradient == LIF_RESET_GRADIENT_TERM;
-      a.above = bits.above + place;
+      a.above = (n_.reset_on == LIF_RESET_ON_EMISSION ? bits.emitted : bits.above) + place;
       a.row_bytes = bits.row_bytes;
-      a.first_neuron = panels.first(p);
-      a.grad_current = grad_current->get() + task * n_.steps * panels.width;
       if (sparse) {
         a.kept = bits.kept + place;
         a.start = &kept->start[row];
         a.product = product->get();
-        kernel_.sparse_backward(a);
-        return;
+        a.membranes = membranes;
+        return a;
       }
       a.delay = n_.delay;
       a.next = next;
-      a.first_row = row;
-      a.weights = weights->get() + int64_t(p) * after.neurons * panels.width;
-      a.membranes = gradient_.record[number].membranes + task * n_.steps * panels.width;
+      if (weights)
+        a.weights = weights->get() + int64_t(p) * n_.layer[number + 1].neurons * panels.width;
+      a.membranes = membranes + (p * rows_ + row) * panels.width;
       a.grad_spikes = grad_spikes ? grad_spikes + int64_t(b) * layer.slots : nullptr;
       a.grad_spikes_stride = int64_t(n_.batch) * layer.slots;
       a.slope = n_.surrogate.slope;
-      kernel_.dense_backward(a);
-    });
+      return a;
+    };
+    if (layer.recurrent) {
+      pass_by_step(number, panels, kept.get(), product.get(), grad_current->get(), replay,
+                   panel_of);
+    } else {
+      auto run = !plain   ? kernel_.general_backward
+                 : sparse ? kernel_.sparse_backward
+                          : kernel_.dense_backward;
+      parallel_for(threads_, int64_t(panels.count) * n_.batch, [&](int64_t task, int worker) {
+        int p = static_cast<int>(task / n_.batch), b = static_cast<int>(task % n_.batch);
+        PanelBackward a = panel_of(p, b);
+        replay.run(p, b, 0, worker);
+        replay.show(a, p, b, 0, worker);
+        run(a);
+      });
+    }
+    replay.write_sums();
     grad_current_ = std::move(grad_current);
     panels_ = panels;
   }
 
-  // phi dL/ds of the neurons in slots.
+  // A recurrent layer: dL/ds of a step takes dL/dI of all neurons one step later.
+  template <class PanelOf>
+  void pass_by_step(int number, const Panels &panels, const Spikes *kept, Buffer<float> *product,
+                    const float *grad_current, const Replay &replay, PanelOf panel_of) {
+    const LifLayer &layer = n_.layer[number];
+    auto recurrent = pack_weights(kernel_, threads_, layer.recurrent, layer.neurons, layer.neurons,
+                                  panels, false, n_.weights);
+    std::vector<int32_t> everybody(layer.neurons);
+    std::iota(everybody.begin(), everybody.end(), 0);
+    int64_t padded = int64_t(panels.count) * panels.width;
+    Buffer<float> states(3 * padded * threads_);
+    parallel_for(threads_, n_.batch, [&](int64_t b, int worker) {
+      float *lambda = states.get() + 3 * padded * worker, *grad_i = lambda + padded,
+            *extra = grad_i + padded;
+      std::fill(lambda, lambda + 3 * padded, 0.0f);
+      for (int p = 0; p < panels.count; ++p)
+        replay.run(p, static_cast<int>(b), p, worker);
+      for (int t = n_.steps - 1; t >= 0; --t) {
+        int64_t row = b * n_.steps + t;
+        if (t + 1 < n_.steps) {
+          int64_t start[2] = {0, kept ? kept->start[row + 1] - kept->start[row] : layer.neurons};
+          SampledProduct a{};
+          a.steps = a.last = 1;
+          a.next = {panels, grad_current + (row + 1) * panels.width, rows_};
+          a.weights = recurrent->get();
+          a.neurons = layer.neurons;
+          a.start = start;
+          a.ids = kept ? kept->ids + kept->start[row] : everybody.data();
+          a.product = kept ? product->get() + kept->start[row] : extra;
+          if (!kept)
+            std::fill(extra, extra + padded, 0.0f);
+          kernel_.sampled_product(a);
+        }
+        for (int p = 0; p < panels.count; ++p) {
+          PanelBackward a = panel_of(p, static_cast<int>(b));
+          a.first = t;
+          a.last = t + 1;
+          a.lambda = lambda + p * panels.width;
+          a.grad_i = grad_i + p * panels.width;
+          a.extra = extra + p * panels.width;
+          replay.show(a, p, static_cast<int>(b), p, worker);
+          kernel_.general_backward(a);
+        }
+      }
+    });
+  }
+
+  // dL/ds of the input's spikes.
+  void pass_inputs(const Spikes &input) {
+    auto weights = pack_weights(kernel_, threads_, n_.layer[0].weights, n_.inputs,
+                                n_.layer[0].neurons, panels_, false, n_.weights);
+    std::fill(gradient_.grad_inputs, gradient_.grad_inputs + rows_ * n_.input_slots, 0.0f);
+    parallel_for(threads_, rows_, [&](int64_t row, int) {
+      int64_t b = row / n_.steps, t = row % n_.steps;
+      int64_t start[2] = {0, input.end[row] - input.begin[row]};
+      SampledProduct a{};
+      a.steps = a.last = 1;
+      a.next = {panels_, grad_current_->get() + row * panels_.width, rows_};
+      a.weights = weights->get();
+      a.neurons = n_.inputs;
+      a.start = start;
+      a.ids = input.ids + input.begin[row];
+      a.product = gradient_.grad_inputs + (t * n_.batch + b) * n_.input_slots;
+      kernel_.sampled_product(a);
+    });
+  }
+
+  // dL/ds of the neurons in slots, times phi if there are membranes.
   std::unique_ptr<Buffer<float>> multiply(int number, const BitRows &bits, const Spikes &kept,
-                                          const NextLayer &next, const float *weights) {
+                                          const NextLayer &next, const float *weights,
+                                          const float *membranes) {
     const LifLayer &layer = n_.layer[number];
     // An expanding load reads a whole vector, so that the last one may end behind its place.
     std::unique_ptr<Buffer<float>> product(new Buffer<float>(kept.start[rows_] + kernel_.lanes));
@@ -156,13 +285,14 @@ private:
       a.neurons = layer.neurons;
       a.start = kept.start.get();
       a.ids = kept.ids;
-      a.membranes = gradient_.record[number].membranes;
+      a.membranes = membranes;
       a.threshold = layer.threshold;
       a.slope = n_.surrogate.slope;
       a.product = product->get();
       for (int b = a.first; b < a.last; ++b)
         start_products(layer, bits, kept, b, direct, a.product);
-      kernel_.sampled_product(a);
+      if (weights)
+        kernel_.sampled_product(a);
     });
     return product;
   }
@@ -191,34 +321,38 @@ private:
     }
   }
 
-  std::unique_ptr<Spikes> list(const uint8_t *bits, int64_t row_bytes) {
-    std::unique_ptr<Spikes> spikes(new Spikes(rows_));
-    parallel_for(threads_, n_.batch, [&](int64_t b, int) {
-      int64_t row = b * n_.steps;
-      kernel_.count_bits(bits + row * row_bytes, n_.steps, row_bytes, &spikes->begin[row]);
-    });
-    int64_t total = 0;
-    for (int64_t row = 0; row < rows_; ++row) {
-      int64_t count = spikes->begin[row];
-      spikes->begin[row] = spikes->start[row] = total;
-      spikes->end[row] = total += count;
-    }
-    spikes->start[rows_] = total;
-    spikes->storage.reset(new Buffer<int32_t>(total));
-    spikes->ids = spikes->storage->get();
-    parallel_for(threads_, n_.batch, [&](int64_t b, int) {
-      int64_t row = b * n_.steps;
-      kernel_.list_bits(bits + row * row_bytes, n_.steps, row_bytes,
-                        spikes->storage->get() + spikes->start[row]);
-    });
-    return spikes;
+  // Of layer `number`, whose dL/dI is grad_current_: by its weights and bias.
+  void sum_gradients(int number, const Spikes &input, const Spikes *own) {
+    const LifGradient &wanted = gradient_.gradient[number];
+    sum_weight_gradient(number, input, inputs_of(n_, number), number ? n_.delay : 0,
+                        wanted.weights);
+    if (own)
+      sum_weight_gradient(number, *own, n_.layer[number].neurons, 1, wanted.recurrent);
+    if (wanted.bias)
+      sum_bias_gradient(wanted.bias);
   }
 
-  // dL/dW of layer `number`, whose dL/dI is grad_current_, from the spikes that enter it.
-  void sum_weight_gradient(int number, const Spikes &spikes, int delay) {
-    int channels = number ? n_.layer[number - 1].neurons : n_.inputs;
+  void sum_bias_gradient(float *grad) {
+    parallel_for(threads_, panels_.count, [&](int64_t p, int) {
+      double total[MAX_WIDTH] = {};
+      const float *row = grad_current_->get() + p * rows_ * panels_.width;
+      for (int b = 0; b < n_.batch; ++b) {
+        float sum[MAX_WIDTH] = {};
+        for (int t = 0; t < n_.steps; ++t, row += panels_.width)
+          for (int n = 0; n < panels_.width; ++n)
+            sum[n] += row[n];
+        for (int n = 0; n < panels_.width; ++n)
+          total[n] += static_cast<double>(sum[n]);
+      }
+      for (int n = 0; n < panels_.columns(static_cast<int>(p)); ++n)
+        grad[panels_.first(static_cast<int>(p)) + n] = static_cast<float>(total[n]);
+    });
+  }
+
+  // From the spikes that enter through these weights, to grad unless it is null.
+  void sum_weight_gradient(int number, const Spikes &spikes, int channels, int delay, float *grad) {
     int neurons = n_.layer[number].neurons;
-    if (!gradient_.gradient[number].weights)
+    if (!grad)
       return;
     Arrivals arrivals = sort_by_channel(spikes, channels, delay);
     // Channels share nothing, so they may be cut as there are threads to busy.
@@ -240,7 +374,7 @@ private:
       a.rows = arrivals.rows->get();
       a.grad_current = grad_current_->get() + p * rows_ * panels_.width;
       a.sum = sums.get() + int64_t(worker) * range * panels_.width;
-      a.grad = gradient_.gradient[number].weights + int64_t(a.first) * neurons + panels_.first(p);
+      a.grad = grad + int64_t(a.first) * neurons + panels_.first(p);
       a.grad_stride = neurons;
       kernel_.weight_gradient(a);
     });

@@ -1,9 +1,12 @@
-// The forward pass: layer after layer, each over the whole sequence. That order is open to a feed-
-// forward network with any delay, and lets a panel's weights stay in cache for all samples.
-#include "layout.h"
+// The forward pass: layer after layer, each over the whole sequence. That order is open to a
+// network with any delay. Within a layer a panel runs over all steps at once, so that its weights
+// stay in cache for all samples, unless a step needs to know all neurons of the step before.
+#include "packed_layer.h"
 #include "phases.h"
+#include "philox.h"
 #include "pool.h"
 #include "sequence.h"
+#include "slot_choice.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,121 +14,198 @@
 namespace lif {
 namespace {
 
-// Spikes of all rows: those of row r are ids[begin[r]] up to ids[end[r]].
-struct Spikes {
-  explicit Spikes(int64_t rows) : begin(rows), end(rows) {}
-  const int32_t *ids = nullptr;
-  std::unique_ptr<Buffer<int32_t>> storage; // of ids, unless they are the caller's
-  Buffer<int64_t> begin, end;
-};
-
-void read_input(const LifNetwork &n, Spikes &spikes) {
-  spikes.ids = static_cast<const int32_t *>(n.ids);
-  for (int b = 0; b < n.batch; ++b)
-    for (int t = 0; t < n.steps; ++t) {
-      int64_t place = static_cast<int64_t>(t) * n.batch + b, row = int64_t(b) * n.steps + t;
-      spikes.begin[row] = place * n.input_slots;
-      spikes.end[row] = place * n.input_slots + n.counts[place];
-    }
-}
-
 class Layer {
 public:
   Layer(const Kernel &kernel, const LifNetwork &n, int number, int threads)
-      : kernel_(kernel), n_(n), layer_(n.layer[number]), threads_(threads),
-        rows_(static_cast<int64_t>(n.batch) * n.steps), panels_(cut(kernel, layer_.neurons)),
-        constants_(layer_, panels_),
-        weights_(pack_weights(kernel, threads, layer_.weights,
-                              number ? n.layer[number - 1].neurons : n.inputs, layer_.neurons,
-                              panels_, false)),
-        inputs_(number ? n.layer[number - 1].neurons : n.inputs), delay_(number ? n.delay : 0),
+      : kernel_(kernel), n_(n), number_(number), threads_(threads),
+        rows_(static_cast<int64_t>(n.batch) * n.steps), packed_(kernel, n, number, threads),
+        layer_(packed_.layer), panels_(packed_.panels), sparse_(is_sparse(layer_)),
         keep_(n.store == LIF_STORE_MEMBRANES) {}
 
   void read_out(const Spikes &input, float *membrane) {
+    auto run = layer_.synapse_decay ? kernel_.general_forward : kernel_.leaky_forward;
     parallel_for(threads_, int64_t(panels_.count) * n_.batch, [&](int64_t task, int) {
       int p = static_cast<int>(task / n_.batch), b = static_cast<int>(task % n_.batch);
-      PanelForward a = panel(input, p, b);
-      a.readout = membrane + int64_t(b) * layer_.neurons + panels_.first(p);
-      a.readout_stride = int64_t(n_.batch) * layer_.neurons;
-      a.columns = panels_.columns(p);
-      kernel_.leaky_forward(a);
+      PanelForward a = packed_.panel(input, nullptr, p, b);
+      write_dense(a, membrane, p, b);
+      run(a);
     });
   }
 
   // Runs the layer on `spikes` and replaces them by the layer's own.
-  void run(std::unique_ptr<Spikes> &spikes, int number, const LifForward &result) {
-    BitRows bits(layer_, rows_, result.bits[number]);
-    bool sparse = is_sparse(layer_);
+  void run(std::unique_ptr<Spikes> &spikes, const LifForward &result) {
+    BitRows bits(layer_, rows_, result.bits[number_]);
     // The neurons above the second threshold, before the capacity is looked at.
     Buffer<uint8_t> all_gate(is_truncated(layer_) ? rows_ * bits.row_bytes : 0);
-    uint8_t *gate = is_truncated(layer_) ? all_gate.get() : bits.kept;
+    gate_ = is_truncated(layer_) ? all_gate.get() : bits.kept;
+    u_ = result.u ? result.u[number_] : nullptr;
     if (rows_ && int64_t(panels_.count) * panels_.width < 8 * bits.row_bytes) {
       // The panels leave the last bits of a row alone.
       memset(bits.above, 0, rows_ * bits.row_bytes);
-      if (sparse)
-        memset(gate, 0, rows_ * bits.row_bytes);
+      if (sparse_)
+        memset(gate_, 0, rows_ * bits.row_bytes);
     }
+    if (needs_all_neurons())
+      run_by_step(spikes, bits, result);
+    else
+      run_by_panel(spikes, bits, result);
+  }
+
+private:
+  // Whether a step depends on other neurons of this layer.
+  bool needs_all_neurons() const {
+    bool by_emission = n_.reset_on == LIF_RESET_ON_EMISSION && n_.reset != LIF_RESET_NONE;
+    return layer_.recurrent ||
+           (is_truncated(layer_) && (by_emission || layer_.policy == LIF_POLICY_TOP));
+  }
+
+  void run_by_panel(std::unique_ptr<Spikes> &spikes, const BitRows &bits,
+                    const LifForward &result) {
+    bool plain = n_.reset == LIF_RESET_ZERO && !layer_.synapse_decay && !u_;
+    auto run = plain ? kernel_.lif_forward : kernel_.general_forward;
     // A compressed store writes a whole vector, so that the last one may end behind its place.
-    int64_t stride = int64_t(n_.steps) * panels_.width + (sparse ? kernel_.lanes : 0);
-    Buffer<float> raw(keep_ && sparse ? stride * panels_.count * n_.batch : 0);
+    int64_t stride = int64_t(n_.steps) * panels_.width + (sparse_ ? kernel_.lanes : 0);
+    Buffer<float> raw(keep_ && sparse_ ? stride * panels_.count * n_.batch : 0);
     float *membranes = nullptr;
     if (keep_)
-      membranes = sparse ? raw.get() : ask(result, number, dense_membranes(panels_, rows_));
-
+      membranes = sparse_ ? raw.get() : ask(result, dense_membranes(panels_, rows_));
     parallel_for(threads_, int64_t(panels_.count) * n_.batch, [&](int64_t task, int) {
       int p = static_cast<int>(task / n_.batch), b = static_cast<int>(task % n_.batch);
-      PanelForward a = panel(*spikes, p, b);
-      int64_t place = int64_t(b) * n_.steps * bits.row_bytes + panels_.first(p) / 8;
-      a.above = bits.above + place;
-      a.gate = sparse ? gate + place : nullptr;
-      a.row_bytes = bits.row_bytes;
+      PanelForward a = packed_.panel(*spikes, nullptr, p, b);
+      write_bits(a, bits, p, b);
+      a.reset_bits = a.above;
       a.membranes = membranes ? membranes + task * stride : nullptr;
-      kernel_.lif_forward(a);
+      if (u_)
+        write_dense(a, u_, p, b);
+      run(a);
     });
     Buffer<int64_t> kept(rows_ + 1);
-    spikes = choose_slots(bits, gate, result.counts[number], result.dropped[number], kept.get());
-    if (!keep_ || !sparse)
+    spikes = select(bits, false, result, kept.get());
+    if (!keep_ || !sparse_)
       return;
-    int64_t total = 0;
-    for (int64_t row = 0; row < rows_; ++row) {
-      int64_t count = kept[row];
-      kept[row] = total;
-      total += count;
-    }
-    kept[rows_] = total;
-    membranes = ask(result, number, total);
+    membranes = ask(result, lay_end_to_end(kept.get()));
     Buffer<int64_t> position(int64_t(panels_.count) * threads_);
     parallel_for(threads_, n_.batch, [&](int64_t b, int worker) {
       int64_t place = b * n_.steps * bits.row_bytes;
       kernel_.gather({n_.steps, panels_, raw.get() + b * stride, stride * n_.batch, bits.row_bytes,
-                      gate + place, bits.kept + place, &position[int64_t(worker) * panels_.count],
+                      gate_ + place, bits.kept + place, &position[int64_t(worker) * panels_.count],
                       membranes + kept[b * n_.steps]});
     });
   }
 
-private:
-  PanelForward panel(const Spikes &input, int p, int b) const {
-    PanelForward a{};
-    a.steps = n_.steps;
-    a.delay = delay_;
-    a.vectors = panels_.vectors;
-    a.weights = weights_->get() + int64_t(p) * inputs_ * panels_.width;
-    a.ids = input.ids;
-    a.begin = &input.begin[int64_t(b) * n_.steps];
-    a.end = &input.end[int64_t(b) * n_.steps];
-    a.constants = constants_.of(p);
-    return a;
+  void run_by_step(std::unique_ptr<Spikes> &spikes, const BitRows &bits, const LifForward &result) {
+    float *dense = keep_ && !sparse_ ? ask(result, dense_membranes(panels_, rows_)) : nullptr;
+    std::vector<std::vector<float>> packed(n_.batch); // membranes of the neurons in slots
+    parallel_for(threads_, n_.batch, [&](int64_t b, int) {
+      run_sample(*spikes, bits, static_cast<int>(b), dense, packed[b]);
+    });
+    Buffer<int64_t> kept(rows_ + 1);
+    spikes = select(bits, true, result, kept.get());
+    if (!keep_ || !sparse_)
+      return;
+    float *membranes = ask(result, lay_end_to_end(kept.get()));
+    for (int b = 0; b < n_.batch; ++b)
+      std::copy(packed[b].begin(), packed[b].end(), membranes + kept[int64_t(b) * n_.steps]);
   }
 
-  float *ask(const LifForward &result, int number, int64_t floats) const {
-    float *memory = result.allocate(result.context, number, static_cast<size_t>(floats));
+  void run_sample(const Spikes &input, const BitRows &bits, int b, float *dense,
+                  std::vector<float> &packed) {
+    int64_t padded = int64_t(panels_.count) * panels_.width;
+    std::vector<float> u(padded), i(padded);
+    Spikes own(n_.steps);
+    own.storage.reset(new Buffer<int32_t>(layer_.slots));
+    own.ids = own.storage->get();
+    std::vector<int32_t> ids;
+    std::vector<PanelForward> panels(panels_.count);
+    bool by_emission = n_.reset_on == LIF_RESET_ON_EMISSION;
+    for (int p = 0; p < panels_.count; ++p) {
+      PanelForward &a = panels[p] = packed_.panel(input, nullptr, p, b);
+      write_bits(a, bits, p, b);
+      if (by_emission)
+        a.reset_bits = bits.emitted + (a.above - bits.above);
+      else
+        a.reset_bits = a.above;
+      a.own_ids = own.ids;
+      a.own_begin = own.begin.get();
+      a.own_end = own.end.get();
+      a.u = &u[p * panels_.width];
+      a.i = &i[p * panels_.width];
+      if (u_)
+        write_dense(a, u_, p, b);
+    }
+    for (int t = 0; t < n_.steps; ++t) {
+      int64_t row = int64_t(b) * n_.steps + t, place = row * bits.row_bytes;
+      for (int p = 0; p < panels_.count; ++p) {
+        PanelForward &a = panels[p];
+        a.first = t;
+        a.last = t + 1;
+        if (dense)
+          a.membranes = dense + (p * rows_ + row) * panels_.width;
+        kernel_.general_forward(a);
+      }
+      if (is_truncated(layer_))
+        choose(bits, b, t, u.data(), ids);
+      own.begin[t] = 0;
+      kernel_.count_bits(bits.emitted + place, 1, bits.row_bytes, &own.end[t]);
+      kernel_.list_bits(bits.emitted + place, 1, bits.row_bytes, own.storage->get());
+      if (!keep_ || !sparse_)
+        continue;
+      for (int n = 0; n < layer_.neurons; ++n)
+        if (bits.kept[place + n / 8] >> (n % 8) & 1)
+          packed.push_back(u[n]);
+    }
+  }
+
+  void choose(const BitRows &bits, int b, int t, const float *u, std::vector<int32_t> &ids) const {
+    int64_t place = (int64_t(b) * n_.steps + t) * bits.row_bytes;
+    SlotChoice c{};
+    c.slots = layer_.slots;
+    c.policy = layer_.policy;
+    if (c.policy == LIF_POLICY_CYCLIC)
+      c.offset = cyclic_offset(n_.seed, number_, t, b, layer_.neurons);
+    c.u = u;
+    c.row_bytes = bits.row_bytes;
+    c.above = bits.above + place;
+    c.gate = gate_ + place;
+    c.emitted = bits.emitted + place;
+    c.kept = bits.kept + place;
+    choose_slots(c, ids);
+  }
+
+  void write_bits(PanelForward &a, const BitRows &bits, int p, int b) const {
+    int64_t place = int64_t(b) * n_.steps * bits.row_bytes + panels_.first(p) / 8;
+    a.above = bits.above + place;
+    a.gate = sparse_ ? gate_ + place : nullptr;
+    a.row_bytes = bits.row_bytes;
+  }
+
+  void write_dense(PanelForward &a, float *dense, int p, int b) const {
+    a.readout = dense + int64_t(b) * layer_.neurons + panels_.first(p);
+    a.readout_stride = int64_t(n_.batch) * layer_.neurons;
+    a.columns = panels_.columns(p);
+  }
+
+  float *ask(const LifForward &result, int64_t floats) const {
+    float *memory = result.allocate(result.context, number_, static_cast<size_t>(floats));
     if (!memory && floats)
       throw std::bad_alloc();
     return memory;
   }
 
-  std::unique_ptr<Spikes> choose_slots(const BitRows &bits, const uint8_t *gate, float *counts,
-                                       float *dropped, int64_t *kept) {
+  // From the counts of rows to where each begins; returns where the last ends.
+  int64_t lay_end_to_end(int64_t *counts) const {
+    int64_t total = 0;
+    for (int64_t row = 0; row < rows_; ++row) {
+      int64_t count = counts[row];
+      counts[row] = total;
+      total += count;
+    }
+    return counts[rows_] = total;
+  }
+
+  // chosen: step by step, while the layer ran.
+  std::unique_ptr<Spikes> select(const BitRows &bits, bool chosen, const LifForward &result,
+                                 int64_t *kept) {
     std::unique_ptr<Spikes> spikes(new Spikes(rows_));
     Buffer<int64_t> above(rows_), first(n_.batch + 1);
     parallel_for(threads_, n_.batch, [&](int64_t b, int) {
@@ -140,16 +220,21 @@ private:
     }
     spikes->storage.reset(new Buffer<int32_t>(first[n_.batch]));
     spikes->ids = spikes->storage->get();
+    bool choosing = !chosen && is_truncated(layer_) && layer_.policy != LIF_POLICY_INDEX;
     parallel_for(threads_, n_.batch, [&](int64_t b, int) {
+      std::vector<int32_t> ids;
+      for (int t = 0; choosing && t < n_.steps; ++t)
+        choose(bits, static_cast<int>(b), t, nullptr, ids);
       int64_t row = b * n_.steps, place = row * bits.row_bytes;
       SlotSelection a;
       a.steps = n_.steps;
       a.neurons = layer_.neurons;
       a.slots = layer_.slots;
-      a.sparse = is_sparse(layer_);
+      a.sparse = sparse_;
+      a.chosen = chosen || choosing;
       a.row_bytes = bits.row_bytes;
       a.above = bits.above + place;
-      a.gate = gate ? gate + place : nullptr;
+      a.gate = gate_ ? gate_ + place : nullptr;
       a.kept = bits.kept ? bits.kept + place : nullptr;
       a.emitted = bits.emitted + place;
       a.ids = spikes->storage->get() + first[b];
@@ -157,8 +242,8 @@ private:
       a.begin = &spikes->begin[row];
       a.end = &spikes->end[row];
       a.kept_counts = kept + row;
-      a.counts = counts + 2 * b;
-      a.dropped = dropped + b;
+      a.counts = result.counts[number_] + 2 * b;
+      a.dropped = result.dropped[number_] + b;
       a.batch = n_.batch;
       kernel_.select(a);
     });
@@ -167,14 +252,15 @@ private:
 
   const Kernel &kernel_;
   const LifNetwork &n_;
+  const int number_, threads_;
+  const int64_t rows_;
+  PackedLayer packed_;
   const LifLayer &layer_;
-  int threads_;
-  int64_t rows_;
-  Panels panels_;
-  LayerConstants constants_;
-  std::unique_ptr<Buffer<float>> weights_;
-  int inputs_, delay_;
-  bool keep_; // what the backward pass needs
+  const Panels &panels_;
+  const bool sparse_;
+  const bool keep_; // what the backward pass needs
+  uint8_t *gate_ = nullptr;
+  float *u_ = nullptr;
 };
 
 } // namespace
@@ -185,14 +271,14 @@ int64_t dense_membranes(const Panels &panels, int64_t rows) {
 
 void run_forward(const Kernel &kernel, const LifNetwork &n, const LifForward &result) {
   int threads = n.threads ? n.threads : default_threads();
-  std::unique_ptr<Spikes> spikes(new Spikes(int64_t(n.batch) * n.steps));
-  read_input(n, *spikes);
+  std::unique_ptr<Spikes> spikes = input_spikes(n);
   for (int number = 0; number < n.layers; ++number) {
     enter_layer(number);
-    Layer(kernel, n, number, threads).run(spikes, number, result);
+    Layer(kernel, n, number, threads).run(spikes, result);
   }
   enter_layer(n.layers);
-  Layer(kernel, n, n.layers, threads).read_out(*spikes, result.membrane);
+  if (n.leaky_readout)
+    Layer(kernel, n, n.layers, threads).read_out(*spikes, result.membrane);
 }
 
 } // namespace lif

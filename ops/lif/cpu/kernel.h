@@ -34,9 +34,10 @@ struct Panels {
 
 struct Constants { // of one panel, [width]
   const float *decay, *scale, *threshold, *second;
+  const float *synapse_decay, *bias; // null: none
 };
 
-// One sample, one panel, all steps.
+// One sample, one panel.
 struct PanelForward {
   int steps, delay, vectors;
   const float *weights; // [inputs][width]
@@ -47,15 +48,29 @@ struct PanelForward {
   uint8_t *gate;     // likewise u > second threshold, or null
   int64_t row_bytes; // from step to step
   float *membranes;  // null; or u, of all neurons [steps][width], or of the gate's packed
-  float *readout;    // of a readout: membranes of step 0 and this panel
+  float *readout;    // u of step 0 and this panel: of a readout, or null
   int64_t readout_stride;
   int columns;
+  // Read by general_forward alone; `above` and `gate` may be null there.
+  int first, last;           // steps to run
+  int reset;                 // LifReset
+  const uint8_t *reset_bits; // of row 0 and this panel, read one step later; null: nobody
+  const float *recurrent;    // [neurons][width], or null
+  const int32_t *own_ids;    // the layer's own spikes, as ids
+  const int64_t *own_begin, *own_end;
+  float *u, *i;         // [width] of the step before and then of the last; null: from rest
+  const uint8_t *kept;  // row 0 of the sample, first neuron of the layer; or null
+  const int64_t *start; // of row 0 of the sample
+  int first_neuron;
+  float *kept_membranes;                    // u of the neurons in `kept`, by `start`
+  float *v_trace, *i_trace, *current_trace; // [steps][width], or null
 };
 
 // One sample: from bits to spikes in slots.
 struct SlotSelection {
   int steps, neurons, slots;
   bool sparse; // some neurons carry no gradient
+  bool chosen; // kept and emitted are read and not written
   int64_t row_bytes;
   const uint8_t *above; // row of step 0
   const uint8_t *gate;  // if sparse
@@ -104,9 +119,9 @@ struct SampledProduct {
   NextLayer next;
   const float *weights; // of the next layer, [panels][neurons][width]
   int neurons;
-  const int64_t *start; // [rows + 1]: of a row in ids, membranes and product
-  const int32_t *ids;   // neurons in slots, ascending
-  const float *membranes;
+  const int64_t *start;   // [rows + 1]: of a row in ids, membranes and product
+  const int32_t *ids;     // neurons in slots, ascending
+  const float *membranes; // null: without the surrogate
   const float *threshold; // [neurons]
   float slope;
   float *product; // holds the loss's direct derivative by the spikes on entry
@@ -134,6 +149,18 @@ struct PanelBackward {
   const float *grad_spikes; // of the sample's step 0, in slot order, or null
   int64_t grad_spikes_stride;
   float slope;
+  // Read by general_backward alone; without a slot or a spike `product` and `membranes` are null.
+  int first, last;    // steps to run
+  bool spiking;       // not a leaky readout
+  int reset;          // LifReset
+  int reset_gradient; // LifResetGradient
+  const LifSurrogate *surrogate;
+  float *lambda, *grad_i; // [width] of the step after and then of the first; null: zeros
+  const float *extra;     // [width], added to dL/ds of step `first`; or null
+  const float *grad_u;    // of step 0 and this panel, or null
+  int64_t grad_u_stride;
+  const float *v_trace, *i_trace, *current_trace; // [steps][width], if sums is not null
+  float *sums; // [4][width], added to: dL/ddecay, dscale, dsynapse_decay, dthreshold; or null
 };
 
 // One panel, input channels first to last: sums dL/dI over the rows where a channel spiked.
@@ -169,6 +196,7 @@ struct Kernel {
                           float *panel);
   void (*lif_forward)(const PanelForward &);
   void (*leaky_forward)(const PanelForward &);
+  void (*general_forward)(const PanelForward &);
   void (*select)(const SlotSelection &);
   void (*gather)(const MembraneGather &);
   void (*count_bits)(const uint8_t *bits, int64_t rows, int64_t row_bytes, int64_t *counts);
@@ -177,6 +205,7 @@ struct Kernel {
   void (*sampled_product)(const SampledProduct &);
   void (*sparse_backward)(const PanelBackward &);
   void (*dense_backward)(const PanelBackward &);
+  void (*general_backward)(const PanelBackward &);
   void (*weight_gradient)(const WeightGradient &);
   void (*adam)(const AdamBlock &);
 };

@@ -1,5 +1,6 @@
 #include "layout.h"
 
+#include <cstring>
 #include <limits>
 
 #include "pool.h"
@@ -25,33 +26,61 @@ Panels cut(const Kernel &kernel, int neurons) {
 
 LayerConstants::LayerConstants(const LifLayer &layer, const Panels &panels)
     : width_(panels.width), padded_(static_cast<int64_t>(panels.count) * panels.width),
-      values_(4 * padded_) {
-  constexpr float never = std::numeric_limits<float>::infinity();
+      synapse_(layer.synapse_decay), bias_(layer.bias), values_(6 * padded_) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  // Nothing reaches it, and zero times it is zero.
+  constexpr float never = std::numeric_limits<float>::max();
   float *decay = values_.get(), *scale = decay + padded_, *threshold = scale + padded_,
-        *second = threshold + padded_;
+        *second = threshold + padded_, *synapse_decay = second + padded_,
+        *bias = synapse_decay + padded_;
   for (int64_t i = 0; i < padded_; ++i) {
     bool real = i < layer.neurons;
     decay[i] = real ? layer.decay[i] : 0;
     scale[i] = real ? layer.scale[i] : 0;
     threshold[i] = real && layer.threshold ? layer.threshold[i] : never;
-    second[i] = !real ? never : layer.second_threshold ? layer.second_threshold[i] : -never;
+    second[i] = !real ? never : layer.second_threshold ? layer.second_threshold[i] : -infinity;
+    synapse_decay[i] = real && synapse_ ? layer.synapse_decay[i] : 0;
+    bias[i] = real && bias_ ? layer.bias[i] : 0;
   }
 }
 
 Constants LayerConstants::of(int panel) const {
   const float *first = values_.get() + panel * width_;
-  return {first, first + padded_, first + 2 * padded_, first + 3 * padded_};
+  return {first,
+          first + padded_,
+          first + 2 * padded_,
+          first + 3 * padded_,
+          synapse_ ? first + 4 * padded_ : nullptr,
+          bias_ ? first + 5 * padded_ : nullptr};
 }
+
+namespace {
+
+// To the nearest, ties to even.
+void round_to_bfloat16(float *values, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    uint32_t bits;
+    memcpy(&bits, values + i, sizeof bits);
+    if (values[i] != values[i])
+      continue;
+    bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+    memcpy(values + i, &bits, sizeof bits);
+  }
+}
+
+} // namespace
 
 std::unique_ptr<Buffer<float>> pack_weights(const Kernel &kernel, int threads, const float *weights,
                                             int inputs, int neurons, const Panels &panels,
-                                            bool transposed) {
+                                            bool transposed, int storage) {
   int64_t length = static_cast<int64_t>(transposed ? neurons : inputs) * panels.width;
   std::unique_ptr<Buffer<float>> packed(new Buffer<float>(length * panels.count));
   auto pack = transposed ? kernel.pack_transposed : kernel.pack;
   parallel_for(threads, panels.count, [&](int64_t p, int) {
     pack(weights, inputs, neurons, panels.first(static_cast<int>(p)), panels.width,
          packed->get() + p * length);
+    if (storage == LIF_WEIGHTS_BFLOAT16)
+      round_to_bfloat16(packed->get() + p * length, length);
   });
   return packed;
 }

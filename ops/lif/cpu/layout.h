@@ -13,6 +13,11 @@ inline bool is_sparse(const LifLayer &layer) {
   return layer.second_threshold || layer.slots < layer.neurons;
 }
 
+// Channels that enter a layer.
+inline int inputs_of(const LifNetwork &network, int number) {
+  return number ? network.layer[number - 1].neurons : network.inputs;
+}
+
 // Not every neuron has a slot.
 inline bool is_truncated(const LifLayer &layer) { return layer.slots < layer.neurons; }
 
@@ -48,14 +53,15 @@ public:
 
 private:
   int64_t width_, padded_;
+  bool synapse_, bias_;
   Buffer<float> values_;
 };
 
 // A layer's weights in panels, [panels][inputs][width]; transposed: the panels are cut from its
-// inputs, [panels][neurons][width].
+// inputs, [panels][neurons][width]. storage: LifWeights.
 std::unique_ptr<Buffer<float>> pack_weights(const Kernel &kernel, int threads, const float *weights,
                                             int inputs, int neurons, const Panels &panels,
-                                            bool transposed);
+                                            bool transposed, int storage);
 
 } // namespace lif
 

@@ -5,6 +5,8 @@
 #define IPULSE_OPS_LIF_CPU_PANEL_H
 
 #include "adam_step.h"
+#include "general_backward.h"
+#include "general_forward.h"
 #include "pack.h"
 #include "panel_backward.h"
 #include "panel_forward.h"
@@ -22,6 +24,7 @@ constexpr Kernel make_kernel(const char *name) {
           pack_transposed,
           lif_forward,
           leaky_forward,
+          general_forward,
           select_slots,
           gather,
           count_bits,
@@ -30,6 +33,7 @@ constexpr Kernel make_kernel(const char *name) {
           sampled_product,
           sparse_backward,
           dense_backward,
+          general_backward,
           weight_gradient,
           adam_step};
 }

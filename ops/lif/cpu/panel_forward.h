@@ -6,17 +6,23 @@
 
 namespace {
 
-template <int V> inline void gather_current(const PanelForward &a, int t, F (&current)[V]) {
-  LIF_UNROLL for (int j = 0; j < V; ++j) current[j] = Vec::zero();
-  if (t < a.delay)
-    return;
-  const int32_t *id = a.ids + a.begin[t - a.delay];
-  const int32_t *end = a.ids + a.end[t - a.delay];
+template <int V>
+inline void add_rows(const float *weights, const int32_t *id, const int32_t *end, F (&sum)[V]) {
   for (; id < end; ++id) {
-    const float *row = a.weights + static_cast<int64_t>(*id) * (V * L);
-    LIF_UNROLL for (int j = 0; j < V; ++j) current[j] =
-        Vec::add(current[j], Vec::load(row + j * L));
+    const float *row = weights + static_cast<int64_t>(*id) * (V * L);
+    LIF_UNROLL for (int j = 0; j < V; ++j) sum[j] = Vec::add(sum[j], Vec::load(row + j * L));
   }
+}
+
+// The bias and the input's spikes.
+template <int V> inline void gather_current(const PanelForward &a, int t, F (&current)[V]) {
+  if (a.constants.bias) {
+    LIF_UNROLL for (int j = 0; j < V; ++j) current[j] = Vec::load(a.constants.bias + j * L);
+  } else {
+    LIF_UNROLL for (int j = 0; j < V; ++j) current[j] = Vec::zero();
+  }
+  if (t >= a.delay)
+    add_rows<V>(a.weights, a.ids + a.begin[t - a.delay], a.ids + a.end[t - a.delay], current);
 }
 
 template <int V> void lif_forward_of(const PanelForward &a) {

@@ -49,6 +49,8 @@ template <int V> void add_panel_products(const SampledProduct &a, int panel) {
 void sampled_product(const SampledProduct &a) {
   for (int panel = 0; panel < a.next.panels.count; ++panel)
     [&] { LIF_FOR_VECTORS(a.next.panels.vectors, add_panel_products, a, panel) }();
+  if (!a.membranes)
+    return;
   int64_t last = a.start[static_cast<int64_t>(a.last) * a.steps];
   for (int64_t i = a.start[static_cast<int64_t>(a.first) * a.steps]; i < last; ++i) {
     float d = a.slope * __builtin_fabsf(a.membranes[i] - a.threshold[a.ids[i]]) + 1;

@@ -41,10 +41,15 @@ void select_slots(const SlotSelection &a) {
     const uint8_t *spiking = above;
     if (a.slots < a.neurons) {
       uint8_t *emitted = a.emitted + t * a.row_bytes, *kept = a.kept + t * a.row_bytes;
-      memset(emitted, 0, a.row_bytes);
-      spikes = keep_first(above, nullptr, a.row_bytes, a.slots, emitted);
-      memcpy(kept, emitted, a.row_bytes);
-      gradient = spikes + keep_first(gate, above, a.row_bytes, a.slots - spikes, kept);
+      if (a.chosen) {
+        spikes = count_range(emitted, static_cast<int>(a.row_bytes));
+        gradient = count_range(kept, static_cast<int>(a.row_bytes));
+      } else {
+        memset(emitted, 0, a.row_bytes);
+        spikes = keep_first(above, nullptr, a.row_bytes, a.slots, emitted);
+        memcpy(kept, emitted, a.row_bytes);
+        gradient = spikes + keep_first(gate, above, a.row_bytes, a.slots - spikes, kept);
+      }
       spiking = emitted;
     } else {
       gradient = a.sparse ? count_range(gate, static_cast<int>(a.row_bytes)) : a.neurons;

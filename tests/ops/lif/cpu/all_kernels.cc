@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Case {
   std::vector<int> neurons; // the readout last
   int slots;                // of a layer at most; 0: one per neuron
   bool gated;
+  unsigned variant; // 0: what the fast loops run; else a number that every choice is taken from
 };
 
 float *allocate(void *context, int32_t layer, size_t floats) {
@@ -32,7 +34,17 @@ float *allocate(void *context, int32_t layer, size_t floats) {
 
 // Spikes of the last layer.
 double run(const Case &c, uint64_t arch) {
-  int layers = static_cast<int>(c.neurons.size()) - 1;
+  unsigned left = c.variant;
+  auto choose = [&](unsigned choices) {
+    unsigned chosen = left % choices;
+    left /= choices;
+    return static_cast<int>(chosen);
+  };
+  bool leaky = !choose(2), recurrent = choose(2), synapse = choose(2), bias = choose(2);
+  bool narrow = choose(2), everything = choose(2);
+  int reset = choose(3), policy = choose(3), reset_on = choose(2), no_detach = choose(2);
+  int stored = choose(2), surrogate = choose(5), weight_type = choose(2);
+  int layers = static_cast<int>(c.neurons.size()) - leaky;
   size_t places = size_t(c.steps) * c.batch;
   std::vector<int32_t> ids(places * c.input_slots), counts(places);
   for (auto &id : ids)
@@ -58,6 +70,10 @@ double run(const Case &c, uint64_t arch) {
     layer[i].threshold = array(n, 0.8f, 1.2f);
     layer[i].second_threshold = c.gated ? array(n, 0.2f, 0.7f) : nullptr;
     layer[i].weights = array(size_t(inputs) * n, -0.5f, 0.6f);
+    layer[i].policy = policy;
+    layer[i].synapse_decay = synapse ? array(n, 0.1f, 0.5f) : nullptr;
+    layer[i].bias = bias ? array(n, 0, 0.2f) : nullptr;
+    layer[i].recurrent = recurrent && int(i) < layers ? array(size_t(n) * n, -0.1f, 0.1f) : nullptr;
     inputs = n;
   }
   LifNetwork network{};
@@ -67,15 +83,21 @@ double run(const Case &c, uint64_t arch) {
   network.inputs = c.inputs;
   network.input_slots = c.input_slots;
   network.layers = layers;
-  network.leaky_readout = 1;
+  network.leaky_readout = leaky;
   network.delay = c.delay;
-  network.reset_gradient = c.reset_gradient;
-  network.store = LIF_STORE_MEMBRANES;
+  network.reset = reset;
+  network.reset_on = reset_on;
+  network.reset_gradient = no_detach ? LIF_RESET_GRADIENT_NONE : c.reset_gradient;
+  network.weights = weight_type;
+  network.store = stored ? LIF_STORE_SPIKES : LIF_STORE_MEMBRANES;
+  network.seed = c.variant;
   network.threads = c.threads;
   network.arch = arch;
-  network.surrogate.slope = 10;
-  network.id_bytes = 4;
-  network.ids = ids.data();
+  const std::vector<float> table = {0, 0.5f, 1, 0.25f};
+  network.surrogate = {surrogate, 10, 0.5f, static_cast<int32_t>(table.size()), table.data()};
+  const std::vector<uint16_t> narrow_ids(ids.begin(), ids.end());
+  network.id_bytes = narrow ? 2 : 4;
+  network.ids = narrow ? static_cast<const void *>(narrow_ids.data()) : ids.data();
   network.counts = counts.data();
   network.layer = layer.data();
   std::vector<float> membrane(places * c.neurons.back());
@@ -83,7 +105,9 @@ double run(const Case &c, uint64_t arch) {
   std::vector<std::vector<uint32_t>> bits(layers);
   std::vector<float *> pairs_at, dropped_at;
   std::vector<uint32_t *> bits_at;
-  std::vector<const float *> direct_at;
+  std::vector<const float *> direct_at, grad_u_at;
+  std::vector<std::vector<float>> u(layers);
+  std::vector<float *> u_at;
   for (int i = 0; i < layers; ++i) {
     pairs[i].resize(2 * places);
     dropped[i].resize(places);
@@ -92,6 +116,9 @@ double run(const Case &c, uint64_t arch) {
     pairs_at.push_back(pairs[i].data());
     dropped_at.push_back(dropped[i].data());
     bits_at.push_back(bits[i].data());
+    u[i].resize(places * layer[i].neurons);
+    u_at.push_back(i % 2 ? nullptr : u[i].data());
+    grad_u_at.push_back(i % 2 ? nullptr : u[i].data());
     direct_at.push_back(i % 2 ? nullptr : direct[i].data());
   }
   char message[256] = "";
@@ -103,7 +130,8 @@ double run(const Case &c, uint64_t arch) {
   };
   LifForward forward{};
   forward.version = LIF_ABI_VERSION;
-  forward.membrane = membrane.data();
+  forward.membrane = leaky ? membrane.data() : nullptr;
+  forward.u = everything ? u_at.data() : nullptr;
   forward.bits = bits_at.data();
   forward.counts = pairs_at.data();
   forward.dropped = dropped_at.data();
@@ -117,19 +145,29 @@ double run(const Case &c, uint64_t arch) {
     must(lif_slots(c.steps, c.batch, &layer[i], bits[i].data(), c.threads, slots.data(), message,
                    sizeof message));
   }
-  std::vector<std::vector<float>> grads;
+  std::deque<std::vector<float>> grads;
+  auto grad = [&](bool wanted, size_t length) -> float * {
+    if (!wanted)
+      return nullptr;
+    grads.emplace_back(length);
+    return grads.back().data();
+  };
   std::vector<LifGradient> grads_at;
   inputs = c.inputs;
   for (const LifLayer &one : layer) {
-    grads.emplace_back(size_t(inputs) * one.neurons);
+    size_t n = one.neurons;
+    bool spiking = int(grads_at.size()) < layers;
+    grads_at.push_back({grad(true, inputs * n), grad(one.recurrent, n * n), grad(one.bias, n),
+                        grad(everything, n), grad(everything, n),
+                        grad(everything && one.synapse_decay, n), grad(everything && spiking, n)});
     inputs = one.neurons;
   }
-  for (auto &grad : grads)
-    grads_at.push_back({grad.data()});
   LifBackward backward{};
   backward.version = LIF_ABI_VERSION;
   backward.record = record.data();
-  backward.grad_membrane = membrane.data();
+  backward.grad_membrane = leaky ? membrane.data() : nullptr;
+  backward.grad_u = everything ? grad_u_at.data() : nullptr;
+  backward.grad_inputs = grad(everything, places * c.input_slots);
   backward.grad_spikes = direct_at.data();
   backward.gradient = grads_at.data();
   must(lif_backward(&network, &backward, message, sizeof message));
@@ -156,10 +194,21 @@ int main() {
           for (int delay : {0, 1})
             for (const std::vector<int> &neurons :
                  {std::vector<int>{1, 1}, {33, 7, 3}, {129, 64, 17, 20}, {300, 1}})
-              spikes += run({7, 5, 13, 9, delay, delay, threads, neurons, slots, gated}, arch);
-    spikes += run({1, 1, 1, 1, 0, 0, 2, {8, 8}, 0, true}, arch);
-    run({0, 3, 4, 2, 0, 0, 2, {8, 8}, 0, true}, arch);
-    run({3, 0, 4, 2, 1, 1, 2, {8, 8}, 0, false}, arch);
+              spikes += run({7, 5, 13, 9, delay, delay, threads, neurons, slots, gated, 0}, arch);
+    for (int number = 0; number < 300; ++number) {
+      const int slots[] = {0, 1, 5}, threads = 1 + number % 2;
+      std::vector<int> neurons = {33, 7, 3};
+      if (number % 8 == 0)
+        neurons = {129, 64, 17, 20};
+      spikes += run({7, 5, 13, 9, number % 2, number % 2, threads, neurons, slots[draw(3)],
+                     number % 3 == 0, draw(1u << 24)},
+                    arch);
+    }
+    for (unsigned variant : {0u, 63u, 64u + 63u}) {
+      spikes += run({1, 1, 1, 1, 0, 0, 2, {8, 8}, 0, true, variant}, arch);
+      run({0, 3, 4, 2, 0, 0, 2, {8, 8}, 0, true, variant}, arch);
+      run({3, 0, 4, 2, 1, 1, 2, {8, 8}, 0, false, variant}, arch);
+    }
     if (spikes == 0) {
       fprintf(stderr, "%s never spiked\n", name);
       return 1;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Tuple
+from typing import Any, List, Optional, Tuple, Union
 
 import numpy as np
 import pytest
@@ -48,23 +48,41 @@ def network_of(
     )
 
 
-def run(problem: Problem, arch: int, threads: int = 1) -> arrays.Run:
+def run(problem: Problem, arch: int, threads: int = 1, **options: Any) -> arrays.Run:
     """The kernel's forward pass of a problem."""
     p = problem
-    return arrays.forward(p.network, p.weights, p.ids, p.counts, threads=threads, arch=arch)
+    return arrays.forward(
+        *(p.network, p.weights, p.ids, p.counts),
+        seed=p.seed,
+        threads=threads,
+        arch=arch,
+        **options,
+    )
 
 
 def gradients(
-    problem: Problem, forward: arrays.Run, arch: int, threads: int = 1
-) -> List[np.ndarray]:
-    """The kernel's backward pass of a problem."""
+    problem: Problem,
+    forward: arrays.Run,
+    arch: int,
+    threads: int = 1,
+    everything: bool = False,
+    **options: Any,
+) -> arrays.Gradients:
+    """The kernel's backward pass of a problem.
+
+    everything: of a loss on all membranes too, and by inputs and constants. Without, as in
+        training, most networks take a faster way.
+    """
     p = problem
-    found = arrays.backward(
+    return arrays.backward(
         *(p.network, p.weights, p.ids, p.counts, forward, p.grad_membrane, p.grad_spikes),
+        grad_u=p.grad_u if everything else None,
+        inputs=everything,
+        constants=everything,
         threads=threads,
         arch=arch,
+        **options,
     )
-    return list(found.weights)
 
 
 def assert_same_forward(forward: arrays.Run, trace: reference.Trace) -> None:
@@ -74,32 +92,61 @@ def assert_same_forward(forward: arrays.Run, trace: reference.Trace) -> None:
         np.testing.assert_array_equal(layer.spike_counts, judge.spike_counts)
         np.testing.assert_array_equal(layer.spike_ids, judge.spike_ids)
         np.testing.assert_array_equal(layer.dropped, judge.dropped)
+        if layer.u is not None:
+            np.testing.assert_array_equal(layer.u, judge.u)
+
+
+def assert_same_bits(one: arrays.Gradients, other: arrays.Gradients) -> None:
+    """Of two calls that should not differ."""
+    for left, right in zip(_named(one), _named(other)):
+        np.testing.assert_array_equal(left[1], right[1], left[0])
+
+
+def replayed(problem: Problem, forward: arrays.Run) -> reference.Trace:
+    """What the reference makes of the kernel's own spikes."""
+    p = problem
+    replay = [(layer.spike_ids, layer.spike_counts) for layer in forward.layers]
+    return reference.forward(p.network, p.weights, p.ids, p.counts, replay, p.seed)
 
 
 def assert_near_reference(
-    problem: Problem, forward: arrays.Run, grads: List[np.ndarray], tolerance: float = 1e-5
+    problem: Problem,
+    forward: arrays.Run,
+    found: arrays.Gradients,
+    tolerance: float = 1e-5,
+    trace: Optional[reference.Trace] = None,
 ) -> None:
-    """Gradients within `tolerance` of what the reference makes of the kernel's own spikes.
+    """Gradients within `tolerance` of the reference's.
 
-    An entry is a sum whose terms may cancel, so that its error is measured by the sum of the terms'
-    magnitudes: the same gradient of absolute weights and absolute gradients.
+    trace: the reference's own; None for what it makes of the kernel's spikes.
+
+    An entry is a sum whose terms may cancel, so that its error is measured by its array's largest
+    entry, and that of an array of such sums by a hundredth of all weights' largest.
     """
     p = problem
-    replay = [(layer.spike_ids, layer.spike_counts) for layer in forward.layers]
-    trace = reference.forward(p.network, p.weights, p.ids, p.counts, replay)
-    arguments = (p.network, p.weights, p.ids, p.counts, trace)
-    judge = reference.backward(*arguments, p.grad_membrane, p.grad_spikes)
-    magnitude = reference.backward(
-        p.network,
-        [np.abs(matrix) for matrix in p.weights],
-        *(p.ids, p.counts, trace, np.abs(p.grad_membrane)),
-        [np.abs(array) for array in p.grad_spikes],
+    everything = found.constants is not None
+    judge = reference.backward(
+        *(p.network, p.weights, p.ids, p.counts),
+        replayed(problem, forward) if trace is None else trace,
+        *(p.grad_membrane, p.grad_spikes, p.grad_u if everything else None),
     )
-    for number, grad in enumerate(grads):
-        error = np.abs(grad - judge.weights[number])
-        allowed = tolerance * magnitude.weights[number]
-        worst = np.unravel_index(np.argmax(error - allowed), error.shape)
+    largest = max(np.abs(grad).max() for grad in judge.weights)
+    expected = dict(_named(judge))
+    for name, grad in _named(found):
+        error = np.abs(grad - expected[name])
+        allowed = tolerance * (np.abs(expected[name]).max(initial=0) + 0.01 * largest + 1e-3)
         assert np.all(error <= allowed), (
-            f"weights[{number}]{list(worst)}: {grad[worst]} against {judge.weights[number][worst]}"
-            f", off by {error[worst]:.2e}, allowed {allowed[worst]:.2e}; seed {p.seed}"
+            f"{name}: off by {error.max():.2e}, allowed {allowed:.2e}; {problem!r}"
         )
+
+
+def _named(found: Union[arrays.Gradients, reference.Gradients]) -> List[Tuple[str, np.ndarray]]:
+    """Every array that is there."""
+    named = [(f"weights[{number}]", grad) for number, grad in enumerate(found.weights)]
+    if found.inputs is not None:
+        named.append(("inputs", found.inputs))
+    for number, constants in enumerate(found.constants or ()):
+        for name in ("decay", "threshold", "synapse_decay"):
+            if getattr(constants, name) is not None:
+                named.append((f"{name} of layer {number}", getattr(constants, name)))
+    return named

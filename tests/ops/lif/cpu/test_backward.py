@@ -7,12 +7,15 @@ from typing import Any, Dict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from ops.lif.cpu import arrays, native
+from ops.surrogate import Boxcar
 from tests.ops.lif.cpu.kernels import (
     TAILS,
     assert_near_reference,
+    assert_same_bits,
     every_kernel,
     gradients,
     network_of,
@@ -20,7 +23,6 @@ from tests.ops.lif.cpu.kernels import (
 )
 from tests.ops.strategies import Problem, problems, random_problem
 
-EPSILON = float(np.finfo(np.float32).eps)
 CONSTANTS: Any = pytest.mark.parametrize(
     "constants",
     [
@@ -36,20 +38,22 @@ CONSTANTS: Any = pytest.mark.parametrize(
 
 @every_kernel()
 class TestGradients:
-    @settings(max_examples=100, deadline=None)
-    @given(problem=problems(dyadic=True))
-    def test_dyadic_problems(self, arch: int, problem: Problem) -> None:
+    @settings(max_examples=60, deadline=None)
+    @given(problem=problems(dyadic=True, variants=True), everything=st.booleans())
+    def test_dyadic_problems(self, arch: int, problem: Problem, everything: bool) -> None:
         """The membranes are exact here, so that only the backward pass rounds."""
         forward = run(problem, arch)
-        assert_near_reference(problem, forward, gradients(problem, forward, arch))
+        found = gradients(problem, forward, arch, everything=everything)
+        assert_near_reference(problem, forward, found)
 
-    @settings(max_examples=100, deadline=None)
-    @given(problem=problems())
-    def test_any_problem(self, arch: int, problem: Problem) -> None:
+    @settings(max_examples=60, deadline=None)
+    @given(problem=problems(variants=True), everything=st.booleans())
+    def test_any_problem(self, arch: int, problem: Problem, everything: bool) -> None:
+        # The edges of a boxcar jump, and a membrane beside one may be on its other side.
+        assume(not isinstance(problem.network.surrogate, Boxcar))
         forward = run(problem, arch)
-        # A membrane of some ten, off by some epsilons: phi is off by 2 slope times that.
-        tolerance = 1e-5 + 2 * problem.network.surrogate.slope * 20 * EPSILON
-        assert_near_reference(problem, forward, gradients(problem, forward, arch), tolerance)
+        found = gradients(problem, forward, arch, everything=everything)
+        assert_near_reference(problem, forward, found, 1e-4)
 
     @CONSTANTS
     @pytest.mark.parametrize("neurons", TAILS)
@@ -82,7 +86,7 @@ class TestGradients:
         assert all(layer.spike_counts[..., 0].max() > 0 for layer in forward.layers)
         grads = gradients(problem, forward, arch)
         assert_near_reference(problem, forward, grads, 5e-5)
-        assert all(np.abs(grad).max() > 0 for grad in grads)
+        assert all(np.abs(grad).max() > 0 for grad in grads.weights)
 
     @pytest.mark.parametrize(("steps", "batch"), [(1, 1), (1, 5), (7, 1), (0, 2), (2, 0)])
     def test_short_and_narrow(self, arch: int, steps: int, batch: int) -> None:
@@ -99,7 +103,7 @@ class TestGradients:
         grads = arrays.backward(
             *(p.network, p.weights, p.ids, p.counts, forward, p.grad_membrane), arch=arch
         )
-        assert_near_reference(silent, forward, list(grads.weights))
+        assert_near_reference(silent, forward, grads)
 
 
 class TestDeterminism:
@@ -111,8 +115,7 @@ class TestDeterminism:
         first = gradients(problem, run(problem, arch, 1), arch, 1)
         for threads in (1, 2, 2, 3, 8):
             other = gradients(problem, run(problem, arch, threads), arch, threads)
-            for one, same in zip(first, other):
-                np.testing.assert_array_equal(one, same)
+            assert_same_bits(first, other)
 
 
 class TestRecord:

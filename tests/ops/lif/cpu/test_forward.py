@@ -7,6 +7,7 @@ from typing import Any, Dict
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ops.lif import reference
 from ops.lif.cpu import arrays, native
@@ -15,7 +16,8 @@ from tests.ops.strategies import Problem, problems, random_problem
 
 
 def judge(problem: Problem) -> reference.Trace:
-    return reference.forward(problem.network, problem.weights, problem.ids, problem.counts)
+    p = problem
+    return reference.forward(p.network, p.weights, p.ids, p.counts, seed=p.seed)
 
 
 @every_kernel()
@@ -23,9 +25,9 @@ class TestDyadic:
     """float32 sums of these problems are exact, so that every order of summation agrees."""
 
     @settings(max_examples=100, deadline=None)
-    @given(problem=problems(dyadic=True))
-    def test_any_problem_is_bit_equal(self, arch: int, problem: Problem) -> None:
-        assert_same_forward(run(problem, arch), judge(problem))
+    @given(problem=problems(dyadic=True, variants=True), u=st.booleans())
+    def test_any_problem_is_bit_equal(self, arch: int, problem: Problem, u: bool) -> None:
+        assert_same_forward(run(problem, arch, u=u), judge(problem))
 
     @pytest.mark.parametrize("neurons", TAILS)
     @pytest.mark.parametrize(
@@ -80,7 +82,7 @@ class TestEveryKernel:
         assert native.description()["kernel"] == runnable[0]
 
     @settings(max_examples=50, deadline=None)
-    @given(problem=problems())
+    @given(problem=problems(variants=True))
     def test_instruction_sets_and_threads_agree_on_any_floats(self, problem: Problem) -> None:
         supported = native.supported_arch()
         masks = [arch for arch in native.kernels().values() if not arch & ~supported]

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ops.keras import MultiLIF
-from ops.lif.cpu import arrays
 from ops.lif.cpu.supported import UnsupportedNetwork, check_supported
 from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.tensorflow_op import run_network
@@ -54,10 +53,6 @@ class TestCallers:
     network = replace(PLAIN, reset="subtract")
     weights = (np.zeros((3, 4), np.float32), np.zeros((4, 2), np.float32))
     ids, counts = np.zeros((1, 1, 1), np.int32), np.ones((1, 1), np.int32)
-
-    def test_arrays_refuse(self) -> None:
-        with pytest.raises(UnsupportedNetwork, match="reset subtract"):
-            arrays.forward(self.network, self.weights, self.ids, self.counts)
 
     def test_tensorflow_op_refuses(self) -> None:
         with pytest.raises(UnsupportedNetwork, match="reset subtract"):

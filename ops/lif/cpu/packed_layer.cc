@@ -1,0 +1,37 @@
+#include "packed_layer.h"
+
+namespace lif {
+
+PackedLayer::PackedLayer(const Kernel &kernel, const LifNetwork &n, int number, int threads)
+    : layer(n.layer[number]), panels(cut(kernel, layer.neurons)), constants(layer, panels),
+      network_(n), inputs_(inputs_of(n, number)), delay_(number ? n.delay : 0),
+      weights_(pack_weights(kernel, threads, layer.weights, inputs_, layer.neurons, panels, false,
+                            n.weights)) {
+  if (number < n.layers && layer.recurrent)
+    recurrent_ = pack_weights(kernel, threads, layer.recurrent, layer.neurons, layer.neurons,
+                              panels, false, n.weights);
+}
+
+PanelForward PackedLayer::panel(const Spikes &input, const Spikes *own, int p, int b) const {
+  PanelForward a{};
+  int64_t row = int64_t(b) * network_.steps;
+  a.steps = a.last = network_.steps;
+  a.delay = delay_;
+  a.vectors = panels.vectors;
+  a.weights = weights_->get() + int64_t(p) * inputs_ * panels.width;
+  a.ids = input.ids;
+  a.begin = &input.begin[row];
+  a.end = &input.end[row];
+  if (recurrent_)
+    a.recurrent = recurrent_->get() + int64_t(p) * layer.neurons * panels.width;
+  if (own) {
+    a.own_ids = own->ids;
+    a.own_begin = &own->begin[row];
+    a.own_end = &own->end[row];
+  }
+  a.constants = constants.of(p);
+  a.reset = network_.reset;
+  return a;
+}
+
+} // namespace lif

@@ -1,0 +1,29 @@
+// Who spiked, of all rows, as lists.
+#ifndef IPULSE_OPS_LIF_CPU_SPIKES_H
+#define IPULSE_OPS_LIF_CPU_SPIKES_H
+
+#include "kernel.h"
+#include "memory.h"
+
+namespace lif {
+
+// Those of row r are ids[begin[r]] up to ids[end[r]]; start[r] is where they would begin if the
+// lists lay end to end.
+struct Spikes {
+  explicit Spikes(int64_t rows) : begin(rows), end(rows), start(rows + 1) {}
+  void compute_start(int64_t rows);
+
+  const int32_t *ids = nullptr;
+  std::unique_ptr<Buffer<int32_t>> storage; // of ids, unless they are the caller's
+  Buffer<int64_t> begin, end, start;
+};
+
+std::unique_ptr<Spikes> input_spikes(const LifNetwork &network);
+
+// The set bits of all rows, end to end.
+std::unique_ptr<Spikes> list_spikes(const Kernel &kernel, const LifNetwork &network, int threads,
+                                    const uint8_t *bits, int64_t row_bytes);
+
+} // namespace lif
+
+#endif

@@ -1,0 +1,253 @@
+"""Every variant of a network in every kernel, against the reference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any, Dict, Iterator, List, Tuple
+
+import numpy as np
+import pytest
+
+from ops.lif import reference
+from ops.lif.cpu import native
+from ops.lif.network import LIF, LeakyReadout, Network
+from tests.ops.lif.cpu.kernels import (
+    assert_near_reference,
+    assert_same_bits,
+    assert_same_forward,
+    every_kernel,
+    gradients,
+    run,
+)
+from tests.ops.lif.variants import eventful, varied
+from tests.ops.strategies import SURROGATES, Problem, random_problem
+
+FLAGS = (False, True)
+STORES = ("membranes", "spikes")
+# Without a reset it is nobody's, and nothing is held constant.
+RESETS = [
+    *product(("zero", "subtract"), ("state", "emission"), [("mask", "term", "none")]),
+    ("none", "state", ("mask",)),
+]
+SLOTS: Tuple[Dict[str, Any], ...] = (
+    {},
+    *({"capacity": 3, "policy": policy} for policy in ("index", "cyclic", "top")),
+)
+
+
+def dyadic_networks(reset: str, reset_on: str) -> Iterator[Network]:
+    """The product of all that a network with these resets can be, with exact constants."""
+    rng = np.random.Generator(np.random.PCG64(1))
+
+    def integrator(neurons: int, synapse: bool, bias: bool) -> Dict[str, Any]:
+        return {
+            "neurons": neurons,
+            "decay": rng.choice([0.0, 0.5, 0.75], neurons),
+            "gain": rng.choice([2.0, 4.0], neurons),
+            "synapse_decay": rng.choice([0.0, 0.5], neurons) if synapse else None,
+            "bias": bias,
+        }
+
+    flags = product(SLOTS, *[FLAGS] * 6)
+    for slots, gate, recurrent, synapse, bias, delayed, spiking_readout in flags:
+
+        def spiking(neurons: int) -> LIF:
+            threshold = rng.choice([0.5, 0.75, 1.0], neurons)
+            return LIF(
+                threshold=threshold,
+                second_threshold=threshold / 2 if gate else None,  # noqa: B023 (called here)
+                recurrent=recurrent,  # noqa: B023
+                **slots,  # noqa: B023
+                **integrator(neurons, synapse, bias),  # noqa: B023
+            )
+
+        yield Network(
+            inputs=9,
+            layers=(spiking(19), spiking(9)),
+            readout=spiking(4) if spiking_readout else LeakyReadout(**integrator(3, synapse, bias)),
+            reset=reset,
+            reset_on=reset_on,
+            delay=int(delayed),
+        )
+
+
+def masks() -> List[int]:
+    """Of the kernels that run here."""
+    supported = native.supported_arch()
+    return [arch for arch in native.kernels().values() if not arch & ~supported]
+
+
+@pytest.mark.parametrize(("reset", "reset_on", "reset_gradients"), RESETS)
+def test_the_product_of_all_variants(
+    reset: str, reset_on: str, reset_gradients: Tuple[str, ...]
+) -> None:
+    """Forward equal to the bit in every kernel; backward near, kernels and stores in turn."""
+    dropped, kernels = 0, masks()
+    for number, network in enumerate(dyadic_networks(reset, reset_on)):
+        network = replace(network, surrogate=SURROGATES[number % len(SURROGATES)])
+        problem = random_problem(network, seed=3, steps=4, batch=2, duplicates=True, dyadic=True)
+        p = problem
+        trace = reference.forward(network, p.weights, p.ids, p.counts, seed=p.seed)
+        dropped += sum(int(layer.dropped.sum()) for layer in trace.layers)
+        for arch in kernels:
+            assert_same_forward(run(problem, arch, u=arch == kernels[0]), trace)
+        for at, reset_gradient in enumerate(reset_gradients):
+            arch = kernels[(number + at) % len(kernels)]
+            stored = {"store": STORES[(number // 3 + at) % len(STORES)]}
+            again = replace(problem, network=replace(network, reset_gradient=reset_gradient))
+            forward = run(again, arch, **stored)
+            found = gradients(again, forward, arch, everything=(number // 5 + at) % 4 > 0, **stored)
+            assert_near_reference(again, forward, found, trace=trace)
+    assert dropped > 100
+
+
+VARIANTS: Tuple[Dict[str, Any], ...] = (
+    {},
+    {"fields": {"recurrent": True, "bias": True}, "reset": "subtract"},
+    {"fields": {"synapse": True, "bias": True}, "reset": "none", "spiking_readout": True},
+    {"fields": {"capacity": 4, "policy": "top"}, "reset_on": "emission"},
+    {"fields": {"capacity": 4, "policy": "cyclic", "recurrent": True, "synapse": True}},
+    {
+        "fields": {"capacity": 3, "recurrent": True, "synapse": True, "bias": True},
+        "reset": "subtract",
+        "reset_on": "emission",
+        "reset_gradient": "none",
+        "delay": 1,
+    },
+)
+
+
+def problem_of(variant: Dict[str, Any], gate: bool = True) -> Problem:
+    return eventful(varied(2, gate, **variant), drops="capacity" in variant.get("fields", {}))[0]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+class TestAnyVariant:
+    def test_threads_and_runs_agree_to_the_bit(self, variant: Dict[str, Any]) -> None:
+        problem = random_problem(varied(3, **variant), seed=5, steps=9, batch=7)
+        arch = native.supported_arch()
+        first = run(problem, arch, u=True)
+        grads = gradients(problem, first, arch, everything=True)
+        for threads in (1, 2, 3):
+            other = run(problem, arch, threads, u=True)
+            for layer, same in zip(first.layers, other.layers):
+                np.testing.assert_array_equal(layer.u, same.u)
+                np.testing.assert_array_equal(layer.bits, same.bits)
+            assert_same_bits(grads, gradients(problem, other, arch, threads, everything=True))
+
+    def test_instruction_sets_agree_forward_to_the_bit(self, variant: Dict[str, Any]) -> None:
+        problem = random_problem(varied(2, **variant), seed=6, steps=20, batch=3)
+        runs = [run(problem, arch, u=True) for arch in masks()]
+        for other in runs[1:]:
+            for layer, same in zip(runs[0].layers, other.layers):
+                np.testing.assert_array_equal(layer.u, same.u)
+                np.testing.assert_array_equal(layer.spike_ids, same.spike_ids)
+
+    @pytest.mark.parametrize("everything", FLAGS)
+    def test_stored_spikes_give_the_bits_of_stored_membranes(
+        self, variant: Dict[str, Any], everything: bool
+    ) -> None:
+        for gate, arch in product(FLAGS, masks()):
+            problem = problem_of(variant, gate)
+            full, spikes = run(problem, arch), run(problem, arch, store="spikes")
+            assert all(layer.membranes.size == 0 for layer in spikes.layers)
+            one = gradients(problem, full, arch, everything=everything)
+            two = gradients(problem, spikes, arch, everything=everything, store="spikes")
+            assert_same_bits(one, two)
+
+    def test_bfloat16_weights_are_rounded_ones(self, variant: Dict[str, Any]) -> None:
+        problem = problem_of(variant)
+        words = [weights.view(np.uint32) for weights in problem.weights]
+        rounded = tuple(
+            ((word + 0x7FFF + (word >> 16 & 1)) & np.uint32(0xFFFF0000)).view(np.float32)
+            if weights.ndim == 2
+            else weights
+            for word, weights in zip(words, problem.weights)
+        )
+        assert any(np.any(one != two) for one, two in zip(rounded, problem.weights))
+        exact, arch = replace(problem, weights=rounded), native.supported_arch()
+        narrow = {"weight_type": "bfloat16"}
+        forward, expected = run(problem, arch, **narrow), run(exact, arch)
+        np.testing.assert_array_equal(forward.membrane, expected.membrane)
+        found = gradients(problem, forward, arch, everything=True, **narrow)
+        assert_same_bits(found, gradients(exact, expected, arch, everything=True))
+
+    def test_narrow_ids_are_the_same_spikes(self, variant: Dict[str, Any]) -> None:
+        problem, arch = problem_of(variant), native.supported_arch()
+        narrow = replace(problem, ids=problem.ids.astype(np.uint16))
+        forward, expected = run(narrow, arch), run(problem, arch)
+        np.testing.assert_array_equal(forward.membrane, expected.membrane)
+        found = gradients(narrow, forward, arch, everything=True)
+        assert_same_bits(found, gradients(problem, expected, arch, everything=True))
+
+    @pytest.mark.parametrize(("steps", "batch"), [(1, 1), (1, 5), (7, 1), (0, 2), (2, 0)])
+    def test_short_and_narrow(self, variant: Dict[str, Any], steps: int, batch: int) -> None:
+        arch = native.supported_arch()
+        problem = random_problem(varied(2, **variant), seed=1, steps=steps, batch=batch)
+        forward = run(problem, arch)
+        for everything in FLAGS:
+            found = gradients(problem, forward, arch, everything=everything)
+            assert_near_reference(problem, forward, found)
+
+
+@every_kernel()
+class TestWidePanels:
+    """Layers of several panels, of more than a block of steps."""
+
+    @pytest.mark.parametrize("gate", FLAGS)
+    @pytest.mark.parametrize("recurrent", FLAGS)
+    def test_every_term(self, arch: int, gate: bool, recurrent: bool) -> None:
+        fields = {"recurrent": recurrent, "bias": True, "synapse_decay": 0.5, "decay": 0.75}
+        threshold = {"threshold": 1.0, "second_threshold": 0.5 if gate else None}
+        network = Network(
+            inputs=30,
+            layers=tuple(LIF(neurons, gain=4.0, **threshold, **fields) for neurons in (300, 141)),
+            readout=LIF(21, gain=4.0, **threshold, **fields),
+            reset="subtract",
+            reset_gradient="none",
+        )
+        problem = random_problem(network, seed=2, steps=13, batch=2, slots=12)
+        forward = run(problem, arch)
+        assert all(layer.spike_counts[..., 0].max() > 0 for layer in forward.layers)
+        found = gradients(problem, forward, arch, everything=True)
+        assert_near_reference(problem, forward, found, 2e-5)
+
+
+class TestFirstFlip:
+    @pytest.mark.parametrize("variant", VARIANTS[:4])
+    def test_membranes_stay_near_until_a_spike_differs(self, variant: Dict[str, Any]) -> None:
+        """Without replay: a membrane that rounds across its threshold may part the two runs."""
+        problem = random_problem(varied(3, **variant), seed=8, steps=40, batch=16)
+        p = problem
+        trace = reference.forward(p.network, p.weights, p.ids, p.counts, seed=p.seed)
+        forward = run(problem, native.supported_arch(), u=True)
+        same = np.ones(p.counts.shape, dtype=bool)
+        for layer, judge in zip(forward.layers, trace.layers):
+            same &= np.all(layer.spike_counts == judge.spike_counts, axis=2)
+            same &= np.all(layer.spike_ids == judge.spike_ids, axis=2)
+        before = np.logical_and.accumulate(same, axis=0)
+        assert before.mean() > 0.9
+        for layer, judge in zip(forward.layers, trace.layers):
+            assert layer.u is not None
+            error = np.abs(layer.u - judge.u).max(axis=2)[before]
+            assert error.max() < 1e-5 * np.abs(judge.u).max()
+            assert judge.spike_counts[..., 0].any()
+
+
+class TestOptions:
+    problem = random_problem(varied(1), seed=0)
+
+    @pytest.mark.parametrize("option", ["store", "weight_type"])
+    def test_unknown_choices_are_named(self, option: str) -> None:
+        with pytest.raises(ValueError, match=f"{option} must be one of .*; got all"):
+            run(self.problem, 0, **{option: "all"})
+
+    def test_a_seed_must_have_64_bits(self) -> None:
+        with pytest.raises(ValueError, match=r"seed must be 0 to 2\^64 - 1"):
+            run(replace(self.problem, seed=2**64), 0)
+
+    def test_a_store_of_nothing_has_no_gradient(self) -> None:
+        forward = run(self.problem, 0, store="nothing")
+        with pytest.raises(ValueError, match="stored nothing"):
+            gradients(self.problem, forward, 0, store="nothing")
