@@ -59,7 +59,7 @@ def build(work: Workload, second_threshold: float | None, threads: int) -> Progr
     hidden = LIF(work.config.neurons, DECAY, second_threshold=second_threshold, gain=1.0)
     net = MultiLIF(
         inputs=INPUTS,
-        layers=[hidden, hidden],
+        layers=[hidden for _ in work.config.gains],
         readout=LeakyReadout(CLASSES, DECAY, gain=1.0),
         surrogate=SuperSpike(SLOPE),
         threads=threads,

@@ -1,13 +1,15 @@
 """The training problem that every benchmark of the ops measures. NumPy only: peers read it too.
 
-700 input channels, two hidden LIF layers of H neurons, a leaky readout of 20 classes. The loss is
-the cross-entropy of the readout's mean over time. Weights are normal with a standard deviation of
-gain / sqrt(N_in rate), where the gains make both hidden layers fire at about the input's rate.
+700 input channels, hidden LIF layers of H neurons (two in every config), a leaky readout of 20
+classes. The loss is the cross-entropy of the readout's mean over time. Weights are normal with a
+standard deviation of gain / sqrt(N_in rate), where the gains make the hidden layers fire at about
+the input's rate.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -23,13 +25,19 @@ class Config:
     steps: int
     batch: int
     rate: float  # input spikes per channel and step
-    gains: tuple[float, float]  # of the weights into the two hidden layers
+    gains: tuple[float, ...]  # of the weights into each hidden layer
 
     @property
     def synaptic_operations(self) -> int:
         """Multiply-adds of one forward pass if it were dense."""
-        n = self.neurons
-        return self.steps * self.batch * (INPUTS * n + n * n + n * CLASSES)
+        sizes = self.sizes
+        products = (n_in * n_out for n_in, n_out in pairwise(sizes))
+        return self.steps * self.batch * sum(products)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Channels, neurons of each hidden layer, classes."""
+        return (INPUTS, *(self.neurons for _ in self.gains), CLASSES)
 
 
 CONFIGS = {
@@ -60,7 +68,7 @@ class Workload:
 def load(path: Path, config: Config) -> Workload:
     """The workload that `save` wrote."""
     with np.load(path) as arrays:
-        weights = tuple(arrays[f"weights_{number}"] for number in range(3))
+        weights = tuple(arrays[f"weights_{number}"] for number in range(len(config.gains) + 1))
         return Workload(config, arrays["spikes"], arrays["labels"], weights)
 
 
@@ -70,10 +78,10 @@ def draw(config: Config, seed: int = 0) -> Workload:
     shape = (config.steps, config.batch, INPUTS)
     spikes = (rng.random(shape, dtype=np.float32) < config.rate).astype(np.float32)
     labels = rng.integers(0, CLASSES, config.batch)
-    sizes = (INPUTS, config.neurons, config.neurons, CLASSES)
+    sizes = config.sizes
     weights = tuple(
         rng.standard_normal((n_in, n_out), dtype=np.float32)
         * np.float32(gain / np.sqrt(n_in * config.rate))
-        for n_in, n_out, gain in zip(sizes, sizes[1:], (*config.gains, 1.0), strict=False)
+        for (n_in, n_out), gain in zip(pairwise(sizes), (*config.gains, 1.0), strict=True)
     )
     return Workload(config, spikes, labels, weights)

@@ -135,7 +135,9 @@ def line(row: dict[str, Any]) -> str:
             texts.append(f"{what} over budget")
             continue
         ratios = (
-            theirs["ms"] / ours[what]["ms"] for ours in row["ours"].values() if "ms" in ours[what]
+            theirs["ms"] / ours[what]["ms"]
+            for ours in row["ours"].values()
+            if "ms" in ours.get(what, {})
         )
         texts.append(f"{what} {theirs['ms']:8.1f} ms, {', '.join(f'{r:.1f}x' for r in ratios)}")
     worst = max(

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.workload import CLASSES, CONFIGS, DECAY, INPUTS, SLOPE, draw
+from benchmarks.ours import network_of
+from benchmarks.workload import CONFIGS, draw
 from ops.lif import reference
-from ops.lif.network import LIF, LeakyReadout, Network, SuperSpike
 from ops.spikes import dense_to_sparse
 
 CONFIG = "S"
@@ -20,13 +20,7 @@ CONFIG = "S"
 def truth(second_threshold: float | None) -> tuple[float, tuple[np.ndarray, ...]]:
     """Loss and dL/dW [N_in, N_out] at the initial weights, float64."""
     work = draw(CONFIGS[CONFIG])
-    hidden = LIF(work.config.neurons, DECAY, second_threshold=second_threshold, gain=1.0)
-    network = Network(
-        INPUTS,
-        (hidden, hidden),
-        LeakyReadout(CLASSES, DECAY, gain=1.0),
-        surrogate=SuperSpike(SLOPE),
-    )
+    network = network_of(work.config, second_threshold)
     weights = [matrix.astype(np.float64) for matrix in work.weights]
     ids, counts = dense_to_sparse(work.spikes)
     trace = reference.forward(network, weights, ids, counts)
