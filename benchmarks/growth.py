@@ -169,16 +169,17 @@ def point(size: Size, variant: str, seconds: float) -> dict[str, Any]:
 
 
 def in_process(size: Size, variant: str, seconds: float) -> dict[str, Any]:
-    """`point` in a child, whose memory is its own. Raises CalledProcessError."""
+    """`point` in a child, whose memory is its own. Raises RuntimeError with its last words."""
     order = json.dumps({"size": asdict(size), "variant": variant, "seconds": seconds})
     told = subprocess.run(
         [sys.executable, "-m", "benchmarks.growth", "--point", order],
         cwd=ROOT,
-        check=True,
-        stdout=subprocess.PIPE,
+        capture_output=True,
         text=True,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
     )
+    if told.returncode:
+        raise RuntimeError(f"{size}, {variant}: {told.stderr.strip().splitlines()[-1]}")
     row: dict[str, Any] = json.loads(told.stdout.splitlines()[-1])
     return row
 

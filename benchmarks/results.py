@@ -55,7 +55,7 @@ class Results:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         half = self._path.with_suffix(".part")
         content = {"machine": machine.description(), "rows": self._rows}
-        half.write_text(json.dumps(rounded(content), indent=1, sort_keys=True) + "\n")
+        half.write_text(json.dumps(rounded(content), indent=1) + "\n")
         os.replace(half, self._path)
 
     def _key(self, row: Row) -> tuple[Any, ...]:

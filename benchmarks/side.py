@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import select
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parents[1]
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class OverBudget(RuntimeError):
@@ -43,6 +45,14 @@ class Side:
         self.name = name
         self._log = log
         processors = sorted(os.sched_getaffinity(0))[:threads]
+        libc = ctypes.CDLL(None)
+
+        def prepare() -> None:
+            # Before the first thread starts, so that each of them inherits it.
+            os.sched_setaffinity(0, processors)
+            # A stopped process would outlive a parent that is killed.
+            libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
         with log.open("w") as errors:
             self._process = subprocess.Popen(
                 [python, "-m", "benchmarks.child", name, workload, config, str(threads)],
@@ -52,8 +62,7 @@ class Side:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 bufsize=0,
-                # Before the child's first thread starts, so that each of them inherits it.
-                preexec_fn=lambda: os.sched_setaffinity(0, processors),
+                preexec_fn=prepare,
             )
         self.pid = self._process.pid
         self._answers = b""

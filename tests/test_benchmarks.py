@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import select
+import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks import growth, ours, plots, report, roofline, tables, work_counts
 from benchmarks.ours import SECOND_THRESHOLD
 from benchmarks.peers import __main__ as peers
 from benchmarks.peers import environments, judge
@@ -17,6 +22,8 @@ from benchmarks.results import Results, read, rounded
 from benchmarks.side import Ended, OverBudget, Side
 from benchmarks.turns import Effort, summary
 from benchmarks.workload import CONFIGS, draw
+from ops.lif.cpu import arrays
+from ops.spikes import dense_to_sparse
 
 ROOT = Path(__file__).resolve().parents[1]
 # Stands for a library whose environment a test cannot install: Keras is in this one.
@@ -101,6 +108,99 @@ def workload(directory: Path) -> Path:
     path = directory / "S.npz"
     draw(CONFIGS["S"]).save(path)
     return path
+
+    def test_a_stopped_process_does_not_outlive_its_parent(self, tmp_path: Path) -> None:
+        parent = f"""
+import os, signal, sys
+from pathlib import Path
+from benchmarks.side import Side
+log = Path({str(tmp_path / "log")!r})
+side = Side("tf_keras_rnn", Path(sys.executable), Path({str(workload(tmp_path))!r}), "S", 1, log)
+print(side.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+        told = subprocess.run(
+            [sys.executable, "-c", parent], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            descriptor = os.pidfd_open(int(told.stdout))
+            ended, _, _ = select.select([descriptor], [], [], 30)
+            os.close(descriptor)
+            assert ended
+
+
+class TestReport:
+    def test_the_page_and_its_plots_are_what_the_results_say(self, tmp_path: Path) -> None:
+        docs = ROOT / "docs"
+        assert (docs / report.PAGE).read_text("utf-8") == report.page(tmp_path, tmp_path)
+        plots = sorted(path.name for path in tmp_path.iterdir())
+        assert plots
+        for name in plots:
+            assert (docs / "images" / name).read_text("utf-8") == (tmp_path / name).read_text(
+                "utf-8"
+            )
+
+    def test_without_results_it_says_what_to_run(self, tmp_path: Path) -> None:
+        text = report.page(tmp_path, tmp_path, results=tmp_path)
+        assert "Nothing has been measured yet." in text
+        for _, name, _ in report.SECTIONS:
+            assert f"`python -m benchmarks.{name}`" in text
+
+    def test_counts_follow_the_spikes(self) -> None:
+        config = CONFIGS["A"]
+        activity = {"spikes": [10.0, 20.0, 30.0], "kept": [5.0, 7.0]}
+        found = work_counts.counts(config, activity, exact=False)
+        assert found["gather"] == (30 * 256, 4 * 30 * 256)
+        assert found["weight gradient 3"] == (30 * 20, 4 * 30 * 20 + 4 * 256 * 20)
+        rows = config.steps * config.batch
+        assert found["backward 1"][0] == 2 * 5 * 256 + 3 * rows * 256
+
+    def test_no_ratio_is_told_of_disturbed_turns(self) -> None:
+        def row(load: float) -> dict[str, object]:
+            side = {what: {"ms": 1.0, "others_load": load} for what in ("forward", "train")}
+            return {"result": side, "ours": {"exact": side}}
+
+        assert tables.ratio(row(0.05), "exact", "train") == "1.0x"
+        assert tables.ratio(row(0.6), "exact", "train") == "disturbed"
+
+    def test_exponents_are_slopes_of_logarithms(self) -> None:
+        assert tables.exponent([(1.0, 3.0), (2.0, 12.0), (4.0, 48.0)]) == pytest.approx(2)
+
+    def test_the_fastest_peer_is_one_that_computes_in_float32(self) -> None:
+        def row(peer: str, ms: float) -> dict[str, object]:
+            return {"peer": peer, "result": {"train": {"ms": ms}}}
+
+        rows = [row("torch_loop", 3.0), row("jax_scan", 2.0), row("torch_layerwise_bf16", 1.0)]
+        rows.append({"peer": "norse", "status": "missing"})
+        assert tables.fastest(rows, "train") == rows[1]
+        assert tables.fastest(rows, "train", float32=False) == rows[2]
+
+
+class TestGrowth:
+    def test_layers_fire_as_wanted(self) -> None:
+        size = growth.Size(neurons=128, steps=40, batch=8, activity=0.05, layers=3)
+        work = growth.workload(size)
+        network = ours.network_of(work.config, None)
+        run = arrays.forward(network, work.weights, *dense_to_sparse(work.spikes))
+        rates = [layer.spike_counts[..., 0].mean() / 128 for layer in run.layers]
+        assert rates == pytest.approx([0.05] * 3, rel=0.4)
+
+    def test_one_size_changes_along_an_axis(self) -> None:
+        points = dict(growth.sizes("batch", (8, 16)))
+        assert points[8].batch == 8
+        assert {point.neurons for point in points.values()} == {growth.Size().neurons}
+
+
+class TestRoofline:
+    def test_the_program_compiles_and_tells_every_figure(self, tmp_path: Path) -> None:
+        figures = roofline.measure(roofline.build(tmp_path), 1, 0.002)
+        levels = [f"{what}_{level}" for what in ("read", "add") for level in plots.LEVELS]
+        assert set(levels) | {"multiply_add"} <= set(figures)
+        assert all(value > 0 for value in figures.values())
+
+    def test_footprints_fit_their_level(self) -> None:
+        found = roofline.footprints({"L1": "48K", "L2": "2048K", "L3": "260M"}, 2)
+        assert found == {"L1": 24 * 2**10, "L2": 2**20, "L3": 2**24, "DRAM": 2**29}
 
 
 class TestJudge:

@@ -1,0 +1,243 @@
+"""Writes docs/performance.md and its plots from benchmarks/results/*.json; no figure is typed.
+
+python -m benchmarks.report [DIRECTORY]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks import growth, plots, tables
+from benchmarks.peers.catalogue import PEERS, Peer
+from benchmarks.results import DIRECTORY, Row, read
+from benchmarks.workload import CONFIGS, INPUTS
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = "performance.md"
+GENERATED = "<!-- Written by `python -m benchmarks.report`; change the code or the results. -->"
+
+METHOD = f"""## The problem and how it is measured
+
+{INPUTS} input channels, two hidden layers of leaky integrate-and-fire neurons with reset to zero, a
+leaky readout of 20 classes, cross-entropy of the readout's mean over time, Adam. The same weights,
+input spikes and labels, from one seed, for every side. The weights are scaled so that both hidden
+layers fire at about the rate of the input.
+
+%s
+
+* A step is forward, loss, backward and update: ours is a whole TensorFlow function with the Keras
+  layer and Adam, not a bare kernel. Its input spikes are ids, a peer's a dense array; both are
+  there before the clock starts.
+* *exact* gives gradient to every neuron; *gated* to those whose membrane is above a second
+  threshold.
+* Each side is a process of its own, in its own environment, pinned to as many processors as
+  threads. It is stopped while another is asked. Sides are measured in turns (A B A B), each figure
+  is a median, and what stands beside a peer was measured in the same turns as that peer.
+* Before it is timed, a side's gradients on a small config (S) are held against the float64
+  reference: greatest difference relative to the greatest entry of the matrix. A float32 peer that
+  differs by more than {Peer.tolerance:.0e} is refused. Peers whose equations are others are marked
+  *by design*.
+* *First step* is the first call of both passes, with tracing and compiling; caches on disk are off.
+* *Peak* is the most resident memory of the process with its libraries; *step's memory* is what the
+  steps added to what was there with libraries, weights and input.
+* *Other load* is the number of processors that other programs, or other guests of the same host,
+  used meanwhile. Above {tables.BUSY} a figure is to be doubted, above {tables.DISTURBED} no
+  ratio is told.
+
+`make bench-peers` measures (`ARGS="--fastest"`: the known leaders in minutes), then
+`.venv/bin/python -m benchmarks.roofline`, `benchmarks.breakdown`, `benchmarks.growth` and
+`benchmarks.memory`; `.venv/bin/python -m benchmarks.report` writes this page."""
+
+CAVEATS = """## What to keep in mind
+
+* One machine and one build of each library. Peers run as their documentation shows them, not tuned;
+  surrogates of SpikingJelly and Sinabs are passed as callables.
+* Dense peers do not get faster with fewer spikes. These configs are as sparse as spiking
+  networks are trained to be; for high activity see the table against dense products.
+* Medians of repeated runs differ, on shared machines by more than the quartiles tell: small
+  differences are ties.
+* Training goes on one batch, so that rates drift a little while a side is timed.
+* bfloat16 peers do not compute what the others do; they show what matrix units give to dense
+  code."""
+
+
+def page(directory: Path, images: Path, results: Path = DIRECTORY) -> str:
+    """The page's text; writes the plots to `images`, which lies beside the page."""
+    text = [GENERATED, "# Performance", *_status(results)]
+    for title, name, section in SECTIONS:
+        text.append(f"## {title}")
+        if (results / f"{name}.json").exists():
+            rows = read(name, results)["rows"]
+            text.append(section(rows, images, results))
+        else:
+            text.append(f"Not measured yet: `python -m benchmarks.{name}`.")
+    text += [METHOD % _configs(), CAVEATS, "## The peers", _catalogue()]
+    return "\n\n".join(text) + "\n"
+
+
+def _status(results: Path) -> list[str]:
+    """The machine, and whether the figures can be trusted."""
+    files = sorted(results.glob("*.json"))
+    if not files:
+        return ["Nothing has been measured yet."]
+    machines: dict[str, Row] = {}
+    for path in files:
+        machine = read(path.stem, results)["machine"]
+        machines.setdefault(str(machine), machine)
+    lines = []
+    for machine in machines.values():
+        caches = ", ".join(f"{name} {size}" for name, size in machine["caches"].items())
+        lines.append(
+            f"Measured on {machine['cores']} cores of {machine['processor']}"
+            f"{' (virtual)' if machine['virtual'] else ''}, {', '.join(machine['features'])}; "
+            f"{caches}; {machine['memory_gib']:.0f} GiB; {machine['system']}, Python "
+            f"{machine['python']}, {machine['compiler']}."
+        )
+    loads = _loads(results)
+    busy = sum(load > tables.BUSY for load in loads)
+    if busy:
+        lines.append(
+            f"**Preliminary:** {busy} of {len(loads)} rows were measured while other programs used "
+            f"more than {tables.BUSY} processors (at worst {max(loads):.1f}). Times, and ratios "
+            "even more, are to be measured again on a quiet machine."
+        )
+    return lines
+
+
+def _loads(results: Path) -> list[float]:
+    found = []
+    for path in sorted(results.glob("*.json")):
+        for row in read(path.stem, results)["rows"]:
+            if "others_load" in row:
+                found.append(float(row["others_load"]))
+            elif tables.measured(row):
+                found.append(tables.load(row))
+    return found
+
+
+def _configs() -> str:
+    lines = [
+        [name, str(c.neurons), str(c.steps), str(c.batch), f"{100 * c.rate:g} %"]
+        for name, c in CONFIGS.items()
+    ]
+    return tables.table(["config", "neurons", "steps", "batch", "rate"], lines)
+
+
+def _catalogue() -> str:
+    lines = [f"* `{peer.name}`: {peer.note}" for peer in PEERS.values() if not peer.fused_adam]
+    return "\n".join([*lines, "* `...+fused_adam`: the same with PyTorch's `Adam(fused=True)`"])
+
+
+def _peers(rows: list[Row], images: Path, results: Path) -> str:
+    text = [
+        "In brackets, how many times as fast ours is, from medians of the same turns.",
+        tables.headline(rows),
+        "Peak resident memory of the training process, and what its steps added:",
+        tables.memory_of_a_step(rows),
+    ]
+    for (config, threads), group in tables.groups(rows):
+        c = CONFIGS[config]
+        text.append(
+            f"### Config {config}, {threads} thread(s)\n\n{c.neurons} neurons, {c.steps} steps, "
+            f"batch {c.batch}, {100 * c.rate:g} %"
+        )
+        text.append(tables.peers(group))
+    return "\n\n".join(text)
+
+
+def _breakdown(rows: list[Row], images: Path, results: Path) -> str:
+    return (
+        "Milliseconds of a training step, and shares. *Gather* is the sum of the weights' rows "
+        "of the spikes; *rest of the kernels* is sorting spikes, memory, and waiting for the "
+        "other thread; *TensorFlow* is what is left of the step.\n\n"
+        + "\n\n".join(
+            tables.breakdown([row for row in rows if row["variant"] == variant])
+            for variant in sorted({row["variant"] for row in rows})
+        )
+    )
+
+
+def _roofline(rows: list[Row], images: Path, results: Path) -> str:
+    text = [
+        "Multiply-adds from registers, reading and adding in place (bytes of the array, each "
+        "read and written) from each level of memory, and NumPy's sgemm:",
+        tables.machine_limits(rows),
+    ]
+    if not (results / "breakdown.json").exists():
+        return "\n\n".join(text)
+    parts = read("breakdown", results)["rows"]
+    text.append(
+        "The parts of a step against these limits. Operations and bytes are counted from the "
+        "spikes (`benchmarks/work_counts.py` says how); a row of weights that is read again from "
+        "a cache counts again."
+    )
+    for variant in sorted({row["variant"] for row in parts}):
+        chosen = [row for row in parts if row["variant"] == variant]
+        machine = [row for row in rows if row["threads"] == chosen[0]["threads"]]
+        if machine:
+            name = f"roofline-{variant.replace(' ', '-')}.svg"
+            plots.roofline(machine[0], chosen, variant, images / name)
+            text.append(f"![Roofline, {variant}](images/{name})")
+        text.append(tables.rates(chosen))
+    return "\n\n".join(text)
+
+
+def _growth(rows: list[Row], images: Path, results: Path) -> str:
+    plots.growth(rows, images / "growth.svg")
+    _, along_activity = next(growth.sizes("activity", growth.AXES["activity"]))
+    worst = max(
+        row[what]["ms"] / row[f"dense_{what}"]["ms"]
+        for row in rows
+        if row["axis"] == "activity"
+        for what in ("forward", "train")
+    )
+    return "\n\n".join(
+        [
+            f"One size changes at a time, from {_told(growth.Size())}; with {growth.THREADS} "
+            f"threads. Along activity there are {along_activity.neurons} neurons. "
+            "*Dense products* are TensorFlow's matrix products of the same layers, with Adam in a "
+            "training step, without any neurons: what no dense library can do without.",
+            "![Growth](images/growth.svg)",
+            "Fitted exponents (1 is proportional):",
+            tables.exponents(rows),
+            f"Against the dense products, by activity; at worst {worst:.2f} times their time:",
+            tables.against_dense(rows),
+        ]
+    )
+
+
+def _told(size: growth.Size) -> str:
+    return (
+        f"{size.neurons} neurons, {size.steps} steps, batch {size.batch}, "
+        f"{100 * size.activity:g} % activity and {size.layers} layers"
+    )
+
+
+def _memory(rows: list[Row], images: Path, results: Path) -> str:
+    return (
+        "Bytes per sample that the forward pass leaves for the backward pass, against the float32 "
+        "membranes of all neurons and steps. Counted, not timed.\n\n" + tables.stored(rows)
+    )
+
+
+SECTIONS: tuple[tuple[str, str, Callable[[list[Row], Path, Path], str]], ...] = (
+    ("A training step beside other libraries", "peers", _peers),
+    ("Where the time goes", "breakdown", _breakdown),
+    ("What the machine can do", "roofline", _roofline),
+    ("Growth", "growth", _growth),
+    ("What is kept for the backward pass", "memory", _memory),
+)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser("python -m benchmarks.report", description=__doc__)
+    parser.add_argument("directory", type=Path, nargs="?", default=ROOT / "docs")
+    directory = parser.parse_args(arguments).directory
+    (directory / PAGE).write_text(page(directory, directory / "images"), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
