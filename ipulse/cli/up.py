@@ -5,7 +5,8 @@ from __future__ import annotations
 import ipaddress
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -34,6 +35,17 @@ def up(
         bool,
         typer.Option("--allow-remote", help="Answer other machines too, without encryption."),
     ] = False,
+    data: Annotated[
+        Optional[Path],
+        typer.Option(
+            metavar="DIR",
+            envvar="IPULSE_DATA",
+            exists=True,
+            file_okay=False,
+            resolve_path=True,
+            help="Directory with the recorded data that specs may name.",
+        ),
+    ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
     """Run a stack on this machine, until Ctrl-C.
@@ -46,7 +58,8 @@ def up(
         raise InvalidInput([Problem("/host", "not_loopback", detail)], "refused to listen there")
     from ipulse.stack import Stack  # what starts a stack is of no use to the other commands
 
-    stack = Stack(home_folder(home, os.environ), host, port, agents, allow_remote)
+    more = {} if data is None else {"IPULSE_DATA": str(data)}
+    stack = Stack(home_folder(home, os.environ), host, port, agents, allow_remote, more)
     with terminable():
         stack.start()
         try:

@@ -47,7 +47,8 @@ training step touches at most {MAX_STATE:,} membrane values (`data.steps` times
 def spec_page() -> str:
     """The page as Markdown."""
     parts = [_HEAD + example_path().read_text(encoding="utf-8") + "```"]
-    classes = list(_classes(ExperimentSpec, ""))
+    # Once each: several kinds of data have the same encodings.
+    classes = list(dict.fromkeys(_classes(ExperimentSpec, "")))
     paths = [path for path, _ in classes]
     for path, cls in classes:
         tag = f"{schema.tag_of(cls)}: {schema.kind_of(cls)}" if paths.count(path) > 1 else ""
@@ -119,7 +120,8 @@ def _default(field: Any, hint: Any) -> str:
     if default is dataclasses.MISSING:
         return "*required*"
     if isinstance(default, dict) and get_origin(hint) is not dict:
-        return "its defaults"
+        tag = default.get("kind") if get_origin(hint) is Union else None
+        return f"`{tag}` with its defaults" if tag else "its defaults"
     return f"`{json.dumps(default)}`"
 
 

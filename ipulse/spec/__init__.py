@@ -5,12 +5,22 @@ sending, the runner reads it on Python 3.8, and docs/spec.md is generated from i
 Shapes are written `[time, batch, neurons]`; the mathematics is in ops/lif/reference.py.
 """
 
-from .data import DigitsData
+from .data import Data, DigitsData
 from .device import CPUDevice
+from .encoding import Encoding, LinearLatency, LogLatency, PopulationCode, RateCode
 from .experiment import MAX_STATE, MAX_SYNAPSES, ExperimentSpec, parse_spec, spec_to_json
+from .generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
 from .layers import GrowingCapacity, LeakyReadout, LIFLayer, PerNeuron, SpikingReadout
 from .network import Network
 from .optimizers import SGD, Adam, AdamW, GradientClipping, Optimizer
+from .recordings import (
+    DVSGestureData,
+    NMNISTData,
+    NpzData,
+    Recording,
+    SHDData,
+    SSCData,
+)
 from .regularisers import LowerBound, Regulariser, UpperBound
 from .schedules import EarlyStopping, RateSchedule, SecondThresholdRamp
 from .surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
@@ -25,20 +35,35 @@ __all__ = [
     "ArcTan",
     "Boxcar",
     "CPUDevice",
+    "DVSGestureData",
+    "Data",
     "DigitsData",
     "EarlyStopping",
+    "Encoding",
     "ExperimentSpec",
     "Exponential",
+    "FrozenNoiseData",
     "GradientClipping",
     "GrowingCapacity",
     "LIFLayer",
     "LeakyReadout",
+    "LinearLatency",
+    "LogLatency",
     "LowerBound",
+    "NMNISTData",
     "Network",
+    "NpzData",
     "Optimizer",
     "PerNeuron",
+    "PoissonData",
+    "PopulationCode",
+    "RandmanData",
+    "RateCode",
     "RateSchedule",
+    "Recording",
     "Regulariser",
+    "SHDData",
+    "SSCData",
     "SecondThresholdRamp",
     "SpikeTargets",
     "SpikingReadout",
@@ -47,6 +72,7 @@ __all__ = [
     "Table",
     "Training",
     "UpperBound",
+    "YinYangData",
     "parse_spec",
     "spec_to_json",
 ]

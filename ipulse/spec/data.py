@@ -1,22 +1,25 @@
-"""What an experiment learns from: one class per kind of data set, told apart by `kind`."""
+"""What an experiment learns from: one class per kind of data set, told apart by `kind`.
+
+Every class says how many `inputs` and `classes` the data have, and what they are in `words`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Optional
+from typing import Literal, Optional, Union
 
 from ipulse.schema import described
+
+from .encoding import Encoding, LogLatency
+from .generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
+from .recordings import DVSGestureData, NMNISTData, NpzData, SHDData, SSCData
 
 
 @dataclass(frozen=True)
 class DigitsData:
-    """The 1,797 scanned 8x8 digits that ship inside scikit-learn, one spike per bright pixel.
+    """The 1,797 scanned 8x8 digits that ship inside scikit-learn, as spikes."""
 
-    A pixel of brightness x in [0, 1] spikes at t = tau_eff ln(x / (x - threshold)), and not at
-    all where x <= threshold: the charging time of a leaky integrator under constant current.
-    """
-
-    inputs = 64  # pixels
+    words = "scanned digits"
     classes = 10
 
     kind: Literal["digits"] = described("Which data set.", default="digits")
@@ -24,12 +27,7 @@ class DigitsData:
         "Time steps of one sample; later spikes are dropped.", default=40, ge=1, le=10_000
     )
     step_ms: float = described("Width of one time step.", default=1.0, gt=0.0, le=1000.0, unit="ms")
-    tau_eff_ms: float = described(
-        "Time constant of the latency code.", default=20.0, gt=0.0, le=1e6, unit="ms"
-    )
-    threshold: float = described(
-        "Brightness below which a pixel stays silent.", default=0.2, gt=0.0, lt=1.0
-    )
+    encoding: Encoding = described("How brightness becomes spikes.", factory=LogLatency)
     test_fraction: float = described(
         "Share of the samples held out for the test accuracy.", default=0.2, ge=0.05, le=0.5
     )
@@ -45,3 +43,21 @@ class DigitsData:
         ge=50,
         le=1797,
     )
+
+    @property
+    def inputs(self) -> int:
+        return 64 * self.encoding.channels_per_value
+
+
+Data = Union[
+    DigitsData,
+    RandmanData,
+    YinYangData,
+    PoissonData,
+    FrozenNoiseData,
+    NpzData,
+    SHDData,
+    SSCData,
+    NMNISTData,
+    DVSGestureData,
+]

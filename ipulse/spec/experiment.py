@@ -9,7 +9,7 @@ from ipulse import schema
 from ipulse.errors import InvalidSpec, Problem
 from ipulse.schema import described
 
-from .data import DigitsData
+from .data import Data, DigitsData
 from .device import CPUDevice
 from .network import Network
 from .training import SPIKE_LOSSES, Training
@@ -34,7 +34,7 @@ class ExperimentSpec:
         ge=0,
         le=2**31 - 1,
     )
-    data: DigitsData = described("What to learn.", factory=DigitsData)
+    data: Data = described("What to learn.", factory=DigitsData)
     training: Training = described("How.", factory=Training)
     device: CPUDevice = described("On what.", factory=CPUDevice)
     metadata: Dict[str, str] = described(

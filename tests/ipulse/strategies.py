@@ -19,10 +19,14 @@ from ipulse.spec import (
     MAX_SYNAPSES,
     SGD,
     ExperimentSpec,
+    FrozenNoiseData,
     GrowingCapacity,
     LeakyReadout,
     LIFLayer,
     Network,
+    NpzData,
+    PoissonData,
+    RandmanData,
     SpikeTargets,
     SpikingReadout,
     Training,
@@ -34,14 +38,29 @@ MOST_LISTED = 12  # neurons of which a list has one number each: longer ones onl
 # Every character that a text field accepts: no lone surrogate, no control character.
 CHARACTERS = st.characters(blacklist_categories=("Cs", "Cc"))
 NAME_CHARACTERS = string.ascii_letters + string.digits + "._-"
+# Sizes whose product has a limit too: the most of each that always stay below it.
+MOST: Dict[Type[Any], Dict[str, int]] = {
+    RandmanData: {
+        "classes": 50,
+        "units": 64,
+        "dimensions": 3,
+        "spikes": 4,
+        "samples_per_class": 99,
+    },
+    PoissonData: {"classes": 10, "channels": 256, "samples_per_class": 5},
+    FrozenNoiseData: {"classes": 10, "channels": 256, "templates": 5, "samples_per_class": 5},
+    NpzData: {"channels": 1024},
+}
 
 
 def values(cls: Type[Any], **known: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     """Any instance of a schema class whose fields are sound one by one; `known` overrides."""
-    parts = {
-        field.name: known.get(field.name, of_type(hint, field.metadata))
-        for field, hint in schema.fields_of(cls)
-    }
+    parts = {}
+    for field, hint in schema.fields_of(cls):
+        limits = dict(field.metadata)
+        if field.name in MOST.get(cls, {}):
+            limits["le"] = MOST[cls][field.name]
+        parts[field.name] = known.get(field.name, of_type(hint, limits))
     return st.builds(cls, **parts)
 
 
@@ -242,7 +261,8 @@ def _fit_synapses(spec: ExperimentSpec) -> Network:
     own += spec.data.classes**2
     if own + sum(before * after for before, after in pairs) <= MAX_SYNAPSES:
         return spec.network
-    widest = math.isqrt(MAX_SYNAPSES // (2 * len(pairs)))  # every matrix within its share
+    share = MAX_SYNAPSES // (2 * len(pairs))  # of every matrix
+    widest = min(math.isqrt(share), share // max(sizes[0], sizes[-1]))
     layers = []
     for layer in spec.network.layers:
         neurons = min(layer.neurons, widest)

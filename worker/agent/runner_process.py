@@ -69,7 +69,7 @@ class RunnerProcess:
         try:
             self._process = GuardedProcess(
                 [settings.runner_python, "-m", settings.runner_module, "--events-fd", str(events)],
-                environment=runner_environment(os.environ),
+                environment=runner_environment(os.environ, settings.data_dir),
                 directory=settings.work_dir,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -255,9 +255,13 @@ def _read_or_nothing(source: int) -> bytes:
         return b""
 
 
-def runner_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """All that a runner is told through its environment: no token, no address, no setting."""
+def runner_environment(
+    environment: Mapping[str, str], data_dir: Path | None = None
+) -> dict[str, str]:
+    """All that a runner is told through its environment: no token, no address."""
     told = {name: environment[name] for name in FORWARDED_VARIABLES if name in environment}
+    if data_dir:
+        told["IPULSE_DATA"] = str(data_dir)
     told["LANG"] = "C.UTF-8"
     told["PYTHONUNBUFFERED"] = "1"  # what was printed before a crash reaches the log
     told["PYTHONFAULTHANDLER"] = "1"  # a segmentation fault leaves a traceback there

@@ -33,6 +33,7 @@ class Settings:
     grace_seconds: float = 10.0  # between SIGTERM and SIGKILL
     ready_seconds: float = 120.0  # a runner that has not imported TensorFlow by then is stuck
     log_quota_bytes: int = 4 * 2**20  # of one attempt's log
+    data_dir: Path | None = None  # in which a runner finds the files that specs name
     log_lines_per_second: float = 500.0  # of one attempt, after a burst of ten seconds' worth
     name: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
 
@@ -50,6 +51,7 @@ class Settings:
             "warm": reader.flag("IPULSE_WARM", cls.warm),
             "grace_seconds": reader.number("IPULSE_GRACE_SECONDS", cls.grace_seconds),
             "ready_seconds": reader.number("IPULSE_READY_SECONDS", cls.ready_seconds),
+            "data_dir": reader.directory("IPULSE_DATA"),
             "log_quota_bytes": int(reader.number("IPULSE_LOG_QUOTA_BYTES", cls.log_quota_bytes)),
             "log_lines_per_second": reader.number(
                 "IPULSE_LOG_LINES_PER_SECOND", cls.log_lines_per_second
@@ -87,6 +89,16 @@ class _Reader:
         if path is None:
             self._wrong(name, f"must be an interpreter; {value} cannot be executed")
         return path or value
+
+    def directory(self, name: str) -> Path | None:
+        """An absolute path, because a runner works in a directory of its own."""
+        value = self._environment.get(name)
+        if not value:
+            return None
+        path = Path(value)
+        if not path.is_absolute() or not path.is_dir():
+            self._wrong(name, f"must be the absolute path of a directory; got {value}")
+        return path
 
     def number(self, name: str, default: float) -> float:
         value = self._environment.get(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, Iterator
+from typing import Any, Callable, Dict, Iterator
 
 import numpy as np
 import tensorflow as tf
@@ -16,11 +16,13 @@ from ipulse.spec import ExperimentSpec, parse_spec
 from ipulse.states import Phase
 from ops.lif.cpu import native
 
-from . import checkpoint, digits, provenance
+from . import checkpoint, provenance
 from .artifacts import Artifacts
 from .cancellation import Cancellation
 from .clock import Timeline, utc_now
 from .data import Dataset
+from .data.directory import DataDirectory
+from .data.load import load
 from .initial_weights import initial_weights
 from .judging import judge, look_at
 from .manifest import spec_sha256
@@ -28,13 +30,14 @@ from .model import Model
 from .network_export import require_nir
 from .profile import Circumstances, dropped_in_training, profile
 from .progress import Progress
-from .reporter import Reporter
+from .reporter import Reporter, Throttle
 from .results import Results
 from .schedule import Schedule
 from .training import Training
 from .warnings_of_spec import warnings_of
 from .work_dir import WorkDir
 
+DATA_SECONDS = 5.0  # between two words on how much of the data is there
 CHECKPOINT = "checkpoint.npz"  # one name: only the newest state is worth keeping
 
 
@@ -88,7 +91,23 @@ class Attempt:
         """Everything that can be found missing at once is looked for here."""
         require_nir()
         configure_tensorflow(self.threads, self.spec.seed)
-        return digits.load(self.spec.data)
+        dataset = load(
+            self.spec.data, DataDirectory.from_environment(os.environ), self._tell_samples()
+        )
+        self.reporter.log(f"data: {dataset.trains.samples:,} samples, {dataset.events}")
+        return dataset
+
+    def _tell_samples(self) -> Callable[[int, int], None]:
+        """Large files take minutes: told every few seconds, and left on a cancel."""
+        throttle = Throttle(DATA_SECONDS)
+        throttle.allows()
+
+        def tell(done: int, samples: int) -> None:
+            self.cancellation.check()
+            if throttle.allows():
+                self.reporter.log(f"data: {done:,} of {samples:,} samples are there")
+
+        return tell
 
     def _compile(self, dataset: Dataset) -> Training:
         began = self.timeline.clock.now()
@@ -152,6 +171,7 @@ class Attempt:
             gates=training.model.gates,
             kept_epoch=training.kept_epoch,
             profile=profile(training, judgement, circumstances, began),
+            events=training.dataset.events,
             git=provenance.git_revision(),
         )
         final = final_figures(results)

@@ -53,7 +53,7 @@ def look_at(model: Model, dataset: Dataset, sample: int) -> Raster:
         layer_spikes.append(_pairs(layer_ids, layer_counts))
     return Raster(
         sample=sample,
-        image=dataset.images[sample],
+        image=None if dataset.images is None else dataset.images[sample],
         label=int(dataset.labels[sample]),
         predicted=int(predicted[0]),
         input_spikes=_pairs(ids[:, 0], counts[:, 0]),

@@ -52,7 +52,7 @@ def write_nir(path: Path, spec: ExperimentSpec, arrays: Arrays, dropped_spikes: 
     Raises MissingDependency as `require_nir` does.
     """
     require_nir()
-    import h5py  # type: ignore[import-untyped]  # it publishes no types
+    import h5py
     import nir
 
     step_s = spec.data.step_ms / 1000.0

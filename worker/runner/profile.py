@@ -152,6 +152,7 @@ def _activity(training: Training, judgement: Judgement) -> Dict[str, Any]:
             "channels": spec.data.inputs,
             "spikes_per_sample": float(judgement.input_spikes_by_step.sum()),
             "spikes_by_step": judgement.input_spikes_by_step.tolist(),
+            "events": training.dataset.events.to_json(),
         },
         "layers": [
             {

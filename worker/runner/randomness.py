@@ -14,6 +14,9 @@ class Purpose(IntEnum):
     SPLIT = 2
     BATCH_ORDER = 3
     WEIGHTS = 4
+    DATA = 5
+    RATE_CODE = 6
+    INPUT_CAPACITY = 7
 
 
 def stream(purpose: Purpose, *key: int) -> np.random.RandomState:

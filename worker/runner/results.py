@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
 from ipulse.spec import ExperimentSpec
 
+from .data import EventCounts
 from .history import History
 from .network import Gates
 from .tally import Tally
@@ -19,7 +20,7 @@ class Raster:
     """One sample's way through the network. Spikes are (step, neuron) pairs."""
 
     sample: int  # its number in the data set
-    image: np.ndarray  # float64 [rows, columns] in [0, 1]
+    image: Optional[np.ndarray]  # [rows, columns] in [0, 1]; None where the data are no images
     label: int
     predicted: int
     input_spikes: np.ndarray  # int64 [spikes, 2]
@@ -54,6 +55,7 @@ class Results:
     dropped_in_training: np.ndarray  # float64 [layers]: spikes without a slot, all epochs
     gates: Gates  # capacities and second thresholds at the end
     kept_epoch: int  # from 1: whose weights these are
+    events: EventCounts  # of which the input spikes were made
     profile: Dict[str, Any]  # as in docs/profile.md
     git: Dict[str, Any]  # as provenance.git_revision
 

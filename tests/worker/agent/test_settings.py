@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ipulse.errors import InvalidInput, Unavailable
+from worker.agent.runner_process import runner_environment
 from worker.agent.settings import Settings
 
 
@@ -64,6 +65,17 @@ def test_every_mistake_is_told_at_once(environment: dict[str, str]) -> None:
         "IPULSE_RUNNER_PYTHON",
         "IPULSE_DEVICE_KINDS",
     }
+
+
+def test_the_data_directory_is_one(environment: dict[str, str], tmp_path: Path) -> None:
+    assert Settings.from_environment(environment).data_dir is None
+    environment["IPULSE_DATA"] = str(tmp_path)
+    assert Settings.from_environment(environment).data_dir == tmp_path
+    assert runner_environment({}, tmp_path)["IPULSE_DATA"] == str(tmp_path)
+    for wrong in (str(tmp_path / "missing"), "data"):
+        environment["IPULSE_DATA"] = wrong
+        with pytest.raises(InvalidInput, match="absolute path of a directory; got"):
+            Settings.from_environment(environment)
 
 
 @pytest.mark.parametrize("name", ["IPULSE_SERVICE_URL", "IPULSE_BROKER_URL"])

@@ -11,7 +11,7 @@ import pytest
 from ipulse.spec import parse_spec
 from ops.lif import reference
 from ops.spikes import sparse_to_dense
-from worker.runner import digits
+from worker.runner.data import digits
 from worker.runner.network import network_of
 from worker.runner.network_export import tau_s, write_nir
 

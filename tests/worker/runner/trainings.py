@@ -8,8 +8,9 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 from ipulse.spec import ExperimentSpec, parse_spec
 from ops.lif.cpu import native
-from worker.runner import digits
 from worker.runner.clock import Clock, Timeline
+from worker.runner.data.directory import DataDirectory
+from worker.runner.data.load import load
 from worker.runner.initial_weights import initial_weights
 from worker.runner.model import Model
 from worker.runner.progress import Progress
@@ -37,7 +38,7 @@ def spec_of(**changes: Any) -> ExperimentSpec:
 
 def training_of(spec: ExperimentSpec, threads: int = 2) -> Training:
     """Ready for its first step."""
-    dataset = digits.load(spec.data)
+    dataset = load(spec.data, DataDirectory(None), lambda done, samples: None)
     model = Model(spec, dataset.trains.slots, threads)
     model.weights = initial_weights(spec, dataset)
     settings = spec.training

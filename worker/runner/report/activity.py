@@ -20,7 +20,9 @@ def one_sample(results: Results) -> Dict[str, str]:
         f'Predicted <i class="{"ok" if right else "bad"}">{raster.predicted}</i>, '
         f"which is {'right' if right else f'wrong: it is a {raster.label}'}"
     )
-    picture = plots.picture(raster.image, f"The scanned digit, a {raster.label}")
+    picture = ""
+    if raster.image is not None:
+        picture = plots.picture(raster.image, f"What was encoded, of class {raster.label}")
     return {
         "readout_words": (
             "of the readout the membranes are shown, not the spikes that are counted."

@@ -28,8 +28,7 @@ def headline(results: Results) -> Dict[str, str]:
         "title": escape(f"{spec.name}: IPUlse training report"),
         "name": escape(spec.name),
         "lede": escape(
-            f"{layers} and a {spec.network.readout.kind} readout, {shape}, "
-            "on scanned digits as spike latencies: "
+            f"{layers} and a {spec.network.readout.kind} readout, {shape}, on {spec.data.words}: "
             f"{spec.data.steps} steps of {spec.data.step_ms:g} ms. "
             f"Started {results.started_at[:16].replace('T', ' ')} UTC."
         ),
@@ -71,6 +70,16 @@ def _called(name: str) -> str:
 
 def _warnings(results: Results) -> str:
     found = []
+    events = results.events
+    if events.outside or events.over_capacity:
+        found.append(
+            (
+                "Input events were dropped",
+                f"Of {count(events.read)} events, {count(events.outside)} lie outside of the "
+                f"{results.spec.data.steps:,} steps and {count(events.over_capacity)} found no "
+                "input slot. Raise data.steps or data.step_ms, and data.capacity.",
+            )
+        )
     tested = results.judgement.tally.dropped
     names = spiking_names(results.spec)
     for name, trained, held_out in zip(names, results.dropped_in_training, tested):

@@ -1,46 +1,13 @@
 from __future__ import annotations
 
 import builtins
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from ipulse.spec import DigitsData
-from worker.runner import digits
-from worker.runner.data import DataUnavailable
-
-
-class TestSpikeSteps:
-    def test_is_the_charging_time_of_the_formula(self) -> None:
-        """t = 20 ms ln(x / (x - 0.2)), worked out by hand for four of the seventeen levels."""
-        brightness = np.array([16, 8, 4, 3]) / 16
-        by_hand = [
-            4,  # ln(1 / 0.8) * 20 = 4.46
-            10,  # ln(0.5 / 0.3) * 20 = 10.22
-            32,  # ln(0.25 / 0.05) * 20 = 32.19
-            -1,  # 0.1875 is below the threshold
-        ]
-        assert digits.spike_steps(brightness, DigitsData()).tolist() == by_hand
-
-    def test_leaves_a_pixel_silent_that_is_just_at_the_threshold(self) -> None:
-        data = replace(DigitsData(), threshold=0.25, steps=10_000)
-        assert digits.spike_steps(np.array([0.25]), data).tolist() == [-1]
-
-    def test_counts_steps_of_the_given_width(self) -> None:
-        data = replace(DigitsData(), step_ms=2.5, steps=20)
-        assert digits.spike_steps(np.array([0.5]), data).tolist() == [4]  # 10.22 / 2.5
-
-    def test_drops_what_comes_after_the_last_step(self) -> None:
-        brightness = np.array([0.5, 0.25])
-        assert digits.spike_steps(brightness, DigitsData(steps=11)).tolist() == [10, -1]
-        assert digits.spike_steps(brightness, DigitsData(steps=10)).tolist() == [-1, -1]
-
-    def test_leaves_a_pixel_silent_whose_charging_never_ends(self) -> None:
-        just_above = np.array([np.nextafter(0.25, 1.0)])
-        data = replace(DigitsData(), threshold=0.25, tau_eff_ms=1e6)
-        assert digits.spike_steps(just_above, data).tolist() == [-1]
+from worker.runner.data import DataUnavailable, digits
 
 
 class TestLoad:
@@ -53,6 +20,7 @@ class TestLoad:
     def test_spikes_once_per_bright_pixel(self) -> None:
         dataset = digits.load(DigitsData())
         _, counts = dataset.trains.batch(np.arange(1797))
+        assert dataset.images is not None
         bright = (dataset.images > 0.2).sum(axis=(1, 2))
         np.testing.assert_array_equal(counts.sum(axis=0), bright)
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Callable, Optional
 
 import numpy as np
 
 from ipulse.errors import Unavailable
+from worker.runner.randomness import Purpose, stream
 
-from .randomness import Purpose, stream
+from .binning import Binning
+from .event_counts import EventCounts
 from .spike_trains import SpikeTrains
+
+# Told now and then how many of how many samples are there. It may raise, to stop.
+Progress = Callable[[int, int], None]
 
 
 class DataUnavailable(Unavailable):
@@ -18,15 +24,39 @@ class DataUnavailable(Unavailable):
     code = "data_unavailable"
 
 
+class DataInvalid(DataUnavailable):
+    """A file of the data set is not what its format says."""
+
+    code = "data_invalid"
+
+
 @dataclass(frozen=True)
 class Dataset:
     """Spike trains with labels, and which samples are held out."""
 
     trains: SpikeTrains
     labels: np.ndarray  # int32 [samples]
-    images: np.ndarray  # float64 [samples, rows, columns] in [0, 1]: what was encoded
     training: np.ndarray  # int64: the samples to learn from, ascending
     test: np.ndarray  # int64: the samples held out, ascending
+    events: EventCounts  # what the spikes come from, and what was lost
+    images: Optional[np.ndarray] = None  # [samples, rows, columns] in [0, 1], if encoded
+
+
+def divided(
+    binning: Binning,
+    labels: np.ndarray,
+    held_out: np.ndarray,
+    images: Optional[np.ndarray] = None,
+) -> Dataset:
+    """The samples of a binning; `held_out` is bool `[samples]`."""
+    return Dataset(
+        trains=binning.trains(),
+        labels=labels.astype(np.int32),
+        training=np.flatnonzero(~held_out),
+        test=np.flatnonzero(held_out),
+        events=binning.counts,
+        images=images,
+    )
 
 
 def hold_out(labels: np.ndarray, fraction: float, seed: int) -> np.ndarray:
@@ -48,3 +78,10 @@ def hold_out(labels: np.ndarray, fraction: float, seed: int) -> np.ndarray:
         members = np.flatnonzero(labels == label)
         held_out[shuffle.permutation(members)[:count]] = True
     return held_out
+
+
+def subset(samples: int, most: Optional[int], seed: int) -> np.ndarray:
+    """The numbers, ascending, of the samples to use: all, or `most` drawn by the seed."""
+    if most is None or most >= samples:
+        return np.arange(samples)
+    return np.sort(stream(Purpose.SUBSET, seed).permutation(samples)[:most])

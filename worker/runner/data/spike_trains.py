@@ -1,13 +1,13 @@
 """Input spikes of many samples, kept as events and spread out one batch at a time.
 
-Events are a few numbers per spike; the op's `[time, batch, slots]` arrays of a whole data set
+Events are a few bytes per spike; the op's `[time, batch, slots]` arrays of a whole data set
 would mostly hold padding.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Tuple
+from typing import Any, Tuple
 
 import numpy as np
 
@@ -18,8 +18,8 @@ class SpikeTrains:
 
     steps: int  # time steps of every sample
     channels: int
-    spike_steps: np.ndarray  # int32 [spikes]
-    spike_channels: np.ndarray  # int32 [spikes]
+    spike_steps: np.ndarray  # [spikes], of index_type(steps)
+    spike_channels: np.ndarray  # [spikes], of index_type(channels)
     offsets: np.ndarray  # int64 [samples + 1]: sample s owns spikes offsets[s] to offsets[s + 1]
     slots: int  # the most spikes that any sample has in one step, and at least 1
 
@@ -40,49 +40,18 @@ class SpikeTrains:
         counts = np.zeros((self.steps, len(indices)), dtype=np.int32)
         ids = np.zeros((self.steps, len(indices), self.slots), dtype=np.int32)
         if len(spikes):
-            slot, group, group_sizes = _ranks(column * self.steps + step)
+            slot, group, group_sizes = ranks(column * self.steps + step)
             ids[step, column, slot] = self.spike_channels[spikes]
             counts[step[group], column[group]] = group_sizes
         return ids, counts
 
 
-def spike_trains(
-    sample: np.ndarray,
-    step: np.ndarray,
-    channel: np.ndarray,
-    samples: int,
-    steps: int,
-    channels: int,
-) -> SpikeTrains:
-    """From one entry per spike, in any order; integer arrays `[spikes]`.
-
-    Raises ValueError if a spike lies outside of the samples, steps or channels.
-    """
-    for name, values, end in (
-        ("sample", sample, samples),
-        ("step", step, steps),
-        ("channel", channel, channels),
-    ):
-        if len(values) and not (values.min() >= 0 and values.max() < end):
-            raise ValueError(f"every {name} must be 0 to {end - 1}")
-    order = np.lexsort((channel, step, sample))
-    sample, step, channel = sample[order], step[order], channel[order]
-    slots = 1
-    if len(sample):
-        slots = int(_ranks(sample * steps + step)[2].max())
-    offsets = np.zeros(samples + 1, dtype=np.int64)
-    np.cumsum(np.bincount(sample, minlength=samples), out=offsets[1:])
-    return SpikeTrains(
-        steps=steps,
-        channels=channels,
-        spike_steps=step.astype(np.int32),
-        spike_channels=channel.astype(np.int32),
-        offsets=offsets,
-        slots=slots,
-    )
+def index_type(size: int) -> Any:
+    """The leanest dtype for indices below `size`."""
+    return np.uint16 if size <= 2**16 else np.int32
 
 
-def _ranks(keys: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+def ranks(keys: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of sorted keys `[n > 0]`: each one's place among its equals, and where each run of equals
     begins and how long it is."""
     first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))

@@ -1,0 +1,60 @@
+"""A whole attempt on a user's file, in a runner as an agent starts it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Dict
+
+import numpy as np
+
+from tests.worker.runner.conftest import Start
+
+SPEC: Dict[str, Any] = {
+    "version": 1,
+    "data": {"kind": "npz", "name": "mine", "channels": 12, "classes": 3, "steps": 10},
+    "network": {"layers": [{"neurons": 16}]},
+    "training": {"epochs": 2, "batch_size": 16},
+}
+
+
+def test_trains_on_a_file_of_the_data_directory(start_runner: Start, tmp_path: Path) -> None:
+    """Its data have no images and lose events: the report shows neither a picture nor silence."""
+    random = np.random.RandomState(4)
+    labels = np.arange(90) % 3
+    at = labels.repeat(5) * 4 + random.randint(4, size=450)  # a group of channels per class
+    np.savez(
+        str(tmp_path / "mine.npz"),
+        labels=labels,
+        event_samples=np.arange(90).repeat(5),
+        event_times_ms=random.randint(11, size=450),  # some of them at 10, after the last step
+        event_channels=at,
+    )
+    runner = start_runner({"IPULSE_DATA": str(tmp_path)})
+    runner.assign(tmp_path / "work", SPEC)
+    assert runner.finish() == 0, runner.printed()
+    done = runner.events[-1]
+    assert done["reason"] == "completed", done
+    logged = [event["message"] for event in runner.events if event["kind"] == "log"]
+    assert any(line.startswith("data: 90 samples, ") for line in logged), logged
+    profile = json.loads((tmp_path / "work" / "profile.json").read_text())
+    events = profile["activity"]["input"]["events"]
+    assert events["read"] == 450 == events["kept"] + events["repeated"] + events["outside"]
+    assert events["outside"] > 0
+    page = (tmp_path / "work" / "report.html").read_text("utf-8")
+    assert '<svg class="picture"' not in page
+    assert "Input events were dropped" in page
+    assert f"{events['outside']} lie outside of the 10 steps" in page
+    assert "recorded spikes" in page
+
+
+def test_a_file_that_is_not_there_fails_with_its_place_and_cure(
+    start_runner: Start, tmp_path: Path
+) -> None:
+    runner = start_runner({"IPULSE_DATA": str(tmp_path)})
+    runner.assign(tmp_path / "work", SPEC)
+    runner.finish()
+    done = runner.events[-1]
+    assert done["reason"] == "data_unavailable"
+    assert f"{tmp_path}/mine.npz" in done["message"]
+    assert "docs/data.md" in done["message"]

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from typing import Tuple
+
+import numpy as np
+import pytest
+
+from ops.spikes import dense_to_sparse
+from worker.runner.data.binning import Binning, step_of
+
+SEED = 20251
+Events = Tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def events_of(count: int, samples: int, steps: int, channels: int) -> Events:
+    random = np.random.RandomState(SEED)
+    return (
+        random.randint(samples, size=count),
+        random.randint(-1, steps + 1, size=count),
+        random.randint(channels, size=count),
+    )
+
+
+class TestBatch:
+    def test_equals_the_dense_spikes_made_sparse(self) -> None:
+        """Three spikes of one sample and step, empty samples and repeated indices included."""
+        random = np.random.RandomState(SEED)
+        dense = random.rand(7, 11, 5) < 0.2  # [time, sample, channel]
+        dense[:, 3] = False
+        dense[2, 4] = [True, True, False, True, False]
+        step, sample, channel = np.nonzero(dense)
+        shuffled = random.permutation(len(step))
+        binning = Binning(steps=7, channels=5)
+        binning.add(sample[shuffled], step[shuffled], channel[shuffled], samples=11)
+        trains = binning.trains()
+        indices = np.array([4, 3, 10, 0, 4])
+        ids, counts = trains.batch(indices)
+        expected_ids, expected_counts = dense_to_sparse(dense[:, indices], capacity=trains.slots)
+        np.testing.assert_array_equal(ids, expected_ids, err_msg=f"seed {SEED}")
+        np.testing.assert_array_equal(counts, expected_counts)
+        assert (ids.dtype, counts.dtype) == (np.int32, np.int32)
+        assert trains.slots == dense.sum(axis=2).max()
+
+    def test_of_silence_has_one_empty_slot(self) -> None:
+        nothing = np.zeros(0, dtype=np.int64)
+        binning = Binning(steps=3, channels=4)
+        binning.add(nothing, nothing, nothing, samples=2)
+        ids, counts = binning.trains().batch(np.array([1, 0]))
+        assert ids.shape == (3, 2, 1)
+        assert not counts.any()
+
+    @pytest.mark.parametrize(("channels", "width"), [(65_536, 2), (65_537, 4)])
+    def test_ids_take_two_bytes_where_they_fit(self, channels: int, width: int) -> None:
+        binning = Binning(steps=4, channels=channels)
+        last = np.array([channels - 1])
+        binning.add(np.array([0]), np.array([3]), last, samples=1)
+        trains = binning.trains()
+        assert trains.spike_channels.itemsize == width
+        assert trains.batch(np.array([0]))[0][3, 0, 0] == channels - 1
+
+
+class TestCounts:
+    def test_every_event_is_kept_or_counted(self) -> None:
+        """Against sets, event by event."""
+        sample, step, channel = events_of(4000, samples=9, steps=6, channels=20)
+        binning = Binning(steps=6, channels=20, capacity=12, seed=3)
+        binning.add(sample, step, channel, samples=9)
+        inside = [
+            event
+            for event in zip(sample.tolist(), step.tolist(), channel.tolist())
+            if 0 <= event[1] < 6
+        ]
+        places = {(s, t): 0 for s, t, _ in inside}
+        for s, t, _ in set(inside):
+            places[s, t] += 1
+        counts = binning.counts
+        assert counts.read == 4000
+        assert counts.outside == 4000 - len(inside)
+        assert counts.repeated == len(inside) - len(set(inside))
+        assert counts.over_capacity == sum(max(0, size - 12) for size in places.values()) > 0
+        assert counts.kept == len(set(inside)) - counts.over_capacity
+        ids, filled = binning.trains().batch(np.arange(9))
+        assert filled.sum() == counts.kept
+        assert ids.shape[2] == 12
+
+    def test_tells_all_of_it_in_words(self) -> None:
+        binning = Binning(steps=2, channels=3, capacity=1)
+        zeros = np.zeros(5, dtype=np.int64)
+        binning.add(zeros, np.array([0, 0, 0, 1, 9]), np.array([0, 0, 1, 2, 2]), samples=1)
+        assert str(binning.counts) == (
+            "2 input spikes from 5 events, 1 of the same step and channel as another, 1 outside "
+            "of the steps, 1 over the input's capacity"
+        )
+
+
+class TestCapacity:
+    def test_keeps_a_random_choice_that_does_not_depend_on_the_chunks(self) -> None:
+        sample, step, channel = events_of(3000, samples=8, steps=5, channels=50)
+        whole = Binning(steps=5, channels=50, capacity=4, seed=1)
+        whole.add(sample, step, channel, samples=8)
+        pieces = Binning(steps=5, channels=50, capacity=4, seed=1)
+        for first, end in ((0, 3), (3, 4), (4, 8)):
+            chosen = (sample >= first) & (sample < end)
+            pieces.add(sample[chosen] - first, step[chosen], channel[chosen], samples=end - first)
+        everyone = np.arange(8)
+        for one, other in zip(whole.trains().batch(everyone), pieces.trains().batch(everyone)):
+            np.testing.assert_array_equal(one, other, err_msg=f"seed {SEED}")
+        assert whole.counts == pieces.counts
+
+    def test_does_not_favour_low_channels(self) -> None:
+        """Of 40 channels 10 are kept, 500 times: each about 125 times, never 60 off."""
+        step, channel = np.divmod(np.arange(500 * 40), 40)
+        binning = Binning(steps=500, channels=40, capacity=10)
+        binning.add(np.zeros(len(step), dtype=np.int64), step, channel, samples=1)
+        kept = np.bincount(binning.trains().spike_channels, minlength=40)
+        assert np.abs(kept - 125).max() < 60
+
+    def test_leaves_steps_alone_that_fit(self) -> None:
+        binning = Binning(steps=2, channels=9, capacity=3)
+        step = np.array([0, 0, 0, 1, 1, 1, 1])
+        binning.add(np.zeros(7, np.int64), step, np.arange(7), samples=1)
+        ids, counts = binning.trains().batch(np.array([0]))
+        assert ids[0, 0].tolist() == [0, 1, 2]
+        assert counts[:, 0].tolist() == [3, 3]
+
+
+class TestStepOf:
+    def test_is_the_floor_of_t_over_dt(self) -> None:
+        assert step_of(np.array([0, 999, 1000, 2999, 3000]), 1000.0).tolist() == [0, 0, 1, 2, 3]
+        assert step_of(np.array([-0.1, 0.0, 0.29]), 0.1).tolist() == [-1, 0, 2]
+
+    def test_keeps_what_no_integer_holds_outside(self) -> None:
+        assert step_of(np.array([1e300, -1e300]), 1e-9).tolist() == [2**31, -1]
+
+
+@pytest.mark.parametrize("place", ["sample", "channel"])
+def test_refuses_a_spike_that_cannot_be(place: str) -> None:
+    spike = {name: np.array([0]) for name in ("sample", "step", "channel")}
+    spike[place] = np.array([4])
+    with pytest.raises(ValueError, match=f"every {place} must be 0 to 3"):
+        Binning(steps=4, channels=4).add(samples=4, **spike)

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from worker.runner.data import DataUnavailable
+from worker.runner.data.directory import DataDirectory
+
+CURE = "put it there"
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> DataDirectory:
+    root = tmp_path / "data"
+    (root / "set").mkdir(parents=True)
+    (root / "set" / "file.h5").write_bytes(b"x")
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "file.h5").write_bytes(b"x")
+    return DataDirectory(root)
+
+
+def test_finds_what_is_there(directory: DataDirectory) -> None:
+    assert directory.file("set", "file.h5", cure=CURE).read_bytes() == b"x"
+    assert directory.folder("set", cure=CURE).is_dir()
+
+
+def test_says_which_file_is_missing_where_and_how_to_get_it(directory: DataDirectory) -> None:
+    with pytest.raises(DataUnavailable) as caught:
+        directory.file("set", "other.h5", cure=CURE)
+    assert f"{directory.path}/set/other.h5" in caught.value.message
+    assert CURE in caught.value.message
+
+
+def test_says_how_to_set_a_directory_where_there_is_none() -> None:
+    with pytest.raises(DataUnavailable) as caught:
+        DataDirectory.from_environment({}).file("set", "file.h5", cure=CURE)
+    for words in ("IPULSE_DATA", "ipulse up --data DIR", "set/file.h5", CURE):
+        assert words in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "a/b", "/etc", "\0", "-x", "ä", "a\n"])
+def test_a_name_that_is_not_plain_is_refused(directory: DataDirectory, name: str) -> None:
+    """Even where another layer has let it through."""
+    with pytest.raises(DataUnavailable, match="plain name"):
+        directory.file("set", name, cure=CURE)
+
+
+def test_a_link_out_of_the_directory_is_refused(directory: DataDirectory, tmp_path: Path) -> None:
+    assert directory.path is not None
+    (directory.path / "out").symlink_to(tmp_path / "secret")
+    (directory.path / "set" / "out.h5").symlink_to(tmp_path / "secret" / "file.h5")
+    for names in (("out",), ("out", "file.h5"), ("set", "out.h5")):
+        with pytest.raises(DataUnavailable, match="leads out of the worker's data directory"):
+            directory.file(*names, cure=CURE)
+
+
+def test_a_directory_with_a_longer_name_is_outside(
+    directory: DataDirectory, tmp_path: Path
+) -> None:
+    assert directory.path is not None
+    (tmp_path / "data2").mkdir()
+    (tmp_path / "data2" / "file.h5").write_bytes(b"x")
+    (directory.path / "file.h5").symlink_to(tmp_path / "data2" / "file.h5")
+    with pytest.raises(DataUnavailable, match="leads out"):
+        directory.file("file.h5", cure=CURE)
+
+
+def test_a_link_within_the_directory_is_followed(directory: DataDirectory) -> None:
+    assert directory.path is not None
+    (directory.path / "again").symlink_to(directory.path / "set")
+    assert directory.file("again", "file.h5", cure=CURE).read_bytes() == b"x"
+
+
+def test_what_is_no_file_is_not_opened(directory: DataDirectory) -> None:
+    with pytest.raises(DataUnavailable, match="there is no file"):
+        directory.file("set", cure=CURE)
+    with pytest.raises(DataUnavailable, match="there is no folder"):
+        directory.folder("set", "file.h5", cure=CURE)

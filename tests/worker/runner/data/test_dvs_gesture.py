@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import List
+
+import numpy as np
+import pytest
+
+from ipulse.spec import DVSGestureData
+from worker.runner.data import Dataset, DataUnavailable, dvs_gesture
+from worker.runner.data.aedat import packets
+from worker.runner.data.dataset import DataInvalid
+from worker.runner.data.directory import DataDirectory
+
+from .recorded import aedat, aedat_packet, write_gestures
+
+DATA = DVSGestureData(steps=4, step_ms=20.0)  # squares of 4 x 4 pixels: 32 x 32 x 2 channels
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_gestures(tmp_path / "dvs_gesture")
+    return tmp_path
+
+
+@pytest.fixture
+def recording(folder: Path) -> Path:
+    return folder / "dvs_gesture" / "user01_led.aedat"
+
+
+@pytest.fixture
+def table(folder: Path) -> Path:
+    return folder / "dvs_gesture" / "user01_led_labels.csv"
+
+
+def loaded(folder: Path, data: DVSGestureData = DATA) -> Dataset:
+    return dvs_gesture.load(data, DataDirectory(folder), lambda done, samples: None)
+
+
+class TestRecordings:
+    def test_cuts_gestures_out_of_the_recordings(self, folder: Path) -> None:
+        dataset = loaded(folder)
+        assert dataset.labels.tolist() == [1, 10, 0]
+        assert (dataset.training.tolist(), dataset.test.tolist()) == ([0, 1], [2])
+        ids, counts = dataset.trains.batch(np.arange(3))
+        # The first gesture: pixels (4, 8) and (5, 8) at its start, (4, 8) of the other
+        # polarity 40 ms later.
+        assert counts[:, 0].tolist() == [1, 0, 1, 0]
+        assert ids[0, 0, 0] == 2 * 32 + 1
+        assert ids[2, 0, 0] == (32 + 2) * 32 + 1
+        # The second: its begin is part of it, its end is not.
+        assert counts[:, 1].tolist() == [1, 0, 0, 0]
+        assert ids[0, 1, 0] == 2 * 32 * 32 - 1
+        assert (dataset.events.read, dataset.events.repeated) == (5, 1)
+
+    def test_keeps_every_pixel_where_asked(self, folder: Path) -> None:
+        dataset = loaded(folder, DVSGestureData(steps=4, step_ms=20.0, pixels_merged=1))
+        ids, _ = dataset.trains.batch(np.array([0]))
+        assert ids[0, 0, :2].tolist() == [8 * 128 + 4, 8 * 128 + 5]
+        assert dataset.trains.channels == 2 * 128 * 128
+
+    def test_a_time_goes_on_where_its_31_bits_end(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.aedat"
+        path.write_bytes(aedat([aedat_packet([(1, 2, 1, 7)], overflow=3)]))
+        (packet,) = packets(path)
+        assert packet.time_us.tolist() == [3 * 2**31 + 7]
+        assert (packet.x[0], packet.y[0], packet.polarity[0]) == (1, 2, 1)
+
+    @pytest.mark.parametrize("missing", [1, 7, 30])
+    def test_a_recording_that_was_cut_short_says_where(
+        self, folder: Path, recording: Path, missing: int
+    ) -> None:
+        content = recording.read_bytes()
+        recording.write_bytes(content[:-missing])
+        size = len(content)
+        words = (
+            f"is cut short: the packet at byte {size - 52:,} goes from byte {size - 24:,} to "
+            f"{size:,}, and the file ends at {size - missing:,}"
+        )
+        if missing > 24:  # of its header, too
+            words = f"is cut short: a packet's header goes from byte {size - 52:,} to"
+        with pytest.raises(DataInvalid, match=words):
+            loaded(folder)
+
+    def test_a_recording_that_ends_before_a_gesture_says_which(
+        self, folder: Path, recording: Path
+    ) -> None:
+        recording.write_bytes(recording.read_bytes()[:-52])  # a whole packet is missing
+        with pytest.raises(DataInvalid, match="no event from 100000 to 200000 us"):
+            loaded(folder)
+
+    def test_what_is_no_aedat_says_so(self, folder: Path, recording: Path) -> None:
+        recording.write_bytes(b"#!AER-DAT2.0\r\n" + bytes(100))
+        with pytest.raises(DataInvalid, match=r"is no AEDAT 3\.1"):
+            loaded(folder)
+
+    def test_a_packet_of_a_size_that_cannot_be_says_where(
+        self, folder: Path, recording: Path
+    ) -> None:
+        packet = bytearray(aedat_packet([(1, 1, 1, 1)]))
+        packet[16:20] = b"\xff\xff\xff\xff"
+        recording.write_bytes(aedat([bytes(packet)]))
+        with pytest.raises(DataInvalid, match=r"the packet at byte 42 says .* 4,294,967,295"):
+            loaded(folder)
+
+    def test_an_impossible_pixel_says_where(self, folder: Path, recording: Path) -> None:
+        recording.write_bytes(aedat([aedat_packet([(0, 0, 0, 1), (128, 3, 0, 2)])]))
+        with pytest.raises(DataInvalid, match=r"the event at byte 78 is at pixel \(128, 3\)"):
+            loaded(folder)
+
+    @pytest.mark.parametrize(
+        ("row", "words"),
+        [
+            ("12,1,2", "line 2: no gesture 12"),
+            ("1,5,5", "line 2: no gesture 1 from 5 to 5"),
+            ("1,2", "line 2: must be class,start,end"),
+            ("1,x,2", "line 2: must be class,start,end"),
+            ("1,0,9\n2,8,20", "overlap"),
+        ],
+    )
+    def test_a_bad_table_says_where(self, folder: Path, table: Path, row: str, words: str) -> None:
+        table.write_text(f"class,startTime_usec,endTime_usec\n{row}\n")
+        with pytest.raises(DataInvalid, match=words):
+            loaded(folder)
+
+    def test_a_list_cannot_lead_out_of_the_folder(self, folder: Path) -> None:
+        (folder / "dvs_gesture" / "trials_to_test.txt").write_text("../../secret.aedat")
+        with pytest.raises(DataUnavailable, match="not the plain name of a file"):
+            loaded(folder)
+
+
+class TestCutSamples:
+    @pytest.fixture
+    def cut(self, tmp_path: Path) -> Path:
+        for part in ("ibmGestureTrain", "ibmGestureTest"):
+            (tmp_path / "dvs_gesture" / part / "user01_led").mkdir(parents=True)
+            for label in (0, 10):
+                rows = np.array([[label, 0, 0, 0], [label, 5, 1, 45], [1, 1, 1, 4000]])
+                name = tmp_path / "dvs_gesture" / part / "user01_led" / f"{label}.npy"
+                np.save(str(name), rows.astype(np.float64))
+        return tmp_path
+
+    def test_reads_each_as_a_sample(self, cut: Path) -> None:
+        dataset = loaded(cut)
+        assert dataset.labels.tolist() == [0, 10, 0, 10]
+        assert dataset.test.tolist() == [2, 3]
+        ids, counts = dataset.trains.batch(np.array([1]))
+        assert counts[:, 0].tolist() == [1, 0, 1, 0]
+        assert (ids[0, 0, 0], ids[2, 0, 0]) == (2, (32 + 1) * 32 + 2)
+        assert dataset.events.outside == 4
+
+    def test_reads_in_pieces(self, cut: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        whole = loaded(cut).trains.batch(np.arange(4))
+        monkeypatch.setattr(dvs_gesture, "ROWS_AT_ONCE", 2)
+        for one, other in zip(loaded(cut).trains.batch(np.arange(4)), whole):
+            np.testing.assert_array_equal(one, other)
+
+    def test_one_that_was_cut_short_says_so(self, cut: Path) -> None:
+        path = cut / "dvs_gesture" / "ibmGestureTrain" / "user01_led" / "0.npy"
+        path.write_bytes(path.read_bytes()[:-8])
+        with pytest.raises(DataInvalid, match=r"0\.npy cannot be read as npy; is it whole\?"):
+            loaded(cut)
+
+    def test_a_pickle_is_not_opened(self, cut: Path) -> None:
+        path = cut / "dvs_gesture" / "ibmGestureTrain" / "user01_led" / "0.npy"
+        np.save(str(path), np.array([{"a": 1}], dtype=object), allow_pickle=True)
+        with pytest.raises(DataInvalid, match="cannot be read as npy"):
+            loaded(cut)
+
+    @pytest.mark.parametrize(
+        ("row", "words"),
+        [
+            ([200, 0, 0, 0], r"the event at event 1 is at pixel \(200, 0\)"),
+            ([0, 0, 2, 0], "with polarity 2"),
+            ([0, 0, 0, float("inf")], "event 1 has a time that is no time"),
+        ],
+    )
+    def test_a_bad_event_says_which(self, cut: Path, row: List[float], words: str) -> None:
+        path = cut / "dvs_gesture" / "ibmGestureTrain" / "user01_led" / "0.npy"
+        np.save(str(path), np.array([[0, 0, 0, 0], row], dtype=np.float64))
+        with pytest.raises(DataInvalid, match=words):
+            loaded(cut)
+
+    def test_another_class_is_refused(self, cut: Path) -> None:
+        folder = cut / "dvs_gesture" / "ibmGestureTest" / "user01_led"
+        (folder / "0.npy").rename(folder / "11.npy")
+        with pytest.raises(DataInvalid, match="the name must be the class, 0 to 10"):
+            loaded(cut)
+
+
+def test_a_folder_of_neither_kind_says_what_belongs_there(tmp_path: Path) -> None:
+    (tmp_path / "dvs_gesture").mkdir()
+    with pytest.raises(DataUnavailable, match=r"either the published recordings .* or the cut"):
+        loaded(tmp_path)

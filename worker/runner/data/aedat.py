@@ -1,0 +1,98 @@
+"""AEDAT 3.1, the files of event cameras, read packet by packet.
+
+After header lines that begin with '#' come packets: a header of 28 bytes, then for each event
+an address and a time stamp in microseconds, both 32 bits, all little-endian.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import BinaryIO, Iterator, NamedTuple
+
+import numpy as np
+
+from .dataset import DataInvalid
+
+VERSION = b"#!AER-DAT3.1"
+HEADER = struct.Struct("<HHIIIIII")  # type, source, event size, time offset, overflow, 3 counts
+POLARITY = 1  # the type of packets that hold pixels' events
+EVENT_BYTES = 8
+MAX_LINE = 4096  # bytes of a header line
+MAX_EVENTS = 2**23  # of one packet
+
+
+class PixelEvents(NamedTuple):
+    """Int64 `[events]` each."""
+
+    time_us: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    polarity: np.ndarray
+    offset: np.ndarray  # in the file, in bytes
+
+
+def packets(path: Path) -> Iterator[PixelEvents]:
+    """The pixels' events of every packet of a file.
+
+    Raises DataInvalid, with the offset in bytes, where the file is cut short or no AEDAT 3.1.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        _skip_lines(file, path)
+        while file.tell() < size:
+            at = file.tell()
+            kind, _, event_bytes, _, overflow, capacity, number, _ = HEADER.unpack(
+                _read(file, path, HEADER.size, "a packet's header")
+            )
+            if capacity > MAX_EVENTS or number > capacity:
+                raise DataInvalid(
+                    f"{path}: the packet at byte {at:,} says {number:,} events in room for "
+                    f"{capacity:,}; at most {MAX_EVENTS:,} are possible"
+                )
+            if kind != POLARITY:
+                file.seek(event_bytes * capacity, 1)  # where the file ends before, so do we
+                continue
+            if event_bytes != EVENT_BYTES:
+                raise DataInvalid(
+                    f"{path}: the packet at byte {at:,} says {event_bytes} bytes per event; "
+                    f"{EVENT_BYTES} are read"
+                )
+            begin = file.tell()
+            content = _read(file, path, capacity * EVENT_BYTES, f"the packet at byte {at:,}")
+            yield _decoded(content, number, overflow, begin)
+
+
+def _decoded(content: bytes, number: int, overflow: int, begin: int) -> PixelEvents:
+    words = np.frombuffer(content, dtype="<u4").reshape(-1, 2)[:number].astype(np.int64)
+    address, stamp = words.T
+    return PixelEvents(
+        time_us=(overflow << 31) + stamp,
+        x=address >> 17 & 0x1FFF,
+        y=address >> 2 & 0x1FFF,
+        polarity=address >> 1 & 1,
+        offset=begin + EVENT_BYTES * np.arange(len(words)),
+    )
+
+
+def _skip_lines(file: BinaryIO, path: Path) -> None:
+    if not file.readline(MAX_LINE).startswith(VERSION):
+        raise DataInvalid(f"{path} does not begin with {VERSION.decode()}, so is no AEDAT 3.1")
+    while True:
+        begin = file.tell()
+        if file.read(1) != b"#":
+            file.seek(begin)
+            return
+        if not file.readline(MAX_LINE).endswith(b"\n"):
+            raise DataInvalid(f"{path}: the header line at byte {begin:,} does not end")
+
+
+def _read(file: BinaryIO, path: Path, size: int, what: str) -> bytes:
+    begin = file.tell()
+    content = file.read(size)
+    if len(content) < size:
+        raise DataInvalid(
+            f"{path} is cut short: {what} goes from byte {begin:,} to {begin + size:,}, and the "
+            f"file ends at {begin + len(content):,}"
+        )
+    return content

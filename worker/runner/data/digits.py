@@ -1,0 +1,47 @@
+"""The scanned digits of scikit-learn as spikes.
+
+scikit-learn carries the images inside its package, so that nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+from typing import Tuple
+
+import numpy as np
+
+from ipulse.spec import DigitsData
+
+from .binning import Binning
+from .dataset import Dataset, DataUnavailable, divided, hold_out, subset
+from .encoding import encode
+
+BRIGHTEST = 16.0  # of a pixel as scikit-learn has them
+
+
+def load(data: DigitsData) -> Dataset:
+    """The same arrays on every machine.
+
+    Raises DataUnavailable, with the cure, where scikit-learn is missing or does not load.
+    """
+    images, labels = _scans()
+    chosen = subset(len(labels), data.samples, data.split_seed)
+    images, labels = images[chosen], labels[chosen]
+    held_out = hold_out(labels, data.test_fraction, data.split_seed)
+    binning = Binning(data.steps, data.inputs)
+    pixels = images.reshape(len(images), -1)
+    binning.add(*encode(pixels, data.encoding, data.steps, data.step_ms), samples=len(images))
+    return divided(binning, labels, held_out, images)
+
+
+def _scans() -> Tuple[np.ndarray, np.ndarray]:
+    """Images float64 `[1797, 8, 8]` in [0, 1] and labels int32 `[1797]`."""
+    try:
+        from sklearn.datasets import load_digits
+
+        scans = load_digits()
+    except (ImportError, OSError) as error:
+        raise DataUnavailable(
+            f"the digits come with scikit-learn, which does not load here ({error}): install the "
+            "worker's requirements, or `pip install scikit-learn`, into the runner's environment"
+        ) from error
+    return scans.images / BRIGHTEST, scans.target.astype(np.int32)
