@@ -13,9 +13,30 @@ from worker.runner.checkpoint import load, save
 from worker.runner.training import Diverged, Training
 from worker.runner.work_dir import WorkDir
 
-from .trainings import spec_of, told, training_of
+from .trainings import spec_of, training_of
+from .trainings import told as told_lines
 
 DIGEST = "00" * 32
+
+EVERYTHING = spec_of(
+    network={
+        "layers": [
+            {"neurons": 20, "second_threshold": 0.8},
+            {"neurons": 16, "second_threshold": 1.0, "capacity": {"grow": 2}},
+        ],
+        "initial_membrane_std": 0.4,
+    },
+    training={
+        "epochs": 40,
+        "batch_size": 32,
+        "optimizer": {"kind": "sgd", "learning_rate": 1.0},
+        "second_threshold_ramp": {"start": 0.0, "epochs": 3, "shape": "cosine"},
+        "regularisers": [{"kind": "lower"}, {"kind": "upper", "layers": [2], "spikes": 0.1}],
+        "gradient_clipping": {"value": 0.05, "global_norm": 0.2},
+        "schedule": {"shape": "cosine", "warmup_steps": 2},
+        "early_stopping": {"metric": "test_accuracy", "patience": 2},
+    },
+)
 
 
 @pytest.fixture
@@ -27,10 +48,17 @@ def cancellation() -> Iterator[Cancellation]:
     signal.signal(signal.SIGTERM, before)
 
 
+@pytest.fixture(scope="module")
+def undisturbed() -> Training:
+    training = training_of(EVERYTHING)
+    run(training, Cancellation())
+    return training
+
+
 def run(training: Training, cancellation: Cancellation) -> List[int]:
     """Trains; the steps after which it was saved."""
     saved: List[int] = []
-    with told(training) as (progress, _):
+    with told_lines(training) as (progress, _):
         training.run(progress, cancellation, lambda: saved.append(training.step))
     return saved
 
@@ -49,6 +77,17 @@ def stop_after(training: Training, step: int, cancellation: Cancellation) -> Non
 
 def same_bits(left: List[np.ndarray], right: List[np.ndarray]) -> bool:
     return all(a.tobytes() == b.tobytes() for a, b in zip(left, right))
+
+
+def assert_same(one: Training, other: Training) -> None:
+    """Bit for bit, in everything that a report shows."""
+    assert one.history.text() == other.history.text()
+    assert same_bits(one.model.trained, other.model.trained)
+    assert one.model.gates.same_as(other.model.gates)
+    assert one.kept_epoch == other.kept_epoch
+    before, after = one.state(), other.state()
+    assert list(before) == list(after)
+    assert all(before[name].tobytes() == after[name].tobytes() for name in before)
 
 
 class TestRun:
@@ -82,7 +121,7 @@ class TestRun:
 
         stopped = training_of(spec)
         stop_after(stopped, 4, cancellation)
-        with told(stopped) as (progress, _), pytest.raises(Cancelled):
+        with told_lines(stopped) as (progress, _), pytest.raises(Cancelled):
             stopped.run(
                 progress,
                 cancellation,
@@ -98,6 +137,43 @@ class TestRun:
         assert resumed.history.text() == undisturbed.history.text()
         assert resumed.times.count == 5
 
+    def test_with_everything_that_changes_has_changed_it(self, undisturbed: Training) -> None:
+        told = undisturbed.history.epochs
+        assert told("capacity/2")[-1] > 2
+        assert told("second_threshold/1")[0] < told("second_threshold/1")[-1]
+        assert undisturbed.stopped_early
+        assert undisturbed.step < undisturbed.schedule.steps
+        assert undisturbed.kept_epoch < len(told("loss"))
+
+    @pytest.mark.parametrize("step", [1, 7])
+    def test_resumed_with_everything_that_changes_ends_with_the_same_bits(
+        self, step: int, undisturbed: Training, cancellation: Cancellation, tmp_path: Path
+    ) -> None:
+        """Three steps an epoch: capacities grow, second thresholds rise, momentum is kept, and
+        the best weights are put back."""
+        stopped = training_of(EVERYTHING)
+        stop_after(stopped, step, cancellation)
+        with told_lines(stopped) as (progress, _), pytest.raises(Cancelled):
+            stopped.run(
+                progress,
+                cancellation,
+                lambda: save(stopped.checkpoint(DIGEST), WorkDir(tmp_path), "c.npz"),
+            )
+        cancellation.requested = False
+        resumed = training_of(EVERYTHING)
+        resumed.resume(load(tmp_path / "c.npz", DIGEST, like=resumed.state()))
+        run(resumed, cancellation)
+        assert_same(resumed, undisturbed)
+
+    def test_resumed_after_the_end_is_the_same_training(
+        self, undisturbed: Training, cancellation: Cancellation
+    ) -> None:
+        resumed = training_of(EVERYTHING)
+        resumed.resume(undisturbed.checkpoint(DIGEST))
+        run(resumed, cancellation)
+        assert resumed.times.count == 0
+        assert_same(resumed, undisturbed)
+
     def test_saves_as_often_as_asked_and_at_the_end(self, cancellation: Cancellation) -> None:
         every_second = {"epochs": 5, "batch_size": 32, "checkpoint_epochs": 2}
         assert run(training_of(spec_of(training=every_second)), cancellation) == [6, 12, 15]
@@ -106,7 +182,7 @@ class TestRun:
         training = training_of(spec_of(training={"epochs": 1000, "batch_size": 32}))
         stop_after(training, 5, cancellation)
         saved: List[int] = []
-        with told(training) as (progress, _), pytest.raises(Cancelled):
+        with told_lines(training) as (progress, _), pytest.raises(Cancelled):
             training.run(progress, cancellation, lambda: saved.append(training.step))
         assert saved == [3, 5]  # the epoch's checkpoint, and the one of the stop
 
@@ -119,7 +195,7 @@ class TestRun:
 
     def test_tells_figures_that_add_up(self, cancellation: Cancellation) -> None:
         training = training_of(spec_of())
-        with told(training) as (progress, lines):
+        with told_lines(training) as (progress, lines):
             training.run(progress, cancellation, lambda: None)
         events = [json.loads(line) for line in lines]
         assert [e["step"] for e in events if "test_loss" in e["values"]] == [3, 6, 9]
