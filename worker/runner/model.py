@@ -60,7 +60,7 @@ class Model:
             tf.TensorSpec([time, None], tf.int32),
             tf.TensorSpec([None], tf.int32),
         ]
-        self._derive = _traced(self._derived, batch)
+        self._derive = _traced(self._derived, [*batch, tf.TensorSpec([], tf.int64)])
         self._judge = _traced(self._judged, batch)
         shapes = [tf.TensorSpec(variable.shape, tf.float32) for variable in self._variables]
         step_and_rate = [tf.TensorSpec([], tf.int64), tf.TensorSpec([], tf.float32)]
@@ -72,14 +72,24 @@ class Model:
             function.get_concrete_function()
 
     def adapt(self, gates: Gates) -> None:
-        """The same weights and optimizer in a network with these gates."""
-        state = self.state()
-        self._build(gates)
-        self.restore(state)
+        """The same weights and optimizer in a network with these gates.
 
-    def derive(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> Learned:
-        """What is to be learned from a batch."""
-        gradients, sums, most = self._derive(ids, counts, labels)
+        Second thresholds are variables; the number of slots is a part of the graph, which is built
+        again for others.
+        """
+        if gates.capacities != self.gates.capacities:
+            state = self.state()
+            self._build(gates)
+            self.restore(state)
+        self.gates = gates
+        for variable, second in zip(self.net.second_thresholds, gates.second_thresholds):
+            if variable is not None:
+                variable.assign(np.broadcast_to(np.asarray(second, np.float32), variable.shape))
+
+    def derive(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray, step: int) -> Learned:
+        """What training step `step`, from 1, is to learn from a batch."""
+        seed = tf.constant(step_seed(self.spec.seed, step), tf.int64)
+        gradients, sums, most = self._derive(ids, counts, labels, seed)
         return Learned(gradients, sums.numpy(), most.numpy())
 
     def apply(self, gradients: Sequence[tf.Tensor], step: int, rate: float) -> None:
@@ -128,9 +138,11 @@ class Model:
             for variable, value in zip(variables, in_order(part(f"optimizer/{name}", state))):
                 variable.assign(value)
 
-    def _derived(self, ids: tf.Tensor, counts: tf.Tensor, labels: tf.Tensor) -> Tuple[Any, ...]:
+    def _derived(
+        self, ids: tf.Tensor, counts: tf.Tensor, labels: tf.Tensor, seed: tf.Tensor
+    ) -> Tuple[Any, ...]:
         with tf.GradientTape() as tape:
-            out = self.net(ids, counts)
+            out = self.net(ids, counts, seed=seed)
             losses, predicted = self._objective.judge(out, labels)
             loss = tf.reduce_mean(losses)
             penalty = self._objective.penalty(out)
@@ -157,6 +169,11 @@ class Model:
         for weight in self.net.trainable_weights:
             if weight.constraint is not None:  # a decay stays below 1, a threshold above 0
                 _variable(weight).assign(weight.constraint(tf.convert_to_tensor(weight)))
+
+
+def step_seed(seed: int, step: int) -> int:
+    """Of the policy cyclic: every training step offers the slots to others first."""
+    return (seed << 32) + step
 
 
 def _traced(function: Callable[..., Any], signature: List[Any]) -> Any:

@@ -171,7 +171,7 @@ class Training:
         ids, counts = self.dataset.trains.batch(samples)
         labels = self.dataset.labels[samples]
         batched = now()
-        learned = self.model.derive(ids, counts, labels)
+        learned = self.model.derive(ids, counts, labels, self.step + 1)
         derived = now()
         self.model.apply(learned.gradients, self.step + 1, self._rate(self.step + 1))
         applied = now()

@@ -20,7 +20,7 @@ class TestModel:
         labels = dataset.labels[samples]
 
         judged = model.judge(ids, counts, labels)
-        sums = model.derive(ids, counts, labels).sums
+        sums = model.derive(ids, counts, labels, step=1).sums
         np.testing.assert_array_equal(judged.sums, sums)
 
         trace = reference.forward(network_of(spec), model.weights, ids, counts)
@@ -47,7 +47,7 @@ class TestModel:
         samples = dataset.training[:25]
         ids, counts = dataset.trains.batch(samples)
         labels = dataset.labels[samples]
-        gradients = model.derive(ids, counts, labels).gradients
+        gradients = model.derive(ids, counts, labels, step=1).gradients
 
         network = network_of(spec)
         trace = reference.forward(network, model.weights, ids, counts)
