@@ -42,7 +42,7 @@ def roofline(machine: Row, rows: list[Row], variant: str, path: Path) -> None:
     figures = machine["figures"]
     with drawing(7.5, 4.2) as figure:
         axes = figure.subplots()
-        span = [2.0**exponent for exponent in range(-4, 9)]
+        span = [2.0 ** (exponent / 4) for exponent in range(-16, 33)]
         peak = figures["multiply_add"]
         for level in LEVELS:
             bandwidth = figures[f"read_{level}"]

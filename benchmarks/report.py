@@ -46,7 +46,8 @@ layers fire at about the rate of the input.
   used meanwhile. Above {tables.BUSY} a figure is to be doubted, above {tables.DISTURBED} no
   ratio is told.
 
-`make bench-peers` measures (`ARGS="--fastest"`: the known leaders in minutes), then
+`make bench-peers` measures (`ARGS="--fastest --threads 2"`: the known leaders in
+minutes; everything takes hours), then
 `.venv/bin/python -m benchmarks.roofline`, `benchmarks.breakdown`, `benchmarks.growth` and
 `benchmarks.memory`; `.venv/bin/python -m benchmarks.report` writes this page."""
 
@@ -134,7 +135,8 @@ def _peers(rows: list[Row], images: Path, results: Path) -> str:
     text = [
         "In brackets, how many times as fast ours is, from medians of the same turns.",
         tables.headline(rows),
-        "Peak resident memory of the training process, and what its steps added:",
+        "Peak resident memory of the training process, which holds the libraries themselves (ours "
+        "TensorFlow and Keras), and what its steps added to that:",
         tables.memory_of_a_step(rows),
     ]
     for (config, threads), group in tables.groups(rows):

@@ -27,8 +27,9 @@ class Effort:
     patience: float = 600.0
 
     def calls(self, estimate_ms: float) -> int:
-        """Calls of one turn of a side whose call takes that long."""
-        return max(1, min(100, round(1e3 * self.seconds / self.turns / max(estimate_ms, 1e-3))))
+        """Calls of one turn of a side whose call takes that long. Few, so that a fast side does not
+        train on its one batch until its spikes are others."""
+        return max(1, min(20, round(1e3 * self.seconds / self.turns / max(estimate_ms, 1e-3))))
 
     def affordable_turns(self, estimate_ms: float) -> int:
         """Turns of such a side; at least one."""

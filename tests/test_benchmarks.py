@@ -278,7 +278,7 @@ class TestTurns:
 
     def test_slow_calls_get_fewer_turns_and_never_none(self) -> None:
         effort = Effort(seconds=4.0, turns=5, budget=60.0)
-        assert (effort.calls(1.0), effort.calls(40.0), effort.calls(9e3)) == (100, 20, 1)
+        assert (effort.calls(1.0), effort.calls(80.0), effort.calls(9e3)) == (20, 10, 1)
         assert effort.affordable_turns(1e3) == 5
         assert effort.affordable_turns(25e3) == 2
         assert effort.affordable_turns(1e6) == 1

@@ -1,7 +1,7 @@
 """Our training step beside everybody else's, in turns in one run: same weights, spikes and seeds.
 
-    python -m benchmarks.peers --fastest          the known leaders of every config: minutes
-    python -m benchmarks.peers                    everything: an hour or two
+    python -m benchmarks.peers --fastest --threads 2   the known leaders of every config: minutes
+    python -m benchmarks.peers                         everything: hours
     python -m benchmarks.peers --config A --peer torch_loop --threads 1 --quick
     python -m benchmarks.peers --list
 
