@@ -64,7 +64,8 @@ def build(work: Workload, second_threshold: float | None, threads: int) -> Progr
         surrogate=SuperSpike(SLOPE),
         threads=threads,
     )
-    net.set_weights(list(work.weights))
+    for kernel, matrix in zip(net.kernels, work.weights, strict=True):
+        kernel.assign(matrix)
     means, squares = (
         [tf.Variable(tf.zeros_like(kernel)) for kernel in net.kernels] for _ in range(2)
     )
