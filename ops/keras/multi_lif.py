@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from ops.keras.config import choice
 from ops.keras.network_layer import NetworkLayer
-from ops.lif.cpu.supported import check_supported
 from ops.lif.tensorflow_op import BACKENDS, MEMORIES, LIFOutputs, run_network
 from ops.sparse import dense_to_sparse
 from ops.weight_types import WEIGHT_TYPES
@@ -34,7 +33,7 @@ class SequenceLayer(NetworkLayer):
 
     With `training=False` nothing is kept for a backward pass, and a gradient is an error.
 
-    Raises ValueError if an argument is out of range, UnsupportedNetwork, and what
+    Raises ValueError if an argument is out of range, and what
     ops.lif.tensorflow_op.run_network raises.
     """
 
@@ -56,8 +55,6 @@ class SequenceLayer(NetworkLayer):
         self.return_membranes = return_membranes
         self.time_major = time_major
         self.backend = choice("backend", backend, BACKENDS)
-        if backend == "cpu":
-            check_supported(self.network)
 
     def run(
         self,

@@ -16,7 +16,6 @@ import tensorflow as tf
 from ops.cached_build import say_on_stderr
 from ops.lif.constant_tensors import constant_tensors
 from ops.lif.cpu import abi, native
-from ops.lif.cpu.supported import check_supported
 from ops.lif.input_spikes import input_spikes
 from ops.lif.network import LIF, Network
 from ops.sparse.seed import word64
@@ -74,7 +73,7 @@ def run_network(
     backend: "numpy" runs the float64 reference, slowly and without a compiler.
 
     Raises tf.errors.InvalidArgumentError (ValueError while tracing) if shapes or ids do not fit;
-    UnsupportedNetwork; MissingCompiler, BuildFailed on the first call.
+    MissingCompiler, BuildFailed on the first call.
     """
     if backend == "numpy":
         # Imported only here: who asks for it gets it, and nobody else.
@@ -82,7 +81,6 @@ def run_network(
 
         weights = [rounded(matrix, weights_dtype) for matrix in weights]
         return run_reference(network, weights, ids, counts, constants, seed, return_membranes)
-    check_supported(network)
     op = library()
     spikes = input_spikes(ids, counts)
     layers = [*network.layers, network.readout]

@@ -7,9 +7,8 @@ from typing import Any, Callable, Dict
 
 import numpy as np
 import pytest
-from hypothesis import Phase, find, given, settings
+from hypothesis import Phase, find, settings
 
-from ops.lif.cpu.supported import check_supported
 from ops.lif.reference import Trace, forward
 from tests.ops.strategies import SURROGATES, Problem, problems
 
@@ -101,11 +100,6 @@ class TestProblems:
     def test_contain_what_every_variant_changes(self, variant: str, dyadic: bool) -> None:
         found = problems(variants=True, dyadic=dyadic)
         find(found, lambda problem: bool(VARIANTS[variant](problem)), settings=UNSHRUNK)
-
-    @given(problems())
-    @settings(max_examples=30, deadline=None)
-    def test_are_the_kernels_unless_asked_for_variants(self, problem: Problem) -> None:
-        check_supported(problem.network)
 
     def test_contain_membranes_at_the_threshold_if_dyadic(self) -> None:
         def tie(problem: Problem) -> bool:

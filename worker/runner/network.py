@@ -66,7 +66,7 @@ def network_of(spec: ExperimentSpec, gates: Optional[Gates] = None) -> Network:
 
 
 def keras_network(spec: ExperimentSpec, gates: Gates, threads: int) -> MultiLIF:
-    """The network as a Keras layer. Raises UnsupportedNetwork."""
+    """The network as a Keras layer."""
     network, device = network_of(spec, gates), spec.device
     return MultiLIF(
         inputs=network.inputs,

@@ -14,7 +14,6 @@ from ipulse.errors import InvalidInput, IPUlseError
 from ipulse.events import Assignment, DoneEvent, ReadyEvent
 from ipulse.states import Reason
 from ops.lif.cpu.native import NativeError
-from ops.lif.cpu.supported import UnsupportedNetwork
 
 from .attempt import Attempt
 from .cancellation import Cancellation, Cancelled
@@ -102,8 +101,6 @@ def verdict_of(error: Exception, cancelled: bool) -> DoneEvent:
         return _done(Reason.CANCELLED_BY_USER, "Cancelled.")
     if isinstance(error, DataUnavailable):
         return _done(Reason.DATA_UNAVAILABLE, error.message)
-    if isinstance(error, UnsupportedNetwork):
-        return _done(Reason.RUNNER_ERROR, str(error))
     if isinstance(error, NativeError):
         return _done(Reason.KERNEL_UNAVAILABLE, str(error))
     if isinstance(error, (tf.errors.ResourceExhaustedError, MemoryError)):
