@@ -19,6 +19,7 @@ from ipulse.errors import IPUlseError, Unavailable
 
 from . import log
 from .app import create_app
+from .http import Protocol
 from .parts import Parts
 from .settings import Settings
 
@@ -78,15 +79,19 @@ def server(app: FastAPI, settings: Settings, listener: socket.socket) -> Server:
     """What serves the application on a listening socket until SIGTERM or SIGINT."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
+    tls = settings.tls_key is not None
     config = uvicorn.Config(
         app,
+        http=Protocol,
+        ssl_certfile=settings.tls_certificate,
+        ssl_keyfile=settings.tls_key,
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )
-    return Server(config, app.state.parts, f"http://{shown}:{port}")
+    return Server(config, app.state.parts, f"{'https' if tls else 'http'}://{shown}:{port}")
 
 
 def listen(settings: Settings) -> socket.socket:

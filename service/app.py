@@ -26,7 +26,7 @@ from .housekeeping import Housekeeper
 from .parts import Parts
 from .queue import Queue
 from .representations import ProblemDocument
-from .routes import artifacts, events, health, jobs, worker
+from .routes import artifacts, events, health, jobs, tokens, worker
 from .s3 import S3Blobs
 from .settings import Settings
 
@@ -39,7 +39,14 @@ _PROBLEM: dict[int | str, dict[str, Any]] = {
 
 
 # What is posted is parsed by these classes, so they describe it too.
-_REQUESTS = (ExperimentSpec, worker.Announcement, worker.ClaimRequest, worker.EventBatch, DoneEvent)
+_REQUESTS = (
+    ExperimentSpec,
+    tokens.TokenRequest,
+    worker.Announcement,
+    worker.ClaimRequest,
+    worker.EventBatch,
+    DoneEvent,
+)
 
 
 class Application(FastAPI):
@@ -97,10 +104,12 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.parts = parts
     problems.install(app)
     # The last one added is the outermost.
-    app.add_middleware(Gate, tokens=parts.tokens, allowed_hosts=settings.allowed_hosts)
+    app.add_middleware(
+        Gate, tokens=parts.tokens, database=database, allowed_hosts=settings.allowed_hosts
+    )
     app.add_middleware(Edge)
     app.include_router(health.router)
-    for module in (jobs, events, artifacts, worker):
+    for module in (jobs, events, artifacts, tokens, worker):
         # The gate has checked the token by now; this tells readers of the document about it.
         app.include_router(module.router, dependencies=[Security(HTTPBearer(auto_error=False))])
     return app

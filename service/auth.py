@@ -6,18 +6,21 @@ import hashlib
 import hmac
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from fastapi import Request
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ipulse.errors import NotAuthenticated, NotPermitted, Unavailable
 
 from . import problems
+from . import tokens as issued
+from .database import Database
 from .settings import Settings, read_token
 
-Role = Literal["user", "worker"]
+Role = Literal["owner", "user", "reader", "worker"]
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})  # answer without a token, and say nothing
 
 _Endpoint = TypeVar("_Endpoint", bound=Callable[..., Any])
@@ -32,13 +35,13 @@ class Caller:
 
 
 class Tokens:
-    """The digests of the two tokens; the tokens themselves are not kept."""
+    """The digests of the two tokens in files; the tokens themselves are not kept."""
 
     def __init__(self, user: str, worker: str) -> None:
         if hmac.compare_digest(user, worker):
             raise Unavailable("the user's token and the worker's must differ")
         self._callers = (
-            (_digest(user), Caller("user", "user")),
+            (_digest(user), Caller("user", "owner")),
             (_digest(worker), Caller("worker", "worker")),
         )
         # Derived, so that page tokens outlive a restart and are understood by every replica.
@@ -65,9 +68,12 @@ class Tokens:
 class Gate:
     """Stands before every route, also those of the framework: no token, no answer."""
 
-    def __init__(self, app: ASGIApp, tokens: Tokens, allowed_hosts: tuple[str, ...]) -> None:
+    def __init__(
+        self, app: ASGIApp, tokens: Tokens, database: Database, allowed_hosts: tuple[str, ...]
+    ) -> None:
         self._app = app
         self._tokens = tokens
+        self._database = database
         self._allowed_hosts = frozenset(allowed_hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,11 +85,24 @@ class Gate:
             self._check_host(headers)
             if scope["path"] not in OPEN_PATHS:
                 authorization = headers.get("authorization", "")
-                scope.setdefault("state", {})["caller"] = self._tokens.caller(authorization)
-        except (problems.WrongHost, NotAuthenticated) as error:
+                scope.setdefault("state", {})["caller"] = await self._caller(authorization)
+        except (problems.WrongHost, NotAuthenticated, Unavailable) as error:
             await problems.response(scope["path"], error)(scope, receive, send)
             return
         await self._app(scope, receive, send)
+
+    async def _caller(self, authorization: str) -> Caller:
+        scheme, _, text = authorization.partition(" ")
+        if scheme.lower() == "bearer" and text.startswith(issued.PREFIX):
+            return await run_in_threadpool(self._issued_to, text.strip())
+        return self._tokens.caller(authorization)
+
+    def _issued_to(self, text: str) -> Caller:
+        with self._database.read() as transaction:
+            token = issued.find(transaction, text)
+        if token is None:
+            raise NotAuthenticated()
+        return Caller(f"token {token.id}", cast(Role, token.role))
 
     def _check_host(self, headers: Headers) -> None:
         # A page on some other name can make a browser come here (DNS rebinding), but the
@@ -93,6 +112,9 @@ class Gate:
                 raise problems.WrongHost(
                     (), f"the name {name[:100]!r} is not one of this service's allowed hosts"
                 )
+        # What a browser says of itself cannot be forged by the page in it.
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            raise problems.WrongHost((), "a page of another site made a browser ask this")
 
 
 def open_to(*roles: Role) -> Callable[[_Endpoint], _Endpoint]:
@@ -111,7 +133,12 @@ async def permit(request: Request) -> None:
         return
     roles = getattr(request.scope["endpoint"], "roles", frozenset({"user"}))
     caller: Caller = request.state.caller
-    if caller.role not in roles:
+    may = {caller.role}
+    if caller.role == "owner":
+        may.add("user")
+    if caller.role == "reader" and request.method in ("GET", "HEAD"):
+        may.add("user")
+    if not may & roles:
         raise NotPermitted(f"this takes the token of a {' or '.join(sorted(roles))}")
 
 

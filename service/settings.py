@@ -31,6 +31,8 @@ class Settings(BaseSettings):
     port: int = Field(default=8470, ge=0, le=65535)  # 0 takes a free one; server.json has it
     # Answering beyond this machine is a decision, not an accident of a host name.
     allow_remote: bool = False
+    tls_certificate: Path | None = None  # PEM, with the chain; TLS is spoken where both are given
+    tls_key: Path | None = None
     # Names a client may use for this service; anything else is a DNS rebinding attempt.
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ("127.0.0.1", "localhost", "[::1]")
 
@@ -78,9 +80,13 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _deliberate(self) -> Settings:
-        if self.host not in _LOOPBACK and not self.allow_remote:
+        if (self.tls_certificate is None) is not (self.tls_key is None):
+            raise ValueError("tls_certificate and tls_key go together")
+        is_safe = self.allow_remote or self.tls_key is not None
+        if self.host not in _LOOPBACK and not is_safe:
             raise ValueError(
                 f"host {self.host} would answer other machines without encryption: set "
+                "IPULSE_TLS_CERTIFICATE and IPULSE_TLS_KEY, or "
                 "IPULSE_ALLOW_REMOTE=1 if something in front of it speaks TLS, and "
                 "IPULSE_ALLOWED_HOSTS to the names that clients use"
             )

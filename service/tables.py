@@ -145,3 +145,15 @@ agents = Table(
     Column("device_kinds", Text, nullable=False),  # a JSON array
     Column("seen_at", BigInteger, nullable=False),
 )
+
+# Tokens handed out beside the two in the files; of a secret only its digest is kept.
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("name", String(128), nullable=False),
+    Column("role", String(32), nullable=False),
+    Column("sha256", String(64), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+)

@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -58,7 +59,10 @@ class Service:
         headers = {}
         if token_file is not None:
             headers["authorization"] = f"Bearer {token_file.read_text().strip()}"
-        return httpx.Client(base_url=self.url, headers=headers, timeout=30.0)
+        trusted: ssl.SSLContext | bool = True
+        if self.settings.tls_certificate is not None:
+            trusted = ssl.create_default_context(cafile=self.settings.tls_certificate)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=30.0, verify=trusted)
 
     def close(self) -> None:
         self._closing.close()
@@ -116,7 +120,8 @@ class InProcess(Service):
         self._thread.start()
         eventually(lambda: self.server.started or not self._thread.is_alive())
         assert self.server.started, "the service did not start; its log says why"
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        scheme = "https" if self.settings.tls_key else "http"
+        self.url = f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
         self.connect()
         return self
 

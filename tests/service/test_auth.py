@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
 from fastapi.routing import iter_route_contexts
+from sqlalchemy import select, update
 
+from service import tables
 from service.auth import OPEN_PATHS
 
-from .running import InProcess
+from .running import SPEC, InProcess
 
 OPEN = {"/healthz", "/readyz"}
 WORKER_PREFIX = "/v1/worker/"
@@ -54,6 +56,8 @@ class TestEveryRoute:
             if operation.path in OPEN or operation.path == "/openapi.json":
                 continue
             is_workers = operation.path.startswith(WORKER_PREFIX)
+            if operation.path.startswith("/v1/tokens"):
+                continue  # the owner's, see below
             as_user = call(service.user, operation).status_code
             as_worker = call(service.worker, operation).status_code
             assert (as_user == 403) is is_workers, operation
@@ -90,6 +94,70 @@ class TestTokens:
         with service.client() as nobody:
             assert nobody.get("/v1/secret").status_code == 401
         assert service.user.get("/v1/secret").status_code == 404
+
+
+class TestIssuedTokens:
+    """Handed out for a role and a time; only digests are kept."""
+
+    def issue(self, service: InProcess, role: str, seconds: int = 60) -> dict[str, Any]:
+        body = {"name": "a test", "role": role, "seconds": seconds}
+        response = service.user.post("/v1/tokens", json=body)
+        assert response.status_code == 201, response.text
+        issued: dict[str, Any] = response.json()
+        return issued
+
+    def client(self, service: InProcess, token: str) -> httpx.Client:
+        return httpx.Client(base_url=service.url, headers={"authorization": f"Bearer {token}"})
+
+    def test_each_role_may_do_its_own_and_no_more(self, service: InProcess) -> None:
+        may = {"reader": (200, 403, 403), "user": (200, 202, 403), "worker": (403, 403, 404)}
+        for role, expected in may.items():
+            with self.client(service, self.issue(service, role)["token"]) as client:
+                said = (
+                    client.get("/v1/jobs").status_code,
+                    client.post("/v1/jobs", json=SPEC).status_code,
+                    client.post(
+                        "/v1/worker/claims",
+                        json={"job_id": "job_x", "agent": "a", "device_kinds": ["cpu"]},
+                    ).status_code,
+                )
+                assert said == expected, role
+                assert client.get("/v1/tokens").status_code == 403
+                assert client.post("/v1/tokens", json={}).status_code == 403
+
+    def test_one_that_expired_or_was_revoked_is_worth_nothing(self, service: InProcess) -> None:
+        revoked, expired = (self.issue(service, "user") for _ in range(2))
+        service.user.delete(f"/v1/tokens/{revoked['about']['id']}")
+        with service.database.write() as transaction:
+            of_token = tables.tokens.c.id == expired["about"]["id"]
+            transaction.connection.execute(
+                update(tables.tokens).where(of_token).values(expires_at=transaction.now)
+            )
+        for issued in (revoked, expired):
+            with self.client(service, issued["token"]) as client:
+                assert client.get("/v1/jobs").status_code == 401
+
+    def test_a_secret_is_told_once_and_kept_nowhere(self, service: InProcess) -> None:
+        token = self.issue(service, "user")["token"]
+        secret = token.rpartition("_")[2]
+        assert secret not in service.user.get("/v1/tokens").text
+        with service.database.read() as transaction:
+            rows = transaction.connection.execute(select(tables.tokens)).all()
+        assert rows
+        assert secret not in str(rows)
+
+    def test_half_a_token_is_none(self, service: InProcess) -> None:
+        token = self.issue(service, "user")["token"]
+        other = self.issue(service, "user")["token"]
+        mixed = token[:24] + other[24:]
+        for wrong in (token[:-1], token + "x", mixed, "ipulse_"):
+            with self.client(service, wrong) as client:
+                assert client.get("/v1/jobs").status_code == 401
+
+    def test_what_is_asked_for_must_make_sense(self, service: InProcess) -> None:
+        wrong = {"name": "", "role": "root", "seconds": 0}
+        problem = service.user.post("/v1/tokens", json=wrong).json()
+        assert {one["pointer"] for one in problem["errors"]} == {"/name", "/role", "/seconds"}
 
 
 class TestNames:
