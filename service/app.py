@@ -23,10 +23,11 @@ from .database import Database
 from .dispatcher import Dispatcher
 from .edge import Edge
 from .housekeeping import Housekeeper
+from .metrics import Metrics
 from .parts import Parts
 from .queue import Queue
 from .representations import ProblemDocument
-from .routes import artifacts, events, health, jobs, tokens, worker
+from .routes import artifacts, events, health, jobs, metrics, tokens, worker
 from .s3 import S3Blobs
 from .settings import Settings
 
@@ -73,6 +74,7 @@ def create_app(settings: Settings) -> FastAPI:
         changes=changes,
         dispatcher=Dispatcher(database, Queue(settings.broker_url), settings),
         housekeeper=Housekeeper(database, blobs, settings),
+        metrics=Metrics(database),
     )
 
     @asynccontextmanager
@@ -107,9 +109,9 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(
         Gate, tokens=parts.tokens, database=database, allowed_hosts=settings.allowed_hosts
     )
-    app.add_middleware(Edge)
+    app.add_middleware(Edge, metrics=parts.metrics)
     app.include_router(health.router)
-    for module in (jobs, events, artifacts, tokens, worker):
+    for module in (jobs, events, artifacts, tokens, worker, metrics):
         # The gate has checked the token by now; this tells readers of the document about it.
         app.include_router(module.router, dependencies=[Security(HTTPBearer(auto_error=False))])
     return app

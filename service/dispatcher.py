@@ -120,8 +120,7 @@ class Dispatcher:
             missing = count - self._queue.waiting(device)
             if missing > 0:
                 self._publish_again(device, since, missing)
-        if not queued:
-            self._queue.ping()
+        self._queue.ping()
         self.broker_answers = True
         self._next_rescan = time.monotonic() + self._tick_seconds
 

@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from . import log, problems
+from .metrics import NO_ROUTE, Metrics
 
 # A browser that is led here must make nothing of the answers.
 _HEADERS = {
@@ -20,6 +21,7 @@ _HEADERS = {
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
 }
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 _log = logging.getLogger(__name__)
@@ -28,8 +30,9 @@ _log = logging.getLogger(__name__)
 class Edge:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -65,10 +68,24 @@ class Edge:
             answer = problems.document(scope["path"], 500, "internal_error", detail)
             await answer(scope, receive, send_hardened)
         finally:
+            seconds = time.monotonic() - began
+            route = _template(scope)
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._metrics.answered(method, route, status, seconds)
             facts = {
                 "method": scope["method"],
                 "path": scope["path"],
                 "status": status,
-                "ms": round((time.monotonic() - began) * 1000, 2),
+                "ms": round(seconds * 1000, 2),
             }
             _log.info("request", extra=facts)
+
+
+def _template(scope: Scope) -> str:
+    """The path with its parameters' names in it, so that there are only so many of them."""
+    if "endpoint" not in scope:
+        return NO_ROUTE
+    path = str(scope["path"])
+    for name, value in scope.get("path_params", {}).items():
+        path = path.replace(f"/{value}", f"/{{{name}}}", 1)
+    return path

@@ -13,6 +13,7 @@ from .changes import Changes
 from .database import Database
 from .dispatcher import Dispatcher
 from .housekeeping import Housekeeper
+from .metrics import Metrics
 from .s3 import S3Blobs
 from .settings import Settings
 
@@ -28,6 +29,7 @@ class Parts:
     changes: Changes
     dispatcher: Dispatcher
     housekeeper: Housekeeper
+    metrics: Metrics
 
 
 async def _parts(request: Request) -> Parts:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
+from queue import Empty
+
 from celery import Celery
 from kombu.exceptions import ChannelError, OperationalError
 
@@ -43,8 +46,21 @@ class Queue:
         return self._length(messages.queue_of(device))
 
     def ping(self) -> None:
-        """Returns if the broker answers. Raises Unavailable otherwise."""
-        self._length(messages.queue_of("nobody"))
+        """Returns once a message has gone there and back. Raises Unavailable otherwise."""
+        word = secrets.token_hex(8)
+        try:
+            with (
+                self._celery.pool.acquire(block=True, timeout=TIMEOUT_SECONDS) as connection,
+                connection.SimpleQueue(f"ipulse.canary.{word}") as canary,
+            ):
+                canary.put(word)
+                message = canary.get(timeout=TIMEOUT_SECONDS)
+                message.ack()
+                canary.queue.delete()
+        except Empty as error:
+            raise Unavailable("the broker does not hand out what it was given") from error
+        except self._errors as error:
+            raise _unavailable(error) from error
 
     def close(self) -> None:
         self._celery.close()

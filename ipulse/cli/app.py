@@ -10,6 +10,7 @@ import typer
 from ipulse import __version__
 
 from .demo import demo
+from .doctor import doctor
 from .exits import MEANINGS, Exit, guarded
 from .following import logs, watch
 from .jobs import cancel, delete, list_jobs, pause, resume, status
@@ -45,6 +46,7 @@ COMMANDS: Dict[str, Callable[..., Exit]] = {
     "pause": pause,
     "resume": resume,
     "delete": delete,
+    "doctor": doctor,
     "version": version,
 }
 

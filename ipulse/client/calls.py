@@ -135,6 +135,10 @@ def profile(job_id: str) -> Call[Dict[str, Any]]:
     return Call("GET", _job_path(job_id) + "/profile", _object)
 
 
+def ready() -> Call[None]:
+    return Call("GET", "/readyz", lambda response: None)
+
+
 def events_path(job_id: str) -> str:
     return _job_path(job_id) + "/events"
 

@@ -37,6 +37,10 @@ class Conversation:
     async def close(self) -> None:
         await self._transport.close()
 
+    async def ready(self) -> None:
+        """Returns if work can flow through the service. Raises Unavailable otherwise."""
+        await self._send(calls.ready())
+
     async def validate(self, spec: Spec) -> ValidSpec:
         """See Client.validate."""
         return await self._send(calls.validate(spec))

@@ -57,6 +57,10 @@ class Client:
     def close(self) -> None:
         finished(self._conversation.close())
 
+    def ready(self) -> None:
+        """Returns if work can flow through the service. Raises Unavailable otherwise."""
+        finished(self._conversation.ready())
+
     def validate(self, spec: Spec) -> ValidSpec:
         """What the service makes of a spec, without running it. Raises InvalidSpec."""
         return finished(self._conversation.validate(spec))

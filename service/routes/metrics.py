@@ -1,0 +1,16 @@
+"""For Prometheus, with a reader's token."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from service.parts import PartsOf
+
+router = APIRouter(tags=["operations"])
+
+
+@router.get("/metrics", responses={200: {"content": {"text/plain": {}}}})
+def metrics(parts: PartsOf) -> Response:
+    """Requests by route and status, jobs by state, agents, and what waits to be published."""
+    return Response(parts.metrics.text(), headers={"content-type": CONTENT_TYPE_LATEST})

@@ -1,0 +1,38 @@
+"""What `ipulse doctor` finds on a machine, and in a service."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+
+
+def findings(out: str) -> dict[str, dict[str, object]]:
+    return {one["name"]: one for one in json.loads(out)["findings"]}
+
+
+def test_a_service_without_a_broker_is_not_well(run: Run) -> None:
+    ran = run("doctor", "--json")
+    assert ran.code != 0
+    found = findings(ran.out)
+    assert found["service"]["fine"] is False
+    assert "broker" in str(found["service"]["detail"])
+
+
+def test_what_is_missing_comes_with_its_cure(
+    offline: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    ran = offline("doctor", "--json", "--home", str(home))
+    found = findings(ran.out)
+    assert ran.code != 0
+    assert "apt-get install g++" in str(found["C++ compiler"]["detail"])
+    assert f"chmod 700 {home}" in str(found["home"]["detail"])
+    assert found["service"]["fine"] is False
+    assert "ipulse up" in str(found["service"]["detail"])

@@ -1,0 +1,23 @@
+"""`ipulse doctor` on a service through which work can flow."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ipulse.cli import main
+
+from .conditions import eventually
+from .running import InProcess
+
+
+def test_all_is_well(service: InProcess, capsys: pytest.CaptureFixture[str]) -> None:
+    eventually(lambda: service.user.get("/readyz").status_code == 200)
+    capsys.readouterr()
+    at = ["--url", service.url, "--token-file", str(service.settings.token_file)]
+    code = main(["doctor", "--json", "--home", str(service.settings.home), *at])
+    told = json.loads(capsys.readouterr().out)
+    found = {one["name"]: one for one in told["findings"]}
+    assert found["service"]["fine"] is True, found
+    assert (code == 0) is told["fine"]

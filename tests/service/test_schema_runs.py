@@ -1,0 +1,58 @@
+"""Chains of requests that the OpenAPI document allows: each answer is one that it describes."""
+
+from __future__ import annotations
+
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.core.failures import FailureGroup
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from .running import InProcess
+
+CHAINS, STEPS = 12, 6  # on each database; about ten seconds
+
+
+def test_every_answer_is_one_that_the_document_describes(service: InProcess) -> None:
+    document = service.user.get("/openapi.json").json()
+    schema = schemathesis.openapi.from_dict(document)
+    schema.config.update(base_url=service.url)
+    token = service.user.headers["authorization"]
+    worker = service.worker.headers["authorization"]
+
+    class Chains(schema.as_state_machine()):  # type: ignore[misc]  # made from the document
+        def get_call_kwargs(self, case: schemathesis.Case) -> dict[str, object]:
+            is_workers = case.operation.path.startswith("/v1/worker/")
+            return {"headers": {"authorization": worker if is_workers else token}}
+
+        def validate_response(
+            self, response: schemathesis.Response, case: schemathesis.Case, **_: object
+        ) -> None:
+            assert response.status_code != 500, response.text
+            try:
+                case.validate_response(
+                    response,
+                    checks=[
+                        status_code_conformance,
+                        content_type_conformance,
+                        response_schema_conformance,
+                    ],
+                )
+            except FailureGroup as group:
+                raise AssertionError([str(one) for one in group.exceptions]) from group
+
+    # One at a time: what a chain leaves in the service would make a repetition another chain.
+    once = settings(
+        max_examples=1,
+        stateful_step_count=STEPS,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        print_blob=True,
+    )
+    for _ in range(CHAINS):
+        Chains.run(settings=once)
