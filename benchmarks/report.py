@@ -6,6 +6,7 @@ python -m benchmarks.report [DIRECTORY]
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,7 +87,7 @@ def _status(results: Path) -> list[str]:
     machines: dict[str, Row] = {}
     for path in files:
         machine = read(path.stem, results)["machine"]
-        machines.setdefault(str(machine), machine)
+        machines.setdefault(json.dumps(machine, sort_keys=True), machine)
     lines = []
     for machine in machines.values():
         caches = ", ".join(f"{name} {size}" for name, size in machine["caches"].items())
