@@ -43,7 +43,7 @@ def build(sanitised: bool = False, progress: Optional[Callable[[str], None]] = N
     if prefix.exists():
         return prefix
     prefix.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(prefix.with_suffix(".lock")):
+    with locked(prefix.with_suffix(".lock")):
         if prefix.exists():  # by another process, while this one waited
             return prefix
         if progress:
@@ -108,7 +108,7 @@ def _run(arguments: List[str]) -> str:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, also by a crash
         yield

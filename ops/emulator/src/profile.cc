@@ -150,6 +150,7 @@ ProfileValue executionOf(const Session &session) {
                        {"exchangeCycles", number(step->total.exchange)},
                        {"computeCycles", number(step->total.compute)},
                        {"hostCycles", number(step->total.host)},
+                       {"bytesBetweenIpus", number(step->total.bytesBetweenIpus)},
                        {"flops", number(step->total.flops)}}));
   }
   return map({{"runs", runs},

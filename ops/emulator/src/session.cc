@@ -113,6 +113,7 @@ void Session::charge(Step &step, const StepCost &cost) {
   step.total.host += cost.host;
   step.total.tileCycles += cost.tileCycles;
   step.total.flops += cost.flops;
+  step.total.bytesBetweenIpus += cost.bytesBetweenIpus;
   step.total.activeTiles = std::max(step.total.activeTiles, cost.activeTiles);
 }
 
@@ -186,6 +187,7 @@ void Session::executeComputeSet(Step &step) {
   cost.flops = compute.flops;
   cost.activeTiles = compute.activeTiles;
   cost.exchange = in.cycles + out.cycles;
+  cost.bytesBetweenIpus = in.bytesBetweenIpus + out.bytesBetweenIpus;
   // One sync before compute, and one before each exchange that happens.
   cost.sync = std::uint64_t{m.syncCycles} * (1 + (in.cycles != 0) + (out.cycles != 0));
   if (step.node->destination.valid()) {
@@ -201,6 +203,7 @@ void Session::executeCopy(Step &step) {
   memory->copy(step.node->source.view(), step.node->destination.view());
   StepCost cost;
   cost.exchange = compiled->copies.at(step.node).cycles;
+  cost.bytesBetweenIpus = compiled->copies.at(step.node).bytesBetweenIpus;
   cost.compute = compiled->copyCycles.at(step.node);
   cost.sync = std::uint64_t{m.syncCycles} * (1 + (cost.exchange != 0));
   charge(step, cost);

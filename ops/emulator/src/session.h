@@ -24,6 +24,7 @@ struct StepCost {
   std::uint64_t tileCycles = 0; // of compute, over all tiles
   std::uint64_t flops = 0;
   std::uint64_t activeTiles = 0;
+  std::uint64_t bytesBetweenIpus = 0;
   std::uint64_t cycles() const { return sync + exchange + compute + host; }
 };
 

@@ -26,11 +26,11 @@ void Traffic::move(unsigned variable, std::size_t begin, std::size_t end, unsign
 
 void Traffic::read(const View &view, unsigned tile) {
   view.forEachPiece([&](const Piece &p) {
-    graph.variables[p.variable].tiles.forEach(p.begin, p.end,
-                                              [&](std::size_t b, std::size_t e, unsigned from) {
-                                                if (from != tile)
-                                                  move(p.variable, b, e, from, tile);
-                                              });
+    graph.variables[p.variable].tiles.forEach(
+        p.begin, p.end, [&](std::size_t b, std::size_t e, unsigned from) {
+          if (from != tile && arrived.insert({p.variable, b, e, tile}).second)
+            move(p.variable, b, e, from, tile);
+        });
   });
 }
 

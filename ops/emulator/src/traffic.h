@@ -1,7 +1,10 @@
 #ifndef IPULSE_EMULATOR_TRAFFIC_H
 #define IPULSE_EMULATOR_TRAFFIC_H
 
+#include <array>
 #include <tuple>
+
+#include <unordered_set>
 #include <vector>
 
 #include "compiled.h"
@@ -29,6 +32,14 @@ public:
 
 private:
   void move(unsigned variable, std::size_t begin, std::size_t end, unsigned from, unsigned to);
+  struct HashRange {
+    std::size_t operator()(const std::array<std::size_t, 4> &range) const {
+      std::size_t hash = 0;
+      for (const std::size_t one : range)
+        hash = (hash ^ one) * 0x9E3779B97F4A7C15u;
+      return hash ^ hash >> 32;
+    }
+  };
 
   const GraphState &graph;
   std::vector<std::uint64_t> in = std::vector<std::uint64_t>(graph.machine.numTiles());
@@ -36,6 +47,9 @@ private:
   std::vector<std::uint32_t> received = std::vector<std::uint32_t>(graph.machine.numTiles());
   // What leaves a tile, by source range: sent once, however many tiles listen.
   std::vector<std::tuple<unsigned, std::size_t, std::size_t, unsigned>> sent;
+  // What a tile reads, as variable, range and tile: it arrives once, however many of its fields
+  // want it.
+  std::unordered_set<std::array<std::size_t, 4>, HashRange> arrived;
   std::uint64_t betweenIpus = 0, total = 0;
 };
 

@@ -1,0 +1,219 @@
+"""Custom ops of TensorFlow for the IPU, run on the emulator as TensorFlow would run them.
+
+`CustomOp` takes what `ipu.custom_ops.precompiled_user_op` takes: it loads the library, asks for its
+API level and metadata, lets it allocate the inputs it wants to, builds the op and its gradient
+into one graph, and runs both on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
+
+import numpy as np
+
+from ops.emulator.build import build
+
+# Types that TensorFlow hands to a custom op, by their name in Poplar.
+TYPES: Dict[str, str] = {
+    "float32": "float",
+    "float16": "half",
+    "int32": "int",
+    "uint32": "unsigned int",
+    "int16": "short",
+    "uint16": "unsigned short",
+    "bool": "bool",
+    "int8": "signed char",
+    "uint8": "unsigned char",
+}
+API_LEVEL = 5  # of SDK 2.3 to 3.4; 4 is that of SDK 2.0 to 2.2
+MK2_TILES = 1472
+_MESSAGE_BYTES = 4096
+
+Shape = Tuple[int, ...]
+
+
+class CustomOpError(RuntimeError):
+    """The op, Poplar or the emulator refused: the message is theirs, with Poplar's class first."""
+
+    code = "custom_op"
+
+
+class _Tensor(ctypes.Structure):
+    """CustomOpTensor of custom_op.h."""
+
+    _fields_ = (
+        ("type", ctypes.c_char_p),
+        ("rank", ctypes.c_uint32),
+        ("shape", ctypes.POINTER(ctypes.c_uint64)),
+    )
+
+
+class _Call(ctypes.Structure):
+    """CustomOpCall of custom_op.h."""
+
+    _fields_ = (
+        ("library", ctypes.c_char_p),
+        ("codelets", ctypes.c_char_p),
+        ("op_name", ctypes.c_char_p),
+        ("attributes", ctypes.c_char_p),
+        ("gradient_attributes", ctypes.c_char_p),
+        ("api_level", ctypes.c_uint32),
+        ("ipus", ctypes.c_uint32),
+        ("tiles_per_ipu", ctypes.c_uint32),
+        ("options", ctypes.c_char_p),
+        ("inputs", ctypes.c_uint32),
+        ("outputs", ctypes.c_uint32),
+        ("gradients", ctypes.c_uint32),
+        ("input", ctypes.POINTER(_Tensor)),
+        ("output", ctypes.POINTER(_Tensor)),
+        ("inputs_with_gradients", ctypes.POINTER(ctypes.c_int64)),
+    )
+
+
+class CustomOp:
+    """One custom op compiled for fixed shapes, and its state on an emulated device of its own."""
+
+    def __init__(
+        self,
+        library: Path,
+        codelets: str,
+        inputs: Sequence[Tuple[str, Shape]],
+        outputs: Sequence[Tuple[str, Shape]],
+        op_name: str = "Build",
+        attributes: str = "",
+        gradient_attributes: str = "",
+        inputs_with_gradients: Sequence[int] = (),
+        api_level: int = API_LEVEL,
+        ipus: int = 1,
+        tiles_per_ipu: int = MK2_TILES,
+        options: Mapping[str, str] = {},
+    ) -> None:
+        """Compile.
+
+        inputs, outputs: NumPy's name of the type, and the shape, of each.
+        codelets: path of a .gp or .cpp file, or empty.
+        inputs_with_gradients: without any, no gradient op is built.
+        options: of the Poplar engine.
+
+        Raises CustomOpError; MissingCompiler, BuildFailed if the emulator cannot be built.
+        """
+        self._inputs, self._outputs = list(inputs), list(outputs)
+        self._with_gradients = list(inputs_with_gradients)
+        taken, made = _tensors(inputs), _tensors(outputs)
+        listed = (ctypes.c_int64 * len(self._with_gradients))(*self._with_gradients)
+        call = _Call(
+            library=str(library).encode(),
+            codelets=codelets.encode(),
+            op_name=op_name.encode(),
+            attributes=attributes.encode(),
+            gradient_attributes=gradient_attributes.encode(),
+            api_level=api_level,
+            ipus=ipus,
+            tiles_per_ipu=tiles_per_ipu,
+            options="\n".join(f"{key}={value}" for key, value in options.items()).encode(),
+            inputs=len(inputs),
+            outputs=len(outputs),
+            gradients=len(listed),
+            input=taken,
+            output=made,
+            inputs_with_gradients=listed,
+        )
+        message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+        self._op = _library().ipulse_custom_op_compile(ctypes.byref(call), message, _MESSAGE_BYTES)
+        if not self._op:
+            raise CustomOpError(message.value.decode())
+
+    def forward(self, inputs: Sequence[np.ndarray]) -> List[np.ndarray]:
+        """The outputs for these inputs. Raises CustomOpError; ValueError for shapes or types."""
+        return self._run("forward", inputs, self._inputs, self._outputs)
+
+    def backward(self, gradients: Sequence[np.ndarray]) -> List[np.ndarray]:
+        """The gradients by the listed inputs, from those by every output of the last `forward`.
+
+        Raises CustomOpError; ValueError for shapes or types.
+        """
+        found = [self._inputs[index] for index in self._with_gradients]
+        return self._run("backward", gradients, self._outputs, found)
+
+    def profile(self) -> Dict[str, Any]:
+        """The engine's profile: emulated cycles and memory, labelled so."""
+        library = _library()
+        text = library.ipulse_custom_op_profile(self._op)
+        try:
+            profile: Dict[str, Any] = json.loads(ctypes.string_at(text).decode())
+        finally:
+            library.ipulse_custom_op_free_text(text)
+        return profile
+
+    def close(self) -> None:
+        """Frees the device. Doing so twice is no error."""
+        if self._op:
+            _library().ipulse_custom_op_free(self._op)
+            self._op = None
+
+    def __enter__(self) -> CustomOp:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def _run(
+        self,
+        name: str,
+        given: Sequence[np.ndarray],
+        expected: Sequence[Tuple[str, Shape]],
+        made: Sequence[Tuple[str, Shape]],
+    ) -> List[np.ndarray]:
+        if len(given) != len(expected):
+            raise ValueError(f"{name} takes {len(expected)} arrays; got {len(given)}")
+        arrays = []
+        for number, (array, (dtype, shape)) in enumerate(zip(given, expected)):
+            if array.dtype != np.dtype(dtype) or array.shape != tuple(shape):
+                raise ValueError(
+                    f"array {number} of {name} must be {dtype} of shape {tuple(shape)}; "
+                    f"got {array.dtype} of shape {array.shape}"
+                )
+            arrays.append(np.ascontiguousarray(array))
+        results = [np.empty(shape, dtype) for dtype, shape in made]
+        message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+        function = getattr(_library(), f"ipulse_custom_op_{name}")
+        if function(self._op, _pointers(arrays), _pointers(results), message, _MESSAGE_BYTES):
+            raise CustomOpError(message.value.decode())
+        return results
+
+
+def _tensors(specs: Sequence[Tuple[str, Shape]]) -> Any:
+    tensors = (_Tensor * len(specs))()
+    for number, (dtype, shape) in enumerate(specs):
+        if dtype not in TYPES:
+            raise ValueError(f"{dtype} is no type of a custom op: {', '.join(TYPES)} are")
+        tensors[number] = _Tensor(
+            TYPES[dtype].encode(), len(shape), (ctypes.c_uint64 * len(shape))(*shape)
+        )
+    return tensors
+
+
+def _pointers(arrays: Sequence[np.ndarray]) -> Any:
+    return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+
+
+@lru_cache(maxsize=None)
+def _library() -> ctypes.CDLL:
+    # Global, so that an op's library finds Poplar's symbols in this one.
+    library = ctypes.CDLL(str(build() / "lib" / "libpoplar.so"), mode=ctypes.RTLD_GLOBAL)
+    size = ctypes.c_size_t
+    library.ipulse_custom_op_compile.restype = ctypes.c_void_p
+    library.ipulse_custom_op_compile.argtypes = [ctypes.POINTER(_Call), ctypes.c_char_p, size]
+    pointers = ctypes.POINTER(ctypes.c_void_p)
+    for name in ("forward", "backward"):
+        function = getattr(library, f"ipulse_custom_op_{name}")
+        function.argtypes = [ctypes.c_void_p, pointers, pointers, ctypes.c_char_p, size]
+    library.ipulse_custom_op_profile.restype = ctypes.c_void_p
+    library.ipulse_custom_op_profile.argtypes = [ctypes.c_void_p]
+    library.ipulse_custom_op_free_text.argtypes = [ctypes.c_void_p]
+    library.ipulse_custom_op_free.argtypes = [ctypes.c_void_p]
+    return library

@@ -1,0 +1,51 @@
+#ifndef IPULSE_EMULATOR_OP_LIBRARY_H
+#define IPULSE_EMULATOR_OP_LIBRARY_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <poplar/Program.hpp>
+
+namespace custom_op {
+
+/// The library of a custom op and the symbols of one op in it: TensorFlow's rules, read in its
+/// public sources (user_op_hlo.cc, kernels/poputil/user_operation.cc of 2.6).
+class OpLibrary {
+public:
+  /// Raises std::runtime_error if the library has not the level or the symbol.
+  OpLibrary(const std::string &path, const std::string &opName, std::uint32_t apiLevel);
+
+  struct Metadata {
+    std::vector<std::int64_t> allocatingIndices;
+    bool isElementwise = false, isStateless = false, isHashable = false;
+  };
+  /// All false and empty if the library says nothing.
+  Metadata metadata(std::uint32_t inputs) const;
+  Metadata gradientMetadata(std::uint32_t inputs) const;
+
+  poplar::Tensor allocate(poplar::Graph &graph, std::uint32_t operand,
+                          const std::vector<std::size_t> &shape, poplar::Type type,
+                          const std::string &attributes, const std::string &debugPrefix) const;
+  poplar::program::Program build(poplar::Graph &graph, const std::vector<poplar::Tensor> &inputs,
+                                 std::vector<poplar::Tensor> &outputs,
+                                 const std::string &attributes,
+                                 const std::string &debugPrefix) const;
+  poplar::program::Program
+  gradient(poplar::Graph &graph, const std::vector<poplar::Tensor> &gradients,
+           const std::vector<poplar::Tensor> &inputs, const std::vector<poplar::Tensor> &results,
+           std::vector<poplar::Tensor> &outputs, const std::string &attributes,
+           const std::string &debugPrefix) const;
+
+private:
+  void *symbol(const std::string &name, bool required) const;
+  Metadata metadataOf(const std::string &name, std::uint32_t inputs) const;
+  std::string path, opName;
+  std::uint32_t apiLevel;
+  void *handle; // stays open: the graph's programs may point into it
+};
+
+} // namespace custom_op
+
+#endif

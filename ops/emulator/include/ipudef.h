@@ -1,0 +1,24 @@
+// The vector types of a tile, which hold what one load or one operation takes.
+#ifndef ipudef_h
+#define ipudef_h
+
+#include <poplar/HalfFloat.hpp>
+
+typedef float float2 __attribute__((vector_size(8)));
+typedef float float4 __attribute__((vector_size(16)));
+typedef int int2 __attribute__((vector_size(8)));
+typedef int int4 __attribute__((vector_size(16)));
+typedef unsigned int uint2 __attribute__((vector_size(8)));
+typedef unsigned int uint4 __attribute__((vector_size(16)));
+typedef short short2 __attribute__((vector_size(4)));
+typedef short short4 __attribute__((vector_size(8)));
+typedef unsigned short ushort2 __attribute__((vector_size(4)));
+typedef unsigned short ushort4 __attribute__((vector_size(8)));
+typedef signed char char2 __attribute__((vector_size(2)));
+typedef signed char char4 __attribute__((vector_size(4)));
+typedef unsigned char uchar2 __attribute__((vector_size(2)));
+typedef unsigned char uchar4 __attribute__((vector_size(4)));
+typedef long long longlong;
+typedef long long longlong2 __attribute__((vector_size(16)));
+
+#endif
