@@ -1,0 +1,107 @@
+"""The op's attribute string, which says what a network is. network.h has its grammar."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import List
+
+from ops.lif.network import LIF, Layer, Network
+from ops.surrogate import SURROGATES, Surrogate, Table
+
+MAPPINGS = ("capacity", "neurons", "linear")
+MOST_NEURONS = 65536  # whose ids have 16 bits
+
+
+class UnsupportedNetwork(ValueError):
+    """The Poplar op does not run this network."""
+
+    code = "unsupported_network"
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the op puts a network.
+
+    mapping: "capacity" gives every tile the same work by the slots that enter its neurons,
+        "neurons" the same number of neurons, "linear" spreads every layer over all tiles.
+    ipus: that the layers are spread over, at most one a layer.
+    """
+
+    mapping: str = "capacity"
+    ipus: int = 1
+
+    def __post_init__(self) -> None:
+        if self.mapping not in MAPPINGS:
+            raise ValueError(f"mapping must be {', '.join(MAPPINGS)}; got {self.mapping}")
+        if self.ipus < 1:
+            raise ValueError(f"ipus must be at least 1; got {self.ipus}")
+
+
+def attributes_of(
+    network: Network,
+    input_slots: int,
+    placement: Placement = Placement(),
+    input_gradients: bool = False,
+) -> str:
+    """The attribute string, for the op and for its gradient alike.
+
+    input_slots: of a sample and step of the input spikes.
+    input_gradients: whether the gradient is by the input's spikes, too.
+
+    Raises UnsupportedNetwork.
+    """
+    _check_supported(network, placement)
+    layers = [_layer(layer) for layer in (*network.layers, network.readout)]
+    return " ".join(
+        (
+            "ipulse-lif/1",
+            f"reset={network.reset}",
+            f"reset_gradient={network.reset_gradient}",
+            f"reset_on={network.reset_on}",
+            f"delay={network.delay}",
+            f"surrogate={surrogate_word(network.surrogate)}",
+            f"mapping={placement.mapping}",
+            f"ipus={placement.ipus}",
+            f"gradients={'weights+inputs' if input_gradients else 'weights'}",
+            f"input(neurons={network.inputs},slots={input_slots})",
+            *layers,
+        )
+    )
+
+
+def _layer(layer: Layer) -> str:
+    words: List[str] = [f"neurons={layer.neurons}"]
+    if isinstance(layer, LIF):
+        words.append(f"slots={layer.slots}")
+        words += ["second_threshold"] if layer.second_threshold is not None else []
+        words += ["recurrent"] if layer.recurrent else []
+    words += ["bias"] if layer.bias else []
+    words += ["synapse"] if layer.synapse_decay is not None else []
+    return f"{'lif' if isinstance(layer, LIF) else 'leaky'}({','.join(words)})"
+
+
+def surrogate_word(surrogate: Surrogate) -> str:
+    """How attribute strings name a surrogate: `name:slope`, or `table:width:value:...`."""
+    name = next(name for name, kind in SURROGATES.items() if isinstance(surrogate, kind))
+    numbers = list(vars(surrogate).values())
+    if isinstance(surrogate, Table):
+        numbers = [surrogate.width, *surrogate.values]
+    return ":".join([name, *(repr(float(number)) for number in numbers)])
+
+
+def _check_supported(network: Network, placement: Placement) -> None:
+    for number, layer in enumerate(network.spiking):
+        if layer.policy != "index":
+            raise UnsupportedNetwork(
+                f"the Poplar op fills slots by the policy index; layer {number} has {layer.policy}"
+            )
+    if max(network.sizes) > MOST_NEURONS:
+        raise UnsupportedNetwork(
+            f"the Poplar op's ids have 16 bits: at most {MOST_NEURONS} neurons or inputs; "
+            f"got {max(network.sizes)}"
+        )
+    layers = len(network.layers) + 1
+    if placement.ipus > layers:
+        raise UnsupportedNetwork(
+            f"a layer lies on one IPU: {layers} layers can use as many; got ipus={placement.ipus}"
+        )

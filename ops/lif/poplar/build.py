@@ -1,0 +1,95 @@
+"""Compiles the op against the emulator: its library with g++, its codelets with popc.
+
+Against the SDK the same sources are compiled by `make` in this directory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess  # runs the compilers
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+from typing import List, NamedTuple
+
+from ops.emulator import build as emulator
+from ops.emulator.custom_op import API_LEVEL
+from ops.lif.cpu.native import BuildFailed, cache_directory, compiler
+
+SOURCES = Path(__file__).resolve().parent
+FLAGS = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror")
+LEVELS = (4, 5)
+
+
+class BuiltOp(NamedTuple):
+    library: Path
+    codelets: Path
+
+
+# Once a process: sources that change while it runs are the next one's.
+@lru_cache(maxsize=None)
+def build(api_level: int = API_LEVEL) -> BuiltOp:
+    """The op's library and codelets, built for every level if they are not in the cache.
+
+    api_level: 4 for SDK 2.0 to 2.2, 5 for SDK 2.3 to 3.4.
+    Raises MissingCompiler, BuildFailed.
+    """
+    prefix = emulator.build()
+    directory = cache_directory() / f"poplar-op-{_hash(prefix.name)}"
+    built = BuiltOp(directory / f"libipulse_lif_{api_level}.so", directory / "ipulse_lif.gp")
+    if directory.exists():
+        return built
+    with emulator.locked(directory.with_suffix(".lock")):
+        if not directory.exists():
+            with tempfile.TemporaryDirectory(dir=directory.parent, prefix="poplar-op-") as scratch:
+                complete = Path(scratch) / "complete"
+                complete.mkdir()
+                _compile(prefix, complete, Path(scratch))
+                codelets = [str(path) for path in sorted(SOURCES.glob("codelets/*.cpp"))]
+                gp = str(complete / built.codelets.name)
+                _run([str(prefix / "bin" / "popc"), "-O3", *codelets, "-o", gp])
+                shutil.move(str(complete), str(directory))
+    return built
+
+
+def _compile(prefix: Path, complete: Path, scratch: Path) -> None:
+    def compile_one(source: Path, level: int) -> str:
+        out = str(scratch / f"{source.stem}-{level}.o")
+        defined = f"-DIPU_OP_API_LEVEL={level}"
+        _run([*compiler(), *FLAGS, defined, *includes, "-c", str(source), "-o", out])
+        return out
+
+    includes = [f"-I{prefix / 'include'}"]
+    sources = sorted(SOURCES.glob("*.cc"))
+    exporting = [source for source in sources if '"api_level.h"' in source.read_text("utf-8")]
+    lib = prefix / "lib"
+    link = ["-shared", f"-L{lib}", f"-Wl,-rpath,{lib}"]
+    with ThreadPoolExecutor() as pool:
+        common = [
+            pool.submit(compile_one, source, 0) for source in sources if source not in exporting
+        ]
+        own = {level: [pool.submit(compile_one, s, level) for s in exporting] for level in LEVELS}
+        for level in LEVELS:
+            objects = [future.result() for future in (*common, *own[level])]
+            out = str(complete / f"libipulse_lif_{level}.so")
+            libraries = ["-lpoplar", "-lpoputil", "-lpopops"]
+            _run([*compiler(), *FLAGS, *link, "-o", out, *objects, *libraries])
+
+
+def _hash(prefix: str) -> str:
+    digest = hashlib.sha256(repr((prefix, FLAGS, LEVELS)).encode())
+    for path in sorted(SOURCES.glob("**/*")):
+        if path.suffix in (".cc", ".h", ".cpp"):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _run(arguments: List[str]) -> None:
+    done = subprocess.run(  # noqa: S603 (the user's own compiler, without a shell)
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    if done.returncode != 0:
+        words = done.stdout.decode(errors="replace")
+        raise BuildFailed(f"{arguments[0]} failed on the Poplar op. Its words:\n{words[-4000:]}")

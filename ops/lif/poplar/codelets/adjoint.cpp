@@ -1,0 +1,128 @@
+// One step back of the neurons of a tile: lambda, dL/di and dL/dI of ops/lif/reference.py, where
+// the state lives.
+#include <poplar/Vertex.hpp>
+
+#include "pair.h"
+#include "slots.h"
+#include "turns.h"
+
+using namespace poplar;
+
+namespace {
+
+// What of "dv/du = 1 - r" there is: nothing, r from the layer's own slots, r from the history.
+enum ResetFrom : unsigned { kNoMask, kSlots, kHistory };
+// What of "dv/dr": nothing, "u times", "threshold times".
+enum ResetTerm : unsigned { kNoTerm, kMembraneTerm, kThresholdTerm };
+
+template <typename V, typename Synapse>
+bool adjoint(const V &v, unsigned worker, const Synapse &synapse) {
+  const unsigned row = 2 * v.pairCount, now = *v.step;
+  const bool inside = now < v.steps;
+  const float2 *decay = pairs(&v.decay[0]), *scale = pairs(&v.scale[0]);
+  forSamples(worker, v.samples, v.pairCount, [&](unsigned b, unsigned first, unsigned last) {
+    // kappa becomes lambda in place, and kappa again.
+    float *lambda = &v.kappa[b * row];
+    const unsigned short *ids = &v.ids[b * v.slots];
+    // Without slots, a readout that never spikes.
+    const unsigned spikes = v.slots ? v.counts[2 * b] : 0;
+    const unsigned filled = v.slots ? v.counts[2 * b + 1] : 0;
+    const unsigned begin = v.firstNeuron + 2 * first, end = v.firstNeuron + 2 * last;
+    const auto ofSlots = [&](unsigned from, unsigned to, const auto &visit) {
+      forNeurons(ids, from, to, begin, end,
+                 [&](unsigned k, unsigned j) { visit(b * v.slots + k, j + 2 * first); });
+    };
+    const auto gradient = [&](unsigned k, unsigned j, float kappa) {
+      float found = v.slotGradients[k];
+      if (v.resetTerm == kMembraneTerm)
+        found -= v.coefficients[k] * kappa;
+      else if (v.resetTerm == kThresholdTerm)
+        found -= v.coefficients[k] * v.threshold[j] * kappa;
+      return found;
+    };
+    // Spikes first: their kappa is still whole, and a reset to zero takes the rest of it away.
+    ofSlots(0, spikes, [&](unsigned k, unsigned j) {
+      const float kappa = lambda[j];
+      lambda[j] = gradient(k, j, kappa) + (v.resetFrom == kNoMask ? kappa : 0.0f);
+    });
+    if (v.resetFrom == kHistory && inside) {
+      // Who was reset without a slot; spikes with one are done. History [time, words, row].
+      const unsigned words = (v.samples + 23) / 24, bit = b % 24;
+      const float *resets = &v.resets[(now * words + b / 24) * row];
+      unsigned k = firstSlot(ids, 0, spikes, begin);
+      for (unsigned j = 2 * first; j < 2 * last; ++j) {
+        const bool listed = k < spikes && ids[k] == v.firstNeuron + j;
+        k += listed;
+        if (!listed && ((static_cast<unsigned>(static_cast<int>(resets[j])) >> bit) & 1))
+          lambda[j] = 0.0f;
+      }
+    }
+    ofSlots(spikes, filled,
+            [&](unsigned k, unsigned j) { lambda[j] += gradient(k, j, lambda[j]); });
+    const float2 *direct =
+        v.hasDirect && inside ? pairs(&v.direct[(now * v.samples + b) * row]) : nullptr;
+    for (unsigned p = first; p < last; ++p) {
+      float2 total = pairs(lambda)[p];
+      if (direct)
+        total += direct[p];
+      pairs(&v.gradCurrent[b * row])[p] = synapse(b * v.pairCount + p, p, scale[p] * total);
+      pairs(lambda)[p] = decay[p] * total;
+    }
+  });
+  return true;
+}
+
+} // namespace
+
+class Adjoint : public MultiVertex {
+public:
+  Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ids; // own, [samples, slots]
+  Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts;
+  Input<Vector<float, VectorLayout::ONE_PTR, 4>> slotGradients; // [samples, slots]
+  Input<Vector<float, VectorLayout::ONE_PTR, 4>> coefficients;  // read if there is a reset term
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> decay;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> scale;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> threshold;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> resets; // [time, words, row], if kHistory
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> direct; // [time, samples, row], if hasDirect
+  Input<unsigned> step;
+  InOut<Vector<float, VectorLayout::ONE_PTR, 8>> kappa;        // [samples, row]
+  Output<Vector<float, VectorLayout::ONE_PTR, 8>> gradCurrent; // [samples, row]
+  const unsigned steps, samples, slots, pairCount, firstNeuron;
+  const unsigned resetFrom, resetTerm;
+  const bool hasDirect;
+
+  bool compute(unsigned worker) {
+    return adjoint(*this, worker, [](unsigned, unsigned, float2 grad) { return grad; });
+  }
+};
+
+class AdjointSynapse : public MultiVertex {
+public:
+  Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ids;
+  Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts;
+  Input<Vector<float, VectorLayout::ONE_PTR, 4>> slotGradients;
+  Input<Vector<float, VectorLayout::ONE_PTR, 4>> coefficients;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> decay;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> scale;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> threshold;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> synapseDecay;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> resets;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> direct;
+  Input<unsigned> step;
+  InOut<Vector<float, VectorLayout::ONE_PTR, 8>> kappa;
+  InOut<Vector<float, VectorLayout::ONE_PTR, 8>> gradSynapse; // dL/di, [samples, row]
+  Output<Vector<float, VectorLayout::ONE_PTR, 8>> gradCurrent;
+  const unsigned steps, samples, slots, pairCount, firstNeuron;
+  const unsigned resetFrom, resetTerm;
+  const bool hasDirect;
+
+  bool compute(unsigned worker) {
+    const float2 *decay = pairs(&synapseDecay[0]);
+    float2 *state = pairs(&gradSynapse[0]);
+    return adjoint(*this, worker, [&](unsigned at, unsigned p, float2 grad) {
+      state[at] = grad + decay[p] * state[at];
+      return (1.0f - decay[p]) * state[at];
+    });
+  }
+};

@@ -1,0 +1,102 @@
+// One step of the neurons of a tile: reset, current, update (ops/lif/reference.py, u[t]).
+#include <poplar/Vertex.hpp>
+
+#include "pair.h"
+#include "slots.h"
+#include "turns.h"
+
+using namespace poplar;
+
+namespace {
+
+enum Reset : unsigned { kZero, kSubtract, kNone };
+
+/// What the steps with and without a synapse share; they differ in i's state.
+template <typename V, typename Synapse>
+bool integrate(const V &v, unsigned worker, const Synapse &synapse) {
+  const unsigned row = 2 * v.pairCount;
+  const float2 *decay = pairs(&v.decay[0]), *scale = pairs(&v.scale[0]);
+  const float2 *bias = pairs(&v.bias[0]);
+  forSamples(worker, v.samples, v.pairCount, [&](unsigned b, unsigned first, unsigned last) {
+    float *u = &v.u[b * row];
+    // The reset of the step before. Who was over the threshold is read from u itself; who was
+    // emitted, from the layer's own slots.
+    if (v.resetOnEmission) {
+      const unsigned *counts = &v.ownCounts[2 * b];
+      const unsigned begin = v.firstNeuron + 2 * first, end = v.firstNeuron + 2 * last;
+      forNeurons(&v.ownIds[b * v.ownSlots], 0, counts[0], begin, end, [&](unsigned, unsigned j) {
+        j += 2 * first;
+        u[j] = v.reset == kZero ? 0.0f : v.reset == kSubtract ? u[j] - v.threshold[j] : u[j];
+      });
+    } else if (v.reset != kNone) {
+      for (unsigned j = 2 * first; j < 2 * last; ++j)
+        if (u[j] > v.threshold[j])
+          u[j] = v.reset == kZero ? 0.0f : u[j] - v.threshold[j];
+    }
+    for (unsigned p = first; p < last; ++p) {
+      float2 current = bias[p];
+      for (unsigned s = 0; s < v.weights.size(); ++s) {
+        const unsigned short *ids = &v.ids[s][b * v.slots[s]];
+        const float2 *weights = pairs(&v.weights[s][0]) + p;
+        const unsigned spikes = v.counts[s][2 * b];
+        for (unsigned k = 0; k < spikes; ++k)
+          current += weights[ids[k] * v.pairCount];
+      }
+      pairs(u)[p] = decay[p] * pairs(u)[p] + scale[p] * synapse(b * v.pairCount + p, p, current);
+    }
+  });
+  return true;
+}
+
+} // namespace
+
+// [samples, neurons] is `u`; sources are the layer's input and, if it is recurrent, itself.
+class Integrate : public MultiVertex {
+public:
+  Vector<Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>>> ids;
+  Vector<Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>>> counts;
+  Vector<Input<Vector<float, VectorLayout::ONE_PTR, 8>>> weights;
+  Vector<unsigned> slots; // of a sample, by source
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> bias;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> decay;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> scale;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> threshold;
+  Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ownIds; // read if resetOnEmission
+  Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> ownCounts;
+  InOut<Vector<float, VectorLayout::ONE_PTR, 8>> u;
+  const unsigned samples, pairCount, firstNeuron, ownSlots;
+  const unsigned reset;
+  const bool resetOnEmission;
+
+  bool compute(unsigned worker) {
+    return integrate(*this, worker, [](unsigned, unsigned, float2 current) { return current; });
+  }
+};
+
+class IntegrateSynapse : public MultiVertex {
+public:
+  Vector<Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>>> ids;
+  Vector<Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>>> counts;
+  Vector<Input<Vector<float, VectorLayout::ONE_PTR, 8>>> weights;
+  Vector<unsigned> slots;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> bias;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> decay;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> scale;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> threshold;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> synapseDecay;
+  Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ownIds;
+  Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> ownCounts;
+  InOut<Vector<float, VectorLayout::ONE_PTR, 8>> u;
+  InOut<Vector<float, VectorLayout::ONE_PTR, 8>> i;
+  const unsigned samples, pairCount, firstNeuron, ownSlots;
+  const unsigned reset;
+  const bool resetOnEmission;
+
+  bool compute(unsigned worker) {
+    const float2 *decay = pairs(&synapseDecay[0]);
+    float2 *state = pairs(&i[0]);
+    return ::integrate(*this, worker, [&](unsigned at, unsigned p, float2 current) {
+      return state[at] = decay[p] * state[at] + (1.0f - decay[p]) * current;
+    });
+  }
+};

@@ -1,0 +1,119 @@
+// dL/ds at the slots of a layer: what the tiles of the layers it sends to find, summed up.
+#include <poplar/Vertex.hpp>
+
+#include "pair.h"
+#include "turns.h"
+
+using namespace poplar;
+
+// A tile's part of it: the rows of its weights at the filled slots times dL/dI of its neurons.
+class SlotPartials : public MultiVertex {
+public:
+  Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ids; // [samples, slots]
+  Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> weights;     // [senders, row]
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> gradCurrent; // [samples, row]
+  Output<Vector<float, VectorLayout::ONE_PTR, 8>> partials;   // [samples, slots]
+  const unsigned samples, slots, pairCount;
+
+  bool compute(unsigned worker) {
+    for (unsigned b = worker; b < samples; b += numWorkers()) {
+      const float2 *grad = pairs(&gradCurrent[2 * b * pairCount]);
+      const unsigned filled = counts[2 * b + 1];
+      for (unsigned k = 0; k < filled; ++k) {
+        const float2 *row = pairs(&weights[0]) + ids[b * slots + k] * pairCount;
+        float2 sum = row[0] * grad[0];
+        for (unsigned p = 1; p < pairCount; ++p)
+          sum += row[p] * grad[p];
+        partials[b * slots + k] = sum[0] + sum[1];
+      }
+    }
+    return true;
+  }
+};
+
+// The sum of rows [rows, width], each worker for its own pairs of columns. Slots that are not
+// filled hold anything, and nobody reads their sum.
+class SumRows : public MultiVertex {
+public:
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> rows;
+  Output<Vector<float, VectorLayout::ONE_PTR, 8>> sum;
+  const unsigned rowCount, pairCount;
+
+  bool compute(unsigned worker) {
+    for (unsigned p = worker; p < pairCount; p += numWorkers()) {
+      float2 total = pairs(&rows[0])[p];
+      for (unsigned r = 1; r < rowCount; ++r)
+        total += pairs(&rows[0])[r * pairCount + p];
+      pairs(&sum[0])[p] = total;
+    }
+    return true;
+  }
+};
+
+// phi times what a sample's slots got from the loss and from other layers: lambda's part of it.
+class SlotGradients : public Vertex {
+public:
+  Input<Vector<float, VectorLayout::ONE_PTR, 4>> sums;      // [groups, width]
+  Input<Vector<float, VectorLayout::ONE_PTR, 4>> direct;    // [time, slots]
+  Input<Vector<float, VectorLayout::ONE_PTR, 4>> phi;       // [time, slots]
+  Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts; // of this step
+  Input<unsigned> step;
+  Output<Vector<float, VectorLayout::ONE_PTR, 4>> gradients;
+  const unsigned steps, slots, groups, width;
+
+  bool compute() {
+    const unsigned row = *step * slots;
+    const unsigned filled = *step < steps ? counts[1] : 0;
+    for (unsigned k = 0; k < filled; ++k) {
+      float sum = direct[row + k];
+      for (unsigned g = 0; g < groups; ++g)
+        sum += sums[g * width + k];
+      gradients[k] = phi[row + k] * sum;
+    }
+    return true;
+  }
+};
+
+// Of the reset that is not held constant: phi dv/dr without its sign, at a sample's slots.
+class ResetCoefficients : public Vertex {
+public:
+  Input<Vector<float, VectorLayout::ONE_PTR, 4>> phi; // [time, slots]
+  Input<Vector<float, VectorLayout::ONE_PTR, 4>> u;   // [time, slots], read if timesMembrane
+  Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts;
+  Input<unsigned> step;
+  Output<Vector<float, VectorLayout::ONE_PTR, 4>> coefficients;
+  const unsigned steps, slots;
+  const bool timesMembrane;
+
+  bool compute() {
+    const unsigned row = *step * slots;
+    const unsigned filled = *step < steps ? counts[1] : 0;
+    for (unsigned k = 0; k < filled; ++k)
+      coefficients[k] = timesMembrane ? phi[row + k] * u[row + k] : phi[row + k];
+    return true;
+  }
+};
+
+// The same for the input's spikes, which go out [time, slots]: 0 behind the filled ones.
+class RecordInputGradients : public Vertex {
+public:
+  Input<Vector<float, VectorLayout::ONE_PTR, 4>> sums; // [groups, width]
+  Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts;
+  Input<unsigned> step;
+  InOut<Vector<float, VectorLayout::ONE_PTR, 4>> history;
+  const unsigned steps, offset, slots, groups, width;
+
+  bool compute() {
+    const unsigned row = *step + offset;
+    if (row >= steps)
+      return true;
+    for (unsigned k = 0; k < slots; ++k) {
+      float sum = 0;
+      for (unsigned g = 0; g < groups && k < counts[1]; ++g)
+        sum += sums[g * width + k];
+      history[row * slots + k] = sum;
+    }
+    return true;
+  }
+};

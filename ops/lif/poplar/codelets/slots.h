@@ -1,0 +1,26 @@
+// The slots of a sample: ids ascending among the spikes, and again among the gradient-only ones.
+#ifndef IPULSE_LIF_POPLAR_SLOTS_H
+#define IPULSE_LIF_POPLAR_SLOTS_H
+
+/// The first slot of [from, to) whose id is not below `id`, by halving.
+template <typename Ids>
+inline unsigned firstSlot(const Ids *ids, unsigned from, unsigned to, unsigned id) {
+  while (from < to) {
+    const unsigned middle = (from + to) >> 1;
+    if (ids[middle] < id)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
+/// Calls visit(slot, neuron - begin) for the ascending slots [from, to) with begin <= id < end.
+template <typename Ids, typename Visit>
+inline void forNeurons(const Ids *ids, unsigned from, unsigned to, unsigned begin, unsigned end,
+                       const Visit &visit) {
+  for (unsigned k = firstSlot(ids, from, to, begin); k < to && ids[k] < end; ++k)
+    visit(k, ids[k] - begin);
+}
+
+#endif

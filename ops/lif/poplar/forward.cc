@@ -1,0 +1,204 @@
+#include "forward.h"
+
+#include <poputil/exceptions.hpp>
+
+#include "neurons.h"
+#include "new_vertex.h"
+#include "selection.h"
+
+namespace lif {
+
+using poplar::ComputeSet;
+using poplar::FLOAT;
+using poplar::Graph;
+using poplar::Tensor;
+using poplar::program::Execute;
+using poplar::program::Program;
+using poplar::program::Repeat;
+using poplar::program::Sequence;
+
+TilePlan planFor(const Graph &graph, const Network &network, unsigned batch) {
+  const poplar::Target &target = graph.getTarget();
+  const unsigned perIpu = std::min(target.getTilesPerIPU(), target.getNumTiles());
+  if (target.getNumTiles() < network.ipus * perIpu)
+    throw poputil::poplibs_error("LIF op: ipus=" + std::to_string(network.ipus) +
+                                 " and the graph has " + std::to_string(target.getNumIPUs()));
+  return TilePlan(network, batch, perIpu);
+}
+
+std::vector<std::vector<unsigned>> stagesOf(const Network &network) {
+  std::vector<std::vector<unsigned>> stages;
+  for (unsigned l = 0; l < network.layers.size(); ++l) {
+    if (network.delay == 0 || l == 0)
+      stages.emplace_back();
+    stages.back().push_back(l);
+  }
+  return stages;
+}
+
+namespace {
+
+/// A layer's state, and what the whole run leaves of it.
+struct LayerRun {
+  Neurons neurons;
+  NeuronTensor bias, u, i;
+  std::vector<Selection> selection; // of a layer that spikes
+  SlotHistory slots;
+  NeuronTensor membranes, resets; // [steps * batch, neurons], [steps * words, neurons]
+};
+
+/// Copies or packs what a layer's tiles have into their histories.
+void record(Graph &graph, ComputeSet set, const LayerRun &run, unsigned batch, const Tensor &step) {
+  const std::vector<TilePart> &parts = *run.neurons.parts;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const TilePart &part = parts[p];
+    if (!run.membranes.empty())
+      NewVertex(graph, set, "RecordMembrane", part.tile)
+          .connect("u", run.u.field(p))
+          .connect("step", step)
+          .connect("history", run.membranes.field(p))
+          .set("size", batch * part.row())
+          .estimate(6.0 * (20 + 2 * batch * part.row()));
+    if (!run.resets.empty())
+      NewVertex(graph, set, "RecordResets", part.tile)
+          .connect("u", run.u.field(p))
+          .connect("threshold", run.neurons.threshold.field(p))
+          .connect("step", step)
+          .connect("history", run.resets.field(p))
+          .set("samples", batch)
+          .set("row", part.row())
+          .estimate(6.0 * (20 + batch * part.row()));
+  }
+}
+
+LayerRun newRun(Graph &graph, const Network &network, const TilePlan &plan,
+                const Operands &operands, unsigned l, Arrivals &arrivals) {
+  const Layer &layer = network.layers[l];
+  const unsigned batch = operands.batch, steps = operands.steps;
+  const std::vector<TilePart> &parts = plan.layers[l];
+  const std::string name = "layer" + std::to_string(l);
+  LayerRun run{Neurons(graph, network, plan, operands, l, arrivals), {}, {}, {}, {}, {}, {}, {}};
+  const Tensor bias = operands.get(Role::Bias, l);
+  run.bias = bias.valid() ? arrivals.neurons(bias, parts, name + "/bias")
+                          : constantNeurons(graph, parts, 0);
+  run.u = arrivals.zeros(batch, parts, name + "/u");
+  if (layer.synapse)
+    run.i = arrivals.zeros(batch, parts, name + "/i");
+  if (l + 1 == network.layers.size())
+    run.membranes = NeuronTensor(graph, std::size_t{steps} * batch, parts, name + "/membranes");
+  if (!layer.spiking)
+    return run;
+  if (network.recordsResets(layer))
+    run.resets =
+        NeuronTensor(graph, std::size_t{steps} * ((batch + 23) / 24), parts, name + "/resets");
+  const unsigned values = network.recordsMembranes(layer) ? 2 : 1;
+  run.selection.emplace_back(graph, network.surrogate, plan.chunks[l],
+                             operands.get(Role::Threshold, l),
+                             operands.get(Role::SecondThreshold, l), layer.slots, values, arrivals);
+  const auto history = [&](std::size_t width, const char *what) {
+    return sampleTensor(graph, FLOAT, batch, steps, width, plan, l + 1, name + what);
+  };
+  run.slots.ids = history(layer.slots, "/slot_ids");
+  run.slots.counts = history(2, "/slot_counts");
+  run.slots.dropped = history(1, "/dropped");
+  for (unsigned v = 0; v < values; ++v)
+    run.slots.values.push_back(history(layer.slots, v ? "/slot_u" : "/slot_phi"));
+  return run;
+}
+
+std::vector<Tensor> outputsOf(const Network &network, const std::vector<LayerRun> &runs,
+                              unsigned steps, unsigned batch) {
+  std::vector<Tensor> outputs;
+  for (const Outcome &outcome : outcomesOf(network)) {
+    const LayerRun &run = runs[outcome.layer];
+    const auto byTime = [](const Tensor &t) { return t.dimShuffle({1, 0, 2}); };
+    Tensor t;
+    switch (outcome.result) {
+    case Result::Membrane:
+      t = run.membranes.dense();
+      break;
+    case Result::Resets:
+      t = run.resets.dense();
+      break;
+    case Result::SpikeIds:
+      t = byTime(run.slots.ids);
+      break;
+    case Result::SpikeCounts:
+      t = byTime(run.slots.counts);
+      break;
+    case Result::Dropped:
+      t = byTime(run.slots.dropped);
+      break;
+    case Result::Surrogate:
+      t = byTime(run.slots.values[0]);
+      break;
+    case Result::SlotMembrane:
+      t = byTime(run.slots.values[1]);
+      break;
+    }
+    outputs.push_back(t.reshape(shapeOf(network, outcome, steps, batch)));
+  }
+  return outputs;
+}
+
+} // namespace
+
+Program buildForward(Graph &graph, const Network &network, const Operands &operands,
+                     std::vector<Tensor> &outputs) {
+  const TilePlan plan = planFor(graph, network, operands.batch);
+  const unsigned batch = operands.batch;
+  Arrivals arrivals(graph);
+  std::vector<SpikeSource> sources;
+  std::vector<LayerRun> runs;
+  sources.emplace_back(graph, plan, 0, batch, network.inputSlots, arrivals);
+  for (unsigned l = 0; l < network.layers.size(); ++l) {
+    if (network.layers[l].spiking)
+      sources.emplace_back(graph, plan, l + 1, batch, network.layers[l].slots, arrivals);
+    runs.push_back(newRun(graph, network, plan, operands, l, arrivals));
+  }
+  const Tensor ids = arrivals.samples(operands.get(Role::Ids), plan, 0, "ids");
+  const Tensor counts = arrivals.samples(operands.get(Role::Counts), plan, 0, "counts");
+  const Counters counters(graph, plan, 0);
+  const auto takeInput = [&](ComputeSet set) {
+    takeSpikes(graph, set, plan, sources[0], ids, counts, counters.next(0), 0);
+  };
+
+  Sequence program;
+  arrivals.addTo(program);
+  program.add(counters.start());
+  const ComputeSet first = graph.addComputeSet("take_first_input");
+  takeInput(first);
+  program.add(Execute(first));
+
+  // A step: every stage updates its neurons, lists who may get a slot, and fills the slots. The
+  // last stage's third compute set takes the input of the next step, too.
+  Sequence step;
+  const auto stages = stagesOf(network);
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const std::string name = "stage" + std::to_string(s);
+    const ComputeSet update = graph.addComputeSet(name + "/integrate");
+    const ComputeSet list = graph.addComputeSet(name + "/list_candidates");
+    const ComputeSet join = graph.addComputeSet(name + "/join_candidates");
+    if (s == 0)
+      counters.advance(graph, update, 1);
+    for (const unsigned l : stages[s]) {
+      const Tensor &now = counters.now(plan.ipuOfLayer[l]);
+      const LayerRun &run = runs[l];
+      integrate(graph, update, network, run.neurons, sources, batch, run.bias, run.u, run.i);
+      record(graph, list, run, batch, now);
+      for (const Selection &selection : run.selection) {
+        selection.list(graph, list, run.u.dense());
+        selection.join(graph, join, plan, sources[l + 1], run.slots, now);
+      }
+    }
+    if (s + 1 == stages.size())
+      takeInput(join);
+    for (const ComputeSet set : {update, list, join})
+      step.add(Execute(set));
+  }
+  program.add(Repeat(operands.steps, step));
+  outputs = outputsOf(network, runs, operands.steps, batch);
+  return std::move(program);
+}
+
+} // namespace lif

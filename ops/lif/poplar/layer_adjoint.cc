@@ -1,0 +1,162 @@
+#include "layer_adjoint.h"
+
+#include "new_vertex.h"
+
+namespace lif {
+
+using poplar::ComputeSet;
+using poplar::FLOAT;
+using poplar::Graph;
+using poplar::Tensor;
+
+namespace {
+
+enum ResetFrom : unsigned { kNoMask, kSlots, kHistory };              // as in adjoint.cpp
+enum ResetTerm : unsigned { kNoTerm, kMembraneTerm, kThresholdTerm }; // as in adjoint.cpp
+
+} // namespace
+
+LayerAdjoint::LayerAdjoint(Graph &graph, const Network &net, const TilePlan &plan,
+                           const Operands &operands, unsigned l, LayerRecord given,
+                           Arrivals &arrivals)
+    : neurons(graph, net, plan, operands, l, arrivals), record(std::move(given)), network(&net),
+      steps(operands.steps), batch(operands.batch) {
+  const std::vector<TilePart> &parts = plan.layers[l];
+  const Layer &layer = net.layers[l];
+  const std::string name = "layer" + std::to_string(l);
+  gradCurrent = arrivals.zeros(batch, parts, name + "/grad_current");
+  kappa = arrivals.zeros(batch, parts, name + "/kappa");
+  if (layer.synapse)
+    gradSynapse = arrivals.zeros(batch, parts, name + "/grad_synapse");
+  gradWeights.push_back(arrivals.zeros(net.senders(l), parts, name + "/grad_weights"));
+  if (layer.recurrent)
+    gradWeights.push_back(arrivals.zeros(layer.neurons, parts, name + "/grad_recurrent"));
+  if (layer.bias)
+    gradBias = arrivals.zeros(1, parts, name + "/grad_bias");
+  if (!layer.spiking)
+    return;
+  const std::size_t stride = layer.slots + layer.slots % 2;
+  const auto bySlot = [&](const char *what) {
+    return sampleTensor(graph, FLOAT, batch, 1, stride, plan, l + 1, name + what).squeeze({1});
+  };
+  gradients = bySlot("/slot_gradients");
+  if (net.resetTerm())
+    coefficients = bySlot("/reset_coefficients");
+}
+
+void LayerAdjoint::addWeightGradients(Graph &graph, ComputeSet set, std::size_t matrix,
+                                      const SpikeSource &source) const {
+  for (std::size_t p = 0; p < neurons.parts->size(); ++p) {
+    const TilePart &part = (*neurons.parts)[p];
+    const std::size_t senders = gradWeights[matrix].part(p).dim(0);
+    NewVertex(graph, set, "WeightGradients", part.tile)
+        .connect("ids", source.ids.flatten())
+        .connect("counts", source.counts.flatten())
+        .connect("gradCurrent", gradCurrent.field(p))
+        .connect("gradWeights", gradWeights[matrix].field(p))
+        .set("samples", batch)
+        .set("slots", source.stride)
+        .set("pairCount", part.pairs())
+        .set("senders", static_cast<unsigned>(senders))
+        .estimate(batch * source.slots * (18.0 + 4 * part.pairs()));
+  }
+}
+
+void LayerAdjoint::addBiasGradients(Graph &graph, ComputeSet set) const {
+  if (gradBias.empty())
+    return;
+  for (std::size_t p = 0; p < neurons.parts->size(); ++p) {
+    const TilePart &part = (*neurons.parts)[p];
+    NewVertex(graph, set, "BiasGradients", part.tile)
+        .connect("gradCurrent", gradCurrent.field(p))
+        .connect("gradBias", gradBias.field(p))
+        .set("samples", batch)
+        .set("pairCount", part.pairs())
+        .estimate(6.0 * (20 + 2 * batch * ((part.pairs() + 5) / 6)));
+  }
+}
+
+void LayerAdjoint::slotGradients(Graph &graph, ComputeSet set, const TilePlan &plan,
+                                 const SpikeSource &own, const std::vector<const SlotSums *> &sums,
+                                 const Tensor &step) const {
+  for (unsigned b = 0; b < batch; ++b) {
+    const unsigned tile = plan.sampleTile(own.number, b);
+    const Tensor phi = record.phi[b].flatten();
+    // A readout's spikes go nowhere: its vertices have no group of sums to read.
+    const Tensor summed =
+        sums.empty() ? phi.reshape({1, phi.numElements()}) : sumsOfSample(sums, b);
+    const auto groups = static_cast<unsigned>(sums.empty() ? 0 : summed.dim(0));
+    NewVertex(graph, set, "SlotGradients", tile)
+        .connect("sums", summed.flatten())
+        .connect("direct", record.gradSlots[b].flatten())
+        .connect("phi", phi)
+        .connect("counts", own.counts[b])
+        .connect("step", step)
+        .connect("gradients", gradients[b])
+        .set("steps", steps)
+        .set("slots", own.slots)
+        .set("groups", groups)
+        .set("width", own.stride)
+        .estimate(6.0 * (30 + own.slots * (6.0 + 2 * groups)));
+    if (!coefficients.valid())
+      continue;
+    const bool membranes = record.membranes.valid();
+    NewVertex(graph, set, "ResetCoefficients", tile)
+        .connect("phi", phi)
+        .connect("u", membranes ? record.membranes[b].flatten() : phi)
+        .connect("counts", own.counts[b])
+        .connect("step", step)
+        .connect("coefficients", coefficients[b])
+        .set("steps", steps)
+        .set("slots", own.slots)
+        .set("timesMembrane", membranes)
+        .estimate(6.0 * (30 + own.slots * 4.0));
+  }
+}
+
+void LayerAdjoint::stepBack(Graph &graph, ComputeSet set, const SpikeSource *own,
+                            const Tensor &step) const {
+  const Layer &layer = *neurons.layer;
+  const bool spiking = own != nullptr, hasDirect = !record.direct.empty();
+  unsigned resetFrom = kNoMask, resetTerm = kNoTerm;
+  if (spiking && network->maskedReset())
+    resetFrom = network->recordsResets(layer) ? kHistory : kSlots;
+  if (spiking && network->resetTerm())
+    resetTerm = network->reset == Reset::Zero ? kMembraneTerm : kThresholdTerm;
+  for (std::size_t p = 0; p < neurons.parts->size(); ++p) {
+    const TilePart &part = (*neurons.parts)[p];
+    // What a vertex has no use for is connected to what is there anyway.
+    const Tensor unused = neurons.decay.field(p);
+    const Tensor slots = spiking ? gradients.flatten() : unused;
+    NewVertex vertex(graph, set, layer.synapse ? "AdjointSynapse" : "Adjoint", part.tile);
+    vertex
+        .connect("ids", spiking ? own->ids.flatten()
+                                : unusedField(graph, poplar::UNSIGNED_SHORT, part.tile))
+        .connect("counts", spiking ? own->counts.flatten()
+                                   : unusedField(graph, poplar::UNSIGNED_INT, part.tile))
+        .connect("slotGradients", slots)
+        .connect("coefficients", coefficients.valid() ? coefficients.flatten() : slots)
+        .connect("decay", neurons.decay.field(p))
+        .connect("scale", neurons.scale.field(p))
+        .connect("threshold", neurons.threshold.field(p))
+        .connect("resets", record.resets.empty() ? unused : record.resets.field(p))
+        .connect("direct", hasDirect ? record.direct.field(p) : unused)
+        .connect("step", step)
+        .connect("kappa", kappa.field(p))
+        .connect("gradCurrent", gradCurrent.field(p))
+        .set("steps", steps)
+        .set("samples", batch)
+        .set("slots", spiking ? own->stride : 0)
+        .set("pairCount", part.pairs())
+        .set("firstNeuron", part.begin)
+        .set("resetFrom", resetFrom)
+        .set("resetTerm", resetTerm)
+        .set("hasDirect", hasDirect)
+        .estimate(batch * (60.0 + 10 * part.pairs()));
+    if (layer.synapse)
+      vertex.connect("synapseDecay", neurons.synapseDecay.field(p))
+          .connect("gradSynapse", gradSynapse.field(p));
+  }
+}
+
+} // namespace lif

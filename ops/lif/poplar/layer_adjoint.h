@@ -1,0 +1,54 @@
+// A layer on the way back: its adjoint state, its gradients, and the vertices that work on them.
+#ifndef IPULSE_LIF_POPLAR_LAYER_ADJOINT_H
+#define IPULSE_LIF_POPLAR_LAYER_ADJOINT_H
+
+#include <vector>
+
+#include <poplar/Graph.hpp>
+
+#include "neurons.h"
+#include "slot_gradients.h"
+
+namespace lif {
+
+/// What the forward pass and the loss say of a layer, [batch, time, ...]; of a leaky readout only
+/// `direct` is there, of hidden layers it is not.
+struct LayerRecord {
+  poplar::Tensor ids, counts, phi, membranes, gradSlots;
+  NeuronTensor resets; // [time * words, neurons]
+  NeuronTensor direct; // [time * batch, neurons], the loss's derivative by the membrane
+};
+
+class LayerAdjoint {
+public:
+  LayerAdjoint(poplar::Graph &graph, const Network &network, const TilePlan &plan,
+               const Operands &operands, unsigned layer, LayerRecord record, Arrivals &arrivals);
+
+  Neurons neurons;
+  LayerRecord record;
+  NeuronTensor gradCurrent;              // dL/dI of the step after, then of this one
+  std::vector<NeuronTensor> gradWeights; // of the input and, if recurrent, of the layer itself
+  NeuronTensor gradBias;                 // without a bias, not there
+
+  /// Adds to the gradients by weight matrix `matrix`, what `source` has and gradCurrent.
+  void addWeightGradients(poplar::Graph &graph, poplar::ComputeSet set, std::size_t matrix,
+                          const SpikeSource &source) const;
+  void addBiasGradients(poplar::Graph &graph, poplar::ComputeSet set) const;
+  /// Makes the slots' gradients from the sums of everyone that the layer's spikes go to.
+  void slotGradients(poplar::Graph &graph, poplar::ComputeSet set, const TilePlan &plan,
+                     const SpikeSource &own, const std::vector<const SlotSums *> &sums,
+                     const poplar::Tensor &step) const;
+  /// Takes the state a step back. own: the layer's spikes; of a leaky readout null.
+  void stepBack(poplar::Graph &graph, poplar::ComputeSet set, const SpikeSource *own,
+                const poplar::Tensor &step) const;
+
+private:
+  const Network *network;
+  unsigned steps, batch;
+  NeuronTensor kappa, gradSynapse;
+  poplar::Tensor gradients, coefficients; // [batch, stride]
+};
+
+} // namespace lif
+
+#endif

@@ -1,0 +1,76 @@
+// What a network is, as the op's attribute string says: all but the steps and the samples.
+#ifndef IPULSE_LIF_POPLAR_NETWORK_H
+#define IPULSE_LIF_POPLAR_NETWORK_H
+
+#include <string>
+#include <vector>
+
+namespace lif {
+
+// The numbers are those of codelets/.
+enum class Reset : unsigned { Zero = 0, Subtract = 1, None = 2 };
+enum class ResetGradient { Mask, Term, None };
+enum class Mapping { Capacity, Neurons, Linear };
+
+/// One LIF layer, or the readout, which is the last one and may be leaky: then it never spikes.
+struct Layer {
+  bool spiking = true;
+  unsigned neurons = 0;
+  unsigned slots = 0; // of a sample and step, 1 to neurons; 0 for a leaky readout
+  bool gated = false; // has a second threshold
+  bool recurrent = false;
+  bool bias = false;
+  bool synapse = false;
+};
+
+struct Surrogate {
+  unsigned kind = 0; // SurrogateKind of codelets/surrogate.h
+  float parameter = 10;
+  std::vector<float> table;
+};
+
+struct Network {
+  unsigned inputs = 0;
+  unsigned inputSlots = 0; // of a sample and step
+  std::vector<Layer> layers;
+  Reset reset = Reset::Zero;
+  ResetGradient resetGradient = ResetGradient::Mask;
+  bool resetOnEmission = false;
+  unsigned delay = 0;
+  Surrogate surrogate;
+  Mapping mapping = Mapping::Capacity;
+  unsigned ipus = 1;
+  bool inputGradients = false; // by the input's spikes, besides those by the weights
+
+  /// Neurons whose spikes enter a layer.
+  unsigned senders(unsigned layer) const { return layer == 0 ? inputs : layers[layer - 1].neurons; }
+  /// Whether the backward pass takes 1 - r from the state, and needs to know every r.
+  bool maskedReset() const { return reset == Reset::Zero && resetGradient != ResetGradient::Term; }
+  /// Whether it also takes dv/dr.
+  bool resetTerm() const { return reset != Reset::None && resetGradient == ResetGradient::None; }
+  /// Whether a layer's slots do not tell who was reset, so that it is recorded.
+  bool recordsResets(const Layer &layer) const {
+    return layer.spiking && maskedReset() && !resetOnEmission && layer.slots < layer.neurons;
+  }
+  /// Whether the membranes in the slots are an output.
+  bool recordsMembranes(const Layer &layer) const {
+    return layer.spiking && resetTerm() && reset == Reset::Zero;
+  }
+};
+
+/// Pieces of attribute strings; both raise poputil::poplibs_error for another text.
+unsigned parseWhole(const std::string &name, const std::string &text, unsigned least);
+Surrogate parseSurrogate(const std::string &text);
+
+/// Raises poputil::poplibs_error, which says what was expected, if the text is not such a string:
+///
+///     ipulse-lif/1 reset=zero reset_gradient=mask reset_on=state delay=0 surrogate=superspike:10
+///     mapping=capacity ipus=1 gradients=weights input(neurons=2312,slots=32)
+///     lif(neurons=1466,slots=14,second_threshold) leaky(neurons=10)
+///
+/// in one line. Every key must be there; the order of the keys is free, that of the layers counts.
+Network parseNetwork(const std::string &attributes);
+
+} // namespace lif
+
+#endif

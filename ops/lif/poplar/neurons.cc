@@ -1,0 +1,94 @@
+#include "neurons.h"
+
+#include <limits>
+
+#include "new_vertex.h"
+
+namespace lif {
+
+using poplar::ComputeSet;
+using poplar::Graph;
+using poplar::Tensor;
+
+Neurons::Neurons(Graph &graph, const Network &network, const TilePlan &plan,
+                 const Operands &operands, unsigned l, Arrivals &arrivals)
+    : layer(&network.layers[l]), number(l), parts(&plan.layers[l]) {
+  const auto bring = [&](Role role) {
+    return arrivals.neurons(operands.get(role, l), *parts, nameOf({role, l}));
+  };
+  weights.push_back(bring(Role::Weights));
+  if (layer->recurrent)
+    weights.push_back(bring(Role::Recurrent));
+  decay = bring(Role::Decay);
+  scale = bring(Role::Scale);
+  if (layer->synapse)
+    synapseDecay = bring(Role::SynapseDecay);
+  threshold = layer->spiking ? bring(Role::Threshold)
+                             : constantNeurons(graph, *parts, std::numeric_limits<float>::max());
+}
+
+std::vector<const SpikeSource *> sourcesOf(const Neurons &neurons,
+                                           const std::vector<SpikeSource> &sources) {
+  std::vector<const SpikeSource *> found{&sources[neurons.number]};
+  if (neurons.layer->recurrent)
+    found.push_back(&sources[neurons.number + 1]);
+  return found;
+}
+
+NeuronTensor constantNeurons(Graph &graph, const std::vector<TilePart> &parts, float value) {
+  std::vector<Tensor> constants;
+  for (const TilePart &part : parts) {
+    constants.push_back(graph.addConstant<float>(poplar::FLOAT, {1, part.row()}, value));
+    graph.setTileMapping(constants.back(), part.tile);
+  }
+  return NeuronTensor(std::move(constants), parts);
+}
+
+void integrate(Graph &graph, ComputeSet set, const Network &network, const Neurons &neurons,
+               const std::vector<SpikeSource> &sources, unsigned batch, const NeuronTensor &bias,
+               const NeuronTensor &u, const NeuronTensor &i) {
+  const Layer &layer = *neurons.layer;
+  const std::vector<const SpikeSource *> from = sourcesOf(neurons, sources);
+  const bool onEmission = layer.spiking && network.resetOnEmission;
+  const SpikeSource *own = onEmission ? &sources[neurons.number + 1] : nullptr;
+  std::vector<Tensor> ids, counts;
+  std::vector<unsigned> slots;
+  double spikes = 0;
+  for (const SpikeSource *source : from) {
+    ids.push_back(source->ids.flatten());
+    counts.push_back(source->counts.flatten());
+    slots.push_back(source->stride);
+    spikes += source->slots;
+  }
+  for (std::size_t p = 0; p < neurons.parts->size(); ++p) {
+    const TilePart &part = (*neurons.parts)[p];
+    std::vector<Tensor> weights;
+    for (const NeuronTensor &matrix : neurons.weights)
+      weights.push_back(matrix.field(p));
+    NewVertex vertex(graph, set, layer.synapse ? "IntegrateSynapse" : "Integrate", part.tile);
+    vertex.connect("ids", ids)
+        .connect("counts", counts)
+        .connect("weights", weights)
+        .set("slots", slots)
+        .connect("bias", bias.field(p))
+        .connect("decay", neurons.decay.field(p))
+        .connect("scale", neurons.scale.field(p))
+        .connect("threshold", neurons.threshold.field(p))
+        .connect("ownIds",
+                 own ? own->ids.flatten() : unusedField(graph, poplar::UNSIGNED_SHORT, part.tile))
+        .connect("ownCounts",
+                 own ? own->counts.flatten() : unusedField(graph, poplar::UNSIGNED_INT, part.tile))
+        .connect("u", u.field(p))
+        .set("samples", batch)
+        .set("pairCount", part.pairs())
+        .set("firstNeuron", part.begin)
+        .set("ownSlots", own ? own->stride : 0)
+        .set("reset", static_cast<unsigned>(layer.spiking ? network.reset : Reset::None))
+        .set("resetOnEmission", onEmission)
+        .estimate(batch * part.pairs() * (20 + 3 * spikes));
+    if (layer.synapse)
+      vertex.connect("synapseDecay", neurons.synapseDecay.field(p)).connect("i", i.field(p));
+  }
+}
+
+} // namespace lif

@@ -1,0 +1,43 @@
+// The neurons of a layer on their tiles: constants, weights, state.
+#ifndef IPULSE_LIF_POPLAR_NEURONS_H
+#define IPULSE_LIF_POPLAR_NEURONS_H
+
+#include <vector>
+
+#include <poplar/Graph.hpp>
+
+#include "layout.h"
+#include "operands.h"
+#include "spike_source.h"
+
+namespace lif {
+
+/// What both passes need of a layer. Threshold is the largest float where nobody spikes.
+struct Neurons {
+  Neurons(poplar::Graph &graph, const Network &network, const TilePlan &plan,
+          const Operands &operands, unsigned layer, Arrivals &arrivals);
+  const Layer *layer;
+  unsigned number;
+  const std::vector<TilePart> *parts;
+  std::vector<NeuronTensor> weights; // of the input and, if recurrent, of the layer itself
+  NeuronTensor decay, scale, threshold;
+  NeuronTensor synapseDecay; // without a synapse, not there
+};
+
+/// The sources of a layer's weights, in their order. sources: the input, then by layer.
+std::vector<const SpikeSource *> sourcesOf(const Neurons &neurons,
+                                           const std::vector<SpikeSource> &sources);
+
+/// A value for every neuron, as constants on the layer's tiles.
+NeuronTensor constantNeurons(poplar::Graph &graph, const std::vector<TilePart> &parts, float value);
+
+/// Vertices of one step of a layer (codelets/integrate.cpp). bias [1, neurons]; u and i [batch,
+/// neurons] are the state, i without a synapse not there; own: the layer's slots, for a reset on
+/// emission.
+void integrate(poplar::Graph &graph, poplar::ComputeSet set, const Network &network,
+               const Neurons &neurons, const std::vector<SpikeSource> &sources, unsigned batch,
+               const NeuronTensor &bias, const NeuronTensor &u, const NeuronTensor &i);
+
+} // namespace lif
+
+#endif

@@ -1,0 +1,77 @@
+// The op's inputs and outputs: which tensor stands where, and what shape it must have.
+#ifndef IPULSE_LIF_POPLAR_OPERANDS_H
+#define IPULSE_LIF_POPLAR_OPERANDS_H
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <poplar/Tensor.hpp>
+
+#include "network.h"
+
+namespace lif {
+
+enum class Role {
+  Ids,
+  Counts,
+  Weights,   // [senders, neurons]
+  Recurrent, // [neurons, neurons]
+  Bias,      // [neurons], and so are all after it
+  Decay,
+  Scale, // of the input current: gain * (1 - decay), applied once
+  SynapseDecay,
+  Threshold,
+  SecondThreshold,
+};
+
+struct Operand {
+  Role role;
+  unsigned layer; // of Ids and Counts 0
+};
+
+/// The sequence of inputs: ids [time, batch, slots] and counts [time, batch] of the input spikes
+/// (or [time, batch, 2], spikes and filled slots), then of every layer what it has of the other
+/// roles, in the order of Role.
+std::vector<Operand> operandsOf(const Network &network);
+std::string nameOf(const Operand &operand);
+
+/// The inputs by role, checked.
+class Operands {
+public:
+  /// Raises poputil::poplibs_error if number, types or shapes do not fit the network.
+  Operands(const Network &network, const std::vector<poplar::Tensor> &inputs);
+
+  unsigned steps, batch;
+  /// An invalid tensor where the layer has none.
+  poplar::Tensor get(Role role, unsigned layer = 0) const;
+
+private:
+  std::vector<Operand> operands;
+  std::vector<poplar::Tensor> tensors;
+};
+
+enum class Result { Membrane, SpikeIds, SpikeCounts, Dropped, Surrogate, SlotMembrane, Resets };
+
+struct Outcome {
+  Result result;
+  unsigned layer;
+};
+
+/// The sequence of outputs, all of them float32: the readout's membrane [time, batch, neurons],
+/// then of every spiking layer the ids [time, batch, slots], counts [time, batch, 2], dropped
+/// [time, batch], surrogates [time, batch, slots] and, where the backward pass needs them, the
+/// membranes [time, batch, slots] and the resets [time, ceil(batch / 24), neurons].
+std::vector<Outcome> outcomesOf(const Network &network);
+std::vector<std::size_t> shapeOf(const Network &network, const Outcome &outcome, unsigned steps,
+                                 unsigned batch);
+/// The place of an outcome. Raises std::out_of_range if the network has no such.
+std::size_t placeOf(const Network &network, Result result, unsigned layer);
+
+/// Raises poputil::poplibs_error unless the tensor has this shape.
+void checkShape(const std::string &name, const poplar::Tensor &t,
+                const std::vector<std::size_t> &shape);
+
+} // namespace lif
+
+#endif

@@ -1,0 +1,123 @@
+#include "selection.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "new_vertex.h"
+
+namespace lif {
+
+using poplar::ComputeSet;
+using poplar::FLOAT;
+using poplar::Graph;
+using poplar::Tensor;
+
+Selection::Selection(Graph &graph, const Surrogate &surrogate, const std::vector<Chunk> &chunks,
+                     const Tensor &threshold, const Tensor &secondThreshold, unsigned slots,
+                     unsigned values, Arrivals &arrivals)
+    : surrogate(surrogate), chunks(chunks) {
+  listSlots = 0;
+  for (const Chunk &chunk : chunks)
+    listSlots = std::max(listSlots, std::min(slots, chunk.neurons));
+  stride = listSlots + listSlots % 2;
+  const std::vector<float> table =
+      surrogate.table.empty() ? std::vector<float>(2, 0.0f) : surrogate.table;
+  for (const Chunk &chunk : chunks) {
+    const auto variable = [&](const poplar::Type &type, std::vector<std::size_t> shape,
+                              const char *name) {
+      const Tensor t = graph.addVariable(type, shape, std::string("candidates/") + name);
+      graph.setTileMapping(t, chunk.tile);
+      return t;
+    };
+    const auto local = [&](const Tensor &given) {
+      const Tensor t = variable(FLOAT, {chunk.neurons}, "threshold");
+      arrivals.copy(given.slice(chunk.firstNeuron, chunk.firstNeuron + chunk.neurons), t);
+      return t;
+    };
+    Lists made;
+    made.threshold = local(threshold);
+    if (secondThreshold.valid()) {
+      made.secondThreshold = local(secondThreshold);
+    } else {
+      made.secondThreshold =
+          graph.addConstant<float>(FLOAT, {chunk.neurons}, std::numeric_limits<float>::lowest());
+      graph.setTileMapping(made.secondThreshold, chunk.tile);
+    }
+    made.table = graph.addConstant<float>(FLOAT, {table.size()}, table.data());
+    graph.setTileMapping(made.table, chunk.tile);
+    made.ids = variable(poplar::UNSIGNED_SHORT, {chunk.samples, stride}, "ids");
+    made.counts = variable(poplar::UNSIGNED_INT, {chunk.samples, 2}, "counts");
+    for (unsigned v = 0; v < values; ++v)
+      made.values.push_back(variable(FLOAT, {chunk.samples, stride}, "values"));
+    lists.push_back(std::move(made));
+  }
+}
+
+void Selection::list(Graph &graph, ComputeSet set, const Tensor &u) const {
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    const Chunk &chunk = chunks[c];
+    std::vector<Tensor> values;
+    for (const Tensor &t : lists[c].values)
+      values.push_back(t.flatten());
+    const Tensor own = u.slice(chunk.firstSample, chunk.firstSample + chunk.samples)
+                           .slice(chunk.firstNeuron, chunk.firstNeuron + chunk.neurons, 1);
+    NewVertex(graph, set, "ListCandidates", chunk.tile)
+        .connect("u", own.flatten())
+        .connect("threshold", lists[c].threshold)
+        .connect("secondThreshold", lists[c].secondThreshold)
+        .connect("table", lists[c].table)
+        .connect("ids", lists[c].ids.flatten())
+        .connect("values", values)
+        .connect("counts", lists[c].counts.flatten())
+        .set("samples", chunk.samples)
+        .set("neurons", chunk.neurons)
+        .set("firstNeuron", chunk.firstNeuron)
+        .set("slots", listSlots)
+        .set("stride", stride)
+        .set("kind", surrogate.kind)
+        .set("parameter", surrogate.parameter)
+        .estimate(6.0 * (20 + 4 * chunk.neurons + 10 * listSlots));
+  }
+}
+
+void Selection::join(Graph &graph, ComputeSet set, const TilePlan &plan, const SpikeSource &source,
+                     const SlotHistory &history, const Tensor &step) const {
+  const std::size_t batch = source.ids.dim(0);
+  for (std::size_t b = 0; b < batch; ++b) {
+    std::vector<Tensor> ids, counts;
+    std::vector<std::vector<Tensor>> values(history.values.size());
+    for (std::size_t c = 0; c < chunks.size(); ++c) {
+      if (b < chunks[c].firstSample || b >= chunks[c].firstSample + chunks[c].samples)
+        continue;
+      const std::size_t row = b - chunks[c].firstSample;
+      ids.push_back(lists[c].ids[row]);
+      counts.push_back(lists[c].counts[row]);
+      for (std::size_t v = 0; v < values.size(); ++v)
+        values[v].push_back(lists[c].values[v][row]);
+    }
+    std::vector<Tensor> joined, histories;
+    for (std::size_t v = 0; v < values.size(); ++v) {
+      joined.push_back(poplar::concat(values[v]));
+      histories.push_back(history.values[v][b].flatten());
+    }
+    NewVertex(graph, set, "JoinCandidates",
+              plan.sampleTile(source.number, static_cast<unsigned>(b)))
+        .connect("ids", poplar::concat(ids))
+        .connect("values", joined)
+        .connect("counts", poplar::concat(counts))
+        .connect("step", step)
+        .connect("slotIds", source.ids[b])
+        .connect("slotCounts", source.counts[b])
+        .connect("idHistory", history.ids[b].flatten())
+        .connect("valueHistories", histories)
+        .connect("countHistory", history.counts[b].flatten())
+        .connect("droppedHistory", history.dropped[b].flatten())
+        .set("chunks", static_cast<unsigned>(ids.size()))
+        .set("listSlots", listSlots)
+        .set("stride", stride)
+        .set("slots", source.slots)
+        .estimate(6.0 * (30 + 6 * ids.size() + 6 * source.slots));
+  }
+}
+
+} // namespace lif

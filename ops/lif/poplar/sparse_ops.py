@@ -1,0 +1,85 @@
+"""The smaller Poplar ops on NumPy arrays, run by the emulator. docs/poplar_op.md lists them."""
+
+from __future__ import annotations
+
+from typing import Sequence, Tuple
+
+import numpy as np
+
+from ops.emulator.custom_op import CustomOp
+from ops.lif.poplar.attributes import surrogate_word
+from ops.lif.poplar.build import build
+from ops.surrogate import SuperSpike, Surrogate
+
+Shape = Tuple[int, ...]
+
+
+def sparse_to_dense_op(
+    steps: int, batch: int, slots: int, neurons: int, tiles_per_ipu: int = 16
+) -> CustomOp:
+    """ids `[time, batch, slots]`, counts `[time, batch, 2]` -> dense `[time, batch, neurons]`;
+    gradient by the ids' slots. All float32."""
+    inputs = [(steps, batch, slots), (steps, batch, 2)]
+    words = f"ipulse-sparse-to-dense/1 neurons={neurons}"
+    return _op("SparseToDense", words, inputs, [(steps, batch, neurons)], (0,), tiles_per_ipu)
+
+
+def dense_to_sparse_op(
+    steps: int, batch: int, slots: int, neurons: int, tiles_per_ipu: int = 16
+) -> CustomOp:
+    """dense `[time, batch, neurons]` -> ids `[time, batch, slots]`, counts and dropped
+    `[time, batch]`; gradient by the dense spikes. All float32."""
+    outputs = [(steps, batch, slots), (steps, batch), (steps, batch)]
+    words = f"ipulse-dense-to-sparse/1 slots={slots}"
+    return _op("DenseToSparse", words, [(steps, batch, neurons)], outputs, (0,), tiles_per_ipu)
+
+
+def select_spikes_op(
+    batch: int,
+    neurons: int,
+    slots: int,
+    second_threshold: bool = False,
+    surrogate: Surrogate = SuperSpike(),  # noqa: B008 (frozen)
+    tiles_per_ipu: int = 16,
+) -> CustomOp:
+    """u `[batch, neurons]`, threshold `[neurons]`, and the second one if there is one -> ids
+    `[batch, slots]`, counts `[batch, 2]`, dropped `[batch]`, surrogates `[batch, slots]`;
+    gradients by u and threshold, of which that by the ids counts. All float32."""
+    words = f"ipulse-select-spikes/1 slots={slots} surrogate={surrogate_word(surrogate)}"
+    words += " second_threshold" if second_threshold else ""
+    inputs = [(batch, neurons), *[(neurons,)] * (1 + second_threshold)]
+    outputs = [(batch, slots), (batch, 2), (batch,), (batch, slots)]
+    return _op("SelectSpikes", words, inputs, outputs, (0, 1), tiles_per_ipu)
+
+
+def spike_matmul_op(
+    steps: int, batch: int, slots: int, senders: int, neurons: int, tiles_per_ipu: int = 16
+) -> CustomOp:
+    """weights `[senders, neurons]`, ids `[time, batch, slots]`, counts `[time, batch, 2]` ->
+    `[time, batch, neurons]`; gradients by the weights and the slots. All float32."""
+    inputs = [(senders, neurons), (steps, batch, slots), (steps, batch, 2)]
+    outputs = [(steps, batch, neurons)]
+    return _op("SpikeMatmul", "ipulse-spike-matmul/1", inputs, outputs, (0, 1), tiles_per_ipu)
+
+
+def _op(
+    name: str,
+    attributes: str,
+    inputs: Sequence[Shape],
+    outputs: Sequence[Shape],
+    with_gradients: Sequence[int],
+    tiles_per_ipu: int,
+) -> CustomOp:
+    op = build()
+    dtype = np.dtype(np.float32).name
+    return CustomOp(
+        op.library,
+        str(op.codelets),
+        [(dtype, shape) for shape in inputs],
+        [(dtype, shape) for shape in outputs],
+        op_name=name,
+        attributes=attributes,
+        gradient_attributes=attributes,
+        inputs_with_gradients=with_gradients,
+        tiles_per_ipu=tiles_per_ipu,
+    )

@@ -1,0 +1,51 @@
+// The spikes of the step at hand, by who sent them, and the time loop's counters.
+#ifndef IPULSE_LIF_POPLAR_SPIKE_SOURCE_H
+#define IPULSE_LIF_POPLAR_SPIKE_SOURCE_H
+
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <poplar/Program.hpp>
+
+#include "layout.h"
+#include "tile_plan.h"
+
+namespace lif {
+
+/// What tiles that need it are sent: 16-bit ids, the only thing about a spike that leaves an IPU.
+struct SpikeSource {
+  SpikeSource(poplar::Graph &graph, const TilePlan &plan, unsigned number, unsigned batch,
+              unsigned slots, Arrivals &arrivals);
+  unsigned number; // 0 is the input, l + 1 is layer l
+  unsigned slots;
+  unsigned stride;       // slots of a sample's row: even, so that rows are whole words
+  poplar::Tensor ids;    // unsigned short [batch, stride]
+  poplar::Tensor counts; // unsigned int [batch, 2]: spikes, filled slots. Zeros at first
+};
+
+/// The step, on tile 0 of every IPU.
+class Counters {
+public:
+  Counters(poplar::Graph &graph, const TilePlan &plan, unsigned first);
+  /// Vertices that set `now` to `next` and that to `next + by`.
+  void advance(poplar::Graph &graph, poplar::ComputeSet set, int by) const;
+  const poplar::Tensor &next(unsigned ipu) const { return nexts[ipu]; }
+  const poplar::Tensor &now(unsigned ipu) const { return nows[ipu]; }
+  /// Sets `next` to the first step.
+  poplar::program::Program start() const;
+
+private:
+  std::vector<poplar::Tensor> nexts, nows;
+  std::vector<unsigned> tiles;
+  poplar::Tensor first;
+};
+
+/// Vertices that set a source to what its histories, ids [batch, time, slots] and counts [batch,
+/// time, 1 or 2], have at `step + offset`; nothing if that is no step.
+void takeSpikes(poplar::Graph &graph, poplar::ComputeSet set, const TilePlan &plan,
+                const SpikeSource &source, const poplar::Tensor &ids, const poplar::Tensor &counts,
+                const poplar::Tensor &step, unsigned offset);
+
+} // namespace lif
+
+#endif

@@ -1,0 +1,235 @@
+"""The op on the emulator against the float64 reference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Dict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from ops.lif import reference
+from ops.lif.network import LIF, LeakyReadout, Network
+from ops.lif.poplar.arrays import PoplarLIF, tile_plan
+from ops.lif.poplar.attributes import MAPPINGS, Placement, UnsupportedNetwork
+from ops.surrogate import SuperSpike
+from tests.ops.lif.poplar.variants import (
+    assert_bit_equal,
+    assert_gradients,
+    compiled,
+    op_problems,
+    run_both,
+)
+from tests.ops.strategies import Problem, random_problem
+
+
+def judge(problem: Problem) -> reference.Trace:
+    return reference.forward(problem.network, problem.weights, problem.ids, problem.counts)
+
+
+def network_of(neurons: int = 9, delay: int = 0, **fields: Any) -> Network:
+    """Two layers that a few inputs drive over their thresholds."""
+    layer = LIF(neurons=neurons, decay=0.5, gain=2.0, **fields)
+    readout = LeakyReadout(neurons=3, decay=0.5, gain=2.0)
+    return Network(inputs=11, layers=(layer, layer), readout=readout, delay=delay)
+
+
+class TestDyadic:
+    """float32 sums of these problems are exact, so that every order of summation agrees."""
+
+    @settings(max_examples=50, deadline=None)
+    @given(problem=op_problems(dyadic=True))
+    def test_any_network_is_bit_equal(self, problem: Problem) -> None:
+        p = problem
+        with compiled(problem) as op:
+            assert_bit_equal(op.forward(p.weights, p.ids, p.counts), judge(problem))
+
+    @pytest.mark.parametrize("delay", [0, 1])
+    @pytest.mark.parametrize(
+        ("steps", "batch", "neurons", "fields"),
+        [
+            (1, 1, 1, {}),
+            (1, 1, 9, {"capacity": 1}),
+            (4, 7, 9, {"capacity": 9}),
+            (3, 25, 8, {"capacity": 2}),
+            (3, 2, 9, {"second_threshold": 0.5, "capacity": 1}),
+        ],
+        ids=["one-of-all", "one-slot", "all-slots", "25-samples", "gated-one-slot"],
+    )
+    def test_edges(
+        self, delay: int, steps: int, batch: int, neurons: int, fields: Dict[str, Any]
+    ) -> None:
+        network = network_of(neurons, delay, **fields)
+        problem = random_problem(network, seed=2, steps=steps, batch=batch, dyadic=True)
+        with compiled(problem, tiles=5) as op:
+            run, trace = run_both(op, problem)
+            assert_bit_equal(run, judge(problem))
+            assert_gradients(op, problem, trace)
+
+    def test_silent_and_saturated_layers(self) -> None:
+        network = network_of(capacity=4, second_threshold=0.5)
+        problem = random_problem(network, seed=7, steps=3, batch=2, slots=5, dyadic=True)
+        with compiled(problem) as op:
+            for drive, rate in ((-1, 0), (1, 1)):
+                weights = [drive * np.full_like(matrix, 0.25) for matrix in problem.weights]
+                ids = np.broadcast_to(np.arange(5, dtype=np.int32), problem.ids.shape).copy()
+                full = replace(
+                    problem, weights=tuple(weights), ids=ids, counts=problem.counts * 0 + 5
+                )
+                trace = judge(full)
+                assert trace.layers[0].reset.mean() == rate
+                run, replayed = run_both(op, full)
+                assert_bit_equal(run, trace)
+                assert_gradients(op, full, replayed)
+
+    def test_no_input_spike_at_all(self) -> None:
+        problem = random_problem(network_of(), seed=1, steps=3, batch=2, dyadic=True)
+        silent = replace(problem, counts=np.zeros_like(problem.counts))
+        with compiled(silent) as op:
+            assert_bit_equal(op.forward(silent.weights, silent.ids, silent.counts), judge(silent))
+
+    def test_a_second_run_starts_from_rest(self) -> None:
+        problem = random_problem(network_of(recurrent=True), seed=3, dyadic=True)
+        with compiled(problem) as op:
+            for _ in range(2):
+                run, trace = run_both(op, problem)
+                assert_bit_equal(run, judge(problem))
+                assert_gradients(op, problem, trace)
+
+
+class TestGradients:
+    @settings(max_examples=50, deadline=None)
+    @given(problem=op_problems())
+    def test_any_network_has_the_references(self, problem: Problem) -> None:
+        with compiled(problem, input_gradients=True) as op:
+            _, trace = run_both(op, problem)
+            assert_gradients(op, problem, trace, by_inputs=True)
+
+    def test_every_layers_loss_counts(self) -> None:
+        problem = random_problem(network_of(), seed=3)
+        with compiled(problem) as op:
+            op.forward(problem.weights, problem.ids, problem.counts)
+            silent = np.zeros_like(problem.grad_membrane)
+            first = op.backward(silent, [problem.grad_spikes[0], None])[0]
+            second = op.backward(silent, [None, problem.grad_spikes[1]])[0]
+            both = op.backward(silent, problem.grad_spikes)[0]
+        assert np.abs(first).max() > 0
+        assert np.abs(second).max() > 0
+        np.testing.assert_allclose(first + second, both, atol=1e-5 * np.abs(both).max())
+
+
+class TestPlacement:
+    # Four layers with whatever crosses a layer's border: resets recorded, own spikes, synapses.
+    network = Network(
+        inputs=13,
+        layers=tuple(
+            LIF(neurons=n, decay=0.75, gain=4.0, capacity=5, recurrent=True, second_threshold=0.5)
+            for n in (12, 9, 10)
+        ),
+        readout=LeakyReadout(neurons=4, decay=0.5, gain=2.0, synapse_decay=0.5),
+        reset_gradient="mask",
+    )
+
+    @pytest.mark.parametrize("delay", [0, 1])
+    def test_mappings_and_numbers_of_ipus_give_the_same_results(self, delay: int) -> None:
+        network = replace(self.network, delay=delay)
+        problem = random_problem(network, seed=5, steps=5, batch=7)
+        found = []
+        for placement in [*map(Placement, MAPPINGS), Placement(ipus=2), Placement(ipus=4)]:
+            with compiled(problem, placement) as op:
+                run, trace = run_both(op, problem)
+                assert_gradients(op, problem, trace)
+                found.append(run)
+        assert any(layer.dropped.any() for layer in found[0].layers)
+        for other in found[1:]:
+            np.testing.assert_array_equal(found[0].membrane, other.membrane)
+            for layer, same in zip(found[0].layers, other.layers):
+                for ours, theirs in zip(layer, same):
+                    np.testing.assert_array_equal(ours, theirs)
+
+    def test_only_spikes_cross_between_ipus(self) -> None:
+        network = replace(self.network, delay=1)
+        steps, batch = 5, 7
+        problem = random_problem(network, seed=5, steps=steps, batch=batch)
+        with compiled(problem, Placement(ipus=4)) as op:
+            op.forward(problem.weights, problem.ids, problem.counts)
+            totals = op.op.profile()["execution"]["totals"]
+        programs = [total for total in totals if total["executions"] == steps]
+        crossing = sum(total["bytesBetweenIpus"] for total in programs)
+        # Every receiver's tile is sent 6 slots of 2 bytes and 2 counts of 4 of each sample.
+        plan = tile_plan(network, batch, problem.ids.shape[2], Placement(ipus=4), tiles_per_ipu=12)
+        receivers = sum(layer["tiles"] for layer in plan["layers"][1:])
+        assert crossing == steps * receivers * batch * (6 * 2 + 2 * 4)
+
+    def test_capacity_balances_what_neurons_does_not(self) -> None:
+        # The first layer's neurons are sent 100 slots, the second's 4.
+        layer = LIF(neurons=300, capacity=4)
+        network = Network(inputs=400, layers=(layer, layer), readout=LeakyReadout(neurons=4))
+        balance = {
+            mapping: tile_plan(network, 8, 100, Placement(mapping), 64)["load_balance"]
+            for mapping in MAPPINGS
+        }
+        assert balance["capacity"] > 0.85
+        assert balance["neurons"] < 0.7
+
+    def test_a_layer_is_not_split_over_ipus(self) -> None:
+        problem = random_problem(network_of(), seed=0)
+        with pytest.raises(UnsupportedNetwork, match="3 layers can use as many; got ipus=4"):
+            compiled(problem, Placement(ipus=4))
+
+
+class TestSize:
+    def test_vertices_do_not_grow_with_neurons_times_samples(self) -> None:
+        def vertices(neurons: int, batch: int) -> int:
+            network = network_of(neurons, capacity=8)
+            problem = random_problem(network, seed=0, steps=2, batch=batch)
+            with compiled(problem, tiles=24) as op:
+                return int(op.op.profile()["compilation"]["graph"]["numVertices"])
+
+        few, samples = vertices(32, 6), vertices(32, 24)
+        neurons, both = vertices(256, 6), vertices(256, 24)
+        assert neurons - few < 24 * 5  # more neurons: fuller tiles, some more chunks
+        assert both - few < 1.5 * (neurons - few + samples - few)
+
+    def test_the_network_of_the_benchmarks_fits_one_ipu(self) -> None:
+        layer = LIF(neurons=1466, capacity=14, second_threshold=0.9)
+        network = Network(
+            inputs=2312, layers=(layer, layer), readout=LeakyReadout(neurons=10), delay=1
+        )
+        problem = random_problem(network, seed=1, steps=1, batch=2, slots=32)
+        with compiled(problem, tiles=1472) as op:
+            run, trace = run_both(op, problem)
+            assert_gradients(op, problem, trace)
+            assert run.layers[0].spike_counts.max() > 0
+            tiles = op.op.profile()["compilation"]["tiles"]
+        assert max(tile["memory"]["total"]["includingGaps"] for tile in tiles) < 638976
+
+
+def test_training_lowers_the_loss() -> None:
+    """Two classes by which half of the inputs spikes; softmax cross entropy of the last step."""
+    rng = np.random.Generator(np.random.PCG64(3))
+    layer = LIF(neurons=24, decay=0.75, gain=4.0, second_threshold=0.3, capacity=16)
+    network = Network(
+        inputs=16,
+        layers=(layer,),
+        readout=LeakyReadout(neurons=2, decay=0.75, gain=4.0),
+        surrogate=SuperSpike(4.0),
+    )
+    steps, batch, slots = 6, 12, 4
+    labels = rng.integers(0, 2, batch)
+    ids = np.sort(rng.integers(0, 8, (steps, batch, slots)) + 8 * labels[:, None], axis=2)
+    counts = np.full((steps, batch), slots, np.int32)
+    weights = [rng.normal(0, 0.3, shape).astype(np.float32) for shape in ((16, 24), (24, 2))]
+    losses = []
+    with PoplarLIF(network, steps, batch, slots, tiles_per_ipu=12) as op:
+        for _ in range(20):
+            logits = op.forward(weights, ids.astype(np.int32), counts).membrane[-1]
+            p = np.exp(logits - logits.max(axis=1, keepdims=True))
+            p /= p.sum(axis=1, keepdims=True)
+            losses.append(-np.log(p[np.arange(batch), labels]).mean())
+            grad = np.zeros((steps, batch, 2), np.float32)
+            grad[-1] = (p - np.eye(2)[labels]) / batch
+            for matrix, by in zip(weights, op.backward(grad)):
+                matrix -= 0.05 * by
+    assert losses[-1] < 0.3 * losses[0], losses

@@ -1,0 +1,105 @@
+"""The smaller ops on the emulator against their NumPy references."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ops.emulator.custom_op import CustomOpError
+from ops.lif.poplar import sparse_ops
+from ops.select_spikes import select_spikes, select_spikes_gradients
+from ops.spike_matmul import spike_matmul, spike_matmul_gradients
+from ops.spikes import (
+    dense_to_sparse,
+    dense_to_sparse_gradient,
+    sparse_to_dense,
+    sparse_to_dense_gradient,
+)
+from ops.surrogate import SuperSpike
+from tests.ops.strategies import SURROGATES, random_spikes
+
+STEPS, BATCH, NEURONS = 3, 7, 11
+
+
+def floats(*arrays: np.ndarray) -> Any:
+    return [np.asarray(array, np.float32) for array in arrays]
+
+
+def spikes(slots: int, duplicates: bool = False) -> Any:
+    """ids, counts of spikes, and counts of spikes and filled slots."""
+    rng = np.random.Generator(np.random.PCG64(slots))
+    ids, filled = random_spikes(rng, STEPS, BATCH, NEURONS, slots, duplicates)
+    counts = filled // 2
+    return ids, counts, np.stack([counts, filled], axis=2)
+
+
+def normal(*shape: int) -> np.ndarray:
+    return np.random.Generator(np.random.PCG64(9)).normal(size=shape).astype(np.float32)
+
+
+@pytest.mark.parametrize(("slots", "duplicates"), [(1, False), (5, True), (11, False)])
+class TestSlots:
+    def test_sparse_to_dense(self, slots: int, duplicates: bool) -> None:
+        ids, counts, both = spikes(slots, duplicates)
+        grad = normal(STEPS, BATCH, NEURONS)
+        with sparse_ops.sparse_to_dense_op(STEPS, BATCH, slots, NEURONS) as op:
+            (dense,) = op.forward(floats(ids, both))
+            (found,) = op.backward([grad])
+        np.testing.assert_array_equal(dense, sparse_to_dense(ids, counts, NEURONS))
+        np.testing.assert_array_equal(found, sparse_to_dense_gradient(ids, both[..., 1], grad))
+
+    def test_spike_matmul(self, slots: int, duplicates: bool) -> None:
+        ids, _, both = spikes(slots, duplicates)
+        weights, grad = normal(NEURONS, 9), normal(STEPS, BATCH, 9)
+        with sparse_ops.spike_matmul_op(STEPS, BATCH, slots, NEURONS, 9) as op:
+            (product,) = op.forward(floats(weights, ids, both))
+            by_weights, by_slots = op.backward([grad])
+        np.testing.assert_allclose(product, spike_matmul(weights, ids, both), atol=1e-5)
+        expected = spike_matmul_gradients(weights, ids, both, grad)
+        np.testing.assert_allclose(by_weights, expected[0], atol=1e-5)
+        np.testing.assert_allclose(by_slots, expected[1], atol=1e-5)
+
+
+@pytest.mark.parametrize("slots", [1, 4, 11])
+class TestSelection:
+    def test_dense_to_sparse(self, slots: int) -> None:
+        dense = (normal(STEPS, BATCH, NEURONS) > 0).astype(np.float32)
+        grad = normal(STEPS, BATCH, slots)
+        with sparse_ops.dense_to_sparse_op(STEPS, BATCH, slots, NEURONS) as op:
+            ids, counts, dropped = op.forward([dense])
+            (found,) = op.backward([grad, *[np.zeros((STEPS, BATCH), np.float32)] * 2])
+        all_ids, all_counts = dense_to_sparse(dense, NEURONS)
+        kept = np.minimum(all_counts, slots)
+        np.testing.assert_array_equal(counts, kept)
+        np.testing.assert_array_equal(dropped, all_counts - kept)
+        in_use = np.arange(slots) < kept[..., None]
+        np.testing.assert_array_equal(ids, np.where(in_use, all_ids[..., :slots], 0))
+        whole = dense_to_sparse_gradient(ids.astype(np.int32), kept, NEURONS, grad)
+        np.testing.assert_array_equal(found, whole.astype(np.float32))
+
+    @pytest.mark.parametrize("gated", [False, True])
+    def test_select_spikes(self, slots: int, gated: bool) -> None:
+        surrogate = SURROGATES[slots % len(SURROGATES)]
+        u, threshold = normal(BATCH, NEURONS), 0.3 * normal(NEURONS)
+        second = threshold - 0.5
+        given = [u, threshold, *([second] if gated else [])]
+        grad = normal(BATCH, slots)
+        with sparse_ops.select_spikes_op(BATCH, NEURONS, slots, gated, surrogate) as op:
+            ids, counts, dropped, phi = op.forward(given)
+            rest = [np.zeros_like(array) for array in (counts, dropped, phi)]
+            by_u, by_threshold = op.backward([grad, *rest])
+        expected = select_spikes(u, threshold, second if gated else None, slots)
+        for found, wanted in zip((ids, counts, dropped), expected):
+            np.testing.assert_array_equal(found, wanted)
+        judged = select_spikes_gradients(u, threshold, expected, surrogate, grad)
+        np.testing.assert_allclose(by_u, judged[0], atol=1e-5)
+        np.testing.assert_allclose(by_threshold, judged[1], atol=1e-5)
+
+
+def test_wrong_attributes_are_told_what_was_expected() -> None:
+    with pytest.raises(CustomOpError, match="slots must be 1 to 3; got 4"):
+        sparse_ops.select_spikes_op(2, 3, 4, surrogate=SuperSpike())
+    with pytest.raises(CustomOpError, match="neurons must be a whole number of at least 1"):
+        sparse_ops.sparse_to_dense_op(1, 1, 1, 0)
