@@ -13,4 +13,10 @@ def rounded(weights: Any, weights_dtype: str) -> Any:
     """The weights as a run with that dtype sees them, float32; a gradient passes unchanged."""
     if weights_dtype == "float32":
         return tf.convert_to_tensor(weights)
-    return tf.cast(tf.cast(weights, tf.bfloat16), tf.float32)
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
+    def narrow(values: Any) -> Any:
+        # The cast's own gradient would be rounded, too.
+        return tf.cast(tf.cast(values, tf.bfloat16), tf.float32), lambda grad: grad
+
+    return narrow(tf.convert_to_tensor(weights))

@@ -75,11 +75,12 @@ def run_network(
     Raises tf.errors.InvalidArgumentError (ValueError while tracing) if shapes or ids do not fit;
     MissingCompiler, BuildFailed on the first call.
     """
+    # Before the kernels see them: their backward pass reads the weights unrounded in places.
+    weights = [rounded(matrix, weights_dtype) for matrix in weights]
     if backend == "numpy":
         # Imported only here: who asks for it gets it, and nobody else.
         from ops.lif.numpy_op import run_reference
 
-        weights = [rounded(matrix, weights_dtype) for matrix in weights]
         return run_reference(network, weights, ids, counts, constants, seed, return_membranes)
     op = library()
     spikes = input_spikes(ids, counts)
@@ -91,7 +92,7 @@ def run_network(
         counts=spikes.counts,
         port=spikes.port,
         seed=word64(seed),
-        weights=list(weights),
+        weights=weights,
         decay=[layer.decay for layer in tensors],
         scale=[layer.scale for layer in tensors],
         synapse_decay=[layer.synapse_decay for layer in tensors],

@@ -1,0 +1,118 @@
+"""The layers in plain Keras models: stacked, saved, loaded, without a compiler."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from ops.cached_build import MissingCompiler
+from ops.keras import LIF, LeakyReadout, LIFLayer, LIFReadout, MultiLIF
+
+KERAS_3 = int(tf.__version__.split(".")[1]) >= 16
+
+
+def stacked() -> Any:
+    """Dense spikes [batch, time, 20] to the readout's membranes [batch, time, 4].
+
+    Functional: Keras 2's Sequential takes no layer that returns two tensors.
+    """
+    tf.keras.utils.set_random_seed(4) if KERAS_3 else tf.random.set_seed(4)
+    options = {"time_major": False}
+    inputs = tf.keras.Input((12, 20))
+    spikes = LIFLayer(20, LIF(neurons=30, decay=0.75, second_threshold=0.25), **options)(inputs)
+    spikes = LIFLayer(30, LIF(neurons=16, decay=0.75), **options)(spikes.ids, spikes.counts)
+    readout = LIFReadout(16, LeakyReadout(neurons=4, decay=0.75), **options)
+    return tf.keras.Model(inputs, readout(spikes.ids, spikes.counts))
+
+
+def dense(samples: int = 6) -> np.ndarray:
+    rng = np.random.Generator(np.random.PCG64(1))
+    return (rng.random((samples, 12, 20)) < 0.4).astype(np.float32)
+
+
+def test_stacked_layers_are_one_network() -> None:
+    model = stacked()
+    layers = model.layers[-3:]
+    net = MultiLIF(
+        inputs=20,
+        layers=[layer.network.readout for layer in layers[:2]],
+        readout=LeakyReadout(neurons=4, decay=0.75),
+        time_major=False,
+    )
+    net.set_kernels([layer.kernels[0].numpy() for layer in layers])
+    np.testing.assert_array_equal(model(dense()), net(dense()).membrane)
+
+
+def test_fit_reaches_every_layer() -> None:
+    model, spikes = stacked(), dense(32)
+    before = [kernel.copy() for kernel in model.get_weights()]
+    model.compile(optimizer="adam", loss="mse")
+    model.fit(spikes, np.ones((32, 12, 4), np.float32), epochs=1, batch_size=8, verbose=0)
+    changed = [not np.array_equal(a, b) for a, b in zip(before, model.get_weights())]
+    assert sum(changed) >= 3
+
+
+# Keras 3 reads its own variables in a way that NumPy 2 has deprecated.
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+def test_functional_model_saves_and_loads(tmp_path: Path) -> None:
+    inputs = tf.keras.Input((12, 20))
+    net = MultiLIF(
+        inputs=20,
+        layers=[LIF(neurons=30, second_threshold=0.5)],
+        readout=LeakyReadout(neurons=4),
+        trainable=["decay"],
+        time_major=False,
+    )
+    model = tf.keras.Model(inputs, net(inputs).membrane)
+    net.second_thresholds[0].assign(np.full(30, 0.75))
+    path = tmp_path / ("model.keras" if KERAS_3 else "model.h5")
+    model.save(str(path))
+    again = tf.keras.models.load_model(str(path))
+    np.testing.assert_array_equal(model(dense()), again(dense()))
+    for one, other in zip(model.get_weights(), again.get_weights()):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_saved_model_runs(tmp_path: Path) -> None:
+    net = MultiLIF(
+        inputs=20, layers=[LIF(neurons=9)], readout=LeakyReadout(neurons=4), time_major=False
+    )
+    module = tf.Module()
+    module.net = net
+    signature = [tf.TensorSpec([None, 12, 20], tf.float32)]
+    module.run = tf.function(lambda x: net(x, training=False).membrane, input_signature=signature)
+    tf.saved_model.save(module, str(tmp_path))
+    again = tf.saved_model.load(str(tmp_path))
+    np.testing.assert_array_equal(again.run(dense()), net(dense()).membrane)
+
+
+def test_no_compiler_is_named_and_numpy_needs_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = """
+import numpy as np
+from ops.cached_build import MissingCompiler
+from ops.keras import LIF, LeakyReadout, MultiLIF
+fields = dict(inputs=20, layers=[LIF(neurons=9)], readout=LeakyReadout(neurons=4))
+ids, counts = np.ones((5, 2, 3), np.int32), np.full((5, 2), 3, np.int32)
+try:
+    MultiLIF(**fields)(ids, counts)
+except MissingCompiler as error:
+    print(error)
+print(MultiLIF(backend="numpy", **fields)(ids, counts).membrane.shape)
+"""
+    environment = {**os.environ, "IPULSE_CACHE": str(tmp_path), "PATH": ""}
+    environment.pop("CXX", None)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert "Debian: apt-get install g++" in done.stdout
+    assert "(5, 2, 4)" in done.stdout
+    assert issubclass(MissingCompiler, RuntimeError)
