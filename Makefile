@@ -14,7 +14,7 @@ CPP_SOURCES = $(shell git ls-files '*.h' '*.hpp' '*.cc' '*.cpp')
 compile_lock = $(BIN)/uv pip compile --quiet --system-certs --generate-hashes --no-header $(UPGRADE) \
 	--python-version $(2) --output-file requirements/$(1).txt $(3)
 
-.PHONY: help demo up test lint kernels docs bench bench-peers containers lock clean runtime dev
+.PHONY: help demo up test lint kernels docs bench bench-peers accuracy containers lock clean runtime dev
 
 help: ## This list.
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -49,6 +49,9 @@ bench: dev ## Measure the ops and the service.
 
 bench-peers: dev ## Measure a training step beside other libraries', installed apart (5 GB).
 	@$(BIN)/python -m benchmarks.peers $(ARGS)
+
+accuracy: dev ## What the reference networks reach, into docs/accuracy.md (some minutes).
+	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
 
 containers: dev ## Build the images without a Docker engine and put a job through them (as root).
 	@$(BIN)/python docker/try_with_buildah.py

@@ -1,0 +1,63 @@
+"""One training in this process, put together as a runner does it, without an agent."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ipulse.spec import ExperimentSpec
+
+# Read when TensorFlow is imported; as worker.runner sets them.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+
+from ops.lif.cpu import native
+from worker.runner.clock import Clock, Timeline
+from worker.runner.data.directory import DataDirectory
+from worker.runner.data.load import load
+from worker.runner.initial_weights import initial_weights
+from worker.runner.judging import judge
+from worker.runner.model import Model
+from worker.runner.schedule import Schedule
+from worker.runner.tally import Tally
+from worker.runner.training import Training
+
+
+class _Silence:
+    """A progress that nobody hears, and a cancellation that nobody asks for."""
+
+    requested = False
+
+    def saw(self, samples: int) -> None: ...
+
+    def due(self) -> bool:
+        return False
+
+    def tell(self, step: int, values: object) -> None: ...
+
+
+def build_kernels() -> None:
+    """Compiles them, the first time on a machine."""
+    native.build_tensorflow_op(lambda line: print(line, file=sys.stderr))
+
+
+def train(spec: ExperimentSpec) -> Tally:
+    """Trains to the end; returns the figures of the held-out samples."""
+    build_kernels()
+    dataset = load(
+        spec.data, DataDirectory.from_environment(os.environ), lambda done, samples: None
+    )
+    settings = spec.training
+    training = Training(
+        spec=spec,
+        model=Model(spec, dataset.trains.slots, len(os.sched_getaffinity(0))),
+        dataset=dataset,
+        schedule=Schedule(dataset.training, settings.batch_size, settings.epochs, spec.seed),
+        timeline=Timeline(Clock()),
+        kernel_seconds=native.timings,
+    )
+    training.model.weights = initial_weights(spec, dataset)
+    training.begin()
+    silence = _Silence()
+    training.run(silence, silence, lambda: None)  # type: ignore[arg-type] # what it asks of them
+    return judge(training.model, dataset, spec).tally
