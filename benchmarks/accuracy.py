@@ -139,10 +139,10 @@ def page(outcomes: list[Outcome], seeds: int) -> str:
     ]
     table = "\n".join([head, *rows])
     return (
-        f"# Accuracy\n\nWritten by `make accuracy`: run it again instead of changing this page.\n\n"
+        "# Accuracy\n\nWritten by `make accuracy`: run it again instead of changing this page.\n\n"
         f"{words}\n\nMean and spread are over {seeds} seeds, on the held-out samples, by the "
-        "weights at the end; firing rates are of the hidden layers. Seconds are of one training, on "
-        f"{len(os.sched_getaffinity(0))} cores.\n\n{table}\n"
+        "weights at the end; firing rates are of the hidden layers. Seconds are of one training, "
+        f"on {len(os.sched_getaffinity(0))} cores.\n\n{table}\n"
     )
 
 
