@@ -46,9 +46,9 @@ class Task:
 
 TASKS = (
     Task("randman", 0.99, quick_epochs=5, quick_wanted=0.9),
-    Task("randman", 0.99, neurons=(128, 128, 128), quick_epochs=4, quick_wanted=0.8),
-    Task("yin_yang", 0.95, quick_epochs=5, quick_wanted=0.8),
-    Task("digits", 0.97, quick_epochs=4, quick_wanted=0.85),
+    Task("randman", 0.99, neurons=(128, 128, 128), quick_epochs=4, quick_wanted=0.88),
+    Task("yin_yang", 0.95, quick_epochs=8, quick_wanted=0.915),
+    Task("digits_population", 0.97, quick_epochs=3, quick_wanted=0.88),
 )
 
 
