@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ops.cached_build import MissingCompiler
 from ops.keras import LIF, LeakyReadout, LIFLayer, LIFReadout, MultiLIF
 
 KERAS_3 = int(tf.__version__.split(".")[1]) >= 16
@@ -93,9 +92,7 @@ def test_saved_model_runs(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.run(dense()), net(dense()).membrane)
 
 
-def test_no_compiler_is_named_and_numpy_needs_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_compiler_is_named_and_numpy_needs_none(tmp_path: Path) -> None:
     code = """
 import numpy as np
 from ops.cached_build import MissingCompiler
@@ -115,4 +112,3 @@ print(MultiLIF(backend="numpy", **fields)(ids, counts).membrane.shape)
     )
     assert "Debian: apt-get install g++" in done.stdout
     assert "(5, 2, 4)" in done.stdout
-    assert issubclass(MissingCompiler, RuntimeError)

@@ -159,3 +159,23 @@ class TestCall:
         first, second = (traced(tf.constant(seed, tf.int64)).numpy() for seed in (5, 6))
         np.testing.assert_array_equal(first, made(*spikes()).spike_ids[0])
         assert not np.array_equal(first, second)
+
+
+def test_kernels_and_reference_agree_on_every_gradient() -> None:
+    """Weights, every trained constant and the input's spikes, where no spike differs."""
+    ids, counts = spikes()
+    found = []
+    for backend in ("cpu", "numpy"):
+        made = net(backend=backend, trainable=["decay", "threshold", "synapse_decay"])
+        places = tf.constant(ids, tf.float32)
+        with tf.GradientTape() as tape:
+            tape.watch(places)
+            out = made(places, counts)
+            loss = tf.reduce_sum(out.membrane**2)
+        found.append((out, tape.gradient(loss, [*made.trainable_weights, places])))
+    for one, other in zip(found[0][0].spike_ids, found[1][0].spike_ids):
+        np.testing.assert_array_equal(one, other)
+    for one, other in zip(found[0][1], found[1][1]):
+        scale = np.abs(other).max()
+        assert scale > 0
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=2e-5 * scale)
