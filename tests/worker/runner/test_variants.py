@@ -94,12 +94,7 @@ def spec_with(changes: Dict[str, Any]) -> ExperimentSpec:
 
 
 def started(changes: Dict[str, Any]) -> Training:
-    try:
-        return training_of(spec_with(changes))
-    except ValueError as error:
-        if "kernels do not have" not in str(error):
-            raise
-        pytest.skip(f"the kernels refuse it: {error}")
+    return training_of(spec_with(changes))
 
 
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS.keys())
