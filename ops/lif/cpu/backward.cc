@@ -13,8 +13,15 @@
 namespace lif {
 namespace {
 
-// Bytes of dL/dI that one group of rows takes in a panel: they and the sums share an L2 cache.
-constexpr int64_t GROUP_BYTES = 256 << 10;
+// Bytes of dL/dI that one group of rows takes in a panel, and of the sums: they share an L2 cache.
+constexpr int64_t GROUP_BYTES = 256 << 10, SUM_BYTES = 512 << 10;
+
+// Rows of the dense product at a time: few enough to lie in the L2 cache, many enough to read
+// each weight seldom.
+constexpr int PRODUCT_ROWS = 192;
+
+// Parts that a sampled product is summed in, whatever the number of threads.
+constexpr int PRODUCT_PARTS = 8;
 
 // By channel and group of rows: in which rows of the group the channel's spikes arrive.
 struct Arrivals {
@@ -78,7 +85,6 @@ private:
     a.first_neuron = panels.first(p);
     int64_t row = int64_t(b) * n_.steps;
     a.grad_current = grad_current + (p * rows_ + row) * panels.width;
-    a.first_row = row;
     a.spiking = number < n_.layers;
     a.reset = n_.reset;
     a.reset_gradient = n_.reset_gradient;
@@ -92,7 +98,7 @@ private:
   void leave_readout(const Spikes &input) {
     int number = n_.layers;
     const LifLayer &readout = n_.layer[number];
-    panels_ = cut(kernel_, readout.neurons);
+    panels_ = cut(kernel_, n_, n_.layers);
     LayerConstants constants(readout, panels_);
     grad_current_.reset(new Buffer<float>(dense_membranes(panels_, rows_)));
     if (readout.synapse_decay || wants_constants(number)) {
@@ -125,7 +131,7 @@ private:
   void pass_layer(int number, const Spikes &input, const Spikes &own) {
     const LifLayer &layer = n_.layer[number];
     BitRows bits(layer, rows_, gradient_.record[number].bits);
-    Panels panels = cut(kernel_, layer.neurons);
+    Panels panels = cut(kernel_, n_, number);
     LayerConstants constants(layer, panels);
     bool last = number + 1 == n_.layers + n_.leaky_readout;
     bool sparse = is_sparse(layer);
@@ -133,11 +139,9 @@ private:
                  !wants_constants(number) && n_.reset == LIF_RESET_ZERO &&
                  n_.reset_gradient != LIF_RESET_GRADIENT_NONE &&
                  n_.surrogate.kind == LIF_SUPERSPIKE;
-    std::unique_ptr<Buffer<float>> weights;
-    if (!last)
-      weights = pack_weights(kernel_, threads_, n_.layer[number + 1].weights, layer.neurons,
-                             n_.layer[number + 1].neurons, sparse ? panels_ : panels, !sparse,
-                             n_.weights);
+    bool dense = !last && !sparse;
+    const float *weights = last ? nullptr : n_.layer[number + 1].weights;
+    int after = last ? 0 : n_.layer[number + 1].neurons;
     NextLayer next{panels_, last ? nullptr : grad_current_->get(), rows_};
     std::unique_ptr<Spikes> kept;
     if (sparse)
@@ -151,8 +155,7 @@ private:
     }
     std::unique_ptr<Buffer<float>> product;
     if (sparse)
-      product = multiply(number, bits, *kept, next, weights ? weights->get() : nullptr,
-                         plain ? membranes : nullptr);
+      product = multiply(number, bits, *kept, next, weights, plain ? membranes : nullptr);
     std::unique_ptr<Buffer<float>> grad_current(new Buffer<float>(dense_membranes(panels, rows_)));
     const float *grad_spikes = gradient_.grad_spikes ? gradient_.grad_spikes[number] : nullptr;
     auto panel_of = [&](int p, int b) {
@@ -169,9 +172,6 @@ private:
         return a;
       }
       a.delay = n_.delay;
-      a.next = next;
-      if (weights)
-        a.weights = weights->get() + int64_t(p) * n_.layer[number + 1].neurons * panels.width;
       a.membranes = membranes + (p * rows_ + row) * panels.width;
       a.grad_spikes = grad_spikes ? grad_spikes + int64_t(b) * layer.slots : nullptr;
       a.grad_spikes_stride = int64_t(n_.batch) * layer.slots;
@@ -179,18 +179,47 @@ private:
       return a;
     };
     if (layer.recurrent) {
-      pass_by_step(number, panels, kept.get(), product.get(), grad_current->get(), replay,
-                   panel_of);
+      std::unique_ptr<Buffer<float>> transposed;
+      if (dense)
+        transposed = pack_weights(kernel_, threads_, weights, layer.neurons, after, panels, true,
+                                  n_.weights);
+      auto multiply_step = [&](PanelBackward &a, int p, int b, int t, float *products) {
+        if (!dense || t + n_.delay >= n_.steps)
+          return;
+        int64_t row = int64_t(b) * n_.steps + t + n_.delay;
+        const float *panel = transposed->get() + int64_t(p) * after * panels.width;
+        kernel_.dense_product({panels.vectors, row, 1, next, panel, products});
+        a.products = products;
+      };
+      pass_by_step(number, panels, kept.get(), product.get(), grad_current->get(), replay, panel_of,
+                   multiply_step);
     } else {
       auto run = !plain   ? kernel_.general_backward
                  : sparse ? kernel_.sparse_backward
                           : kernel_.dense_backward;
-      parallel_for(threads_, int64_t(panels.count) * n_.batch, [&](int64_t task, int worker) {
-        int p = static_cast<int>(task / n_.batch), b = static_cast<int>(task % n_.batch);
-        PanelBackward a = panel_of(p, b);
-        replay.run(p, b, 0, worker);
-        replay.show(a, p, b, 0, worker);
-        run(a);
+      int workers = dense ? threads_ : 0;
+      PanelTasks tasks(panels, n_.batch, threads_);
+      WorkerPanel transposed(workers, kernel_.pack_transposed, weights, layer.neurons, after,
+                             panels, int64_t(after) * panels.width, n_.weights);
+      int block = std::max(1, PRODUCT_ROWS / std::max(1, n_.steps)); // samples
+      int64_t sample = int64_t(n_.steps) * panels.width;
+      Buffer<float> all_products(workers * block * sample);
+      parallel_for(threads_, tasks.count(), [&](int64_t task, int worker) {
+        int p = tasks.panel(task), first = tasks.first(task), last_sample = tasks.last(task);
+        for (int b = first; b < last_sample; ++b) {
+          PanelBackward a = panel_of(p, b);
+          if (dense) {
+            float *products = all_products.get() + worker * block * sample;
+            int64_t rows = int64_t(std::min(block, last_sample - b)) * n_.steps;
+            if ((b - first) % block == 0)
+              kernel_.dense_product({panels.vectors, int64_t(b) * n_.steps, rows, next,
+                                     transposed.get(worker, p), products});
+            a.products = products + (b - first) % block * sample + n_.delay * panels.width;
+          }
+          replay.run(p, b, 0, worker);
+          replay.show(a, p, b, 0, worker);
+          run(a);
+        }
       });
     }
     replay.write_sums();
@@ -199,9 +228,10 @@ private:
   }
 
   // A recurrent layer: dL/ds of a step takes dL/dI of all neurons one step later.
-  template <class PanelOf>
+  template <class PanelOf, class MultiplyStep>
   void pass_by_step(int number, const Panels &panels, const Spikes *kept, Buffer<float> *product,
-                    const float *grad_current, const Replay &replay, PanelOf panel_of) {
+                    const float *grad_current, const Replay &replay, PanelOf panel_of,
+                    MultiplyStep multiply_step) {
     const LifLayer &layer = n_.layer[number];
     auto recurrent = pack_weights(kernel_, threads_, layer.recurrent, layer.neurons, layer.neurons,
                                   panels, false, n_.weights);
@@ -233,6 +263,8 @@ private:
         }
         for (int p = 0; p < panels.count; ++p) {
           PanelBackward a = panel_of(p, static_cast<int>(b));
+          float products[MAX_WIDTH];
+          multiply_step(a, p, static_cast<int>(b), t, products);
           a.first = t;
           a.last = t + 1;
           a.lambda = lambda + p * panels.width;
@@ -273,26 +305,56 @@ private:
     // An expanding load reads a whole vector, so that the last one may end behind its place.
     std::unique_ptr<Buffer<float>> product(new Buffer<float>(kept.start[rows_] + kernel_.lanes));
     const float *direct = gradient_.grad_spikes ? gradient_.grad_spikes[number] : nullptr;
-    int samples = std::max(1, std::min(8, n_.batch / (2 * threads_)));
-    parallel_for(threads_, (n_.batch + samples - 1) / samples, [&](int64_t task, int) {
-      SampledProduct a;
-      a.steps = n_.steps;
-      a.delay = n_.delay;
-      a.first = static_cast<int>(task) * samples;
-      a.last = std::min(a.first + samples, n_.batch);
-      a.next = next;
-      a.weights = weights;
-      a.neurons = layer.neurons;
-      a.start = kept.start.get();
-      a.ids = kept.ids;
-      a.membranes = membranes;
-      a.threshold = layer.threshold;
-      a.slope = n_.surrogate.slope;
-      a.product = product->get();
-      for (int b = a.first; b < a.last; ++b)
-        start_products(layer, bits, kept, b, direct, a.product);
-      if (weights)
-        kernel_.sampled_product(a);
+    // Each part sums some panels of the next layer, one after the other from the worker's cache.
+    const Panels &panels = next.panels;
+    int parts = weights ? std::min(PRODUCT_PARTS, panels.count) : 1;
+    int64_t length = kept.start[rows_];
+    Buffer<float> others((parts - 1) * length);
+    int groups = (4 * threads_ + parts - 1) / parts;
+    int samples = std::max(1, (n_.batch + groups - 1) / groups);
+    groups = (n_.batch + samples - 1) / samples;
+    WorkerPanel packed(weights ? threads_ : 0, kernel_.pack, weights, layer.neurons, panels.neurons,
+                       panels, int64_t(layer.neurons) * panels.width, n_.weights);
+    SampledProduct a{};
+    a.steps = n_.steps;
+    a.delay = n_.delay;
+    a.neurons = layer.neurons;
+    a.start = kept.start.get();
+    a.ids = kept.ids;
+    a.threshold = layer.threshold;
+    a.slope = n_.surrogate.slope;
+    parallel_for(threads_, int64_t(parts) * groups, [&](int64_t task, int worker) {
+      int part = static_cast<int>(task / groups);
+      SampledProduct one = a;
+      one.first = static_cast<int>(task % groups) * samples;
+      one.last = std::min(one.first + samples, n_.batch);
+      one.product = part ? others.get() + (part - 1) * length : product->get();
+      for (int b = one.first; b < one.last; ++b)
+        start_products(layer, bits, kept, b, part ? nullptr : direct, one.product);
+      int end = weights ? (part + 1) * panels.count / parts : 0;
+      for (int p = part * panels.count / parts; p < end; ++p) {
+        one.next = {panels, next.grad_current + p * next.rows * panels.width, next.rows};
+        one.next.panels.count = 1;
+        one.weights = packed.get(worker, p);
+        kernel_.sampled_product(one);
+      }
+    });
+    parallel_for(threads_, n_.batch, [&](int64_t b, int) {
+      int64_t first = kept.start[b * n_.steps], end = kept.start[(b + 1) * n_.steps];
+      float *sum = product->get();
+      for (int part = 1; part < parts; ++part) {
+        const float *other = others.get() + (part - 1) * length;
+        for (int64_t i = first; i < end; ++i)
+          sum[i] += other[i];
+      }
+      SampledProduct scaled = a; // no panel: only the surrogate
+      scaled.next = next;
+      scaled.next.panels.count = 0;
+      scaled.first = static_cast<int>(b);
+      scaled.last = scaled.first + 1;
+      scaled.membranes = membranes;
+      scaled.product = sum;
+      kernel_.sampled_product(scaled);
     });
     return product;
   }
@@ -355,8 +417,10 @@ private:
     if (!grad)
       return;
     Arrivals arrivals = sort_by_channel(spikes, channels, delay);
-    // Channels share nothing, so they may be cut as there are threads to busy.
-    int ranges = std::max((channels + 255) / 256, (4 * threads_ - 1) / panels_.count + 1);
+    // Channels share nothing, so they may be cut as there are threads to busy. Each range reads
+    // dL/dI once.
+    int most = static_cast<int>(SUM_BYTES / (4 * panels_.width));
+    int ranges = std::max((channels + most - 1) / most, (4 * threads_ - 1) / panels_.count + 1);
     int range = std::max(1, (channels + ranges - 1) / ranges);
     ranges = (channels + range - 1) / range;
     Buffer<float> sums(int64_t(threads_) * range * panels_.width);

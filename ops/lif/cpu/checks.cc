@@ -66,7 +66,7 @@ bool check_record(const Kernel &kernel, const LifNetwork &n, const LifRecord &re
   if (n.store == LIF_STORE_SPIKES) {
     needed = 0;
   } else if (!is_sparse(layer)) {
-    needed = dense_membranes(cut(kernel, layer.neurons), rows);
+    needed = dense_membranes(cut(kernel, n, number), rows);
   } else {
     BitRows bits(layer, rows, record.bits);
     for (int64_t row = 0; row < rows; ++row) {

@@ -6,36 +6,70 @@
 
 namespace {
 
-// dL/ds of R consecutive rows and C vectors of neurons.
-template <int V, int C, int R>
-inline void dense_product(const PanelBackward &a, int64_t row, int c, float *grad_spikes) {
+constexpr int LINE = 16; // floats of a cache line
+
+// Neurons of a strip: a panel's transposed weights lie in strips, [strips][next neurons][strip].
+template <int V> constexpr int STRIP_VECTORS = V < Vec::product_vectors ? V : Vec::product_vectors;
+
+// Adds R rows of dL/dI, [R][K], times `columns` rows of a strip of C vectors.
+// The rows after them are fetched meanwhile: else each of their lines is waited for.
+template <int C, int R, int K>
+inline void add_strip(const float *grad_current, int columns, const float *strip, bool first,
+                      float *grad_spikes, int width) {
   F sum[R][C];
   LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C; ++j) sum[r][j] =
-      Vec::zero();
-  int width = a.next.panels.width;
-  for (int p = 0; p < a.next.panels.count; ++p) {
-    const float *lambda = a.next.grad_current + (p * a.next.rows + row) * width;
-    const float *weights = a.weights + static_cast<int64_t>(p) * width * (V * L) + c * L;
-    int columns = a.next.panels.columns(p);
-    for (int i = 0; i < columns; ++i, weights += V * L) {
-      F w[C];
-      LIF_UNROLL for (int j = 0; j < C; ++j) w[j] = Vec::load(weights + j * L);
-      LIF_UNROLL for (int r = 0; r < R; ++r) {
-        F one = Vec::all(lambda[r * width + i]);
-        LIF_UNROLL for (int j = 0; j < C; ++j) sum[r][j] = Vec::fma(one, w[j], sum[r][j]);
-      }
+      first ? Vec::zero() : Vec::load(grad_spikes + r * width + j * L);
+  for (int i = 0; i < columns; ++i, strip += C * L) {
+    if (i % LINE == 0)
+      LIF_UNROLL for (int r = 0; r < R; ++r) __builtin_prefetch(grad_current + (R + r) * K + i);
+    if (i == K / 2)
+      LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C * L; j += LINE)
+          __builtin_prefetch(grad_spikes + (R + r) * width + j);
+    F w[C];
+    LIF_UNROLL for (int j = 0; j < C; ++j) w[j] = Vec::load(strip + j * L);
+    LIF_UNROLL for (int r = 0; r < R; ++r) {
+      F one = Vec::all(grad_current[r * K + i]);
+      LIF_UNROLL for (int j = 0; j < C; ++j) sum[r][j] = Vec::fma(one, w[j], sum[r][j]);
     }
   }
   LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C; ++j)
-      Vec::store(grad_spikes + r * (V * L) + (c + j) * L, sum[r][j]);
+      Vec::store(grad_spikes + r * width + j * L, sum[r][j]);
 }
 
-template <int V, int R>
-inline void dense_rows(const PanelBackward &a, int64_t row, float *grad_spikes) {
-  constexpr int C = V < Vec::product_vectors ? V : Vec::product_vectors;
-  for (int c = 0; c < V; c += C)
-    dense_product<V, C, R>(a, row, c, grad_spikes);
+// A strip's block of as many rows as the next layer's panel has columns stays in the L1 cache
+// while all rows of dL/dI pass by.
+template <int V, int N> void dense_product_of(const DenseProduct &a) {
+  constexpr int C = STRIP_VECTORS<V>, R = Vec::product_rows, W = V * L, K = N * L;
+  const Panels &next = a.next.panels;
+  for (int p = 0; p < next.count; ++p) {
+    const float *grad_current = a.next.grad_current + (p * a.next.rows + a.first_row) * K;
+    int columns = next.columns(p);
+    for (int c = 0; c < V; c += C) {
+      const float *strip = a.weights + (static_cast<int64_t>(c) * next.neurons + p * K * C) * L;
+      float *out = a.grad_spikes + c * L;
+      int64_t row = 0;
+      for (; row + R <= a.rows; row += R)
+        add_strip<C, R, K>(grad_current + row * K, columns, strip, p == 0, out + row * W, W);
+      for (; row < a.rows; ++row)
+        add_strip<C, 1, K>(grad_current + row * K, columns, strip, p == 0, out + row * W, W);
+    }
+  }
 }
+
+template <int V> void dense_product_for(const DenseProduct &a) {
+  switch (a.next.panels.vectors) {
+  case 1:
+    return dense_product_of<V, 1>(a);
+  case 2:
+    return dense_product_of<V, 2>(a);
+  case 4:
+    return dense_product_of<V, 4>(a);
+  default:
+    return dense_product_of<V, 8>(a);
+  }
+}
+
+void dense_product(const DenseProduct &a) { LIF_FOR_VECTORS(a.vectors, dense_product_for, a) }
 
 } // namespace
 

@@ -33,7 +33,7 @@ template <int V> inline void read_sparse_row(const PanelBackward &a, int t, Back
   }
 }
 
-// products: [rows][width] of this step, from a block of rows.
+// products: [width] of this step.
 template <int V>
 inline void read_dense_row(const PanelBackward &a, int t, const float *products,
                            BackwardRow<V> &row) {
@@ -111,31 +111,21 @@ inline void step_back_generally(const PanelBackward &a, int t, const BackwardRow
 }
 
 template <int V> void general_backward_of(const PanelBackward &a) {
-  constexpr int W = V * L, ROWS = 6;
+  constexpr int W = V * L;
   float lambda[W] = {}, grad_i[W] = {}, sums[4 * W] = {};
   if (a.lambda) {
     memcpy(lambda, a.lambda, sizeof lambda);
     memcpy(grad_i, a.grad_i, sizeof grad_i);
   }
-  float products[ROWS * W] = {};
+  const float nothing[W] = {};
   BackwardRow<V> row = {};
-  int ready = 0; // rows of products, the last one is step t's
-  for (int t = a.last - 1; t >= a.first; --t, --ready) {
+  for (int t = a.last - 1; t >= a.first; --t) {
     if (a.kept) {
       read_sparse_row<V>(a, t, row);
     } else if (a.spiking) {
-      if (ready <= 0) {
-        ready = 1;
-        if (!a.weights || t + a.delay >= a.steps) {
-          memset(products, 0, W * sizeof(float));
-        } else if (t - a.first + 1 >= ROWS) {
-          ready = ROWS;
-          dense_rows<V, ROWS>(a, a.first_row + t - ROWS + 1 + a.delay, products);
-        } else {
-          dense_rows<V, 1>(a, a.first_row + t + a.delay, products);
-        }
-      }
-      read_dense_row<V>(a, t, products + (ready - 1) * W, row);
+      bool reaches = a.products && t + a.delay < a.steps;
+      int64_t place = static_cast<int64_t>(t - a.first) * W;
+      read_dense_row<V>(a, t, reaches ? a.products + place : nothing, row);
     }
     step_back_generally<V>(a, t, row, lambda, grad_i, a.sums ? sums : nullptr);
   }

@@ -127,6 +127,15 @@ struct SampledProduct {
   float *product; // holds the loss's direct derivative by the spikes on entry
 };
 
+// One panel, consecutive rows: dL/dI of the next layer times its weights.
+struct DenseProduct {
+  int vectors;
+  int64_t first_row, rows;
+  NextLayer next;
+  const float *weights; // of the next layer, as pack_transposed leaves them
+  float *grad_spikes;   // [rows][width], written
+};
+
 // One sample, one panel.
 struct PanelBackward {
   int steps, vectors, columns;
@@ -142,9 +151,9 @@ struct PanelBackward {
   const float *product;
   // Of a layer where all neurons do:
   int delay;
-  NextLayer next;
-  int64_t first_row;
-  const float *weights;     // of the next layer, transposed [next neurons][width]
+  // dL/dI of the next layer times its weights, as it reaches steps `first` to steps - delay,
+  // [steps][width], which may be written to; null: none.
+  float *products;
   const float *membranes;   // row of step 0, [steps][width]
   const float *grad_spikes; // of the sample's step 0, in slot order, or null
   int64_t grad_spikes_stride;
@@ -192,6 +201,7 @@ struct Kernel {
   int lanes;
   void (*pack)(const float *weights, int64_t rows, int64_t columns, int first, int width,
                float *panel);
+  // In an order of its own, for dense_product.
   void (*pack_transposed)(const float *weights, int64_t rows, int64_t columns, int first, int width,
                           float *panel);
   void (*lif_forward)(const PanelForward &);
@@ -204,6 +214,7 @@ struct Kernel {
   void (*leaky_backward)(const LeakyBackward &);
   void (*sampled_product)(const SampledProduct &);
   void (*sparse_backward)(const PanelBackward &);
+  void (*dense_product)(const DenseProduct &);
   void (*dense_backward)(const PanelBackward &);
   void (*general_backward)(const PanelBackward &);
   void (*weight_gradient)(const WeightGradient &);
@@ -217,8 +228,8 @@ struct Kernel {
 // The first kernel of the list that needs no feature outside the mask.
 const Kernel &pick_kernel(uint64_t arch);
 
-// How a kernel cuts a layer.
-Panels cut(const Kernel &kernel, int neurons);
+// How a kernel cuts a layer, or the readout, that has the number.
+Panels cut(const Kernel &kernel, const LifNetwork &network, int number);
 
 } // namespace lif
 

@@ -7,13 +7,20 @@
 
 namespace lif {
 
-Panels cut(const Kernel &kernel, int neurons) {
+// A panel of this many bytes of weights still stays in most L2 caches.
+constexpr int64_t PANEL_BYTES = 1 << 20;
+
+Panels cut(const Kernel &kernel, const LifNetwork &network, int number) {
   // Wide panels share the reading of the spikes' ids among more neurons; a wide panel that is
-  // mostly padding does not.
+  // mostly padding, or that spills from the cache, does not.
+  int neurons = network.layer[number].neurons;
+  int64_t column_bytes = inputs_of(network, number) * int64_t(sizeof(float));
   Panels best{neurons, 0, 0, 0};
   int64_t least = 0;
   for (int vectors = 8; vectors; vectors /= 2) {
     int width = vectors * kernel.lanes;
+    if (vectors > 2 && width * column_bytes > PANEL_BYTES)
+      continue;
     int count = (neurons + width - 1) / width;
     int64_t padded = static_cast<int64_t>(count) * width;
     if (!best.count || padded + padded / 8 < least) {
@@ -82,6 +89,17 @@ std::unique_ptr<Buffer<float>> pack_weights(const Kernel &kernel, int threads, c
     if (storage == LIF_WEIGHTS_BFLOAT16)
       round_to_bfloat16(packed->get() + p * length, length);
   });
+  return packed;
+}
+
+const float *WorkerPanel::get(int worker, int panel) {
+  float *packed = packed_.get() + worker * floats_;
+  if (held_[worker] == panel)
+    return packed;
+  pack_(weights_, rows_, columns_, panels_.first(panel), panels_.width, packed);
+  if (storage_ == LIF_WEIGHTS_BFLOAT16)
+    round_to_bfloat16(packed, floats_);
+  held_[worker] = panel;
   return packed;
 }
 

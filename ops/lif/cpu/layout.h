@@ -3,6 +3,9 @@
 #ifndef IPULSE_OPS_LIF_CPU_LAYOUT_H
 #define IPULSE_OPS_LIF_CPU_LAYOUT_H
 
+#include <memory>
+#include <vector>
+
 #include "kernel.h"
 #include "memory.h"
 
@@ -62,6 +65,53 @@ private:
 std::unique_ptr<Buffer<float>> pack_weights(const Kernel &kernel, int threads, const float *weights,
                                             int inputs, int neurons, const Panels &panels,
                                             bool transposed, int storage);
+
+// One packed panel of a matrix per worker, for tasks that come panel by panel. It stays in the
+// worker's cache, where all panels together would pass through main memory once more.
+class WorkerPanel {
+public:
+  // pack: of a kernel; weights: [rows, columns]; floats: of a packed panel; storage: LifWeights.
+  WorkerPanel(int workers, decltype(Kernel::pack) pack, const float *weights, int rows, int columns,
+              const Panels &panels, int64_t floats, int storage)
+      : pack_(pack), weights_(weights), rows_(rows), columns_(columns), panels_(panels),
+        floats_(floats), storage_(storage), packed_(workers * floats), held_(workers, -1) {}
+
+  const float *get(int worker, int panel);
+
+private:
+  decltype(Kernel::pack) pack_;
+  const float *weights_;
+  int rows_, columns_;
+  Panels panels_;
+  int64_t floats_;
+  int storage_;
+  Buffer<float> packed_;
+  std::vector<int> held_; // the panel of each worker
+};
+
+// Panels times groups of samples as tasks, panel by panel.
+class PanelTasks {
+public:
+  PanelTasks(const Panels &panels, int batch, int threads) : batch_(batch) {
+    // Enough tasks to keep threads busy to the end, and few, because each packs a panel.
+    int groups = (8 * threads + panels.count - 1) / panels.count;
+    samples_ = groups < batch ? (batch + groups - 1) / groups : 1;
+    groups_ = (batch + samples_ - 1) / samples_;
+    count_ = int64_t(panels.count) * groups_;
+  }
+
+  int64_t count() const { return count_; }
+  int panel(int64_t task) const { return static_cast<int>(task / groups_); }
+  int first(int64_t task) const { return static_cast<int>(task % groups_) * samples_; }
+  int last(int64_t task) const {
+    int end = first(task) + samples_;
+    return end < batch_ ? end : batch_;
+  }
+
+private:
+  int batch_, samples_, groups_;
+  int64_t count_;
+};
 
 } // namespace lif
 

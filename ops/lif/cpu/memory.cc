@@ -13,6 +13,9 @@ namespace {
 
 constexpr size_t ALIGNMENT = 64, HUGE_PAGE = size_t(2) << 20;
 constexpr size_t SMALL = size_t(1) << 16; // below this, malloc keeps its pages by itself
+// From here on a block lies in huge pages: what is read here and there in a cache would otherwise
+// spend its time on finding the pages.
+constexpr size_t LARGE = HUGE_PAGE / 4;
 // Blocks that nobody has taken for this many takes of large blocks are unmapped.
 constexpr size_t STALE = 256;
 
@@ -39,16 +42,16 @@ size_t size_class(size_t bytes) {
   size_t step = HUGE_PAGE;
   while (step * 16 < bytes)
     step *= 2;
-  return bytes < HUGE_PAGE ? (bytes + SMALL - 1) / SMALL * SMALL : (bytes + step - 1) / step * step;
+  return bytes < LARGE ? (bytes + SMALL - 1) / SMALL * SMALL : (bytes + step - 1) / step * step;
 }
 
 void *allocate(size_t bytes) {
   void *memory = nullptr;
-  size_t alignment = bytes < HUGE_PAGE ? ALIGNMENT : HUGE_PAGE;
+  size_t alignment = bytes < LARGE ? ALIGNMENT : HUGE_PAGE;
   if (posix_memalign(&memory, alignment, bytes) != 0)
     return nullptr;
 #if defined(__linux__)
-  if (bytes >= HUGE_PAGE)
+  if (bytes >= LARGE)
     madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
   return memory;

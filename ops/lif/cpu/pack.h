@@ -15,21 +15,26 @@ void pack(const float *weights, int64_t rows, int64_t columns, int first, int wi
   }
 }
 
+// In strips, see dense_product.h.
 void pack_transposed(const float *weights, int64_t rows, int64_t columns, int first, int width,
                      float *panel) {
-  int64_t used = rows - first < width ? rows - first : width;
-  // Blocks of a cache line, so that each line that is read is used whole.
-  constexpr int64_t block = 16;
-  for (int64_t j0 = 0; j0 < columns; j0 += block) {
-    int64_t j1 = j0 + block < columns ? j0 + block : columns;
-    for (int64_t i = 0; i < used; ++i) {
-      const float *row = weights + (first + i) * columns;
+  int strip = Vec::product_vectors * L < width ? Vec::product_vectors * L : width;
+  constexpr int64_t block = 16; // floats of a cache line
+  for (int c = 0; c < width; c += strip, panel += strip * columns) {
+    int64_t used = rows - first - c < strip ? rows - first - c : strip;
+    const float *corner = weights + (first + c) * columns;
+    for (int64_t j0 = 0; j0 < columns; j0 += block) {
+      int64_t j1 = j0 + block < columns ? j0 + block : columns;
+      for (int64_t i = 0; i < used; ++i) {
+        const float *row = corner + i * columns;
+        __builtin_prefetch(row + j0 + 4 * block);
+        for (int64_t j = j0; j < j1; ++j)
+          panel[j * strip + i] = row[j];
+      }
       for (int64_t j = j0; j < j1; ++j)
-        panel[j * width + i] = row[j];
+        for (int64_t i = used > 0 ? used : 0; i < strip; ++i)
+          panel[j * strip + i] = 0;
     }
-    for (int64_t j = j0; j < j1; ++j)
-      for (int64_t i = used; i < width; ++i)
-        panel[j * width + i] = 0;
   }
 }
 

@@ -3,8 +3,8 @@
 namespace lif {
 
 PackedLayer::PackedLayer(const Kernel &kernel, const LifNetwork &n, int number, int threads)
-    : layer(n.layer[number]), panels(cut(kernel, layer.neurons)), constants(layer, panels),
-      network_(n), inputs_(inputs_of(n, number)), delay_(number ? n.delay : 0),
+    : layer(n.layer[number]), panels(cut(kernel, n, number)), constants(layer, panels), network_(n),
+      inputs_(inputs_of(n, number)), delay_(number ? n.delay : 0),
       weights_(pack_weights(kernel, threads, layer.weights, inputs_, layer.neurons, panels, false,
                             n.weights)) {
   if (number < n.layers && layer.recurrent)

@@ -5,6 +5,7 @@
 #define IPULSE_OPS_LIF_CPU_PANEL_H
 
 #include "adam_step.h"
+#include "dense_product.h"
 #include "general_backward.h"
 #include "general_forward.h"
 #include "pack.h"
@@ -32,6 +33,7 @@ constexpr Kernel make_kernel(const char *name) {
           leaky_backward,
           sampled_product,
           sparse_backward,
+          dense_product,
           dense_backward,
           general_backward,
           weight_gradient,

@@ -3,7 +3,7 @@
 #define IPULSE_OPS_LIF_CPU_PANEL_BACKWARD_H
 
 #include "bits.h"
-#include "dense_product.h"
+#include "vectors.h"
 
 namespace {
 
@@ -69,36 +69,28 @@ inline void add_direct(const PanelBackward &a, int t, float *grad_spikes) {
 }
 
 template <int V> void dense_backward_of(const PanelBackward &a) {
-  constexpr int W = V * L, ROWS = 6;
+  constexpr int W = V * L;
   F lambda[V];
   LIF_UNROLL for (int j = 0; j < V; ++j) lambda[j] = Vec::zero();
   F slope = Vec::all(a.slope), one = Vec::all(1);
-  float grad_spikes[ROWS * W];
+  float nothing[W];
   int first_byte = a.first_neuron / 8;
-  for (int t = a.steps - 1; t >= 0;) {
-    int rows = t + 1 < ROWS ? t + 1 : ROWS;
+  for (int t = a.steps - 1; t >= 0; --t) {
+    float *row = a.products + static_cast<int64_t>(t) * W;
     if (t + a.delay >= a.steps) {
-      rows = 1;
-      memset(grad_spikes, 0, W * sizeof(float));
-    } else if (rows == ROWS) {
-      dense_rows<V, ROWS>(a, a.first_row + t - rows + 1 + a.delay, grad_spikes);
-    } else {
-      for (int r = 0; r < rows; ++r)
-        dense_rows<V, 1>(a, a.first_row + t - rows + 1 + r + a.delay, grad_spikes + r * W);
+      memset(nothing, 0, sizeof nothing);
+      row = nothing;
     }
-    for (int r = rows - 1; r >= 0; --r, --t) {
-      float *row = grad_spikes + r * W;
-      if (a.grad_spikes)
-        add_direct(a, t, row);
-      const uint8_t *above = a.above + t * a.row_bytes + first_byte;
-      LIF_UNROLL for (int j = 0; j < V; ++j) {
-        F u = Vec::load(a.membranes + static_cast<int64_t>(t) * W + j * L);
-        F distance = Vec::abs(Vec::sub(u, Vec::load(a.constants.threshold + j * L)));
-        F d = Vec::add(Vec::mul(slope, distance), one);
-        F phi = Vec::div(one, Vec::mul(d, d));
-        F direct = Vec::mul(phi, Vec::load(row + j * L));
-        step_back<V>(a, above, j, direct, lambda, a.grad_current + static_cast<int64_t>(t) * W);
-      }
+    if (a.grad_spikes)
+      add_direct(a, t, row);
+    const uint8_t *above = a.above + t * a.row_bytes + first_byte;
+    LIF_UNROLL for (int j = 0; j < V; ++j) {
+      F u = Vec::load(a.membranes + static_cast<int64_t>(t) * W + j * L);
+      F distance = Vec::abs(Vec::sub(u, Vec::load(a.constants.threshold + j * L)));
+      F d = Vec::add(Vec::mul(slope, distance), one);
+      F phi = Vec::div(one, Vec::mul(d, d));
+      F direct = Vec::mul(phi, Vec::load(row + j * L));
+      step_back<V>(a, above, j, direct, lambda, a.grad_current + static_cast<int64_t>(t) * W);
     }
   }
 }

@@ -11,7 +11,7 @@ Replay::Replay(const Kernel &kernel, const LifNetwork &n, const LifBackward &gra
                int threads, const Spikes &input, const Spikes *own)
     : kernel_(kernel), n_(n), threads_(threads), rows_(int64_t(n.batch) * n.steps),
       layer_(n.layer[number]), wanted_(gradient.gradient[number]), input_(input), own_(own),
-      panels_(cut(kernel, layer_.neurons)),
+      panels_(cut(kernel, n, number)),
       tracing_(wanted_.decay || wanted_.scale || wanted_.synapse_decay || wanted_.threshold),
       slots_(own && layer_.recurrent ? panels_.count : 1) {
   if (own)

@@ -9,7 +9,8 @@ struct Vec {
   };
   using M = unsigned;
   static constexpr int lanes = 8;
-  static constexpr int product_vectors = 1;
+  // A dense product's rows and vectors, held in registers.
+  static constexpr int product_rows = 3, product_vectors = 1;
 
   template <class Op> static F each(Op op) {
     F result;

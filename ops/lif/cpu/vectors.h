@@ -10,7 +10,7 @@
 #if defined(__clang__)
 #define LIF_UNROLL _Pragma("clang loop unroll(full)")
 #else
-#define LIF_UNROLL _Pragma("GCC unroll 8")
+#define LIF_UNROLL _Pragma("GCC unroll 16")
 #endif
 
 namespace {

@@ -11,7 +11,8 @@ struct Vec {
   using F = __m256;
   using M = __m256;
   static constexpr int lanes = 8;
-  static constexpr int product_vectors = 2; // 6 rows of them fill twelve registers
+  // A dense product's rows and vectors, held in registers: 12 of 16.
+  static constexpr int product_rows = 6, product_vectors = 2;
 
   static F zero() { return _mm256_setzero_ps(); }
   static F all(float x) { return _mm256_set1_ps(x); }

@@ -16,7 +16,8 @@ struct Vec {
   using F = __m512;
   using M = __mmask16;
   static constexpr int lanes = 16;
-  static constexpr int product_vectors = 4; // 6 rows of them fill twenty-four registers
+  // A dense product's rows and vectors, held in registers: 20 of 32.
+  static constexpr int product_rows = 5, product_vectors = 4;
 
   static F zero() { return _mm512_setzero_ps(); }
   static F all(float x) { return _mm512_set1_ps(x); }
