@@ -6,8 +6,6 @@
 
 namespace {
 
-constexpr int LINE = 16; // floats of a cache line
-
 // Neurons of a strip: a panel's transposed weights lie in strips, [strips][next neurons][strip].
 template <int V> constexpr int STRIP_VECTORS = V < Vec::product_vectors ? V : Vec::product_vectors;
 

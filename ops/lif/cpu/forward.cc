@@ -18,15 +18,14 @@ class Layer {
 public:
   Layer(const Kernel &kernel, const LifNetwork &n, int number, int threads)
       : kernel_(kernel), n_(n), number_(number), threads_(threads),
-        rows_(static_cast<int64_t>(n.batch) * n.steps), packed_(kernel, n, number, threads),
-        layer_(packed_.layer), panels_(packed_.panels), sparse_(is_sparse(layer_)),
-        keep_(n.store == LIF_STORE_MEMBRANES) {}
+        rows_(static_cast<int64_t>(n.batch) * n.steps),
+        packed_(kernel, n, number, threads, needs_all_neurons(n, number)), layer_(packed_.layer),
+        panels_(packed_.panels), sparse_(is_sparse(layer_)), keep_(n.store == LIF_STORE_MEMBRANES) {
+  }
 
   void read_out(const Spikes &input, float *membrane) {
     auto run = layer_.synapse_decay ? kernel_.general_forward : kernel_.leaky_forward;
-    parallel_for(threads_, int64_t(panels_.count) * n_.batch, [&](int64_t task, int) {
-      int p = static_cast<int>(task / n_.batch), b = static_cast<int>(task % n_.batch);
-      PanelForward a = packed_.panel(input, nullptr, p, b);
+    packed_.for_panels(input, [&](PanelForward &a, int p, int b) {
       write_dense(a, membrane, p, b);
       run(a);
     });
@@ -45,7 +44,7 @@ public:
       if (sparse_)
         memset(gate_, 0, rows_ * bits.row_bytes);
     }
-    if (needs_all_neurons())
+    if (needs_all_neurons(n_, number_))
       run_by_step(spikes, bits, result);
     else
       run_by_panel(spikes, bits, result);
@@ -53,10 +52,13 @@ public:
 
 private:
   // Whether a step depends on other neurons of this layer.
-  bool needs_all_neurons() const {
-    bool by_emission = n_.reset_on == LIF_RESET_ON_EMISSION && n_.reset != LIF_RESET_NONE;
-    return layer_.recurrent ||
-           (is_truncated(layer_) && (by_emission || layer_.policy == LIF_POLICY_TOP));
+  static bool needs_all_neurons(const LifNetwork &n, int number) {
+    if (number == n.layers)
+      return false; // a readout
+    const LifLayer &layer = n.layer[number];
+    bool by_emission = n.reset_on == LIF_RESET_ON_EMISSION && n.reset != LIF_RESET_NONE;
+    return layer.recurrent ||
+           (is_truncated(layer) && (by_emission || layer.policy == LIF_POLICY_TOP));
   }
 
   void run_by_panel(std::unique_ptr<Spikes> &spikes, const BitRows &bits,
@@ -69,12 +71,10 @@ private:
     float *membranes = nullptr;
     if (keep_)
       membranes = sparse_ ? raw.get() : ask(result, dense_membranes(panels_, rows_));
-    parallel_for(threads_, int64_t(panels_.count) * n_.batch, [&](int64_t task, int) {
-      int p = static_cast<int>(task / n_.batch), b = static_cast<int>(task % n_.batch);
-      PanelForward a = packed_.panel(*spikes, nullptr, p, b);
+    packed_.for_panels(*spikes, [&](PanelForward &a, int p, int b) {
       write_bits(a, bits, p, b);
       a.reset_bits = a.above;
-      a.membranes = membranes ? membranes + task * stride : nullptr;
+      a.membranes = membranes ? membranes + (int64_t(p) * n_.batch + b) * stride : nullptr;
       if (u_)
         write_dense(a, u_, p, b);
       run(a);

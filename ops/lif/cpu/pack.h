@@ -8,7 +8,10 @@ namespace {
 
 void pack(const float *weights, int64_t rows, int64_t columns, int first, int width, float *panel) {
   int64_t used = columns - first < width ? columns - first : width;
+  constexpr int64_t ahead = 8; // rows to fetch: they lie too far apart for the machine to guess
   for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; i + ahead < rows && j < used; j += LINE)
+      __builtin_prefetch(weights + (i + ahead) * columns + first + j);
     memcpy(panel + i * width, weights + i * columns + first, used * sizeof(float));
     for (int64_t j = used; j < width; ++j)
       panel[i * width + j] = 0;
@@ -19,7 +22,7 @@ void pack(const float *weights, int64_t rows, int64_t columns, int first, int wi
 void pack_transposed(const float *weights, int64_t rows, int64_t columns, int first, int width,
                      float *panel) {
   int strip = Vec::product_vectors * L < width ? Vec::product_vectors * L : width;
-  constexpr int64_t block = 16; // floats of a cache line
+  constexpr int64_t block = LINE;
   for (int c = 0; c < width; c += strip, panel += strip * columns) {
     int64_t used = rows - first - c < strip ? rows - first - c : strip;
     const float *corner = weights + (first + c) * columns;

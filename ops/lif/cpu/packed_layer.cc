@@ -2,11 +2,14 @@
 
 namespace lif {
 
-PackedLayer::PackedLayer(const Kernel &kernel, const LifNetwork &n, int number, int threads)
-    : layer(n.layer[number]), panels(cut(kernel, n, number)), constants(layer, panels), network_(n),
-      inputs_(inputs_of(n, number)), delay_(number ? n.delay : 0),
-      weights_(pack_weights(kernel, threads, layer.weights, inputs_, layer.neurons, panels, false,
-                            n.weights)) {
+PackedLayer::PackedLayer(const Kernel &kernel, const LifNetwork &n, int number, int threads,
+                         bool all)
+    : layer(n.layer[number]), panels(cut(kernel, n, number)), constants(layer, panels),
+      kernel_(kernel), network_(n), threads_(threads), inputs_(inputs_of(n, number)),
+      delay_(number ? n.delay : 0) {
+  if (all)
+    weights_ = pack_weights(kernel, threads, layer.weights, inputs_, layer.neurons, panels, false,
+                            n.weights);
   if (number < n.layers && layer.recurrent)
     recurrent_ = pack_weights(kernel, threads, layer.recurrent, layer.neurons, layer.neurons,
                               panels, false, n.weights);
@@ -18,7 +21,8 @@ PanelForward PackedLayer::panel(const Spikes &input, const Spikes *own, int p, i
   a.steps = a.last = network_.steps;
   a.delay = delay_;
   a.vectors = panels.vectors;
-  a.weights = weights_->get() + int64_t(p) * inputs_ * panels.width;
+  if (weights_)
+    a.weights = weights_->get() + int64_t(p) * inputs_ * panels.width;
   a.ids = input.ids;
   a.begin = &input.begin[row];
   a.end = &input.end[row];

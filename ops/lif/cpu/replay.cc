@@ -17,7 +17,7 @@ Replay::Replay(const Kernel &kernel, const LifNetwork &n, const LifBackward &gra
   if (own)
     bits_.reset(new BitRows(layer_, rows_, gradient.record[number].bits));
   if (tracing_ || (own && n.store == LIF_STORE_SPIKES))
-    packed_.reset(new PackedLayer(kernel, n, number, threads));
+    packed_.reset(new PackedLayer(kernel, n, number, threads, true));
   if (!tracing_)
     return;
   traces_.reset(new Buffer<float>(threads * slots_ * trace_size()));

@@ -18,6 +18,7 @@ namespace {
 using namespace lif;
 using F = Vec::F;
 constexpr int L = Vec::lanes;
+constexpr int LINE = 16; // floats of a cache line
 static_assert(L % 8 == 0 && 8 * L <= MAX_WIDTH, "a vector's bits are whole bytes");
 
 // Calls step<V>(...) for the panel's number of vectors.
