@@ -3,6 +3,7 @@
 #define IPULSE_OPS_LIF_CPU_FORWARD_OP_H
 
 #include "arguments_op.h"
+#include "kept_tensor_op.h"
 
 namespace ipulse_lif {
 
@@ -63,34 +64,6 @@ REGISTER_OP("IpulseLif")
     .Output("ports: layers * float")
     .Output("u: hidden * float")
     .SetShapeFn(forward_shape);
-
-// Tensors whose pages stay mapped when they are freed.
-class KeepingAllocator : public Allocator {
-public:
-  std::string Name() override { return "ipulse"; }
-  void *AllocateRaw(size_t, size_t bytes) override {
-    char *memory = static_cast<char *>(lif_memory_take(bytes + HEADER));
-    if (!memory)
-      return nullptr;
-    memcpy(memory, &bytes, sizeof bytes);
-    return memory + HEADER;
-  }
-  void DeallocateRaw(void *pointer) override {
-    char *memory = static_cast<char *>(pointer) - HEADER;
-    size_t bytes;
-    memcpy(&bytes, memory, sizeof bytes);
-    lif_memory_give(memory, bytes + HEADER);
-  }
-
-private:
-  static constexpr size_t HEADER = 64; // keeps the alignment
-};
-
-inline Allocator *keeping_allocator() {
-  // Never destroyed: tensors may outlive this library's static objects.
-  static Allocator *allocator = new KeepingAllocator;
-  return allocator;
-}
 
 class LifForwardOp : public LifOp {
 public:
@@ -160,12 +133,8 @@ public:
 
 private:
   static float *allocate(void *context, int32_t layer, size_t floats) {
-    Tensor tensor(keeping_allocator(), tensorflow::DT_FLOAT,
-                  TensorShape({static_cast<int64_t>(floats)}));
-    if (!tensor.IsInitialized() && floats)
-      return nullptr;
-    static_cast<OpOutputList *>(context)->set(layer, tensor);
-    return floats_of(&tensor);
+    TensorShape shape({static_cast<int64_t>(floats)});
+    return kept_output(static_cast<OpOutputList *>(context), layer, shape);
   }
 
   bool return_membranes_;

@@ -3,6 +3,7 @@
 #define IPULSE_OPS_LIF_CPU_GRADIENT_OP_H
 
 #include "arguments_op.h"
+#include "kept_tensor_op.h"
 
 namespace ipulse_lif {
 
@@ -127,9 +128,10 @@ private:
     OP_REQUIRES_OK(c, c->output_list("grad_threshold", &threshold));
     int matrix = 0;
     auto allocate = [c](OpOutputList *list, int index, const TensorShape &shape, float **to) {
-      Tensor *tensor;
-      OP_REQUIRES_OK(c, list->allocate(index, shape, &tensor));
-      *to = tensor->NumElements() ? floats_of(tensor) : nullptr;
+      float *floats = kept_output(list, index, shape);
+      OP_REQUIRES(c, floats || shape.num_elements() == 0,
+                  errors::ResourceExhausted("out of memory"));
+      *to = shape.num_elements() ? floats : nullptr;
     };
     auto weights_like = [&](float **to) {
       allocate(&weights, matrix, c->input(4 + matrix).shape(),

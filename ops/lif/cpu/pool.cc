@@ -2,8 +2,10 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #if defined(__linux__)
 #include <sched.h>
@@ -50,6 +52,10 @@ public:
       pause();
     lock.lock();
     done_.wait(lock, [&] { return busy_.load(std::memory_order_acquire) == 0; });
+    if (std::exception_ptr failure = std::exchange(failure_, nullptr)) {
+      lock.unlock();
+      std::rethrow_exception(failure);
+    }
   }
 
 private:
@@ -58,7 +64,14 @@ private:
       int64_t index = next_.fetch_add(1, std::memory_order_relaxed);
       if (index >= tasks)
         return;
-      task(index, worker);
+      try {
+        task(index, worker);
+      } catch (...) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (!failure_)
+          failure_ = std::current_exception();
+        next_.store(tasks, std::memory_order_relaxed); // nobody needs to begin another
+      }
     }
   }
 
@@ -98,6 +111,7 @@ private:
   const std::function<void(int64_t, int)> *task_ = nullptr; // while it may be joined
   int64_t tasks_ = 0;
   int helpers_ = 0, started_ = 0;
+  std::exception_ptr failure_; // the first of a call
   std::atomic<int64_t> next_{0};
   std::atomic<int> busy_{0}; // helpers that joined and are not done
   std::atomic<uint64_t> generation_{0};

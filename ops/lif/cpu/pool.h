@@ -11,7 +11,8 @@ namespace lif {
 
 // Runs task(index, worker) for every index in 0 to tasks - 1 on up to `threads` threads, the
 // caller being worker 0. Which thread takes which index is left to chance. A caller that finds the
-// pool busy with another caller's tasks does its own alone.
+// pool busy with another caller's tasks does its own alone. If a task throws, no further ones are
+// begun, and when all that run have ended the first exception is thrown here.
 void parallel_for(int threads, int64_t tasks, const std::function<void(int64_t, int)> &task);
 
 // The processors that this process may run on.

@@ -1,13 +1,16 @@
 // Goes through every kernel that this machine can run, forward and backward, for the sanitizers.
 // Sizes that are not a multiple of anything; every array is exactly as long as it must be.
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "lif.h"
+#include "pool.h"
 
 namespace {
 
@@ -177,9 +180,34 @@ double run(const Case &c, uint64_t arch) {
   return spikes;
 }
 
+// A task that throws, wherever it runs, ends the call and leaves the pool ready for the next.
+bool pool_survives_a_throw() {
+  for (int threads : {1, 2, 3})
+    for (int64_t bad : {0, 7, 63}) {
+      bool caught = false;
+      try {
+        lif::parallel_for(threads, 64, [&](int64_t task, int) {
+          if (task == bad)
+            throw std::bad_alloc();
+        });
+      } catch (const std::bad_alloc &) {
+        caught = true;
+      }
+      std::atomic<int> ran{0};
+      lif::parallel_for(threads, 64, [&](int64_t, int) { ++ran; });
+      if (!caught || ran != 64)
+        return false;
+    }
+  return true;
+}
+
 } // namespace
 
 int main() {
+  if (!pool_survives_a_throw()) {
+    fprintf(stderr, "the pool did not survive a task that throws\n");
+    return 1;
+  }
   int kernels = 0;
   for (int32_t k = 0; k < lif_kernel_count(); ++k) {
     uint64_t arch;
