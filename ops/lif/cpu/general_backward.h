@@ -18,17 +18,20 @@ template <int V> inline void read_sparse_row(const PanelBackward &a, int t, Back
   const uint8_t *kept = a.kept + t * a.row_bytes;
   int64_t place = a.start[t] + count_range(kept, a.first_neuron / 8);
   memcpy(row.kept, kept + a.first_neuron / 8, sizeof row.kept);
-  // A load of a vector may reach behind the last membrane; the product has room for that.
-  float packed[V * L + L] = {};
+  // A load of a vector may reach behind the last membrane, and behind the last product to the next
+  // sample's, which another thread may be writing.
+  float packed[V * L + L] = {}, products[V * L + L] = {};
   int64_t count = count_range(row.kept, V * L / 8);
-  for (int64_t k = 0; k < count; ++k)
+  for (int64_t k = 0; k < count; ++k) {
     packed[k] = a.membranes[place + k];
-  const float *u = packed;
+    products[k] = a.product[place + k];
+  }
+  const float *u = packed, *product = products;
   LIF_UNROLL for (int j = 0; j < V; ++j) {
     unsigned gradient = load_mask(row.kept + j * L / 8);
-    Vec::store(row.grad_spikes + j * L, Vec::load_expanded(a.product + place, gradient));
+    Vec::store(row.grad_spikes + j * L, Vec::load_expanded(product, gradient));
     Vec::store(row.u + j * L, Vec::load_expanded(u, gradient));
-    place += __builtin_popcount(gradient);
+    product += __builtin_popcount(gradient);
     u += __builtin_popcount(gradient);
   }
 }
