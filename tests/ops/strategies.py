@@ -23,7 +23,7 @@ SURROGATES: Tuple[Surrogate, ...] = (
     ArcTan(slope=3.0),
     Boxcar(half_width=0.4),
     Exponential(slope=2.0),
-    Table(values=(0.0, 0.25, 1.0, 0.5, 0.0), width=1.5),
+    Table(values=(0.0, 0.25, 1.0, 0.75, 0.0), width=1.5),
 )
 
 

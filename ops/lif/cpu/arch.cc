@@ -13,6 +13,8 @@ uint64_t supported_arch() {
       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl"))
     arch |= ARCH_AVX512;
+#elif defined(__aarch64__)
+  arch |= ARCH_NEON;
 #endif
   return arch;
 }

@@ -10,6 +10,7 @@ enum Arch : uint64_t {
   ARCH_NONE = 0,
   ARCH_AVX2 = 1 << 0,   // with FMA, BMI2 and POPCNT
   ARCH_AVX512 = 1 << 1, // F, BW, DQ and VL, with all of ARCH_AVX2
+  ARCH_NEON = 1 << 2,   // of every 64-bit ARM
 };
 
 // What this machine and its operating system support.

@@ -43,8 +43,8 @@ enum LifSurrogateKind {
   LIF_TABLE = 4
 };
 
-// How weights are kept while a call runs. bfloat16: rounded to the nearest, ties to even, once;
-// sums, states and gradients stay float32.
+// What weights are rounded to, to the nearest, ties to even, when a call packs them. Biases, sums,
+// states and gradients stay float32, and so do the packed weights: less memory is not used.
 enum LifWeights { LIF_WEIGHTS_FLOAT32 = 0, LIF_WEIGHTS_BFLOAT16 = 1 };
 
 // What the forward pass leaves for the backward pass: nothing, which is then refused; the bits and

@@ -10,8 +10,7 @@ from typing import List
 import pytest
 
 from ops.lif.cpu import native
-
-DRIVER = Path(__file__).with_name("all_kernels.cc")
+from tests.ops.lif.cpu import all_kernels
 
 
 def build(directory: Path, sanitizer: str) -> List[str]:
@@ -24,10 +23,8 @@ def build(directory: Path, sanitizer: str) -> List[str]:
     tried = subprocess.run([*compiler, flag, str(probe), "-o", program], check=False)
     if tried.returncode or subprocess.run([program], check=False).returncode:
         pytest.skip(f"{' '.join(compiler)} has no runtime for {flag} that works here")
-    every = native.SOURCES.glob("*.cc")
-    sources = [path for path in every if not path.stem.endswith(native.OP_SUFFIX)]
     jobs = []
-    for source in (*sources, DRIVER):
+    for source in (*all_kernels.sources(), all_kernels.DRIVER):
         arch = next((a for end, a in native.ARCH_FLAGS.items() if source.stem.endswith(end)), ())
         flags = [*native.COMMON_FLAGS, "-std=c++17", "-O1", "-g", flag, "-fno-sanitize-recover=all"]
         out = directory / f"{source.stem}.o"
@@ -48,6 +45,8 @@ def build(directory: Path, sanitizer: str) -> List[str]:
 def test_every_kernel_is_clean(tmp_path: Path, sanitizer: str) -> None:
     done = subprocess.run(build(tmp_path, sanitizer), capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()[:4000]
-    names = [line.split()[0] for line in done.stdout.decode().splitlines()]
+    results = all_kernels.results(done.stdout.decode())
     supported = native.supported_arch()
-    assert names == [name for name, arch in native.kernels().items() if not arch & ~supported]
+    names = [name for name, arch in native.kernels().items() if not arch & ~supported]
+    assert list(results) == names
+    all_kernels.assert_agreement(results)

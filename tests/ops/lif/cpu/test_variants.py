@@ -190,6 +190,23 @@ class TestAnyVariant:
             found = gradients(problem, forward, arch, everything=everything)
             assert_near_reference(problem, forward, found)
 
+    @pytest.mark.parametrize("drive", [-1.0, 1.0], ids=["silent", "saturated"])
+    def test_no_spikes_and_nothing_but_spikes(self, variant: Dict[str, Any], drive: float) -> None:
+        problem, arch = problem_of(variant), native.supported_arch()
+        every = np.broadcast_to(np.arange(problem.ids.shape[2], dtype=np.int32), problem.ids.shape)
+        problem = replace(
+            problem,
+            weights=tuple(np.full_like(weights, drive) for weights in problem.weights),
+            ids=np.ascontiguousarray(every),
+            counts=np.full_like(problem.counts, every.shape[2]),
+        )
+        forward = run(problem, arch, u=True)
+        first, u = problem.network.layers[0], forward.layers[0].u
+        assert u is not None
+        assert np.mean(u > first.threshold) == (drive > 0)
+        found = gradients(problem, forward, arch, everything=True)
+        assert_near_reference(problem, forward, found)
+
 
 @every_kernel()
 class TestWidePanels:

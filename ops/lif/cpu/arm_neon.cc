@@ -1,0 +1,91 @@
+// NEON of 64-bit ARM: eight lanes in two registers, because a set of neurons is stored in whole
+// bytes.
+#if defined(__aarch64__)
+
+#include <arm_neon.h>
+
+#include <cstdint>
+
+namespace {
+
+struct Vec {
+  struct F {
+    float32x4_t low, high;
+  };
+  struct M {
+    uint32x4_t low, high;
+  };
+  static constexpr int lanes = 8;
+  static constexpr int product_vectors = 2; // 6 rows of them fill twenty-four registers
+
+  static F zero() { return all(0); }
+  static F all(float x) { return {vdupq_n_f32(x), vdupq_n_f32(x)}; }
+  static F load(const float *from) { return {vld1q_f32(from), vld1q_f32(from + 4)}; }
+  static void store(float *to, F a) {
+    vst1q_f32(to, a.low);
+    vst1q_f32(to + 4, a.high);
+  }
+  static F add(F a, F b) { return {vaddq_f32(a.low, b.low), vaddq_f32(a.high, b.high)}; }
+  static F sub(F a, F b) { return {vsubq_f32(a.low, b.low), vsubq_f32(a.high, b.high)}; }
+  static F mul(F a, F b) { return {vmulq_f32(a.low, b.low), vmulq_f32(a.high, b.high)}; }
+  static F div(F a, F b) { return {vdivq_f32(a.low, b.low), vdivq_f32(a.high, b.high)}; }
+  static F fma(F a, F b, F c) {
+    return {vfmaq_f32(c.low, a.low, b.low), vfmaq_f32(c.high, a.high, b.high)};
+  }
+  static F sqrt(F a) { return {vsqrtq_f32(a.low), vsqrtq_f32(a.high)}; }
+  static F abs(F a) { return {vabsq_f32(a.low), vabsq_f32(a.high)}; }
+  static M greater(F a, F b) { return {vcgtq_f32(a.low, b.low), vcgtq_f32(a.high, b.high)}; }
+  static M lane_bits() {
+    static const uint32_t bits[8] = {1, 2, 4, 8, 16, 32, 64, 128};
+    return {vld1q_u32(bits), vld1q_u32(bits + 4)};
+  }
+  static unsigned bits(M mask) {
+    M lane = lane_bits();
+    return vaddvq_u32(vandq_u32(mask.low, lane.low)) + vaddvq_u32(vandq_u32(mask.high, lane.high));
+  }
+  static M mask(unsigned bits) {
+    M lane = lane_bits();
+    uint32x4_t all = vdupq_n_u32(bits);
+    return {vtstq_u32(all, lane.low), vtstq_u32(all, lane.high)};
+  }
+  static F zero_where(M mask, F a) {
+    return {vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a.low), mask.low)),
+            vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a.high), mask.high))};
+  }
+  static void store_compressed(float *to, unsigned bits, F a) {
+    float lane[lanes];
+    store(lane, a);
+    for (; bits; bits &= bits - 1)
+      *to++ = lane[__builtin_ctz(bits)];
+  }
+  static F load_expanded(const float *from, unsigned bits) {
+    float lane[lanes] = {};
+    for (; bits; bits &= bits - 1)
+      lane[__builtin_ctz(bits)] = *from++;
+    return load(lane);
+  }
+  static float32x4_t sum_four(const F *a) {
+    float32x4_t one = vpaddq_f32(vaddq_f32(a[0].low, a[0].high), vaddq_f32(a[1].low, a[1].high));
+    float32x4_t two = vpaddq_f32(vaddq_f32(a[2].low, a[2].high), vaddq_f32(a[3].low, a[3].high));
+    return vpaddq_f32(one, two);
+  }
+  static void sum_each(const F (&a)[8], float *sums) {
+    vst1q_f32(sums, sum_four(a));
+    vst1q_f32(sums + 4, sum_four(a + 4));
+  }
+};
+
+} // namespace
+
+#include "panel.h"
+
+namespace lif {
+
+const Kernel &kernel_arm_neon() {
+  static constexpr Kernel kernel = make_kernel("arm_neon");
+  return kernel;
+}
+
+} // namespace lif
+
+#endif

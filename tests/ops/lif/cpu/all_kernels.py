@@ -1,0 +1,35 @@
+"""all_kernels.cc: what it is built from and what it prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Dict, List, Tuple
+
+from ops.lif.cpu import native
+
+DRIVER = Path(__file__).with_name("all_kernels.cc")
+
+
+def sources() -> List[Path]:
+    """Of the kernels."""
+    return [
+        path
+        for path in sorted(native.SOURCES.glob("*.cc"))
+        if not path.stem.endswith(native.OP_SUFFIX)
+    ]
+
+
+def results(output: str) -> Dict[str, Tuple[int, float]]:
+    """Each kernel's spikes and sum of absolute gradients, over the same cases."""
+    rows = (line.split() for line in output.splitlines())
+    return {name: (int(spikes), float(gradients)) for name, spikes, gradients in rows}
+
+
+def assert_agreement(found: Dict[str, Tuple[int, float]]) -> None:
+    """The same spikes, and gradients that differ by rounding."""
+    spikes, gradients = found["scalar"]
+    assert spikes > 0
+    assert gradients > 0
+    for name, other in found.items():
+        assert other[0] == spikes, name
+        assert abs(other[1] - gradients) < 1e-4 * gradients, name

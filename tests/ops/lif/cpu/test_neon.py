@@ -1,0 +1,50 @@
+"""The NEON kernel, compiled for 64-bit ARM, and run where QEMU or an ARM machine can."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ops.lif.cpu import native
+from tests.ops.lif.cpu import all_kernels
+
+COMPILER = "aarch64-linux-gnu-g++"
+EMULATOR = "qemu-aarch64-static"
+
+pytestmark = [
+    pytest.mark.skipif(
+        sys.version_info < (3, 11), reason="the other Python compiles it: C++ alone"
+    ),
+    pytest.mark.skipif(
+        shutil.which(COMPILER) is None,
+        reason=f"{COMPILER} is not here (Debian: apt-get install g++-aarch64-linux-gnu)",
+    ),
+]
+
+
+def test_the_kernel_compiles_without_a_warning() -> None:
+    source = native.SOURCES / "arm_neon.cc"
+    command = [COMPILER, "-std=c++17", *native.COMMON_FLAGS, "-fsyntax-only", str(source)]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()[:4000]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    shutil.which(EMULATOR) is None,
+    reason=f"{EMULATOR} is not here (Debian: apt-get install qemu-user-static)",
+)
+def test_the_kernel_agrees_with_plain_code(tmp_path: Path) -> None:
+    program = str(tmp_path / "all_kernels")
+    files = [str(path) for path in (*all_kernels.sources(), all_kernels.DRIVER)]
+    flags = ["-std=c++17", *native.COMMON_FLAGS, "-O1", "-static", f"-I{native.SOURCES}"]
+    subprocess.run([COMPILER, *flags, *files, "-o", program], check=True)
+    done = subprocess.run([EMULATOR, program], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()[:4000]
+    found = all_kernels.results(done.stdout.decode())
+    assert list(found) == ["arm_neon", "scalar"]
+    all_kernels.assert_agreement(found)
