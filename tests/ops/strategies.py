@@ -148,7 +148,7 @@ def problems(
 ) -> Problem:
     """Problems over the product of what a network can be.
 
-    variants: all of it; without, what the kernels run.
+    variants: all of it; without, the simplest networks, which take the kernels' fastest loops.
 
     dyadic: constants and weights are such short binary fractions that a float32 forward makes no
         rounding error in whatever order it sums (at most 5 steps and 40 neurons or slots):
