@@ -16,7 +16,7 @@ struct Vec {
     uint32x4_t low, high;
   };
   static constexpr int lanes = 8;
-  static constexpr int product_vectors = 2; // 6 rows of them fill twenty-four registers
+  static constexpr int product_rows = 6, product_vectors = 2; // fill twenty-four registers
 
   static F zero() { return all(0); }
   static F all(float x) { return {vdupq_n_f32(x), vdupq_n_f32(x)}; }
