@@ -68,20 +68,23 @@ def run_network(
     seed: of the policy "cyclic", 0 to 2^64 - 1 or an int64 tensor.
     memory: what waits for the backward pass: "slots", the membranes that carry gradient;
         "recompute", the spikes alone, from which the layers are run again.
-    weights_dtype: "bfloat16" rounds the weights to it first; all else stays float32.
+    weights_dtype: "bfloat16" rounds the matrices to it first; all else stays float32.
     return_membranes: whether the outputs hold the hidden layers' membranes.
     backend: "numpy" runs the float64 reference, slowly and without a compiler.
 
     Raises tf.errors.InvalidArgumentError (ValueError while tracing) if shapes or ids do not fit;
     MissingCompiler, BuildFailed on the first call.
     """
-    # Before the kernels see them: their backward pass reads the weights unrounded in places.
-    weights = [rounded(matrix, weights_dtype) for matrix in weights]
     if backend == "numpy":
         # Imported only here: who asks for it gets it, and nobody else.
         from ops.lif.numpy_op import run_reference
 
-        return run_reference(network, weights, ids, counts, constants, seed, return_membranes)
+        # A bias is no matrix that is read again and again: it stays as it is, as in the kernels.
+        matrices = [
+            rounded(array, weights_dtype if array.shape.rank == 2 else "float32")
+            for array in map(tf.convert_to_tensor, weights)
+        ]
+        return run_reference(network, matrices, ids, counts, constants, seed, return_membranes)
     op = library()
     spikes = input_spikes(ids, counts)
     layers = [*network.layers, network.readout]
@@ -92,7 +95,7 @@ def run_network(
         counts=spikes.counts,
         port=spikes.port,
         seed=word64(seed),
-        weights=weights,
+        weights=list(weights),
         decay=[layer.decay for layer in tensors],
         scale=[layer.scale for layer in tensors],
         synapse_decay=[layer.synapse_decay for layer in tensors],

@@ -156,8 +156,9 @@ class TestAnyVariant:
             two = gradients(problem, spikes, arch, everything=everything, store="spikes")
             assert_same_bits(one, two)
 
-    def test_bfloat16_weights_are_rounded_ones(self, variant: Dict[str, Any]) -> None:
-        problem = problem_of(variant)
+    @pytest.mark.parametrize("gate", FLAGS)
+    def test_bfloat16_weights_are_rounded_ones(self, variant: Dict[str, Any], gate: bool) -> None:
+        problem = problem_of(variant, gate)
         ties = np.float32([1 + 2**-8, 1 + 3 * 2**-8])  # to even: one down, one up
         for weights in problem.weights:
             weights.flat[:2] = ties
