@@ -17,8 +17,8 @@ class CPUDevice:
         "Threads the kernels use; 0 uses every core the worker may use.", default=0, ge=0, le=1024
     )
     weights_dtype: Literal["float32", "bfloat16"] = described(
-        "bfloat16: each run reads the weights rounded to it, which halves that traffic; they are "
-        "kept, summed and trained in float32.",
+        "bfloat16: each run rounds the weight matrices to it first, to see what that precision "
+        "costs; they are kept, summed and trained in float32.",
         default="float32",
     )
     memory: Literal["slots", "recompute"] = described(
