@@ -26,6 +26,10 @@ def gates(results: Results) -> Dict[str, str]:
         )
         for at, name in enumerate(names, start=1)
     ]
+    # In thousandths: the numbers of the axis have the room of three digits.
+    rates: List[plots.Series] = [
+        ("learning rate", "train", [1000 * rate for rate in history.epochs("learning_rate")])
+    ]
     return {
         "gates_words": escape(
             "The gradient set is the neurons that carry gradient: those that spike or lie above "
@@ -37,17 +41,17 @@ def gates(results: Results) -> Dict[str, str]:
             shares,
             epochs,
             "epoch",
-            "neurons in the gradient set per step (%)",
+            "neurons with gradient (%)",
             plots.zero_range(shares),
             "Gradient set of each layer over the epochs",
             whole=True,
         ),
         "rate_of_learning_plot": plots.curves(
-            [("learning rate", "train", history.epochs("learning_rate"))],
+            rates,
             epochs,
             "epoch",
-            "learning rate",
-            plots.zero_range([("", "", history.epochs("learning_rate"))]),
+            "learning rate × 1000",
+            plots.zero_range(rates),
             "Learning rate of each epoch's last step",
             whole=True,
         ),
