@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator
 
 import numpy as np
-import tensorflow as tf
 
 from ipulse.errors import InvalidInput, Problem
 from ipulse.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent
 from ipulse.spec import ExperimentSpec, parse_spec
 from ipulse.states import Phase
-from ops.lif.cpu import native
 
 from . import checkpoint, provenance
 from .artifacts import Artifacts
@@ -23,10 +21,10 @@ from .clock import Timeline, utc_now
 from .data import Dataset
 from .data.directory import DataDirectory
 from .data.load import load
+from .devices import device_of
 from .initial_weights import initial_weights
 from .judging import judge, look_at
 from .manifest import spec_sha256
-from .model import Model
 from .network_export import require_nir
 from .profile import Circumstances, dropped_in_training, profile
 from .progress import Progress
@@ -42,7 +40,12 @@ CHECKPOINT = "checkpoint.npz"  # one name: only the newest state is worth keepin
 
 
 class Attempt:
-    """What the phases share; `run` takes them in order."""
+    """What the phases share; `run` takes them in the device's order."""
+
+    # What a phase leaves to those after it.
+    _dataset: Dataset
+    _training: Training
+    _final: Dict[str, float]
 
     def __init__(
         self,
@@ -65,20 +68,24 @@ class Attempt:
         self.timeline = timeline
         self.import_seconds = import_seconds
         self.started_at = utc_now()
-        self.threads = self.spec.device.threads or len(os.sched_getaffinity(0))
+        self.device = device_of(self.spec, reporter.log, cancellation.check)
 
     def run(self) -> Dict[str, float]:
         """Returns the final figures. Raises whatever stops it."""
-        with self._phase(Phase.PREPARE):
-            dataset = self._prepare()
-        with self._phase(Phase.COMPILE):
-            training = self._compile(dataset)
-        with self._phase(Phase.ACQUIRE):
-            self._acquire()
-        with self._phase(Phase.RUN):
-            self._run(training)
-        with self._phase(Phase.REPORT):
-            return self._report(training)
+        steps: Dict[Phase, Callable[[], None]] = {
+            Phase.PREPARE: self._prepare,
+            Phase.COMPILE: self._compile,
+            Phase.ACQUIRE: self.device.acquire,
+            Phase.RUN: self._run,
+            Phase.REPORT: self._report,
+        }
+        try:
+            for phase in self.device.phases:
+                with self._phase(phase):
+                    steps[phase]()
+        finally:
+            self.device.release()
+        return self._final
 
     @contextmanager
     def _phase(self, phase: Phase) -> Iterator[None]:
@@ -87,15 +94,15 @@ class Attempt:
         with self.timeline.span("phase", phase.value):
             yield
 
-    def _prepare(self) -> Dataset:
+    def _prepare(self) -> None:
         """Everything that can be found missing at once is looked for here."""
         require_nir()
-        configure_tensorflow(self.threads, self.spec.seed)
+        self.device.configure()
         dataset = load(
             self.spec.data, DataDirectory.from_environment(os.environ), self._tell_samples()
         )
         self.reporter.log(f"data: {dataset.trains.samples:,} samples, {dataset.events}")
-        return dataset
+        self._dataset = dataset
 
     def _tell_samples(self) -> Callable[[int, int], None]:
         """Large files take minutes: told every few seconds, and left on a cancel."""
@@ -109,12 +116,12 @@ class Attempt:
 
         return tell
 
-    def _compile(self, dataset: Dataset) -> Training:
+    def _compile(self) -> None:
+        dataset = self._dataset
         began = self.timeline.clock.now()
-        native.build_tensorflow_op(self.reporter.log)
         training = Training(
             spec=self.spec,
-            model=Model(self.spec, dataset.trains.slots, self.threads),
+            model=self.device.compile(dataset.trains.slots),
             dataset=dataset,
             schedule=Schedule(
                 dataset.training,
@@ -123,7 +130,7 @@ class Attempt:
                 self.spec.seed,
             ),
             timeline=self.timeline,
-            kernel_seconds=native.timings,
+            kernel_seconds=self.device.kernel_seconds,
         )
         if self.assignment.checkpoint is None:
             training.model.weights = initial_weights(self.spec, dataset)
@@ -136,14 +143,10 @@ class Attempt:
             self.reporter.log(warning, level="warning")
         training.model.trace()
         self.reporter.log(f"compiled in {self.timeline.clock.now() - began:.2f} s")
-        return training
+        self._training = training
 
-    def _acquire(self) -> None:
-        """A CPU is always there; the line keeps the order of the phases visible in the log."""
-        kernel = native.description(threads=self.threads)
-        self.reporter.log(f"attached to cpu: kernel {kernel['kernel']}, {self.threads} threads")
-
-    def _run(self, training: Training) -> None:
+    def _run(self) -> None:
+        training = self._training
         progress = Progress(self.reporter, training.schedule, self.timeline.clock, training.step)
         training.run(progress, self.cancellation, lambda: self._save(training))
 
@@ -154,7 +157,8 @@ class Attempt:
         epochs = training.step // training.schedule.steps_per_epoch
         self.reporter.say(CheckpointEvent(path=CHECKPOINT, epoch=epochs, step=training.step))
 
-    def _report(self, training: Training) -> Dict[str, float]:
+    def _report(self) -> None:
+        training = self._training
         began = self.timeline.clock.now()
         circumstances = self._circumstances()
         judgement = judge(training.model, training.dataset, self.spec)
@@ -174,36 +178,24 @@ class Attempt:
             events=training.dataset.events,
             git=provenance.git_revision(),
         )
-        final = final_figures(results)
+        self._final = final_figures(results)
         artifacts = Artifacts(self.work_dir, self.reporter)
         artifacts.write_results(results, training.model.arrays, self.timeline)
         self.cancellation.check()
-        artifacts.write_manifest(results, circumstances, final)
-        return final
+        artifacts.write_manifest(results, circumstances, self._final)
 
     def _circumstances(self) -> Circumstances:
+        device = self.device.description()
         return Circumstances(
             job_id=self.assignment.job_id,
             attempt=self.assignment.attempt,
             started_at=self.started_at,
             spec_sha256=self.spec_sha256,
             import_seconds=self.import_seconds,
-            threads=self.threads,
-            kernel=native.description(threads=self.threads),
+            device=device,
             host=provenance.host(),
-            versions=provenance.versions(compiler=native.built_by()),
+            versions=provenance.versions(device.compiler),
         )
-
-
-def configure_tensorflow(threads: int, seed: int) -> None:
-    """Before TensorFlow's first op, which fixes its threads for the life of the process."""
-    tf.config.threading.set_intra_op_parallelism_threads(threads)
-    tf.config.threading.set_inter_op_parallelism_threads(threads)
-    tf.random.set_seed(seed)
-    # TensorFlow 2.6 has no such switch; none of the ops used here is non-deterministic there.
-    enable = getattr(tf.config.experimental, "enable_op_determinism", None)
-    if enable is not None:
-        enable()
 
 
 def final_figures(results: Results) -> Dict[str, float]:

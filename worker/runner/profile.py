@@ -11,6 +11,7 @@ from typing import Any, Dict, List
 import numpy as np
 
 from .clock import Span
+from .devices import Description
 from .memory import memory
 from .network import spiking_names
 from .results import Judgement
@@ -39,8 +40,7 @@ class Circumstances:
     started_at: str  # RFC 3339, UTC
     spec_sha256: str
     import_seconds: float  # before the assignment came
-    threads: int  # that the kernels use
-    kernel: Dict[str, str]  # as the kernels describe themselves
+    device: Description
     host: Dict[str, Any]  # as provenance.host
     versions: Dict[str, str]  # as provenance.versions
 
@@ -70,14 +70,8 @@ def profile(
         },
         "versions": circumstances.versions,
         "compilation": {
-            "target": {
-                "type": "Cpu",
-                "model": circumstances.host["cpu"],
-                "cores": circumstances.host["cores"],
-                "threads": circumstances.threads,
-                "totalMemory": circumstances.host["memory_bytes"],
-            },
-            "kernel": circumstances.kernel,
+            "target": circumstances.device.target,
+            "kernel": circumstances.device.kernel,
             "alwaysLiveVariables": _variables(training),
         },
         "execution": {

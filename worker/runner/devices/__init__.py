@@ -1,0 +1,34 @@
+"""What a training runs on: a class for each `device.kind` of a spec, all of them a `Device`.
+
+An attempt asks `device_of` for the one that its spec names, and takes the phases in the order in
+which the device has them (`Device.phases`). It calls, each at most once:
+
+    configure()     in prepare: before TensorFlow's first op
+    compile(slots)  in compile: ops, executables and graphs; a Model ready for its first step
+    acquire()       in acquire: waits until the device is this attempt's alone, and says on whom
+    release()       at the end, however that came about, and without an acquire before, too
+
+`compile` must not need what only `acquire` brings, nor the other way round: which of them comes
+first is the connection's affair (connection.py). A Model that is called needs both. What a device
+says goes to `log`, one line each; whatever waits calls `check` now and then, which raises
+Cancelled.
+
+Lines of the log that programs and tests may rely on, in the order in which they happen:
+"compiled in ...", "attached to <kind> ...".
+"""
+
+from __future__ import annotations
+
+from typing import Callable
+
+from ipulse.spec import ExperimentSpec
+
+from .cpu import CPU
+from .device import Description, Device, Log
+
+__all__ = ["CPU", "Description", "Device", "Log", "device_of"]
+
+
+def device_of(spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> Device:
+    """The device that a spec asks for; nothing is waited for or built yet."""
+    return CPU(spec, log, check)

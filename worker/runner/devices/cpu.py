@@ -1,0 +1,74 @@
+"""The C++ LIF kernels inside stock TensorFlow."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Dict
+
+import tensorflow as tf
+
+from ipulse.spec import ExperimentSpec
+from ops.lif.cpu import native
+from worker.runner import provenance
+from worker.runner.model import Model
+
+from .device import Description, Device, Log
+
+
+class CPU(Device):
+    """Always there: nothing is waited for."""
+
+    kind = "cpu"
+
+    def __init__(self, spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> None:
+        super().__init__(spec, log, check)
+        self._threads = spec.device.threads or len(os.sched_getaffinity(0))
+
+    def configure(self) -> None:
+        configure_tensorflow(self._threads, self.spec.seed)
+
+    def compile(self, slots: int) -> Model:
+        native.build_tensorflow_op(self.log)
+        return Model(self.spec, slots, self._threads)
+
+    def acquire(self) -> None:
+        """The line keeps the order of the phases visible in the log."""
+        kernel = native.description(threads=self._threads)["kernel"]
+        self.log(f"attached to cpu: kernel {kernel}, {self._threads} threads")
+
+    def release(self) -> None:
+        """There is nothing to give back."""
+
+    def kernel_seconds(self) -> Dict[str, float]:
+        return native.timings()
+
+    def description(self) -> Description:
+        return Description(
+            threads=self._threads,
+            target=cpu_target(self._threads),
+            kernel=native.description(threads=self._threads),
+            compiler=native.built_by(),
+        )
+
+
+def cpu_target(threads: int) -> Dict[str, Any]:
+    """The machine as a profile's target."""
+    host = provenance.host()
+    return {
+        "type": "Cpu",
+        "model": host["cpu"],
+        "cores": host["cores"],
+        "threads": threads,
+        "totalMemory": host["memory_bytes"],
+    }
+
+
+def configure_tensorflow(threads: int, seed: int) -> None:
+    """Before TensorFlow's first op, which fixes its threads for the life of the process."""
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(threads)
+    tf.random.set_seed(seed)
+    # TensorFlow 2.6 has no such switch; none of the ops used here is non-deterministic there.
+    enable = getattr(tf.config.experimental, "enable_op_determinism", None)
+    if enable is not None:
+        enable()

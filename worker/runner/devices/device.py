@@ -1,0 +1,70 @@
+"""The interface of devices; `worker.runner.devices` says who calls what, and when."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Callable, Dict, NamedTuple, Protocol, Tuple
+
+from ipulse.events import Level
+from ipulse.spec import ExperimentSpec
+from ipulse.states import Phase
+from worker.runner.model import Model
+
+from .connection import PHASES
+
+
+class Log(Protocol):
+    def __call__(self, message: str, level: Level = "info") -> None: ...
+
+
+class Description(NamedTuple):
+    """What figures depend on, for the manifest and the profile."""
+
+    threads: int  # that the kernels use
+    target: Dict[str, Any]  # as libpva names a compilation's target
+    kernel: Dict[str, str]  # of the ops, as they describe themselves
+    compiler: str  # that the ops were built by
+
+
+class Device(ABC):
+    """One attempt's device, for one spec."""
+
+    kind: str  # as in the spec
+    connection: str = "ON_DEMAND"
+
+    def __init__(self, spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> None:
+        self.spec = spec
+        self.log = log
+        self.check = check
+
+    @property
+    def phases(self) -> Tuple[Phase, ...]:
+        """Of an attempt, in order."""
+        return PHASES[self.connection]
+
+    @abstractmethod
+    def configure(self) -> None:
+        """Sets up TensorFlow, before its first op."""
+
+    @abstractmethod
+    def compile(self, slots: int) -> Model:
+        """Builds all that a run needs. slots: of the input spikes.
+
+        Raises NativeError if something cannot be built.
+        """
+
+    @abstractmethod
+    def acquire(self) -> None:
+        """Waits for the device."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Gives back what was acquired. Doing so twice is no error."""
+
+    @abstractmethod
+    def kernel_seconds(self) -> Dict[str, float]:
+        """Cumulative seconds of the ops by their own clock: "forward" and "backward"."""
+
+    @abstractmethod
+    def description(self) -> Description:
+        """What it is; known once it has compiled."""
