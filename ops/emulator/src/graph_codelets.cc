@@ -1,0 +1,50 @@
+#include <iostream>
+#include <sstream>
+
+#include <poplar/Graph.hpp>
+
+#include "codelet_cache.h"
+#include "graph_state.h"
+
+namespace poplar {
+
+bool Graph::addCodelets(StringRef src, CodeletFileType type, StringRef compileFlags,
+                        StringRef targetName) {
+  return addCodelets(src, type, compileFlags, std::cerr, targetName);
+}
+
+bool Graph::addCodelets(StringRef src, CodeletFileType type, StringRef compileFlags,
+                        std::ostream &compileOutput, StringRef) {
+  const std::string path = src;
+  if (type == CodeletFileType::Auto)
+    type = getCodeletFileType(src);
+  state->addLibrary(emulator::CodeletLibrary::load(
+      type == CodeletFileType::Object
+          ? emulator::cachedObject(path)
+          : emulator::cachedCodelets({path}, type, compileFlags, compileOutput)));
+  return true;
+}
+
+bool Graph::addCodelets(ArrayRef<std::string> xs, StringRef compileFlags) {
+  for (const std::string &path : xs)
+    addCodelets(path, CodeletFileType::Auto, compileFlags);
+  return true;
+}
+
+void Graph::addCodelets(std::stringstream &stream, StringRef compileFlags, CodeletFileType type,
+                        StringRef targetName) {
+  addCodelets(stream, compileFlags, std::cerr, type, targetName);
+}
+
+void Graph::addCodelets(std::stringstream &stream, StringRef compileFlags,
+                        std::ostream &compileOutput, CodeletFileType type, StringRef) {
+  state->addLibrary(emulator::CodeletLibrary::load(
+      emulator::cachedCodeletText(stream.str(), type, compileFlags, compileOutput)));
+}
+
+bool Graph::hasCodelet(StringRef codeletName) const {
+  const auto found = state->vertexTypes.find(codeletName);
+  return found != state->vertexTypes.end() && found->second.table;
+}
+
+} // namespace poplar
