@@ -1,7 +1,8 @@
 """The states of a job, the phases of an attempt, and the reasons why either ended.
 
 State and reason are two enumerations. `TRANSITIONS` says which state may follow which,
-`OUTCOMES` says to which state a reason leads; nothing else in IPUlse decides either.
+`OUTCOMES` says to which state a reason leads, `POLICIES` whether and where another attempt
+follows; nothing else in IPUlse decides any of them.
 """
 
 from __future__ import annotations
@@ -53,6 +54,14 @@ class Reason(str, Enum):
     DATA_UNAVAILABLE = "data_unavailable"  # the data set cannot be read on the worker
     KERNEL_UNAVAILABLE = "kernel_unavailable"  # no compiler, or the ops did not build
     OUT_OF_MEMORY = "out_of_memory"
+    DEVICE_UNAVAILABLE = "device_unavailable"  # the worker has none such, or none was free in time
+    DEVICE_OUT_OF_MEMORY = "device_out_of_memory"  # the program does not fit into the tiles
+    GRAPH_REFUSED = "graph_refused"  # Poplar refused the program while it was compiled
+    APPLICATION_ERROR = "application_error"  # a tile stopped on an error of the program itself
+    IPU_RESET = "ipu_reset"  # an error of the system, gone with the reset of the IPU
+    PARTITION_RESET = "partition_reset"  # ... with the reset of the partition and its links
+    FULL_RESET = "full_reset"  # ... with a power cycle
+    UNRECOVERABLE = "unrecoverable"  # an error of the system that no reset is known to cure
     DIVERGED = "diverged"  # the loss is no longer a finite number
     RUNNER_ERROR = "runner_error"  # an error nobody foresaw; the log has it
     ARTIFACT_STORE = "artifact_store"  # results could not be stored
@@ -72,10 +81,31 @@ STATE_OF_PHASE: Mapping[Phase, JobState] = {
 TERMINAL: FrozenSet[JobState] = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
 ACTIVE: FrozenSet[JobState] = frozenset(STATE_OF_PHASE.values())  # an attempt holds the job
 
+
+class Policy(str, Enum):
+    """What follows an attempt that was not completed."""
+
+    FAIL = "fail"  # the job ends: another attempt would end the same way
+    RETRY_HERE = "retry_here"  # another attempt, wherever; this worker may go on at once
+    RETRY_ELSEWHERE = "retry_elsewhere"  # ... and this worker leaves the device alone for a while
+    QUARANTINE = "quarantine"  # ... and this worker leaves it alone until it is started again
+
+
+POLICIES: Mapping[Reason, Policy] = {
+    **{reason: Policy.FAIL for reason in Reason if reason is not Reason.COMPLETED},
+    Reason.RUNNER_LOST: Policy.RETRY_HERE,
+    Reason.WORKER_LOST: Policy.RETRY_HERE,
+    Reason.WORKER_STOPPED: Policy.RETRY_HERE,
+    Reason.IPU_RESET: Policy.RETRY_HERE,
+    Reason.PARTITION_RESET: Policy.RETRY_ELSEWHERE,
+    Reason.FULL_RESET: Policy.QUARANTINE,
+    Reason.UNRECOVERABLE: Policy.QUARANTINE,
+}
+
 # Lost infrastructure is not the user's failure: the next attempt resumes from the last
 # checkpoint, until the service's cap says that the job itself is the poison.
 INFRASTRUCTURE: FrozenSet[Reason] = frozenset(
-    {Reason.RUNNER_LOST, Reason.WORKER_LOST, Reason.WORKER_STOPPED}
+    reason for reason, policy in POLICIES.items() if policy is not Policy.FAIL
 )
 
 OUTCOMES: Mapping[Reason, JobState] = {

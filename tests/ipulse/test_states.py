@@ -12,11 +12,13 @@ from ipulse.states import (
     ACTIVE,
     INFRASTRUCTURE,
     OUTCOMES,
+    POLICIES,
     STATE_OF_PHASE,
     TERMINAL,
     TRANSITIONS,
     JobState,
     Phase,
+    Policy,
     Reason,
     check_transition,
 )
@@ -98,6 +100,11 @@ class TestReasons:
 
     def test_lost_infrastructure_past_the_cap_is_a_failure(self) -> None:
         assert {OUTCOMES[reason] for reason in INFRASTRUCTURE} == {JobState.FAILED}
+
+    def test_every_reason_but_success_has_a_policy_and_every_policy_a_reason(self) -> None:
+        assert set(POLICIES) == set(Reason) - {Reason.COMPLETED}
+        assert set(POLICIES.values()) == set(Policy)
+        assert POLICIES[Reason.CANCELLED_BY_USER] is Policy.FAIL
 
     def test_every_phase_has_its_own_state(self) -> None:
         assert set(STATE_OF_PHASE) == set(Phase)

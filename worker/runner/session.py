@@ -15,10 +15,12 @@ from ipulse.events import Assignment, DoneEvent, ReadyEvent
 from ipulse.states import Reason
 from ops.lif.cpu.native import NativeError
 
+from . import poplar_errors
 from .attempt import Attempt
 from .cancellation import Cancellation, Cancelled
 from .clock import Clock, Timeline
 from .data import DataUnavailable
+from .pool import DeviceUnavailable
 from .reporter import Reporter
 from .training import Diverged
 
@@ -99,6 +101,11 @@ def verdict_of(error: Exception, cancelled: bool) -> DoneEvent:
     """
     if cancelled or isinstance(error, Cancelled):
         return _done(Reason.CANCELLED_BY_USER, "Cancelled.")
+    of_poplar = poplar_errors.find(str(error))
+    if of_poplar is not None:
+        return _done(of_poplar.reason, of_poplar.message)
+    if isinstance(error, DeviceUnavailable):
+        return _done(Reason.DEVICE_UNAVAILABLE, error.message)
     if isinstance(error, DataUnavailable):
         return _done(Reason.DATA_UNAVAILABLE, error.message)
     if isinstance(error, NativeError):
