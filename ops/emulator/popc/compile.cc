@@ -89,6 +89,16 @@ template <typename V> std::string nameOf() {
     name.erase(at + 1, 1);
   for (std::size_t at; (at = name.find(" >")) != std::string::npos;)
     name.erase(at, 1);
+  // g++'s names of integers, and those of poplar::Type::toString.
+  static const char *const integers[][2] = {{"long long unsigned int", "unsigned long long"},
+                                            {"long long int", "long long"},
+                                            {"long unsigned int", "unsigned long"},
+                                            {"long int", "long"},
+                                            {"short unsigned int", "unsigned short"},
+                                            {"short int", "short"}};
+  for (const auto &integer : integers)
+    for (std::size_t at; (at = name.find(integer[0])) != std::string::npos;)
+      name.replace(at, std::string(integer[0]).size(), integer[1]);
   return name;
 }
 template <typename V, typename = void> struct HasCompute { static constexpr bool value = false; };
