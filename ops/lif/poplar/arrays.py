@@ -9,10 +9,12 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 import numpy as np
 
 from ops.emulator.custom_op import API_LEVEL, MK2_TILES, CustomOp
+from ops.lif.layer_trace import ConstantGradients, Gradients
 from ops.lif.network import LIF, Network, per_neuron
-from ops.lif.poplar.attributes import Placement, attributes_of
+from ops.lif.poplar.attributes import Placement, Wanted, attributes_of
 from ops.lif.poplar.build import build
 from ops.lif.weights import weight_shapes
+from ops.philox import key_of
 from ops.spikes import check_spikes
 
 RESET_BITS = 24  # samples in a float of the resets
@@ -25,12 +27,14 @@ class LayerRun(NamedTuple):
     spike_counts: np.ndarray  # [time, batch, 2]
     dropped: np.ndarray  # [time, batch]
     surrogate: np.ndarray  # [time, batch, slots]
+    membrane: Optional[np.ndarray]  # [time, batch, neurons], of a hidden layer if asked for
 
 
 class Run(NamedTuple):
     """What a network did over a whole sequence."""
 
     membrane: np.ndarray  # float32 [time, batch, classes]
+    ignored: np.ndarray  # float32 [time, batch]: input slots whose id is no input's
     layers: Tuple[LayerRun, ...]  # of the hidden layers, and of the readout if it spikes
 
 
@@ -44,7 +48,7 @@ class PoplarLIF:
         batch: int,
         input_slots: int,
         placement: Placement = Placement(),  # noqa: B008 (frozen)
-        input_gradients: bool = False,
+        wanted: Wanted = Wanted(),  # noqa: B008 (frozen)
         tiles_per_ipu: int = MK2_TILES,
         api_level: int = API_LEVEL,
         options: Mapping[str, str] = {},
@@ -54,20 +58,34 @@ class PoplarLIF:
         Raises UnsupportedNetwork; CustomOpError; MissingCompiler, BuildFailed.
         """
         self.network = network
-        self._input_gradients = input_gradients
-        self._dtype = "float32" if input_gradients else "int32"
-        self._outputs = output_specs(network, steps, batch)
-        spikes = [(self._dtype, (steps, batch, input_slots)), (self._dtype, (steps, batch))]
+        self.wanted = wanted
+        self._dtype = "float32" if wanted.input_gradients else "int32"
+        self._outputs = output_specs(network, steps, batch, wanted)
         self._shapes = weight_shapes(network)
-        inputs: List[Tuple[str, Tuple[int, ...]]] = list(spikes)
-        self._weight_places: List[int] = []
-        for layer in range(len(network.layers) + 1):
+        inputs: List[Tuple[str, Tuple[int, ...]]] = [
+            (self._dtype, (steps, batch, input_slots)),
+            (self._dtype, (steps, batch)),
+            *([("int32", (2,))] if _draws_offsets(network) else []),
+        ]
+        # What there are gradients by, in their order: None is the input, else the layer and the
+        # weight's or constant's name.
+        self._by: List[Tuple[Optional[int], str]] = []
+        with_gradients: List[int] = []
+        if wanted.input_gradients:
+            self._by.append((None, "ids"))
+            with_gradients.append(0)
+        for layer, constants in enumerate(_constants(network)):
             for shape in self._shapes:
                 if shape.layer == layer:
-                    self._weight_places.append(len(inputs))
+                    self._by.append((layer, "weight"))
+                    with_gradients.append(len(inputs))
                     inputs.append(("float32", shape.shape))
-            inputs += [("float32", array.shape) for array in _constants(network)[layer]]
-        attributes = attributes_of(network, input_slots, placement, input_gradients)
+            for name, array in constants.items():
+                if wanted.constant_gradients and name != "second_threshold":
+                    self._by.append((layer, name))
+                    with_gradients.append(len(inputs))
+                inputs.append(("float32", array.shape))
+        attributes = attributes_of(network, input_slots, placement, wanted)
         op = build(api_level)
         self.op = CustomOp(
             op.library,
@@ -76,55 +94,91 @@ class PoplarLIF:
             [("float32", shape) for _, _, shape in self._outputs],
             attributes=attributes,
             gradient_attributes=attributes,
-            inputs_with_gradients=[*([0] if input_gradients else []), *self._weight_places],
+            inputs_with_gradients=with_gradients,
             api_level=api_level,
             ipus=placement.ipus,
             tiles_per_ipu=tiles_per_ipu,
             options=options,
         )
 
-    def forward(self, weights: Sequence[np.ndarray], ids: np.ndarray, counts: np.ndarray) -> Run:
+    def forward(
+        self,
+        weights: Sequence[np.ndarray],
+        ids: np.ndarray,
+        counts: np.ndarray,
+        seed: int = 0,
+        checked: bool = True,
+    ) -> Run:
         """Run the network from rest; the arguments are those of reference.forward.
 
-        Raises ValueError if shapes, dtypes or ids do not fit the network.
+        checked: False leaves it to the device to ignore ids that are no input's.
+
+        Raises ValueError if shapes, dtypes or, if they are checked, ids do not fit the network.
         """
-        check_spikes(ids, counts, self.network.inputs)
+        if checked:
+            check_spikes(ids, counts, self.network.inputs)
         if len(weights) != len(self._shapes):
             raise ValueError(f"the network needs {len(self._shapes)} weights; got {len(weights)}")
         inputs = [ids.astype(self._dtype), counts.astype(self._dtype)]
+        if _draws_offsets(self.network):
+            inputs.append(np.array(key_of(seed), np.uint32).view(np.int32))
         for layer, constants in enumerate(_constants(self.network)):
             inputs += [w for w, shape in zip(weights, self._shapes) if shape.layer == layer]
-            inputs += constants
+            inputs += constants.values()
         found = self.op.forward(inputs)
-        by_name: Dict[int, Dict[str, np.ndarray]] = {}
+        by_name: Dict[Tuple[int, str], np.ndarray] = {}
         for (name, layer, _), array in zip(self._outputs, found):
-            by_name.setdefault(layer, {})[name] = array
-        membrane = by_name[len(self.network.layers)]["membrane"]
-        layers = [
-            LayerRun(*(by_name[layer][name] for name in LayerRun._fields))
-            for layer in range(len(self.network.spiking))
-        ]
-        return Run(membrane, tuple(layers))
+            by_name[layer, name] = array
+        readout = len(self.network.layers)
+        layers = []
+        for layer in range(len(self.network.spiking)):
+            kept = {name: by_name[layer, name] for name in LayerRun._fields[:-1]}
+            hidden = None if layer == readout else by_name.get((layer, "membrane"))
+            layers.append(LayerRun(**kept, membrane=hidden))
+        return Run(by_name[readout, "membrane"], by_name[0, "ignored"], tuple(layers))
 
     def backward(
         self,
         grad_membrane: np.ndarray,
         grad_spikes: Optional[Sequence[Optional[np.ndarray]]] = None,
-    ) -> List[np.ndarray]:
-        """The gradients float32 of a loss, of the run before: by the weights, and, if the op was
-        compiled for it, by the input's spikes `[time, batch, slots]` before them.
+        grad_u: Optional[Sequence[Optional[np.ndarray]]] = None,
+    ) -> Gradients:
+        """The gradients of a loss, of the run before; the arguments are those of
+        reference.backward, as float32; grad_u counts if membranes are wanted.
 
-        The arguments are those of reference.backward, as float32.
+        What was not wanted is empty.
         """
         gradients = []
+        readout = len(self.network.layers)
         for name, layer, shape in self._outputs:
             given: Optional[np.ndarray] = None
             if name == "membrane":
-                given = grad_membrane
-            elif name == "spike_ids" and grad_spikes is not None:
-                given = grad_spikes[layer]
+                given = grad_membrane if layer == readout else _of_layer(grad_u, layer)
+            elif name == "spike_ids":
+                given = _of_layer(grad_spikes, layer)
             gradients.append(np.zeros(shape, np.float32) if given is None else given)
-        return self.op.backward(gradients)
+        found = self.op.backward(gradients)
+        weights = [array for (_, name), array in zip(self._by, found) if name == "weight"]
+        constants: Tuple[ConstantGradients, ...] = ()
+        if self.wanted.constant_gradients:
+            constants = tuple(self._constant_gradients(found))
+        inputs = found[0] if self.wanted.input_gradients else np.zeros((0, 0, 0), np.float32)
+        return Gradients(tuple(weights), inputs, constants)
+
+    def _constant_gradients(self, found: Sequence[np.ndarray]) -> List[ConstantGradients]:
+        by = {
+            key: array.astype(np.float64)
+            for key, array in zip(self._by, found)
+            if key[1] not in ("ids", "weight")
+        }
+        gradients = []
+        for number, layer in enumerate((*self.network.layers, self.network.readout)):
+            # The op's scale is gain * (1 - decay), a tensor of its own.
+            gain = per_neuron(layer.gain, layer.neurons, "gain")
+            decay = by[number, "decay"] - gain * by[number, "scale"]
+            threshold, synapse = by.get((number, "threshold")), by.get((number, "synapse_decay"))
+            gradients.append(ConstantGradients(decay, threshold, synapse))
+        return gradients
 
     def close(self) -> None:
         """Frees the emulated device."""
@@ -138,28 +192,40 @@ class PoplarLIF:
 
 
 def output_specs(
-    network: Network, steps: int, batch: int
+    network: Network,
+    steps: int,
+    batch: int,
+    wanted: Wanted = Wanted(),  # noqa: B008 (frozen)
 ) -> List[Tuple[str, int, Tuple[int, ...]]]:
     """Name, layer and shape of the op's outputs, all float32, in their order (operands.h)."""
     readout = len(network.layers)
     specs: List[Tuple[str, int, Tuple[int, ...]]] = [
-        ("membrane", readout, (steps, batch, network.readout.neurons))
+        ("membrane", readout, (steps, batch, network.readout.neurons)),
+        ("ignored", 0, (steps, batch)),
     ]
-    not_term = network.reset_gradient != "term"
-    for number, layer in enumerate(network.spiking):
-        slots = (steps, batch, layer.slots)
-        specs += [
-            ("spike_ids", number, slots),
-            ("spike_counts", number, (steps, batch, 2)),
-            ("dropped", number, (steps, batch)),
-            ("surrogate", number, slots),
-        ]
-        if network.reset == "zero" and network.reset_gradient == "none":
-            specs.append(("slot_membrane", number, slots))
-        unseen = network.reset_on == "state" and layer.slots < layer.neurons
-        if network.reset == "zero" and not_term and unseen:
-            words = -(-batch // RESET_BITS)
-            specs.append(("resets", number, (steps, words, layer.neurons)))
+    masked = network.reset == "zero" and network.reset_gradient != "term"
+    by_threshold = wanted.constant_gradients and network.reset == "subtract"
+    unseen = network.reset_on == "state"
+    for number, layer in enumerate((*network.layers, network.readout)):
+        everywhere = (steps, batch, layer.neurons)
+        if isinstance(layer, LIF):
+            slots = (steps, batch, layer.slots)
+            specs += [
+                ("spike_ids", number, slots),
+                ("spike_counts", number, (steps, batch, 2)),
+                ("dropped", number, (steps, batch)),
+                ("surrogate", number, slots),
+            ]
+            if network.reset == "zero" and network.reset_gradient == "none":
+                specs.append(("slot_membrane", number, slots))
+            by_reset = masked or (by_threshold and network.reset_gradient != "term")
+            if by_reset and unseen and layer.slots < layer.neurons:
+                words = -(-batch // RESET_BITS)
+                specs.append(("resets", number, (steps, words, layer.neurons)))
+        if wanted.membranes and number != readout:
+            specs.append(("membrane", number, everywhere))
+        if wanted.constant_gradients:
+            specs += [("carried", number, everywhere), ("current", number, everywhere)]
     return specs
 
 
@@ -184,19 +250,25 @@ def tile_plan(
     return plan
 
 
-def _constants(network: Network) -> List[List[np.ndarray]]:
+def _of_layer(arrays: Optional[Sequence[Optional[np.ndarray]]], layer: int) -> Optional[np.ndarray]:
+    return None if arrays is None else arrays[layer]
+
+
+def _draws_offsets(network: Network) -> bool:
+    return any(layer.policy == "cyclic" for layer in network.spiking)
+
+
+def _constants(network: Network) -> List[Dict[str, np.ndarray]]:
     """Of each layer and the readout, in the order of the op's inputs."""
-    found: List[List[np.ndarray]] = []
+    found: List[Dict[str, np.ndarray]] = []
     for layer in (*network.layers, network.readout):
         decay = per_neuron(layer.decay, layer.neurons, "decay")
         # Rounded once, from float64.
-        constants = [decay, per_neuron(layer.gain, layer.neurons, "gain") * (1 - decay)]
-        if layer.synapse_decay is not None:
-            constants.append(per_neuron(layer.synapse_decay, layer.neurons, "synapse_decay"))
-        if isinstance(layer, LIF):
-            constants.append(per_neuron(layer.threshold, layer.neurons, "threshold"))
-            if layer.second_threshold is not None:
-                second = per_neuron(layer.second_threshold, layer.neurons, "second_threshold")
-                constants.append(second)
-        found.append([array.astype(np.float32) for array in constants])
+        scale = per_neuron(layer.gain, layer.neurons, "gain") * (1 - decay)
+        constants = {"decay": decay, "scale": scale}
+        for name in ("synapse_decay", "threshold", "second_threshold"):
+            value = getattr(layer, name, None)
+            if value is not None:
+                constants[name] = per_neuron(value, layer.neurons, name)
+        found.append({name: array.astype(np.float32) for name, array in constants.items()})
     return found

@@ -10,6 +10,7 @@ from ops.surrogate import SURROGATES, Surrogate, Table
 
 MAPPINGS = ("capacity", "neurons", "linear")
 MOST_NEURONS = 65536  # whose ids have 16 bits
+MOST_NEURONS_OF_TOP = 60000  # whose places in the lists have, with their padding
 
 
 class UnsupportedNetwork(ValueError):
@@ -37,21 +38,38 @@ class Placement:
             raise ValueError(f"ipus must be at least 1; got {self.ipus}")
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What the op is asked for besides spikes, the readout's membrane and gradients by weights.
+
+    membranes: those of the hidden layers, to which loss can be attached, too.
+    input_gradients: by the spikes in the input's slots.
+    constant_gradients: by decays, scales (gain times 1 - decay), thresholds, synapses' decays.
+    """
+
+    membranes: bool = False
+    input_gradients: bool = False
+    constant_gradients: bool = False
+
+
 def attributes_of(
     network: Network,
     input_slots: int,
     placement: Placement = Placement(),
-    input_gradients: bool = False,
+    wanted: Wanted = Wanted(),
 ) -> str:
     """The attribute string, for the op and for its gradient alike.
 
     input_slots: of a sample and step of the input spikes.
-    input_gradients: whether the gradient is by the input's spikes, too.
 
     Raises UnsupportedNetwork.
     """
     _check_supported(network, placement)
-    layers = [_layer(layer) for layer in (*network.layers, network.readout)]
+    layers = [_layer(layer, wanted.membranes) for layer in network.layers]
+    layers.append(_layer(network.readout, False))
+    gradients = ["weights"]
+    gradients += ["inputs"] if wanted.input_gradients else []
+    gradients += ["constants"] if wanted.constant_gradients else []
     return " ".join(
         (
             "ipulse-lif/1",
@@ -62,19 +80,21 @@ def attributes_of(
             f"surrogate={surrogate_word(network.surrogate)}",
             f"mapping={placement.mapping}",
             f"ipus={placement.ipus}",
-            f"gradients={'weights+inputs' if input_gradients else 'weights'}",
+            f"gradients={'+'.join(gradients)}",
             f"input(neurons={network.inputs},slots={input_slots})",
             *layers,
         )
     )
 
 
-def _layer(layer: Layer) -> str:
+def _layer(layer: Layer, membrane: bool) -> str:
     words: List[str] = [f"neurons={layer.neurons}"]
     if isinstance(layer, LIF):
         words.append(f"slots={layer.slots}")
         words += ["second_threshold"] if layer.second_threshold is not None else []
         words += ["recurrent"] if layer.recurrent else []
+        words += ["membrane"] if membrane else []
+        words += [f"policy={layer.policy}"] if layer.policy != "index" else []
     words += ["bias"] if layer.bias else []
     words += ["synapse"] if layer.synapse_decay is not None else []
     return f"{'lif' if isinstance(layer, LIF) else 'leaky'}({','.join(words)})"
@@ -91,9 +111,10 @@ def surrogate_word(surrogate: Surrogate) -> str:
 
 def _check_supported(network: Network, placement: Placement) -> None:
     for number, layer in enumerate(network.spiking):
-        if layer.policy != "index":
+        if layer.policy == "top" and layer.neurons > MOST_NEURONS_OF_TOP:
             raise UnsupportedNetwork(
-                f"the Poplar op fills slots by the policy index; layer {number} has {layer.policy}"
+                f"the Poplar op's policy top is for at most {MOST_NEURONS_OF_TOP} neurons; "
+                f"layer {number} has {layer.neurons}"
             )
     if max(network.sizes) > MOST_NEURONS:
         raise UnsupportedNetwork(

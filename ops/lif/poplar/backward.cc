@@ -31,9 +31,9 @@ public:
            const std::vector<Tensor> &gradients, const std::vector<Tensor> &results)
       : graph(graph), network(network), operands(operands),
         plan(planFor(graph, network, operands.batch)), arrivals(graph),
+        input(graph, plan, operands.get(Role::Ids), operands.get(Role::Counts), network.inputs,
+              arrivals),
         counters(graph, plan, operands.steps - 1) {
-    ids = arrivals.samples(operands.get(Role::Ids), plan, 0, "ids");
-    counts = arrivals.samples(operands.get(Role::Counts), plan, 0, "counts");
     sources.emplace_back(graph, plan, 0, operands.batch, network.inputSlots, arrivals);
     for (unsigned l = 0; l < network.layers.size(); ++l) {
       if (network.layers[l].spiking)
@@ -54,6 +54,7 @@ public:
   Program build() {
     Sequence program, step;
     arrivals.addTo(program);
+    program.add(input.check(graph, plan));
     program.add(counters.start());
     const ComputeSet take = newSet("take_spikes");
     takeAll(take);
@@ -63,19 +64,19 @@ public:
     else
       addStepOfEach(step);
     program.add(Repeat(operands.steps + network.delay, step));
+    if (network.constantGradients) {
+      const ComputeSet sums = newSet("sum_constants");
+      for (const LayerAdjoint &layer : layers)
+        layer.sumConstants(graph, sums);
+      program.add(Execute(sums));
+    }
     return std::move(program);
   }
 
   std::vector<Tensor> outputs() const {
     std::vector<Tensor> found;
-    if (network.inputGradients)
-      found.push_back(gradIds.dimShuffle({1, 0, 2}));
-    for (const LayerAdjoint &layer : layers) {
-      for (const NeuronTensor &matrix : layer.gradWeights)
-        found.push_back(matrix.dense());
-      if (!layer.gradBias.empty())
-        found.push_back(layer.gradBias.dense().squeeze({0}));
-    }
+    for (const Operand &operand : operandsWithGradients(network))
+      found.push_back(gradientBy(operand));
     return found;
   }
 
@@ -85,14 +86,40 @@ private:
   const Operands &operands;
   const TilePlan plan;
   Arrivals arrivals;
+  CheckedInput input;
   Counters counters;
-  Tensor ids, counts, gradIds;
+  Tensor gradIds;
   std::vector<SpikeSource> sources;
   std::deque<LayerAdjoint> layers; // referred to by the sums
   std::vector<std::unique_ptr<SlotSums>> inputSums, ownSums;
 
+  Tensor gradientBy(const Operand &operand) const {
+    const LayerAdjoint &layer = layers[operand.layer];
+    switch (operand.role) {
+    case Role::Ids:
+      return gradIds.dimShuffle({1, 0, 2});
+    case Role::Weights:
+      return layer.gradWeights[0].dense();
+    case Role::Recurrent:
+      return layer.gradWeights[1].dense();
+    case Role::Bias:
+      return layer.gradBias.dense().squeeze({0});
+    case Role::Decay:
+      return layer.gradConstants[0].dense().squeeze({0});
+    case Role::Scale:
+      return layer.gradConstants[1].dense().squeeze({0});
+    case Role::Threshold:
+      return layer.gradConstants[2].dense().squeeze({0});
+    case Role::SynapseDecay:
+      return layer.gradConstants[3].dense().squeeze({0});
+    case Role::Counts:
+    case Role::Seed:
+    case Role::SecondThreshold:
+      break;
+    }
+    throw poputil::poplibs_error("LIF op: no gradient by " + nameOf(operand));
+  }
   ComputeSet newSet(const std::string &name) { return graph.addComputeSet("backward/" + name); }
-  const Tensor &now(unsigned l) const { return counters.now(plan.ipuOfLayer[l]); }
   /// The layer's own spikes; of a leaky readout null.
   const SpikeSource *own(unsigned l) const {
     return network.layers[l].spiking ? &sources[l + 1] : nullptr;
@@ -109,8 +136,12 @@ private:
       return arrivals.neurons(t.flatten(0, 2), plan.layers[l], name);
     };
     LayerRecord record;
-    if (l + 1 == network.layers.size())
+    if (layer.membrane)
       record.direct = rows(gradients[placeOf(network, Result::Membrane, l)], "grad_membrane");
+    if (network.constantGradients) {
+      record.carried = rows(results[placeOf(network, Result::Carried, l)], "carried");
+      record.current = rows(results[placeOf(network, Result::Current, l)], "current");
+    }
     if (!layer.spiking)
       return record;
     const auto samples = [&](const std::vector<Tensor> &from, Result result, const char *name) {
@@ -128,12 +159,11 @@ private:
   }
 
   void takeAll(ComputeSet set) {
-    takeSpikes(graph, set, plan, sources[0], ids, counts, counters.next(plan.ipuOfSource(0)),
-               network.delay);
+    takeSpikes(graph, set, plan, sources[0], input.ids, input.counts, counters.next, network.delay);
     for (unsigned l = 0; l < layers.size(); ++l)
       if (network.layers[l].spiking)
         takeSpikes(graph, set, plan, sources[l + 1], layers[l].record.ids, layers[l].record.counts,
-                   counters.next(plan.ipuOfLayer[l]), 0);
+                   counters.next, 0);
   }
 
   /// What a layer's dL/dI gives to a matrix and, through it, to the slots of who sent.
@@ -152,16 +182,19 @@ private:
       sums.push_back(inputSums[l + 1].get());
     if (ownSums[l])
       sums.push_back(ownSums[l].get());
-    layers[l].slotGradients(graph, set, plan, *own(l), sums, now(l));
+    layers[l].slotGradients(graph, set, plan, *own(l), sums, counters.now);
   }
 
   void recordInputGradients(ComputeSet set) {
     for (unsigned b = 0; b < operands.batch; ++b) {
       const Tensor sums = sumsOfSample({inputSums[0].get()}, b);
-      NewVertex(graph, set, "RecordInputGradients", plan.sampleTile(0, b))
+      const unsigned tile = plan.sampleTile(0, b);
+      NewVertex(graph, set, "RecordInputGradients", tile)
           .connect("sums", sums.flatten())
+          .connect("ids", input.given[b].flatten())
+          .set("neurons", network.inputs)
           .connect("counts", sources[0].counts[b])
-          .connect("step", now(0))
+          .connect("step", counters.now.on(tile))
           .connect("history", gradIds[b].flatten())
           .set("steps", operands.steps)
           .set("offset", network.delay)
@@ -185,7 +218,7 @@ private:
           sums->sum(graph, summing);
       if (network.layers[l].spiking)
         slotGradients(slots, l);
-      layers[l].stepBack(graph, states, own(l), now(l));
+      layers[l].stepBack(graph, states, own(l), counters.now);
     }
     if (network.inputGradients)
       recordInputGradients(slots);
@@ -215,7 +248,7 @@ private:
         step.add(Execute(slots));
       }
       const ComputeSet states = newSet(name + "/adjoint"), spreading = newSet(name + "/spread");
-      layers[l].stepBack(graph, states, own(l), now(l));
+      layers[l].stepBack(graph, states, own(l), counters.now);
       spread(spreading, l, 0);
       step.add(Execute(states));
       step.add(Execute(spreading));

@@ -11,11 +11,9 @@
 
 namespace lif {
 
-/// The program that makes the gradients of a loss: `found` becomes those by the input's spikes, if
-/// the network asks for them, and by every layer's weights, recurrent weights and bias, in the
-/// order of the inputs.
+/// The program that makes the gradients of a loss: `found` becomes those by operandsWithGradients.
 ///
-/// gradients: by the outputs of the forward pass, of which those by the membrane and by the slots
+/// gradients: by the outputs of the forward pass, of which those by membranes and by the slots
 /// (ids) of every layer count. results: those outputs.
 poplar::program::Program buildBackward(poplar::Graph &graph, const Network &network,
                                        const Operands &operands,

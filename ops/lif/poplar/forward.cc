@@ -41,29 +41,31 @@ namespace {
 /// A layer's state, and what the whole run leaves of it.
 struct LayerRun {
   Neurons neurons;
-  NeuronTensor bias, u, i;
+  NeuronState state;
   std::vector<Selection> selection; // of a layer that spikes
+  Tensor offsets;                   // of its samples, with the policy "cyclic"
   SlotHistory slots;
   NeuronTensor membranes, resets; // [steps * batch, neurons], [steps * words, neurons]
 };
 
 /// Copies or packs what a layer's tiles have into their histories.
-void record(Graph &graph, ComputeSet set, const LayerRun &run, unsigned batch, const Tensor &step) {
+void record(Graph &graph, ComputeSet set, const LayerRun &run, unsigned batch,
+            const StepNumber &step) {
   const std::vector<TilePart> &parts = *run.neurons.parts;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const TilePart &part = parts[p];
     if (!run.membranes.empty())
       NewVertex(graph, set, "RecordMembrane", part.tile)
-          .connect("u", run.u.field(p))
-          .connect("step", step)
+          .connect("u", run.state.u.field(p))
+          .connect("step", step.on(part.tile))
           .connect("history", run.membranes.field(p))
           .set("size", batch * part.row())
           .estimate(6.0 * (20 + 2 * batch * part.row()));
     if (!run.resets.empty())
       NewVertex(graph, set, "RecordResets", part.tile)
-          .connect("u", run.u.field(p))
+          .connect("u", run.state.u.field(p))
           .connect("threshold", run.neurons.threshold.field(p))
-          .connect("step", step)
+          .connect("step", step.on(part.tile))
           .connect("history", run.resets.field(p))
           .set("samples", batch)
           .set("row", part.row())
@@ -77,37 +79,50 @@ LayerRun newRun(Graph &graph, const Network &network, const TilePlan &plan,
   const unsigned batch = operands.batch, steps = operands.steps;
   const std::vector<TilePart> &parts = plan.layers[l];
   const std::string name = "layer" + std::to_string(l);
-  LayerRun run{Neurons(graph, network, plan, operands, l, arrivals), {}, {}, {}, {}, {}, {}, {}};
+  LayerRun run{Neurons(graph, network, plan, operands, l, arrivals), {}, {}, {}, {}, {}, {}};
   const Tensor bias = operands.get(Role::Bias, l);
-  run.bias = bias.valid() ? arrivals.neurons(bias, parts, name + "/bias")
-                          : constantNeurons(graph, parts, 0);
-  run.u = arrivals.zeros(batch, parts, name + "/u");
+  run.state.bias = bias.valid() ? arrivals.neurons(bias, parts, name + "/bias")
+                                : constantNeurons(graph, parts, 0);
+  run.state.u = arrivals.zeros(batch, parts, name + "/u");
   if (layer.synapse)
-    run.i = arrivals.zeros(batch, parts, name + "/i");
-  if (l + 1 == network.layers.size())
-    run.membranes = NeuronTensor(graph, std::size_t{steps} * batch, parts, name + "/membranes");
+    run.state.i = arrivals.zeros(batch, parts, name + "/i");
+  const auto everyStep = [&](const char *what) {
+    return NeuronTensor(graph, std::size_t{steps} * batch, parts, name + what);
+  };
+  if (layer.membrane)
+    run.membranes = everyStep("/membranes");
+  if (network.constantGradients) {
+    run.state.carried = everyStep("/carried");
+    run.state.current = everyStep("/current");
+  }
   if (!layer.spiking)
     return run;
   if (network.recordsResets(layer))
     run.resets =
         NeuronTensor(graph, std::size_t{steps} * ((batch + 23) / 24), parts, name + "/resets");
-  const unsigned values = network.recordsMembranes(layer) ? 2 : 1;
-  run.selection.emplace_back(graph, network.surrogate, plan.chunks[l],
-                             operands.get(Role::Threshold, l),
-                             operands.get(Role::SecondThreshold, l), layer.slots, values, arrivals);
+  const bool membranes = network.recordsMembranes(layer);
+  run.selection.emplace_back(
+      graph, network.surrogate, layer.policy, plan.chunks[l], operands.get(Role::Threshold, l),
+      operands.get(Role::SecondThreshold, l), layer.slots, membranes, arrivals);
+  if (layer.policy == Policy::Cyclic) {
+    run.offsets =
+        sampleTensor(graph, poplar::UNSIGNED_INT, batch, 1, 1, plan, l + 1, name + "/offsets")
+            .flatten();
+    run.selection[0].beginAt(run.offsets);
+  }
   const auto history = [&](std::size_t width, const char *what) {
     return sampleTensor(graph, FLOAT, batch, steps, width, plan, l + 1, name + what);
   };
   run.slots.ids = history(layer.slots, "/slot_ids");
   run.slots.counts = history(2, "/slot_counts");
   run.slots.dropped = history(1, "/dropped");
-  for (unsigned v = 0; v < values; ++v)
+  for (unsigned v = 0; v < (membranes ? 2 : 1); ++v)
     run.slots.values.push_back(history(layer.slots, v ? "/slot_u" : "/slot_phi"));
   return run;
 }
 
 std::vector<Tensor> outputsOf(const Network &network, const std::vector<LayerRun> &runs,
-                              unsigned steps, unsigned batch) {
+                              const CheckedInput &input, unsigned steps, unsigned batch) {
   std::vector<Tensor> outputs;
   for (const Outcome &outcome : outcomesOf(network)) {
     const LayerRun &run = runs[outcome.layer];
@@ -117,8 +132,17 @@ std::vector<Tensor> outputsOf(const Network &network, const std::vector<LayerRun
     case Result::Membrane:
       t = run.membranes.dense();
       break;
+    case Result::Ignored:
+      t = byTime(input.ignored);
+      break;
     case Result::Resets:
       t = run.resets.dense();
+      break;
+    case Result::Carried:
+      t = run.state.carried.dense();
+      break;
+    case Result::Current:
+      t = run.state.current.dense();
       break;
     case Result::SpikeIds:
       t = byTime(run.slots.ids);
@@ -156,22 +180,25 @@ Program buildForward(Graph &graph, const Network &network, const Operands &opera
       sources.emplace_back(graph, plan, l + 1, batch, network.layers[l].slots, arrivals);
     runs.push_back(newRun(graph, network, plan, operands, l, arrivals));
   }
-  const Tensor ids = arrivals.samples(operands.get(Role::Ids), plan, 0, "ids");
-  const Tensor counts = arrivals.samples(operands.get(Role::Counts), plan, 0, "counts");
+  const CheckedInput input(graph, plan, operands.get(Role::Ids), operands.get(Role::Counts),
+                           network.inputs, arrivals);
+  const SeedCopies seed(graph, plan, operands.get(Role::Seed), arrivals);
   const Counters counters(graph, plan, 0);
   const auto takeInput = [&](ComputeSet set) {
-    takeSpikes(graph, set, plan, sources[0], ids, counts, counters.next(0), 0);
+    takeSpikes(graph, set, plan, sources[0], input.ids, input.counts, counters.next, 0);
   };
 
   Sequence program;
   arrivals.addTo(program);
+  program.add(input.check(graph, plan));
   program.add(counters.start());
   const ComputeSet first = graph.addComputeSet("take_first_input");
   takeInput(first);
   program.add(Execute(first));
 
-  // A step: every stage updates its neurons, lists who may get a slot, and fills the slots. The
-  // last stage's third compute set takes the input of the next step, too.
+  // A step: every stage updates its neurons, lists who may get a slot, and fills the slots. What is
+  // done on the side goes along: the first stage's second compute set advances the counters, the
+  // last stage's third takes the input of the next step.
   Sequence step;
   const auto stages = stagesOf(network);
   for (std::size_t s = 0; s < stages.size(); ++s) {
@@ -180,15 +207,17 @@ Program buildForward(Graph &graph, const Network &network, const Operands &opera
     const ComputeSet list = graph.addComputeSet(name + "/list_candidates");
     const ComputeSet join = graph.addComputeSet(name + "/join_candidates");
     if (s == 0)
-      counters.advance(graph, update, 1);
+      counters.advance(graph, list, 1);
+    const StepNumber &atUpdate = s == 0 ? counters.next : counters.now;
     for (const unsigned l : stages[s]) {
-      const Tensor &now = counters.now(plan.ipuOfLayer[l]);
       const LayerRun &run = runs[l];
-      integrate(graph, update, network, run.neurons, sources, batch, run.bias, run.u, run.i);
-      record(graph, list, run, batch, now);
+      integrate(graph, update, network, run.neurons, sources, batch, run.state, atUpdate);
+      if (run.offsets.valid())
+        drawOffsets(graph, update, plan, l, network.layers[l].neurons, seed, atUpdate, run.offsets);
+      record(graph, join, run, batch, counters.now);
       for (const Selection &selection : run.selection) {
-        selection.list(graph, list, run.u.dense());
-        selection.join(graph, join, plan, sources[l + 1], run.slots, now);
+        selection.list(graph, list, run.state.u.dense());
+        selection.join(graph, join, plan, sources[l + 1], run.slots, counters.now);
       }
     }
     if (s + 1 == stages.size())
@@ -197,7 +226,7 @@ Program buildForward(Graph &graph, const Network &network, const Operands &opera
       step.add(Execute(set));
   }
   program.add(Repeat(operands.steps, step));
-  outputs = outputsOf(network, runs, operands.steps, batch);
+  outputs = outputsOf(network, runs, input, operands.steps, batch);
   return std::move(program);
 }
 

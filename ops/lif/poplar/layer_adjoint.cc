@@ -11,7 +11,7 @@ using poplar::Tensor;
 
 namespace {
 
-enum ResetFrom : unsigned { kNoMask, kSlots, kHistory };              // as in adjoint.cpp
+constexpr unsigned kConstants = 4;                                    // ByConstant of adjoint.cpp
 enum ResetTerm : unsigned { kNoTerm, kMembraneTerm, kThresholdTerm }; // as in adjoint.cpp
 
 } // namespace
@@ -33,6 +33,10 @@ LayerAdjoint::LayerAdjoint(Graph &graph, const Network &net, const TilePlan &pla
     gradWeights.push_back(arrivals.zeros(layer.neurons, parts, name + "/grad_recurrent"));
   if (layer.bias)
     gradBias = arrivals.zeros(1, parts, name + "/grad_bias");
+  for (unsigned c = 0; net.constantGradients && c < kConstants; ++c) {
+    byConstants.push_back(arrivals.zeros(batch, parts, name + "/by_constant"));
+    gradConstants.emplace_back(graph, 1, parts, name + "/grad_constant");
+  }
   if (!layer.spiking)
     return;
   const std::size_t stride = layer.slots + layer.slots % 2;
@@ -78,7 +82,7 @@ void LayerAdjoint::addBiasGradients(Graph &graph, ComputeSet set) const {
 
 void LayerAdjoint::slotGradients(Graph &graph, ComputeSet set, const TilePlan &plan,
                                  const SpikeSource &own, const std::vector<const SlotSums *> &sums,
-                                 const Tensor &step) const {
+                                 const StepNumber &step) const {
   for (unsigned b = 0; b < batch; ++b) {
     const unsigned tile = plan.sampleTile(own.number, b);
     const Tensor phi = record.phi[b].flatten();
@@ -91,7 +95,7 @@ void LayerAdjoint::slotGradients(Graph &graph, ComputeSet set, const TilePlan &p
         .connect("direct", record.gradSlots[b].flatten())
         .connect("phi", phi)
         .connect("counts", own.counts[b])
-        .connect("step", step)
+        .connect("step", step.on(tile))
         .connect("gradients", gradients[b])
         .set("steps", steps)
         .set("slots", own.slots)
@@ -105,7 +109,7 @@ void LayerAdjoint::slotGradients(Graph &graph, ComputeSet set, const TilePlan &p
         .connect("phi", phi)
         .connect("u", membranes ? record.membranes[b].flatten() : phi)
         .connect("counts", own.counts[b])
-        .connect("step", step)
+        .connect("step", step.on(tile))
         .connect("coefficients", coefficients[b])
         .set("steps", steps)
         .set("slots", own.slots)
@@ -115,12 +119,11 @@ void LayerAdjoint::slotGradients(Graph &graph, ComputeSet set, const TilePlan &p
 }
 
 void LayerAdjoint::stepBack(Graph &graph, ComputeSet set, const SpikeSource *own,
-                            const Tensor &step) const {
+                            const StepNumber &step) const {
   const Layer &layer = *neurons.layer;
   const bool spiking = own != nullptr, hasDirect = !record.direct.empty();
-  unsigned resetFrom = kNoMask, resetTerm = kNoTerm;
-  if (spiking && network->maskedReset())
-    resetFrom = network->recordsResets(layer) ? kHistory : kSlots;
+  const bool ofConstants = !byConstants.empty();
+  unsigned resetTerm = kNoTerm;
   if (spiking && network->resetTerm())
     resetTerm = network->reset == Reset::Zero ? kMembraneTerm : kThresholdTerm;
   for (std::size_t p = 0; p < neurons.parts->size(); ++p) {
@@ -128,6 +131,13 @@ void LayerAdjoint::stepBack(Graph &graph, ComputeSet set, const SpikeSource *own
     // What a vertex has no use for is connected to what is there anyway.
     const Tensor unused = neurons.decay.field(p);
     const Tensor slots = spiking ? gradients.flatten() : unused;
+    std::vector<Tensor> drive{unused}, sums;
+    if (ofConstants)
+      drive = {record.carried.field(p), record.current.field(p)};
+    for (const NeuronTensor &one : byConstants)
+      sums.push_back(one.field(p));
+    if (sums.empty())
+      sums.push_back(unwrittenField(graph, part.tile));
     NewVertex vertex(graph, set, layer.synapse ? "AdjointSynapse" : "Adjoint", part.tile);
     vertex
         .connect("ids", spiking ? own->ids.flatten()
@@ -141,7 +151,7 @@ void LayerAdjoint::stepBack(Graph &graph, ComputeSet set, const SpikeSource *own
         .connect("threshold", neurons.threshold.field(p))
         .connect("resets", record.resets.empty() ? unused : record.resets.field(p))
         .connect("direct", hasDirect ? record.direct.field(p) : unused)
-        .connect("step", step)
+        .connect("step", step.on(part.tile))
         .connect("kappa", kappa.field(p))
         .connect("gradCurrent", gradCurrent.field(p))
         .set("steps", steps)
@@ -149,13 +159,32 @@ void LayerAdjoint::stepBack(Graph &graph, ComputeSet set, const SpikeSource *own
         .set("slots", spiking ? own->stride : 0)
         .set("pairCount", part.pairs())
         .set("firstNeuron", part.begin)
-        .set("resetFrom", resetFrom)
+        .connect("drive", drive)
+        .connect("byConstants", sums)
+        .set("ofConstants", ofConstants)
+        .set("masked", spiking && network->maskedReset())
+        .set("resetsInHistory", !record.resets.empty())
+        .set("resetsByThreshold", spiking && network->thresholdInReset())
         .set("resetTerm", resetTerm)
         .set("hasDirect", hasDirect)
         .estimate(batch * (60.0 + 10 * part.pairs()));
     if (layer.synapse)
       vertex.connect("synapseDecay", neurons.synapseDecay.field(p))
           .connect("gradSynapse", gradSynapse.field(p));
+  }
+}
+
+void LayerAdjoint::sumConstants(Graph &graph, ComputeSet set) const {
+  for (std::size_t c = 0; c < byConstants.size(); ++c) {
+    for (std::size_t p = 0; p < neurons.parts->size(); ++p) {
+      const TilePart &part = (*neurons.parts)[p];
+      NewVertex(graph, set, "SumRows", part.tile)
+          .connect("rows", byConstants[c].field(p))
+          .connect("sum", gradConstants[c].field(p))
+          .set("rowCount", batch)
+          .set("pairCount", part.pairs())
+          .estimate(6.0 * (20 + 2.0 * batch));
+    }
   }
 }
 

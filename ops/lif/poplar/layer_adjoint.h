@@ -11,12 +11,13 @@
 
 namespace lif {
 
-/// What the forward pass and the loss say of a layer, [batch, time, ...]; of a leaky readout only
-/// `direct` is there, of hidden layers it is not.
+/// What the forward pass and the loss say of a layer, [batch, time, ...]; what it has not, is
+/// empty.
 struct LayerRecord {
   poplar::Tensor ids, counts, phi, membranes, gradSlots;
-  NeuronTensor resets; // [time * words, neurons]
-  NeuronTensor direct; // [time * batch, neurons], the loss's derivative by the membrane
+  NeuronTensor resets;           // [time * words, neurons]
+  NeuronTensor direct;           // [time * batch, neurons], the loss's derivative by the membrane
+  NeuronTensor carried, current; // [time * batch, neurons], with gradients by constants
 };
 
 class LayerAdjoint {
@@ -29,6 +30,9 @@ public:
   NeuronTensor gradCurrent;              // dL/dI of the step after, then of this one
   std::vector<NeuronTensor> gradWeights; // of the input and, if recurrent, of the layer itself
   NeuronTensor gradBias;                 // without a bias, not there
+  // By decay, scale, threshold, synapse decay: of each sample [batch, neurons], and their sums;
+  // none without gradients by constants.
+  std::vector<NeuronTensor> byConstants, gradConstants;
 
   /// Adds to the gradients by weight matrix `matrix`, what `source` has and gradCurrent.
   void addWeightGradients(poplar::Graph &graph, poplar::ComputeSet set, std::size_t matrix,
@@ -37,10 +41,12 @@ public:
   /// Makes the slots' gradients from the sums of everyone that the layer's spikes go to.
   void slotGradients(poplar::Graph &graph, poplar::ComputeSet set, const TilePlan &plan,
                      const SpikeSource &own, const std::vector<const SlotSums *> &sums,
-                     const poplar::Tensor &step) const;
+                     const StepNumber &step) const;
   /// Takes the state a step back. own: the layer's spikes; of a leaky readout null.
   void stepBack(poplar::Graph &graph, poplar::ComputeSet set, const SpikeSource *own,
-                const poplar::Tensor &step) const;
+                const StepNumber &step) const;
+  /// Vertices that sum the constants' gradients over samples, after the last step.
+  void sumConstants(poplar::Graph &graph, poplar::ComputeSet set) const;
 
 private:
   const Network *network;

@@ -141,4 +141,9 @@ void Arrivals::addTo(Sequence &program) {
           Copy(poplar::concat(one.second.from), poplar::concat(one.second.to), false, "arrange"));
 }
 
+void Arrivals::addReturnTo(Sequence &program) const {
+  for (std::size_t i = 0; i < from.size(); ++i)
+    program.add(Copy(to[i], from[i], false, "return"));
+}
+
 } // namespace lif

@@ -31,6 +31,7 @@ public:
   /// Everything, padding included, of one dimension.
   poplar::Tensor all() const;
   bool padded() const;
+  const std::vector<TilePart> &tileParts() const { return tiles; }
 
 private:
   std::vector<poplar::Tensor> parts;
@@ -59,6 +60,8 @@ public:
   void copy(const poplar::Tensor &from, const poplar::Tensor &to);
   /// The program that makes it so, once before the loop.
   void addTo(poplar::program::Sequence &program);
+  /// The program that takes everything back to where it came from, if it was changed.
+  void addReturnTo(poplar::program::Sequence &program) const;
 
 private:
   bool liesOn(const poplar::Tensor &t, unsigned tile) const;

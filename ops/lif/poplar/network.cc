@@ -43,6 +43,11 @@ T choice(const std::string &name, const std::string &text, const std::map<std::s
   refuse(name + " must be one of " + names + "; got '" + text + "'");
 }
 
+Policy parsePolicy(const std::string &text) {
+  return choice<Policy>(
+      "policy", text, {{"index", Policy::Index}, {"cyclic", Policy::Cyclic}, {"top", Policy::Top}});
+}
+
 /// The input is read as a layer, too, of which it has the neurons and slots.
 Layer parseLayer(const std::string &text) {
   const std::size_t open = text.find('(');
@@ -67,9 +72,13 @@ Layer parseLayer(const std::string &text) {
       layer.bias = true;
     else if (part == "synapse")
       layer.synapse = true;
+    else if (part == "membrane" && layer.spiking)
+      layer.membrane = true;
+    else if (name == "policy" && layer.spiking)
+      layer.policy = parsePolicy(value);
     else
       refuse("a layer has neurons=, bias, synapse, and if it is lif, slots=, second_threshold, "
-             "recurrent; got '" +
+             "recurrent, membrane, policy=; got '" +
              part + "' in '" + text + "'");
   }
   if (layer.neurons == 0 || (layer.spiking && layer.slots == 0))
@@ -78,7 +87,22 @@ Layer parseLayer(const std::string &text) {
     refuse("slots must be at most neurons; got '" + text + "'");
   if (layer.neurons > 65536)
     refuse("a layer may have 65536 neurons, whose ids have 16 bits; got '" + text + "'");
+  if (layer.policy == Policy::Top && layer.neurons > 60000)
+    refuse("a layer with policy=top may have 60000 neurons; got '" + text + "'");
   return layer;
+}
+
+/// "weights", and after it "+inputs" and "+constants".
+void parseGradients(const std::string &text, Network &network) {
+  const std::vector<std::string> parts = split(text, '+');
+  bool fits = !parts.empty() && parts[0] == "weights";
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    network.inputGradients |= parts[i] == "inputs";
+    network.constantGradients |= parts[i] == "constants";
+    fits = fits && (parts[i] == "inputs" || parts[i] == "constants");
+  }
+  if (!fits)
+    refuse("gradients must be weights, and after it +inputs, +constants; got '" + text + "'");
 }
 
 } // namespace
@@ -128,7 +152,8 @@ Network parseNetwork(const std::string &attributes) {
       if (word.compare(0, 6, "input(") != 0) {
         network.layers.push_back(layer);
       } else if (network.inputs != 0 || !network.layers.empty() || layer.gated || layer.bias ||
-                 layer.recurrent || layer.synapse) {
+                 layer.recurrent || layer.synapse || layer.membrane ||
+                 layer.policy != Policy::Index) {
         refuse("one input(neurons=...,slots=...) must come before the layers; got '" + word + "'");
       } else {
         network.inputs = layer.neurons;
@@ -165,15 +190,18 @@ Network parseNetwork(const std::string &attributes) {
                                      {"neurons", Mapping::Neurons},
                                      {"linear", Mapping::Linear}});
   network.ipus = parseWhole("ipus", take("ipus"), 1);
-  network.inputGradients =
-      choice<bool>("gradients", take("gradients"), {{"weights", false}, {"weights+inputs", true}});
+  parseGradients(take("gradients"), network);
   if (!values.empty())
     refuse("there is no key '" + values.begin()->first + "'");
-  if (network.inputs == 0 || network.layers.size() < 2)
-    refuse("a network needs an input(...), a hidden layer and a readout; got '" + attributes + "'");
+  if (network.inputs == 0 || network.layers.empty() ||
+      (network.layers.size() == 1 && !network.layers[0].spiking))
+    refuse("a network needs an input(...), a hidden layer and a readout, or a readout that spikes; "
+           "got '" +
+           attributes + "'");
   for (std::size_t l = 0; l + 1 < network.layers.size(); ++l)
     if (!network.layers[l].spiking)
       refuse("only the last layer may be leaky");
+  network.layers.back().membrane = true;
   if (network.ipus > network.layers.size())
     refuse("a layer lies on one IPU: " + std::to_string(network.layers.size()) +
            " layers can use as many IPUs; got ipus=" + std::to_string(network.ipus));

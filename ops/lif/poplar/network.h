@@ -11,6 +11,7 @@ namespace lif {
 enum class Reset : unsigned { Zero = 0, Subtract = 1, None = 2 };
 enum class ResetGradient { Mask, Term, None };
 enum class Mapping { Capacity, Neurons, Linear };
+enum class Policy { Index, Cyclic, Top }; // who gets the slots, as in ops/select_spikes.py
 
 /// One LIF layer, or the readout, which is the last one and may be leaky: then it never spikes.
 struct Layer {
@@ -21,6 +22,8 @@ struct Layer {
   bool recurrent = false;
   bool bias = false;
   bool synapse = false;
+  bool membrane = false; // is an output, with a gradient; the readout's always is
+  Policy policy = Policy::Index;
 };
 
 struct Surrogate {
@@ -40,7 +43,9 @@ struct Network {
   Surrogate surrogate;
   Mapping mapping = Mapping::Capacity;
   unsigned ipus = 1;
-  bool inputGradients = false; // by the input's spikes, besides those by the weights
+  bool inputGradients = false;    // by the input's spikes, besides those by the weights
+  bool constantGradients = false; // and by every constant that has one
+  bool countsIgnored = true;      // whether input slots that are no spikes are an output
 
   /// Neurons whose spikes enter a layer.
   unsigned senders(unsigned layer) const { return layer == 0 ? inputs : layers[layer - 1].neurons; }
@@ -50,11 +55,23 @@ struct Network {
   bool resetTerm() const { return reset != Reset::None && resetGradient == ResetGradient::None; }
   /// Whether a layer's slots do not tell who was reset, so that it is recorded.
   bool recordsResets(const Layer &layer) const {
-    return layer.spiking && maskedReset() && !resetOnEmission && layer.slots < layer.neurons;
+    const bool asked = maskedReset() || thresholdInReset();
+    return layer.spiking && asked && !resetOnEmission && layer.slots < layer.neurons;
+  }
+  /// Whether the gradient by the threshold takes that of the reset, too.
+  bool thresholdInReset() const {
+    return constantGradients && reset == Reset::Subtract && resetGradient != ResetGradient::Term;
   }
   /// Whether the membranes in the slots are an output.
   bool recordsMembranes(const Layer &layer) const {
     return layer.spiking && resetTerm() && reset == Reset::Zero;
+  }
+  /// Whether there is a random offset, and so a seed among the inputs.
+  bool drawsOffsets() const {
+    for (const Layer &layer : layers)
+      if (layer.policy == Policy::Cyclic)
+        return true;
+    return false;
   }
 };
 
@@ -66,7 +83,7 @@ Surrogate parseSurrogate(const std::string &text);
 ///
 ///     ipulse-lif/1 reset=zero reset_gradient=mask reset_on=state delay=0 surrogate=superspike:10
 ///     mapping=capacity ipus=1 gradients=weights input(neurons=2312,slots=32)
-///     lif(neurons=1466,slots=14,second_threshold) leaky(neurons=10)
+///     lif(neurons=1466,slots=14,second_threshold,policy=top) leaky(neurons=10)
 ///
 /// in one line. Every key must be there; the order of the keys is free, that of the layers counts.
 Network parseNetwork(const std::string &attributes);

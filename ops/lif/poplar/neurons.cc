@@ -45,8 +45,8 @@ NeuronTensor constantNeurons(Graph &graph, const std::vector<TilePart> &parts, f
 }
 
 void integrate(Graph &graph, ComputeSet set, const Network &network, const Neurons &neurons,
-               const std::vector<SpikeSource> &sources, unsigned batch, const NeuronTensor &bias,
-               const NeuronTensor &u, const NeuronTensor &i) {
+               const std::vector<SpikeSource> &sources, unsigned batch, const NeuronState &state,
+               const StepNumber &step) {
   const Layer &layer = *neurons.layer;
   const std::vector<const SpikeSource *> from = sourcesOf(neurons, sources);
   const bool onEmission = layer.spiking && network.resetOnEmission;
@@ -65,12 +65,16 @@ void integrate(Graph &graph, ComputeSet set, const Network &network, const Neuro
     std::vector<Tensor> weights;
     for (const NeuronTensor &matrix : neurons.weights)
       weights.push_back(matrix.field(p));
+    const bool recorded = !state.carried.empty();
+    const std::vector<Tensor> drive =
+        recorded ? std::vector<Tensor>{state.carried.field(p), state.current.field(p)}
+                 : std::vector<Tensor>{unwrittenField(graph, part.tile)};
     NewVertex vertex(graph, set, layer.synapse ? "IntegrateSynapse" : "Integrate", part.tile);
     vertex.connect("ids", ids)
         .connect("counts", counts)
         .connect("weights", weights)
         .set("slots", slots)
-        .connect("bias", bias.field(p))
+        .connect("bias", state.bias.field(p))
         .connect("decay", neurons.decay.field(p))
         .connect("scale", neurons.scale.field(p))
         .connect("threshold", neurons.threshold.field(p))
@@ -78,7 +82,11 @@ void integrate(Graph &graph, ComputeSet set, const Network &network, const Neuro
                  own ? own->ids.flatten() : unusedField(graph, poplar::UNSIGNED_SHORT, part.tile))
         .connect("ownCounts",
                  own ? own->counts.flatten() : unusedField(graph, poplar::UNSIGNED_INT, part.tile))
-        .connect("u", u.field(p))
+        .connect("u", state.u.field(p))
+        .connect("step", recorded ? step.on(part.tile)
+                                  : unusedField(graph, poplar::UNSIGNED_INT, part.tile)[0])
+        .connect("drive", drive)
+        .set("recordsDrive", recorded)
         .set("samples", batch)
         .set("pairCount", part.pairs())
         .set("firstNeuron", part.begin)
@@ -87,7 +95,7 @@ void integrate(Graph &graph, ComputeSet set, const Network &network, const Neuro
         .set("resetOnEmission", onEmission)
         .estimate(batch * part.pairs() * (20 + 3 * spikes));
     if (layer.synapse)
-      vertex.connect("synapseDecay", neurons.synapseDecay.field(p)).connect("i", i.field(p));
+      vertex.connect("synapseDecay", neurons.synapseDecay.field(p)).connect("i", state.i.field(p));
   }
 }
 

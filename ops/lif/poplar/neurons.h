@@ -31,12 +31,16 @@ std::vector<const SpikeSource *> sourcesOf(const Neurons &neurons,
 /// A value for every neuron, as constants on the layer's tiles.
 NeuronTensor constantNeurons(poplar::Graph &graph, const std::vector<TilePart> &parts, float value);
 
-/// Vertices of one step of a layer (codelets/integrate.cpp). bias [1, neurons]; u and i [batch,
-/// neurons] are the state, i without a synapse not there; own: the layer's slots, for a reset on
-/// emission.
+/// What a layer has of a run. bias [1, neurons]; u and i [batch, neurons], i without a synapse not
+/// there; carried and current [time * batch, neurons], v and i of every step, if they are recorded.
+struct NeuronState {
+  NeuronTensor bias, u, i, carried, current;
+};
+
+/// Vertices of one step of a layer (codelets/integrate.cpp).
 void integrate(poplar::Graph &graph, poplar::ComputeSet set, const Network &network,
                const Neurons &neurons, const std::vector<SpikeSource> &sources, unsigned batch,
-               const NeuronTensor &bias, const NeuronTensor &u, const NeuronTensor &i);
+               const NeuronState &state, const StepNumber &step);
 
 } // namespace lif
 

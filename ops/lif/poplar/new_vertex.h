@@ -16,6 +16,13 @@ inline poplar::Tensor unusedField(poplar::Graph &graph, const poplar::Type &type
   return t;
 }
 
+/// The same for a field that a vertex could write to: no two vertices may share one.
+inline poplar::Tensor unwrittenField(poplar::Graph &graph, unsigned tile) {
+  const poplar::Tensor t = graph.addVariable(poplar::FLOAT, {2}, "unwritten");
+  graph.setTileMapping(t, tile);
+  return t;
+}
+
 class NewVertex {
 public:
   NewVertex(poplar::Graph &graph, poplar::ComputeSet set, const std::string &type, unsigned tile)

@@ -10,6 +10,8 @@ using poplar::Tensor;
 
 std::vector<Operand> operandsOf(const Network &network) {
   std::vector<Operand> operands{{Role::Ids, 0}, {Role::Counts, 0}};
+  if (network.drawsOffsets())
+    operands.push_back({Role::Seed, 0});
   for (unsigned l = 0; l < network.layers.size(); ++l) {
     const Layer &layer = network.layers[l];
     operands.push_back({Role::Weights, l});
@@ -29,13 +31,24 @@ std::vector<Operand> operandsOf(const Network &network) {
   return operands;
 }
 
+std::vector<Operand> operandsWithGradients(const Network &network) {
+  std::vector<Operand> found;
+  for (const Operand &operand : operandsOf(network)) {
+    const bool constant = operand.role >= Role::Decay && operand.role <= Role::Threshold;
+    const bool weight = operand.role >= Role::Weights && operand.role < Role::Decay;
+    if (weight || (network.inputGradients && operand.role == Role::Ids) ||
+        (network.constantGradients && constant))
+      found.push_back(operand);
+  }
+  return found;
+}
+
 std::string nameOf(const Operand &operand) {
-  static const char *const names[] = {"ids",   "counts", "weights", "recurrent", "bias",
-                                      "decay", "scale",  "synapse", "threshold", "second"};
+  static const char *const names[] = {"ids",       "counts",    "seed",  "weights",
+                                      "recurrent", "bias",      "decay", "scale",
+                                      "synapse",   "threshold", "second"};
   const std::string name = names[static_cast<unsigned>(operand.role)];
-  return operand.role == Role::Ids || operand.role == Role::Counts
-             ? name
-             : name + "[" + std::to_string(operand.layer) + "]";
+  return operand.role < Role::Weights ? name : name + "[" + std::to_string(operand.layer) + "]";
 }
 
 void checkShape(const std::string &name, const Tensor &t, const std::vector<std::size_t> &shape) {
@@ -69,7 +82,9 @@ Operands::Operands(const Network &network, const std::vector<Tensor> &given)
     const std::string name = nameOf(operand);
     const bool spikes = operand.role == Role::Ids || operand.role == Role::Counts;
     const poplar::Type type = given[i].elementType();
-    if (type != poplar::FLOAT && !(spikes && type == poplar::INT))
+    if (operand.role == Role::Seed && type != poplar::INT)
+      throw poputil::poplibs_error("LIF op: seed must be int; got " + type.toString());
+    if (operand.role != Role::Seed && type != poplar::FLOAT && !(spikes && type == poplar::INT))
       throw poputil::poplibs_error("LIF op: " + name + " must be float" +
                                    (spikes ? " or int" : "") + "; got " + type.toString());
     const unsigned l = operand.layer;
@@ -78,6 +93,8 @@ Operands::Operands(const Network &network, const std::vector<Tensor> &given)
       checkShape(name, given[i], {steps, batch, 2}); // spikes, filled slots
     else if (operand.role == Role::Counts)
       checkShape(name, given[i], {steps, batch});
+    else if (operand.role == Role::Seed)
+      checkShape(name, given[i], {2});
     else if (operand.role == Role::Weights)
       checkShape(name, given[i], {network.senders(l), n});
     else if (operand.role == Role::Recurrent)
@@ -101,17 +118,24 @@ Tensor Operands::get(Role role, unsigned layer) const {
 std::vector<Outcome> outcomesOf(const Network &network) {
   std::vector<Outcome> outcomes{
       {Result::Membrane, static_cast<unsigned>(network.layers.size() - 1)}};
+  if (network.countsIgnored)
+    outcomes.push_back({Result::Ignored, 0});
   for (unsigned l = 0; l < network.layers.size(); ++l) {
     const Layer &layer = network.layers[l];
-    if (!layer.spiking)
-      continue;
-    for (const Result result :
-         {Result::SpikeIds, Result::SpikeCounts, Result::Dropped, Result::Surrogate})
-      outcomes.push_back({result, l});
+    if (layer.spiking)
+      for (const Result result :
+           {Result::SpikeIds, Result::SpikeCounts, Result::Dropped, Result::Surrogate})
+        outcomes.push_back({result, l});
     if (network.recordsMembranes(layer))
       outcomes.push_back({Result::SlotMembrane, l});
     if (network.recordsResets(layer))
       outcomes.push_back({Result::Resets, l});
+    if (layer.membrane && l + 1 != network.layers.size())
+      outcomes.push_back({Result::Membrane, l});
+    if (network.constantGradients) {
+      outcomes.push_back({Result::Carried, l});
+      outcomes.push_back({Result::Current, l});
+    }
   }
   return outcomes;
 }
@@ -121,10 +145,13 @@ std::vector<std::size_t> shapeOf(const Network &network, const Outcome &outcome,
   const Layer &layer = network.layers[outcome.layer];
   switch (outcome.result) {
   case Result::Membrane:
+  case Result::Carried:
+  case Result::Current:
     return {steps, batch, layer.neurons};
   case Result::SpikeCounts:
     return {steps, batch, 2};
   case Result::Dropped:
+  case Result::Ignored:
     return {steps, batch};
   case Result::Resets:
     return {steps, (batch + 23) / 24, layer.neurons};

@@ -15,6 +15,7 @@ namespace lif {
 enum class Role {
   Ids,
   Counts,
+  Seed,      // [2], low word first, if a layer has the policy "cyclic"
   Weights,   // [senders, neurons]
   Recurrent, // [neurons, neurons]
   Bias,      // [neurons], and so are all after it
@@ -27,13 +28,15 @@ enum class Role {
 
 struct Operand {
   Role role;
-  unsigned layer; // of Ids and Counts 0
+  unsigned layer; // of Ids, Counts and Seed 0
 };
 
 /// The sequence of inputs: ids [time, batch, slots] and counts [time, batch] of the input spikes
-/// (or [time, batch, 2], spikes and filled slots), then of every layer what it has of the other
-/// roles, in the order of Role.
+/// (or [time, batch, 2], spikes and filled slots), the seed if there is one, then of every layer
+/// what it has of the other roles, in the order of Role.
 std::vector<Operand> operandsOf(const Network &network);
+/// Those that the network asks gradients by, in the same order.
+std::vector<Operand> operandsWithGradients(const Network &network);
 std::string nameOf(const Operand &operand);
 
 /// The inputs by role, checked.
@@ -51,17 +54,30 @@ private:
   std::vector<poplar::Tensor> tensors;
 };
 
-enum class Result { Membrane, SpikeIds, SpikeCounts, Dropped, Surrogate, SlotMembrane, Resets };
+enum class Result {
+  Membrane,
+  Ignored,
+  SpikeIds,
+  SpikeCounts,
+  Dropped,
+  Surrogate,
+  SlotMembrane,
+  Resets,
+  Carried, // v[t] of ops/lif/reference.py
+  Current, // i[t]
+};
 
 struct Outcome {
   Result result;
   unsigned layer;
 };
 
-/// The sequence of outputs, all of them float32: the readout's membrane [time, batch, neurons],
-/// then of every spiking layer the ids [time, batch, slots], counts [time, batch, 2], dropped
-/// [time, batch], surrogates [time, batch, slots] and, where the backward pass needs them, the
-/// membranes [time, batch, slots] and the resets [time, ceil(batch / 24), neurons].
+/// The sequence of outputs, all of them float32: the readout's membrane [time, batch, neurons]; of
+/// the input how many slots were ignored [time, batch]; of every spiking layer the ids [time,
+/// batch, slots], counts [time, batch, 2], dropped [time, batch], surrogates [time, batch, slots]
+/// and, where the backward pass needs them, the membranes [time, batch, slots] and the resets
+/// [time, ceil(batch / 24), neurons]; its membrane if it is asked for; and of every layer, with
+/// gradients by constants, what each step began with and its current [time, batch, neurons].
 std::vector<Outcome> outcomesOf(const Network &network);
 std::vector<std::size_t> shapeOf(const Network &network, const Outcome &outcome, unsigned steps,
                                  unsigned batch);

@@ -12,10 +12,13 @@ using poplar::FLOAT;
 using poplar::Graph;
 using poplar::Tensor;
 
-Selection::Selection(Graph &graph, const Surrogate &surrogate, const std::vector<Chunk> &chunks,
-                     const Tensor &threshold, const Tensor &secondThreshold, unsigned slots,
-                     unsigned values, Arrivals &arrivals)
-    : surrogate(surrogate), chunks(chunks) {
+Selection::Selection(Graph &graph, const Surrogate &surrogate, Policy policy,
+                     const std::vector<Chunk> &chunks, const Tensor &threshold,
+                     const Tensor &secondThreshold, unsigned slots, bool membranes,
+                     Arrivals &arrivals)
+    : surrogate(surrogate), policy(policy), chunks(chunks) {
+  // The policy "top" compares membranes once more when lists are joined.
+  const unsigned values = membranes || policy == Policy::Top ? 2 : 1;
   listSlots = 0;
   for (const Chunk &chunk : chunks)
     listSlots = std::max(listSlots, std::min(slots, chunk.neurons));
@@ -53,6 +56,14 @@ Selection::Selection(Graph &graph, const Surrogate &surrogate, const std::vector
   }
 }
 
+Tensor Selection::offsetsOf(Graph &graph, const Chunk &chunk) const {
+  if (offsets.valid())
+    return offsets.slice(chunk.firstSample, chunk.firstSample + chunk.samples);
+  const Tensor zeros = graph.addConstant<unsigned>(poplar::UNSIGNED_INT, {chunk.samples}, 0u);
+  graph.setTileMapping(zeros, chunk.tile);
+  return zeros;
+}
+
 void Selection::list(Graph &graph, ComputeSet set, const Tensor &u) const {
   for (std::size_t c = 0; c < chunks.size(); ++c) {
     const Chunk &chunk = chunks[c];
@@ -61,8 +72,9 @@ void Selection::list(Graph &graph, ComputeSet set, const Tensor &u) const {
       values.push_back(t.flatten());
     const Tensor own = u.slice(chunk.firstSample, chunk.firstSample + chunk.samples)
                            .slice(chunk.firstNeuron, chunk.firstNeuron + chunk.neurons, 1);
-    NewVertex(graph, set, "ListCandidates", chunk.tile)
-        .connect("u", own.flatten())
+    const bool top = policy == Policy::Top;
+    NewVertex vertex(graph, set, top ? "ListTopCandidates" : "ListCandidates", chunk.tile);
+    vertex.connect("u", own.flatten())
         .connect("threshold", lists[c].threshold)
         .connect("secondThreshold", lists[c].secondThreshold)
         .connect("table", lists[c].table)
@@ -77,15 +89,17 @@ void Selection::list(Graph &graph, ComputeSet set, const Tensor &u) const {
         .set("kind", surrogate.kind)
         .set("parameter", surrogate.parameter)
         .estimate(6.0 * (20 + 4 * chunk.neurons + 10 * listSlots));
+    if (!top)
+      vertex.connect("offsets", offsetsOf(graph, chunk));
   }
 }
 
 void Selection::join(Graph &graph, ComputeSet set, const TilePlan &plan, const SpikeSource &source,
-                     const SlotHistory &history, const Tensor &step) const {
+                     const SlotHistory &history, const StepNumber &step) const {
   const std::size_t batch = source.ids.dim(0);
   for (std::size_t b = 0; b < batch; ++b) {
     std::vector<Tensor> ids, counts;
-    std::vector<std::vector<Tensor>> values(history.values.size());
+    std::vector<std::vector<Tensor>> values(lists[0].values.size());
     for (std::size_t c = 0; c < chunks.size(); ++c) {
       if (b < chunks[c].firstSample || b >= chunks[c].firstSample + chunks[c].samples)
         continue;
@@ -96,16 +110,17 @@ void Selection::join(Graph &graph, ComputeSet set, const TilePlan &plan, const S
         values[v].push_back(lists[c].values[v][row]);
     }
     std::vector<Tensor> joined, histories;
-    for (std::size_t v = 0; v < values.size(); ++v) {
-      joined.push_back(poplar::concat(values[v]));
-      histories.push_back(history.values[v][b].flatten());
-    }
-    NewVertex(graph, set, "JoinCandidates",
-              plan.sampleTile(source.number, static_cast<unsigned>(b)))
-        .connect("ids", poplar::concat(ids))
+    for (const std::vector<Tensor> &ofChunks : values)
+      joined.push_back(poplar::concat(ofChunks));
+    for (const Tensor &kept : history.values)
+      histories.push_back(kept[b].flatten());
+    const unsigned tile = plan.sampleTile(source.number, static_cast<unsigned>(b));
+    const bool top = policy == Policy::Top;
+    NewVertex vertex(graph, set, top ? "JoinTopCandidates" : "JoinCandidates", tile);
+    vertex.connect("ids", poplar::concat(ids))
         .connect("values", joined)
         .connect("counts", poplar::concat(counts))
-        .connect("step", step)
+        .connect("step", step.on(tile))
         .connect("slotIds", source.ids[b])
         .connect("slotCounts", source.counts[b])
         .connect("idHistory", history.ids[b].flatten())
@@ -116,7 +131,40 @@ void Selection::join(Graph &graph, ComputeSet set, const TilePlan &plan, const S
         .set("listSlots", listSlots)
         .set("stride", stride)
         .set("slots", source.slots)
-        .estimate(6.0 * (30 + 6 * ids.size() + 6 * source.slots));
+        .estimate(6.0 * (30 + 6 * ids.size()) + (top ? 36.0 : 6.0) * source.slots);
+    if (top)
+      continue;
+    Tensor offset;
+    if (offsets.valid())
+      offset = offsets[b];
+    else
+      offset = unusedField(graph, poplar::UNSIGNED_INT, tile)[0];
+    vertex.connect("offset", offset).set("chunkNeurons", chunks[0].neurons);
+  }
+}
+
+SeedCopies::SeedCopies(Graph &graph, const TilePlan &plan, const Tensor &given, Arrivals &arrivals)
+    : tilesPerIpu(plan.tilesPerIpu) {
+  for (unsigned ipu = 0; given.valid() && ipu < plan.ipus; ++ipu) {
+    byIpu.push_back(graph.addVariable(poplar::INT, {2}, "seed"));
+    graph.setTileMapping(byIpu.back(), plan.counterTile(ipu));
+    arrivals.copy(given, byIpu.back());
+  }
+}
+
+void drawOffsets(Graph &graph, ComputeSet set, const TilePlan &plan, unsigned layer,
+                 unsigned neurons, const SeedCopies &seed, const StepNumber &step,
+                 const Tensor &offsets) {
+  for (unsigned b = 0; b < offsets.numElements(); ++b) {
+    const unsigned tile = plan.sampleTile(layer + 1, b);
+    NewVertex(graph, set, "DrawOffset", tile)
+        .connect("seed", seed.on(tile))
+        .connect("step", step.on(tile))
+        .connect("offset", offsets[b])
+        .set("layer", layer)
+        .set("sample", b)
+        .set("neurons", neurons)
+        .estimate(6.0 * 400);
   }
 }
 

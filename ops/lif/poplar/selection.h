@@ -21,17 +21,20 @@ struct SlotHistory {
 
 class Selection {
 public:
-  /// thresholds [neurons]; secondThreshold may be invalid, for none. values: 1 for surrogates, 2
-  /// for membranes, too.
-  Selection(poplar::Graph &graph, const Surrogate &surrogate, const std::vector<Chunk> &chunks,
-            const poplar::Tensor &threshold, const poplar::Tensor &secondThreshold, unsigned slots,
-            unsigned values, Arrivals &arrivals);
+  /// thresholds [neurons]; secondThreshold may be invalid, for none. membranes: whether they are
+  /// recorded, too.
+  Selection(poplar::Graph &graph, const Surrogate &surrogate, Policy policy,
+            const std::vector<Chunk> &chunks, const poplar::Tensor &threshold,
+            const poplar::Tensor &secondThreshold, unsigned slots, bool membranes,
+            Arrivals &arrivals);
+  /// Where the policy "cyclic" begins, of every sample, unsigned int [batch]. May lie anywhere;
+  /// without it, at neuron 0.
+  void beginAt(const poplar::Tensor &given) { offsets = given; }
   /// Vertices that list the candidates among membranes u [batch, neurons].
   void list(poplar::Graph &graph, poplar::ComputeSet set, const poplar::Tensor &u) const;
   /// Vertices that make them a source's slots, and row `step` of the history.
   void join(poplar::Graph &graph, poplar::ComputeSet set, const TilePlan &plan,
-            const SpikeSource &source, const SlotHistory &history,
-            const poplar::Tensor &step) const;
+            const SpikeSource &source, const SlotHistory &history, const StepNumber &step) const;
 
 private:
   /// The lists of one chunk, [samples, ...].
@@ -39,11 +42,32 @@ private:
     poplar::Tensor threshold, secondThreshold, table, ids, counts;
     std::vector<poplar::Tensor> values;
   };
+  poplar::Tensor offsetsOf(poplar::Graph &graph, const Chunk &chunk) const;
   Surrogate surrogate;
+  Policy policy;
   std::vector<Chunk> chunks;
   std::vector<Lists> lists;
+  poplar::Tensor offsets;
   unsigned listSlots, stride;
 };
+
+/// The seed int [2], which every IPU has for itself.
+class SeedCopies {
+public:
+  /// given may be invalid, if there is no seed.
+  SeedCopies(poplar::Graph &graph, const TilePlan &plan, const poplar::Tensor &given,
+             Arrivals &arrivals);
+  const poplar::Tensor &on(unsigned tile) const { return byIpu[tile / tilesPerIpu]; }
+
+private:
+  std::vector<poplar::Tensor> byIpu;
+  unsigned tilesPerIpu;
+};
+
+/// Vertices that draw a layer's offsets [batch] of the step, where its samples are.
+void drawOffsets(poplar::Graph &graph, poplar::ComputeSet set, const TilePlan &plan, unsigned layer,
+                 unsigned neurons, const SeedCopies &seed, const StepNumber &step,
+                 const poplar::Tensor &offsets);
 
 } // namespace lif
 

@@ -97,8 +97,10 @@ lif::Network productOf(const std::string &attributes, const Tensors &inputs, boo
   network.inputs = static_cast<unsigned>(inputs[0].dim(0));
   network.inputSlots = static_cast<unsigned>(inputs[1].dim(2));
   network.inputGradients = inputGradients;
+  network.countsIgnored = false;
   lif::Layer layer;
   layer.spiking = false;
+  layer.membrane = true;
   layer.neurons = static_cast<unsigned>(inputs[0].dim(1));
   network.layers.push_back(layer);
   return network;
@@ -221,17 +223,24 @@ IPULSE_GRADIENT(DenseToSparse) {
 
 IPULSE_BUILD(SelectSpikes) {
   const lif::Words words(attributes, "ipulse-select-spikes/1", {"slots", "surrogate"},
-                         {"second_threshold"});
-  const bool gated = words.flag("second_threshold");
-  checkNumber("SelectSpikes", inputs, gated ? 3 : 2,
-              gated ? "u, threshold, second_threshold" : "u, threshold");
+                         {"second_threshold", "cyclic", "top"});
+  const bool gated = words.flag("second_threshold"), cyclic = words.flag("cyclic");
+  if (cyclic && words.flag("top"))
+    throw poputil::poplibs_error("SelectSpikes: cyclic or top, not both; got '" + attributes + "'");
+  checkNumber("SelectSpikes", inputs, 2 + gated + cyclic,
+              "u, threshold, second_threshold if there is one, offsets if cyclic");
   if (inputs[0].rank() != 2 || inputs[0].elementType() != FLOAT)
     throw poputil::poplibs_error("SelectSpikes: u must be float [batch, neurons]; got " +
                                  inputs[0].shapeToString());
   const auto batch = static_cast<unsigned>(inputs[0].dim(0));
   const auto neurons = static_cast<unsigned>(inputs[0].dim(1));
-  for (std::size_t i = 1; i < inputs.size(); ++i)
+  for (std::size_t i = 1; i < 2u + gated; ++i)
     lif::checkShape("a threshold", inputs[i], {neurons});
+  if (cyclic)
+    lif::checkShape("offsets", inputs.back(), {batch});
+  if (cyclic && inputs.back().elementType() != poplar::INT)
+    throw poputil::poplibs_error("SelectSpikes: offsets must be int; got " +
+                                 inputs.back().elementType().toString());
   lif::Network network;
   network.inputs = network.inputSlots = 1;
   lif::Layer layer;
@@ -244,8 +253,13 @@ IPULSE_BUILD(SelectSpikes) {
   const lif::TilePlan plan = lif::planFor(graph, network, batch);
   lif::Arrivals arrivals(graph);
   const lif::SpikeSource source(graph, plan, 1, batch, layer.slots, arrivals);
-  const lif::Selection selection(graph, words.surrogate(), plan.chunks[0], inputs[1],
-                                 gated ? inputs[2] : Tensor(), layer.slots, 1, arrivals);
+  const lif::Policy policy = cyclic              ? lif::Policy::Cyclic
+                             : words.flag("top") ? lif::Policy::Top
+                                                 : lif::Policy::Index;
+  lif::Selection selection(graph, words.surrogate(), policy, plan.chunks[0], inputs[1],
+                           gated ? inputs[2] : Tensor(), layer.slots, false, arrivals);
+  if (cyclic)
+    selection.beginAt(inputs.back().reinterpret(poplar::UNSIGNED_INT));
   const auto history = [&](std::size_t width, const char *name) {
     return lif::sampleTensor(graph, FLOAT, batch, 1, width, plan, 1, name);
   };
@@ -253,8 +267,8 @@ IPULSE_BUILD(SelectSpikes) {
                                history(2, "counts"),
                                history(1, "dropped"),
                                {history(layer.slots, "surrogate")}};
-  const Tensor step = graph.addConstant<unsigned>(poplar::UNSIGNED_INT, {}, 0u);
-  graph.setTileMapping(step, plan.counterTile(0));
+  const lif::StepNumber step(graph, plan, "step");
+  arrivals.zero(step.all());
   const poplar::ComputeSet list = graph.addComputeSet("list"), join = graph.addComputeSet("join");
   selection.list(graph, list, inputs[0]);
   selection.join(graph, join, plan, source, slots, step);

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Sequence, Tuple
-
-import numpy as np
+from typing import List, Sequence, Tuple
 
 from ops.emulator.custom_op import CustomOp
 from ops.lif.poplar.attributes import surrogate_word
@@ -12,6 +10,7 @@ from ops.lif.poplar.build import build
 from ops.surrogate import SuperSpike, Surrogate
 
 Shape = Tuple[int, ...]
+_FLOAT = "float32"
 
 
 def sparse_to_dense_op(
@@ -40,16 +39,20 @@ def select_spikes_op(
     slots: int,
     second_threshold: bool = False,
     surrogate: Surrogate = SuperSpike(),  # noqa: B008 (frozen)
+    policy: str = "index",
     tiles_per_ipu: int = 16,
 ) -> CustomOp:
-    """u `[batch, neurons]`, threshold `[neurons]`, and the second one if there is one -> ids
-    `[batch, slots]`, counts `[batch, 2]`, dropped `[batch]`, surrogates `[batch, slots]`;
-    gradients by u and threshold, of which that by the ids counts. All float32."""
+    """u `[batch, neurons]`, threshold `[neurons]`, the second one if there is one, int32 offsets
+    `[batch]` if the policy is "cyclic" -> ids `[batch, slots]`, counts `[batch, 2]`, dropped
+    `[batch]`, surrogates `[batch, slots]`; gradients by u and threshold, of which that by the ids
+    counts. All others float32."""
     words = f"ipulse-select-spikes/1 slots={slots} surrogate={surrogate_word(surrogate)}"
     words += " second_threshold" if second_threshold else ""
-    inputs = [(batch, neurons), *[(neurons,)] * (1 + second_threshold)]
+    words += f" {policy}" if policy != "index" else ""
+    inputs: List[Shape] = [(batch, neurons), *[(neurons,)] * (1 + second_threshold)]
+    offsets = [("int32", (batch,))] if policy == "cyclic" else []
     outputs = [(batch, slots), (batch, 2), (batch,), (batch, slots)]
-    return _op("SelectSpikes", words, inputs, outputs, (0, 1), tiles_per_ipu)
+    return _op("SelectSpikes", words, inputs, outputs, (0, 1), tiles_per_ipu, offsets)
 
 
 def spike_matmul_op(
@@ -69,14 +72,14 @@ def _op(
     outputs: Sequence[Shape],
     with_gradients: Sequence[int],
     tiles_per_ipu: int,
+    more: Sequence[Tuple[str, Shape]] = (),
 ) -> CustomOp:
     op = build()
-    dtype = np.dtype(np.float32).name
     return CustomOp(
         op.library,
         str(op.codelets),
-        [(dtype, shape) for shape in inputs],
-        [(dtype, shape) for shape in outputs],
+        [*((_FLOAT, shape) for shape in inputs), *more],
+        [(_FLOAT, shape) for shape in outputs],
         op_name=name,
         attributes=attributes,
         gradient_attributes=attributes,

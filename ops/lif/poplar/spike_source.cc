@@ -22,50 +22,94 @@ SpikeSource::SpikeSource(Graph &graph, const TilePlan &plan, unsigned number, un
   arrivals.zero(counts);
 }
 
-Counters::Counters(Graph &graph, const TilePlan &plan, unsigned firstStep) {
-  first = graph.addConstant<unsigned>(poplar::UNSIGNED_INT, {1}, firstStep, "first_step");
-  graph.setTileMapping(first, plan.counterTile(0));
+StepNumber::StepNumber(Graph &graph, const TilePlan &plan, const std::string &name)
+    : tilesPerIpu(plan.tilesPerIpu) {
   for (unsigned ipu = 0; ipu < plan.ipus; ++ipu) {
-    tiles.push_back(plan.counterTile(ipu));
-    nexts.push_back(graph.addVariable(poplar::UNSIGNED_INT, {}, "next_step"));
-    nows.push_back(graph.addVariable(poplar::UNSIGNED_INT, {}, "step"));
-    graph.setTileMapping(nexts.back(), tiles.back());
-    graph.setTileMapping(nows.back(), tiles.back());
+    byIpu.push_back(graph.addVariable(poplar::UNSIGNED_INT, {}, name));
+    graph.setTileMapping(byIpu.back(), plan.counterTile(ipu));
   }
 }
 
+Tensor StepNumber::all() const {
+  std::vector<Tensor> each;
+  for (const Tensor &t : byIpu)
+    each.push_back(t.reshape({1}));
+  return poplar::concat(each);
+}
+
+Counters::Counters(Graph &graph, const TilePlan &plan, unsigned firstStep)
+    : next(graph, plan, "next_step"), now(graph, plan, "step") {
+  first = graph.addConstant<unsigned>(poplar::UNSIGNED_INT, {1}, firstStep, "first_step");
+  graph.setTileMapping(first, plan.counterTile(0));
+  for (unsigned ipu = 0; ipu < plan.ipus; ++ipu)
+    tiles.push_back(plan.counterTile(ipu));
+}
+
 void Counters::advance(Graph &graph, ComputeSet set, int by) const {
-  for (std::size_t i = 0; i < tiles.size(); ++i)
-    NewVertex(graph, set, "AdvanceStep", tiles[i])
-        .connect("next", nexts[i])
-        .connect("now", nows[i])
+  for (const unsigned tile : tiles)
+    NewVertex(graph, set, "AdvanceStep", tile)
+        .connect("next", next.on(tile))
+        .connect("now", now.on(tile))
         .set("by", by)
         .estimate(150);
 }
 
 poplar::program::Program Counters::start() const {
-  std::vector<Tensor> all;
-  for (const Tensor &t : nexts)
-    all.push_back(t.reshape({1}));
-  const Tensor target = poplar::concat(all);
-  return Copy(first.broadcast(static_cast<unsigned>(all.size()), 0), target, false, "start");
+  const auto ipus = static_cast<unsigned>(tiles.size());
+  return Copy(first.broadcast(ipus, 0), next.all(), false, "start");
+}
+
+CheckedInput::CheckedInput(Graph &graph, const TilePlan &plan, const Tensor &givenIds,
+                           const Tensor &counted, unsigned neurons, Arrivals &arrivals)
+    : neurons(neurons) {
+  given = arrivals.samples(givenIds, plan, 0, "ids");
+  givenCounts = arrivals.samples(counted, plan, 0, "counts");
+  const std::size_t batch = given.dim(0), steps = given.dim(1), slots = given.dim(2);
+  const auto made = [&](const poplar::Type &type, std::size_t width, const char *name) {
+    return sampleTensor(graph, type, batch, steps, width, plan, 0, name);
+  };
+  ids = made(poplar::UNSIGNED_SHORT, slots + slots % 2, "checked_ids");
+  counts = made(poplar::UNSIGNED_SHORT, 2, "checked_counts");
+  ignored = made(poplar::FLOAT, 1, "ignored");
+}
+
+poplar::program::Program CheckedInput::check(Graph &graph, const TilePlan &plan) const {
+  const ComputeSet set = graph.addComputeSet("check_input");
+  const std::string type = poputil::templateVertex("CheckInput", given.elementType());
+  const auto steps = static_cast<unsigned>(given.dim(1)), slots = unsigned(given.dim(2));
+  for (std::size_t b = 0; b < given.dim(0); ++b)
+    NewVertex(graph, set, type, plan.sampleTile(0, static_cast<unsigned>(b)))
+        .connect("ids", given[b].flatten())
+        .connect("counts", givenCounts[b].flatten())
+        .connect("checkedIds", ids[b].flatten())
+        .connect("checkedCounts", counts[b].flatten())
+        .connect("ignored", ignored[b].flatten())
+        .set("steps", steps)
+        .set("slots", slots)
+        .set("stride", static_cast<unsigned>(ids.dim(2)))
+        .set("countWidth", static_cast<unsigned>(givenCounts.dim(2)))
+        .set("neurons", neurons)
+        .estimate(steps * (30 + 8.0 * slots));
+  return poplar::program::Execute(set);
 }
 
 void takeSpikes(Graph &graph, ComputeSet set, const TilePlan &plan, const SpikeSource &source,
-                const Tensor &ids, const Tensor &counts, const Tensor &step, unsigned offset) {
+                const Tensor &ids, const Tensor &counts, const StepNumber &step, unsigned offset) {
   const std::string type = poputil::templateVertex("TakeSpikes", ids.elementType());
-  for (std::size_t b = 0; b < ids.dim(0); ++b)
-    NewVertex(graph, set, type, plan.sampleTile(source.number, static_cast<unsigned>(b)))
+  for (std::size_t b = 0; b < ids.dim(0); ++b) {
+    const unsigned tile = plan.sampleTile(source.number, static_cast<unsigned>(b));
+    NewVertex(graph, set, type, tile)
         .connect("ids", ids[b].flatten())
         .connect("counts", counts[b].flatten())
-        .connect("step", step)
+        .connect("step", step.on(tile))
         .connect("takenIds", source.ids[b])
         .connect("takenCounts", source.counts[b])
         .set("steps", static_cast<unsigned>(ids.dim(1)))
         .set("offset", offset)
-        .set("width", source.slots)
+        .set("width", static_cast<unsigned>(ids.dim(2)))
         .set("countWidth", static_cast<unsigned>(counts.dim(2)))
-        .estimate(6.0 * (30 + 3 * source.slots));
+        .estimate(6.0 * 30 + 3.0 * source.slots);
+  }
 }
 
 } // namespace lif

@@ -23,28 +23,56 @@ struct SpikeSource {
   poplar::Tensor counts; // unsigned int [batch, 2]: spikes, filled slots. Zeros at first
 };
 
-/// The step, on tile 0 of every IPU.
+/// A step's number, which every IPU has for itself.
+class StepNumber {
+public:
+  StepNumber(poplar::Graph &graph, const TilePlan &plan, const std::string &name);
+  /// As a vertex on this tile reads it.
+  const poplar::Tensor &on(unsigned tile) const { return byIpu[tile / tilesPerIpu]; }
+  poplar::Tensor all() const;
+
+private:
+  std::vector<poplar::Tensor> byIpu;
+  unsigned tilesPerIpu;
+};
+
+/// The time loop's counters.
 class Counters {
 public:
   Counters(poplar::Graph &graph, const TilePlan &plan, unsigned first);
   /// Vertices that set `now` to `next` and that to `next + by`.
   void advance(poplar::Graph &graph, poplar::ComputeSet set, int by) const;
-  const poplar::Tensor &next(unsigned ipu) const { return nexts[ipu]; }
-  const poplar::Tensor &now(unsigned ipu) const { return nows[ipu]; }
   /// Sets `next` to the first step.
   poplar::program::Program start() const;
+  StepNumber next, now;
 
 private:
-  std::vector<poplar::Tensor> nexts, nows;
   std::vector<unsigned> tiles;
   poplar::Tensor first;
+};
+
+/// The network's input, all steps, brought to its samples' tiles and checked there once a run.
+class CheckedInput {
+public:
+  /// ids [time, batch, slots], counts [time, batch] or [time, batch, 2], of any layout.
+  CheckedInput(poplar::Graph &graph, const TilePlan &plan, const poplar::Tensor &ids,
+               const poplar::Tensor &counts, unsigned neurons, Arrivals &arrivals);
+  /// After the arrivals.
+  poplar::program::Program check(poplar::Graph &graph, const TilePlan &plan) const;
+  poplar::Tensor given;       // ids as they came, [batch, time, slots]
+  poplar::Tensor ids, counts; // unsigned short [batch, time, even number of slots], [.., .., 2]
+  poplar::Tensor ignored;     // float [batch, time, 1]
+
+private:
+  poplar::Tensor givenCounts;
+  unsigned neurons;
 };
 
 /// Vertices that set a source to what its histories, ids [batch, time, slots] and counts [batch,
 /// time, 1 or 2], have at `step + offset`; nothing if that is no step.
 void takeSpikes(poplar::Graph &graph, poplar::ComputeSet set, const TilePlan &plan,
                 const SpikeSource &source, const poplar::Tensor &ids, const poplar::Tensor &counts,
-                const poplar::Tensor &step, unsigned offset);
+                const StepNumber &step, unsigned offset);
 
 } // namespace lif
 

@@ -35,6 +35,16 @@ Words::Words(const std::string &text, const std::string &version,
 
 unsigned Words::whole(const std::string &key) const { return parseWhole(key, values.at(key), 1); }
 
+double Words::real(const std::string &key) const {
+  std::istringstream in(values.at(key));
+  in.imbue(std::locale::classic());
+  double value = 0;
+  if (!(in >> value) || !in.eof())
+    throw poputil::poplibs_error("attributes: " + key + " must be a number; got '" +
+                                 values.at(key) + "'");
+  return value;
+}
+
 Surrogate Words::surrogate() const { return parseSurrogate(values.at("surrogate")); }
 
 } // namespace lif

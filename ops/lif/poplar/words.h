@@ -17,6 +17,7 @@ public:
   Words(const std::string &text, const std::string &version, const std::vector<std::string> &keys,
         const std::vector<std::string> &flags = {});
   unsigned whole(const std::string &key) const;
+  double real(const std::string &key) const;
   bool flag(const std::string &name) const { return values.count(name) != 0; }
   Surrogate surrogate() const;
 

@@ -10,10 +10,10 @@ using namespace poplar;
 
 namespace {
 
-// What of "dv/du = 1 - r" there is: nothing, r from the layer's own slots, r from the history.
-enum ResetFrom : unsigned { kNoMask, kSlots, kHistory };
 // What of "dv/dr": nothing, "u times", "threshold times".
 enum ResetTerm : unsigned { kNoTerm, kMembraneTerm, kThresholdTerm };
+// Whose gradients `byConstants` has, [samples, row] each: a sample is one worker's.
+enum ByConstant : unsigned { kByDecay, kByScale, kByThreshold, kBySynapseDecay };
 
 template <typename V, typename Synapse>
 bool adjoint(const V &v, unsigned worker, const Synapse &synapse) {
@@ -32,20 +32,25 @@ bool adjoint(const V &v, unsigned worker, const Synapse &synapse) {
       forNeurons(ids, from, to, begin, end,
                  [&](unsigned k, unsigned j) { visit(b * v.slots + k, j + 2 * first); });
     };
+    float *byThreshold = v.ofConstants ? &v.byConstants[kByThreshold][b * row] : nullptr;
     const auto gradient = [&](unsigned k, unsigned j, float kappa) {
       float found = v.slotGradients[k];
       if (v.resetTerm == kMembraneTerm)
         found -= v.coefficients[k] * kappa;
       else if (v.resetTerm == kThresholdTerm)
         found -= v.coefficients[k] * v.threshold[j] * kappa;
+      if (byThreshold)
+        byThreshold[j] -= found;
       return found;
     };
     // Spikes first: their kappa is still whole, and a reset to zero takes the rest of it away.
     ofSlots(0, spikes, [&](unsigned k, unsigned j) {
       const float kappa = lambda[j];
-      lambda[j] = gradient(k, j, kappa) + (v.resetFrom == kNoMask ? kappa : 0.0f);
+      if (v.resetsByThreshold)
+        byThreshold[j] -= kappa;
+      lambda[j] = gradient(k, j, kappa) + (v.masked ? 0.0f : kappa);
     });
-    if (v.resetFrom == kHistory && inside) {
+    if (v.resetsInHistory && inside) {
       // Who was reset without a slot; spikes with one are done. History [time, words, row].
       const unsigned words = (v.samples + 23) / 24, bit = b % 24;
       const float *resets = &v.resets[(now * words + b / 24) * row];
@@ -53,7 +58,11 @@ bool adjoint(const V &v, unsigned worker, const Synapse &synapse) {
       for (unsigned j = 2 * first; j < 2 * last; ++j) {
         const bool listed = k < spikes && ids[k] == v.firstNeuron + j;
         k += listed;
-        if (!listed && ((static_cast<unsigned>(static_cast<int>(resets[j])) >> bit) & 1))
+        if (listed || !((static_cast<unsigned>(static_cast<int>(resets[j])) >> bit) & 1))
+          continue;
+        if (v.resetsByThreshold)
+          byThreshold[j] -= lambda[j];
+        if (v.masked)
           lambda[j] = 0.0f;
       }
     }
@@ -62,10 +71,16 @@ bool adjoint(const V &v, unsigned worker, const Synapse &synapse) {
     const float2 *direct =
         v.hasDirect && inside ? pairs(&v.direct[(now * v.samples + b) * row]) : nullptr;
     for (unsigned p = first; p < last; ++p) {
+      const unsigned at = b * v.pairCount + p;
       float2 total = pairs(lambda)[p];
       if (direct)
         total += direct[p];
-      pairs(&v.gradCurrent[b * row])[p] = synapse(b * v.pairCount + p, p, scale[p] * total);
+      if (v.ofConstants && inside) {
+        const unsigned then = now * v.samples * v.pairCount + at;
+        pairs(&v.byConstants[kByDecay][0])[at] += total * pairs(&v.drive[0][0])[then];
+        pairs(&v.byConstants[kByScale][0])[at] += total * pairs(&v.drive[1][0])[then];
+      }
+      pairs(&v.gradCurrent[b * row])[p] = synapse(at, p, scale[p] * total);
       pairs(lambda)[p] = decay[p] * total;
     }
   });
@@ -83,14 +98,19 @@ public:
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> decay;
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> scale;
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> threshold;
-  Input<Vector<float, VectorLayout::ONE_PTR, 8>> resets; // [time, words, row], if kHistory
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> resets; // [time, words, row]
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> direct; // [time, samples, row], if hasDirect
   Input<unsigned> step;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> kappa;        // [samples, row]
   Output<Vector<float, VectorLayout::ONE_PTR, 8>> gradCurrent; // [samples, row]
+  // v and i of the forward pass, [time, samples, row]; both are read if ofConstants.
+  Vector<Input<Vector<float, VectorLayout::ONE_PTR, 8>>> drive;
+  Vector<InOut<Vector<float, VectorLayout::ONE_PTR, 8>>> byConstants;
   const unsigned steps, samples, slots, pairCount, firstNeuron;
-  const unsigned resetFrom, resetTerm;
-  const bool hasDirect;
+  const unsigned resetTerm;
+  // "dv/du = 1 - r"; whether resets has who was reset without a slot; "dv/dthreshold = -r".
+  const bool masked, resetsInHistory, resetsByThreshold;
+  const bool hasDirect, ofConstants;
 
   bool compute(unsigned worker) {
     return adjoint(*this, worker, [](unsigned, unsigned, float2 grad) { return grad; });
@@ -113,15 +133,27 @@ public:
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> kappa;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> gradSynapse; // dL/di, [samples, row]
   Output<Vector<float, VectorLayout::ONE_PTR, 8>> gradCurrent;
+  Vector<Input<Vector<float, VectorLayout::ONE_PTR, 8>>> drive;
+  Vector<InOut<Vector<float, VectorLayout::ONE_PTR, 8>>> byConstants;
   const unsigned steps, samples, slots, pairCount, firstNeuron;
-  const unsigned resetFrom, resetTerm;
-  const bool hasDirect;
+  const unsigned resetTerm;
+  const bool masked, resetsInHistory, resetsByThreshold;
+  const bool hasDirect, ofConstants;
 
   bool compute(unsigned worker) {
     const float2 *decay = pairs(&synapseDecay[0]);
     float2 *state = pairs(&gradSynapse[0]);
+    const unsigned now = *step, row = samples * pairCount;
+    const float2 *i = ofConstants ? pairs(&drive[1][0]) : nullptr;
     return adjoint(*this, worker, [&](unsigned at, unsigned p, float2 grad) {
       state[at] = grad + decay[p] * state[at];
+      if (ofConstants && now < steps) {
+        // i[t - 1] - I[t], where I[t] is what made i[t] of i[t - 1].
+        const unsigned then = now * row + at;
+        const float2 before = now == 0 ? float2{0.0f, 0.0f} : i[then - row];
+        pairs(&byConstants[kBySynapseDecay][0])[at] +=
+            state[at] * (before - i[then]) / (1.0f - decay[p]);
+      }
       return (1.0f - decay[p]) * state[at];
     });
   }

@@ -1,5 +1,8 @@
-// Between slots and dense rows of neurons (ops/spikes.py), for the rows of a tile.
+// Between slots and dense rows of neurons (ops/spikes.py), for the rows of a tile. Ids that are no
+// neuron's, and counts beyond the slots, come from outside: they are ignored.
 #include <poplar/Vertex.hpp>
+
+#include "slots.h"
 
 using namespace poplar;
 
@@ -16,9 +19,10 @@ public:
       float *to = &dense[r * neurons];
       for (unsigned i = 0; i < neurons; ++i)
         to[i] = 0.0f;
-      const unsigned spikes = static_cast<unsigned>(static_cast<int>(counts[r * countWidth]));
-      for (unsigned k = 0; k < spikes; ++k)
-        to[static_cast<int>(ids[r * slots + k])] += 1.0f;
+      const unsigned spikes = countOf(counts[r * countWidth]);
+      for (unsigned k = 0; k < spikes && k < slots; ++k)
+        if (isNeuron(ids[r * slots + k], neurons))
+          to[static_cast<int>(ids[r * slots + k])] += 1.0f;
     }
     return true;
   }
@@ -37,10 +41,12 @@ public:
 
   bool compute(unsigned worker) {
     for (unsigned r = worker; r < rows; r += numWorkers()) {
-      const auto filled = static_cast<unsigned>(static_cast<int>(counts[(r + 1) * countWidth - 1]));
-      for (unsigned k = 0; k < slots; ++k)
-        values[r * slots + k] =
-            k < filled ? dense[r * neurons + static_cast<int>(ids[r * slots + k])] : 0.0f;
+      const unsigned filled = countOf(counts[(r + 1) * countWidth - 1]);
+      for (unsigned k = 0; k < slots; ++k) {
+        const float id = ids[r * slots + k];
+        const bool read = k < filled && isNeuron(id, neurons);
+        values[r * slots + k] = read ? dense[r * neurons + static_cast<int>(id)] : 0.0f;
+      }
     }
     return true;
   }
@@ -92,10 +98,11 @@ public:
       float *to = &dense[r * neurons];
       for (unsigned i = 0; i < neurons; ++i)
         to[i] = 0.0f;
-      const auto filled = static_cast<unsigned>(static_cast<int>(counts[(r + 1) * countWidth - 1]));
-      for (unsigned k = 0; k < filled; ++k) {
+      const unsigned filled = countOf(counts[(r + 1) * countWidth - 1]);
+      for (unsigned k = 0; k < filled && k < slots; ++k) {
         const unsigned at = r * slots + k;
-        to[static_cast<int>(ids[at])] += scaled ? values[at] * factors[at] : values[at];
+        if (isNeuron(ids[at], neurons))
+          to[static_cast<int>(ids[at])] += scaled ? values[at] * factors[at] : values[at];
       }
     }
     return true;

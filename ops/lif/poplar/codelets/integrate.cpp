@@ -17,6 +17,8 @@ bool integrate(const V &v, unsigned worker, const Synapse &synapse) {
   const unsigned row = 2 * v.pairCount;
   const float2 *decay = pairs(&v.decay[0]), *scale = pairs(&v.scale[0]);
   const float2 *bias = pairs(&v.bias[0]);
+  // What this step begins with and its current, if gradients by constants will ask for them.
+  const unsigned at = v.recordsDrive ? *v.step * v.samples * v.pairCount : 0;
   forSamples(worker, v.samples, v.pairCount, [&](unsigned b, unsigned first, unsigned last) {
     float *u = &v.u[b * row];
     // The reset of the step before. Who was over the threshold is read from u itself; who was
@@ -42,7 +44,12 @@ bool integrate(const V &v, unsigned worker, const Synapse &synapse) {
         for (unsigned k = 0; k < spikes; ++k)
           current += weights[ids[k] * v.pairCount];
       }
-      pairs(u)[p] = decay[p] * pairs(u)[p] + scale[p] * synapse(b * v.pairCount + p, p, current);
+      current = synapse(b * v.pairCount + p, p, current);
+      if (v.recordsDrive) {
+        pairs(&v.drive[0][0])[at + b * v.pairCount + p] = pairs(u)[p];
+        pairs(&v.drive[1][0])[at + b * v.pairCount + p] = current;
+      }
+      pairs(u)[p] = decay[p] * pairs(u)[p] + scale[p] * current;
     }
   });
   return true;
@@ -64,9 +71,11 @@ public:
   Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ownIds; // read if resetOnEmission
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> ownCounts;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> u;
+  Input<unsigned> step;                                         // read if recordsDrive
+  Vector<InOut<Vector<float, VectorLayout::ONE_PTR, 8>>> drive; // v and i, [time, samples, row]
   const unsigned samples, pairCount, firstNeuron, ownSlots;
   const unsigned reset;
-  const bool resetOnEmission;
+  const bool resetOnEmission, recordsDrive;
 
   bool compute(unsigned worker) {
     return integrate(*this, worker, [](unsigned, unsigned, float2 current) { return current; });
@@ -88,9 +97,11 @@ public:
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> ownCounts;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> u;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> i;
+  Input<unsigned> step;
+  Vector<InOut<Vector<float, VectorLayout::ONE_PTR, 8>>> drive;
   const unsigned samples, pairCount, firstNeuron, ownSlots;
   const unsigned reset;
-  const bool resetOnEmission;
+  const bool resetOnEmission, recordsDrive;
 
   bool compute(unsigned worker) {
     const float2 *decay = pairs(&synapseDecay[0]);

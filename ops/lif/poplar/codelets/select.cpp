@@ -1,20 +1,23 @@
-// Who gets the slots of a sample and step (ops/select_spikes.py, policy "index"): chunks of neurons
-// list their candidates, and every sample joins its chunks' lists.
+// Who gets the slots of a sample and step (ops/select_spikes.py, policies "index" and "cyclic"):
+// chunks of neurons list their candidates, and every sample joins its chunks' lists.
 #include <poplar/Vertex.hpp>
 
-#include "surrogate.h"
+#include "candidates.h"
+#include "philox.h"
 
 using namespace poplar;
 
 // The candidates among neurons [firstNeuron, firstNeuron + neurons) of some samples: from the front
-// the spikes, from the back the gradient-only ones, each ascending, and all with their surrogate.
-// A list has as many slots as may be of use: what finds none has a greater id than who did.
+// the spikes, from the back the gradient-only ones, and all with their surrogate. They are looked
+// at by ascending id; a chunk that has the sample's offset, from there on and then from its first
+// neuron on. A list has as many slots as may be of use: what finds none comes after who did.
 class ListCandidates : public MultiVertex {
 public:
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> u; // [samples, neurons]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> threshold;
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> secondThreshold;
   Input<Vector<float, VectorLayout::SPAN, 4>> table;
+  Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> offsets;      // [samples], 0 for "index"
   Output<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ids;   // [samples, stride]
   Vector<Output<Vector<float, VectorLayout::ONE_PTR, 4>>> values; // phi, and u if asked for
   Output<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts; // [samples, 2]: spiking, others listed
@@ -27,29 +30,26 @@ public:
       const float *row = &u[b * neurons];
       unsigned short *list = &ids[b * stride];
       unsigned spiking = 0, front = 0, back = slots;
-      for (unsigned i = 0; i < neurons; ++i) {
-        if (row[i] > threshold[i]) {
-          ++spiking;
-          if (front < slots) {
-            back = front < back ? back : back + 1; // the last gradient-only one gives way
-            list[front++] = static_cast<unsigned short>(i);
+      const auto look = [&](unsigned from, unsigned to) {
+        for (unsigned i = from; i < to; ++i) {
+          if (row[i] > threshold[i]) {
+            ++spiking;
+            if (front < slots) {
+              back = front < back ? back : back + 1; // the last gradient-only one gives way
+              list[front++] = static_cast<unsigned short>(i);
+            }
+          } else if (row[i] > secondThreshold[i] && front < back) {
+            list[--back] = static_cast<unsigned short>(i);
           }
-        } else if (row[i] > secondThreshold[i] && front < back) {
-          list[--back] = static_cast<unsigned short>(i);
         }
-      }
+      };
+      const unsigned offset = offsets[b] - firstNeuron;
+      const unsigned start = offset < neurons ? offset : 0;
+      look(start, neurons);
+      look(0, start);
       counts[2 * b] = spiking;
       counts[2 * b + 1] = slots - back;
-      for (unsigned k = 0; k < slots; ++k) {
-        if (k >= front && k < back)
-          continue;
-        const unsigned i = list[k];
-        const float x = row[i] - threshold[i];
-        values[0][b * stride + k] = surrogate(kind, parameter, table.begin(), table.size(), x);
-        if (values.size() > 1)
-          values[1][b * stride + k] = row[i];
-        list[k] = static_cast<unsigned short>(firstNeuron + i);
-      }
+      describe(*this, b, front, slots - back);
     }
     return true;
   }
@@ -57,11 +57,12 @@ public:
 
 // A sample's slots: as many spikes as there is room for, then gradient-only neurons. What comes
 // after the filled slots is 0 in the histories [time, slots].
-class JoinCandidates : public Vertex {
+class JoinCandidates : public MultiVertex {
 public:
   Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ids; // [chunks, stride]
   Vector<Input<Vector<float, VectorLayout::ONE_PTR, 4>>> values;
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts; // [chunks, 2]
+  Input<unsigned> offset;
   Input<unsigned> step;
   Output<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> slotIds; // of this step
   Output<Vector<unsigned, VectorLayout::ONE_PTR, 4>> slotCounts;    // spikes, filled slots
@@ -69,39 +70,57 @@ public:
   Vector<InOut<Vector<float, VectorLayout::ONE_PTR, 4>>> valueHistories;
   InOut<Vector<float, VectorLayout::ONE_PTR, 4>> countHistory; // [time, 2]
   InOut<Vector<float, VectorLayout::ONE_PTR, 4>> droppedHistory;
-  const unsigned chunks, listSlots, stride, slots;
+  const unsigned chunks, chunkNeurons, listSlots, stride, slots;
 
-  bool compute() {
-    const unsigned row = *step * slots;
-    unsigned used = 0, spiking = 0;
-    for (unsigned c = 0; c < chunks; ++c) {
-      spiking += counts[2 * c];
-      const unsigned listed = counts[2 * c] < listSlots ? counts[2 * c] : listSlots;
-      for (unsigned k = 0; k < listed && used < slots; ++k)
-        put(row, used++, c * stride + k);
-    }
-    const unsigned spikes = used;
-    for (unsigned c = 0; c < chunks; ++c)
-      for (unsigned k = 0; k < counts[2 * c + 1] && used < slots; ++k)
-        put(row, used++, c * stride + listSlots - 1 - k);
-    slotCounts[0] = spikes;
-    slotCounts[1] = used;
-    countHistory[2 * *step] = static_cast<float>(static_cast<int>(spikes));
-    countHistory[2 * *step + 1] = static_cast<float>(static_cast<int>(used));
-    droppedHistory[*step] = static_cast<float>(static_cast<int>(spiking - spikes));
-    for (unsigned k = used; k < slots; ++k) {
-      idHistory[row + k] = 0.0f;
-      for (unsigned v = 0; v < values.size(); ++v)
-        valueHistories[v][row + k] = 0.0f;
-    }
+  bool compute(unsigned worker) {
+    join(*this, worker, numWorkers(),
+         [&](const auto &listed, const auto &place, int by, unsigned room, auto &share) {
+           const auto put = [&](unsigned c, unsigned from, unsigned to) {
+             const unsigned count = to - from < room ? to - from : room;
+             share.put(place(c) + static_cast<int>(from) * by, by, count);
+             room -= count;
+           };
+           const unsigned home = *offset / chunkNeurons;
+           if (*offset == 0 || home >= chunks) {
+             for (unsigned c = 0; c < chunks && room != 0; ++c)
+               put(c, 0, listed(c));
+             return;
+           }
+           // Those from the offset on come first, and in the slots after those below it.
+           const unsigned ofHome = listed(home);
+           unsigned below = 0; // of home's list, the first that is below the offset
+           while (below < ofHome && ids[place(home) + static_cast<int>(below) * by] >= *offset)
+             ++below;
+           unsigned after = below;
+           for (unsigned c = home + 1; c < chunks; ++c)
+             after += listed(c);
+           after = after < room ? after : room;
+           room -= after;
+           for (unsigned c = 0; c < home; ++c)
+             put(c, 0, listed(c));
+           put(home, below, ofHome);
+           room = after;
+           put(home, 0, below);
+           for (unsigned c = home + 1; c < chunks; ++c)
+             put(c, 0, listed(c));
+         });
     return true;
   }
+};
 
-private:
-  void put(unsigned row, unsigned slot, unsigned from) {
-    slotIds[slot] = ids[from];
-    idHistory[row + slot] = static_cast<float>(static_cast<int>(ids[from]));
-    for (unsigned v = 0; v < values.size(); ++v)
-      valueHistories[v][row + slot] = values[v][from];
+// Where the policy "cyclic" begins (ops/select_spikes.py, cyclic_offsets).
+class DrawOffset : public Vertex {
+public:
+  Input<Vector<int, VectorLayout::ONE_PTR, 4>> seed; // low word, high word
+  Input<unsigned> step;
+  Output<unsigned> offset;
+  const unsigned layer, sample, neurons;
+
+  bool compute() {
+    const unsigned word =
+        firstOfPhilox(*step, layer, sample, kCyclicOffset, static_cast<unsigned>(seed[0]),
+                      static_cast<unsigned>(seed[1]));
+    *offset = highWord(word, neurons);
+    return true;
   }
 };

@@ -2,6 +2,7 @@
 #include <poplar/Vertex.hpp>
 
 #include "pair.h"
+#include "slots.h"
 #include "turns.h"
 
 using namespace poplar;
@@ -95,23 +96,29 @@ public:
   }
 };
 
-// The same for the input's spikes, which go out [time, slots]: 0 behind the filled ones.
+// The same for the input's spikes, which go out [time, slots] where they came in: 0 behind the
+// filled slots and where the id was ignored.
 class RecordInputGradients : public Vertex {
 public:
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> sums; // [groups, width]
+  Input<Vector<float, VectorLayout::ONE_PTR, 4>> ids;  // [time, slots], as they came in
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts;
   Input<unsigned> step;
   InOut<Vector<float, VectorLayout::ONE_PTR, 4>> history;
-  const unsigned steps, offset, slots, groups, width;
+  const unsigned steps, offset, slots, groups, width, neurons;
 
   bool compute() {
     const unsigned row = *step + offset;
     if (row >= steps)
       return true;
+    unsigned next = 0; // of the spikes that were kept
     for (unsigned k = 0; k < slots; ++k) {
       float sum = 0;
-      for (unsigned g = 0; g < groups && k < counts[1]; ++g)
-        sum += sums[g * width + k];
+      if (next < counts[1] && isNeuron(ids[row * slots + k], neurons)) {
+        for (unsigned g = 0; g < groups; ++g)
+          sum += sums[g * width + next];
+        ++next;
+      }
       history[row * slots + k] = sum;
     }
     return true;

@@ -2,6 +2,20 @@
 #ifndef IPULSE_LIF_POPLAR_SLOTS_H
 #define IPULSE_LIF_POPLAR_SLOTS_H
 
+/// Whether it is the id of one of so many neurons; no number that is none is one.
+inline bool isNeuron(int id, unsigned neurons) { return static_cast<unsigned>(id) < neurons; }
+inline bool isNeuron(float id, unsigned neurons) {
+  return id >= 0.0f && id < static_cast<float>(static_cast<int>(neurons));
+}
+
+/// A count that came from outside: nothing below 0, and nothing that a float cannot hold exactly.
+template <typename T> inline unsigned countOf(T given) {
+  const int most = 1 << 24;
+  if (!(given > static_cast<T>(0)))
+    return 0;
+  return static_cast<unsigned>(given < static_cast<T>(most) ? static_cast<int>(given) : most);
+}
+
 /// The first slot of [from, to) whose id is not below `id`, by halving.
 template <typename Ids>
 inline unsigned firstSlot(const Ids *ids, unsigned from, unsigned to, unsigned id) {

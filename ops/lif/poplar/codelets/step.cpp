@@ -1,6 +1,8 @@
 // The time loop's counter, and what is taken from and put into arrays [time, ...] by it.
 #include <poplar/Vertex.hpp>
 
+#include "slots.h"
+
 using namespace poplar;
 
 // `next` is where the loop goes on, `now` where it is. Steps below 0 wrap around: a row is taken
@@ -20,7 +22,7 @@ public:
 };
 
 // A sample's spikes at step + offset. ids [time, width], counts [time, countWidth].
-template <typename T> class TakeSpikes : public Vertex {
+template <typename T> class TakeSpikes : public MultiVertex {
 public:
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> ids;
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> counts;
@@ -29,22 +31,63 @@ public:
   Output<Vector<unsigned, VectorLayout::ONE_PTR, 4>> takenCounts; // spikes, filled slots
   const unsigned steps, offset, width, countWidth;
 
-  bool compute() {
+  bool compute(unsigned worker) {
     const unsigned row = *step + offset;
-    takenCounts[0] = takenCounts[1] = 0;
-    if (row >= steps)
-      return true;
-    takenCounts[0] = static_cast<unsigned>(counts[row * countWidth]);
-    takenCounts[1] = static_cast<unsigned>(counts[row * countWidth + countWidth - 1]);
-    const T *from = &ids[row * width];
-    const unsigned filled = takenCounts[1];
-    for (unsigned k = 0; k < filled; ++k)
-      takenIds[k] = static_cast<unsigned short>(static_cast<int>(from[k]));
+    unsigned spikes = 0, filled = 0;
+    if (row < steps) {
+      spikes = static_cast<unsigned>(counts[row * countWidth]);
+      filled = static_cast<unsigned>(counts[row * countWidth + countWidth - 1]);
+      const T *from = &ids[row * width];
+      // Two ids, which are a word, are one worker's.
+      for (unsigned k = 2 * worker; k < filled; k += 2 * numWorkers()) {
+        takenIds[k] = static_cast<unsigned short>(static_cast<int>(from[k]));
+        if (k + 1 < filled)
+          takenIds[k + 1] = static_cast<unsigned short>(static_cast<int>(from[k + 1]));
+      }
+    }
+    if (worker == 0) {
+      takenCounts[0] = spikes;
+      takenCounts[1] = filled;
+    }
     return true;
   }
 };
 template class TakeSpikes<float>;
-template class TakeSpikes<int>;
+template class TakeSpikes<unsigned short>;
+
+// The input's spikes of a sample, all steps, as ids of 16 bits. What is no input's id, and what a
+// count has beyond the slots, is left out and counted: no codelet after this one looks.
+template <typename T> class CheckInput : public MultiVertex {
+public:
+  Input<Vector<T, VectorLayout::ONE_PTR, 4>> ids;                         // [time, slots]
+  Input<Vector<T, VectorLayout::ONE_PTR, 4>> counts;                      // [time, countWidth]
+  Output<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> checkedIds;    // [time, stride]
+  Output<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> checkedCounts; // [time, 2]
+  Output<Vector<float, VectorLayout::ONE_PTR, 4>> ignored;                // [time]
+  const unsigned steps, slots, stride, countWidth, neurons;
+
+  bool compute(unsigned worker) {
+    for (unsigned t = worker; t < steps; t += numWorkers()) {
+      const unsigned first = countOf(counts[t * countWidth]);
+      const unsigned wanted = countOf(counts[t * countWidth + countWidth - 1]);
+      const unsigned filled = wanted < slots ? wanted : slots;
+      unsigned kept = 0, spikes = 0;
+      for (unsigned k = 0; k < filled; ++k) {
+        const T id = ids[t * slots + k];
+        if (!isNeuron(id, neurons))
+          continue;
+        checkedIds[t * stride + kept++] = static_cast<unsigned short>(static_cast<int>(id));
+        spikes += k < first;
+      }
+      checkedCounts[2 * t] = static_cast<unsigned short>(spikes);
+      checkedCounts[2 * t + 1] = static_cast<unsigned short>(kept);
+      ignored[t] = static_cast<float>(static_cast<int>(wanted - kept));
+    }
+    return true;
+  }
+};
+template class CheckInput<float>;
+template class CheckInput<int>;
 
 // Puts the membranes [size] of a tile into their history [time, size].
 class RecordMembrane : public Vertex {

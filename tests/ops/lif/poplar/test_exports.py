@@ -13,7 +13,7 @@ import pytest
 from ops.emulator.custom_op import CustomOp, CustomOpError
 from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.poplar.arrays import PoplarLIF, output_specs
-from ops.lif.poplar.attributes import UnsupportedNetwork, attributes_of
+from ops.lif.poplar.attributes import UnsupportedNetwork, Wanted, attributes_of
 from ops.lif.poplar.build import build
 from tests.ops.lif.poplar.variants import assert_gradients, compiled, run_both
 from tests.ops.strategies import random_problem
@@ -107,10 +107,12 @@ class TestAttributes:
             ("superspike:10.0", "table:1:0", "table:<width>"),
             ("lif(neurons=4,slots=2)", "lif(neurons=4)", "slots= if it is lif"),
             ("slots=2)", "slots=5)", "at most neurons"),
-            ("slots=2)", "slots=2,policy=top)", "got 'policy=top'"),
+            ("slots=2)", "slots=2,policy=best)", "one of cyclic, index, top; got 'best'"),
+            ("slots=2)", "slots=2,speed=9)", "policy=; got 'speed=9'"),
+            ("gradients=weights", "gradients=inputs", r"weights, and after it \+inputs"),
             ("lif(", "leaky(", "slots=, second_threshold"),
             ("input(neurons=6,slots=3)", "", "needs an input"),
-            ("leaky(neurons=2,bias)", "", "a readout"),
+            ("lif(neurons=4,slots=2) ", "", "a hidden layer and a readout"),
             ("leaky(neurons=2,bias)", "leaky(neurons=2)", "9 inputs .*; got 10"),
             ("slots=3", "slots=2", r"ids must have shape \{2,1,2\}; got \{2,1,3\}"),
             ("neurons=4,", "neurons=5,", r"weights\[0\] must have shape \{6,5\}"),
@@ -123,9 +125,9 @@ class TestAttributes:
 
     def test_a_network_that_the_op_has_not_is_refused(self) -> None:
         other = Network(
-            inputs=6, layers=(LIF(neurons=4, policy="top"),), readout=LeakyReadout(neurons=2)
+            inputs=6, layers=(LIF(neurons=60001, policy="top"),), readout=LeakyReadout(neurons=2)
         )
-        with pytest.raises(UnsupportedNetwork, match="layer 0 has top"):
+        with pytest.raises(UnsupportedNetwork, match="at most 60000 neurons; layer 0 has 60001"):
             PoplarLIF(other, 1, 1, 1)
 
 
@@ -138,3 +140,33 @@ def test_host_arrays_are_checked() -> None:
             op.forward(problem.weights, bad, np.maximum(problem.counts, 1))
         with pytest.raises(ValueError, match="needs 3 weights; got 2"):
             op.forward(problem.weights[:2], problem.ids, problem.counts)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+def test_ids_out_of_range_are_ignored_and_counted_on_the_device(dtype: str) -> None:
+    """The run is that of the spikes that are left; nothing else is written to."""
+    problem = random_problem(NETWORK, seed=1, steps=3, batch=2, slots=3)
+    ids = np.array([[0, 6, 1], [-1, 2, 70000], [5, 4, 3]], np.int32)[:, None].repeat(2, axis=1)
+    counts = np.array([[3, 2], [3, 7], [-4, 1]], np.int32)
+    kept_ids = np.array([[0, 1, 0], [2, 0, 0], [5, 0, 0]], np.int32)[:, None].repeat(2, axis=1)
+    kept_counts = np.array([[2, 1], [1, 1], [0, 1]], np.int32)
+    wanted = Wanted(input_gradients=dtype == "float32")
+    with compiled(problem, wanted=wanted) as op:
+        for name, given in (("left", (kept_ids, kept_counts)), ("all", (ids, counts))):
+            run = op.forward(problem.weights, *given, checked=name == "left")
+            gradients = op.backward(problem.grad_membrane, problem.grad_spikes)
+            if name == "left":
+                expected, wanted_gradients = run, gradients
+    np.testing.assert_array_equal(run.ignored, [[1, 1], [2, 6], [0, 0]])
+    assert not expected.ignored.any()
+    np.testing.assert_array_equal(run.membrane, expected.membrane)
+    np.testing.assert_array_equal(run.layers[0].spike_ids, expected.layers[0].spike_ids)
+    for found, judged in zip(gradients.weights, wanted_gradients.weights):
+        np.testing.assert_array_equal(found, judged)
+    if wanted.input_gradients:
+        slots = gradients.inputs
+        np.testing.assert_array_equal(slots[0, 0, [0, 2]], wanted_gradients.inputs[0, 0, :2])
+        np.testing.assert_array_equal(slots[1, :, 1], wanted_gradients.inputs[1, :, 0])
+        assert not slots[0, :, 1].any()
+        assert not slots[1][:, [0, 2]].any()
+        assert not slots[2, 0].any()

@@ -9,23 +9,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ops.lif import reference
 from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.poplar.arrays import PoplarLIF, tile_plan
-from ops.lif.poplar.attributes import MAPPINGS, Placement, UnsupportedNetwork
+from ops.lif.poplar.attributes import MAPPINGS, Placement, UnsupportedNetwork, Wanted
 from ops.surrogate import SuperSpike
 from tests.ops.lif.poplar.variants import (
     assert_bit_equal,
     assert_gradients,
     compiled,
+    judge,
     op_problems,
     run_both,
 )
 from tests.ops.strategies import Problem, random_problem
 
-
-def judge(problem: Problem) -> reference.Trace:
-    return reference.forward(problem.network, problem.weights, problem.ids, problem.counts)
+ALL = Wanted(membranes=True, input_gradients=True, constant_gradients=True)
 
 
 def network_of(neurons: int = 9, delay: int = 0, **fields: Any) -> Network:
@@ -42,8 +40,8 @@ class TestDyadic:
     @given(problem=op_problems(dyadic=True))
     def test_any_network_is_bit_equal(self, problem: Problem) -> None:
         p = problem
-        with compiled(problem) as op:
-            assert_bit_equal(op.forward(p.weights, p.ids, p.counts), judge(problem))
+        with compiled(problem, wanted=Wanted(membranes=True)) as op:
+            assert_bit_equal(op.forward(p.weights, p.ids, p.counts, p.seed), judge(problem))
 
     @pytest.mark.parametrize("delay", [0, 1])
     @pytest.mark.parametrize(
@@ -102,18 +100,29 @@ class TestGradients:
     @settings(max_examples=50, deadline=None)
     @given(problem=op_problems())
     def test_any_network_has_the_references(self, problem: Problem) -> None:
-        with compiled(problem, input_gradients=True) as op:
+        with compiled(problem, wanted=ALL) as op:
             _, trace = run_both(op, problem)
-            assert_gradients(op, problem, trace, by_inputs=True)
+            assert_gradients(op, problem, trace)
+
+    @pytest.mark.parametrize("policy", ["index", "cyclic", "top"])
+    def test_policies_drop_and_agree(self, policy: str) -> None:
+        """Chunks of neurons with more candidates than slots, ties included."""
+        network = network_of(60, capacity=5, threshold=0.125, second_threshold=-0.25, policy=policy)
+        problem = random_problem(network, seed=4, steps=4, batch=7, dyadic=True)
+        with compiled(problem, tiles=32) as op:
+            run, trace = run_both(op, problem)
+            assert_bit_equal(run, judge(problem))
+            assert_gradients(op, problem, trace)
+        assert run.layers[0].dropped.any()
 
     def test_every_layers_loss_counts(self) -> None:
         problem = random_problem(network_of(), seed=3)
         with compiled(problem) as op:
             op.forward(problem.weights, problem.ids, problem.counts)
             silent = np.zeros_like(problem.grad_membrane)
-            first = op.backward(silent, [problem.grad_spikes[0], None])[0]
-            second = op.backward(silent, [None, problem.grad_spikes[1]])[0]
-            both = op.backward(silent, problem.grad_spikes)[0]
+            first = op.backward(silent, [problem.grad_spikes[0], None]).weights[0]
+            second = op.backward(silent, [None, problem.grad_spikes[1]]).weights[0]
+            both = op.backward(silent, problem.grad_spikes).weights[0]
         assert np.abs(first).max() > 0
         assert np.abs(second).max() > 0
         np.testing.assert_allclose(first + second, both, atol=1e-5 * np.abs(both).max())
@@ -230,6 +239,6 @@ def test_training_lowers_the_loss() -> None:
             losses.append(-np.log(p[np.arange(batch), labels]).mean())
             grad = np.zeros((steps, batch, 2), np.float32)
             grad[-1] = (p - np.eye(2)[labels]) / batch
-            for matrix, by in zip(weights, op.backward(grad)):
+            for matrix, by in zip(weights, op.backward(grad).weights):
                 matrix -= 0.05 * by
     assert losses[-1] < 0.3 * losses[0], losses

@@ -9,7 +9,7 @@ import pytest
 
 from ops.emulator.custom_op import CustomOpError
 from ops.lif.poplar import sparse_ops
-from ops.select_spikes import select_spikes, select_spikes_gradients
+from ops.select_spikes import POLICIES, select_spikes, select_spikes_gradients
 from ops.spike_matmul import spike_matmul, spike_matmul_gradients
 from ops.spikes import (
     dense_to_sparse,
@@ -79,23 +79,42 @@ class TestSelection:
         whole = dense_to_sparse_gradient(ids.astype(np.int32), kept, NEURONS, grad)
         np.testing.assert_array_equal(found, whole.astype(np.float32))
 
+    @pytest.mark.parametrize("policy", POLICIES)
     @pytest.mark.parametrize("gated", [False, True])
-    def test_select_spikes(self, slots: int, gated: bool) -> None:
+    def test_select_spikes(self, slots: int, gated: bool, policy: str) -> None:
         surrogate = SURROGATES[slots % len(SURROGATES)]
         u, threshold = normal(BATCH, NEURONS), 0.3 * normal(NEURONS)
         second = threshold - 0.5
         given = [u, threshold, *([second] if gated else [])]
         grad = normal(BATCH, slots)
-        with sparse_ops.select_spikes_op(BATCH, NEURONS, slots, gated, surrogate) as op:
+        offsets = np.arange(BATCH, dtype=np.int32) if policy == "cyclic" else None
+        given += [] if offsets is None else [offsets]
+        with sparse_ops.select_spikes_op(BATCH, NEURONS, slots, gated, surrogate, policy) as op:
             ids, counts, dropped, phi = op.forward(given)
             rest = [np.zeros_like(array) for array in (counts, dropped, phi)]
             by_u, by_threshold = op.backward([grad, *rest])
-        expected = select_spikes(u, threshold, second if gated else None, slots)
+        expected = select_spikes(u, threshold, second if gated else None, slots, policy, offsets)
         for found, wanted in zip((ids, counts, dropped), expected):
             np.testing.assert_array_equal(found, wanted)
         judged = select_spikes_gradients(u, threshold, expected, surrogate, grad)
         np.testing.assert_allclose(by_u, judged[0], atol=1e-5)
         np.testing.assert_allclose(by_threshold, judged[1], atol=1e-5)
+
+
+def test_ids_that_are_no_neurons_are_ignored() -> None:
+    """Also counts beyond the slots: nothing outside the rows is read or written."""
+    ids = np.array([[[0, -1, 3, 1], [2, 7, 1e9, np.nan]]], np.float32)
+    counts = np.array([[[9, 9], [4, -3]]], np.float32)
+    dense = np.array([[[1, 1, 0], [0, 0, 1]]], np.float32)
+    with sparse_ops.sparse_to_dense_op(1, 2, 4, 3) as op:
+        np.testing.assert_array_equal(op.forward([ids, counts])[0], dense)
+        (found,) = op.backward([np.array([[[2, 3, 5], [7, 11, 13]]], np.float32)])
+    np.testing.assert_array_equal(found, [[[2, 0, 0, 3], [0, 0, 0, 0]]])
+    weights = normal(3, 5)
+    with sparse_ops.spike_matmul_op(1, 2, 4, 3, 5) as op:
+        (product,) = op.forward([weights, ids, counts])
+    # The second sample's filled slots, of which spikes are a part, are none.
+    np.testing.assert_allclose(product[0], [weights[0] + weights[1], np.zeros(5)], atol=1e-6)
 
 
 def test_wrong_attributes_are_told_what_was_expected() -> None:
