@@ -19,7 +19,7 @@ def spike_matmul(weights: np.ndarray, ids: np.ndarray, counts: np.ndarray) -> np
 
     Raises ValueError if the ids are not spikes of N_in neurons.
     """
-    spikes, _ = _both_counts(weights, ids, counts)
+    spikes, _ = both_counts(ids, counts, len(weights))
     product = np.zeros((*spikes.shape, weights.shape[1]))
     for k in range(spikes.max(initial=0)):
         used = k < spikes
@@ -37,7 +37,7 @@ def spike_matmul_gradients(
     The weights' is summed over spikes; the slots' reaches every filled slot, gradient-only
     neurons too, and is 0 behind them. Raises ValueError as `spike_matmul` does.
     """
-    spikes, in_use = _both_counts(weights, ids, counts)
+    spikes, in_use = both_counts(ids, counts, len(weights))
     check_shape("grad_product", grad_product, (*spikes.shape, weights.shape[1]))
     grad_slots = np.zeros(ids.shape)
     t, b, k = np.nonzero(np.arange(ids.shape[2]) < in_use[..., None])
@@ -54,15 +54,18 @@ def matrix_gradient(
     return grad
 
 
-def _both_counts(
-    weights: np.ndarray, ids: np.ndarray, counts: np.ndarray
-) -> Tuple[np.ndarray, np.ndarray]:
-    """How many slots hold spikes, and how many hold anything."""
+def both_counts(ids: np.ndarray, counts: np.ndarray, neurons: int) -> Tuple[np.ndarray, np.ndarray]:
+    """How many slots hold spikes, and how many hold anything, `[time, batch]` each.
+
+    counts: `[time, batch]`, or `[time, batch, 2]` with gradient-only neurons behind the spikes.
+
+    Raises ValueError as ops.spikes.check_spikes does.
+    """
     if counts.ndim == 3 and counts.shape[2] == 2:
         spikes, in_use = counts[..., 0], counts[..., 1]
         if np.any((spikes < 0) | (spikes > in_use)):
             raise ValueError("counts must be (spikes, filled slots)")
     else:
         spikes = in_use = counts
-    check_spikes(ids, in_use, len(weights))
+    check_spikes(ids, in_use, neurons)
     return spikes, in_use

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 import tensorflow as tf
 
@@ -18,7 +18,8 @@ class SequenceLayer(NetworkLayer):
 
     Called with input spikes, ids `[time, batch, slots]` and counts `[time, batch]` or, as another
     layer gives them, `[time, batch, 2]`; a pair of both, and dense spikes
-    `[time, batch, inputs]` of zeros and ones, do as well. Spikes that are float32 get a gradient.
+    `[time, batch, inputs]` of zeros and ones, do as well. Spikes that are float32 get a gradient,
+    and so do the gradient-only neurons behind them.
 
     inputs, layers, readout, reset, reset_gradient, reset_on, delay, surrogate, trainable, seed:
         as NetworkLayer has them. A call may take another `seed`, a number or an int64 tensor.
@@ -64,12 +65,7 @@ class SequenceLayer(NetworkLayer):
         seed: Optional[Any] = None,
     ) -> LIFOutputs:
         """Everything that the network did."""
-        if counts is None and isinstance(ids, (tuple, list)):
-            ids, counts = ids
-        if counts is None:
-            ids, counts = dense_to_sparse(ids, capacity=self.network.inputs)
-        if not self.time_major:
-            ids, counts = _swapped(ids), _swapped(counts)
+        ids, counts = self.entering(ids, counts)
         outputs = run_network(
             self.network,
             [tf.convert_to_tensor(kernel) for kernel in self._kernels],
@@ -85,6 +81,14 @@ class SequenceLayer(NetworkLayer):
             backend=self.backend,
         )
         return outputs if self.time_major else tf.nest.map_structure(_swapped, outputs)
+
+    def entering(self, ids: Any, counts: Optional[Any]) -> Tuple[Any, Any]:
+        """ids and counts with the time first, of whatever a call takes."""
+        if counts is None and isinstance(ids, (tuple, list)):
+            ids, counts = ids
+        if counts is None:
+            ids, counts = dense_to_sparse(ids, capacity=self.network.inputs)
+        return (ids, counts) if self.time_major else (_swapped(ids), _swapped(counts))
 
     def get_config(self) -> Dict[str, Any]:
         return {

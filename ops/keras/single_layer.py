@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, NamedTuple, Optional, Union
+from typing import Any, Dict, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 import tensorflow as tf
@@ -21,14 +21,24 @@ class Spikes(NamedTuple):
     counts: Any  # [time, batch, 2]: spikes, and with gradient-only neurons
 
 
+class SingleLayer(SequenceLayer):
+    """A SequenceLayer to stack with others, whose `delay` is that of its own input spikes."""
+
+    def entering(self, ids: Any, counts: Optional[Any]) -> Tuple[Any, Any]:
+        ids, counts = super().entering(ids, counts)
+        return (_later(ids), _later(counts)) if self.network.delay else (ids, counts)
+
+
 @tf.keras.utils.register_keras_serializable("ipulse")
-class LIFLayer(SequenceLayer):
+class LIFLayer(SingleLayer):
     """One layer of LIF neurons: takes spikes as MultiLIF does and returns Spikes.
 
-    inputs: channels of the input. layer: the neurons. Other arguments are MultiLIF's.
+    inputs: channels of the input. layer: the neurons. delay: steps (0 or 1) that its input spikes
+    take to it. Other arguments are MultiLIF's.
 
-    A gradient by its input reaches the neurons that spiked, and not those that were only near it:
-    layers inside one MultiLIF learn from both.
+    A stack of them, each called with the Spikes of the one before, and a LIFReadout are one
+    MultiLIF, in what they do and in what they learn: gradient-only neurons carry gradient from
+    layer to layer. Only the policy "cyclic" draws otherwise, from each layer's own seed.
     """
 
     def __init__(self, inputs: int, layer: Union[LIF, Plain], **kwargs: Any) -> None:
@@ -52,11 +62,12 @@ class LIFLayer(SequenceLayer):
 
 
 @tf.keras.utils.register_keras_serializable("ipulse")
-class LIFReadout(SequenceLayer):
+class LIFReadout(SingleLayer):
     """A leaky readout: takes spikes as MultiLIF does, returns its membrane float32
     `[time, batch, classes]`.
 
-    inputs: channels of the input. readout: the integrators. Other arguments are MultiLIF's.
+    inputs: channels of the input. readout: the integrators. delay: as of LIFLayer. Other arguments
+    are MultiLIF's.
 
     It runs as neurons whose threshold is the largest float32, so that they only integrate.
     """
@@ -77,3 +88,9 @@ class LIFReadout(SequenceLayer):
         del config["layers"], config["reset"]
         config["readout"] = plain_layer(self._leaky)
         return config
+
+
+def _later(tensor: Any) -> Any:
+    """What was at step t is at step t + 1."""
+    tensor = tf.convert_to_tensor(tensor)
+    return tf.concat([tf.zeros_like(tensor[:1]), tensor[:-1]], axis=0)

@@ -9,21 +9,26 @@ import tensorflow as tf
 
 class InputSpikes(NamedTuple):
     ids: Any  # int32 or uint16 [time, batch, slots]
-    counts: Any  # int32 [time, batch]
+    counts: Any  # int32 [time, batch]: spikes
+    filled: Any  # int32 [time, batch]: slots that get a gradient; [0] for those of the spikes
     port: Any  # float32: the ids if they can have a gradient, else [0]
 
 
 def input_spikes(ids: Any, counts: Any) -> InputSpikes:
     """ids `[time, batch, slots]` and counts `[time, batch]` or `[time, batch, 2]`, whatever
-    numbers they are; of counts' last axis the first are the spikes.
+    numbers they are; counts' last axis are the spikes, and with gradient-only neurons.
     """
     ids, counts = tf.convert_to_tensor(ids), tf.convert_to_tensor(counts)
-    if counts.shape.rank == 3 and counts.shape[2] == 2:
-        counts = counts[..., 0]
+    filled = tf.zeros([0], tf.int32)
+    both = counts if counts.shape.rank == 3 and counts.shape[2] == 2 else None
+    if both is not None:
+        counts = both[..., 0]
     port = tf.zeros([0])
     if ids.dtype.is_floating:
+        if both is not None:
+            filled = tf.cast(both[..., 1], tf.int32)
         port = tf.cast(ids, tf.float32)
         ids = tf.cast(tf.stop_gradient(ids), tf.int32)
     elif ids.dtype != tf.uint16:
         ids = tf.cast(ids, tf.int32)
-    return InputSpikes(ids, tf.cast(counts, tf.int32), port)
+    return InputSpikes(ids, tf.cast(counts, tf.int32), filled, port)

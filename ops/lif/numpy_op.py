@@ -35,13 +35,16 @@ def run_reference(
     Raises ValueError, in traces tf.errors.InvalidArgumentError, if shapes or ids do not fit.
     """
     spikes = input_spikes(ids, counts)
+    spike_counts = spikes.counts
+    if spikes.filled.shape.rank == 2:
+        spike_counts = tf.stack([spikes.counts, spikes.filled], axis=-1)
     given = [dict(of_layer) for of_layer in constants or ()]
     places = [(number, name) for number, of_layer in enumerate(given) for name in of_layer]
     call = _Call(network, places, len(weights))
 
     @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
     def run(port: Any, *tensors: Any) -> Any:
-        entering = (spikes.ids, spikes.counts, word64(seed), *tensors)
+        entering = (spikes.ids, spike_counts, word64(seed), *tensors)
         outputs = tf.numpy_function(call.forward, entering, [tf.float32] * call.outputs)
 
         def gradient(*grads: Any) -> List[Any]:

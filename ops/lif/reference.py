@@ -54,7 +54,8 @@ from ops.lif.layer_trace import Gradients, LayerTrace, Trace
 from ops.lif.network import LeakyReadout, Network
 from ops.lif.weights import by_layer, flat
 from ops.select_spikes import filled
-from ops.spikes import check_shape, check_spikes
+from ops.spike_matmul import both_counts
+from ops.spikes import check_shape
 
 
 def forward(
@@ -65,11 +66,12 @@ def forward(
     replay: Optional[Sequence[Slots]] = None,
     seed: int = 0,
 ) -> Trace:
-    """Run the network from rest on the input spikes ids `[time, batch, slots]`, counts
-    `[time, batch]`.
+    """Run the network from rest on the input spikes ids `[time, batch, slots]`.
 
     weights: the arrays of ops.lif.weights.weight_shapes; without recurrence and biases one
         `[N_in, N_out]` per layer and one for the readout.
+    counts: `[time, batch]`; or `[time, batch, 2]`, spikes and filled slots, as another network's
+        layer gives them: `backward` has a gradient for its gradient-only neurons too.
     replay: of each spiking layer the `(spike_ids, spike_counts)` of another run, say a kernel's.
         They then decide who spikes and who has a slot, so that a membrane which rounds to the
         other side of a threshold cannot send the two runs apart. Only a neuron that may have been
@@ -80,7 +82,7 @@ def forward(
     Raises ValueError if shapes, dtypes or ids do not fit the network.
     """
     layers = by_layer(network, weights)
-    check_spikes(ids, counts, network.inputs)
+    counts, _ = both_counts(ids, counts, network.inputs)
     if replay is not None and len(replay) != len(network.spiking):
         raise ValueError(f"replay must have {len(network.spiking)} layers; got {len(replay)}")
     traces: List[LayerTrace] = []
@@ -119,7 +121,7 @@ def backward(
     Raises ValueError if shapes, dtypes or ids do not fit the network.
     """
     layers = by_layer(network, weights)
-    check_spikes(ids, counts, network.inputs)
+    counts, in_use = both_counts(ids, counts, network.inputs)
     check_shape("grad_membrane", grad_membrane, trace.membrane.shape)
     by_slots = _of_each("grad_spikes", grad_spikes, len(network.spiking))
     by_u = [*_of_each("grad_u", grad_u, len(network.layers)), grad_membrane]
@@ -144,7 +146,7 @@ def backward(
         )
         found.insert(0, adjoint)
         arriving = earlier(adjoint.current @ layers[number].input.T, network.delay if number else 0)
-    used = filled(ids, counts)
+    used = filled(ids, in_use)
     grad_inputs = np.take_along_axis(arriving, np.where(used, ids, 0).astype(np.int64), axis=2)
     return Gradients(
         weights=flat([adjoint.weights for adjoint in found]),

@@ -58,7 +58,8 @@ def run_network(
 
     weights: float32, the arrays of ops.lif.weights.weight_shapes.
     ids: int32, uint16 or float32 `[time, batch, slots]`.
-    counts: of any of them `[time, batch]`, or `[time, batch, 2]`, of which the first are spikes.
+    counts: of any of them `[time, batch]`; or `[time, batch, 2]`, spikes and filled slots, as a
+        network gives them: gradient-only neurons get a gradient then, too.
     threads: 0 for as many as the process may run on; results do not depend on it.
     arch: CPU features that may be used, None for all of this machine's.
     keep: False saves the backward pass's memory; a gradient is then an error.
@@ -95,6 +96,7 @@ def run_network(
         counts=spikes.counts,
         port=spikes.port,
         seed=word64(seed),
+        filled=spikes.filled,
         weights=list(weights),
         decay=[layer.decay for layer in tensors],
         scale=[layer.scale for layer in tensors],
@@ -158,8 +160,8 @@ def library() -> Any:
         inputs = _by_name(op, INPUTS, op.inputs)
         outputs = _by_name(op, OUTPUTS, op.outputs)
         found = loaded.ipulse_lif_grad(
-            **{name: inputs[name][0] for name in ("ids", "counts", "port", "seed")},
-            **{name: inputs[name] for name in list(INPUTS)[4:]},
+            **{name: inputs[name][0] for name in ("ids", "counts", "port", "seed", "filled")},
+            **{name: inputs[name] for name in list(INPUTS)[5:]},
             bits=outputs["bits"],
             membranes=outputs["membranes"],
             grad_membrane=grads[0],
@@ -177,7 +179,16 @@ def library() -> Any:
         ]
         has_port = inputs["port"][0].shape.rank == 3
         by_port = found.grad_port if has_port else None
-        return [None, None, by_port, None, *found.grad_weights, *by_constant, *[None] * layers]
+        return [
+            None,
+            None,
+            by_port,
+            None,
+            None,
+            *found.grad_weights,
+            *by_constant,
+            *[None] * layers,
+        ]
 
     def slots_gradient(op: Any, grad: Any) -> List[Any]:
         return [grad, None, None]  # to the port, see forward_op.h
@@ -190,7 +201,7 @@ def library() -> Any:
 # Of the op, in order: its inputs and outputs with the attribute that says how many there are, and
 # the attributes that its gradient takes over.
 INPUTS: Dict[str, Optional[str]] = {
-    **dict.fromkeys(("ids", "counts", "port", "seed")),
+    **dict.fromkeys(("ids", "counts", "port", "seed", "filled")),
     "weights": "matrices",
     **dict.fromkeys(("decay", "scale", "synapse_decay"), "all"),
     **dict.fromkeys(("threshold", "second_threshold"), "layers"),

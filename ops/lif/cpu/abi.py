@@ -10,7 +10,7 @@ import numpy as np
 from ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 
 # The names of ops.lif.network and what lif.h calls them by; a test reads the numbers there.
-VERSION = 2  # LIF_ABI_VERSION
+VERSION = 3  # LIF_ABI_VERSION
 OUT_OF_MEMORY = 2  # LIF_OUT_OF_MEMORY
 PHASE_LAYERS = 16  # LIF_PHASE_LAYERS
 RESET = {"zero": 0, "subtract": 1, "none": 2}
@@ -74,6 +74,7 @@ class LifNetwork(ctypes.Structure):
         ("id_bytes", ctypes.c_int32),
         ("ids", ctypes.c_void_p),
         ("counts", int32_p),
+        ("filled", int32_p),
         ("layer", ctypes.POINTER(LifLayer)),
     )
 

@@ -46,11 +46,13 @@ inline Status status(int code, const char *message) {
 // readout both are the same. [0] stands for a constant that a layer does not have.
 // weights: in the order of ops.lif.weights; recurrent and bias say which layers have them.
 // port: the spikes in the slots of the input, of which only the gradient matters; [0] for none.
+// filled: how many of them get one; [0] for as many as spiked.
 #define LIF_OP_ARGUMENTS                                                                           \
   Input("ids: Id")                                                                                 \
       .Input("counts: int32")                                                                      \
       .Input("port: float")                                                                        \
       .Input("seed: int64")                                                                        \
+      .Input("filled: int32")                                                                      \
       .Input("weights: matrices * float")                                                          \
       .Input("decay: all * float")                                                                 \
       .Input("scale: all * float")                                                                 \
@@ -126,13 +128,18 @@ public:
 protected:
   // Reads the op's inputs; an error is left in the context.
   void read(OpKernelContext *c, LifNetwork *network, std::vector<LifLayer> *layers) const {
-    const Tensor &ids = c->input(0), &counts = c->input(1), &seed = c->input(3);
+    const Tensor &ids = c->input(0), &counts = c->input(1), &seed = c->input(3),
+                 &filled = c->input(4);
     OP_REQUIRES(c,
                 ids.dims() == 3 && counts.dims() == 2 && counts.dim_size(0) == ids.dim_size(0) &&
                     counts.dim_size(1) == ids.dim_size(1),
                 errors::InvalidArgument("ids must be [time, batch, slots] and counts [time, "
                                         "batch]; got shapes ",
                                         ids.shape().DebugString(), " and ",
+                                        counts.shape().DebugString()));
+    OP_REQUIRES(c, filled.dims() == 1 || filled.shape() == counts.shape(),
+                errors::InvalidArgument("filled must have the shape of counts; got shapes ",
+                                        filled.shape().DebugString(), " and ",
                                         counts.shape().DebugString()));
     OP_REQUIRES(c, seed.NumElements() == 1, errors::InvalidArgument("seed must be a scalar"));
     OpInputList weights, decay, scale, synapse, threshold, second;
@@ -204,6 +211,7 @@ protected:
     network->id_bytes = ids.dtype() == tensorflow::DT_UINT16 ? 2 : 4;
     network->ids = ids.data();
     network->counts = counts.flat<int>().data();
+    network->filled = filled.dims() == 2 ? filled.flat<int>().data() : nullptr;
     network->layer = layers->data();
   }
 

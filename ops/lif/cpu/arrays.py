@@ -87,7 +87,7 @@ def forward(
     arch: Optional[int] = None,
 ) -> Run:
     """Run the network from rest on the input spikes ids int32 or uint16 `[time, batch, slots]`,
-    counts int32 `[time, batch]`.
+    counts int32 `[time, batch]`, or `[time, batch, 2]` with gradient-only neurons.
 
     weights: float32, the arrays of ops.lif.weights.weight_shapes.
     seed: of the policy "cyclic", 0 to 2^64 - 1.
@@ -268,17 +268,21 @@ class _Call:
         threads: int,
         arch: Optional[int],
     ) -> None:
-        if ids.ndim != 3 or counts.shape != ids.shape[:2]:
+        if ids.ndim != 3 or counts.shape not in (ids.shape[:2], (*ids.shape[:2], 2)):
             raise ValueError(
-                "ids must be [time, batch, slots] and counts [time, batch]; "
+                "ids must be [time, batch, slots] and counts [time, batch] or [time, batch, 2]; "
                 f"got shapes {ids.shape} and {counts.shape}"
             )
         id_type = np.uint16 if ids.dtype == np.uint16 else np.int32
         ids = _checked("ids", ids, ids.shape, id_type)
         counts = _checked("counts", counts, counts.shape, np.int32)
+        filled = None
+        if counts.ndim == 3:
+            filled = np.ascontiguousarray(counts[..., 1])
+            counts = np.ascontiguousarray(counts[..., 0])
         if not 0 <= seed < 2**64:
             raise ValueError(f"seed must be 0 to 2^64 - 1; got {seed}")
-        self._alive: List[Any] = [ids, counts]
+        self._alive: List[Any] = [ids, counts, filled]
         layers: List[Layer] = [*network.layers, network.readout]
         self._layers = (abi.LifLayer * len(layers))()
         for number, layer in enumerate(layers):
@@ -305,6 +309,7 @@ class _Call:
             id_bytes=ids.itemsize,
             ids=ids.ctypes.data,
             counts=counts.ctypes.data_as(abi.int32_p),
+            filled=None if filled is None else filled.ctypes.data_as(abi.int32_p),
             layer=self._layers,
         )
 

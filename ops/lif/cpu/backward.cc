@@ -47,7 +47,7 @@ public:
     }
     for (int number = n_.layers - 1; number >= 0; --number) {
       enter_layer(number);
-      std::unique_ptr<Spikes> input = number ? emitted_by(number - 1) : input_spikes(n_);
+      std::unique_ptr<Spikes> input = number ? emitted_by(number - 1) : input_spikes(n_, n_.counts);
       pass_layer(number, *input, *own);
       sum_gradients(number, *input, own.get());
       own = std::move(input);
@@ -277,8 +277,10 @@ private:
     });
   }
 
-  // dL/ds of the input's spikes.
-  void pass_inputs(const Spikes &input) {
+  // dL/ds of the input's spikes, and of whoever else has a slot.
+  void pass_inputs(const Spikes &spikes) {
+    std::unique_ptr<Spikes> filled = n_.filled ? input_spikes(n_, n_.filled) : nullptr;
+    const Spikes &input = filled ? *filled : spikes;
     auto weights = pack_weights(kernel_, threads_, n_.layer[0].weights, n_.inputs,
                                 n_.layer[0].neurons, panels_, false, n_.weights);
     std::fill(gradient_.grad_inputs, gradient_.grad_inputs + rows_ * n_.input_slots, 0.0f);

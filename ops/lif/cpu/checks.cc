@@ -49,8 +49,12 @@ template <class Id> bool check_spikes(const LifNetwork &n, const Message &messag
     if (count < 0 || count > n.input_slots)
       return message.fail("counts[%d, %d] is %d; it must be 0 to %d, the slots", t, b, count,
                           n.input_slots);
+    int32_t filled = n.filled ? n.filled[place] : count;
+    if (filled < count || filled > n.input_slots)
+      return message.fail("filled[%d, %d] is %d; it must be %d, the spikes, to %d, the slots", t, b,
+                          filled, count, n.input_slots);
     const Id *ids = static_cast<const Id *>(n.ids) + place * n.input_slots;
-    for (int k = 0; k < count; ++k)
+    for (int k = 0; k < filled; ++k)
       if (static_cast<uint32_t>(ids[k]) >= static_cast<uint32_t>(n.inputs))
         return message.fail("ids[%d, %d, %d] is %d; it must be 0 to %d", t, b, k, ids[k],
                             n.inputs - 1);

@@ -271,7 +271,7 @@ int64_t dense_membranes(const Panels &panels, int64_t rows) {
 
 void run_forward(const Kernel &kernel, const LifNetwork &n, const LifForward &result) {
   int threads = n.threads ? n.threads : default_threads();
-  std::unique_ptr<Spikes> spikes = input_spikes(n);
+  std::unique_ptr<Spikes> spikes = input_spikes(n, n.counts);
   for (int number = 0; number < n.layers; ++number) {
     enter_layer(number);
     Layer(kernel, n, number, threads).run(spikes, result);

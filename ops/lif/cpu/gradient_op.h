@@ -134,8 +134,8 @@ private:
       *to = shape.num_elements() ? floats : nullptr;
     };
     auto weights_like = [&](float **to) {
-      allocate(&weights, matrix, c->input(4 + matrix).shape(),
-               to); // behind ids, counts, port, seed
+      allocate(&weights, matrix, c->input(5 + matrix).shape(),
+               to); // behind ids, counts, port, seed, filled
       ++matrix;
     };
     for (int i = 0; i < all(); ++i) {

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-enum { LIF_ABI_VERSION = 2 };
+enum { LIF_ABI_VERSION = 3 };
 
 // What a spike does to the membrane before the next step.
 enum LifReset { LIF_RESET_ZERO = 0, LIF_RESET_SUBTRACT = 1, LIF_RESET_NONE = 2 };
@@ -95,6 +95,8 @@ typedef struct LifNetwork {
   int32_t id_bytes;      // 4: ids are int32_t; 2: uint16_t
   const void *ids;       // [time, batch, input_slots]
   const int32_t *counts; // [time, batch]
+  const int32_t *filled; // [time, batch]: slots that get a gradient, those of gradient-only neurons
+                         // after the spikes'; NULL: these alone
   const LifLayer *layer; // layers of them, then the leaky readout
 } LifNetwork;
 
@@ -139,7 +141,7 @@ typedef struct LifBackward {
   const float *const *grad_spikes; // per layer [time, batch, slots] or NULL; NULL: all zeros
   const float *const *grad_u;      // per layer [time, batch, neurons] or NULL; NULL: all zeros
   const LifGradient *gradient;     // per layer and leaky readout
-  float *grad_inputs;              // [time, batch, input_slots], 0 behind the counts; or NULL
+  float *grad_inputs;              // [time, batch, input_slots], 0 behind the filled slots; or NULL
 } LifBackward;
 
 typedef struct LifTimings {

@@ -10,14 +10,14 @@ void Spikes::compute_start(int64_t rows) {
     start[row + 1] = start[row] + end[row] - begin[row];
 }
 
-std::unique_ptr<Spikes> input_spikes(const LifNetwork &n) {
+std::unique_ptr<Spikes> input_spikes(const LifNetwork &n, const int32_t *counts) {
   int64_t rows = int64_t(n.batch) * n.steps;
   std::unique_ptr<Spikes> spikes(new Spikes(rows));
   for (int b = 0; b < n.batch; ++b)
     for (int t = 0; t < n.steps; ++t) {
       int64_t place = int64_t(t) * n.batch + b, row = int64_t(b) * n.steps + t;
       spikes->begin[row] = place * n.input_slots;
-      spikes->end[row] = place * n.input_slots + n.counts[place];
+      spikes->end[row] = place * n.input_slots + counts[place];
     }
   spikes->compute_start(rows);
   if (n.id_bytes == 4) {

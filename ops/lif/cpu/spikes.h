@@ -18,7 +18,8 @@ struct Spikes {
   Buffer<int64_t> begin, end, start;
 };
 
-std::unique_ptr<Spikes> input_spikes(const LifNetwork &network);
+// Of the input, the first `counts` of each step and sample.
+std::unique_ptr<Spikes> input_spikes(const LifNetwork &network, const int32_t *counts);
 
 // The set bits of all rows, end to end.
 std::unique_ptr<Spikes> list_spikes(const Kernel &kernel, const LifNetwork &network, int threads,

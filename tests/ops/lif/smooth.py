@@ -25,6 +25,7 @@ import numpy as np
 
 from ops.lif.layer_trace import Gradients, LayerTrace, Trace
 from ops.lif.network import LIF, Layer, Network
+from ops.spike_matmul import both_counts
 from ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 from tests.ops.strategies import Problem
 
@@ -86,10 +87,12 @@ def twin_derivative(problem: Problem, trace: Trace, direction: Direction) -> flo
         [c + 1j * STEP * d for c, d in zip(constants_of(layer), steps)]
         for layer, steps in zip(layers, direction.constants)
     ]
-    inputs = np.zeros((*problem.counts.shape, problem.network.inputs), dtype=complex)
-    for t, b in np.ndindex(*problem.counts.shape):
-        for k in range(problem.counts[t, b]):
-            inputs[t, b, problem.ids[t, b, k]] += 1 + 1j * STEP * direction.inputs[t, b, k]
+    spikes, filled = both_counts(problem.ids, problem.counts, problem.network.inputs)
+    inputs = np.zeros((*spikes.shape, problem.network.inputs), dtype=complex)
+    for t, b in np.ndindex(*spikes.shape):
+        for k in range(filled[t, b]):
+            step = 1j * STEP * direction.inputs[t, b, k]
+            inputs[t, b, problem.ids[t, b, k]] += (k < spikes[t, b]) + step
     return twin_loss(problem, trace, weights, inputs, constants).imag / STEP
 
 

@@ -14,7 +14,7 @@ from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.reference import Gradients, Trace, backward, forward
 from ops.surrogate import SuperSpike, Surrogate
 from tests.ops.lif.smooth import error_and_size_in_a_direction, twin_loss
-from tests.ops.lif.variants import eventful, run, varied
+from tests.ops.lif.variants import eventful, run, varied, with_gradient_only
 from tests.ops.strategies import SURROGATES, Problem, problems, random_problem
 
 
@@ -88,6 +88,7 @@ class TestAgainstTheSmoothTwin:
     @given(problems(variants=True, max_neurons=12))
     @settings(max_examples=200, deadline=None)
     def test_every_shape(self, problem: Problem) -> None:
+        problem = with_gradient_only(problem)
         trace = run(problem)
         found = gradients(problem, trace)
         error, size = error_and_size_in_a_direction(problem, trace, found)

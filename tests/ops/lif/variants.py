@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
@@ -62,6 +63,18 @@ def varied(
         readout=spiking(5) if spiking_readout else LeakyReadout(**integrator(3)),
         **{"surrogate": SuperSpike(slope=4.0), **network},
     )
+
+
+def with_gradient_only(problem: Problem) -> Problem:
+    """The same spikes, and behind some of them neurons that only carry gradient: counts
+    `[time, batch, 2]`."""
+    rng = np.random.Generator(np.random.PCG64([problem.seed, 3]))
+    spikes, ids = problem.counts, problem.ids
+    filled = rng.integers(spikes, ids.shape[2] + 1)
+    others = rng.integers(0, problem.network.inputs, ids.shape)
+    ids = np.where(np.arange(ids.shape[2]) < spikes[..., None], ids, others)
+    counts = np.stack([spikes, filled], axis=-1)
+    return replace(problem, ids=ids.astype(np.int32), counts=counts.astype(np.int32))
 
 
 def eventful(network: Network, drops: bool) -> Tuple[Problem, Trace]:

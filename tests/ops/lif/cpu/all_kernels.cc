@@ -63,6 +63,9 @@ Result run(const Case &c, uint64_t arch) {
     id = static_cast<int32_t>(draw(c.inputs));
   for (auto &count : counts)
     count = static_cast<int32_t>(draw(c.input_slots + 1));
+  std::vector<int32_t> filled = counts;
+  for (auto &count : filled)
+    count += static_cast<int32_t>(draw(c.input_slots + 1 - count));
   std::vector<std::vector<float>> arrays;
   auto array = [&](size_t length, float low, float high) {
     std::vector<float> values(length);
@@ -111,6 +114,7 @@ Result run(const Case &c, uint64_t arch) {
   network.id_bytes = narrow ? 2 : 4;
   network.ids = narrow ? static_cast<const void *>(narrow_ids.data()) : ids.data();
   network.counts = counts.data();
+  network.filled = everything ? filled.data() : nullptr;
   network.layer = layer.data();
   std::vector<float> membrane(places * c.neurons.back());
   std::vector<std::vector<float>> pairs(layers), dropped(layers), membranes(layers), direct(layers);
