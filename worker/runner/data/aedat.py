@@ -1,7 +1,8 @@
 """AEDAT 3.1, the files of event cameras, read packet by packet.
 
 After header lines that begin with '#' come packets: a header of 28 bytes, then for each event
-an address and a time stamp in microseconds, both 32 bits, all little-endian.
+an address and a time stamp in microseconds, both 32 bits, all little-endian. A pixel's address is,
+from the lowest bit on, whether the event is valid, the polarity, 15 bits of y and 15 of x.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from .dataset import DataInvalid
 VERSION = b"#!AER-DAT3.1"
 HEADER = struct.Struct("<HHIIIIII")  # type, source, event size, time offset, overflow, 3 counts
 POLARITY = 1  # the type of packets that hold pixels' events
+COMPRESSED = 0x8000  # added to the type
 EVENT_BYTES = 8
 MAX_LINE = 4096  # bytes of a header line
 MAX_EVENTS = 2**23  # of one packet
@@ -42,13 +44,18 @@ def packets(path: Path) -> Iterator[PixelEvents]:
         _skip_lines(file, path)
         while file.tell() < size:
             at = file.tell()
-            kind, _, event_bytes, _, overflow, capacity, number, _ = HEADER.unpack(
+            kind, _, event_bytes, _, overflow, capacity, number, valid = HEADER.unpack(
                 _read(file, path, HEADER.size, "a packet's header")
             )
             if capacity > MAX_EVENTS or number > capacity:
                 raise DataInvalid(
                     f"{path}: the packet at byte {at:,} says {number:,} events in room for "
                     f"{capacity:,}; at most {MAX_EVENTS:,} are possible"
+                )
+            if kind & COMPRESSED:
+                raise DataInvalid(
+                    f"{path}: the packet at byte {at:,} is compressed; only files of "
+                    "'#Format: RAW' can be read"
                 )
             if kind != POLARITY:
                 file.seek(event_bytes * capacity, 1)  # where the file ends before, so do we
@@ -60,18 +67,24 @@ def packets(path: Path) -> Iterator[PixelEvents]:
                 )
             begin = file.tell()
             content = _read(file, path, capacity * EVENT_BYTES, f"the packet at byte {at:,}")
-            yield _decoded(content, number, overflow, begin)
+            yield _decoded(content, number, overflow, begin, all_valid=valid == number)
 
 
-def _decoded(content: bytes, number: int, overflow: int, begin: int) -> PixelEvents:
+def _decoded(
+    content: bytes, number: int, overflow: int, begin: int, all_valid: bool
+) -> PixelEvents:
     words = np.frombuffer(content, dtype="<u4").reshape(-1, 2)[:number].astype(np.int64)
+    offset = begin + EVENT_BYTES * np.arange(len(words))
+    if not all_valid:  # a filter of the camera's software took some back
+        kept = words[:, 0] & 1 == 1
+        words, offset = words[kept], offset[kept]
     address, stamp = words.T
     return PixelEvents(
         time_us=(overflow << 31) + stamp,
-        x=address >> 17 & 0x1FFF,
-        y=address >> 2 & 0x1FFF,
+        x=address >> 17 & 0x7FFF,
+        y=address >> 2 & 0x7FFF,
         polarity=address >> 1 & 1,
-        offset=begin + EVENT_BYTES * np.arange(len(words)),
+        offset=offset,
     )
 
 

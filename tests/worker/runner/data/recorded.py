@@ -47,12 +47,16 @@ def write_n_mnist(folder: Path, samples_per_class: int = 1) -> None:
 Pixel = Tuple[int, int, int, int]  # x, y, polarity, microseconds
 
 
-def aedat_packet(events: Sequence[Pixel], kind: int = 1, overflow: int = 0) -> bytes:
+def aedat_packet(
+    events: Sequence[Pixel], kind: int = 1, overflow: int = 0, invalid: Sequence[int] = ()
+) -> bytes:
+    """invalid: numbers of the events that do not count."""
     count = len(events)
-    header = struct.pack("<HHIIIIII", kind, 1, 8, 4, overflow, count, count, count)
+    valid = count - len(invalid)
+    header = struct.pack("<HHIIIIII", kind, 1, 8, 4, overflow, count, count, valid)
     body = b"".join(
-        struct.pack("<II", x << 17 | y << 2 | polarity << 1 | 1, time_us)
-        for x, y, polarity, time_us in events
+        struct.pack("<II", x << 17 | y << 2 | polarity << 1 | (number not in invalid), time_us)
+        for number, (x, y, polarity, time_us) in enumerate(events)
     )
     return header + body
 

@@ -66,6 +66,19 @@ class TestRecordings:
         assert packet.time_us.tolist() == [3 * 2**31 + 7]
         assert (packet.x[0], packet.y[0], packet.polarity[0]) == (1, 2, 1)
 
+    def test_events_that_were_taken_back_do_not_count(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.aedat"
+        events = [(1, 2, 1, 7), (9999, 3, 0, 8), (3, 4, 0, 9)]
+        path.write_bytes(aedat([aedat_packet(events, invalid=[1])]))
+        (packet,) = packets(path)
+        assert packet.x.tolist() == [1, 3]
+        assert packet.offset.tolist() == [42 + 28, 42 + 28 + 16]
+
+    def test_compressed_packets_are_named(self, folder: Path, recording: Path) -> None:
+        recording.write_bytes(aedat([aedat_packet([(1, 1, 1, 1)], kind=0x8001)]))
+        with pytest.raises(DataInvalid, match=r"the packet at byte 42 is compressed; .*RAW"):
+            loaded(folder)
+
     @pytest.mark.parametrize("missing", [1, 7, 30])
     def test_a_recording_that_was_cut_short_says_where(
         self, folder: Path, recording: Path, missing: int
@@ -104,9 +117,11 @@ class TestRecordings:
             loaded(folder)
 
     def test_an_impossible_pixel_says_where(self, folder: Path, recording: Path) -> None:
-        recording.write_bytes(aedat([aedat_packet([(0, 0, 0, 1), (128, 3, 0, 2)])]))
-        with pytest.raises(DataInvalid, match=r"the event at byte 78 is at pixel \(128, 3\)"):
-            loaded(folder)
+        # 2^13 beside 128: addresses have 15 bits.
+        for x in (128, 8192):
+            recording.write_bytes(aedat([aedat_packet([(0, 0, 0, 1), (x, 3, 0, 2)])]))
+            with pytest.raises(DataInvalid, match=rf"event at byte 78 is at pixel \({x}, 3\)"):
+                loaded(folder)
 
     @pytest.mark.parametrize(
         ("row", "words"),
