@@ -28,6 +28,8 @@ Progress = Callable[[str], None]
 
 COMPILERS = ("c++", "g++", "clang++")
 COMPILER_FILE = "compiler.txt"  # beside each library: what its compiler said of its version
+# Of more than one library.
+SHARED_HEADERS = tuple(sorted(Path(__file__).resolve().parent.glob("*.h")))
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 
 

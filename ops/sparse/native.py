@@ -8,7 +8,14 @@ from typing import Any, Optional
 
 import tensorflow as tf
 
-from ops.cached_build import WARNINGS, Progress, SharedLibrary, say_on_stderr, tensorflow_flags
+from ops.cached_build import (
+    SHARED_HEADERS,
+    WARNINGS,
+    Progress,
+    SharedLibrary,
+    say_on_stderr,
+    tensorflow_flags,
+)
 
 SOURCES = Path(__file__).resolve().parent
 
@@ -26,7 +33,7 @@ def build(progress: Optional[Progress] = None) -> Path:
         name=f"sparse-{tf.__version__}",
         file="libsparsetf.so",
         sources=sorted(SOURCES.glob("*.cc")),
-        headers=sorted(SOURCES.glob("*.h")),
+        headers=sorted([*SOURCES.glob("*.h"), *SHARED_HEADERS]),
         flags=(*flags, *FLAGS),
         link=link,
     ).build(progress)

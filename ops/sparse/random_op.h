@@ -2,7 +2,7 @@
 #ifndef IPULSE_OPS_SPARSE_RANDOM_OP_H
 #define IPULSE_OPS_SPARSE_RANDOM_OP_H
 
-#include "philox.h"
+#include "../philox.h"
 #include "rows.h"
 
 #include <algorithm>

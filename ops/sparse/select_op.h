@@ -2,8 +2,8 @@
 #ifndef IPULSE_OPS_SPARSE_SELECT_OP_H
 #define IPULSE_OPS_SPARSE_SELECT_OP_H
 
+#include "../philox.h"
 #include "checked_spikes.h"
-#include "philox.h"
 #include "selection.h"
 #include "surrogate.h"
 
@@ -90,7 +90,7 @@ public:
     OP_REQUIRES(c, c->input(3).NumElements() == 1 && c->input(4).NumElements() == 1,
                 errors::InvalidArgument("seed and step must be scalars"));
     const auto seed = static_cast<uint64_t>(c->input(3).flat<tensorflow::int64>()(0));
-    const auto first_step = static_cast<uint32_t>(c->input(4).flat<tensorflow::int64>()(0));
+    const int64_t first_step = c->input(4).flat<tensorflow::int64>()(0);
     const TensorShape leading = leading_axes(u);
     const int64_t batch = leading.dim_size(leading.dims() - 1);
     Tensor *ids, *counts, *dropped;
@@ -100,15 +100,11 @@ public:
     in_parallel(c, leading.num_elements(), 4 * neurons, [&](int64_t begin, int64_t end) {
       Selection select(neurons, slots, policy_);
       for (int64_t row = begin; row < end; ++row) {
-        int64_t offset = 0;
+        int32_t offset = 0;
         if (policy_ == Policy::CYCLIC)
-          offset = below(philox4x32({static_cast<uint32_t>(first_step + row / batch),
-                                     static_cast<uint32_t>(layer_),
-                                     static_cast<uint32_t>(row % batch), CYCLIC_OFFSET},
-                                    seed)[0],
-                         neurons);
+          offset = cyclic_offset(seed, layer_, first_step + row / batch, row % batch, neurons);
         Selected found = select(floats_of(u) + row * neurons, floats_of(threshold), below_it,
-                                static_cast<int32_t>(offset), floats_of(ids) + row * slots);
+                                offset, floats_of(ids) + row * slots);
         floats_of(counts)[2 * row] = static_cast<float>(found.spikes);
         floats_of(counts)[2 * row + 1] = static_cast<float>(found.filled);
         floats_of(dropped)[row] = static_cast<float>(found.dropped);

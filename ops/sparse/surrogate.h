@@ -1,11 +1,10 @@
-// The surrogates of ../surrogate.py in float32.
+// An op's surrogate, of those of ../surrogate.h.
 #ifndef IPULSE_OPS_SPARSE_SURROGATE_H
 #define IPULSE_OPS_SPARSE_SURROGATE_H
 
+#include "../surrogate.h"
 #include "rows.h"
 
-#include <algorithm>
-#include <cmath>
 #include <vector>
 
 #define SURROGATE_ATTRIBUTES                                                                       \
@@ -29,31 +28,20 @@ public:
 
   float operator()(float x) const {
     switch (kind_[0]) {
-    case 's': {
-      float denominator = slope_ * std::fabs(x) + 1;
-      return 1 / (denominator * denominator);
-    }
+    case 's':
+      return superspike_at(slope_, x);
     case 'a':
-      return 1 / ((slope_ * x) * (slope_ * x) + 1);
+      return arctan_at(slope_, x);
     case 'b':
-      return std::fabs(x) < width_ ? 1.0F : 0.0F;
+      return boxcar_at(width_, x);
     case 'e':
-      return std::exp(-slope_ * std::fabs(x));
+      return exponential_at(slope_, x);
     default:
-      return at(x);
+      return table_at(values_.data(), static_cast<int>(values_.size()), width_, x);
     }
   }
 
 private:
-  float at(float x) const {
-    if (!(std::fabs(x) <= width_))
-      return 0;
-    auto intervals = static_cast<int64_t>(values_.size()) - 1;
-    float p = (x + width_) * (static_cast<float>(intervals) / (2 * width_));
-    int64_t k = std::min(static_cast<int64_t>(p), intervals - 1);
-    return values_[k] + (p - static_cast<float>(k)) * (values_[k + 1] - values_[k]);
-  }
-
   std::string kind_;
   float slope_, width_;
   std::vector<float> values_;

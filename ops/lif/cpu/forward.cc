@@ -1,9 +1,9 @@
 // The forward pass: layer after layer, each over the whole sequence. That order is open to a
 // network with any delay. Within a layer a panel runs over all steps at once, so that its weights
 // stay in cache for all samples, unless a step needs to know all neurons of the step before.
+#include "../../philox.h"
 #include "packed_layer.h"
 #include "phases.h"
-#include "philox.h"
 #include "pool.h"
 #include "sequence.h"
 #include "slot_choice.h"
@@ -162,7 +162,7 @@ private:
     c.slots = layer_.slots;
     c.policy = layer_.policy;
     if (c.policy == LIF_POLICY_CYCLIC)
-      c.offset = cyclic_offset(n_.seed, number_, t, b, layer_.neurons);
+      c.offset = ipulse::cyclic_offset(n_.seed, number_, t, b, layer_.neurons);
     c.u = u;
     c.row_bytes = bits.row_bytes;
     c.above = bits.above + place;

@@ -7,7 +7,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
-from ops.cached_build import COMPILER_FILE, WARNINGS, Progress, SharedLibrary, tensorflow_flags
+from ops.cached_build import (
+    COMPILER_FILE,
+    SHARED_HEADERS,
+    WARNINGS,
+    Progress,
+    SharedLibrary,
+    tensorflow_flags,
+)
 from ops.cached_build import BuildFailed as BuildFailed
 from ops.cached_build import MissingCompiler as MissingCompiler
 from ops.cached_build import NativeError as NativeError
@@ -176,4 +183,5 @@ def kernels() -> Dict[str, int]:
 
 
 def _headers() -> List[Path]:
-    return [path for path in sorted(SOURCES.iterdir()) if path.suffix in (".h", ".inc")]
+    ours = [path for path in sorted(SOURCES.iterdir()) if path.suffix in (".h", ".inc")]
+    return [*ours, *SHARED_HEADERS]

@@ -1,6 +1,6 @@
-// The random words of ../philox.py.
-#ifndef IPULSE_OPS_SPARSE_PHILOX_H
-#define IPULSE_OPS_SPARSE_PHILOX_H
+// The random words of philox.py, for whatever C++ asks for them.
+#ifndef IPULSE_OPS_PHILOX_H
+#define IPULSE_OPS_PHILOX_H
 
 #include <array>
 #include <cstdint>
@@ -26,6 +26,14 @@ inline std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, uint6
 // Random from 0 to limit - 1.
 inline int64_t below(uint32_t word, int64_t limit) {
   return static_cast<int64_t>((uint64_t{word} * static_cast<uint64_t>(limit)) >> 32);
+}
+
+// Where the policy cyclic begins, 0 to neurons - 1; step, layer and sample by their low words.
+inline int32_t cyclic_offset(uint64_t seed, int64_t layer, int64_t step, int64_t sample,
+                             int64_t neurons) {
+  auto word = [](int64_t number) { return static_cast<uint32_t>(number); };
+  auto words = philox4x32({word(step), word(layer), word(sample), CYCLIC_OFFSET}, seed);
+  return static_cast<int32_t>(below(words[0], neurons));
 }
 
 } // namespace ipulse
