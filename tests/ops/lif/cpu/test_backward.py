@@ -21,6 +21,7 @@ from tests.ops.lif.cpu.kernels import (
     network_of,
     run,
 )
+from tests.ops.lif.variants import with_gradient_only
 from tests.ops.strategies import Problem, problems, random_problem
 
 CONSTANTS: Any = pytest.mark.parametrize(
@@ -42,6 +43,7 @@ class TestGradients:
     @given(problem=problems(dyadic=True, variants=True), everything=st.booleans())
     def test_dyadic_problems(self, arch: int, problem: Problem, everything: bool) -> None:
         """The membranes are exact here, so that only the backward pass rounds."""
+        problem = with_gradient_only(problem)
         forward = run(problem, arch)
         found = gradients(problem, forward, arch, everything=everything)
         assert_near_reference(problem, forward, found)
@@ -51,6 +53,7 @@ class TestGradients:
     def test_any_problem(self, arch: int, problem: Problem, everything: bool) -> None:
         # The edges of a boxcar jump, and a membrane beside one may be on its other side.
         assume(not isinstance(problem.network.surrogate, Boxcar))
+        problem = with_gradient_only(problem)
         forward = run(problem, arch)
         found = gradients(problem, forward, arch, everything=everything)
         assert_near_reference(problem, forward, found, 1e-4)

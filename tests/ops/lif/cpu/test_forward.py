@@ -128,6 +128,18 @@ class TestInput:
         with pytest.raises(ValueError, match=rf"counts\[2, 1\] is {value}; .* 0 to 20"):
             arrays.forward(self.network, problem.weights, problem.ids, counts)
 
+    @pytest.mark.parametrize("value", [4, 21])
+    def test_gradient_only_counts_out_of_range_are_named(self, value: int) -> None:
+        problem = random_problem(self.network, seed=0, steps=3, batch=2)
+        counts = np.full((3, 2, 2), 5, np.int32)
+        counts[2, 1, 1] = value
+        with pytest.raises(ValueError, match=rf"filled\[2, 1\] is {value}; .* 5, .* to 20"):
+            arrays.forward(self.network, problem.weights, problem.ids, counts)
+        ids, counts[2, 1, 1] = problem.ids.copy(), 6
+        ids[2, 1, 5] = 20
+        with pytest.raises(ValueError, match=r"ids\[2, 1, 5\] is 20; .* 0 to 19"):
+            arrays.forward(self.network, problem.weights, ids, counts)
+
     def test_what_stands_behind_the_counted_slots_is_not_read(self) -> None:
         problem = random_problem(self.network, seed=0, steps=3, batch=2)
         ids = np.where(np.arange(20) < problem.counts[..., None], problem.ids, -7).astype(np.int32)
