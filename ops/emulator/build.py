@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Callable, Iterator, List, Optional, Sequence, Tuple
 
-from ops.lif.cpu.native import BuildFailed, cache_directory, compiler
+from ops.cached_build import BuildFailed, cache_directory, compiler
 
 SOURCES = Path(__file__).resolve().parent
 # What a program links with -l<name>: one library has them all, under each of the SDK's names.

@@ -41,13 +41,23 @@ public:
     bytes(&n, sizeof n);
     if (!reading())
       return;
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 34; // larger is no size but a broken file
-    if (n > kMost)
+    // A damaged size must not ask for memory that the file cannot fill.
+    const auto here = in->tellg();
+    if (here >= 0) {
+      in->seekg(0, std::ios::end);
+      const auto left = static_cast<std::uint64_t>(in->tellg() - here);
+      in->seekg(here);
+      if (n > left)
+        throw parse_error("the executable is cut short");
+    } else if (n > kMost) {
       throw parse_error("the executable is damaged");
+    }
     container.resize(n);
   }
 
 private:
+  static constexpr std::uint64_t kMost = std::uint64_t{1} << 34; // of a stream that cannot seek
+
   void bytes(void *first, std::size_t n) {
     if (n == 0)
       return;

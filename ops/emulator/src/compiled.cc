@@ -1,12 +1,11 @@
 #include "compiled.h"
 
-#include <algorithm>
-#include <cstdlib>
 #include <set>
 
 #include <poplar/exceptions.hpp>
 
 #include "checks.h"
+#include "engine_options.h"
 #include "tile_memory.h"
 #include "traffic.h"
 
@@ -14,19 +13,6 @@ namespace poplar::emulator {
 namespace {
 
 using Kind = ProgramNode::Kind;
-
-void checkOptions(const OptionFlags &options) {
-  static const char *const families[] = {
-      "autoReport.", "debug.",  "exchange.",        "gcl.",    "opt.",           "prng.",
-      "profiler.",   "report.", "streamCallbacks.", "target.", "makeFunctions.", "version."};
-  for (const auto &option : options) {
-    const bool known = std::any_of(std::begin(families), std::end(families), [&](const char *f) {
-      return option.first.compare(0, std::string(f).size(), f) == 0;
-    });
-    if (!known)
-      throw invalid_option("unrecognised engine option '" + option.first + "'");
-  }
-}
 
 void checkTensor(const GraphState &graph, const Tensor &t, const ProgramNode &node,
                  const char *what) {
@@ -70,6 +56,62 @@ void costComputeSet(Compiled &compiled, unsigned id, MemoryModel &memory) {
   compiled.computeSetOut[id] = out.cost();
   memory.addExchange(in);
   memory.addExchange(out);
+  memory.addMessages(id, in, out);
+}
+
+/// Makes of every program one that can be walked through.
+void completePrograms(Compiled &compiled) {
+  for (auto &program : compiled.programs) {
+    if (!program)
+      program = makeNode(Kind::Sequence, {});
+    std::set<unsigned> calling;
+    checkRecursion(*compiled.graph, *program, calling);
+  }
+}
+
+/// The nodes that can be reached, each once: before its children, and a function at its first call.
+void listNodes(const GraphState &graph, const ProgramNode &node,
+               std::set<const ProgramNode *> &seen, std::vector<const ProgramNode *> &nodes) {
+  if (!seen.insert(&node).second)
+    return;
+  nodes.push_back(&node);
+  if (node.kind == Kind::Call && graph.functions[node.id])
+    listNodes(graph, *graph.functions[node.id], seen, nodes);
+  for (const auto &child : node.children)
+    listNodes(graph, *child, seen, nodes);
+}
+
+void checkNode(const GraphState &graph, const ProgramNode &node) {
+  checkTensor(graph, node.source, node, "a program that reads it");
+  checkTensor(graph, node.destination, node, "a program that writes it");
+  for (const Tensor &t : node.inputs)
+    checkTensor(graph, t, node, "a host function");
+  for (const Tensor &t : node.outputs)
+    checkTensor(graph, t, node, "a host function");
+  if (node.kind == Kind::Execute && node.id >= graph.computeSets.size())
+    throw control_program_error("Execute of a compute set that is none of this graph's");
+}
+
+void costNode(Compiled &compiled, const ProgramNode &node, MemoryModel &memory) {
+  const GraphState &graph = *compiled.graph;
+  memory.addStep(node);
+  if (node.kind == Kind::Execute && !compiled.computeSetIn.count(node.id)) {
+    checkComputeSet(graph, node.id);
+    costComputeSet(compiled, node.id, memory);
+  } else if (node.kind == Kind::Copy) {
+    Traffic traffic(graph);
+    traffic.copy(node.source.view(), node.destination.view());
+    compiled.copies[&node] = traffic.cost();
+    compiled.copyCycles[&node] = traffic.localCycles();
+    memory.addExchange(traffic);
+  }
+}
+
+void checkHandles(const GraphState &graph) {
+  for (const auto &host : graph.hostWrites)
+    checkMapped(graph, host.second.view(), "host write '" + host.first + "'");
+  for (const auto &host : graph.hostReads)
+    checkMapped(graph, host.second.view(), "host read '" + host.first + "'");
 }
 
 } // namespace
@@ -77,56 +119,24 @@ void costComputeSet(Compiled &compiled, unsigned id, MemoryModel &memory) {
 std::shared_ptr<Compiled> compile(std::shared_ptr<GraphState> graph,
                                   std::vector<std::shared_ptr<ProgramNode>> programs,
                                   OptionFlags options) {
-  if (const char *named = std::getenv("POPLAR_ENGINE_OPTIONS"))
-    readJSON(named, options);
-  checkOptions(options);
   auto compiled = std::make_shared<Compiled>();
+  compiled->options = completeOptions(std::move(options));
   compiled->graph = std::move(graph);
   compiled->programs = std::move(programs);
-  compiled->options = std::move(options);
-  const GraphState &g = *compiled->graph;
-  for (auto &program : compiled->programs) {
-    if (!program)
-      program = std::make_shared<ProgramNode>(
-          ProgramNode{Kind::Sequence, {}, {}, 0, true, {}, {}, {}, {}, {}, {}});
-    std::set<unsigned> calling;
-    checkRecursion(g, *program, calling);
+  completePrograms(*compiled);
+  std::set<const ProgramNode *> seen;
+  for (const auto &program : compiled->programs)
+    listNodes(*compiled->graph, *program, seen, compiled->nodes);
+  MemoryModel memory(*compiled->graph);
+  for (const ProgramNode *node : compiled->nodes) {
+    checkNode(*compiled->graph, *node);
+    costNode(*compiled, *node, memory);
   }
-  MemoryModel memory(g);
-  std::set<unsigned> costed;
-  forEachNode(g, compiled->programs, [&](const ProgramNode &node) {
-    memory.addStep(node);
-    checkTensor(g, node.source, node, "a program that reads it");
-    checkTensor(g, node.destination, node, "a program that writes it");
-    for (const Tensor &t : node.inputs)
-      checkTensor(g, t, node, "a host function");
-    for (const Tensor &t : node.outputs)
-      checkTensor(g, t, node, "a host function");
-    if (node.kind == Kind::Execute) {
-      if (node.id >= g.computeSets.size())
-        throw control_program_error("Execute of a compute set that is none of this graph's");
-      if (!costed.insert(node.id).second)
-        return;
-      checkComputeSet(g, node.id);
-      costComputeSet(*compiled, node.id, memory);
-    } else if (node.kind == Kind::Copy) {
-      Traffic traffic(g);
-      traffic.copy(node.source.view(), node.destination.view());
-      compiled->copies[&node] = traffic.cost();
-      compiled->copyCycles[&node] = traffic.localCycles();
-      memory.addExchange(traffic);
-    }
-  });
-  for (const auto &host : g.hostWrites)
-    checkMapped(g, host.second.view(), "host write '" + host.first + "'");
-  for (const auto &host : g.hostReads)
-    checkMapped(g, host.second.view(), "host read '" + host.first + "'");
+  checkHandles(*compiled->graph);
+  compiled->liveness = livenessOf(*compiled->graph, compiled->programs, memory.messages());
+  memory.addVariables(compiled->liveness);
   compiled->memory = memory.tiles();
-  bool allow = false;
-  for (const auto &option : compiled->options)
-    allow |= option.first == "debug.allowOutOfMemory" && option.second == "true";
-  if (!allow)
-    memory.checkFits();
+  checkFits(*compiled);
   return compiled;
 }
 

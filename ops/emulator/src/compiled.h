@@ -10,17 +10,20 @@
 #include <poplar/OptionFlags.hpp>
 
 #include "graph_state.h"
+#include "liveness.h"
 #include "program_node.h"
 
 namespace poplar::emulator {
 
-/// Bytes of one tile by what they hold; the names are libpva's memory categories.
+/// Bytes of one tile by what they hold, when it needs most; the names are libpva's categories.
 struct TileMemory {
   std::uint64_t variable = 0, constant = 0, message = 0, stack = 0, vertexInstanceState = 0,
-                vertexFieldData = 0, vertexCode = 0, internalExchangeCode = 0, controlCode = 0;
+                vertexFieldData = 0, vertexCode = 0, internalExchangeCode = 0,
+                globalExchangeCode = 0, hostExchangeCode = 0, controlCode = 0;
+  std::uint64_t notAlwaysLive = 0; // of variable and message
   std::uint64_t total() const {
     return variable + constant + message + stack + vertexInstanceState + vertexFieldData +
-           vertexCode + internalExchangeCode + controlCode;
+           vertexCode + internalExchangeCode + globalExchangeCode + hostExchangeCode + controlCode;
   }
 };
 
@@ -37,7 +40,9 @@ struct Compiled {
   std::shared_ptr<GraphState> graph;
   std::vector<std::shared_ptr<ProgramNode>> programs;
   OptionFlags options;
-  std::vector<TileMemory> memory;                 // by tile
+  std::vector<const ProgramNode *> nodes; // that can be reached, in the programs' order
+  std::vector<TileMemory> memory;         // by tile
+  Liveness liveness;
   std::map<unsigned, ExchangeCost> computeSetIn;  // by compute set: before compute
   std::map<unsigned, ExchangeCost> computeSetOut; // by compute set: after compute
   std::map<const ProgramNode *, ExchangeCost> copies;
@@ -48,27 +53,6 @@ struct Compiled {
 std::shared_ptr<Compiled> compile(std::shared_ptr<GraphState> graph,
                                   std::vector<std::shared_ptr<ProgramNode>> programs,
                                   OptionFlags options);
-
-/// Calls f(node) for every program that can be reached, once each.
-template <typename F>
-void forEachNode(const GraphState &graph, const std::vector<std::shared_ptr<ProgramNode>> &roots,
-                 F &&f) {
-  std::vector<const ProgramNode *> open;
-  std::map<const ProgramNode *, bool> seen;
-  for (const auto &root : roots)
-    open.push_back(root.get());
-  while (!open.empty()) {
-    const ProgramNode *node = open.back();
-    open.pop_back();
-    if (!node || !seen.emplace(node, true).second)
-      continue;
-    f(*node);
-    for (const auto &child : node->children)
-      open.push_back(child.get());
-    if (node->kind == ProgramNode::Kind::Call)
-      open.push_back(graph.functions.at(node->id).get());
-  }
-}
 
 } // namespace poplar::emulator
 

@@ -1,14 +1,10 @@
 #include <poplar/Executable.hpp>
 
-#include <cstring>
 #include <sstream>
 
 #include <poplar/exceptions.hpp>
 
-#include "../popc/shell.h"
-#include "archive.h"
-#include "builtin_vertices.h"
-#include "codelet_cache.h"
+#include "archived_graph.h"
 #include "compiled.h"
 
 namespace poplar {
@@ -17,218 +13,22 @@ using namespace emulator;
 
 namespace {
 
-const char *const kMagic = "IPULSE-EMULATED-EXECUTABLE 1\n";
+const std::string kMagic = "IPULSE-EMULATED-EXECUTABLE ";
+// Of what is archived, of Machine and of the tables in codelet files: raise it with any of them.
+const std::string kVersion = "2";
+constexpr std::size_t kLongestVersion = 16;
 
-void put(Archive &a, Machine &m) {
-  a(m.version)(m.type)(m.numIPUs)(m.tilesPerIPU)(m.workers)(m.bytesPerTile)(m.clockHz);
-  a(m.exchangeBytesPerCycle)(m.memcpyBytesPerCycle)(m.dataPathWidth)(m.minSyncDelay);
-  a(m.maxSyncDelay)(m.globalSyncCycles)(m.atomicStoreGranularity)(m.interleavedElement);
-  a(m.memoryElementOffsets)(m.rptCountMax)(m.syncCycles)(m.exchangeOverheadCycles);
-  a(m.vertexOverheadBundles)(m.superviseCycles)(m.copyFixedCycles)(m.copyCyclesPerByte8);
-  a(m.copyCyclesPerByte4)(m.copyCyclesPerByte2)(m.linkBytesPerSecond)(m.hostBytesPerSecond);
-  a(m.hostLatencySeconds)(m.hopSeconds)(m.stackBytesPerWorker)(m.supervisorStackBytes);
-  a(m.exchangeCodeBytesPerPiece)(m.controlCodeBytesPerStep);
-}
-
-void put(Archive &a, View &view) {
-  std::vector<Run> runs = view.runs();
-  a(runs);
-  if (a.reading())
-    for (const Run &run : runs)
-      view.append(run);
-}
-
-void put(Archive &a, std::shared_ptr<const View> &view) {
-  auto own = std::make_shared<View>(view && !a.reading() ? *view : View());
-  put(a, *own);
-  if (a.reading())
-    view = own;
-}
-
-void put(Archive &a, GraphState &graph, Tensor &t) {
-  bool valid = t.valid();
-  a(valid);
-  if (!valid)
-    return;
-  Type type = t.elementType();
-  std::vector<std::size_t> shape = t.shape();
-  View view = a.reading() ? View() : t.view();
-  a(type)(shape);
-  put(a, view);
-  if (a.reading())
-    t = Tensor(&graph, type, std::move(shape), std::make_shared<View>(std::move(view)));
-}
-
-void put(Archive &a, GraphState &graph, std::vector<Tensor> &tensors) {
-  a.size(tensors);
-  for (Tensor &t : tensors)
-    put(a, graph, t);
-}
-
-void put(Archive &a, Variable &v) {
-  a(v.type)(v.elements)(v.name)(v.constant)(v.initial);
-  std::vector<std::size_t> ends;
-  std::vector<unsigned> tiles;
-  if (!a.reading())
-    v.tiles.forEach(0, v.elements, [&](std::size_t, std::size_t end, unsigned tile) {
-      ends.push_back(end);
-      tiles.push_back(tile);
-    });
-  a(ends)(tiles);
-  for (std::size_t i = 0, begin = 0; a.reading() && i < ends.size(); begin = ends[i++])
-    v.tiles.assign(begin, ends[i], tiles[i]);
-}
-
-void put(Archive &a, GraphState &graph, VertexInstance &v) {
-  std::string type = a.reading() ? "" : v.type->table->name;
-  bool estimated = v.estimate.has_value();
-  VertexPerfEstimate estimate = v.estimate.value_or(VertexPerfEstimate());
-  a(type)(v.computeSet)(v.tile)(estimated)(estimate);
-  if (a.reading()) {
-    const auto found = graph.vertexTypes.find(type);
-    if (found == graph.vertexTypes.end())
-      throw parse_error("the executable uses vertex type '" + type + "', which it does not hold");
-    v.type = &found->second;
-    if (estimated)
-      v.estimate = estimate;
-  }
-  a.size(v.fields);
-  for (Connection &c : v.fields) {
-    a(c.value)(c.valueCount)(c.set);
-    a.size(c.rows);
-    for (auto &row : c.rows)
-      put(a, row);
-  }
-}
-
-/// The nodes that can be reached, each once; references among them become indices.
-class Nodes {
-public:
-  Nodes(Archive &a, GraphState &graph) : a(a), graph(graph) {}
-
-  void put(std::shared_ptr<ProgramNode> &node) {
-    std::uint64_t index = ~std::uint64_t{0};
-    if (!a.reading() && node)
-      index = known.emplace(node.get(), known.size()).first->second;
-    a(index);
-    if (index == ~std::uint64_t{0})
-      return;
-    const bool first = index >= seen.size();
-    if (first)
-      seen.push_back(a.reading() ? std::make_shared<ProgramNode>() : node);
-    node = seen.at(index);
-    if (first)
-      content(*node);
-  }
-
-private:
-  void content(ProgramNode &node) {
-    a(node.kind)(node.name)(node.id)(node.expected)(node.text)(node.cases);
-    emulator_put(node);
-    a.size(node.children);
-    for (auto &child : node.children)
-      put(child);
-  }
-  void emulator_put(ProgramNode &node) {
-    poplar::put(a, graph, node.source);
-    poplar::put(a, graph, node.destination);
-    poplar::put(a, graph, node.inputs);
-    poplar::put(a, graph, node.outputs);
-  }
-
-  Archive &a;
-  GraphState &graph;
-  std::map<const ProgramNode *, std::uint64_t> known;
-  std::vector<std::shared_ptr<ProgramNode>> seen;
-};
-
-void putLibraries(Archive &a, GraphState &graph) {
-  std::vector<std::string> names, objects;
-  if (!a.reading()) {
-    for (const auto &library : graph.libraries) {
-      names.push_back(library->isBuiltin() ? library->path() : "");
-      objects.push_back(library->isBuiltin() ? "" : popc::readFile(library->path()));
-    }
-  }
-  a.size(names);
-  a.size(objects);
-  for (std::size_t i = 0; i < names.size(); ++i)
-    a(names[i])(objects[i]);
-  for (std::size_t i = 0; a.reading() && i < names.size(); ++i) {
-    if (names[i].empty())
-      graph.addLibrary(CodeletLibrary::load(cachedBytes(objects[i])));
-    else
-      addBuiltinLibrary(graph, names[i]);
-  }
-}
-
-void putStreams(Archive &a, GraphState &graph) {
-  std::vector<DataStream> streams;
-  std::vector<RemoteBuffer> remotes;
-  for (const auto &s : graph.streams)
-    streams.push_back(s.second);
-  for (const auto &r : graph.remoteBuffers)
-    remotes.push_back(r.second);
-  a.size(streams);
-  for (DataStream &s : streams) {
-    std::string handle = s.handle();
-    Type type = s.elementType();
-    std::size_t n = s.numElements();
-    DataStreamType direction = s.type();
-    a(handle)(type)(n)(direction);
-    graph.streams[handle] = DataStream(handle, type, n, direction);
-  }
-  a.size(remotes);
-  for (RemoteBuffer &r : remotes) {
-    std::string handle = r.handle();
-    Type type = r.elementType();
-    std::size_t n = r.numElements(), rows = r.getRepeats();
-    a(handle)(type)(n)(rows);
-    graph.remoteBuffers[handle] = RemoteBuffer(handle, type, n, rows);
-  }
-  std::vector<std::string> functions;
-  for (const auto &f : graph.hostFunctions)
-    functions.push_back(f.first);
-  a.size(functions);
-  for (std::string &handle : functions) {
-    a(handle);
-    a(graph.hostFunctions[handle].inputs)(graph.hostFunctions[handle].outputs);
-  }
-}
-
-void putHandles(Archive &a, GraphState &graph, std::map<std::string, Tensor> &handles) {
-  std::vector<std::string> names;
-  for (const auto &h : handles)
-    names.push_back(h.first);
-  a.size(names);
-  for (std::string &name : names) {
-    a(name);
-    put(a, graph, handles[name]);
-  }
+/// FNV-1a: damage is found before anything is made of it.
+std::uint64_t checksumOf(const std::string &bytes) {
+  std::uint64_t sum = 0xcbf29ce484222325u;
+  for (const char c : bytes)
+    sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return sum;
 }
 
 void put(Archive &a, Compiled &c) {
-  GraphState &graph = *c.graph;
-  putLibraries(a, graph);
-  a.size(graph.variables);
-  for (Variable &v : graph.variables)
-    put(a, v);
-  a.size(graph.computeSets);
-  for (ComputeSetState &set : graph.computeSets)
-    a(set.name)(set.vertices);
-  a.size(graph.vertices);
-  for (VertexInstance &v : graph.vertices)
-    put(a, graph, v);
-  putStreams(a, graph);
-  putHandles(a, graph, graph.hostWrites);
-  putHandles(a, graph, graph.hostReads);
-  Nodes nodes(a, graph);
-  a.size(graph.functions);
-  for (auto &f : graph.functions)
-    nodes.put(f);
-  a.size(c.programs);
-  for (auto &p : c.programs)
-    nodes.put(p);
+  emulator::put(a, *c.graph);
+  emulator::put(a, *c.graph, c.programs);
   std::vector<std::string> options;
   for (const auto &option : c.options) {
     options.push_back(option.first);
@@ -241,6 +41,20 @@ void put(Archive &a, Compiled &c) {
     c.options.set(options[i], options[i + 1]);
 }
 
+/// Reads the first line; raises parse_error unless it is that of this version's executables.
+void checkHeader(std::istream &in) {
+  std::string magic(kMagic.size(), ' ');
+  in.read(&magic[0], static_cast<std::streamsize>(magic.size()));
+  if (magic != kMagic)
+    throw parse_error("the stream holds no executable of this emulator");
+  std::string version;
+  for (char c; version.size() < kLongestVersion && in.get(c) && c != '\n';)
+    version += c;
+  if (version != kVersion)
+    throw parse_error("the executable has format " + version + " and this emulator reads format " +
+                      kVersion + ": compile the program again");
+}
+
 } // namespace
 
 Executable::Executable(std::shared_ptr<Compiled> compiled) : compiled(std::move(compiled)) {}
@@ -248,28 +62,37 @@ Executable::Executable(Executable &&) noexcept = default;
 Executable &Executable::operator=(Executable &&) noexcept = default;
 Executable::~Executable() = default;
 
-std::string Executable::getVersionString() const { return "emulated 1"; }
+std::string Executable::getVersionString() const { return "emulated " + kVersion; }
 
 void Executable::serialize(std::ostream &out) const {
-  out << kMagic;
+  std::ostringstream content;
+  Archive inner(content);
+  emulator::put(inner, compiled->graph->machine);
+  put(inner, *compiled);
+  std::string bytes = content.str();
+  std::uint64_t checksum = checksumOf(bytes);
+  out << kMagic << kVersion << '\n';
   Archive a(out);
-  put(a, compiled->graph->machine);
-  put(a, *compiled);
+  a(checksum)(bytes);
   if (!out)
     throw poplar_error("the executable cannot be written");
 }
 
 Executable Executable::deserialize(std::istream &in) {
-  std::string magic(std::strlen(kMagic), ' ');
-  in.read(&magic[0], static_cast<std::streamsize>(magic.size()));
-  if (magic != kMagic)
-    throw parse_error("the stream holds no executable of this emulator");
+  checkHeader(in);
+  std::uint64_t checksum = 0;
+  std::string bytes;
   Archive a(in);
+  a(checksum)(bytes);
+  if (checksumOf(bytes) != checksum)
+    throw parse_error("the executable is damaged");
+  std::istringstream content(bytes);
+  Archive inner(content);
   Machine machine;
-  put(a, machine);
+  emulator::put(inner, machine);
   Compiled read;
   read.graph = std::make_shared<GraphState>(machine);
-  put(a, read);
+  put(inner, read);
   return Executable(compile(read.graph, read.programs, read.options));
 }
 

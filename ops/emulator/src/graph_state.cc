@@ -11,6 +11,8 @@ std::size_t product(const std::vector<std::size_t> &shape) {
   return n;
 }
 
+std::size_t bytesOf(const Tensor &t) { return t.numElements() * sizeOf(t.elementType()); }
+
 unsigned fieldIndex(const VertexType &type, const std::string &name) {
   for (unsigned i = 0; i < type.table->numFields; ++i)
     if (name == type.table->fields[i].name)

@@ -80,6 +80,8 @@ public:
 };
 
 std::size_t product(const std::vector<std::size_t> &shape);
+/// Bytes of the elements of a tensor.
+std::size_t bytesOf(const Tensor &t);
 /// The index of a field in the type's table; raises unknown_field.
 unsigned fieldIndex(const VertexType &type, const std::string &name);
 

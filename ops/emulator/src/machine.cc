@@ -36,8 +36,11 @@ Machine mk2() {
   m.copyCyclesPerByte8 = 0.4404;
   m.copyCyclesPerByte4 = 3.125;
   m.copyCyclesPerByte2 = 5.1484;
-  // PopLibs lib/poplibs_test/Util.cpp: 128 x 2^30 bit/s a link, 0.85 of it used, 4 links.
-  m.linkBytesPerSecond = 4 * 0.85 * 128 * 1073741824.0 / 8;
+  // PopLibs lib/poplibs_test/Util.cpp: 128 x 2^30 bit/s a link, 0.85 of it used; 4 links between
+  // the IPUs of a card, 2 to any other. That IPUs 2n and 2n + 1 share a card is inferred.
+  m.linkBytesPerSecond = 0.85 * 128 * 1073741824.0 / 8;
+  m.linksWithinCard = 4;
+  m.linksBetweenCards = 2;
   m.hopSeconds = 15e-9;         // PopLibs lib/poplibs_test/Util.cpp
   m.hostBytesPerSecond = 32e9;  // one direction of the 64 GB/s of the data sheet
   m.hostLatencySeconds = 10e-6; // inferred: a host round trip over PCIe

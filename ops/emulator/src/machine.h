@@ -40,7 +40,8 @@ struct Machine {
   unsigned superviseCycles = 0;        // launch of the workers of a tile
   double copyFixedCycles = 0;          // of a rearrangement within a tile
   double copyCyclesPerByte8 = 0, copyCyclesPerByte4 = 0, copyCyclesPerByte2 = 0;
-  double linkBytesPerSecond = 0; // between two IPUs, one direction
+  double linkBytesPerSecond = 0; // of one link between two IPUs, one direction
+  unsigned linksWithinCard = 0, linksBetweenCards = 0;
   double hostBytesPerSecond = 0;
   double hostLatencySeconds = 0;
   double hopSeconds = 0; // of a sync between IPUs

@@ -6,7 +6,12 @@
 #include <string>
 #include <vector>
 
+#include <poplar/DebugContext.hpp>
 #include <poplar/Tensor.hpp>
+
+namespace poplar::program {
+class Program;
+}
 
 namespace poplar::emulator {
 
@@ -43,6 +48,14 @@ struct ProgramNode {
   std::string text;                    // handle, title, message
   std::vector<std::int32_t> cases;
 };
+
+std::shared_ptr<ProgramNode> makeNode(ProgramNode::Kind kind, const DebugContext &debugContext);
+/// The node of a program; of one that was default-constructed, an empty sequence.
+std::shared_ptr<ProgramNode> bodyOf(const program::Program &p);
+/// Raises control_program_error unless `t` is one element that can be true or false.
+void checkPredicate(const Tensor &t, const char *what);
+/// Raises control_program_error for what no program may write: constants, elements twice.
+void checkWritten(const Tensor &t);
 
 } // namespace poplar::emulator
 

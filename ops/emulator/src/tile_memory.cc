@@ -5,6 +5,7 @@
 
 #include <poplar/exceptions.hpp>
 
+#include "engine_options.h"
 #include "traffic.h"
 
 namespace poplar::emulator {
@@ -54,13 +55,6 @@ MemoryModel::MemoryModel(const GraphState &graph) : graph(graph), memory(graph.m
   const Machine &m = graph.machine;
   for (TileMemory &tile : memory)
     tile.stack = std::uint64_t{m.stackBytesPerWorker} * m.workers + m.supervisorStackBytes;
-  for (const Variable &variable : graph.variables) {
-    const std::size_t size = sizeOf(variable.type);
-    variable.tiles.forEach(0, variable.elements, [&](std::size_t b, std::size_t e, unsigned tile) {
-      if (tile != kNoTile)
-        (variable.constant ? memory[tile].constant : memory[tile].variable) += (e - b) * size;
-    });
-  }
 }
 
 void MemoryModel::addVertex(const VertexInstance &vertex) {
@@ -78,26 +72,77 @@ void MemoryModel::addVertex(const VertexInstance &vertex) {
 }
 
 void MemoryModel::addExchange(const Traffic &traffic) {
+  const std::uint64_t bytes = graph.machine.exchangeCodeBytesPerPiece;
   for (std::size_t t = 0; t < memory.size(); ++t) {
-    memory[t].internalExchangeCode +=
-        std::uint64_t{traffic.pieces()[t]} * graph.machine.exchangeCodeBytesPerPiece;
-    // One buffer serves all exchanges: what arrives is used before the next.
-    memory[t].message = std::max(memory[t].message, traffic.bytesIn()[t]);
+    memory[t].internalExchangeCode += traffic.pieces()[t].within * bytes;
+    memory[t].globalExchangeCode += traffic.pieces()[t].fromOtherIpus * bytes;
   }
 }
 
-void MemoryModel::addStep(const ProgramNode &) {
-  for (TileMemory &tile : memory)
-    tile.controlCode += graph.machine.controlCodeBytesPerStep;
+void MemoryModel::addMessages(unsigned computeSet, const Traffic &in, const Traffic &out) {
+  auto &tiles = held[computeSet];
+  for (unsigned t = 0; t < memory.size(); ++t) {
+    const std::uint64_t bytes = in.buffered()[t] + out.buffered()[t];
+    if (bytes)
+      tiles.emplace_back(t, bytes);
+  }
 }
 
-void MemoryModel::checkFits() const {
+void MemoryModel::addStep(const ProgramNode &node) {
+  for (TileMemory &tile : memory)
+    tile.controlCode += graph.machine.controlCodeBytesPerStep;
+  switch (node.kind) {
+  case ProgramNode::Kind::CopyFromStream:
+  case ProgramNode::Kind::CopyFromRemote:
+    addHostCopy(node.destination);
+    break;
+  case ProgramNode::Kind::CopyToStream:
+  case ProgramNode::Kind::CopyToRemote:
+    addHostCopy(node.source);
+    break;
+  default:
+    break;
+  }
+}
+
+void MemoryModel::addHostCopy(const Tensor &t) {
+  t.view().forEachPiece([&](const Piece &p) {
+    graph.variables[p.variable].tiles.forEach(
+        p.begin, p.end, [&](std::size_t, std::size_t, unsigned tile) {
+          if (tile != kNoTile) // the checks tell of it
+            memory[tile].hostExchangeCode += graph.machine.exchangeCodeBytesPerPiece;
+        });
+  });
+}
+
+void MemoryModel::addVariables(const Liveness &liveness) {
+  for (std::size_t t = 0; t < memory.size(); ++t) {
+    memory[t].variable = liveness.peaks[t].variable;
+    memory[t].message = liveness.peaks[t].message;
+    memory[t].notAlwaysLive = liveness.peaks[t].total();
+  }
+  for (std::size_t v = 0; v < graph.variables.size(); ++v) {
+    const Variable &variable = graph.variables[v];
+    const std::size_t size = sizeOf(variable.type);
+    if (!liveness.always[v])
+      continue;
+    variable.tiles.forEach(0, variable.elements, [&](std::size_t b, std::size_t e, unsigned tile) {
+      if (tile != kNoTile)
+        (variable.constant ? memory[tile].constant : memory[tile].variable) += (e - b) * size;
+    });
+  }
+}
+
+void checkFits(const Compiled &compiled) {
+  const GraphState &graph = *compiled.graph;
+  const std::vector<TileMemory> &memory = compiled.memory;
   const auto worst =
       std::max_element(memory.begin(), memory.end(), [](const TileMemory &a, const TileMemory &b) {
         return a.total() < b.total();
       });
   const std::uint64_t limit = graph.machine.bytesPerTile;
-  if (worst == memory.end() || worst->total() <= limit)
+  if (worst == memory.end() || worst->total() <= limit ||
+      isOn(compiled.options, "debug.allowOutOfMemory"))
     return;
   const auto tile = static_cast<unsigned>(worst - memory.begin());
   std::vector<std::pair<std::uint64_t, std::string>> largest;

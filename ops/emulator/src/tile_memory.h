@@ -11,23 +11,31 @@ namespace poplar::emulator {
 
 class Traffic;
 
-/// Adds up what lies on each tile. Every variable counts as always live: that no two variables
-/// share memory makes this an upper bound of what a liveness analysis would find.
+/// Adds up what lies on each tile. Variables that are never alive at the same step share memory;
+/// what a layout loses to gaps is not modelled.
 class MemoryModel {
 public:
   explicit MemoryModel(const GraphState &graph);
   void addVertex(const VertexInstance &vertex);
   void addExchange(const Traffic &traffic);
+  /// What the tiles of a compute set's vertices hold of other tiles' elements while it runs.
+  void addMessages(unsigned computeSet, const Traffic &in, const Traffic &out);
   void addStep(const ProgramNode &node);
+  const Messages &messages() const { return held; }
+  void addVariables(const Liveness &liveness);
   const std::vector<TileMemory> &tiles() const { return memory; }
-  /// Raises graph_memory_allocation_error naming the worst tile and its largest variables.
-  void checkFits() const;
 
 private:
+  void addHostCopy(const Tensor &t);
+
   const GraphState &graph;
   std::vector<TileMemory> memory;
   std::set<std::pair<unsigned, const field::VertexTable *>> codeOnTile;
+  Messages held;
 };
+
+/// Raises graph_memory_allocation_error naming the worst tile and its largest variables.
+void checkFits(const Compiled &compiled);
 
 /// Bytes of a vertex's state on the device, which holds 4-byte addresses.
 std::uint64_t stateBytes(const VertexInstance &vertex);

@@ -18,28 +18,37 @@ void Traffic::move(unsigned variable, std::size_t begin, std::size_t end, unsign
   }
   in[to] += bytes;
   total += bytes;
-  ++received[to];
   sent.emplace_back(variable, begin, end, from);
-  if (from / graph.machine.tilesPerIPU != to / graph.machine.tilesPerIPU)
-    betweenIpus += bytes;
+  const unsigned source = from / graph.machine.tilesPerIPU, sink = to / graph.machine.tilesPerIPU;
+  if (source == sink) {
+    ++received[to].within;
+  } else {
+    ++received[to].fromOtherIpus;
+    betweenIpus[{source, sink}] += bytes;
+  }
 }
 
 void Traffic::read(const View &view, unsigned tile) {
   view.forEachPiece([&](const Piece &p) {
     graph.variables[p.variable].tiles.forEach(
         p.begin, p.end, [&](std::size_t b, std::size_t e, unsigned from) {
-          if (from != tile && arrived.insert({p.variable, b, e, tile}).second)
-            move(p.variable, b, e, from, tile);
+          if (from == tile || !arrived.insert({p.variable, b, e, tile}).second)
+            return;
+          move(p.variable, b, e, from, tile);
+          buffers[tile] += (e - b) * sizeOf(graph.variables[p.variable].type);
         });
   });
 }
 
 void Traffic::write(const View &view, unsigned tile) {
   view.forEachPiece([&](const Piece &p) {
+    const std::size_t size = sizeOf(graph.variables[p.variable].type);
     graph.variables[p.variable].tiles.forEach(p.begin, p.end,
                                               [&](std::size_t b, std::size_t e, unsigned to) {
-                                                if (to != tile)
-                                                  move(p.variable, b, e, tile, to);
+                                                if (to == tile)
+                                                  return;
+                                                move(p.variable, b, e, tile, to);
+                                                buffers[tile] += (e - b) * size;
                                               });
   });
 }
@@ -87,18 +96,24 @@ ExchangeCost Traffic::cost() const {
   }
   cost.bytesIn = *std::max_element(in.begin(), in.end());
   cost.bytesOut = *std::max_element(out.begin(), out.end());
-  cost.bytesBetweenIpus = betweenIpus;
   cost.bytesTotal = total;
   const std::uint64_t most = std::max(cost.bytesIn, cost.bytesOut);
   cost.cycles =
       m.exchangeOverheadCycles + (most + m.exchangeBytesPerCycle - 1) / m.exchangeBytesPerCycle;
-  if (betweenIpus) {
-    // PopLibs lib/poplibs_test/Util.cpp: hops of a global sync, there and back.
-    const double hops = 1 + (m.numIPUs / 2) / 2;
-    cost.cycles += static_cast<std::uint64_t>(
-        std::ceil(m.hopSeconds * m.clockHz * hops * 2) +
-        std::ceil(static_cast<double>(betweenIpus) / m.linkBytesPerSecond * m.clockHz));
+  if (betweenIpus.empty())
+    return cost;
+  double slowest = 0; // each pair of IPUs has links of its own
+  for (const auto &[ipus, bytes] : betweenIpus) {
+    const bool oneCard = ipus.first / 2 == ipus.second / 2;
+    slowest = std::max(
+        slowest, static_cast<double>(bytes) /
+                     (m.linkBytesPerSecond * (oneCard ? m.linksWithinCard : m.linksBetweenCards)));
+    cost.bytesBetweenIpus += bytes;
   }
+  // PopLibs lib/poplibs_test/Util.cpp: hops of a global sync, there and back.
+  const double hops = 1 + (m.numIPUs / 2) / 2;
+  cost.cycles += static_cast<std::uint64_t>(std::ceil(m.hopSeconds * m.clockHz * hops * 2) +
+                                            std::ceil(slowest * m.clockHz));
   return cost;
 }
 

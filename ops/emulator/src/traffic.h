@@ -2,8 +2,8 @@
 #define IPULSE_EMULATOR_TRAFFIC_H
 
 #include <array>
+#include <map>
 #include <tuple>
-
 #include <unordered_set>
 #include <vector>
 
@@ -26,9 +26,13 @@ public:
   ExchangeCost cost() const;
   /// Cycles of the tile that moves most within itself.
   std::uint64_t localCycles() const;
-  /// Pieces that each tile receives: what its exchange code lists.
-  const std::vector<std::uint32_t> &pieces() const { return received; }
-  const std::vector<std::uint64_t> &bytesIn() const { return in; }
+  /// Pieces that a tile receives: what its exchange code lists.
+  struct Pieces {
+    std::uint32_t within = 0, fromOtherIpus = 0;
+  };
+  const std::vector<Pieces> &pieces() const { return received; }
+  /// Bytes by tile that pass through a buffer: those of its vertices that lie elsewhere.
+  const std::vector<std::uint64_t> &buffered() const { return buffers; }
 
 private:
   void move(unsigned variable, std::size_t begin, std::size_t end, unsigned from, unsigned to);
@@ -44,13 +48,15 @@ private:
   const GraphState &graph;
   std::vector<std::uint64_t> in = std::vector<std::uint64_t>(graph.machine.numTiles());
   std::vector<double> local = std::vector<double>(graph.machine.numTiles());
-  std::vector<std::uint32_t> received = std::vector<std::uint32_t>(graph.machine.numTiles());
+  std::vector<Pieces> received = std::vector<Pieces>(graph.machine.numTiles());
+  std::vector<std::uint64_t> buffers = std::vector<std::uint64_t>(graph.machine.numTiles());
   // What leaves a tile, by source range: sent once, however many tiles listen.
   std::vector<std::tuple<unsigned, std::size_t, std::size_t, unsigned>> sent;
   // What a tile reads, as variable, range and tile: it arrives once, however many of its fields
   // want it.
   std::unordered_set<std::array<std::size_t, 4>, HashRange> arrived;
-  std::uint64_t betweenIpus = 0, total = 0;
+  std::map<std::pair<unsigned, unsigned>, std::uint64_t> betweenIpus; // bytes from one to another
+  std::uint64_t total = 0;
 };
 
 } // namespace poplar::emulator

@@ -1,0 +1,84 @@
+#include "engine_options.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+
+#include <poplar/exceptions.hpp>
+
+namespace poplar::emulator {
+namespace {
+
+const char *const kRunCount = "autoReport.executionProfileProgramRunCount";
+constexpr std::uint64_t kRunsUnlessSaid = 2; // from memory
+
+bool starts(const std::string &text, const char *prefix) {
+  return text.compare(0, std::string(prefix).size(), prefix) == 0;
+}
+
+bool isSwitch(const std::string &name) {
+  static const char *const switches[] = {"autoReport.all",
+                                         "autoReport.outputGraphProfile",
+                                         "autoReport.outputExecutionProfile",
+                                         "autoReport.outputLoweredVars",
+                                         "autoReport.outputArchive",
+                                         "autoReport.outputSerializedGraph",
+                                         "autoReport.outputDebugInfo",
+                                         "autoReport.streamAtEachRun",
+                                         "debug.allowOutOfMemory",
+                                         "debug.retainDebugInformation"};
+  return std::any_of(std::begin(switches), std::end(switches),
+                     [&](const char *one) { return name == one; });
+}
+
+void check(const std::string &name, const std::string &value) {
+  // Of the other families' options the emulator needs none: they are taken and change nothing.
+  static const char *const families[] = {
+      "autoReport.", "debug.",  "exchange.",        "gcl.",    "opt.",           "prng.",
+      "profiler.",   "report.", "streamCallbacks.", "target.", "makeFunctions.", "version."};
+  const bool known = std::any_of(std::begin(families), std::end(families),
+                                 [&](const char *f) { return starts(name, f); });
+  if (!known)
+    throw invalid_option("unrecognised engine option '" + name + "'");
+  if (isSwitch(name) && value != "true" && value != "false")
+    throw invalid_option("engine option '" + name + "' is \"true\" or \"false\", not \"" + value +
+                         "\"");
+  const bool number =
+      !value.empty() && value.size() < 10 &&
+      std::all_of(value.begin(), value.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  if (name == kRunCount && !number)
+    throw invalid_option("engine option '" + name + "' is a number of runs, not \"" + value + "\"");
+}
+
+} // namespace
+
+OptionFlags completeOptions(OptionFlags options) {
+  if (const char *named = std::getenv("POPLAR_ENGINE_OPTIONS"))
+    if (*named)
+      readJSON(named, options);
+  for (const auto &option : options)
+    check(option.first, option.second);
+  return options;
+}
+
+std::string valueOr(const OptionFlags &options, const std::string &name,
+                    const std::string &otherwise) {
+  for (const auto &option : options)
+    if (option.first == name)
+      return option.second;
+  return otherwise;
+}
+
+bool isOn(const OptionFlags &options, const std::string &name) {
+  return valueOr(options, name, "false") == "true";
+}
+
+bool isReported(const OptionFlags &options, const std::string &name) {
+  return valueOr(options, name, valueOr(options, "autoReport.all", "false")) == "true";
+}
+
+std::uint64_t runsProfiled(const OptionFlags &options) {
+  return std::stoull(valueOr(options, kRunCount, std::to_string(kRunsUnlessSaid)));
+}
+
+} // namespace poplar::emulator

@@ -1,0 +1,150 @@
+#include "session.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <poplar/exceptions.hpp>
+
+#include "conversion.h"
+
+namespace poplar::emulator {
+namespace {
+
+using Kind = ProgramNode::Kind;
+
+} // namespace
+
+void Session::execute(Step &step) {
+  const ProgramNode &node = *step.node;
+  switch (node.kind) {
+  case Kind::Sequence:
+  case Kind::Call:
+    for (Step *child : step.children)
+      execute(*child);
+    break;
+  case Kind::Execute:
+    executeComputeSet(step);
+    break;
+  case Kind::Copy:
+    executeCopy(step);
+    break;
+  case Kind::CopyFromStream:
+  case Kind::CopyToStream:
+  case Kind::CopyFromRemote:
+  case Kind::CopyToRemote:
+  case Kind::CallHost:
+    executeHost(step);
+    break;
+  case Kind::WriteUndef:
+    memory->poison(node.destination.view());
+    break;
+  case Kind::Repeat:
+    for (unsigned i = 0; i < node.id; ++i)
+      execute(*step.children[0]);
+    break;
+  case Kind::RepeatWhile:
+    for (;;) {
+      execute(*step.children[0]);
+      if (predicate(node.source) != node.expected)
+        break;
+      execute(*step.children[1]);
+    }
+    break;
+  case Kind::If:
+    execute(*step.children[predicate(node.source) ? 0 : 1]);
+    break;
+  case Kind::Switch:
+    executeSwitch(step);
+    break;
+  case Kind::Sync: {
+    StepCost cost;
+    cost.sync = node.id == 0 ? compiled->graph->machine.syncCycles
+                             : compiled->graph->machine.globalSyncCycles;
+    charge(step, cost);
+    break;
+  }
+  case Kind::Print:
+    printTensor(node);
+    break;
+  case Kind::AssumeEqual:
+    break; // there is one replica
+  case Kind::Abort:
+    throw application_runtime_error("the program was aborted: " + node.text);
+  }
+}
+
+void Session::executeComputeSet(Step &step) {
+  const Machine &m = compiled->graph->machine;
+  const ExchangeCost &in = compiled->computeSetIn.at(step.node->id);
+  const ExchangeCost &out = compiled->computeSetOut.at(step.node->id);
+  const ComputeCost compute = step.computeSet->run(*threads);
+  StepCost cost;
+  cost.compute = compute.cycles;
+  cost.tileCycles = compute.totalCycles;
+  cost.flops = compute.flops;
+  cost.activeTiles = compute.activeTiles;
+  cost.exchange = in.cycles + out.cycles;
+  cost.bytesBetweenIpus = in.bytesBetweenIpus + out.bytesBetweenIpus;
+  // One sync before compute, and one before each exchange that happens.
+  cost.sync = std::uint64_t{m.syncCycles} * (1 + (in.cycles != 0) + (out.cycles != 0));
+  if (step.node->destination.valid()) {
+    char value[8] = {};
+    storeNumber(step.node->destination.elementType(), value, 0, compute.result);
+    memory->scatter(step.node->destination.view(), value);
+  }
+  charge(step, cost);
+}
+
+void Session::executeCopy(Step &step) {
+  const Machine &m = compiled->graph->machine;
+  memory->copy(step.node->source.view(), step.node->destination.view());
+  StepCost cost;
+  cost.exchange = compiled->copies.at(step.node).cycles;
+  cost.bytesBetweenIpus = compiled->copies.at(step.node).bytesBetweenIpus;
+  cost.compute = compiled->copyCycles.at(step.node);
+  cost.sync = std::uint64_t{m.syncCycles} * (1 + (cost.exchange != 0));
+  charge(step, cost);
+}
+
+void Session::executeSwitch(Step &step) {
+  const std::int64_t value = integer(step.node->source);
+  const auto &cases = step.node->cases;
+  const auto found = std::find(cases.begin(), cases.end(), value);
+  execute(
+      *step.children[found == cases.end() ? 0
+                                          : 1 + static_cast<std::size_t>(found - cases.begin())]);
+}
+
+std::int64_t Session::integer(const Tensor &t) {
+  char value[8];
+  memory->gather(t.view(), value);
+  return static_cast<std::int64_t>(numberAt(t.elementType(), value, 0));
+}
+
+bool Session::predicate(const Tensor &t) { return integer(t) != 0; }
+
+void Session::printTensor(const ProgramNode &node) {
+  const Tensor &t = node.source;
+  std::vector<char> bytes(bytesOf(t));
+  memory->gather(t.view(), bytes.data());
+  std::ostream &out = *print;
+  out << node.text << ": ";
+  std::size_t at = 0;
+  const std::function<void(unsigned)> dimension = [&](unsigned d) {
+    if (d == t.rank()) {
+      out << numberAt(t.elementType(), bytes.data(), at++);
+      return;
+    }
+    out << '{';
+    for (std::size_t i = 0; i < t.dim(d); ++i) {
+      if (i)
+        out << ',';
+      dimension(d + 1);
+    }
+    out << '}';
+  };
+  dimension(0);
+  out << '\n';
+}
+
+} // namespace poplar::emulator
