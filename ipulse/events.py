@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Dict, Literal, Optional, Union, cast
 
-from . import schema
+from . import parsing, schema
 from .schema import described
 from .states import Phase, Reason
 
@@ -120,7 +120,7 @@ Event = Union[
 
 def parse_event(value: Any) -> Event:
     """The event in parsed JSON. Raises InvalidInput with the places of its problems."""
-    return cast(Event, schema.parse_type(Event, value))
+    return cast(Event, parsing.parse_type(Event, value))
 
 
 def event_to_json(event: Event) -> Dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
-from ipulse import schema, strict_json
+from ipulse import parsing, strict_json
 from ipulse.errors import IPUlseError
 
 from .parts import PartsOf
@@ -23,7 +23,7 @@ _DRAIN_BYTES = 32 * 2**20
 
 def parse(cls: type[T], body: bytes) -> T:
     """A schema dataclass from a JSON body. Raises InvalidJSON, or InvalidInput with its places."""
-    return schema.parse(cls, strict_json.loads(body))
+    return parsing.parse(cls, strict_json.loads(body))
 
 
 def described(cls: type, **examples: Any) -> dict[str, Any]:

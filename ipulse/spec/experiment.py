@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterator, Literal
 
-from ipulse import schema
+from ipulse import parsing, schema
 from ipulse.errors import InvalidSpec, Problem
 from ipulse.schema import described
 
@@ -102,7 +102,7 @@ def parse_spec(value: Any) -> ExperimentSpec:
 
     Raises InvalidSpec with every problem and the JSON pointer of each.
     """
-    return schema.parse(ExperimentSpec, value, InvalidSpec)
+    return parsing.parse(ExperimentSpec, value, InvalidSpec)
 
 
 def spec_to_json(spec: ExperimentSpec) -> Dict[str, Any]:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from ipulse import schema
+from ipulse import parsing
 from ipulse.errors import Conflict, InvalidInput, Problem
 from ipulse.events import (
     ArtifactEvent,
@@ -316,7 +316,7 @@ def _describe(name: str, query: ArtifactQuery) -> Description:
         "media_type": query.media_type,
     }
     try:
-        event = schema.parse(ArtifactEvent, value)
+        event = parsing.parse(ArtifactEvent, value)
     except InvalidInput as error:
         found = [Problem(places[p.pointer], p.code, p.detail) for p in error.problems]
         raise InvalidInput(found) from error

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipulse import schema, strict_json
+from ipulse import parsing, schema, strict_json
 from ipulse.errors import InvalidInput
 from ipulse.events import PROTOCOL, Assignment, Event, PhaseEvent, event_to_json, parse_event
 from ipulse.states import Phase
@@ -94,4 +94,4 @@ def test_an_assignment_is_one_line_and_keeps_its_spec() -> None:
     )
     line = strict_json.dumps(schema.to_json(assignment))
     assert "\n" not in line
-    assert schema.parse(Assignment, strict_json.loads(line)) == assignment
+    assert parsing.parse(Assignment, strict_json.loads(line)) == assignment

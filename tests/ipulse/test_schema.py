@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterator, List, Literal, Optional, Tuple, Union
 
 import pytest
 
-from ipulse import schema
+from ipulse import parsing, schema
 from ipulse.errors import InvalidInput, Problem
 from ipulse.schema import described
 
@@ -61,27 +61,27 @@ class Drawing:
 
 def problems_of(value: Any) -> List[Tuple[str, str]]:
     with pytest.raises(InvalidInput) as caught:
-        schema.parse(Drawing, value)
+        parsing.parse(Drawing, value)
     return [(problem.pointer, problem.code) for problem in caught.value.problems]
 
 
 class TestParse:
     def test_a_union_is_told_by_its_kind(self) -> None:
-        drawing = schema.parse(
+        drawing = parsing.parse(
             Drawing, {"shapes": [{"kind": "square", "side": 2}, {"kind": "circle", "radius": 1}]}
         )
         assert drawing.shapes == (Square(side=2.0), Circle(radius=1.0))
 
     def test_a_union_without_its_kind_says_which_there_are(self) -> None:
         with pytest.raises(InvalidInput, match="/shapes/0/kind: one of circle, square"):
-            schema.parse(Drawing, {"shapes": [{"radius": 1}]})
+            parsing.parse(Drawing, {"shapes": [{"radius": 1}]})
 
     def test_the_tag_of_the_default_may_be_left_out(self) -> None:
-        assert schema.parse(Drawing, {"shapes": [], "frame": {"corner": 2}}).frame == Round(
+        assert parsing.parse(Drawing, {"shapes": [], "frame": {"corner": 2}}).frame == Round(
             corner=2.0
         )
         notched = {"shapes": [], "frame": {"name": "notched", "depth": 1}}
-        assert schema.parse(Drawing, notched).frame == Notched(depth=1.0)
+        assert parsing.parse(Drawing, notched).frame == Notched(depth=1.0)
         assert problems_of({"shapes": [], "frame": {"depth": 1}}) == [
             ("/frame/depth", "unknown_field")
         ]
@@ -91,7 +91,7 @@ class TestParse:
 
     def test_other_unions_are_told_by_what_json_has(self) -> None:
         def width(value: Any) -> Any:
-            return schema.parse(Drawing, {"shapes": [], "width": value}).width
+            return parsing.parse(Drawing, {"shapes": [], "width": value}).width
 
         assert [width(None), width(3), width({})] == [None, 3, Automatic()]
         assert problems_of({"shapes": [], "width": 0}) == [("/width", "out_of_range")]
@@ -103,7 +103,7 @@ class TestParse:
 
     def test_a_number_or_a_list_of_them(self) -> None:
         def weight(value: Any) -> Any:
-            return schema.parse(Drawing, {"shapes": [], "weight": value}).weight
+            return parsing.parse(Drawing, {"shapes": [], "weight": value}).weight
 
         assert [weight(2), weight([1, 0.5])] == [2.0, (1.0, 0.5)]
         assert problems_of({"shapes": [], "weight": [1, 0]}) == [("/weight/1", "out_of_range")]
@@ -123,7 +123,7 @@ class TestParse:
         ]
 
     def test_an_optional_field_keeps_its_limits(self) -> None:
-        assert schema.parse(Drawing, {"shapes": [], "note": None}).note is None
+        assert parsing.parse(Drawing, {"shapes": [], "note": None}).note is None
         assert problems_of({"shapes": [], "note": "A"}) == [("/note", "wrong_form")]
 
     def test_a_pattern_is_of_the_whole_text(self) -> None:
@@ -135,7 +135,7 @@ class TestParse:
 
     def test_anything_is_taken_as_it_is(self) -> None:
         value = {"deep": [1, {"a": None}]}
-        assert schema.parse(Drawing, {"shapes": [], "anything": value}).anything == value
+        assert parsing.parse(Drawing, {"shapes": [], "anything": value}).anything == value
 
     def test_what_binds_fields_is_asked_only_when_each_is_sound(self) -> None:
         assert problems_of({"shapes": [], "filled": True}) == [("/filled", "inconsistent")]
@@ -145,12 +145,12 @@ class TestParse:
 
     def test_writing_and_reading_gives_an_equal_value(self) -> None:
         drawing = Drawing(shapes=(Circle(radius=0.5), Square(side=3.0)), sizes=(1, 9), note="ok")
-        assert schema.parse(Drawing, schema.to_json(drawing)) == drawing
+        assert parsing.parse(Drawing, schema.to_json(drawing)) == drawing
 
     @pytest.mark.parametrize("hint", [bytes, set, complex], ids=lambda hint: hint.__name__)
     def test_a_type_that_json_has_not_is_the_authors_error(self, hint: Any) -> None:
         with pytest.raises(TypeError, match="cannot have the type"):
-            schema.parse_type(hint, 1)
+            parsing.parse_type(hint, 1)
 
 
 class TestDescription:

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import tensorflow as tf
 
-from ipulse import schema, strict_json
+from ipulse import parsing, strict_json
 from ipulse.errors import InvalidInput, IPUlseError
 from ipulse.events import Assignment, DoneEvent, ReadyEvent
 from ipulse.states import Reason
@@ -79,7 +79,7 @@ def see_through(
 ) -> DoneEvent:
     """Does what the assignment on the line asks, and says how it ended, whatever happens."""
     try:
-        assignment = schema.parse(Assignment, strict_json.loads(line))
+        assignment = parsing.parse(Assignment, strict_json.loads(line))
         attempt = Attempt(assignment, reporter, cancellation, timeline, import_seconds)
         summary = attempt.run()
     except BrokenPipeError:
