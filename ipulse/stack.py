@@ -12,6 +12,7 @@ import http.client
 import json
 import os
 import select
+import shutil
 import signal
 import sysconfig
 import time
@@ -77,6 +78,11 @@ class Stack:
     def token_path(self) -> Path:
         """The file with the user's token."""
         return self._home.token_file
+
+    @property
+    def broker_socket(self) -> Path:
+        """The socket of the embedded Redis."""
+        return self._redis.socket
 
     @property
     def processes(self) -> Dict[str, GuardedProcess]:
@@ -152,9 +158,14 @@ class Stack:
         self._home.server_file.unlink(missing_ok=True)
         self._start_service()
 
-    def restart_redis(self) -> None:
-        """Starts Redis again, on the same socket, whether or not it still runs."""
+    def restart_redis(self, forget: bool = False) -> None:
+        """Starts Redis again, on the same socket, whether or not it still runs.
+
+        With `forget` it knows nothing of what it had on its disk.
+        """
         self._redis.stop()
+        if forget:
+            shutil.rmtree(self._home.redis)
         self._redis.start()
 
     def __enter__(self) -> Stack:
@@ -169,19 +180,23 @@ class Stack:
     ) -> None:
         self.stop()
 
-    def _start_service(self) -> None:
-        environment = self._environment(
-            IPULSE_HOME=str(self._home.path),
-            IPULSE_HOST=self._host,
-            IPULSE_PORT=str(self._port),
-            IPULSE_DATABASE_URL=f"sqlite:///{self._home.path / 'ipulse.db'}",
-            IPULSE_BROKER_URL=self._redis.url,
-            IPULSE_ARTIFACTS_DIR=str(self._home.artifacts),
-            IPULSE_TOKEN_FILE=str(self._home.token_file),
-            IPULSE_WORKER_TOKEN_FILE=str(self._home.worker_token_file),
+    def service_environment(self, **different: str) -> Dict[str, str]:
+        """What the service is told; with other values, for a second one beside it."""
+        told = {
+            "IPULSE_HOME": str(self._home.path),
+            "IPULSE_HOST": self._host,
+            "IPULSE_PORT": str(self._port),
+            "IPULSE_DATABASE_URL": f"sqlite:///{self._home.path / 'ipulse.db'}",
+            "IPULSE_BROKER_URL": self._redis.url,
+            "IPULSE_ARTIFACTS_DIR": str(self._home.artifacts),
+            "IPULSE_TOKEN_FILE": str(self._home.token_file),
+            "IPULSE_WORKER_TOKEN_FILE": str(self._home.worker_token_file),
             **({"IPULSE_ALLOW_REMOTE": "1"} if self._allow_remote else {}),
-        )
-        self._service.start(environment, self._home.path)
+        }
+        return self._environment(**{**told, **different})
+
+    def _start_service(self) -> None:
+        self._service.start(self.service_environment(), self._home.path)
         deadline = time.monotonic() + START_SECONDS
         while not self._is_ready():
             self._service.check_alive()

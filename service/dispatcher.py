@@ -18,6 +18,9 @@ from .settings import Settings
 BATCH = 500  # wake-ups per look into the outbox
 FLUSH_SECONDS = 0.25  # published ones leave the outbox together, not one commit each
 TICK_SECONDS = 1.0  # between two looks for what nobody announced
+# After we were away. An agent that was not heard asks again every second, and by its own clock its
+# lease is over before it is by ours: more patience would only keep the jobs of dead ones waiting.
+GRACE_SECONDS = 2.0
 
 _log = logging.getLogger(__name__)
 
@@ -135,9 +138,9 @@ class Dispatcher:
         """Reaps leases and queues retries. Returns the seconds until it must look again."""
         self._retry.clear()
         if time.monotonic() - self._last_look > self._settings.heartbeat_seconds + TICK_SECONDS:
-            # We were stopped, asleep or without a database, and no agent could be heard: each
-            # gets a whole lease to speak up.
-            self._judge_from = time.monotonic() + self._settings.lease_seconds
+            # We were stopped, asleep or without a database, and no agent could be heard.
+            grace = min(self._settings.lease_seconds, GRACE_SECONDS)
+            self._judge_from = time.monotonic() + grace
         may_reap = time.monotonic() >= self._judge_from
         with self._database.read() as transaction:
             reap = may_reap and bool(leases.expired(transaction))

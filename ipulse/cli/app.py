@@ -16,6 +16,7 @@ from .following import logs, watch
 from .jobs import cancel, delete, list_jobs, pause, resume, status
 from .options import AsJSON
 from .results import artifacts, download, profile
+from .selftest import selftest
 from .submitting import submit, validate
 from .terminal import emit, show
 from .up import up
@@ -47,6 +48,7 @@ COMMANDS: Dict[str, Callable[..., Exit]] = {
     "resume": resume,
     "delete": delete,
     "doctor": doctor,
+    "selftest": selftest,
     "version": version,
 }
 

@@ -1,0 +1,194 @@
+"""One run: a stack under load, faults at random moments, and the reckoning."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+
+from ipulse.errors import IPUlseError
+
+from . import GROUPS
+from .audit import Findings, audit
+from .hostile import hostile
+from .injury import Injury, rerun_seconds
+from .kills import KILLS
+from .load import Load
+from .messages import duplicate, foreign, reorder
+from .rivals import Broken, rivals
+from .stalls import fill_disk, lock_database, stop_agent
+from .stand import MEBIBYTES, Stand
+
+SCRIPTED = "ipulse.faults.scripted_runner"
+KILL_PAUSE_SECONDS = 0.8  # between two kills, on average
+LOCKED_SECONDS = 30.0
+DRAIN_SECONDS = 150.0
+STEPS, STEP_MS = 20, 40  # of a scripted job
+
+_SCRIPTED_SPEC: Dict[str, Any] = {
+    "version": 1,
+    "network": {"layers": [{"neurons": 4}]},
+    "metadata": {"steps": str(STEPS), "step_ms": str(STEP_MS)},
+}
+_TRAINING_SPEC: Dict[str, Any] = {
+    "version": 1,
+    "data": {"kind": "digits", "samples": 200, "steps": 10},
+    "network": {"layers": [{"neurons": 16, "second_threshold": 0.5}]},
+    "training": {"epochs": 20, "batch_size": 32, "checkpoint_every": 2},
+    "device": {"kind": "cpu", "threads": 1},
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done; the same plan gives the same choices, though never the same moments."""
+
+    seed: int
+    kills: int
+    groups: Tuple[str, ...] = GROUPS
+    agents: int = 4
+    lease_seconds: float = 15.0
+    locked_seconds: float = LOCKED_SECONDS
+    trains: bool = False  # on the real runner, else a scripted one
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was done to the stack and what came of it."""
+
+    plan: Plan
+    injuries: List[Injury]
+    reruns: Dict[str, List[float]]  # seconds, by kind of fault
+    findings: Findings
+    accepted: int
+    clock_error_seconds: float  # the greatest of any part
+    skipped: List[str]  # what could not be done here, and why
+    seconds: float
+    logs: Optional[Path]  # kept where something was found
+
+
+def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
+    """Runs a plan in a folder of its own; to be called by the main thread. Nothing is left running.
+
+    Raises IPUlseError if the stack cannot be started, or not again.
+    """
+    began = time.monotonic()
+    folder = Path(tempfile.mkdtemp(prefix="ipulse-faults-"))
+    template = _TRAINING_SPEC if plan.trains else _SCRIPTED_SPEC
+    stand = Stand(
+        folder,
+        plan.agents,
+        "" if plan.trains else SCRIPTED,
+        "disks" in plan.groups,
+        template,
+        plan.lease_seconds,
+    )
+    is_clean = False
+    try:
+        with stand:
+            injuries, skipped, broken, load = _inflict(plan, stand, say)
+            stopped = {
+                attempt
+                for one in injuries
+                if one.kind.startswith("stop")
+                for attempt in one.attempts
+            }
+            steps = 0 if plan.trains else STEPS
+            findings = audit(stand, load.accepted, load.cancelled, stopped, steps)
+            findings.broken += [*broken, *(f"{key}: no answer" for key in load.unanswered)]
+            reruns = rerun_seconds(injuries, stand.records.tried())
+            clock_error = max(map(abs, stand.clock_errors()), default=0.0)
+            is_clean = findings.is_clean
+            if not is_clean:
+                shutil.copytree(stand.home / "logs", folder / "logs")
+                shutil.copy(stand.records.path, folder / "ipulse.db")
+    finally:
+        if is_clean:
+            shutil.rmtree(folder)
+    return Outcome(
+        plan=plan,
+        injuries=injuries,
+        reruns=reruns,
+        findings=findings,
+        accepted=len(load.accepted),
+        clock_error_seconds=clock_error,
+        skipped=skipped,
+        seconds=time.monotonic() - began,
+        logs=None if is_clean else folder,
+    )
+
+
+def _inflict(
+    plan: Plan, stand: Stand, say: Callable[[str], None]
+) -> Tuple[List[Injury], List[str], List[str], Load]:
+    random = Random(plan.seed)
+    load = stand.load(plan.seed, waiting=max(2, plan.agents // 2), varies=not plan.trains)
+    injuries: List[Injury] = []
+    skipped: List[str] = []
+    broken: List[str] = []
+    load.start()
+    try:
+        if "kills" in plan.groups:
+            injuries += _kill(plan.kills, stand, random, say)
+        for name, fault in _others(plan, stand, load, random, skipped):
+            say(name)
+            try:
+                for injury in fault:
+                    injuries.append(injury)
+            except (Broken, IPUlseError, TimeoutError) as error:
+                broken.append(f"{name}: {error}")
+    finally:
+        stand.all_up()
+        load.stop()
+    say("waiting for every job to end")
+    deadline = time.monotonic() + DRAIN_SECONDS
+    while stand.records.unfinished() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return injuries, skipped, broken, load
+
+
+def _kill(count: int, stand: Stand, random: Random, say: Callable[[str], None]) -> List[Injury]:
+    injuries: List[Injury] = []
+    kinds, weights = list(KILLS), list(KILLS.values())
+    while len(injuries) < count:
+        time.sleep(random.expovariate(1 / KILL_PAUSE_SECONDS))
+        injury = random.choices(kinds, weights)[0](stand, random)
+        if injury is None:
+            continue
+        injuries.append(injury)
+        if len(injuries) % 25 == 0:
+            say(f"{len(injuries)} of {count} kills")
+    stand.all_up()
+    return injuries
+
+
+def _others(
+    plan: Plan, stand: Stand, load: Load, random: Random, skipped: List[str]
+) -> Iterator[Tuple[str, Iterator[Injury]]]:
+    """The faults that come one after another, in the order of the groups."""
+    if "messages" in plan.groups:
+        yield "messages: duplicated", duplicate(stand, random)
+        yield "messages: reordered", reorder(stand, random)
+        yield "messages: foreign", foreign(stand, random)
+    if "hostile" in plan.groups:
+        if plan.trains:
+            skipped.append("hostile: real training has manners; run it without --training")
+        else:
+            yield "hostile training", hostile(stand, random, load)
+    if "rivals" in plan.groups:
+        yield "two agents, two reapers", rivals(stand, random, plan.lease_seconds)
+    if "stop" in plan.groups:
+        yield "stopped agent", stop_agent(stand, random, plan.lease_seconds)
+    if "lock" in plan.groups:
+        yield "locked database", lock_database(stand, random, plan.locked_seconds)
+    if "disks" in plan.groups:
+        for folder in MEBIBYTES:
+            if stand.disks.has(stand.home / folder if folder else stand.home):
+                yield f"full disk: {folder or 'home'}", fill_disk(stand, random, folder)
+            else:
+                skipped.append("disks: mounting a small one takes root and CAP_SYS_ADMIN")
+                break

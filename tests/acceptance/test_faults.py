@@ -1,0 +1,37 @@
+"""The fault suite itself, as its user starts it: a few kills of each kind, bounded in time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+SEED = 20
+
+
+def selftest(*arguments: str) -> tuple[int, dict[str, Any], str]:
+    """The exit code, the JSON and the remarks."""
+    command = [sys.executable, "-m", "ipulse", "selftest", *arguments, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    return done.returncode, json.loads(done.stdout), done.stderr
+
+
+def test_what_was_accepted_survives_kills_and_forged_messages() -> None:
+    options = ("--lease", "2", "--agents", "2", "--seed", str(SEED))
+    groups = ("--only", "kills", "--only", "messages")
+    code, told, remarks = selftest("--faults", "--kills", "8", *options, *groups)
+    assert code == 0, (told, remarks)
+    assert told["seed"] == SEED
+    assert told["kills"] == 8
+    assert told["jobs_accepted"] > 5
+    assert told["lost"] == told["run_twice_officially"] == told["broken"] == []
+    assert told["old_runner_beside_next"] == []
+    assert any(fault["rerun_seconds"] for fault in told["faults"])
+    assert told["clock_error_seconds"] > 1.0  # every part has a wrong clock
+
+
+def test_it_wants_to_be_asked_for_faults() -> None:
+    code, told, _ = selftest()
+    assert code == 2
+    assert told["error"]["problems"][0]["pointer"] == "/faults"
