@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ipulse import __version__
-from ipulse.cli.app import COMMANDS
+from ipulse.cli.app import COMMANDS, GROUPS
 from ipulse.documentation.__main__ import PAGES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,8 +49,9 @@ def test_a_generated_page_is_what_its_code_says(name: str) -> None:
 
 def test_every_command_is_in_the_table() -> None:
     page = (ROOT / "docs" / "cli.md").read_text()
-    listed = re.findall(r"^\| \[`ipulse (\w+)`\]", page, re.M)
-    assert listed == list(COMMANDS)
+    listed = re.findall(r"^\| \[`ipulse ([\w ]+)`\]", page, re.M)
+    below = [f"{group} {name}" for group, commands in GROUPS.items() for name in commands]
+    assert listed == [*COMMANDS, *below]
 
 
 def test_commands_that_pages_show_exist() -> None:
@@ -61,7 +62,7 @@ def test_commands_that_pages_show_exist() -> None:
         for name in re.findall(r"^(?:\$ )?ipulse ([a-z]+)", code, re.M)
     }
     assert shown
-    assert {name for _, name in shown} <= set(COMMANDS)
+    assert {name for _, name in shown} <= {*COMMANDS, *GROUPS}
 
 
 def quoted(page: Path) -> list[str]:

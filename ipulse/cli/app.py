@@ -9,6 +9,7 @@ import typer
 
 from ipulse import __version__
 
+from .custom_ops import check_library
 from .demo import demo
 from .doctor import doctor
 from .exits import MEANINGS, Exit, guarded
@@ -52,6 +53,10 @@ COMMANDS: Dict[str, Callable[..., Exit]] = {
     "version": version,
 }
 
+# Commands of a group are named with it: `ipulse ops check`.
+GROUPS: Dict[str, Dict[str, Callable[..., Exit]]] = {"ops": {"check": check_library}}
+GROUP_HELP = {"ops": "Look at libraries of custom ops."}
+
 # The backspace keeps the lines as they are.
 _CODES = "\n".join(["\b", *(f"{code.value:>3}  {meaning}" for code, meaning in MEANINGS.items())])
 
@@ -79,6 +84,11 @@ def make_app() -> typer.Typer:
 
     for name, command in COMMANDS.items():
         app.command(name)(guarded(command))
+    for group, commands in GROUPS.items():
+        below = typer.Typer(help=GROUP_HELP[group], no_args_is_help=True, rich_markup_mode=None)
+        for name, command in commands.items():
+            below.command(name)(guarded(command))
+        app.add_typer(below, name=group)
     return app
 
 

@@ -6,7 +6,7 @@ from typing import Any, List
 
 import typer
 
-from ipulse.cli.app import COMMANDS, make_app
+from ipulse.cli.app import COMMANDS, GROUPS, make_app
 from ipulse.cli.exits import MEANINGS
 
 _HEAD = """\
@@ -30,9 +30,20 @@ def command_line_page() -> str:
     sections = []
     for name in COMMANDS:
         command = group.commands[name]
-        rows.append(f"| [`ipulse {name}`](#ipulse-{name}) | {command.get_short_help_str(200)} |")
+        rows.append(_row(command, name))
         sections.append(_section(command, name, parent))
+    for below, commands in GROUPS.items():
+        context = group.commands[below].make_context(below, [], parent, resilient_parsing=True)
+        for name in commands:
+            command = group.commands[below].commands[name]
+            rows.append(_row(command, f"{below} {name}"))
+            sections.append(_section(command, name, context, f"{below} {name}"))
     return "\n".join([_HEAD, *rows, "", *_exit_codes(), "", "\n".join(sections)])
+
+
+def _row(command: Any, name: str) -> str:
+    place = f"ipulse-{name}".replace(" ", "-")
+    return f"| [`ipulse {name}`](#{place}) | {command.get_short_help_str(200)} |"
 
 
 def _exit_codes() -> List[str]:
@@ -40,10 +51,10 @@ def _exit_codes() -> List[str]:
     return ["## Exit codes", "", "| code | meaning |", "| --- | --- |", *rows]
 
 
-def _section(command: Any, name: str, parent: Any) -> str:
+def _section(command: Any, name: str, parent: Any, shown: str = "") -> str:
     context = command.make_context(name, [], parent=parent, resilient_parsing=True)
     # Help is laid out for a page of fixed width, so that the terminal does not change it.
     context.terminal_width = context.max_content_width = 88
     formatter = context.make_formatter()
     command.format_help(context, formatter)
-    return f"## ipulse {name}\n\n```text\n{formatter.getvalue().rstrip()}\n```\n"
+    return f"## ipulse {shown or name}\n\n```text\n{formatter.getvalue().rstrip()}\n```\n"

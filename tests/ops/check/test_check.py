@@ -1,0 +1,134 @@
+"""Libraries with one thing wrong each, and ours with nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Dict, Iterator, List, Tuple
+
+import pytest
+
+from ops.cached_build import compiler
+from ops.check.findings import Finding, check
+from ops.check.symbols import NotALibrary, exported
+from ops.lif.poplar.build import build
+
+PARAMETERS = "metadata_parameters"
+SOURCE = Path(__file__).with_name("op.cc")
+# What is defined, and what is found: severities, codes and words.
+CASES: Dict[str, Tuple[List[Tuple[str, str]], str]] = {
+    "": ([], ""),
+    "-DALIASES": ([], ""),
+    "-DLEVEL=4": (
+        [("error", "api_level"), *[("error", PARAMETERS)] * 2],
+        "7 parameters of level 5 in a library of level 4",
+    ),
+    "-DNO_LEVEL": ([("error", "api_level")], "its API level is 0, expected 5"),
+    # What happened to every op of a project that moved to SDK 2.3 with its old functions.
+    "-DPARAMETERS=6": ([("error", PARAMETERS)] * 2, "6 parameters of level 4"),
+    "-DPARAMETERS=6 -DALIASES": ([("error", PARAMETERS)] * 2, "6 parameters"),
+    # What it leaves alone proves nothing: the gradient's function, which sets all, does.
+    "-DPARAMETERS=6 -DQUIET": (
+        [
+            ("warning", "metadata_unset"),
+            ("warning", "not_hashable"),
+            ("warning", "allocating_indices"),  # by what it takes for their number
+            ("error", PARAMETERS),
+        ],
+        "6 parameters of level 4",
+    ),
+    "-DHASHABLE=false": ([("warning", "not_hashable")], "refused under PRE_COMPILE"),
+    "-DUNSET": ([("warning", "metadata_unset"), ("warning", "not_hashable")], "is_hashable"),
+    "-DNO_ALLOCATOR": ([("error", "missing_symbol")], "Build_allocator is missing"),
+    "-DNO_GRAD": ([("note", "no_gradient"), ("error", "missing_symbol")], "no gradient"),
+    "-DCRASH": ([("error", "metadata_damage")], "SIGSEGV"),
+    "-DFOR_EVER": ([("error", "metadata_damage")], "SIGXCPU"),
+    "-DUNDEFINED": ([("error", "not_loaded")], "nobody_defines_this"),
+    "-DMANGLED": ([("error", "mangled")], 'extern "C"'),
+}
+
+
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dict[str, Future[Path]]]:
+    directory = tmp_path_factory.mktemp("libraries")
+
+    def compiled(number: int, defined: str) -> Path:
+        out = directory / f"{number}.so"
+        command = [*compiler(), "-std=c++17", "-O1", "-shared", "-fPIC", *defined.split()]
+        subprocess.run([*command, str(SOURCE), "-o", str(out)], check=True)
+        return out
+
+    with ThreadPoolExecutor(2) as pool:
+        yield {case: pool.submit(compiled, number, case) for number, case in enumerate(CASES)}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_fault_is_found_and_nothing_else(
+    libraries: Dict[str, Future[Path]], case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ops.check.findings.PROCESSOR_SECONDS", 1)
+    expected, words = CASES[case]
+    found = check(libraries[case].result())
+    # A case that changes Build_metadata alone leaves that of the gradient as it should be.
+    assert [(one.severity, one.code) for one in found] == expected
+    assert words in "\n".join(one.message for one in found)
+
+
+def test_a_library_of_the_old_level_is_right_for_the_old_tensorflow(
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "old.so"
+    flags = ["-std=c++17", "-shared", "-fPIC", "-DLEVEL=4", "-DPARAMETERS=6"]
+    subprocess.run([*compiler(), *flags, str(SOURCE), "-o", str(out)], check=True)
+    assert check(out, level=4) == []
+    assert [one.code for one in check(out)] == ["api_level"]
+
+
+def test_an_op_that_cannot_be_kept_is_an_error_where_it_must_be(
+    libraries: Dict[str, Future[Path]],
+) -> None:
+    (found,) = check(libraries["-DHASHABLE=false"].result(), pre_compile=True)
+    assert (found.severity, found.code, found.op) == ("error", "not_hashable", "Build")
+
+
+def test_an_op_of_another_name_is_missed(libraries: Dict[str, Future[Path]]) -> None:
+    found = check(libraries[""].result(), ops=["SpikeMatmul"])
+    assert Finding("error", "missing_symbol", "SpikeMatmul", "SpikeMatmul is not exported") in found
+
+
+@pytest.mark.parametrize("level", [4, 5])
+def test_our_own_library_passes(level: int) -> None:
+    assert check(build(level).library, level=level, pre_compile=True) == []
+
+
+class TestTheProgram:
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "ops.check", *arguments]
+        root = Path(__file__).parents[3]
+        return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+
+    def test_says_what_is_wrong_as_json(self, libraries: Dict[str, Future[Path]]) -> None:
+        done = self.run("--json", str(libraries["-DPARAMETERS=6"].result()))
+        assert done.returncode == 1
+        said = json.loads(done.stdout)
+        assert said["fine"] is False
+        assert {finding["code"] for finding in said["findings"]} == {PARAMETERS}
+
+    def test_refuses_what_is_no_library(self, tmp_path: Path) -> None:
+        text = tmp_path / "op.so"
+        text.write_text("int main() {}")
+        done = self.run(str(text))
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"{text} is no shared library\n"
+        gone = self.run(str(tmp_path / "gone.so"))
+        assert (gone.returncode, gone.stderr.count("\n")) == (2, 1)
+
+
+def test_a_library_that_is_cut_short_is_none(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.so"
+    cut.write_bytes(build().library.read_bytes()[:5000])
+    with pytest.raises(NotALibrary, match="cut short"):
+        exported(cut)
