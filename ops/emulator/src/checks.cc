@@ -1,6 +1,8 @@
 #include "checks.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 
 #include <poplar/exceptions.hpp>
@@ -103,6 +105,34 @@ void checkConflicts(const GraphState &graph, const ComputeSetState &set) {
   }
 }
 
+/// What fields with interleaved memory are connected to must fit into a tile's interleaved half.
+void checkInterleaved(const GraphState &graph, const ComputeSetState &set) {
+  const Machine &m = graph.machine;
+  if (m.memoryElementOffsets.size() < 2)
+    return;
+  std::map<unsigned, std::map<unsigned, std::set<std::pair<std::size_t, std::size_t>>>> tiles;
+  for (const std::size_t v : set.vertices) {
+    const VertexInstance &vertex = graph.vertices[v];
+    for (unsigned f = 0; f < vertex.type->table->numFields; ++f)
+      if (vertex.type->table->fields[f].interleaved)
+        for (const auto &row : vertex.fields[f].rows)
+          row->forEachPiece(
+              [&](const Piece &p) { tiles[vertex.tile][p.variable].insert({p.begin, p.end}); });
+  }
+  const std::size_t most = m.bytesPerTile - m.memoryElementOffsets[1];
+  for (const auto &[tile, variables] : tiles) {
+    std::size_t bytes = 0;
+    for (const auto &[variable, pieces] : variables)
+      for (const auto &[begin, end] : pieces)
+        bytes += (end - begin) * sizeOf(graph.variables[variable].type);
+    if (bytes > most)
+      throw memory_elem_constraints_error("compute set '" + set.name + "': vertices of tile " +
+                                          std::to_string(tile) + " need " + std::to_string(bytes) +
+                                          " bytes of interleaved memory, and a tile has " +
+                                          std::to_string(most));
+  }
+}
+
 } // namespace
 
 void checkMapped(const GraphState &graph, const View &view, const std::string &use) {
@@ -134,6 +164,7 @@ void checkComputeSet(const GraphState &graph, unsigned computeSet) {
     for (unsigned f = 0; f < vertex.type->table->numFields; ++f)
       checkField(graph, vertex, vertex.type->table->fields[f], vertex.fields[f]);
   }
+  checkInterleaved(graph, set);
   checkConflicts(graph, set);
 }
 

@@ -6,11 +6,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <sstream>
 
 #include <poplar/exceptions.hpp>
 
 #include "../popc/compile.h"
 #include "../popc/shell.h"
+#include "log.h"
 
 namespace poplar::emulator {
 namespace {
@@ -56,6 +58,18 @@ std::string cached(const std::string &hash, const std::function<void(const std::
   return target.string();
 }
 
+/// Where a codelet file is: as named, else in a directory of $IPULSE_EMULATOR_CODELETS.
+std::string located(const std::string &path) {
+  const char *named = std::getenv("IPULSE_EMULATOR_CODELETS");
+  if (!named || fs::exists(path) || fs::path(path).is_absolute())
+    return path;
+  std::istringstream directories(named);
+  for (std::string directory; std::getline(directories, directory, ':');)
+    if (fs::exists(fs::path(directory) / path))
+      return (fs::path(directory) / path).string();
+  return path;
+}
+
 void checkSource(const std::string &path, CodeletFileType type) {
   if (type == CodeletFileType::AsmSource || type == CodeletFileType::PreprocessedAsmSource ||
       type == CodeletFileType::IrSource)
@@ -68,10 +82,14 @@ void checkSource(const std::string &path, CodeletFileType type) {
 
 } // namespace
 
-std::string cachedCodelets(const std::vector<std::string> &sources, CodeletFileType type,
+std::string cachedCodelets(const std::vector<std::string> &given, CodeletFileType type,
                            StringRef compileFlags, std::ostream &compileOutput) {
-  for (const std::string &source : sources)
-    checkSource(source, type);
+  std::vector<std::string> sources;
+  for (const std::string &source : given) {
+    sources.push_back(located(source));
+    checkSource(sources.back(), type);
+    log(LogModule::Codelets, LogLevel::Info, "codelets of ", sources.back());
+  }
   try {
     const std::vector<std::string> flags = popc::splitFlags(compileFlags);
     return cached(hashOf(popc::fingerprint(sources, flags)),
@@ -94,9 +112,10 @@ std::string cachedCodeletText(const std::string &text, CodeletFileType type, Str
   return cachedCodelets({source.string()}, type, compileFlags, compileOutput);
 }
 
-std::string cachedObject(const std::string &path) {
+std::string cachedObject(const std::string &given) {
+  const std::string path = located(given);
   if (!fs::exists(path))
-    throw file_load_error("codelet file '" + path + "' does not exist");
+    throw file_load_error("codelet file '" + path + "' does not exist: popc makes it of a .cpp");
   // dlopen knows a file by its path: one that was written again must get another.
   return cachedBytes(popc::readFile(path));
 }

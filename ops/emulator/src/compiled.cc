@@ -6,6 +6,8 @@
 
 #include "checks.h"
 #include "engine_options.h"
+#include "log.h"
+#include "reports.h"
 #include "tile_memory.h"
 #include "traffic.h"
 
@@ -70,15 +72,14 @@ void completePrograms(Compiled &compiled) {
 }
 
 /// The nodes that can be reached, each once: before its children, and a function at its first call.
-void listNodes(const GraphState &graph, const ProgramNode &node,
-               std::set<const ProgramNode *> &seen, std::vector<const ProgramNode *> &nodes) {
-  if (!seen.insert(&node).second)
+void listNodes(const ProgramNode &node, Compiled &compiled) {
+  if (!compiled.ids.emplace(&node, compiled.nodes.size()).second)
     return;
-  nodes.push_back(&node);
-  if (node.kind == Kind::Call && graph.functions[node.id])
-    listNodes(graph, *graph.functions[node.id], seen, nodes);
+  compiled.nodes.push_back(&node);
+  if (node.kind == Kind::Call && compiled.graph->functions[node.id])
+    listNodes(*compiled.graph->functions[node.id], compiled);
   for (const auto &child : node.children)
-    listNodes(graph, *child, seen, nodes);
+    listNodes(*child, compiled);
 }
 
 void checkNode(const GraphState &graph, const ProgramNode &node) {
@@ -124,9 +125,8 @@ std::shared_ptr<Compiled> compile(std::shared_ptr<GraphState> graph,
   compiled->graph = std::move(graph);
   compiled->programs = std::move(programs);
   completePrograms(*compiled);
-  std::set<const ProgramNode *> seen;
   for (const auto &program : compiled->programs)
-    listNodes(*compiled->graph, *program, seen, compiled->nodes);
+    listNodes(*program, *compiled);
   MemoryModel memory(*compiled->graph);
   for (const ProgramNode *node : compiled->nodes) {
     checkNode(*compiled->graph, *node);
@@ -136,7 +136,15 @@ std::shared_ptr<Compiled> compile(std::shared_ptr<GraphState> graph,
   compiled->liveness = livenessOf(*compiled->graph, compiled->programs, memory.messages());
   memory.addVariables(compiled->liveness);
   compiled->memory = memory.tiles();
-  checkFits(*compiled);
+  log(LogModule::Engine, LogLevel::Info, "compiled ", compiled->nodes.size(), " program steps, ",
+      compiled->graph->vertices.size(), " vertices, ", compiled->graph->variables.size(),
+      " variables");
+  try {
+    checkFits(*compiled);
+  } catch (graph_memory_allocation_error &error) {
+    error.profilePath = writeReports(*compiled, nullptr);
+    throw;
+  }
   return compiled;
 }
 

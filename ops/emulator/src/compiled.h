@@ -40,8 +40,9 @@ struct Compiled {
   std::shared_ptr<GraphState> graph;
   std::vector<std::shared_ptr<ProgramNode>> programs;
   OptionFlags options;
-  std::vector<const ProgramNode *> nodes; // that can be reached, in the programs' order
-  std::vector<TileMemory> memory;         // by tile
+  std::vector<const ProgramNode *> nodes;      // that can be reached, in the programs' order
+  std::map<const ProgramNode *, unsigned> ids; // their places in it
+  std::vector<TileMemory> memory;              // by tile
   Liveness liveness;
   std::map<unsigned, ExchangeCost> computeSetIn;  // by compute set: before compute
   std::map<unsigned, ExchangeCost> computeSetOut; // by compute set: after compute

@@ -4,6 +4,7 @@
 
 #include <poplar/exceptions.hpp>
 
+#include "profile.h"
 #include "session.h"
 
 namespace poplar {
@@ -35,8 +36,9 @@ Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs,
 }
 
 Engine::Engine(const Graph &graph, ArrayRef<program::Program> progs, const OptionFlags &opt,
-               ProgressFunc progressCallBack, const DebugContext &)
-    : session(std::make_unique<Session>(compiledOf(graph, progs, opt, progressCallBack))) {}
+               ProgressFunc progressCallBack, const DebugContext &debugContext)
+    : session(std::make_unique<Session>(compiledOf(graph, progs, opt, progressCallBack),
+                                        debugContext.getPathName())) {}
 
 Engine::Engine(const Graph &graph, program::Program prog, const OptionFlags &opt,
                ProgressFunc progressCallBack, const DebugContext &debugContext)
@@ -52,15 +54,7 @@ Engine::Engine(Executable &&exe, const OptionFlags &opt) {
 
 Engine::Engine(Engine &&) noexcept = default;
 Engine &Engine::operator=(Engine &&) noexcept = default;
-Engine::~Engine() {
-  if (!session)
-    return;
-  try {
-    emulator::writeReports(*session);
-  } catch (const std::exception &error) { // a destructor has no one to tell but the user
-    std::cerr << "the profile was not written: " << error.what() << '\n';
-  }
-}
+Engine::~Engine() = default;
 
 void Engine::prepare(const Device &device) { session->load(device); }
 void Engine::deploy() {
@@ -128,12 +122,14 @@ void Engine::copyFromRemoteBuffer(std::string handle, void *dst, int repeatIndex
 }
 void Engine::setPrintTensorStream(std::ostream &stream) { session->setPrintStream(stream); }
 
-ProfileValue Engine::getProfile() const { return emulator::profileOf(*session); }
+ProfileValue Engine::getProfile() const {
+  return emulator::profileOf(session->getCompiled(), session.get());
+}
 void Engine::resetExecutionProfile() { session->resetProfile(); }
 void Engine::disableExecutionProfiling() { session->setProfiling(false); }
 void Engine::enableExecutionProfiling() { session->setProfiling(true); }
 void Engine::printProfileSummary(std::ostream &outputStream, const OptionFlags &flags) const {
-  emulator::printSummary(outputStream, *session, flags);
+  emulator::printSummary(outputStream, session->getCompiled(), session.get(), flags);
 }
 
 ProfileValue getGraphProfile(const Engine &engine) { return engine.getProfile()["compilation"]; }

@@ -5,20 +5,26 @@
 #include <poplar/exceptions.hpp>
 
 #include "engine_options.h"
+#include "log.h"
+#include "profile.h"
+#include "reports.h"
 
 namespace poplar::emulator {
 namespace {
 
 using Kind = ProgramNode::Kind;
 
-constexpr std::size_t kStepsKept = 100000; // of a run's record; totals go on beyond
+constexpr std::size_t kStepsKept = 5000; // of a run's record; totals go on beyond
 
 } // namespace
 
-Session::Session(std::shared_ptr<Compiled> given)
-    : compiled(std::move(given)), streams(*compiled->graph) {}
+Session::Session(std::shared_ptr<Compiled> given, std::string name)
+    : compiled(std::move(given)), name(std::move(name)), streams(*compiled->graph),
+      tileCycles(compiled->graph->machine.numTiles()) {
+  openReports(*this);
+}
 
-Session::~Session() = default;
+Session::~Session() { closeReports(*this); }
 
 void Session::load(const Device &device) {
   const Machine &built = compiled->graph->machine;
@@ -34,6 +40,7 @@ void Session::load(const Device &device) {
     if (tile.total() > built.bytesPerTile && target.getTargetType() == TargetType::IPU)
       throw graph_memory_allocation_error("the executable is out of memory and was compiled with "
                                           "debug.allowOutOfMemory: it can be profiled and not run");
+  log(LogModule::Engine, LogLevel::Info, "loading onto ", target.getNumIPUs(), " IPUs");
   memory = std::make_unique<MemoryImage>(*compiled->graph);
   if (!threads)
     threads = std::make_unique<WorkerThreads>(WorkerThreads::defaultCount());
@@ -51,7 +58,7 @@ Step *Session::bind(const std::shared_ptr<ProgramNode> &node) {
   auto made = std::make_unique<Step>();
   Step *step = made.get();
   step->node = node.get();
-  step->id = static_cast<unsigned>(bound.size());
+  step->id = compiled->ids.at(node.get());
   stepOf[node.get()] = step;
   bound.push_back(std::move(made));
   if (node->kind == Kind::Execute)
@@ -69,6 +76,7 @@ void Session::run(unsigned program, const std::string &name) {
   if (program >= programs.size())
     throw control_program_error("there is no program " + std::to_string(program) +
                                 ": the engine has " + std::to_string(programs.size()));
+  const std::uint64_t start = clock;
   if (profiling && recordedRuns < runsProfiled(compiled->options)) {
     ++recordedRuns;
     records.push_back(
@@ -84,16 +92,39 @@ void Session::run(unsigned program, const std::string &name) {
   if (recording)
     recording->end = clock;
   recording = nullptr;
+  log(LogModule::Engine, LogLevel::Info, "ran program ", program, ": ", clock - start,
+      " emulated cycles");
+  if (isOn(compiled->options, "autoReport.streamAtEachRun"))
+    writeReports(*compiled, this);
+}
+
+std::vector<IpuCost> Session::ipuCosts(const Step &step, const StepCost &cost) const {
+  const Machine &m = compiled->graph->machine;
+  std::vector<IpuCost> ipus(m.numIPUs);
+  if (!step.computeSet) {
+    for (IpuCost &ipu : ipus)
+      ipu.compute = cost.compute;
+    return ipus;
+  }
+  for (const ComputeSetRun::TileCycles &tile : step.computeSet->tileCycles()) {
+    IpuCost &ipu = ipus[tile.tile / m.tilesPerIPU];
+    ipu.compute = std::max(ipu.compute, tile.cycles);
+    ipu.tileCycles += tile.cycles;
+    ++ipu.activeTiles;
+  }
+  return ipus;
 }
 
 void Session::charge(Step &step, const StepCost &cost) {
   if (recording) {
     if (recording->steps.size() < kStepsKept)
-      recording->steps.push_back({&step, clock, cost});
+      recording->steps.push_back({&step, clock, cost, ipuCosts(step, cost)});
     else
       recording->truncated = true;
   }
   clock += cost.cycles();
+  log(LogModule::Program, LogLevel::Trace, stepType(*step.node), " '",
+      stepName(*compiled, *step.node), "': ", cost.cycles(), " emulated cycles");
   ++step.executions;
   step.total.sync += cost.sync;
   step.total.exchange += cost.exchange;
@@ -108,6 +139,7 @@ void Session::charge(Step &step, const StepCost &cost) {
 void Session::resetProfile() {
   records.clear();
   recordedRuns = 0;
+  std::fill(tileCycles.begin(), tileCycles.end(), 0);
   for (const std::unique_ptr<Step> &step : bound) {
     step->executions = 0;
     step->total = {};

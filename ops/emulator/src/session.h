@@ -28,10 +28,15 @@ struct StepCost {
   std::uint64_t cycles() const { return sync + exchange + compute + host; }
 };
 
+/// What one IPU's tiles computed in a step.
+struct IpuCost {
+  std::uint64_t compute = 0, tileCycles = 0, activeTiles = 0;
+};
+
 /// A program node bound to memory.
 struct Step {
   const ProgramNode *node = nullptr;
-  unsigned id = 0; // by order of binding
+  unsigned id = 0; // of Compiled::ids
   std::vector<Step *> children;
   std::unique_ptr<ComputeSetRun> computeSet;
   std::uint64_t executions = 0;
@@ -43,6 +48,7 @@ struct StepRecord {
   const Step *step;
   std::uint64_t start;
   StepCost cost;
+  std::vector<IpuCost> ipus;
 };
 
 struct RunRecord {
@@ -55,7 +61,8 @@ struct RunRecord {
 /// Compiled programs on a device: their memory, their streams and what they cost so far.
 class Session {
 public:
-  explicit Session(std::shared_ptr<Compiled> compiled);
+  /// name: of the engine, for its reports.
+  explicit Session(std::shared_ptr<Compiled> compiled, std::string name = "");
   ~Session();
 
   void load(const Device &device);
@@ -63,6 +70,7 @@ public:
   bool loaded() const { return memory != nullptr; }
 
   const Compiled &getCompiled() const { return *compiled; }
+  const std::string &getName() const { return name; }
   HostStreams &getStreams() { return streams; }
   void writeTensor(const std::string &handle, const void *begin, std::size_t bytes);
   void readTensor(const std::string &handle, void *begin, std::size_t bytes);
@@ -70,6 +78,8 @@ public:
   std::uint64_t cycles() const { return clock; }
   const std::vector<RunRecord> &runs() const { return records; }
   const std::vector<std::unique_ptr<Step>> &steps() const { return bound; }
+  /// Cycles that each tile computed, over all steps.
+  const std::vector<std::uint64_t> &cyclesByTile() const { return tileCycles; }
   void resetProfile();
   void setProfiling(bool on) { profiling = on; }
   void setPrintStream(std::ostream &stream) { print = &stream; }
@@ -85,9 +95,11 @@ private:
   bool predicate(const Tensor &t);
   std::int64_t integer(const Tensor &t);
   void charge(Step &step, const StepCost &cost);
+  std::vector<IpuCost> ipuCosts(const Step &step, const StepCost &cost) const;
   StepCost hostCost(std::size_t bytes) const;
 
   std::shared_ptr<Compiled> compiled;
+  std::string name;
   std::unique_ptr<MemoryImage> memory;
   std::unique_ptr<WorkerThreads> threads;
   std::vector<std::unique_ptr<Step>> bound;
@@ -95,20 +107,13 @@ private:
   std::vector<Step *> programs;
   HostStreams streams;
   std::uint64_t clock = 0;
+  std::vector<std::uint64_t> tileCycles;
   std::vector<RunRecord> records;
   std::size_t recordedRuns = 0;
   RunRecord *recording = nullptr;
   bool profiling = true;
   std::ostream *print = &std::cerr;
 };
-
-/// The report of libpva's names. profile.cc says what each figure is made of.
-ProfileValue profileOf(const Session &session);
-void printSummary(std::ostream &out, const Session &session, const OptionFlags &flags);
-/// Writes what autoReport.* asks for; nothing when it asks for nothing.
-void writeReports(const Session &session);
-std::string stepName(const Session &session, const Step &step);
-const char *stepType(const Step &step);
 
 } // namespace poplar::emulator
 

@@ -78,6 +78,8 @@ void Session::executeComputeSet(Step &step) {
   const ExchangeCost &in = compiled->computeSetIn.at(step.node->id);
   const ExchangeCost &out = compiled->computeSetOut.at(step.node->id);
   const ComputeCost compute = step.computeSet->run(*threads);
+  for (const ComputeSetRun::TileCycles &tile : step.computeSet->tileCycles())
+    tileCycles[tile.tile] += tile.cycles;
   StepCost cost;
   cost.compute = compute.cycles;
   cost.tileCycles = compute.totalCycles;
@@ -102,7 +104,8 @@ void Session::executeCopy(Step &step) {
   cost.exchange = compiled->copies.at(step.node).cycles;
   cost.bytesBetweenIpus = compiled->copies.at(step.node).bytesBetweenIpus;
   cost.compute = compiled->copyCycles.at(step.node);
-  cost.sync = std::uint64_t{m.syncCycles} * (1 + (cost.exchange != 0));
+  // A sync before what is moved within tiles, and one before what goes between them.
+  cost.sync = std::uint64_t{m.syncCycles} * std::max(1, (cost.compute != 0) + (cost.exchange != 0));
   charge(step, cost);
 }
 

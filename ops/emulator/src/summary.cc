@@ -1,8 +1,9 @@
 #include <algorithm>
-#include <functional>
 #include <iomanip>
 #include <ostream>
 
+#include "engine_options.h"
+#include "profile.h"
 #include "session.h"
 
 namespace poplar::emulator {
@@ -37,13 +38,9 @@ void printTarget(std::ostream &out, const Machine &m) {
 }
 
 void printGraph(std::ostream &out, const GraphState &graph) {
-  std::uint64_t edges = 0;
-  for (const VertexInstance &vertex : graph.vertices)
-    for (const Connection &field : vertex.fields)
-      edges += field.rows.size();
   out << "\nGraph:\n";
   line(out, "Number of vertices", grouped(graph.vertices.size()));
-  line(out, "Number of edges", grouped(edges));
+  line(out, "Number of edges", grouped(numEdges(graph)));
   line(out, "Number of variables", grouped(graph.variables.size()));
   line(out, "Number of compute sets", grouped(graph.computeSets.size()));
 }
@@ -58,17 +55,22 @@ void printMemory(std::ostream &out, const Compiled &compiled, bool variables) {
       {"Vertex Field Data", &TileMemory::vertexFieldData},
       {"Control Code", &TileMemory::controlCode},
       {"Vertex Code", &TileMemory::vertexCode},
-      {"Internal Exchange Code", &TileMemory::internalExchangeCode}};
-  std::uint64_t all = 0, most = 0, overflowed = 0, worst = 0;
+      {"Internal Exchange Code", &TileMemory::internalExchangeCode},
+      {"Global Exchange Code", &TileMemory::globalExchangeCode},
+      {"Host Exchange Code", &TileMemory::hostExchangeCode}};
+  std::uint64_t all = 0, most = 0, overflowed = 0, worst = 0, passing = 0;
   for (std::size_t t = 0; t < compiled.memory.size(); ++t) {
     const std::uint64_t bytes = compiled.memory[t].total();
     all += bytes;
+    passing += compiled.memory[t].notAlwaysLive;
     overflowed += bytes > compiled.graph->machine.bytesPerTile;
     if (bytes > most)
       most = bytes, worst = t;
   }
   out << "\nMemory Usage:\n";
   line(out, "Total", grouped(all) + " B");
+  line(out, "Always live", grouped(all - passing) + " B");
+  line(out, "Not always live", grouped(passing) + " B");
   line(out, "Maximum of a tile", grouped(most) + " B");
   line(out, "Tile of the maximum", grouped(worst));
   line(out, "Tiles out of memory", grouped(overflowed));
@@ -107,7 +109,8 @@ void printSteps(std::ostream &out, const Session &session) {
     out << "\n  Execution Steps of " << run.name << ":\n";
     for (const StepRecord &record : run.steps) {
       const StepCost &cost = record.cost;
-      out << "    " << stepType(*record.step) << ": " << stepName(session, *record.step) << '\n'
+      out << "    " << stepType(*record.step->node) << ": "
+          << stepName(session.getCompiled(), *record.step->node) << '\n'
           << "      Cycles:                       " << grouped(cost.cycles()) << " (sync "
           << grouped(cost.sync) << ", exchange " << grouped(cost.exchange) << ", compute "
           << grouped(cost.compute) << ", host " << grouped(cost.host) << ")\n";
@@ -154,16 +157,13 @@ void printExecution(std::ostream &out, const Session &session, bool steps) {
 
 } // namespace
 
-void printSummary(std::ostream &out, const Session &session, const OptionFlags &flags) {
-  const auto asked = [&](const char *name) {
-    return std::any_of(flags.begin(), flags.end(), [&](const auto &flag) {
-      return flag.first == name && flag.second == "true";
-    });
-  };
-  printTarget(out, session.getCompiled().graph->machine);
-  printGraph(out, *session.getCompiled().graph);
-  printMemory(out, session.getCompiled(), asked("showVarStorage"));
-  printExecution(out, session, asked("showExecutionSteps"));
+void printSummary(std::ostream &out, const Compiled &compiled, const Session *session,
+                  const OptionFlags &flags) {
+  printTarget(out, compiled.graph->machine);
+  printGraph(out, *compiled.graph);
+  printMemory(out, compiled, isOn(flags, "showVarStorage"));
+  if (session)
+    printExecution(out, *session, isOn(flags, "showExecutionSteps"));
 }
 
 } // namespace poplar::emulator

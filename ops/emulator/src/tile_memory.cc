@@ -133,6 +133,23 @@ void MemoryModel::addVariables(const Liveness &liveness) {
   }
 }
 
+std::vector<std::pair<std::uint64_t, unsigned>> largestVariables(const GraphState &graph,
+                                                                 unsigned tile, std::size_t count) {
+  std::vector<std::pair<std::uint64_t, unsigned>> largest;
+  for (unsigned v = 0; v < graph.variables.size(); ++v) {
+    const Variable &variable = graph.variables[v];
+    std::uint64_t bytes = 0;
+    variable.tiles.forEach(0, variable.elements, [&](std::size_t b, std::size_t e, unsigned t) {
+      bytes += t == tile ? (e - b) * sizeOf(variable.type) : 0;
+    });
+    if (bytes)
+      largest.emplace_back(bytes, v);
+  }
+  std::sort(largest.rbegin(), largest.rend());
+  largest.resize(std::min(largest.size(), count));
+  return largest;
+}
+
 void checkFits(const Compiled &compiled) {
   const GraphState &graph = *compiled.graph;
   const std::vector<TileMemory> &memory = compiled.memory;
@@ -145,16 +162,6 @@ void checkFits(const Compiled &compiled) {
       isOn(compiled.options, "debug.allowOutOfMemory"))
     return;
   const auto tile = static_cast<unsigned>(worst - memory.begin());
-  std::vector<std::pair<std::uint64_t, std::string>> largest;
-  for (const Variable &variable : graph.variables) {
-    std::uint64_t bytes = 0;
-    variable.tiles.forEach(0, variable.elements, [&](std::size_t b, std::size_t e, unsigned t) {
-      bytes += t == tile ? (e - b) * sizeOf(variable.type) : 0;
-    });
-    if (bytes)
-      largest.emplace_back(bytes, variable.name);
-  }
-  std::sort(largest.rbegin(), largest.rend());
   const auto over = std::count_if(memory.begin(), memory.end(),
                                   [&](const TileMemory &t) { return t.total() > limit; });
   std::ostringstream words;
@@ -162,8 +169,12 @@ void checkFits(const Compiled &compiled) {
         << " needs " << worst->total() << " bytes and has " << limit << "; " << over
         << (over == 1 ? " tile is" : " tiles are") << " over. Largest variables of tile " << tile
         << ":";
-  for (std::size_t i = 0; i < std::min<std::size_t>(5, largest.size()); ++i)
-    words << (i ? ", '" : " '") << largest[i].second << "' " << largest[i].first << " bytes";
+  const char *between = " ";
+  for (const auto &[bytes, v] : largestVariables(graph, tile, 5)) {
+    words << between << '\'' << graph.variables[v].name << "' " << bytes << " bytes"
+          << (compiled.liveness.always[v] ? "" : " (at times)");
+    between = ", ";
+  }
   throw graph_memory_allocation_error(words.str());
 }
 

@@ -34,6 +34,9 @@ private:
   Messages held;
 };
 
+/// Bytes and numbers of the variables with most bytes on a tile, at most `count`, largest first.
+std::vector<std::pair<std::uint64_t, unsigned>> largestVariables(const GraphState &graph,
+                                                                 unsigned tile, std::size_t count);
 /// Raises graph_memory_allocation_error naming the worst tile and its largest variables.
 void checkFits(const Compiled &compiled);
 

@@ -1,0 +1,356 @@
+// Programs whose cycles and bytes can be worked out by hand: prints one line a case.
+#include <functional>
+#include <iostream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <poplar/DeviceManager.hpp>
+#include <poplar/Engine.hpp>
+#include <poplar/Graph.hpp>
+#include <poplar/IPUModel.hpp>
+#include <poplar/Program.hpp>
+#include <popops/Cast.hpp>
+#include <popops/ElementWise.hpp>
+#include <popops/Fill.hpp>
+#include <popops/codelets.hpp>
+
+using namespace poplar;
+using namespace poplar::program;
+
+namespace {
+
+struct Fixture {
+  Device device;
+  Graph graph;
+  ComputeSet cs;
+
+  static Device model(unsigned ipus, const char *version = "ipu2") {
+    IPUModel m(version);
+    m.numIPUs = ipus;
+    m.tilesPerIPU = 16;
+    return m.createDevice();
+  }
+  static Device ipu() {
+    for (Device &device : DeviceManager::createDeviceManager().getDevices(TargetType::IPU, 1))
+      if (device.attach())
+        return std::move(device);
+    throw poplar_error("no device is free");
+  }
+  explicit Fixture(Device d = model(1)) : device(std::move(d)), graph(device) {
+    graph.addCodelets("codelets.cpp");
+    popops::addCodelets(graph);
+    cs = graph.addComputeSet("cs");
+  }
+  Tensor variable(const Type &type, std::size_t n, unsigned tile, const char *name = "v") {
+    const Tensor t = graph.addVariable(type, {n}, name);
+    graph.setTileMapping(t, tile);
+    return t;
+  }
+  VertexRef sum(const Tensor &in, const Tensor &out, unsigned tile, unsigned estimate = 0) {
+    const VertexRef v = graph.addVertex(cs, "Sum", {{"in", in}, {"out", out}});
+    graph.setTileMapping(v, tile);
+    graph.setPerfEstimate(v, estimate);
+    return v;
+  }
+  ProfileValue run(const Program &prog) {
+    Engine engine(graph, prog);
+    engine.load(device);
+    engine.run();
+    return engine.getProfile();
+  }
+};
+
+std::size_t total(const ProfileValue &profile, const char *part) {
+  std::size_t sum = 0;
+  for (const ProfileValue &one : profile["execution"]["totals"].asVector())
+    sum += one[part].asUint();
+  return sum;
+}
+
+/// Sync, exchange, compute and host cycles.
+void print(const ProfileValue &profile) {
+  for (const char *part : {"syncCycles", "exchangeCycles", "computeCycles", "hostCycles"})
+    std::cout << total(profile, part) << ' ';
+}
+
+void printCompute(Fixture &f, const Program &prog) {
+  std::cout << total(f.run(prog), "computeCycles") << ' ';
+}
+
+std::size_t bytesOf(const ProfileValue &profile, unsigned tile, const char *what) {
+  return profile["compilation"]["tiles"][std::size_t{tile}]["memory"][what].asUint();
+}
+
+std::size_t category(const ProfileValue &profile, unsigned tile, const char *name) {
+  return profile["compilation"]["tiles"][std::size_t{tile}]["memory"]["category"][name]["total"]
+      .asUint();
+}
+
+const std::map<std::string, std::function<void()>> cases{
+    {"workers",
+     [] {
+       for (const unsigned vertices : {1u, 6u, 7u, 13u}) {
+         Fixture f;
+         const Tensor in = f.variable(FLOAT, 8, 0), out = f.variable(FLOAT, vertices, 0);
+         for (unsigned v = 0; v < vertices; ++v)
+           f.sum(in, out[v], 0, 600);
+         printCompute(f, Execute(f.cs));
+       }
+     }},
+    {"slowest_tile",
+     [] {
+       Fixture f;
+       const Tensor a = f.variable(FLOAT, 1, 0), b = f.variable(FLOAT, 1, 1);
+       f.sum(f.variable(FLOAT, 8, 0), a[0], 0, 100);
+       f.sum(f.variable(FLOAT, 8, 1), b[0], 1, 500);
+       const ProfileValue profile = f.run(Execute(f.cs));
+       const ProfileValue &execution = profile["execution"];
+       std::cout << total(profile, "computeCycles") << ' '
+                 << execution["computeCyclesByTile"][0].asUint() << ' '
+                 << execution["computeCyclesByTile"][1].asUint() << ' '
+                 << execution["runs"][0]["steps"][0]["ipus"][0]["activeTileBalance"].asDouble();
+     }},
+    {"estimate_of_an_ipu",
+     [] {
+       // Not asked for on an IPU: what the codelet does is counted.
+       Fixture f(Fixture::ipu());
+       f.sum(f.variable(FLOAT, 8, 0), f.variable(FLOAT, 1, 0)[0], 0, 1000000);
+       std::cout << (total(f.run(Execute(f.cs)), "computeCycles") < 1000);
+     }},
+    {"local",
+     [] {
+       Fixture f;
+       f.sum(f.variable(FLOAT, 8, 3), f.variable(FLOAT, 1, 3)[0], 3);
+       print(f.run(Execute(f.cs)));
+     }},
+    {"exchange_in",
+     [] {
+       Fixture f;
+       f.sum(f.variable(FLOAT, 8, 0), f.variable(FLOAT, 1, 3)[0], 3);
+       print(f.run(Execute(f.cs)));
+     }},
+    {"exchange_out",
+     [] {
+       Fixture f;
+       f.sum(f.variable(FLOAT, 8, 3), f.variable(FLOAT, 1, 0)[0], 3);
+       print(f.run(Execute(f.cs)));
+     }},
+    {"exchange_from_many",
+     [] {
+       Fixture f;
+       const Tensor in =
+           concat({f.variable(FLOAT, 8, 0), f.variable(FLOAT, 8, 1), f.variable(FLOAT, 8, 2)});
+       f.sum(in, f.variable(FLOAT, 1, 3)[0], 3);
+       print(f.run(Execute(f.cs)));
+     }},
+    {"broadcast",
+     [] {
+       for (const bool same : {true, false}) {
+         Fixture f;
+         const Tensor in = f.variable(FLOAT, 32, 0);
+         for (unsigned tile = 1; tile <= 4; ++tile) {
+           const unsigned first = same ? 0 : 8 * (tile - 1);
+           f.sum(in.slice(first, first + 8), f.variable(FLOAT, 1, tile)[0], tile);
+         }
+         std::cout << total(f.run(Execute(f.cs)), "exchangeCycles") << ' ';
+       }
+     }},
+    {"copy_between_tiles",
+     [] {
+       Fixture f;
+       print(f.run(Copy(f.variable(FLOAT, 64, 0), f.variable(FLOAT, 64, 1))));
+     }},
+    {"copy_within_a_tile",
+     [] {
+       Fixture f;
+       const Tensor a = f.variable(FLOAT, 64, 0), b = f.variable(FLOAT, 64, 0);
+       const Tensor c = f.variable(HALF, 64, 0), d = f.variable(HALF, 64, 0);
+       print(f.run(Copy(a, b)));
+       printCompute(f, Copy(a.reshape({8, 8}).transpose(), b.reshape({8, 8})));
+       printCompute(f, Copy(c.reshape({8, 8}).transpose(), d.reshape({8, 8})));
+     }},
+    {"host",
+     [] {
+       Fixture f;
+       const Tensor a = f.variable(FLOAT, 1000, 0);
+       const DataStream in = f.graph.addHostToDeviceFIFO("in", FLOAT, 1000);
+       Engine engine(f.graph, Copy(in, a));
+       std::vector<float> values(1000);
+       engine.connectStream(in, values.data(), values.data() + values.size());
+       engine.load(f.device);
+       engine.run();
+       print(engine.getProfile());
+     }},
+    {"links",
+     [] {
+       Fixture two(Fixture::model(2)), four(Fixture::model(4));
+       print(two.run(Copy(two.variable(FLOAT, 1024, 0), two.variable(FLOAT, 1024, 16))));
+       print(four.run(Copy(four.variable(FLOAT, 1024, 16), four.variable(FLOAT, 1024, 32))));
+     }},
+    {"elementwise",
+     [] {
+       Fixture f(Fixture::ipu());
+       const Tensor a = f.variable(FLOAT, 120, 0), b = f.variable(FLOAT, 120, 0);
+       const Tensor i = f.variable(INT, 120, 0), j = f.variable(INT, 120, 0);
+       const Tensor h = f.variable(HALF, 120, 0), k = f.variable(HALF, 120, 0);
+       const auto cost = [&](const std::function<void(Sequence &)> &add) {
+         Sequence prog;
+         add(prog);
+         printCompute(f, prog);
+       };
+       cost([&](Sequence &p) { popops::addInPlace(f.graph, a, b, p); });
+       cost([&](Sequence &p) { popops::divInPlace(f.graph, a, b, p); });
+       cost([&](Sequence &p) { popops::maxInPlace(f.graph, a, b, p); });
+       cost([&](Sequence &p) { popops::powInPlace(f.graph, a, b, p); });
+       cost([&](Sequence &p) { popops::remInPlace(f.graph, a, b, p); });
+       cost([&](Sequence &p) { popops::mulInPlace(f.graph, h, k, p); });
+       cost([&](Sequence &p) { popops::addInPlace(f.graph, i, j, p); });
+       cost([&](Sequence &p) { popops::divInPlace(f.graph, i, j, p); });
+       cost([&](Sequence &p) { popops::expInPlace(f.graph, a, p); });
+       cost([&](Sequence &p) { popops::sqrtInPlace(f.graph, a, p); });
+       cost([&](Sequence &p) { popops::tanhInPlace(f.graph, a, p); });
+       cost([&](Sequence &p) { popops::rsqrtInPlace(f.graph, a, p); });
+       cost([&](Sequence &p) { popops::squareInPlace(f.graph, a, p); });
+       cost([&](Sequence &p) { popops::sinInPlace(f.graph, a, p); });
+     }},
+    {"fill",
+     [] {
+       Fixture f(Fixture::ipu());
+       for (const auto &[type, n] :
+            {std::pair<Type, std::size_t>{FLOAT, 100}, {FLOAT, 101}, {HALF, 100}}) {
+         Sequence prog;
+         popops::fill(f.graph, f.variable(type, n, 0), prog, 2.0f);
+         printCompute(f, prog);
+       }
+     }},
+    {"liveness",
+     [] {
+       // a -> b -> c -> d, each needed for one step only: two of them at a time.
+       Fixture f;
+       std::vector<Tensor> t;
+       for (const char *name : {"a", "b", "c", "d"})
+         t.push_back(f.variable(FLOAT, 1000, 5, name));
+       f.graph.createHostWrite("a", t[0]);
+       f.graph.createHostRead("d", t[3]);
+       Sequence prog;
+       for (unsigned i = 0; i < 3; ++i)
+         prog.add(Copy(t[i], t[i + 1]));
+       const ProfileValue profile = f.run(prog);
+       std::cout << category(profile, 5, "variable") << ' '
+                 << bytesOf(profile, 5, "notAlwaysLiveBytes") << ' ';
+       for (const ProfileValue &step : profile["compilation"]["livenessProgramSteps"].asVector()) {
+         const ProfileValue &memory = step["notAlwaysLiveMemory"];
+         std::cout << memory["maxTileBytes"].asUint();
+         for (const ProfileValue &variable : memory["variables"].asVector())
+           std::cout << variable["name"].asString();
+         std::cout << ' ';
+       }
+       for (const ProfileValue &v : profile["compilation"]["alwaysLiveVariables"].asVector())
+         std::cout << v["name"].asString();
+     }},
+    {"liveness_in_control_flow",
+     [] {
+       Fixture f;
+       const auto names = [&](const Program &prog) {
+         Engine engine(f.graph, prog);
+         const ProfileValue profile = engine.getProfile();
+         std::multiset<std::string> always;
+         for (const ProfileValue &v : profile["compilation"]["alwaysLiveVariables"].asVector())
+           always.insert(v["name"].asString());
+         for (const std::string &name : always)
+           std::cout << name;
+         std::cout << ' ';
+       };
+       const Tensor a = f.variable(FLOAT, 10, 0, "a"), b = f.variable(FLOAT, 10, 0, "b");
+       const Tensor p = f.variable(BOOL, 1, 0, "p");
+       const auto set = [&](const Tensor &t) {
+         Sequence prog;
+         popops::fill(f.graph, t, prog, 1.0f);
+         return prog;
+       };
+       // Read at the top of a loop before it is written: kept from trip to trip, and from run to
+       // run.
+       names(Sequence({set(p), Repeat(3, Sequence({Copy(a, b), Copy(b, a)}))}));
+       // Written first: kept by no run.
+       names(Sequence({set(p), set(a), Repeat(3, Sequence({Copy(a, b), Copy(b, a)}))}));
+       // Written in one branch only.
+       names(Sequence({set(p), If(p[0], set(a), Sequence()), Copy(a, b)}));
+       // Written half by half.
+       names(Sequence({set(p), set(a.slice(0, 5)), set(a.slice(5, 10)), Copy(a, b)}));
+       // A function is needed to keep what any of its callers needs.
+       const Function copy = f.graph.addFunction(Copy(a, b));
+       names(Sequence({set(p), set(a), Call(copy), set(a), Call(copy)}));
+     }},
+    {"messages",
+     [] {
+       // 8 floats come from elsewhere, 1 goes elsewhere: 36 bytes while the compute set runs.
+       Fixture f;
+       f.sum(f.variable(FLOAT, 8, 0), f.variable(FLOAT, 1, 2)[0], 1);
+       const ProfileValue profile = f.run(Execute(f.cs));
+       std::cout << category(profile, 1, "message") << ' '
+                 << category(profile, 1, "internalExchangeCode") << ' '
+                 << category(profile, 2, "internalExchangeCode");
+     }},
+    {"memory_shared",
+     [] {
+       // Five of 200,000 bytes do not fit a tile at once; two at a time do.
+       Fixture f;
+       std::vector<Tensor> t;
+       for (unsigned i = 0; i < 5; ++i)
+         t.push_back(f.variable(FLOAT, 50000, 5));
+       Sequence prog;
+       popops::fill(f.graph, t[0], prog, 1.0f);
+       for (unsigned i = 0; i < 4; ++i)
+         prog.add(Copy(t[i], t[i + 1]));
+       Engine(f.graph, prog);
+       std::cout << "fits ";
+       for (const Tensor &one : t) // all are needed in the end
+         prog.add(PrintTensor(one));
+       try {
+         Engine(f.graph, prog);
+       } catch (const graph_memory_allocation_error &error) {
+         std::cout << error.type;
+       }
+     }},
+    {"tile_sizes",
+     [] {
+       for (const char *version : {"ipu1", "ipu2", "ipu21"}) {
+         const Target target = Target::createIPUTarget(1, version);
+         std::cout << target.getTilesPerIPU() << ' ' << target.getBytesPerTile() << ' '
+                   << target.getTileClockFrequency() / 1e6 << ' ';
+       }
+     }},
+    {"size_of_a_profile",
+     [] {
+       Fixture f(Fixture::ipu());
+       const Tensor a = f.variable(FLOAT, 2, 0);
+       const Program turn = Copy(a.reverse(0), a);
+       Sequence many;
+       for (unsigned i = 0; i < 3000; ++i)
+         many.add(Copy(a.reverse(0), a));
+       Engine engine(f.graph, Sequence({many, Repeat(10000, turn)}));
+       engine.load(f.device);
+       for (unsigned i = 0; i < 3; ++i)
+         engine.run();
+       const ProfileValue profile = engine.getProfile();
+       std::ostringstream text;
+       serializeToJSON(text, profile);
+       const ProfileValue &run = profile["execution"]["runs"][0];
+       std::cout << text.str().size() << ' ' << profile["execution"]["runs"].size() << ' '
+                 << run["steps"].size() << ' ' << run["truncated"].asBool() << ' '
+                 << profile["compilation"]["livenessProgramSteps"].size() << ' '
+                 << total(profile, "executions");
+     }},
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  for (const auto &one : cases)
+    if (argc < 2 || one.first == argv[1]) {
+      std::cout << one.first << ": ";
+      one.second();
+      std::cout << '\n';
+    }
+}

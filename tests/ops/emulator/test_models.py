@@ -1,0 +1,64 @@
+"""The models of cycles and memory, against values worked out by hand from their sources.
+
+A Mk2: sync 90 cycles; exchange 100 cycles and 4 bytes a cycle; 6 workers; 1.33 GHz.
+"""
+
+from __future__ import annotations
+
+from typing import Callable, Dict
+
+import pytest
+
+# By case of programs/models.cpp. Four numbers are cycles of sync, exchange, compute and host.
+BY_HAND: Dict[str, str] = {
+    # Vertices of 600 cycles on six workers, and 11 of the supervisor: up to six cost what one does.
+    "workers": "611 611 1211 1811",
+    # Tiles of 100 + 11 and 500 + 11: the slower counts. Balance (111 + 511) / (2 x 511).
+    "slowest_tile": "511 111 511 0.608611",
+    "estimate_of_an_ipu": "1",
+    "local": "90 0 0 0",
+    "exchange_in": "180 108 0 0",  # 100 + 8 x 4 / 4
+    "exchange_out": "180 101 0 0",  # 100 + 4 / 4
+    "exchange_from_many": "180 124 0 0",  # 100 + 3 x 8 x 4 / 4: one tile takes all in
+    # Four tiles read 32 bytes: the same ones leave their tile once, others one after the other.
+    "broadcast": "108 132",
+    "copy_between_tiles": "90 164 0 0",  # 100 + 64 x 4 / 4
+    # 587 + 256 x 0.4404 in one piece; in words 587 + 256 x 3.125; in halves 587 + 128 x 5.1484.
+    "copy_within_a_tile": "90 0 700 0 1387 1246",
+    "host": "600 0 0 13467",  # (10 us + 4000 B / 32 GB/s) x 1.33 GHz
+    # 100 + 4096 / 4; hops of 15 ns there and back: 1 of 2 IPUs, 2 of 4; 4096 bytes over 4 links of
+    # a card, and 2 between cards, of 0.85 x 128 Gibit/s.
+    "links": f"90 {100 + 1024 + 40 + 94} 0 0 90 {100 + 1024 + 80 + 187} 0 0",
+    # 6 x (58 + 20 elements of a worker at the published cycles per vector) + 11: add 1/2,
+    # divide 10/2, max 3/2, power 312, remainder 133/2; half multiply 1/4; int add 7, divide 277;
+    # exp 6/2, sqrt 10/2, tanh 12/2, rsqrt 8/2, square 2/2, sin 2300.
+    "elementwise": " ".join(
+        str(6 * (58 + inner) + 11)
+        for inner in (10, 100, 30, 6240, 1330, 5, 140, 5540, 60, 100, 120, 80, 20, 46000)
+    ),
+    "fill": f"{16 + 50 + 6} {16 + 50 + 6 + 1} {26 + 25}",
+    # a and d are the host's; b and c pass by, both at once in the middle.
+    "liveness": "16000 8000 4000b 8000cb 4000c da",
+    "liveness_in_control_flow": "a  a",
+    # 8 + 1 words in buffers; an instruction and its address for each piece that arrives.
+    "messages": "36 8 8",
+    "memory_shared": "fits graph_memory_allocation_error",
+    "tile_sizes": "1216 262144 1600 1472 638976 1330 1472 638976 1850",
+}
+
+
+@pytest.mark.parametrize("case", sorted(BY_HAND))
+def test_worked_out_by_hand(run_program: Callable, case: str) -> None:
+    done = run_program("models", case)
+    name, _, values = done.stdout.rstrip("\n").partition(": ")
+    assert (name, values.rstrip()) == (case, BY_HAND[case]), done.stderr
+
+
+def test_a_profile_stays_small_however_long_the_program_runs(run_program: Callable) -> None:
+    """1,472 tiles, 3,000 different steps, three runs of 13,000 steps each."""
+    values = run_program("models", "size_of_a_profile").stdout.split()[1:]
+    size, runs, steps, truncated, liveness, executions = map(int, values)
+    assert size < 5_000_000
+    assert (runs, steps, truncated) == (2, 5000, 1)
+    assert 500 < liveness <= 1000
+    assert executions == 3 * 13000  # the totals have them all
