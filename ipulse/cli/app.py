@@ -12,6 +12,7 @@ from ipulse import __version__
 from .custom_ops import check_library
 from .demo import demo
 from .doctor import doctor
+from .emulate import ProgramCommand, emulate
 from .exits import MEANINGS, Exit, guarded
 from .following import logs, watch
 from .jobs import cancel, delete, list_jobs, pause, resume, status
@@ -32,7 +33,7 @@ def version(as_json: AsJSON = False) -> Exit:
     return Exit.OK
 
 
-COMMANDS: Dict[str, Callable[..., Exit]] = {
+COMMANDS: Dict[str, Callable[..., int]] = {
     "up": up,
     "demo": demo,
     "submit": submit,
@@ -48,6 +49,7 @@ COMMANDS: Dict[str, Callable[..., Exit]] = {
     "pause": pause,
     "resume": resume,
     "delete": delete,
+    "emulate": emulate,
     "doctor": doctor,
     "selftest": selftest,
     "version": version,
@@ -83,7 +85,8 @@ def make_app() -> typer.Typer:
             guarded(version)()
 
     for name, command in COMMANDS.items():
-        app.command(name)(guarded(command))
+        kind = ProgramCommand if command is emulate else None
+        app.command(name, cls=kind)(guarded(command))
     for group, commands in GROUPS.items():
         below = typer.Typer(help=GROUP_HELP[group], no_args_is_help=True, rich_markup_mode=None)
         for name, command in commands.items():

@@ -53,8 +53,10 @@ _CODES: Tuple[Tuple[Type[Exception], Exit], ...] = (
 )
 
 
-def guarded(command: Callable[..., Exit]) -> Callable[..., None]:
+def guarded(command: Callable[..., int]) -> Callable[..., None]:
     """A command that ends the program with its exit code, whatever happens in it.
+
+    Exit codes are those of `Exit`, but for a command that passes another program's on.
 
     With `--json` an error is one JSON object on standard output too.
     """
@@ -66,7 +68,7 @@ def guarded(command: Callable[..., Exit]) -> Callable[..., None]:
     return run
 
 
-def _outcome(call: Callable[[], Exit], options: Dict[str, Any]) -> Exit:
+def _outcome(call: Callable[[], int], options: Dict[str, Any]) -> int:
     try:
         try:
             return call()

@@ -1,0 +1,191 @@
+"""emulate: a Poplar host program, compiled and run without an IPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess  # runs the compiler and the program
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any, Dict, Iterator, List, Literal, Optional
+
+import typer
+from typer.core import TyperCommand
+
+from ipulse.errors import InvalidInput, IPUlseError, MissingDependency, Problem, Unavailable
+
+from .options import AsJSON
+from .signals import terminable
+from .terminal import console, emit, say, write
+
+Target = Literal["ipu1", "ipu2", "ipu21"]
+_DIAGNOSTIC = re.compile(r"^(\S[^:\n]*:\d+(?::\d+)?): (?:fatal )?error: (.*)$", re.M)
+_PROBLEMS = 20  # of a compiler, which goes on after the first
+_SUMMARY = {"--steps": "showExecutionSteps", "--variables": "showVarStorage"}
+
+
+class ProgramCommand(TyperCommand):
+    """A command that hands on what follows `--`, which click would take for more files."""
+
+    def parse_args(self, context: Any, args: List[str]) -> List[str]:
+        at = args.index("--") if "--" in args else len(args)
+        context.obj = args[at + 1 :]
+        return super().parse_args(context, args[:at])
+
+    def collect_usage_pieces(self, context: Any) -> List[str]:
+        return [*super().collect_usage_pieces(context), "[-- ARGUMENT...]"]
+
+
+def emulate(
+    context: typer.Context,
+    sources: Annotated[
+        List[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="C++ sources of the host program.",
+            exists=True,
+            dir_okay=False,
+            show_default=False,
+        ),
+    ],
+    codelets: Annotated[
+        Optional[List[Path]],
+        typer.Option(
+            metavar="FILE",
+            help="Compile these codelets to a .gp file, which the program finds by its name; "
+            "may be repeated. Codelets that it names as .cpp need no option.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    ipus: Annotated[
+        int, typer.Option(min=1, max=64, help="IPUs that the program finds attached.")
+    ] = 4,
+    target: Annotated[Target, typer.Option(help="Their architecture.")] = "ipu2",
+    flag: Annotated[
+        Optional[List[str]],
+        typer.Option(metavar="FLAG", help="For the compiler, as --flag=-DN=3; may be repeated."),
+    ] = None,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Show each step of the recorded runs.")
+    ] = False,
+    variables: Annotated[
+        bool, typer.Option("--variables", help="Show the largest variables.")
+    ] = False,
+    profile: Annotated[
+        Optional[Path],
+        typer.Option(
+            metavar="DIR",
+            file_okay=False,
+            help="Keep profile.json and summary.txt there, of a second engine in DIR/2, ...",
+        ),
+    ] = None,
+    as_json: AsJSON = False,
+) -> int:
+    """Run a Poplar program on the emulator; show its profile.
+
+    The program's output and exit status are passed through; the profile follows, in emulated
+    cycles. With --json the program writes to standard error instead, and standard output is one
+    object: exit_status, exception (null, or its class and words) and profiles, one an engine.
+    """
+    with tempfile.TemporaryDirectory(prefix="ipulse-emulate-") as place, terminable():
+        scratch = Path(place)
+        reports = scratch / "reports"
+        request = {
+            "sources": [str(path) for path in sources],
+            "codelets": [str(path) for path in codelets or []],
+            "flags": flag or [],
+            "arguments": context.obj,
+            "scratch": place,
+        }
+        shown = {
+            _SUMMARY[o]: "true" for o, on in (("--steps", steps), ("--variables", variables)) if on
+        }
+        status = _run(request, reports, ipus, target, shown, as_json)
+        exception = _json_of(reports / "exception.json")
+        engines = list(_engines(reports))
+        if as_json:
+            profiles = [_json_of(folder / "profile.json") for folder in engines]
+            emit({"exit_status": status, "exception": exception, "profiles": profiles}, indent=0)
+        else:
+            _show(engines)
+        if exception:
+            say(f"ipulse: {exception['type']}: {exception['message']}", style="red")
+        if profile is not None:
+            _keep(reports, profile)
+        return status
+
+
+def _run(
+    request: Dict[str, Any],
+    reports: Path,
+    ipus: int,
+    target: str,
+    shown: Dict[str, str],
+    as_json: bool,
+) -> int:
+    """The program's exit status, that of a signal as a shell says it."""
+    environment = {
+        **os.environ,
+        "IPULSE_EMULATOR_IPUS": str(ipus),
+        "IPULSE_EMULATOR_ARCH": target,
+        "IPULSE_EMULATOR_REPORTS": str(reports),
+        "IPULSE_EMULATOR_SUMMARY": json.dumps(shown),
+    }
+    sys.stdout.flush()
+    command = [sys.executable, "-m", "ops.emulator.emulate", json.dumps(request)]
+    with subprocess.Popen(  # noqa: S603  # this interpreter, without a shell
+        command, env=environment, stdout=sys.stderr.fileno() if as_json else None
+    ) as running:
+        try:
+            status = running.wait()
+        except BaseException:
+            running.terminate()
+            raise
+    failure = _json_of(Path(request["scratch"]) / "failure.json")
+    if failure:
+        raise _error(failure)
+    return 128 - status if status < 0 else status
+
+
+def _error(failure: Dict[str, str]) -> IPUlseError:
+    if failure["code"] == "missing_compiler":
+        return MissingDependency(failure["message"])
+    if failure["code"] != "compile_failed":
+        return Unavailable(failure["message"])
+    found = _DIAGNOSTIC.findall(failure["output"])[:_PROBLEMS]
+    if not found:  # the linker names no line
+        return InvalidInput([], f"{failure['message']}\n{failure['output'].strip()}")
+    return InvalidInput(
+        [Problem(at, "compile_error", words) for at, words in found], failure["message"]
+    )
+
+
+def _engines(reports: Path) -> Iterator[Path]:
+    """The folders with reports, in the order in which the engines ended."""
+    if (reports / "profile.json").exists():
+        yield reports
+    others = (path for path in reports.glob("*/profile.json"))
+    yield from sorted((path.parent for path in others), key=lambda folder: int(folder.name))
+
+
+def _show(engines: List[Path]) -> None:
+    if not engines:
+        say("The program made no engine: there is no profile.")
+    out = console()
+    for number, folder in enumerate(engines, 1):
+        title = f"Engine {number} of {len(engines)}" if len(engines) > 1 else "Profile"
+        write(out, f"\n{title} (emulated, not measured on an IPU)", "bold")
+        write(out, (folder / "summary.txt").read_text(errors="replace").rstrip())
+
+
+def _keep(reports: Path, to: Path) -> None:
+    if reports.exists():
+        shutil.copytree(reports, to, dirs_exist_ok=True)
+
+
+def _json_of(path: Path) -> Any:
+    return json.loads(path.read_text(errors="replace")) if path.exists() else None
