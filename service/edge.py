@@ -82,10 +82,6 @@ class Edge:
 
 
 def _template(scope: Scope) -> str:
-    """The path with its parameters' names in it, so that there are only so many of them."""
-    if "endpoint" not in scope:
-        return NO_ROUTE
-    path = str(scope["path"])
-    for name, value in scope.get("path_params", {}).items():
-        path = path.replace(f"/{value}", f"/{{{name}}}", 1)
+    """The path as its route is written, so that there are only so many of them."""
+    path: str = getattr(scope.get("route"), "path", NO_ROUTE)
     return path

@@ -21,7 +21,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def stack(home: Path) -> Iterator[Stack]:
-    with Stack(home) as started:
+    short = {"IPULSE_LEASE_SECONDS": "5", "IPULSE_HEARTBEAT_SECONDS": "1"}
+    with Stack(home, environment=short) as started:
         yield started
 
 

@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -22,9 +23,19 @@ from hypothesis.stateful import (
 from sqlalchemy import delete, select, update
 
 from ipulse import events as protocol
-from ipulse.errors import Conflict, IllegalTransition, StaleToken
+from ipulse.errors import Conflict, IllegalTransition, NotFound, StaleToken
 from ipulse.states import ACTIVE, TERMINAL, TRANSITIONS, JobState, Phase, Reason
-from service import artifacts, attempts, events, leases, migrations, store, submission, tables
+from service import (
+    artifacts,
+    attempts,
+    deletion,
+    events,
+    leases,
+    migrations,
+    store,
+    submission,
+    tables,
+)
 from service.artifacts import Description
 from service.attempts import Verdict
 from service.blobs import Blobs
@@ -88,6 +99,7 @@ class Life(RuleBasedStateMachine):
         submitted = submission.submit(self.database, CHECKED, "user", None, LIMITED)
         self.jobs.append(submitted.job.id)
 
+    @precondition(lambda self: self.jobs)
     @rule(index=st.integers(0, 2))
     def claim(self, index: int) -> None:
         job_id = self.jobs[index % len(self.jobs)]
@@ -132,9 +144,89 @@ class Life(RuleBasedStateMachine):
     @rule(which=held_by, reason=st.sampled_from(Reason))
     def finish(self, which: int, reason: Reason) -> None:
         token = self.token(which)
+        before = self.job(token.job_id)
+        is_over = self.is_over(token)
         with self.speaking(token, may_repeat=True) as transaction:
             attempt = leases.check_fence(transaction, token.attempt_id, token.fence)
             attempts.finish(transaction, attempt, Verdict(reason), self.settings)
+        after = self.job(token.job_id)
+        if not is_over and self.is_over(token):
+            self.check_outcome(before, reason, after)
+        else:
+            assert after == before
+
+    def check_outcome(self, before: store.Job, reason: Reason, after: store.Job) -> None:
+        """What the end of an attempt means for its job, by what was wanted and who is at fault."""
+        is_lost = reason in (Reason.RUNNER_LOST, Reason.WORKER_LOST, Reason.WORKER_STOPPED)
+        if reason is Reason.COMPLETED:
+            assert after.state is JobState.SUCCEEDED
+        elif before.state is JobState.CANCELLING:
+            assert before.reason is not None
+            is_late = before.reason is Reason.DEADLINE_EXCEEDED
+            assert after.state is (JobState.FAILED if is_late else JobState.CANCELLED)
+            assert after.reason is before.reason
+        elif before.state is JobState.PAUSING and (is_lost or reason is Reason.CANCELLED_BY_USER):
+            assert after.state is JobState.PAUSED
+        elif is_lost and before.losses + 1 < MAX_ATTEMPTS:
+            assert after.state is JobState.RETRY_WAIT
+            assert after.losses == before.losses + 1
+            assert after.due_at is not None
+        elif reason is Reason.CANCELLED_BY_USER:
+            assert after.state is JobState.CANCELLED
+        else:
+            assert (after.state, after.reason) == (JobState.FAILED, reason)
+
+    @precondition(lambda self: self.tokens)
+    @rule(which=held_by, seconds=st.sampled_from([1.0, LEASE_SECONDS]))
+    def heartbeat(self, which: int, seconds: float) -> None:
+        """The owner of a lease, also of one that ran out unseen, has it for so long from now."""
+        token = self.token(which)
+        with self.speaking(token) as transaction:
+            attempt = leases.hold(transaction, token.attempt_id, token.fence)
+            leases.renew(transaction, attempt, seconds)
+            assert attempt.id not in {one.id for one in leases.expired(transaction)}
+            is_to_stop = attempts.is_to_stop(transaction, attempt)
+            state = store.get(transaction, token.job_id).state
+            assert is_to_stop is (state in (JobState.CANCELLING, JobState.PAUSING))
+
+    @precondition(lambda self: self.tokens)
+    @rule(which=held_by)
+    def lose_one_worker(self, which: int) -> None:
+        """Its lease is past; all the others go on."""
+        token = self.token(which)
+        others = {one.attempt_id: self.is_over(one) for one in self.tokens if one != token}
+        with self.database.write() as transaction:
+            this = update(tables.attempts).where(tables.attempts.c.id == token.attempt_id)
+            transaction.connection.execute(this.values(lease_expires_at=1))
+        with self.database.write() as transaction:
+            attempts.reap(transaction, self.settings)
+        assert self.is_over(token)
+        for one in self.tokens:
+            if one.attempt_id in others:
+                assert self.is_over(one) is others[one.attempt_id]
+
+    @precondition(lambda self: self.jobs)
+    @rule(index=st.integers(0, 2))
+    def delete(self, index: int) -> None:
+        job_id = self.jobs[index % len(self.jobs)]
+        job = self.job(job_id)
+        try:
+            with self.database.write() as transaction:
+                deletion.delete_job(transaction, store.get(transaction, job_id))
+        except deletion.NotOver:
+            assert job.state not in TERMINAL
+            return
+        assert job.state in TERMINAL
+        with self.database.read() as transaction:
+            for table in (tables.events, tables.attempts, tables.artifacts, tables.outbox):
+                left = select(table.c.job_pk).where(table.c.job_pk == job.pk)
+                assert transaction.connection.execute(left).all() == []
+        for token in self.tokens:
+            if token.job_id == job_id:
+                with pytest.raises(NotFound), self.database.write() as transaction:
+                    leases.hold(transaction, token.attempt_id, token.fence)
+        self.jobs.remove(job_id)
+        self.tokens = [token for token in self.tokens if token.job_id != job_id]
 
     @precondition(lambda self: self.tokens)
     @rule(which=held_by)
@@ -144,6 +236,7 @@ class Life(RuleBasedStateMachine):
         self.leave(which, "manifest")
         self.finish(which, Reason.COMPLETED)
 
+    @precondition(lambda self: self.jobs)
     @rule(index=st.integers(0, 2), change=st.sampled_from([attempts.pause, attempts.resume]))
     def pause_or_resume(
         self, index: int, change: Callable[[Transaction, store.Job], store.Job]
@@ -151,6 +244,7 @@ class Life(RuleBasedStateMachine):
         with suppress(IllegalTransition), self.database.write() as transaction:
             change(transaction, store.get(transaction, self.jobs[index % len(self.jobs)]))
 
+    @precondition(lambda self: self.jobs)
     @rule(index=st.integers(0, 2))
     def miss_a_deadline(self, index: int) -> None:
         job_id = self.jobs[index % len(self.jobs)]
@@ -161,6 +255,7 @@ class Life(RuleBasedStateMachine):
         with self.database.write() as transaction:
             attempts.expire(transaction)
 
+    @precondition(lambda self: self.jobs)
     @rule(index=st.integers(0, 2))
     def cancel(self, index: int) -> None:
         with self.database.write() as transaction:
@@ -226,15 +321,18 @@ class Life(RuleBasedStateMachine):
         with self.database.read() as transaction:
             return store.get(transaction, job_id)
 
+    def is_over(self, token: Token) -> bool:
+        with self.database.read() as transaction:
+            attempt = leases.check_fence(transaction, token.attempt_id, token.fence)
+        return attempt.finished_at is not None
+
     def token(self, which: int) -> Token:
         return self.tokens[which % len(self.tokens)]
 
     @contextmanager
     def speaking(self, token: Token, may_repeat: bool = False) -> Iterator[Transaction]:
         """A transaction of an agent: refused as stale if, and only if, its attempt has ended."""
-        with self.database.read() as transaction:
-            attempt = leases.check_fence(transaction, token.attempt_id, token.fence)
-        is_over = attempt.finished_at is not None
+        is_over = self.is_over(token)
         try:
             with self.database.write() as transaction:
                 yield transaction

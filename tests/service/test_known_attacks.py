@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import redis
 from pydantic import ValidationError
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
 
 from ipulse import messages
 from ipulse.redis_server import RedisServer
@@ -19,6 +21,7 @@ from service.settings import Settings
 from worker.agent.application import make_application
 from worker.agent.settings import Settings as AgentSettings
 
+from .agents import line
 from .routes.test_submission import check_problem
 from .running import SPEC, InProcess, settings_for
 
@@ -88,10 +91,23 @@ class TestRayCVE202562593:
 class TestMLflowCVE20260545:
     """Routes of a second framework that nobody guarded: see test_auth.TestEveryRoute."""
 
-    def test_what_is_added_later_needs_a_token_too(self, service: InProcess) -> None:
-        with service.client() as nobody:
+    def test_what_is_added_later_needs_a_token_too(
+        self, redis_server: RedisServer, home: Path
+    ) -> None:
+        """Also what is no route of FastAPI's: a whole application of its own, mounted below."""
+
+        async def other(scope: Scope, receive: Receive, send: Send) -> None:
+            await PlainTextResponse("secret")(scope, receive, send)
+
+        running = InProcess(settings_for(home, redis_server.url))
+        running.app.mount("/ajax-api/3.0", other)
+        with running as service, service.client() as nobody:
             for path in ("/ajax-api/3.0/jobs/", "/docs", "/redoc", "/openapi.json", "/metrics"):
-                assert nobody.get(path).status_code == 401, path
+                for method in ("GET", "POST", "OPTIONS"):
+                    answer = nobody.request(method, path)
+                    assert answer.status_code == 401, (method, path)
+                    assert "secret" not in answer.text
+            assert service.user.get("/ajax-api/3.0/jobs/").text == "secret"  # it is there
 
 
 class TestMLflowPathTraversal:
@@ -139,6 +155,24 @@ class TestMLflowSSRF:
             {"kind": "digits", "path": url},
         ):
             check_problem(service.user.post("/v1/jobs", json={**SPEC, "data": data}), 422)
+
+    def test_nobody_is_called_whatever_a_text_says(self, service: InProcess) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as lure:
+            url = f"http://127.0.0.1:{lure.getsockname()[1]}/"
+            spec = {**SPEC, "name": url[:60], "metadata": {"webhook": url, "data": url}}
+            job_id = service.submit(spec)["id"]
+            service.user.post(
+                "/v1/jobs:validate", json={**spec, "data": {"kind": "events", "file": url}}
+            )
+            attempt = service.attempt(job_id)
+            attempt.say(line(url))
+            attempt.put("manifest.json", "manifest", announced={"media_type": "text/uri-list"})
+            for path in (job_id, f"{job_id}/events", f"{job_id}/artifacts"):
+                assert service.user.get(f"/v1/jobs/{path}").status_code == 200
+            # Whoever had called would be in the listener's queue by now, answered or not.
+            lure.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                lure.accept()
 
 
 class TestClearMLCVE202424590:
@@ -189,7 +223,21 @@ class TestFlowerCVE202230034:
     """A view of the queue that everybody may look at."""
 
     def test_there_is_none(self) -> None:
-        assert "\nflower==" not in lock("dev")
+        for name in ("runtime", "dev", "service", "worker-cpu"):
+            assert "\nflower==" not in lock(name)
+
+    def test_what_shows_the_queue_asks_for_a_token(self, service: InProcess) -> None:
+        """Queue lengths, waiting jobs and agents are told nowhere else."""
+        job_id = service.submit()["id"]
+        told = ("/metrics", "/v1/jobs", "/v1/jobs?state=queued", f"/v1/jobs/{job_id}")
+        with service.client() as nobody:
+            for path in told:
+                answer = nobody.get(path)
+                assert answer.status_code == 401
+                assert job_id not in answer.text.replace(path, "")
+            for path in ("/healthz", "/readyz"):  # open, and say no more than that
+                assert set(nobody.get(path).json()) <= {"status", "checks"}
+        assert job_id in service.user.get("/v1/jobs?state=queued").text
 
 
 class TestStarletteCVE202562727:

@@ -28,6 +28,10 @@ def test_requests_are_counted_by_route_and_not_by_path(service: InProcess) -> No
         service.user.get(f"/v1/jobs/job_{number}")
         service.user.get(f"/nowhere/{number}")
     service.user.request("BREW", "/v1/jobs")
+    service.user.get(
+        "/v1/jobs/a/artifacts/a/content"
+    )  # equal parameters, and one named like a part
+    service.user.get("/v1/jobs/jobs/events")
     counted = {
         (labels["route"], labels["method"], labels["status"]): value
         for (name, pairs), value in samples(service).items()
@@ -35,6 +39,8 @@ def test_requests_are_counted_by_route_and_not_by_path(service: InProcess) -> No
     }
     assert counted["/v1/jobs/{job_id}", "GET", "404"] == 5
     assert counted["none", "GET", "404"] == 5
+    assert counted["/v1/jobs/{job_id}/artifacts/{artifact_id}/content", "GET", "404"] == 1
+    assert counted["/v1/jobs/{job_id}/events", "GET", "404"] == 1
     assert not [route for route, _, _ in counted if "job_" in route.replace("{job_id}", "")]
     assert "BREW" not in {method for _, method, _ in counted}
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from types import TracebackType
 
 from ipulse.errors import IPUlseError
 
+from .companion import Companion
 from .lease import Lease
 from .service_api import ServiceAPI, ServiceUnavailable
 
@@ -15,7 +14,7 @@ OUT_OF_REACH = "the service was out of reach for as long as the lease lasts"
 RETRY_SECONDS = 1.0  # after a heartbeat that was not answered
 
 
-class Heartbeat:
+class Heartbeat(Companion):
     """Beats while its context is open.
 
     The lease is lost when the service refuses it, and also when nobody answered for as long as
@@ -25,38 +24,25 @@ class Heartbeat:
     def __init__(
         self, api: ServiceAPI, lease: Lease, seconds: float, on_cancel: Callable[[], None]
     ) -> None:
+        super().__init__("heartbeat", lease, is_awaited=True)
         self._api = api
-        self._lease = lease
         self._seconds = seconds
         self._on_cancel = on_cancel
         self._is_cancelled = False
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
-        lease.on_loss(lambda why: self._ended.set())
 
-    def __enter__(self) -> Heartbeat:
-        self._thread.start()
-        return self
+    def first_pause(self) -> float:
+        return self._within_lease(self._seconds)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._ended.set()
-        self._thread.join()
+    def ask(self) -> float | None:
+        # A process that was stopped, or a machine that slept, wakes here: it asks nobody,
+        # because the answer is known.
+        if self._lease.seconds_left() <= 0:
+            self._lease.lose(ServiceUnavailable(OUT_OF_REACH))
+            return None
+        return self._within_lease(self._beat())
 
-    def _run(self) -> None:
-        pause = self._seconds
-        with self._lease.lost_by_failure("heartbeat"):
-            while not self._ended.wait(min(pause, max(0.0, self._lease.seconds_left()))):
-                # A process that was stopped, or a machine that slept, wakes here: it asks
-                # nobody, because the answer is known.
-                if self._lease.seconds_left() <= 0:
-                    self._lease.lose(ServiceUnavailable(OUT_OF_REACH))
-                    return
-                pause = self._beat()
+    def _within_lease(self, pause: float) -> float:
+        return min(pause, max(0.0, self._lease.seconds_left()))
 
     def _beat(self) -> float:
         """Returns the seconds until the next one."""
