@@ -10,10 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 
 from benchmarks import growth, ours, plots, report, roofline, tables, work_counts
+from benchmarks.load import reading, submitting
+from benchmarks.load.ipulse_side import IpulseSide
+from benchmarks.load.shim_side import ShimSide
 from benchmarks.ours import SECOND_THRESHOLD
 from benchmarks.peers import __main__ as peers
 from benchmarks.peers import environments, judge
@@ -127,6 +131,26 @@ os.kill(os.getpid(), signal.SIGKILL)
             ended, _, _ = select.select([descriptor], [], [], 30)
             os.close(descriptor)
             assert ended
+
+
+class TestLoad:
+    def test_counts_submissions_streams_and_downloads(self, tmp_path: Path) -> None:
+        with ShimSide(tmp_path / "bare") as bare:
+            assert submitting.submissions(bare, 5)["requests"] == 5
+        with IpulseSide(tmp_path / "ours") as ours:
+            assert submitting.submissions(ours, 5)["requests"] == 5
+            assert reading.streams(ours, 3, events=2)["received"] == 3 * 2
+            assert reading.downloads(ours, tmp_path, 1)["mib_per_second"] > 0
+
+    def test_copies_a_job_so_that_the_service_finds_the_copies(self, tmp_path: Path) -> None:
+        with IpulseSide(tmp_path / "ours") as ours:
+            (row,) = reading.stored(ours, ours.ended_job(), [30], requests=5)
+            assert row["list"]["requests"] == 20
+            listed = httpx.get(ours.url + ours.newest().path, headers=ours.headers()).json()["jobs"]
+            assert len(listed) == 30
+            assert {job["state"] for job in listed} == {"succeeded"}
+            path = f"{ours.url}/v1/jobs/{listed[0]['id']}/events"
+            assert httpx.get(path, headers=ours.headers()).json()["end"]
 
 
 class TestReport:

@@ -33,8 +33,10 @@ def programs() -> Path | None:
 class PostgreSQLServer:
     """Runs while its context is open; what it kept is gone afterwards."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, is_durable: bool = False) -> None:
+        """Tests of ours need no fsync: it is the processes that they kill."""
         self._programs = folder
+        self._fsync = "on" if is_durable else "off"
         self._root = Path(tempfile.mkdtemp(prefix="ipulse-postgresql-"))
         self._process: subprocess.Popen[bytes] | None = None
         self._databases = 0
@@ -55,7 +57,7 @@ class PostgreSQLServer:
 
     def start(self) -> None:
         """Returns once it answers."""
-        options = ["-c", "listen_addresses=", "-k", str(self._root), "-c", "fsync=off"]
+        options = ["-c", "listen_addresses=", "-k", str(self._root), "-c", f"fsync={self._fsync}"]
         command = self._command(["postgres", *options])
         log = (self._root / "log").open("ab")
         with log:

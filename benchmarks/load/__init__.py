@@ -1,0 +1,1 @@
+"""How much the service bears, and beside it a bare job service of the usual parts."""

@@ -1,0 +1,177 @@
+"""IPUlse itself: the service with its real broker, and an agent whose runner does nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import uuid
+from pathlib import Path
+from typing import Any
+
+import httpx
+from sqlalchemy import Table, func, insert, select
+
+from benchmarks.load.side import Call, Side
+from service import tables
+from service.database import Database
+from tests.service.agents import PHASES, Attempt, phase
+
+SPEC = json.dumps({"version": 1, "name": "load", "network": {"layers": [{"neurons": 4}]}}).encode()
+ROWS_AT_ONCE = 5_000
+# Tables whose rows belong to a job, in an order that their references allow.
+OF_A_JOB = (tables.attempts, tables.events, tables.artifacts)
+
+
+class IpulseSide(Side):
+    """On SQLite, unless it is given the URL of a PostgreSQL database."""
+
+    promise = (
+        "row, key and promised wake-up are one fsync'ed commit; nothing accepted is lost with any "
+        "process or with Redis; every request is authenticated"
+    )
+    health = "/readyz"
+    front, back = "service", "agent"
+
+    def __init__(self, home: Path, database_url: str = "") -> None:
+        super().__init__(home)
+        self.name = "IPUlse, PostgreSQL" if database_url else "IPUlse, SQLite"
+        self._database_url = database_url or f"sqlite:///{home / 'ipulse.db'}"
+
+    def start(self) -> None:
+        for name in ("token", "worker-token"):
+            (self.home / name).write_text(secrets.token_urlsafe(32))
+        (self.home / "work").mkdir(mode=0o700)
+        broker = self.broker()
+        self._environment = {
+            "IPULSE_HOME": str(self.home),
+            "IPULSE_PORT": "0",
+            "IPULSE_BROKER_URL": broker.url,
+            "IPULSE_DATABASE_URL": self._database_url,
+        }
+        self.run(self.front, ["service"], self._environment)
+        self.await_health()
+
+    def look_for_url(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self.url = str(json.loads((self.home / "server.json").read_text())["url"])
+
+    def start_worker(self) -> None:
+        mine = {
+            "IPULSE_SERVICE_URL": self.url,
+            "IPULSE_WORKER_TOKEN_FILE": str(self.home / "worker-token"),
+            "IPULSE_WORK_DIR": str(self.home / "work"),
+            "IPULSE_RUNNER_MODULE": "benchmarks.load.noop_runner",
+        }
+        self.run(self.back, ["worker.agent"], {**self._environment, **mine})
+
+    def headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {(self.home / 'token').read_text()}"}
+
+    def worker(self) -> httpx.Client:
+        """A client that speaks as an agent does."""
+        token = (self.home / "worker-token").read_text()
+        headers = {"authorization": f"Bearer {token}"}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=60.0)
+
+    def claim(self, worker: httpx.Client, job: str) -> Attempt:
+        """An attempt at this job, which is queued."""
+        body = {"job_id": job, "agent": "load", "device_kinds": ["cpu"]}
+        response = worker.post("/v1/worker/claims", json=body)
+        assert response.status_code == httpx.codes.OK, response.text
+        return Attempt(worker, response.json())
+
+    def submission(self) -> Call:
+        headers = {"content-type": "application/json", "idempotency-key": str(uuid.uuid4())}
+        return Call("POST", "/v1/jobs", SPEC, headers)
+
+    def status(self, job: str) -> Call:
+        return Call("GET", f"/v1/jobs/{job}")
+
+    def newest(self) -> Call:
+        return Call("GET", "/v1/jobs?page_size=100")
+
+    def multiply(self, job: str, count: int) -> None:
+        database = Database(self._database_url)
+        try:
+            with database.read() as transaction:
+                query = select(tables.jobs).where(tables.jobs.c.id == job)
+                original = transaction.connection.execute(query).one()._asdict()
+                rows = {
+                    table: [
+                        row._asdict()
+                        for row in transaction.connection.execute(
+                            select(table).where(table.c.job_pk == original["pk"])
+                        )
+                    ]
+                    for table in OF_A_JOB
+                }
+            for begin in range(0, count, ROWS_AT_ONCE):
+                few = min(ROWS_AT_ONCE, count - begin)
+                with database.write() as transaction:
+                    _copy(transaction.connection, original, rows, few)
+                    _go_on_numbering(transaction.connection)
+        finally:
+            database.close()
+
+    def keep_file(self, path: Path) -> Call:
+        """Uploads a file of ours as a job's artifact; returns the request for it."""
+        with httpx.Client(base_url=self.url, headers=self.headers(), timeout=60.0) as user:
+            call = self.submission()
+            job = user.post(call.path, content=call.content, headers=call.headers).json()["id"]
+            with self.worker() as worker:
+                attempt = self.claim(worker, job)
+                for name in PHASES:
+                    attempt.say(phase(name))
+                stored = attempt.put("weights.npz", "weights", path.read_bytes())
+                assert stored.status_code == httpx.codes.CREATED, stored.text
+                attempt.finish("out_of_memory")
+                artifact = stored.json()["artifact_id"]
+        return Call("GET", f"/v1/jobs/{job}/artifacts/{artifact}/content")
+
+
+def _copy(
+    connection: Any, original: dict[str, Any], rows: dict[Table, list[dict[str, Any]]], count: int
+) -> None:
+    """Copies of one job with what belongs to it; names that must be unique are drawn anew."""
+    first = _next(connection, tables.jobs)
+    jobs = [{**original, "pk": first + n, "id": _id_like(original["id"])} for n in range(count)]
+    connection.execute(insert(tables.jobs), jobs)
+    attempt_pks: dict[tuple[int, int], int] = {}
+    for table, its_rows in rows.items():
+        if not its_rows:
+            continue
+        copies = []
+        pk = _next(connection, table) if "pk" in table.c else 0
+        for job in jobs:
+            for row in its_rows:
+                copy = {**row, "job_pk": job["pk"]}
+                if "pk" in table.c:
+                    copy.update(pk=pk, id=_id_like(row["id"]))
+                    pk += 1
+                if table is tables.attempts:
+                    attempt_pks[job["pk"], row["pk"]] = copy["pk"]
+                if "attempt_pk" in table.c:
+                    copy["attempt_pk"] = attempt_pks[job["pk"], row["attempt_pk"]]
+                copies.append(copy)
+        connection.execute(insert(table), copies)
+
+
+def _go_on_numbering(connection: Any) -> None:
+    """PostgreSQL does not notice numbers that were not of its own giving."""
+    if connection.dialect.name != "postgresql":
+        return
+    for table in (tables.jobs, tables.attempts, tables.artifacts):
+        sequence = func.pg_get_serial_sequence(table.name, "pk")
+        connection.execute(select(func.setval(sequence, _next(connection, table), False)))
+
+
+def _next(connection: Any, table: Table) -> int:
+    newest = connection.execute(select(table.c.pk).order_by(table.c.pk.desc()).limit(1)).scalar()
+    return (newest or 0) + 1
+
+
+def _id_like(example: str) -> str:
+    """Another id of the same form: a kind, and random hexadecimal digits."""
+    kind, _, digits = example.rpartition("_")
+    return f"{kind}_{secrets.token_hex(len(digits) // 2)}"

@@ -1,0 +1,120 @@
+"""Reading: states and lists over many stored jobs, event streams, downloads."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+
+from benchmarks.load.clients import client, in_lanes, one_by_one, percentiles
+from benchmarks.load.ipulse_side import IpulseSide
+from benchmarks.load.side import Call, Side
+from tests.service.agents import METRIC, PHASES, phase
+
+SEED = 20
+LANES = 16
+GAP_SECONDS = 1.0  # between two of them
+DOWNLOADS = 5
+
+
+def stored(side: Side, job: str, counts: list[int], requests: int) -> list[dict[str, Any]]:
+    """Status and list as the number of stored jobs grows; `job` has ended and is what they copy."""
+    rows = []
+    there = 1
+    for count in counts:
+        side.multiply(job, count - there)
+        there = count
+        status = asyncio.run(one_by_one(side, lambda: side.status(job), requests))
+        lanes = asyncio.run(in_lanes(side, lambda: side.status(job), 2 * requests, LANES))
+        newest = asyncio.run(one_by_one(side, side.newest, max(20, requests // 5)))
+        rows.append(
+            {
+                "jobs": count,
+                "status": status.all_good().figures(),
+                "status_16": {
+                    **lanes.all_good().figures(),
+                    "per_second": 2 * requests / lanes.seconds,
+                },
+                "list": newest.all_good().figures(),
+            }
+        )
+    return rows
+
+
+def streams(side: IpulseSide, count: int, events: int = 20) -> dict[str, Any]:
+    """Milliseconds from an agent's word to its arrival on each of `count` open streams."""
+    return asyncio.run(_streams(side, count, events))
+
+
+async def _streams(side: IpulseSide, count: int, events: int) -> dict[str, Any]:
+    lags: list[float] = []
+    said: dict[int, float] = {}
+    opened = asyncio.Semaphore(0)
+    async with client(side, count + 8) as http:
+        call = side.submission()
+        posted = await http.post(call.path, content=call.content, headers=dict(call.headers))
+        job = posted.json()["id"]
+        with side.worker() as worker:
+            attempt = side.claim(worker, job)
+            for name in PHASES[:4]:
+                attempt.say(phase(name))
+
+            async def follow() -> None:
+                headers = {"accept": "text/event-stream"}
+                path = f"/v1/jobs/{job}/events?kind=metric"
+                async with http.stream("GET", path, headers=headers, timeout=None) as response:
+                    opened.release()
+                    seen = itertools.count()
+                    async for line in response.aiter_lines():
+                        if line.startswith("event: metric"):
+                            lags.append((time.perf_counter() - said[next(seen)]) * 1000)
+                        if line.startswith("event: end"):
+                            return
+
+            tasks = [asyncio.create_task(follow()) for _ in range(count)]
+            for _ in range(count):
+                await opened.acquire()
+            for number in range(events):
+                await asyncio.sleep(GAP_SECONDS)
+                await asyncio.to_thread(attempt.heartbeat)
+                said[number] = time.perf_counter()
+                await asyncio.to_thread(attempt.say, {**METRIC, "step": number + 1, "steps": 100})
+            await asyncio.sleep(GAP_SECONDS)
+            await asyncio.to_thread(attempt.finish, "out_of_memory")
+            await asyncio.gather(*tasks)
+    return {"streams": count, "events": events, "received": len(lags), **percentiles(lags)}
+
+
+def downloads(side: Any, directory: Path, mebibytes: int) -> dict[str, Any]:
+    """MiB a second of a file's downloads, and by how much the service's peak memory grew."""
+    path = directory / "file"
+    chunk = random.Random(SEED).randbytes(2**20)
+    with path.open("wb") as file:
+        for _ in range(mebibytes):
+            file.write(chunk)
+    call: Call = side.keep_file(path)
+    process = psutil.Process(side.pid)
+    before = process.memory_info().rss
+    speeds = []
+    with httpx.Client(base_url=side.url, headers=side.headers(), timeout=120.0) as http:
+        for _ in range(DOWNLOADS):
+            began, size = time.perf_counter(), 0
+            with http.stream(call.method, call.path) as response:
+                assert response.status_code == httpx.codes.OK
+                for piece in response.iter_raw(2**20):
+                    size += len(piece)
+            assert size == mebibytes * 2**20
+            speeds.append(mebibytes / (time.perf_counter() - began))
+    os.unlink(path)
+    return {
+        "mebibytes": mebibytes,
+        "mib_per_second": percentiles(speeds)["p50"],
+        "grown_mib": (process.memory_info().rss - before) / 2**20,
+    }
