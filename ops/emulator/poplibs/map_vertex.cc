@@ -94,30 +94,75 @@ bool compute(void *state, unsigned) {
   return true;
 }
 
-/// PopLibs 3.3: workers x (58 + inner loop) + 11 for an operation in one dimension; the inner loop
-/// is cycles per vector x vectors of a worker. Expressions add their operations' inner loops.
+/// The operation of a vertex that has but one, as most have; nullptr for an expression.
+const popops::Instruction *onlyOperation(const std::vector<popops::Instruction> &code) {
+  const popops::Instruction *found = nullptr;
+  for (const popops::Instruction &i : code) {
+    const auto kind = static_cast<popops::Code>(i.code);
+    if (kind == popops::Code::Argument || kind == popops::Code::Constant)
+      continue;
+    if (found)
+      return nullptr;
+    found = &i;
+  }
+  return found;
+}
+
+/// Whether one value is used for every element: a constant, or a row of one element.
+bool hasScalar(const VertexIntrospector &vertex, const std::vector<popops::Instruction> &code) {
+  const FieldIntrospector in = vertex.getFieldInfo("in");
+  const bool many = vertex.getFieldInfo("out").size() > 1;
+  return std::any_of(code.begin(), code.end(), [&](const popops::Instruction &i) {
+    const auto kind = static_cast<popops::Code>(i.code);
+    return kind == popops::Code::Constant ||
+           (kind == popops::Code::Argument && many && in.getSizeAtIndex(i.operand) == 1);
+  });
+}
+
+popops::LoopCost loopCostOf(const popops::Instruction &i, const Target &target) {
+  const Type type(static_cast<Type::Id>(i.type));
+  switch (static_cast<popops::Code>(i.code)) {
+  case popops::Code::Unary:
+    return popops::costOf(static_cast<popops::expr::UnaryOpType>(i.operand), type);
+  case popops::Code::Binary:
+    return popops::costOf(static_cast<popops::expr::BinaryOpType>(i.operand), type);
+  default:
+    return {1, target.getVectorWidth(type)};
+  }
+}
+
+/// PopLibs 3.3 popopsCycleEstimators, in one dimension: workers x (58 + inner loop) + 11; with a
+/// scalar operand workers x (20 + inner loop) + 11, where division is 6 cycles a vector; a cast
+/// workers x (18 + inner loop) + 12. The inner loop is cycles per vector x vectors of a worker.
+/// That an expression adds its operations' inner loops is inferred.
 VertexPerfEstimate cycles(const VertexIntrospector &vertex, const Target &target) {
   const std::size_t n = vertex.getFieldInfo("out").size();
   const std::vector<unsigned> words =
       vertex.getFieldInfo("code").getInitialValues<unsigned>(target);
+  std::vector<popops::Instruction> code(words.size() / popops::kWordsPerInstruction);
+  std::memcpy(code.data(), words.data(), code.size() * sizeof code[0]);
   const unsigned workers = target.getNumWorkerContexts();
   const std::size_t perWorker = (n + workers - 1) / workers;
+  const popops::Instruction *only = onlyOperation(code);
+  const bool isCast = only && static_cast<popops::Code>(only->code) == popops::Code::Cast;
+  const bool scalar = only && static_cast<popops::Code>(only->code) == popops::Code::Binary &&
+                      hasScalar(vertex, code);
   double inner = 0;
   std::uint64_t flops = 0;
-  for (std::size_t w = 0; w < words.size(); w += popops::kWordsPerInstruction) {
-    const auto code = static_cast<popops::Code>(words[w]);
-    const Type type(static_cast<Type::Id>(words[w + 2]));
-    popops::LoopCost cost{1, target.getVectorWidth(type)};
-    if (code == popops::Code::Argument || code == popops::Code::Constant)
+  for (const popops::Instruction &i : code) {
+    const auto kind = static_cast<popops::Code>(i.code);
+    if (kind == popops::Code::Argument || kind == popops::Code::Constant)
       continue;
-    if (code == popops::Code::Unary)
-      cost = popops::costOf(static_cast<popops::expr::UnaryOpType>(words[w + 1]), type);
-    else if (code == popops::Code::Binary)
-      cost = popops::costOf(static_cast<popops::expr::BinaryOpType>(words[w + 1]), type);
+    popops::LoopCost cost = loopCostOf(i, target);
+    const Type type(static_cast<Type::Id>(i.type));
+    if (scalar && type != INT && type != UNSIGNED_INT &&
+        static_cast<popops::expr::BinaryOpType>(i.operand) == popops::expr::BinaryOpType::DIVIDE)
+      cost.cycles = 6;
     inner += cost.cycles * std::ceil(static_cast<double>(perWorker) / cost.width);
     flops += n;
   }
-  return {workers * (58 + static_cast<std::uint64_t>(inner)) + 11, flops};
+  const std::uint64_t overhead = isCast ? 18 : scalar ? 20 : 58;
+  return {workers * (overhead + static_cast<std::uint64_t>(inner)) + (isCast ? 12 : 11), flops};
 }
 
 BuiltinVertex vertex(const char *name, Direction outDirection) {

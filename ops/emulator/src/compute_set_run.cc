@@ -6,6 +6,7 @@
 #include <poplar/VertexIntrospector.hpp>
 
 #include "counters.h"
+#include "field_layout.h"
 
 namespace poplar::emulator {
 namespace {
@@ -107,6 +108,7 @@ void ComputeSetRun::bind(const VertexInstance &vertex) {
     bindField(vertex, f, bound.state + table.fields[f].offset);
   bound.endStaged = static_cast<std::uint32_t>(staged.size());
   bound.endPoisoned = static_cast<std::uint32_t>(poisoned.size());
+  bound.overheadBundles = graph.machine.vertexOverheadBundles + unpackBundles(vertex);
   bound.estimate = estimateOf(vertex, &bound.estimatedFlops);
   vertices.push_back(bound);
 }
@@ -211,13 +213,13 @@ void ComputeSetRun::runTile(std::size_t index) {
       for (unsigned w = 0; w < workers; ++w) {
         const std::uint64_t own = popc_counters.bundles;
         result &= vertex.table->compute(vertex.state, w);
-        worker[w] = start + (bundlesSince(own) + m.vertexOverheadBundles) * m.workers;
+        worker[w] = start + (bundlesSince(own) + vertex.overheadBundles) * m.workers;
       }
       if (vertex.estimate != kCounted)
         std::fill(worker, worker + workers, start + vertex.estimate);
     } else {
       result &= vertex.table->compute(vertex.state, 0);
-      const std::uint64_t bundles = bundlesSince(before.bundles) + m.vertexOverheadBundles;
+      const std::uint64_t bundles = bundlesSince(before.bundles) + vertex.overheadBundles;
       if (vertex.table->kind == Kind::SupervisorVertex)
         supervisor += vertex.estimate == kCounted ? bundles : vertex.estimate;
       else

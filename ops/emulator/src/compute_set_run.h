@@ -49,6 +49,7 @@ private:
     char *state;
     std::uint64_t estimate; // tile cycles; kCounted: count them
     std::uint64_t estimatedFlops;
+    std::uint64_t overheadBundles; // to start compute(), for each worker
     std::uint32_t firstStaged, endStaged, firstPoisoned, endPoisoned;
   };
   struct BoundTile {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "field_layout.h"
 #include "profile.h"
 #include "tile_memory.h"
 

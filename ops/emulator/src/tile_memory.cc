@@ -6,6 +6,7 @@
 #include <poplar/exceptions.hpp>
 
 #include "engine_options.h"
+#include "field_layout.h"
 #include "traffic.h"
 
 namespace poplar::emulator {
@@ -14,42 +15,7 @@ namespace {
 using field::FieldTable;
 using field::Shape;
 
-/// Bytes of the pointer, and of the length where the layout has one.
-std::uint64_t pointerBytes(VectorLayout layout) {
-  switch (layout) {
-  case VectorLayout::SPAN:
-    return 8;
-  case VectorLayout::SCALED_PTR32:
-  case VectorLayout::SCALED_PTR64:
-  case VectorLayout::SCALED_PTR128:
-  case VectorLayout::COMPACT_PTR:
-    return 2; // from memory: scaled to 16 bits
-  default:
-    return 4; // an address, or an address with 11 bits of length
-  }
-}
-
 } // namespace
-
-std::uint64_t stateBytes(const VertexInstance &vertex) {
-  std::uint64_t bytes = 0;
-  for (unsigned f = 0; f < vertex.type->table->numFields; ++f) {
-    const FieldTable &table = vertex.type->table->fields[f];
-    const Type element(table.element);
-    const bool edge = table.direction != field::Direction::None;
-    std::uint64_t size = 4;
-    if (table.shape == Shape::Vector)
-      size = pointerBytes(table.layout);
-    else if (table.shape == Shape::VectorOfVectors)
-      size = table.listLayout == VectorListLayout::NOT_VECTOR ? pointerBytes(table.outerLayout) : 8;
-    else if (!edge)
-      size = table.element == Type::Id::None ? 4 : sizeOf(element);
-    bytes = (bytes + std::min<std::uint64_t>(size, 4) - 1) / std::min<std::uint64_t>(size, 4) *
-                std::min<std::uint64_t>(size, 4) +
-            size;
-  }
-  return (bytes + 3) / 4 * 4;
-}
 
 MemoryModel::MemoryModel(const GraphState &graph) : graph(graph), memory(graph.machine.numTiles()) {
   const Machine &m = graph.machine;

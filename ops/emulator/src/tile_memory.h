@@ -40,9 +40,6 @@ std::vector<std::pair<std::uint64_t, unsigned>> largestVariables(const GraphStat
 /// Raises graph_memory_allocation_error naming the worst tile and its largest variables.
 void checkFits(const Compiled &compiled);
 
-/// Bytes of a vertex's state on the device, which holds 4-byte addresses.
-std::uint64_t stateBytes(const VertexInstance &vertex);
-
 } // namespace poplar::emulator
 
 #endif

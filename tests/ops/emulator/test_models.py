@@ -36,6 +36,9 @@ BY_HAND: Dict[str, str] = {
         str(6 * (58 + inner) + 11)
         for inner in (10, 100, 30, 6240, 1330, 5, 140, 5540, 60, 100, 120, 80, 20, 46000)
     ),
+    # With a scalar 6 x (20 + inner) + 11, where division is 6/2; a cast 6 x (18 + inner) + 12.
+    "elementwise_scalar": f"{6 * (20 + 10) + 11} {6 * (20 + 60) + 11} {6 * (18 + 5) + 12}",
+    "unpacking": "12",  # SHORT_SPAN takes 2 bundles, of 6 cycles
     "fill": f"{16 + 50 + 6} {16 + 50 + 6 + 1} {26 + 25}",
     # a and d are the host's; b and c pass by, both at once in the middle.
     "liveness": "16000 8000 4000b 8000cb 4000c da",

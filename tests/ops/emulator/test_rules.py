@@ -44,6 +44,7 @@ ERRORS: Dict[str, Tuple[str, ...]] = {
     "one_ptr_has_no_size": ("link_error", "size"),
     "codelet_defined_twice": ("graph_object_load_error", "'Sum'"),
     "unknown_option": ("invalid_option", "no.such.option"),
+    "interleaved_memory": ("memory_elem_constraints_error", "tile 3", "440000", "425984"),
     "out_of_memory": ("graph_memory_allocation_error", "Tile 3", "'big' 800000 bytes"),
     "out_of_memory_allowed": ("no error",),
     "run_before_load": ("runtime_error", "load"),

@@ -40,6 +40,28 @@ public:
   bool compute() { return *out = static_cast<float>(in.size()), true; }
 };
 
+// Sum, of a field that must be unpacked first.
+class SumShort : public Vertex {
+public:
+  Input<Vector<float, VectorLayout::SHORT_SPAN>> in;
+  Output<float> out;
+  bool compute() {
+    float sum = 0;
+    for (const float x : in)
+      sum += x;
+    *out = sum;
+    return true;
+  }
+};
+
+// Reads 16 bytes at a time on a tile, which only interleaved memory gives.
+class SumWide : public Vertex {
+public:
+  Input<Vector<float, VectorLayout::ONE_PTR, 16, true>> in;
+  Output<float> out;
+  bool compute() { return *out = in[0], true; }
+};
+
 namespace tests {
 
 template <typename T, bool Double>

@@ -214,6 +214,30 @@ const std::map<std::string, std::function<void()>> cases{
        cost([&](Sequence &p) { popops::squareInPlace(f.graph, a, p); });
        cost([&](Sequence &p) { popops::sinInPlace(f.graph, a, p); });
      }},
+    {"elementwise_scalar",
+     [] {
+       Fixture f(Fixture::ipu());
+       const Tensor a = f.variable(FLOAT, 120, 0), one = f.variable(FLOAT, 1, 0);
+       Sequence add, divide, cast;
+       popops::addInPlace(f.graph, a, 2.0f, add);
+       popops::divInPlace(f.graph, a, one, divide);
+       popops::cast(f.graph, a, HALF, cast);
+       for (const Program &prog : {add, divide, cast})
+         printCompute(f, prog);
+     }},
+    {"unpacking",
+     [] {
+       std::size_t cycles[2] = {};
+       for (unsigned i = 0; i < 2; ++i) {
+         Fixture f(Fixture::ipu());
+         f.graph.setTileMapping(f.graph.addVertex(f.cs, i ? "SumShort" : "Sum",
+                                                  {{"in", f.variable(FLOAT, 8, 0)},
+                                                   {"out", f.variable(FLOAT, 1, 0)[0]}}),
+                                0);
+         cycles[i] = total(f.run(Execute(f.cs)), "computeCycles");
+       }
+       std::cout << cycles[1] - cycles[0];
+     }},
     {"fill",
      [] {
        Fixture f(Fixture::ipu());

@@ -123,6 +123,15 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
        f.graph.addCodelets(source);
      }},
     {"unknown_option", [](Fixture &f) { f.compile({{"no.such.option", "1"}}); }},
+    {"interleaved_memory",
+     [](Fixture &f) {
+       // Fits a tile, and not its interleaved half of 425,984 bytes.
+       const Tensor wide = f.graph.addVariable(FLOAT, {110000}, "wide");
+       f.graph.setTileMapping(wide, 3);
+       f.graph.setTileMapping(f.graph.addVertex(f.cs, "SumWide", {{"in", wide}, {"out", f.s[0]}}),
+                              3);
+       f.compile();
+     }},
     {"out_of_memory",
      [](Fixture &f) {
        const Tensor big = f.graph.addVariable(FLOAT, {200000}, "big");
