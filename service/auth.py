@@ -17,7 +17,7 @@ from ipulse.errors import NotAuthenticated, NotPermitted, Unavailable
 
 from . import problems
 from . import tokens as issued
-from .database import Database
+from .database import Database, Transaction
 from .settings import Settings, read_token
 
 Role = Literal["owner", "user", "reader", "worker"]
@@ -32,6 +32,11 @@ class Caller:
 
     name: str
     role: Role
+    token_id: str | None = None  # of a token that was handed out, and may expire
+
+    def is_known(self, transaction: Transaction) -> bool:
+        """Whether the token is still good, for an answer that takes long."""
+        return self.token_id is None or issued.is_good(transaction, self.token_id)
 
 
 class Tokens:
@@ -102,7 +107,7 @@ class Gate:
             token = issued.find(transaction, text)
         if token is None:
             raise NotAuthenticated()
-        return Caller(f"token {token.id}", cast(Role, token.role))
+        return Caller(f"token {token.id}", cast(Role, token.role), token.id)
 
     def _check_host(self, headers: Headers) -> None:
         # A page on some other name can make a browser come here (DNS rebinding), but the

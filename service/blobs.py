@@ -19,6 +19,7 @@ from ipulse.errors import Unavailable
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _READ_BYTES = 2**20
+TRIAL_BYTES = 4096
 ABANDONED_SECONDS = 86_400  # an upload this old is nobody's any more
 
 
@@ -105,7 +106,16 @@ class Blobs:
                         path.unlink()
 
     def is_writable(self) -> bool:
-        return os.access(self._incoming, os.W_OK) and os.access(self._kept, os.W_OK)
+        """Writes a little and takes it away again: a disk may be full, or read-only by now."""
+        trial = self._incoming / f"trial-{secrets.token_hex(8)}"
+        try:
+            trial.write_bytes(bytes(TRIAL_BYTES))
+        except OSError:
+            return False
+        finally:
+            with suppress(OSError):
+                trial.unlink(missing_ok=True)
+        return os.access(self._kept, os.W_OK)
 
     def receive(self, name: str = "") -> Incoming:
         """A file to write to, and to close in the end; of a name of our own it can be resumed."""
@@ -115,6 +125,9 @@ class Blobs:
         """How many bytes of a file that can be resumed are here."""
         path = self._incoming / name
         return path.stat().st_size if path.exists() else 0
+
+    def place(self, _incoming: Incoming) -> None:
+        """What can be done before the transaction of `keep`: here nothing, a rename is short."""
 
     def keep(self, incoming: Incoming) -> None:
         """Makes a synced file visible under its digest, durably.

@@ -17,6 +17,7 @@ from .blobs import ABANDONED_SECONDS, Incoming, StoreTrouble, digest_path, recei
 
 SIGNED_SECONDS = 300  # for which a download may begin
 TIMEOUT_SECONDS = 10
+_NOT_FOUND = 404
 
 
 class StagedIncoming(Incoming):
@@ -76,8 +77,11 @@ class S3Blobs:
                 self.client.delete_object(Bucket=self.bucket, Key=key)
 
     def is_writable(self) -> bool:
+        """Writes an object and takes it away again: a key may be good for reading only."""
+        trial = {"Bucket": self.bucket, "Key": f"{self.prefix}incoming/{secrets.token_hex(16)}"}
         with suppress(StoreTrouble), _explained():
-            self.client.head_bucket(Bucket=self.bucket)
+            self.client.put_object(**trial, Body=b"trial")
+            self.client.delete_object(**trial)
             return True
         return False
 
@@ -90,14 +94,34 @@ class S3Blobs:
         path = self._spool / name
         return path.stat().st_size if path.exists() else 0
 
-    def keep(self, incoming: Incoming) -> None:
-        """Copies a synced file to its digest inside the bucket, which is short."""
+    def place(self, incoming: Incoming) -> None:
+        """Copies a synced file to its digest, which takes as long as the file is large.
+
+        Called outside of any transaction. If nobody keeps it, it is cleaned up as an orphan.
+        """
         assert isinstance(incoming, StagedIncoming)  # noqa: S101 - it came from `receive`
         source = {"Bucket": self.bucket, "Key": incoming.key}
         with _explained():
             self.client.copy_object(
                 Bucket=self.bucket, Key=self._key(incoming.sha256), CopySource=source
             )
+
+    def keep(self, incoming: Incoming) -> None:
+        """Makes sure that the file is at its digest, in the transaction that adds its row."""
+        if not self._has(incoming.sha256):  # discarded between `place` and the transaction
+            self.place(incoming)
+
+    def _has(self, sha256: str) -> bool:
+        from botocore.exceptions import ClientError
+
+        with _explained():
+            try:
+                self.client.head_object(Bucket=self.bucket, Key=self._key(sha256))
+            except ClientError as error:
+                if error.response["ResponseMetadata"]["HTTPStatusCode"] == _NOT_FOUND:
+                    return False
+                raise
+        return True
 
     def discard(self, sha256: str) -> None:
         """Called in a write transaction that has found no row of this digest."""

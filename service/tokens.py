@@ -54,6 +54,13 @@ def find(transaction: Transaction, text: str) -> Token | None:
     return Token(row.id, row.name, row.role, row.created_at, row.expires_at)
 
 
+def is_good(transaction: Transaction, token_id: str) -> bool:
+    """Whether a token has neither expired nor been revoked."""
+    query = select(tokens.c.expires_at).where(tokens.c.id == token_id)
+    expires_at = transaction.connection.execute(query).scalar_one_or_none()
+    return expires_at is not None and expires_at > transaction.now
+
+
 def issued(transaction: Transaction) -> list[Token]:
     """All that were not revoked, the latest first; also those that have expired."""
     query = select(tokens).order_by(tokens.c.created_at.desc(), tokens.c.id)

@@ -17,7 +17,8 @@ from ipulse import strict_json
 from ipulse.errors import Problem
 from ipulse.schema import MAX_INTEGER
 from service import events, log, store
-from service.parts import Parts, PartsOf
+from service.auth import Caller
+from service.parts import CallerOf, Parts, PartsOf
 from service.problems import InvalidParameter
 from service.representations import EventPageBody
 
@@ -52,6 +53,7 @@ class Look:
     page: events.Page
     state: str
     end: bool
+    may_look: bool = True  # whoever asked: a stream may outlive its token
 
 
 @router.get(
@@ -62,34 +64,36 @@ async def list_events(
     job_id: str,
     query: Annotated[EventQuery, Query()],
     parts: PartsOf,
+    caller: CallerOf,
     accept: Annotated[str, Header()] = "",
     last_event_id: Annotated[str, Header()] = "",
 ) -> Response:
     """A page of events, or with `Accept: text/event-stream` a stream that ends with the job.
 
-    A stream resumes after `Last-Event-ID` if that is sent, else after `after`.
+    A stream resumes after `Last-Event-ID` if that is sent, else after `after`. It breaks off when
+    the token expires or is revoked.
     """
     log.know(job=job_id)
     limit = min(query.limit, MAX_PAGE) or DEFAULT_PAGE
     if "text/event-stream" not in accept.lower():
-        look = await run_in_threadpool(_look, parts, job_id, query, query.after, limit)
+        look = await run_in_threadpool(_look, parts, caller, job_id, query, query.after, limit)
         body = EventPageBody(events=look.page.events, next_after=look.page.next_after, end=look.end)
         return Response(body.model_dump_json(), media_type="application/json")
     after = _resumed(last_event_id) if last_event_id else query.after
     pointer = "/header/last-event-id" if last_event_id else "/query/after"
-    first = await run_in_threadpool(_look, parts, job_id, query, after, limit, pointer)
-    stream = _stream(parts, job_id, query, first, limit)
+    first = await run_in_threadpool(_look, parts, caller, job_id, query, after, limit, pointer)
+    stream = _stream(parts, caller, job_id, query, first, limit)
     return StreamingResponse(stream, headers=_HEADERS, media_type="text/event-stream")
 
 
 async def _stream(
-    parts: Parts, job_id: str, query: EventQuery, look: Look, limit: int
+    parts: Parts, caller: Caller, job_id: str, query: EventQuery, look: Look, limit: int
 ) -> AsyncIterator[str]:
     yield f"retry: {RECONNECT_MS}\n\n"
     silent_since = time.monotonic()
     with parts.changes.watch(job_id) as watch:
         # From here on nothing can happen unseen; what happened since the first look is next.
-        while True:
+        while look.may_look:
             if look.page.events:
                 yield "".join(map(_frame, look.page.events))
                 silent_since = time.monotonic()
@@ -101,8 +105,8 @@ async def _stream(
                 return  # without an `end`: the reader comes back to whoever answers then
             after = look.page.next_after
             watch.clear()
-            look = await run_in_threadpool(_look, parts, job_id, query, after, limit)
-            if look.page.events or look.end:
+            look = await run_in_threadpool(_look, parts, caller, job_id, query, after, limit)
+            if look.page.events or look.end or not look.may_look:
                 continue
             ping_due = silent_since + parts.settings.ping_seconds - time.monotonic()
             if ping_due <= 0:
@@ -114,6 +118,7 @@ async def _stream(
 
 def _look(
     parts: Parts,
+    caller: Caller,
     job_id: str,
     query: EventQuery,
     after: int,
@@ -126,8 +131,9 @@ def _look(
             detail = f"this job has only {job.last_seq} events"
             raise InvalidParameter([Problem(pointer, "out_of_range", detail)])
         page = events.page(transaction, job.pk, job.last_seq, after, limit, query.kind)
-    end = job.state.is_terminal and page.next_after >= job.last_seq
-    return Look(page, job.state.value, end)
+        end = job.state.is_terminal and page.next_after >= job.last_seq
+        may_look = caller.is_known(transaction)
+    return Look(page, job.state.value, end, may_look)
 
 
 def _resumed(last_event_id: str) -> int:

@@ -353,6 +353,7 @@ def _partial(attempt_pk: int, query: ArtifactQuery) -> str:
 def _keep(
     parts: Parts, attempt_id: str, fence: str, described_as: Description, incoming: Incoming
 ) -> artifacts.Stored:
+    parts.blobs.place(incoming)
     with parts.database.write() as transaction:
         attempt = leases.hold(transaction, attempt_id, fence)
         return artifacts.add(transaction, parts.blobs, attempt, described_as, incoming)

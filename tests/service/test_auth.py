@@ -137,6 +137,29 @@ class TestIssuedTokens:
             with self.client(service, issued["token"]) as client:
                 assert client.get("/v1/jobs").status_code == 401
 
+    @pytest.mark.parametrize("end", ["expired", "revoked"])
+    def test_an_open_stream_breaks_off_with_its_token(self, service: InProcess, end: str) -> None:
+        issued = self.issue(service, "reader")
+        path = f"/v1/jobs/{service.submit()['id']}/events"
+        headers = {"accept": "text/event-stream"}
+        with self.client(service, issued["token"]) as client:
+            with client.stream("GET", path, headers=headers, timeout=30.0) as stream:
+                lines = stream.iter_lines()
+                while "queued" not in next(lines):
+                    pass
+                if end == "revoked":
+                    service.user.delete(f"/v1/tokens/{issued['about']['id']}")
+                else:
+                    self.expire(service, issued)
+                assert "event: end" not in list(lines)
+            assert client.get(path, headers=headers).status_code == 401
+
+    def expire(self, service: InProcess, issued: dict[str, Any]) -> None:
+        of_token = tables.tokens.c.id == issued["about"]["id"]
+        with service.database.write() as transaction:
+            late = update(tables.tokens).where(of_token).values(expires_at=transaction.now)
+            transaction.connection.execute(late)
+
     def test_a_secret_is_told_once_and_kept_nowhere(self, service: InProcess) -> None:
         token = self.issue(service, "user")["token"]
         secret = token.rpartition("_")[2]

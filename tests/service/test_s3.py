@@ -10,6 +10,7 @@ import pytest
 
 from ipulse.client import Client
 from ipulse.redis_server import RedisServer
+from service.s3 import S3Blobs
 
 from .running import InProcess, settings_for
 
@@ -69,3 +70,21 @@ def test_a_checkpoint_that_was_replaced_and_a_job_that_was_deleted_leave_nothing
     attempt.finish("diverged")
     assert service.user.delete(f"/v1/jobs/{job_id}").status_code == 204
     assert list(service.parts.blobs.kept(0)) == []
+
+
+def test_other_writers_do_not_wait_for_a_copy_inside_the_bucket(
+    service: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempt = service.attempt(service.submit()["id"])
+    store = service.parts.blobs
+    assert isinstance(store, S3Blobs)
+    copy = store.client.copy_object
+    submitted = []
+
+    def slow_copy(**options: Any) -> Any:
+        submitted.append(service.submit()["id"])  # would wait for a transaction that is open
+        return copy(**options)
+
+    monkeypatch.setattr(store.client, "copy_object", slow_copy)
+    assert attempt.put("weights.npz", "weights", CONTENT).status_code == 201
+    assert len(submitted) == 1

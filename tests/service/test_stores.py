@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,32 @@ def test_two_uploads_of_one_name_do_not_mix(blobs: Store) -> None:
 
 def test_a_store_says_whether_it_can_be_written(blobs: Store) -> None:
     assert blobs.is_writable()
+
+
+def test_a_disk_that_takes_nothing_more_is_not_writable(tmp_path: Path) -> None:
+    store = Blobs(tmp_path)
+    store.prepare()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        is_writable = store.is_writable()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not is_writable
+    assert store.is_writable()
+    assert list((tmp_path / "incoming").iterdir()) == []
+
+
+def test_what_was_discarded_before_it_was_kept_is_placed_again(blobs: Store) -> None:
+    incoming = blobs.receive()
+    incoming.write(CONTENT)
+    incoming.sync()
+    blobs.place(incoming)
+    blobs.discard(SHA256)
+    blobs.keep(incoming)
+    incoming.close()
+    with blobs.open(SHA256) as file:
+        assert file.read() == CONTENT
 
 
 def test_a_bucket_that_is_not_there_is_trouble(s3_settings: dict[str, Any], tmp_path: Path) -> None:
