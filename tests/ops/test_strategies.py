@@ -20,16 +20,22 @@ def run(problem: Problem) -> Trace:
 
 def changes(problem: Problem, **network: Any) -> bool:
     """Whether another network does anything else with the same weights and input."""
+    mine = run(problem)
     other = run(replace(problem, network=replace(problem.network, **network)))
-    pairs = zip(run(problem).layers, other.layers)
-    return any(not np.array_equal(one.u, two.u) for one, two in pairs)
+    pairs = zip(mine.layers, other.layers)
+    return not np.array_equal(mine.membrane, other.membrane) or any(
+        not np.array_equal(one.u, two.u) for one, two in pairs
+    )
 
 
 def other_policy(problem: Problem, policy: str) -> bool:
     """Whether a layer of this policy chooses others than index order would."""
-    layers = tuple(replace(layer, policy="index") for layer in problem.network.layers)
-    mine = any(layer.policy == policy for layer in problem.network.layers[:-1])
-    return mine and changes(problem, layers=layers)
+    layers = problem.network.layers
+    indexed = tuple(
+        replace(layer, policy="index") if layer.policy == policy else layer for layer in layers
+    )
+    has_it = any(layer.policy == policy for layer in layers)
+    return has_it and changes(problem, layers=indexed)
 
 
 # Any example will do, it need not be the smallest.

@@ -8,6 +8,7 @@ from typing import Any, Dict
 import numpy as np
 
 from ipulse.spec import ExperimentSpec
+from ops.lif.cpu.native import bits_bytes
 
 from .network import Gates, spiking_neurons
 from .training import Training
@@ -47,18 +48,18 @@ def saved_for_backward(spec: ExperimentSpec, gates: Gates, gradient_shares: np.n
     """Bytes that the forward kernel keeps for the backward kernel, of one full batch.
 
     Of each layer: the membranes of the gradient set, unless they are computed again; and one bit
-    per neuron and step for who is above the threshold, for who carries gradient unless all do, and
-    for who was emitted unless every neuron has a slot.
+    per neuron and step, in whole rows of the kernels, for who is above the threshold, for who
+    carries gradient unless all do, and for who was emitted unless every neuron has a slot. Where
+    all carry gradient the kernels fill up their last vectors, which is not counted.
     """
-    sites = spec.data.steps * spec.training.batch_size
+    steps, batch = spec.data.steps, spec.training.batch_size
     membrane = 0 if spec.device.memory == "recompute" else 4
     total = 0.0
     for neurons, capacity, second, share in zip(
         spiking_neurons(spec), gates.capacities, gates.second_thresholds, gradient_shares.tolist()
     ):
-        truncated = capacity is not None and capacity < neurons
-        sets = 1 + (truncated or second is not None) + truncated
-        total += sites * neurons * (membrane * share + sets / 8)
+        total += steps * batch * neurons * membrane * share
+        total += bits_bytes(steps, batch, neurons, capacity or neurons, second is not None)
     return round(total)
 
 

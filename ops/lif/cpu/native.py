@@ -108,6 +108,17 @@ class Timings(ctypes.Structure):
     )
 
 
+def bits_bytes(steps: int, batch: int, neurons: int, slots: int, gated: bool) -> int:
+    """Bytes of the sets of neurons that a layer's forward pass leaves for the backward pass.
+
+    gated: whether it has a second threshold.
+    Raises MissingCompiler, BuildFailed.
+    """
+    threshold = (ctypes.c_float * 1)() if gated else None  # looked at for being there alone
+    layer = abi.LifLayer(neurons=neurons, slots=slots, second_threshold=threshold)
+    return 4 * int(library().lif_bits_words(steps, batch, ctypes.byref(layer)))
+
+
 def built_by() -> str:
     """The version line of the compiler that built liblif.so, which need not be here any more.
 

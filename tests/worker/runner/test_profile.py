@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from ipulse.spec import parse_spec
+from ops.lif.cpu import arrays
+from tests.ops.strategies import random_problem
 from worker.runner.memory import full_history, saved_for_backward
-from worker.runner.network import first_gates
+from worker.runner.network import first_gates, network_of, spiking_neurons
 from worker.runner.step_times import PARTS, StepTime, StepTimes
 
 from .conftest import SPEC
@@ -131,12 +133,33 @@ class TestStepTimes:
 
 class TestSavedForBackward:
     def test_counts_membranes_and_sets(self) -> None:
-        """40 steps * 32 samples; layer 1: a quarter of 32 neurons and two sets of bits, layer 2,
-        which has a capacity: half of 24 and three."""
+        """40 steps * 32 samples; layer 1: a quarter of 32 neurons and two sets of 128 bits, layer
+        2, which has a capacity: half of 24 and three."""
         spec = parse_spec(SPEC)
         saved = saved_for_backward(spec, first_gates(spec), np.array([0.25, 0.5]))
-        assert saved == 40 * 32 * (32 * (4 * 0.25 + 2 / 8) + 24 * (4 * 0.5 + 3 / 8))
+        assert saved == 40 * 32 * (32 * 4 * 0.25 + 2 * 16 + 24 * 4 * 0.5 + 3 * 16)
         assert full_history(spec) == 40 * 32 * 4 * (32 + 24)
+
+    @pytest.mark.parametrize(("memory", "store"), [("slots", "membranes"), ("recompute", "spikes")])
+    def test_is_what_the_kernels_keep(self, memory: str, store: str) -> None:
+        layers = [
+            {"neurons": 200, "second_threshold": 0.5},
+            {"neurons": 128},
+            {"neurons": 60, "capacity": 7, "recurrent": True},
+        ]
+        document = {**SPEC, "network": {"layers": layers}, "device": {"memory": memory}}
+        spec = parse_spec(document)
+        network = network_of(spec)
+        problem = random_problem(network, seed=4, steps=spec.data.steps, batch=32, slots=30)
+        p = problem
+        run = arrays.forward(network, p.weights, p.ids, p.counts, store=store)
+        shares = [
+            layer.spike_counts[..., 1].mean() / neurons
+            for layer, neurons in zip(run.layers, spiking_neurons(spec))
+        ]
+        assert 0 < min(shares) < 0.2
+        kept = sum(layer.bits.nbytes + layer.membranes.nbytes for layer in run.layers)
+        assert saved_for_backward(spec, first_gates(spec), np.array(shares)) == kept
 
 
 def _names(value: Any) -> Iterator[str]:

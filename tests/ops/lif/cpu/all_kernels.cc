@@ -10,6 +10,7 @@
 #include <new>
 #include <vector>
 
+#include "adam.h"
 #include "lif.h"
 #include "pool.h"
 
@@ -196,6 +197,47 @@ Result run(const Case &c, uint64_t arch) {
   return result;
 }
 
+// Adam over matrices of lengths around a vector and a task's block, in place and out of place.
+double update(uint64_t arch, int threads) {
+  std::deque<std::vector<float>> arrays;
+  std::vector<LifAdamMatrix> matrix;
+  for (int64_t count : {0, 1, 7, 33, (1 << 14) - 1, (1 << 14) + 17}) {
+    auto array = [&](float low, float high) {
+      arrays.emplace_back(count);
+      for (float &value : arrays.back())
+        value = low + (high - low) * static_cast<float>(draw(1000)) / 1000;
+      return arrays.back().data();
+    };
+    float *weights = array(-1, 1), *means = array(-1, 1), *squares = array(0, 1);
+    bool in_place = count % 2;
+    matrix.push_back({count, weights, means, squares, array(-1, 1),
+                      in_place ? weights : array(0, 0), in_place ? means : array(0, 0),
+                      in_place ? squares : array(0, 0)});
+  }
+  LifAdam adam{};
+  adam.version = LIF_ABI_VERSION;
+  adam.matrices = static_cast<int32_t>(matrix.size());
+  adam.matrix = matrix.data();
+  adam.update = 3;
+  adam.rate = 0.1f;
+  adam.beta_1 = 0.9f;
+  adam.beta_2 = 0.99f;
+  adam.epsilon = 1e-6f;
+  adam.weight_decay = 0.1f;
+  adam.threads = threads;
+  adam.arch = arch;
+  char message[256] = "";
+  if (lif_adam(&adam, message, sizeof message)) {
+    fprintf(stderr, "%s\n", message);
+    exit(1);
+  }
+  double sum = 0;
+  for (const LifAdamMatrix &one : matrix)
+    for (int64_t i = 0; i < one.count; ++i)
+      sum += std::fabs(static_cast<double>(one.new_weights[i])) + one.new_squares[i];
+  return sum;
+}
+
 // A task that throws, wherever it runs, ends the call and leaves the pool ready for the next.
 bool pool_survives_a_throw() {
   for (int threads : {1, 2, 3})
@@ -249,6 +291,8 @@ int main() {
                      number % 3 == 0, draw(1u << 24)},
                     arch);
     }
+    for (int threads : {1, 2, 3})
+      result.gradients += update(arch, threads);
     for (unsigned variant : {0u, 63u, 64u + 63u}) {
       result += run({1, 1, 1, 1, 0, 0, 2, {8, 8}, 0, true, variant}, arch);
       run({0, 3, 4, 2, 0, 0, 2, {8, 8}, 0, true, variant}, arch);

@@ -12,6 +12,8 @@ import pytest
 from ops.lif.cpu import native
 from tests.ops.lif.cpu import all_kernels
 
+LIMIT = 240  # seconds to compile, and to run, which take a tenth of that: a deadlock ends
+
 
 def build(directory: Path, sanitizer: str) -> List[str]:
     """Compiles the kernels and their driver with a sanitizer; the command to run them."""
@@ -30,7 +32,11 @@ def build(directory: Path, sanitizer: str) -> List[str]:
         out = directory / f"{source.stem}.o"
         command = [*compiler, *flags, *arch, f"-I{native.SOURCES}", "-c", str(source)]
         jobs.append((out, subprocess.Popen([*command, "-o", str(out)])))
-    assert all(job.wait() == 0 for _, job in jobs)
+    try:
+        assert all(job.wait(LIMIT) == 0 for _, job in jobs)
+    finally:
+        for _, job in jobs:
+            job.kill()  # nothing to one that has ended
     program = str(directory / "all_kernels")
     objects = [str(out) for out, _ in jobs]
     subprocess.run([*compiler, flag, "-pthread", *objects, "-o", program], check=True)
@@ -41,9 +47,11 @@ def build(directory: Path, sanitizer: str) -> List[str]:
     sys.version_info < (3, 11), reason="runs under the other Python: no Python here"
 )
 @pytest.mark.slow
+@pytest.mark.timeout(2 * LIMIT + 60)
 @pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
 def test_every_kernel_is_clean(tmp_path: Path, sanitizer: str) -> None:
-    done = subprocess.run(build(tmp_path, sanitizer), capture_output=True, check=False)
+    command = build(tmp_path, sanitizer)
+    done = subprocess.run(command, capture_output=True, check=False, timeout=LIMIT)
     assert done.returncode == 0, done.stderr.decode()[:4000]
     results = all_kernels.results(done.stdout.decode())
     supported = native.supported_arch()
