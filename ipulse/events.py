@@ -23,6 +23,7 @@ Role = Literal[
     "weights",
     "network",
     "profile",
+    "poplar_profile",
     "trace",
     "report",
     "manifest",

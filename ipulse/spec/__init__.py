@@ -6,7 +6,7 @@ Shapes are written `[time, batch, neurons]`; the mathematics is in ops/lif/refer
 """
 
 from .data import Data, DigitsData
-from .device import CPUDevice
+from .device import ConnectionType, CPUDevice, Device, EmulatorDevice, IPUDevice
 from .encoding import Encoding, LinearLatency, LogLatency, PopulationCode, RateCode
 from .experiment import MAX_STATE, MAX_SYNAPSES, ExperimentSpec, parse_spec, spec_to_json
 from .generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
@@ -35,16 +35,20 @@ __all__ = [
     "ArcTan",
     "Boxcar",
     "CPUDevice",
+    "ConnectionType",
     "DVSGestureData",
     "Data",
+    "Device",
     "DigitsData",
     "EarlyStopping",
+    "EmulatorDevice",
     "Encoding",
     "ExperimentSpec",
     "Exponential",
     "FrozenNoiseData",
     "GradientClipping",
     "GrowingCapacity",
+    "IPUDevice",
     "LIFLayer",
     "LeakyReadout",
     "LinearLatency",

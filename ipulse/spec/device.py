@@ -1,11 +1,14 @@
-"""What an experiment runs on."""
+"""What an experiment runs on: the CPU's kernels, or IPUs, emulated or real."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Union
 
 from ipulse.schema import described
+
+MK2_TILES = 1472  # of one IPU of the second generation
+ConnectionType = Literal["ON_DEMAND", "ALWAYS", "PRE_COMPILE", "NEVER"]
 
 
 @dataclass(frozen=True)
@@ -26,3 +29,48 @@ class CPUDevice:
         "the spikes alone, from which the layers are run again.",
         default="slots",
     )
+
+
+@dataclass(frozen=True)
+class _IPUs:
+    """What emulated IPUs and real ones have in common."""
+
+    ipus: int = described(
+        "IPUs that the layers are spread over, at most one a layer.", default=1, ge=1, le=64
+    )
+    mapping: Literal["capacity", "neurons", "linear"] = described(
+        "How neurons are placed on tiles. capacity: the same work for every tile, by the slots "
+        "that enter its neurons; neurons: as many for each; linear: every layer over all tiles.",
+        default="capacity",
+    )
+    connection_type: ConnectionType = described(
+        "When the device is attached. ON_DEMAND: once the program is ready to run; ALWAYS: before "
+        "it is compiled; PRE_COMPILE and NEVER: not at all.",
+        default="ON_DEMAND",
+    )
+    steps_per_execution: int = described(
+        "Training steps that the device does before it returns to the host. It must divide the "
+        "steps of an epoch.",
+        default=1,
+        ge=1,
+        le=100_000,
+    )
+
+
+@dataclass(frozen=True)
+class EmulatorDevice(_IPUs):
+    """The Poplar op on emulated IPUs: what a tile would do, on this machine's processor. Cycles
+    and memory are emulated."""
+
+    kind: Literal["emulator"] = described("Which kind of device.", default="emulator")
+    tiles: int = described("Tiles of an IPU.", default=MK2_TILES, ge=1, le=MK2_TILES)
+
+
+@dataclass(frozen=True)
+class IPUDevice(_IPUs):
+    """The Poplar op on IPUs, through Graphcore's TensorFlow."""
+
+    kind: Literal["ipu"] = described("Which kind of device.", default="ipu")
+
+
+Device = Union[CPUDevice, EmulatorDevice, IPUDevice]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Dict, Iterator, Literal
+from typing import Any, Dict, Iterator, Literal, Union
 
 from ipulse import parsing, schema
 from ipulse.errors import InvalidSpec, Problem
 from ipulse.schema import described
 
 from .data import Data, DigitsData
-from .device import CPUDevice
+from .device import CPUDevice, Device, EmulatorDevice, IPUDevice
 from .network import Network
 from .training import SPIKE_LOSSES, Training
 
 MAX_SYNAPSES = 2**27  # weights of the whole network: 512 MiB in float32
+MOST_SENDERS = 2**16  # channels or neurons that the Poplar op's ids tell apart
 MAX_STATE = 2**31  # membrane values that one training step may touch: time * batch * neurons
 
 
@@ -36,7 +37,7 @@ class ExperimentSpec:
     )
     data: Data = described("What to learn.", factory=DigitsData)
     training: Training = described("How.", factory=Training)
-    device: CPUDevice = described("On what.", factory=CPUDevice)
+    device: Device = described("On what.", factory=CPUDevice)
     metadata: Dict[str, str] = described(
         "Up to 16 pairs of your own, kept with the job.", factory=dict, max_items=16
     )
@@ -45,6 +46,8 @@ class ExperimentSpec:
         yield from self._problems_of_size()
         yield from self._problems_of_readout()
         yield from self._problems_of_training()
+        if not isinstance(self.device, CPUDevice):
+            yield from self._problems_on_ipus(self.device)
 
     def _problems_of_size(self) -> Iterator[Problem]:
         sizes = [self.data.inputs, *(layer.neurons for layer in self.network.layers)]
@@ -95,6 +98,20 @@ class ExperimentSpec:
                 "inconsistent",
                 "no layer has a second_threshold to rise to: give one of them one",
             )
+
+    def _problems_on_ipus(self, device: Union[EmulatorDevice, IPUDevice]) -> Iterator[Problem]:
+        """What the Poplar op does not do; docs/poplar_op.md."""
+        network, on = self.network, f"on {device.kind}"
+        if device.kind == "ipu" and "decay" in network.trainable:
+            detail = f"decays cannot be trained {on}, which has no float64 to derive scales in"
+            yield Problem("/network/trainable", "unsupported", detail)
+        if self.data.inputs > MOST_SENDERS:
+            detail = f"ids have 16 bits {on}: at most {MOST_SENDERS:,} channels"
+            yield Problem("/data", "unsupported", f"{detail}; got {self.data.inputs:,}")
+        layers = len(network.layers) + 1
+        if device.ipus > layers:
+            detail = f"a layer lies on one IPU, and there are {layers} layers"
+            yield Problem("/device/ipus", "inconsistent", detail)
 
 
 def parse_spec(value: Any) -> ExperimentSpec:

@@ -11,7 +11,7 @@ import ctypes
 import json
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -34,6 +34,7 @@ MK2_TILES = 1472
 _MESSAGE_BYTES = 4096
 
 Shape = Tuple[int, ...]
+ForwardPass = Tuple[Sequence[np.ndarray], Sequence[np.ndarray]]  # inputs, outputs
 
 
 class CustomOpError(RuntimeError):
@@ -71,6 +72,7 @@ class _Call(ctypes.Structure):
         ("input", ctypes.POINTER(_Tensor)),
         ("output", ctypes.POINTER(_Tensor)),
         ("inputs_with_gradients", ctypes.POINTER(ctypes.c_int64)),
+        ("separate_gradients", ctypes.c_uint32),
     )
 
 
@@ -87,6 +89,7 @@ class CustomOp:
         attributes: str = "",
         gradient_attributes: str = "",
         inputs_with_gradients: Sequence[int] = (),
+        separate_gradients: bool = False,
         api_level: int = API_LEVEL,
         ipus: int = 1,
         tiles_per_ipu: int = MK2_TILES,
@@ -97,6 +100,7 @@ class CustomOp:
         inputs, outputs: NumPy's name of the type, and the shape, of each.
         codelets: path of a .gp or .cpp file, or empty.
         inputs_with_gradients: without any, no gradient op is built.
+        separate_gradients: whether each of them has a gradient op of its own.
         options: of the Poplar engine.
 
         Raises CustomOpError; MissingCompiler, BuildFailed if the emulator cannot be built.
@@ -121,6 +125,7 @@ class CustomOp:
             input=taken,
             output=made,
             inputs_with_gradients=listed,
+            separate_gradients=separate_gradients,
         )
         message = ctypes.create_string_buffer(_MESSAGE_BYTES)
         self._op = _library().ipulse_custom_op_compile(ctypes.byref(call), message, _MESSAGE_BYTES)
@@ -131,11 +136,21 @@ class CustomOp:
         """The outputs for these inputs. Raises CustomOpError; ValueError for shapes or types."""
         return self._run("forward", inputs, self._inputs, self._outputs)
 
-    def backward(self, gradients: Sequence[np.ndarray]) -> List[np.ndarray]:
-        """The gradients by the listed inputs, from those by every output of the last `forward`.
+    def backward(
+        self, gradients: Sequence[np.ndarray], of: Optional[ForwardPass] = None
+    ) -> List[np.ndarray]:
+        """The gradients by the listed inputs, from those by every output.
 
+        of: the inputs and outputs of a forward pass; else the last one's are still there.
         Raises CustomOpError; ValueError for shapes or types.
         """
+        if of is not None:
+            message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+            inputs = _checked("backward", of[0], self._inputs)
+            outputs = _checked("backward", of[1], self._outputs)
+            pointers = _pointers(inputs), _pointers(outputs)
+            if _library().ipulse_custom_op_restore(self._op, *pointers, message, _MESSAGE_BYTES):
+                raise CustomOpError(message.value.decode())
         found = [self._inputs[index] for index in self._with_gradients]
         return self._run("backward", gradients, self._outputs, found)
 
@@ -168,22 +183,29 @@ class CustomOp:
         expected: Sequence[Tuple[str, Shape]],
         made: Sequence[Tuple[str, Shape]],
     ) -> List[np.ndarray]:
-        if len(given) != len(expected):
-            raise ValueError(f"{name} takes {len(expected)} arrays; got {len(given)}")
-        arrays = []
-        for number, (array, (dtype, shape)) in enumerate(zip(given, expected)):
-            if array.dtype != np.dtype(dtype) or array.shape != tuple(shape):
-                raise ValueError(
-                    f"array {number} of {name} must be {dtype} of shape {tuple(shape)}; "
-                    f"got {array.dtype} of shape {array.shape}"
-                )
-            arrays.append(np.ascontiguousarray(array))
+        arrays = _checked(name, given, expected)
         results = [np.empty(shape, dtype) for dtype, shape in made]
         message = ctypes.create_string_buffer(_MESSAGE_BYTES)
         function = getattr(_library(), f"ipulse_custom_op_{name}")
         if function(self._op, _pointers(arrays), _pointers(results), message, _MESSAGE_BYTES):
             raise CustomOpError(message.value.decode())
         return results
+
+
+def _checked(
+    name: str, given: Sequence[np.ndarray], expected: Sequence[Tuple[str, Shape]]
+) -> List[np.ndarray]:
+    if len(given) != len(expected):
+        raise ValueError(f"{name} takes {len(expected)} arrays; got {len(given)}")
+    arrays = []
+    for number, (array, (dtype, shape)) in enumerate(zip(given, expected)):
+        if array.dtype != np.dtype(dtype) or array.shape != tuple(shape):
+            raise ValueError(
+                f"array {number} of {name} must be {dtype} of shape {tuple(shape)}; "
+                f"got {array.dtype} of shape {array.shape}"
+            )
+        arrays.append(np.ascontiguousarray(array))
+    return arrays
 
 
 def _tensors(specs: Sequence[Tuple[str, Shape]]) -> Any:
@@ -212,6 +234,9 @@ def _library() -> ctypes.CDLL:
     for name in ("forward", "backward"):
         function = getattr(library, f"ipulse_custom_op_{name}")
         function.argtypes = [ctypes.c_void_p, pointers, pointers, ctypes.c_char_p, size]
+    library.ipulse_custom_op_restore.argtypes = [
+        *(ctypes.c_void_p, pointers, pointers, ctypes.c_char_p, size)
+    ]
     library.ipulse_custom_op_profile.restype = ctypes.c_void_p
     library.ipulse_custom_op_profile.argtypes = [ctypes.c_void_p]
     library.ipulse_custom_op_free_text.argtypes = [ctypes.c_void_p]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Tuple
+from dataclasses import asdict
+from typing import Any, Dict, Optional, Tuple, Union
 
 import tensorflow as tf
 
+from ops.emulator.custom_op import MK2_TILES
 from ops.keras.config import choice
 from ops.keras.network_layer import NetworkLayer
+from ops.lif.poplar.attributes import Placement
 from ops.lif.tensorflow_op import BACKENDS, MEMORIES, LIFOutputs, run_network
 from ops.sparse import dense_to_sparse
 from ops.weight_types import WEIGHT_TYPES
@@ -30,7 +33,11 @@ class SequenceLayer(NetworkLayer):
         trained in float32.
     return_membranes: whether the outputs hold every hidden layer's membranes.
     time_major: False puts the batch before the time, in inputs and outputs.
-    backend: "numpy" runs the float64 reference, slowly and without a compiler.
+    backend: "numpy" runs the float64 reference, slowly and without a compiler; "emulator" the
+        Poplar op on emulated IPUs, "ipu" the same on those of Graphcore's TensorFlow. These two
+        need shapes that are known while tracing.
+    placement: where the Poplar op puts the network, and on how many IPUs.
+    tiles_per_ipu: of emulated ones.
 
     With `training=False` nothing is kept for a backward pass, and a gradient is an error.
 
@@ -47,6 +54,8 @@ class SequenceLayer(NetworkLayer):
         return_membranes: bool = False,
         time_major: bool = True,
         backend: str = "cpu",
+        placement: Union[Placement, Dict[str, Any]] = Placement(),  # noqa: B008 (frozen)
+        tiles_per_ipu: int = MK2_TILES,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
@@ -56,6 +65,8 @@ class SequenceLayer(NetworkLayer):
         self.return_membranes = return_membranes
         self.time_major = time_major
         self.backend = choice("backend", backend, BACKENDS)
+        self.placement = Placement(**placement) if isinstance(placement, dict) else placement
+        self.tiles_per_ipu = tiles_per_ipu
 
     def run(
         self,
@@ -79,6 +90,8 @@ class SequenceLayer(NetworkLayer):
             weights_dtype=self.weights_dtype,
             return_membranes=self.return_membranes,
             backend=self.backend,
+            placement=self.placement,
+            tiles_per_ipu=self.tiles_per_ipu,
         )
         return outputs if self.time_major else tf.nest.map_structure(_swapped, outputs)
 
@@ -99,6 +112,8 @@ class SequenceLayer(NetworkLayer):
             "return_membranes": self.return_membranes,
             "time_major": self.time_major,
             "backend": self.backend,
+            "placement": asdict(self.placement),
+            "tiles_per_ipu": self.tiles_per_ipu,
         }
 
 

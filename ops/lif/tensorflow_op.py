@@ -14,14 +14,16 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 import tensorflow as tf
 
 from ops.cached_build import say_on_stderr
+from ops.emulator.custom_op import MK2_TILES
 from ops.lif.constant_tensors import constant_tensors
 from ops.lif.cpu import abi, native
 from ops.lif.input_spikes import input_spikes
 from ops.lif.network import LIF, Network
+from ops.lif.poplar.attributes import Placement
 from ops.sparse.seed import word64
 from ops.weight_types import rounded
 
-BACKENDS = ("cpu", "numpy")
+BACKENDS = ("cpu", "numpy", "emulator", "ipu")
 MEMORIES = {"slots": "membranes", "recompute": "spikes"}
 
 
@@ -52,6 +54,8 @@ def run_network(
     weights_dtype: str = "float32",
     return_membranes: bool = False,
     backend: str = "cpu",
+    placement: Placement = Placement(),  # noqa: B008 (frozen)
+    tiles_per_ipu: int = MK2_TILES,
 ) -> LIFOutputs:
     """Run the network from rest on input spikes; differentiable by weights, given constants and,
     if ids are float32, by the input's spikes.
@@ -71,11 +75,29 @@ def run_network(
         "recompute", the spikes alone, from which the layers are run again.
     weights_dtype: "bfloat16" rounds the matrices to it first; all else stays float32.
     return_membranes: whether the outputs hold the hidden layers' membranes.
-    backend: "numpy" runs the float64 reference, slowly and without a compiler.
+    backend: "numpy" runs the float64 reference, slowly and without a compiler; "emulator" the
+        Poplar op on emulated IPUs of `tiles_per_ipu`, "ipu" on those of Graphcore's TensorFlow,
+        both with a `placement`, see ops.lif.poplar.user_op.
 
     Raises tf.errors.InvalidArgumentError (ValueError while tracing) if shapes or ids do not fit;
     MissingCompiler, BuildFailed on the first call.
     """
+    if backend in ("emulator", "ipu"):
+        from ops.lif.poplar.backends import run_on_ipus
+
+        if memory != "slots" or weights_dtype != "float32":
+            raise ValueError(
+                "the Poplar op has memory='slots' and weights_dtype='float32'; "
+                f"got {memory!r} and {weights_dtype!r}"
+            )
+        return run_on_ipus(
+            *(network, weights, ids, counts),
+            placement=placement,
+            emulated_tiles=tiles_per_ipu if backend == "emulator" else None,
+            constants=constants,
+            seed=seed,
+            return_membranes=return_membranes,
+        )
     if backend == "numpy":
         # Imported only here: who asks for it gets it, and nobody else.
         from ops.lif.numpy_op import run_reference

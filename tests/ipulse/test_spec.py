@@ -11,7 +11,7 @@ from hypothesis import given
 
 from ipulse import strict_json
 from ipulse.errors import InvalidSpec
-from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
+from ipulse.spec import EmulatorDevice, ExperimentSpec, IPUDevice, parse_spec, spec_to_json
 
 from .strategies import documents, specs
 
@@ -364,3 +364,40 @@ class TestBetweenFields:
             assert getattr(parsed, name) == (0.5,) * 8
         place = "/network/readout/decay"
         assert problems_of(changed(place, [0.5] * 8)) == [(place, "wrong_length")]
+
+
+class TestIPUs:
+    """What the Poplar op does not do is refused before anything is sent."""
+
+    def problems(self, device: Dict[str, Any], **network: Any) -> List[str]:
+        spec = minimal()
+        spec["device"] = device
+        spec["network"].update(network)
+        with pytest.raises(InvalidSpec) as caught:
+            parse_spec(spec)
+        return [problem.pointer for problem in caught.value.problems]
+
+    @pytest.mark.parametrize("kind", ["emulator", "ipu"])
+    def test_options(self, kind: str) -> None:
+        spec = minimal()
+        options = {"ipus": 2, "mapping": "neurons", "steps_per_execution": 4}
+        spec["device"] = {"kind": kind, "connection_type": "ALWAYS", **options}
+        device = parse_spec(spec).device
+        assert isinstance(device, (EmulatorDevice, IPUDevice))
+        assert (device.kind, device.ipus, device.connection_type) == (kind, 2, "ALWAYS")
+
+    def test_tiles_are_the_emulators(self) -> None:
+        spec = minimal()
+        spec["device"] = {"kind": "emulator"}
+        device = parse_spec(spec).device
+        assert isinstance(device, EmulatorDevice)
+        assert device.tiles == 1472
+        assert self.problems({"kind": "ipu", "tiles": 16}) == ["/device/tiles"]
+        assert self.problems({"kind": "emulator", "tiles": 1473}) == ["/device/tiles"]
+
+    @pytest.mark.parametrize("kind", ["emulator", "ipu"])
+    def test_what_the_op_has_not(self, kind: str) -> None:
+        if kind == "ipu":
+            assert self.problems({"kind": kind}, trainable=["decay"]) == ["/network/trainable"]
+        assert self.problems({"kind": kind, "ipus": 3}) == ["/device/ipus"]
+        assert self.problems({"kind": kind, "threads": 2}) == ["/device/threads"]

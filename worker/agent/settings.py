@@ -14,7 +14,8 @@ from ipulse.errors import InvalidInput, Problem, Unavailable
 
 SERVICE_SCHEMES = ("http", "https")
 BROKER_SCHEMES = ("redis", "rediss", "redis+socket")
-KINDS = ("cpu",)  # device kinds that a runner of this version can use
+KINDS = ("cpu", "emulator", "ipu")  # device kinds that a runner of this version can use
+EVERYWHERE = ("cpu", "emulator")  # those that need no hardware of their own
 MIN_TOKEN_LENGTH = 32  # characters; what `ipulse up` writes is longer
 
 
@@ -28,7 +29,7 @@ class Settings:
     work_dir: Path
     runner_python: str = sys.executable
     runner_module: str = "worker.runner"
-    device_kinds: tuple[str, ...] = KINDS
+    device_kinds: tuple[str, ...] = EVERYWHERE
     warm: bool = True
     grace_seconds: float = 10.0  # between SIGTERM and SIGKILL
     ready_seconds: float = 120.0  # a runner that has not imported TensorFlow by then is stuck
@@ -47,7 +48,7 @@ class Settings:
             "work_dir": Path(reader.text("IPULSE_WORK_DIR")).expanduser().absolute(),
             "runner_python": reader.program("IPULSE_RUNNER_PYTHON", cls.runner_python),
             "runner_module": reader.text("IPULSE_RUNNER_MODULE", cls.runner_module),
-            "device_kinds": reader.choices("IPULSE_DEVICE_KINDS", KINDS),
+            "device_kinds": reader.choices("IPULSE_DEVICE_KINDS", KINDS, EVERYWHERE),
             "warm": reader.flag("IPULSE_WARM", cls.warm),
             "grace_seconds": reader.number("IPULSE_GRACE_SECONDS", cls.grace_seconds),
             "ready_seconds": reader.number("IPULSE_READY_SECONDS", cls.ready_seconds),
@@ -116,8 +117,10 @@ class _Reader:
             self._wrong(name, f"must be 0 or 1; got {value!r}")
         return value == "1"
 
-    def choices(self, name: str, known: tuple[str, ...]) -> tuple[str, ...]:
-        value = self._environment.get(name, ",".join(known))
+    def choices(
+        self, name: str, known: tuple[str, ...], default: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        value = self._environment.get(name, ",".join(default))
         chosen = tuple(part.strip() for part in value.split(",") if part.strip())
         if not chosen or not set(chosen) <= set(known):
             self._wrong(name, f"must list some of {', '.join(known)}; got {value!r}")

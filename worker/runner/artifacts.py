@@ -5,7 +5,7 @@ The manifest comes last: where it is, the others are.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ipulse.events import ArtifactEvent, Role
 from ipulse.spec import spec_to_json
 
 from .clock import Span, Timeline, utc_now
+from .devices import DeviceFile
 from .manifest import SCHEMA, listed
 from .network_export import write_nir
 from .profile import Circumstances
@@ -36,11 +37,15 @@ class Artifacts:
         self.written: List[ArtifactEvent] = []
 
     def write_results(
-        self, results: Results, arrays: Dict[str, np.ndarray], timeline: Timeline
+        self,
+        results: Results,
+        arrays: Dict[str, np.ndarray],
+        timeline: Timeline,
+        files: Sequence[DeviceFile] = (),
     ) -> None:
         """All but the manifest. The report phase is still open: the trace shows it up to now.
 
-        `arrays`: what was trained, as Model.arrays.
+        `arrays`: what was trained, as Model.arrays. `files`: the device's.
         """
         spec, work_dir = results.spec, self._work_dir
         work_dir.write("metrics.jsonl", results.history.text().encode("utf-8"))
@@ -57,6 +62,10 @@ class Artifacts:
 
         work_dir.write("profile.json", _json(results.profile))
         self._tell("profile.json", "profile", JSON)
+
+        for file in files:
+            work_dir.write(file.name, file.content)
+            self._tell(file.name, file.role, file.media_type)
 
         phase = results.profile["execution"]["phases"][-1]
         started = phase["microseconds"]["start"] / 1e6

@@ -180,7 +180,7 @@ class Attempt:
         )
         self._final = final_figures(results)
         artifacts = Artifacts(self.work_dir, self.reporter)
-        artifacts.write_results(results, training.model.arrays, self.timeline)
+        artifacts.write_results(results, training.model.arrays, self.timeline, self.device.files())
         self.cancellation.check()
         artifacts.write_manifest(results, circumstances, self._final)
 

@@ -44,12 +44,12 @@ def look_at(model: Model, dataset: Dataset, sample: int) -> Raster:
     at = np.array([sample])
     ids, counts = dataset.trains.batch(at)
     predicted = model.judge(ids, counts, dataset.labels[at]).predicted
-    out = model.net(ids, counts, training=False)
-    membrane = out.membrane.numpy()[:, 0].astype(np.float64)
+    out = model.look(ids, counts)
+    membrane = out.membrane[:, 0].astype(np.float64)
     layer_spikes = []
     hidden = len(model.spec.network.layers)
     for slots, filled in zip(out.spike_ids[:hidden], out.spike_counts[:hidden]):
-        layer_ids, layer_counts = slots.numpy()[:, 0], filled.numpy()[:, 0, 0]
+        layer_ids, layer_counts = slots[:, 0], filled[:, 0, 0]
         layer_spikes.append(_pairs(layer_ids, layer_counts))
     return Raster(
         sample=sample,

@@ -7,7 +7,7 @@ from typing import Any, Dict
 
 import numpy as np
 
-from ipulse.spec import ExperimentSpec
+from ipulse.spec import CPUDevice, ExperimentSpec
 from ops.lif.cpu.native import bits_bytes
 
 from .network import Gates, spiking_neurons
@@ -53,7 +53,9 @@ def saved_for_backward(spec: ExperimentSpec, gates: Gates, gradient_shares: np.n
     all carry gradient the kernels fill up their last vectors, which is not counted.
     """
     steps, batch = spec.data.steps, spec.training.batch_size
-    membrane = 0 if spec.device.memory == "recompute" else 4
+    device = spec.device
+    recomputes = isinstance(device, CPUDevice) and device.memory == "recompute"
+    membrane = 0 if recomputes else 4
     total = 0.0
     for neurons, capacity, second, share in zip(
         spiking_neurons(spec), gates.capacities, gates.second_thresholds, gradient_shares.tolist()

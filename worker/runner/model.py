@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
 
 from ipulse.spec import ExperimentSpec
+from ops.keras import LIFOutputs
+from ops.regularisers import mean_over
 
 from .network import Gates, first_gates, keras_network, trained_names
 from .objective import Objective
@@ -36,12 +38,16 @@ class Model:
     """The network with its weights and its optimizer.
 
     A batch is ids int32 `[time, batch, slots]`, counts int32 `[time, batch]`, labels int32
-    `[batch]`, of any batch size. `threads`: that the kernels use.
+    `[batch]`. `threads`: that the kernels use. `batch`: None for batches of any size; else its
+    graphs are for that one alone, and a smaller batch is filled up with samples that do not count.
     """
 
-    def __init__(self, spec: ExperimentSpec, slots: int, threads: int) -> None:
+    def __init__(
+        self, spec: ExperimentSpec, slots: int, threads: int, batch: Optional[int] = None
+    ) -> None:
         self.spec = spec
         self._slots = slots
+        self._batch = batch
         self._threads = threads
         self._objective = Objective(spec)
         self._build(first_gates(spec))
@@ -54,14 +60,15 @@ class Model:
         known = {id(kernel) for kernel in self._kernels}
         self._variables = [*self._kernels, *(v for v in constants if id(v) not in known)]
         self.optimizer = optimizer_of(self.spec.training.optimizer, self._variables, self._threads)
-        time = self.spec.data.steps
+        time, size = self.spec.data.steps, self._batch
         batch = [
-            tf.TensorSpec([time, None, self._slots], tf.int32),
-            tf.TensorSpec([time, None], tf.int32),
-            tf.TensorSpec([None], tf.int32),
+            tf.TensorSpec([time, size, self._slots], tf.int32),
+            tf.TensorSpec([time, size], tf.int32),
+            tf.TensorSpec([size], tf.int32),
         ]
-        self._derive = _traced(self._derived, [*batch, tf.TensorSpec([], tf.int64)])
-        self._judge = _traced(self._judged, batch)
+        mask = [] if size is None else [tf.TensorSpec([size], tf.float32)]
+        self._derive = _traced(self._derived, [tf.TensorSpec([], tf.int64), *batch, *mask])
+        self._judge = _traced(self._judged, [*batch, *mask])
         shapes = [tf.TensorSpec(variable.shape, tf.float32) for variable in self._variables]
         step_and_rate = [tf.TensorSpec([], tf.int64), tf.TensorSpec([], tf.float32)]
         self._apply = _traced(self._applied, [shapes, *step_and_rate])
@@ -89,7 +96,7 @@ class Model:
     def derive(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray, step: int) -> Learned:
         """What training step `step`, from 1, is to learn from a batch."""
         seed = tf.constant(step_seed(self.spec.seed, step), tf.int64)
-        gradients, sums, most = self._derive(ids, counts, labels, seed)
+        gradients, sums, most = self._derive(seed, *self._filled(ids, counts, labels))
         return Learned(gradients, sums.numpy(), most.numpy())
 
     def apply(self, gradients: Sequence[tf.Tensor], step: int, rate: float) -> None:
@@ -98,7 +105,15 @@ class Model:
 
     def judge(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> Judged:
         """How the network does on a batch; nothing is learned."""
-        return Judged(*(tensor.numpy() for tensor in self._judge(ids, counts, labels)))
+        batch = self._filled(ids, counts, labels)
+        judged = Judged(*(tensor.numpy() for tensor in self._judge(*batch)))
+        return judged._replace(predicted=judged.predicted[: len(labels)])
+
+    def look(self, ids: np.ndarray, counts: np.ndarray) -> LIFOutputs:
+        """All that the network does with a batch, as arrays."""
+        samples = counts.shape[1]
+        filled = self._filled(ids, counts, np.zeros(samples, np.int32))[:2]
+        return tf.nest.map_structure(lambda t: t.numpy()[:, :samples], self._looked(*filled))
 
     @property
     def weights(self) -> List[np.ndarray]:
@@ -138,31 +153,59 @@ class Model:
             for variable, value in zip(variables, in_order(part(f"optimizer/{name}", state))):
                 variable.assign(value)
 
+    def _filled(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> List[np.ndarray]:
+        """The batch, and where batches have one size, up to it with a mask of what counts."""
+        if self._batch is None:
+            return [ids, counts, labels]
+        missing = self._batch - len(labels)
+        mask = np.concatenate([np.ones(len(labels), np.float32), np.zeros(missing, np.float32)])
+        return [
+            np.pad(ids, [(0, 0), (0, missing), (0, 0)], "constant"),
+            np.pad(counts, [(0, 0), (0, missing)], "constant"),
+            np.pad(labels, [(0, missing)], "constant"),
+            mask,
+        ]
+
     def _derived(
-        self, ids: tf.Tensor, counts: tf.Tensor, labels: tf.Tensor, seed: tf.Tensor
+        self,
+        seed: tf.Tensor,
+        ids: tf.Tensor,
+        counts: tf.Tensor,
+        labels: tf.Tensor,
+        mask: Optional[tf.Tensor] = None,
     ) -> Tuple[Any, ...]:
         with tf.GradientTape() as tape:
             out = self.net(ids, counts, seed=seed)
             losses, predicted = self._objective.judge(out, labels)
-            loss = tf.reduce_mean(losses)
-            penalty = self._objective.penalty(out)
+            loss = mean_over(losses, mask)
+            penalty = self._objective.penalty(out, mask)
             if penalty is not None:
                 loss += penalty
         gradients = clipped(
             tape.gradient(loss, self._variables), self.spec.training.gradient_clipping
         )
         most = [
-            tf.reduce_max(c[:, :, 0] + dropped) for c, dropped in zip(out.spike_counts, out.dropped)
+            tf.reduce_max(counted(c[:, :, 0] + dropped, mask))
+            for c, dropped in zip(out.spike_counts, out.dropped)
         ]
-        return gradients, _sums(out, losses, predicted, labels, penalty), tf.stack(most)
+        return gradients, _sums(out, losses, predicted, labels, penalty, mask), tf.stack(most)
 
-    def _judged(self, ids: tf.Tensor, counts: tf.Tensor, labels: tf.Tensor) -> Tuple[Any, ...]:
+    def _judged(
+        self,
+        ids: tf.Tensor,
+        counts: tf.Tensor,
+        labels: tf.Tensor,
+        mask: Optional[tf.Tensor] = None,
+    ) -> Tuple[Any, ...]:
         out = self.net(ids, counts, training=False)
         losses, predicted = self._objective.judge(out, labels)
-        spikes = [_over_batch(c[:, :, 0]) for c in out.spike_counts]
-        dropped = [_over_batch(layer) for layer in out.dropped]
-        sums = _sums(out, losses, predicted, labels, None)
+        spikes = [_over_batch(counted(c[:, :, 0], mask)) for c in out.spike_counts]
+        dropped = [_over_batch(counted(layer, mask)) for layer in out.dropped]
+        sums = _sums(out, losses, predicted, labels, None, mask)
         return sums, predicted, tf.stack(spikes), tf.stack(dropped)
+
+    def _looked(self, ids: np.ndarray, counts: np.ndarray) -> LIFOutputs:
+        return self.net(ids, counts, training=False)
 
     def _applied(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
         self.optimizer.apply(gradients, step, rate)
@@ -187,19 +230,25 @@ def _variable(kernel: Any) -> tf.Variable:
     return kernel if isinstance(kernel, tf.Variable) else kernel.value
 
 
+def counted(values: tf.Tensor, mask: Optional[tf.Tensor]) -> tf.Tensor:
+    """`[..., batch]` with 0 for the samples that do not count."""
+    return values if mask is None else values * mask
+
+
 def _sums(
-    out: Any, losses: tf.Tensor, predicted: tf.Tensor, labels: tf.Tensor, penalty: Any
+    out: Any, losses: tf.Tensor, predicted: tf.Tensor, labels: tf.Tensor, penalty: Any, mask: Any
 ) -> tf.Tensor:
     """As Tally.sums. In double, in which counts of spikes are exact."""
-    spikes = [_total(counts[:, :, 0]) for counts in out.spike_counts]
-    slots = [_total(counts[:, :, 1]) for counts in out.spike_counts]
-    dropped = [_total(layer) for layer in out.dropped]
-    samples = tf.cast(tf.size(losses), tf.float64)
-    right = _total(tf.equal(predicted, labels))
+    spikes = [_total(counted(counts[:, :, 0], mask)) for counts in out.spike_counts]
+    slots = [_total(counted(counts[:, :, 1], mask)) for counts in out.spike_counts]
+    dropped = [_total(counted(layer, mask)) for layer in out.dropped]
+    samples = tf.cast(tf.size(losses), tf.float64) if mask is None else _total(mask)
+    right = _total(counted(tf.cast(tf.equal(predicted, labels), tf.float32), mask))
     added = tf.constant(0.0, tf.float64)
     if penalty is not None:
         added = samples * tf.cast(penalty, tf.float64)
-    return tf.stack([samples, _total(losses), right, added, *spikes, *slots, *dropped])
+    loss = _total(counted(losses, mask))
+    return tf.stack([samples, loss, right, added, *spikes, *slots, *dropped])
 
 
 def _total(values: tf.Tensor) -> tf.Tensor:

@@ -12,6 +12,7 @@ from ipulse.spec import ExperimentSpec
 from ops.keras import MultiLIF
 from ops.keras.network_layer import CONSTANTS
 from ops.lif.network import LIF, Layer, LeakyReadout, Network, PerNeuron
+from ops.lif.poplar.attributes import Placement
 from ops.lif.weights import weight_shapes
 from ops.surrogate import SURROGATES, Surrogate
 
@@ -67,7 +68,7 @@ def network_of(spec: ExperimentSpec, gates: Optional[Gates] = None) -> Network:
 
 def keras_network(spec: ExperimentSpec, gates: Gates, threads: int) -> MultiLIF:
     """The network as a Keras layer."""
-    network, device = network_of(spec, gates), spec.device
+    network = network_of(spec, gates)
     return MultiLIF(
         inputs=network.inputs,
         layers=network.layers,
@@ -79,11 +80,23 @@ def keras_network(spec: ExperimentSpec, gates: Gates, threads: int) -> MultiLIF:
         surrogate=network.surrogate,
         trainable=spec.network.trainable,
         threads=threads,
-        memory=device.memory,
-        weights_dtype=device.weights_dtype,
         seed=spec.seed,
         name="network",
+        **_backend(spec.device),
     )
+
+
+def _backend(device: described.Device) -> Dict[str, Any]:
+    """What runs a MultiLIF, in its words."""
+    if isinstance(device, described.CPUDevice):
+        return {"memory": device.memory, "weights_dtype": device.weights_dtype}
+    found: Dict[str, Any] = {
+        "backend": device.kind,
+        "placement": Placement(device.mapping, device.ipus),
+    }
+    if isinstance(device, described.EmulatorDevice):
+        found["tiles_per_ipu"] = device.tiles
+    return found
 
 
 def spiking_neurons(spec: ExperimentSpec) -> List[int]:

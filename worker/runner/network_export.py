@@ -18,7 +18,7 @@ from typing import Any, Dict, List, Mapping, Tuple, Union
 import numpy as np
 
 from ipulse.errors import MissingDependency
-from ipulse.spec import ExperimentSpec, LeakyReadout, SpikingReadout
+from ipulse.spec import CPUDevice, ExperimentSpec, LeakyReadout, SpikingReadout
 
 # exp(-NO_MEMORY) is 0 in double precision: what stands for a decay of 0, whose tau would be 0.
 NO_MEMORY = 1000.0
@@ -222,6 +222,6 @@ def _left_out(spec: ExperimentSpec) -> List[str]:
         )
     if any(layer.capacity is not None for layer in spec.network.spiking):
         said.append("the capacity: spikes that found no slot were dropped, and are not in NIR")
-    if spec.device.weights_dtype != "float32":
+    if isinstance(spec.device, CPUDevice) and spec.device.weights_dtype != "float32":
         said.append(f"that runs read the weights rounded to {spec.device.weights_dtype}")
     return said

@@ -45,16 +45,20 @@ class Objective:
             by_sample = losses.spike_count_mse(spikes, labels, targets.right, targets.wrong)
         return by_sample, losses.predicted_by_spikes(spikes)
 
-    def penalty(self, out: LIFOutputs) -> Optional[tf.Tensor]:
-        """The sum of all penalties, a float32 scalar; None without regularisers."""
+    def penalty(self, out: LIFOutputs, mask: Optional[tf.Tensor] = None) -> Optional[tf.Tensor]:
+        """The sum of all penalties, a float32 scalar; None without regularisers.
+
+        mask: as in ops.regularisers.
+        """
         found: List[Any] = []
         for bound in self._regularisers:
             for number in bound.layers or range(1, len(self._neurons) + 1):
-                found.append(self._penalty(bound, number - 1, out))
+                found.append(self._penalty(bound, number - 1, out, mask))
         return tf.add_n(found) if found else None
 
-    def _penalty(self, bound: Regulariser, layer: int, out: LIFOutputs) -> Any:
+    def _penalty(self, bound: Regulariser, layer: int, out: LIFOutputs, mask: Any) -> Any:
         slots = (out.spike_ids[layer], out.spike_counts[layer], self._neurons[layer])
         if isinstance(bound, LowerBound):
-            return bound.strength * lower_bound(*slots, spikes=bound.spikes)
-        return bound.strength * upper_bound(*slots, spikes=bound.spikes, power=bound.power)
+            return bound.strength * lower_bound(*slots, spikes=bound.spikes, mask=mask)
+        bounded = upper_bound(*slots, spikes=bound.spikes, power=bound.power, mask=mask)
+        return bound.strength * bounded

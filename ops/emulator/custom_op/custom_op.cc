@@ -14,6 +14,7 @@
 #include <poputil/TileMapping.hpp>
 
 #include "op_library.h"
+#include "promises.h"
 
 namespace {
 
@@ -31,6 +32,10 @@ struct CompiledOp {
   std::unique_ptr<Engine> engine;
   std::vector<Value> inputs, outputs;
   std::vector<std::int64_t> withGradients;
+  std::string name;
+  std::vector<bool> restored; // by output: it is no constant, which needs no restoring
+  std::vector<bool> readOnly; // by input: no promise was made to write to it
+  bool hasRun = false;
 };
 
 Type typeOf(const std::string &name) {
@@ -69,6 +74,51 @@ OptionFlags optionsOf(const char *lines) {
   return options;
 }
 
+void checkNumber(const std::string &name, std::size_t expected, std::size_t found) {
+  if (found != expected)
+    throw std::runtime_error("Instruction " + name + " has mismatched outputs number, expected: " +
+                             std::to_string(expected) + ", returned: " + std::to_string(found));
+}
+
+/// The gradient op's program, or those of all of them where each input has one of its own.
+program::Program buildGradient(Graph &graph, const OpLibrary &library, const CustomOpCall &call,
+                               CompiledOp &op, const std::vector<Tensor> &inputs,
+                               const std::vector<Tensor> &outputs) {
+  op.withGradients.assign(call.inputs_with_gradients, call.inputs_with_gradients + call.gradients);
+  const std::string name = op.name + "_grad";
+  if (outputs.empty())
+    throw std::runtime_error(name + " has wrong gradient size: the op has no outputs");
+  std::vector<Tensor> gradients, found;
+  for (std::uint32_t i = 0; i < call.outputs; ++i) {
+    const Value &value = op.outputs[i];
+    gradients.push_back(graph.addVariable(value.type, value.shape, handle("gradient", i)));
+    poputil::mapTensorLinearly(graph, gradients.back());
+    graph.createHostWrite(handle("gradient", i), gradients.back());
+  }
+  // As TensorFlow packs the gradient op's inputs, which its metadata count.
+  std::vector<Tensor> packed = gradients;
+  packed.insert(packed.end(), outputs.begin(), outputs.end());
+  packed.insert(packed.end(), inputs.begin(), inputs.end());
+  const auto promised = library.gradientMetadata(static_cast<std::uint32_t>(packed.size()));
+  program::Sequence all;
+  const std::size_t calls = call.separate_gradients ? op.withGradients.size() : 1;
+  for (std::size_t i = 0; i < calls; ++i) {
+    std::vector<Tensor> made;
+    const std::int64_t index = call.separate_gradients ? op.withGradients[i] : 0;
+    all.add(library.gradient(graph, index, gradients, inputs, outputs, made,
+                             call.gradient_attributes, name));
+    checkNumber(name, call.separate_gradients ? 1 : op.withGradients.size(), made.size());
+    checkPromises(graph, name, promised, packed, made);
+    found.insert(found.end(), made.begin(), made.end());
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    check(op.inputs.at(static_cast<std::size_t>(op.withGradients[i])), found[i],
+          "gradient " + std::to_string(i));
+    graph.createHostRead(handle("found", i), found[i]);
+  }
+  return all;
+}
+
 std::unique_ptr<CompiledOp> compile(const CustomOpCall &call) {
   const OpLibrary library(call.library, call.op_name, call.api_level);
   auto devices = DeviceManager::createDeviceManager().getDevices(TargetType::IPU, call.ipus);
@@ -84,7 +134,9 @@ std::unique_ptr<CompiledOp> compile(const CustomOpCall &call) {
 
   auto op = std::make_unique<CompiledOp>();
   std::vector<Tensor> inputs, outputs;
-  const std::vector<std::int64_t> allocating = library.metadata(call.inputs).allocatingIndices;
+  const OpLibrary::Metadata promised = library.metadata(call.inputs);
+  const std::vector<std::int64_t> &allocating = promised.allocatingIndices;
+  op->name = call.op_name;
   for (std::uint32_t i = 0; i < call.inputs; ++i) {
     op->inputs.push_back(valueOf(target, call.input[i]));
     const Value &value = op->inputs.back();
@@ -97,42 +149,23 @@ std::unique_ptr<CompiledOp> compile(const CustomOpCall &call) {
       poputil::mapTensorLinearly(graph, inputs.back());
     }
     graph.createHostWrite(handle("input", i), inputs.back());
+    graph.createHostRead(handle("input", i), inputs.back());
+    op->readOnly.push_back(!promised.aliasing.count(i));
   }
   std::vector<program::Program> programs{
       library.build(graph, inputs, outputs, call.attributes, call.op_name)};
-  if (outputs.size() != call.outputs)
-    throw std::runtime_error(
-        "Instruction " + std::string(call.op_name) + " has mismatched outputs number, expected: " +
-        std::to_string(call.outputs) + ", returned: " + std::to_string(outputs.size()));
+  checkNumber(op->name, call.outputs, outputs.size());
   for (std::uint32_t i = 0; i < call.outputs; ++i) {
     op->outputs.push_back(valueOf(target, call.output[i]));
     check(op->outputs.back(), outputs[i], "output " + std::to_string(i));
     graph.createHostRead(handle("output", i), outputs[i]);
+    if (!outputs[i].containsConstant())
+      graph.createHostWrite(handle("output", i), outputs[i]);
+    op->restored.push_back(!outputs[i].containsConstant());
   }
-  if (call.gradients) {
-    op->withGradients.assign(call.inputs_with_gradients,
-                             call.inputs_with_gradients + call.gradients);
-    std::vector<Tensor> gradients, found;
-    for (std::uint32_t i = 0; i < call.outputs; ++i) {
-      const Value &value = op->outputs[i];
-      gradients.push_back(graph.addVariable(value.type, value.shape, handle("gradient", i)));
-      poputil::mapTensorLinearly(graph, gradients.back());
-      graph.createHostWrite(handle("gradient", i), gradients.back());
-    }
-    programs.push_back(library.gradient(graph, gradients, inputs, outputs, found,
-                                        call.gradient_attributes,
-                                        std::string(call.op_name) + "_grad"));
-    if (found.size() != op->withGradients.size())
-      throw std::runtime_error("Instruction " + std::string(call.op_name) +
-                               "_grad has mismatched outputs number, expected: " +
-                               std::to_string(op->withGradients.size()) +
-                               ", returned: " + std::to_string(found.size()));
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      check(op->inputs.at(static_cast<std::size_t>(op->withGradients[i])), found[i],
-            "gradient " + std::to_string(i));
-      graph.createHostRead(handle("found", i), found[i]);
-    }
-  }
+  checkPromises(graph, op->name, promised, inputs, outputs);
+  if (call.gradients)
+    programs.push_back(buildGradient(graph, library, call, *op, inputs, outputs));
   op->engine = std::make_unique<Engine>(graph, programs, optionsOf(call.options));
   op->engine->load(device);
   return op;
@@ -146,19 +179,42 @@ void read(Engine &engine, const std::string &name, void *data, const Value &valu
   engine.readTensor(name, data, static_cast<char *>(data) + value.bytes);
 }
 
-/// Words of an error as TensorFlow passes them on: the class, if Poplar has one, and what it says.
-std::string wordsOf(const std::exception &error) {
-  if (const auto *known = dynamic_cast<const poplar_error *>(&error))
-    return known->type + ": " + known->what();
-  return error.what();
+/// An input that the op writes to, unannounced, would be another op's, too.
+void checkInputsAreKept(CompiledOp &op, const void *const *in) {
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    if (!op.readOnly[i])
+      continue;
+    std::vector<char> now(op.inputs[i].bytes);
+    read(*op.engine, handle("input", i), now.data(), op.inputs[i]);
+    if (std::memcmp(now.data(), in[i], now.size()))
+      throw std::runtime_error(op.name + " writes to its input " + std::to_string(i) + ", which " +
+                               op.name +
+                               "_metadata does not say: set "
+                               "input_to_output_tensor_aliasing and return it as an output");
+  }
 }
 
-template <typename Body> bool reported(const Body &body, char *message, std::size_t size) {
+/// Words of an error as TensorFlow passes them on: for those of Poplar what it was doing, the class
+/// and, of errors that a reset cures, which one.
+std::string wordsOf(const std::exception &error, const char *doing) {
+  const auto *known = dynamic_cast<const poplar_error *>(&error);
+  if (!known)
+    return error.what();
+  std::string words = "[Poplar][" + std::string(doing) + "] " + known->type + ": ";
+  if (const auto *curable = dynamic_cast<const recoverable_runtime_error *>(&error))
+    words += "[Recovery action: " + toString(curable->getRecoveryAction()) + "] ";
+  if (dynamic_cast<const application_runtime_error *>(&error))
+    words += "[Recovery action: IPU_RESET] ";
+  return words + known->what();
+}
+
+template <typename Body>
+bool reported(const Body &body, const char *doing, char *message, std::size_t size) {
   try {
     body();
     return true;
   } catch (const std::exception &error) {
-    std::strncpy(message, wordsOf(error).c_str(), size - 1);
+    std::strncpy(message, wordsOf(error, doing).c_str(), size - 1);
     message[size - 1] = 0;
     return false;
   }
@@ -170,7 +226,7 @@ extern "C" {
 
 void *ipulse_custom_op_compile(const CustomOpCall *call, char *message, size_t size) {
   std::unique_ptr<CompiledOp> op;
-  reported([&] { op = compile(*call); }, message, size);
+  reported([&] { op = compile(*call); }, "Compile engine", message, size);
   return op.release();
 }
 
@@ -183,8 +239,24 @@ int ipulse_custom_op_forward(void *compiled, const void *const *in, void *const 
     op.engine->run(0, "forward");
     for (std::size_t i = 0; i < op.outputs.size(); ++i)
       read(*op.engine, handle("output", i), out[i], op.outputs[i]);
+    if (!op.hasRun)
+      checkInputsAreKept(op, in);
+    op.hasRun = true;
   };
-  return reported(body, message, size) ? 0 : 1;
+  return reported(body, "Execute engine", message, size) ? 0 : 1;
+}
+
+int ipulse_custom_op_restore(void *compiled, const void *const *inputs, const void *const *outputs,
+                             char *message, size_t size) {
+  auto &op = *static_cast<CompiledOp *>(compiled);
+  const auto body = [&] {
+    for (std::size_t i = 0; i < op.inputs.size(); ++i)
+      write(*op.engine, handle("input", i), inputs[i], op.inputs[i]);
+    for (std::size_t i = 0; i < op.outputs.size(); ++i)
+      if (op.restored[i])
+        write(*op.engine, handle("output", i), outputs[i], op.outputs[i]);
+  };
+  return reported(body, "Execute engine", message, size) ? 0 : 1;
 }
 
 int ipulse_custom_op_backward(void *compiled, const void *const *in, void *const *out,
@@ -198,7 +270,7 @@ int ipulse_custom_op_backward(void *compiled, const void *const *in, void *const
       read(*op.engine, handle("found", i), out[i],
            op.inputs.at(static_cast<std::size_t>(op.withGradients[i])));
   };
-  return reported(body, message, size) ? 0 : 1;
+  return reported(body, "Execute engine", message, size) ? 0 : 1;
 }
 
 char *ipulse_custom_op_profile(void *compiled) {

@@ -25,6 +25,7 @@ typedef struct CustomOpCall {
   uint32_t inputs, outputs, gradients;
   const CustomOpTensor *input, *output;
   const int64_t *inputs_with_gradients; // `gradients` of them; none: no gradient op is built
+  uint32_t separate_gradients; // one gradient op for each of them, as TensorFlow asks for it
 } CustomOpCall;
 
 // An op ready to run, or NULL; then the error is in `message`.
@@ -35,6 +36,9 @@ int ipulse_custom_op_forward(void *, const void *const *in, void *const *out, ch
                              size_t size);
 int ipulse_custom_op_backward(void *, const void *const *in, void *const *out, char *message,
                               size_t size);
+// Puts an earlier forward pass back, every input and output, for a backward pass of it.
+int ipulse_custom_op_restore(void *, const void *const *inputs, const void *const *outputs,
+                             char *message, size_t size);
 // The engine's profile as JSON; freed by the caller with ipulse_custom_op_free_text.
 char *ipulse_custom_op_profile(void *);
 void ipulse_custom_op_free_text(char *);

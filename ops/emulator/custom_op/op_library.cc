@@ -62,15 +62,14 @@ OpLibrary::Metadata OpLibrary::metadataOf(const std::string &name, std::uint32_t
   void *function = symbol(name, false);
   if (!function)
     return found;
-  Indices identical;
-  Aliasing aliasing;
   bool &elementwise = found.isElementwise, &stateless = found.isStateless;
   if (apiLevel >= 5)
-    reinterpret_cast<Metadata5>(function)(found.allocatingIndices, identical, aliasing, elementwise,
-                                          stateless, found.isHashable, inputs);
+    reinterpret_cast<Metadata5>(function)(found.allocatingIndices, found.identicalOutputs,
+                                          found.aliasing, elementwise, stateless, found.isHashable,
+                                          inputs);
   else
-    reinterpret_cast<Metadata4>(function)(found.allocatingIndices, aliasing, elementwise, stateless,
-                                          found.isHashable, inputs);
+    reinterpret_cast<Metadata4>(function)(found.allocatingIndices, found.aliasing, elementwise,
+                                          stateless, found.isHashable, inputs);
   return found;
 }
 
@@ -88,12 +87,12 @@ Program OpLibrary::build(Graph &graph, const std::vector<Tensor> &inputs,
                                                        debugPrefix);
 }
 
-Program OpLibrary::gradient(Graph &graph, const std::vector<Tensor> &gradients,
+Program OpLibrary::gradient(Graph &graph, std::int64_t index, const std::vector<Tensor> &gradients,
                             const std::vector<Tensor> &inputs, const std::vector<Tensor> &results,
                             std::vector<Tensor> &outputs, const std::string &attributes,
                             const std::string &debugPrefix) const {
   return reinterpret_cast<BuildGrad>(symbol(opName + "_grad", true))(
-      graph, 0, gradients, inputs, results, outputs, attributes, debugPrefix);
+      graph, index, gradients, inputs, results, outputs, attributes, debugPrefix);
 }
 
 } // namespace custom_op

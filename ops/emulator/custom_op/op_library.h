@@ -2,6 +2,7 @@
 #define IPULSE_EMULATOR_OP_LIBRARY_H
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ public:
   OpLibrary(const std::string &path, const std::string &opName, std::uint32_t apiLevel);
 
   struct Metadata {
-    std::vector<std::int64_t> allocatingIndices;
+    std::vector<std::int64_t> allocatingIndices, identicalOutputs;
+    std::map<std::int64_t, std::int64_t> aliasing; // inputs to outputs
     bool isElementwise = false, isStateless = false, isHashable = false;
   };
   /// All false and empty if the library says nothing.
@@ -33,7 +35,7 @@ public:
                                  const std::string &attributes,
                                  const std::string &debugPrefix) const;
   poplar::program::Program
-  gradient(poplar::Graph &graph, const std::vector<poplar::Tensor> &gradients,
+  gradient(poplar::Graph &graph, std::int64_t index, const std::vector<poplar::Tensor> &gradients,
            const std::vector<poplar::Tensor> &inputs, const std::vector<poplar::Tensor> &results,
            std::vector<poplar::Tensor> &outputs, const std::string &attributes,
            const std::string &debugPrefix) const;

@@ -37,7 +37,7 @@ def build(api_level: int = API_LEVEL) -> BuiltOp:
     Raises MissingCompiler, BuildFailed.
     """
     prefix = emulator.build()
-    directory = cache_directory() / f"poplar-op-{_hash(prefix.name)}"
+    directory = cache_directory() / f"poplar-op-{hash_of_sources(prefix.name)}"
     built = BuiltOp(directory / f"libipulse_lif_{api_level}.so", directory / "ipulse_lif.gp")
     if directory.exists():
         return built
@@ -78,8 +78,9 @@ def _compile(prefix: Path, complete: Path, scratch: Path) -> None:
             _run([*compiler(), *FLAGS, *link, "-o", out, *objects, *libraries])
 
 
-def _hash(prefix: str) -> str:
-    digest = hashlib.sha256(repr((prefix, FLAGS, LEVELS)).encode())
+def hash_of_sources(tools: str) -> str:
+    """Of what a build depends on; `tools` names whatever builds."""
+    digest = hashlib.sha256(repr((tools, FLAGS, LEVELS)).encode())
     for path in sorted(SOURCES.glob("**/*")):
         if path.suffix in (".cc", ".h", ".cpp"):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())

@@ -32,7 +32,7 @@ def test_what_is_not_said_has_a_default(environment: dict[str, str], tmp_path: P
     assert settings.work_dir == tmp_path / "work"
     assert settings.runner_python == sys.executable
     assert settings.runner_module == "worker.runner"
-    assert settings.device_kinds == ("cpu",)
+    assert settings.device_kinds == ("cpu", "emulator")
     assert settings.warm is True
     assert settings.grace_seconds == 10.0
 

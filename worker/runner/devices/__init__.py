@@ -19,16 +19,19 @@ Lines of the log that programs and tests may rely on, in the order in which they
 
 from __future__ import annotations
 
-from typing import Callable
+from typing import Callable, Dict, Type
 
 from ipulse.spec import ExperimentSpec
 
 from .cpu import CPU
-from .device import Description, Device, Log
+from .device import Description, Device, DeviceFile, Log
+from .emulator import Emulator
 
-__all__ = ["CPU", "Description", "Device", "Log", "device_of"]
+__all__ = ["CPU", "KINDS", "Description", "Device", "DeviceFile", "Emulator", "Log", "device_of"]
+
+KINDS: Dict[str, Type[Device]] = {device.kind: device for device in (CPU, Emulator)}
 
 
 def device_of(spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> Device:
     """The device that a spec asks for; nothing is waited for or built yet."""
-    return CPU(spec, log, check)
+    return KINDS[spec.device.kind](spec, log, check)

@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict
 
 import tensorflow as tf
 
-from ipulse.spec import ExperimentSpec
+from ipulse.spec import CPUDevice, ExperimentSpec
 from ops.lif.cpu import native
 from worker.runner import provenance
 from worker.runner.model import Model
@@ -22,7 +22,8 @@ class CPU(Device):
 
     def __init__(self, spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> None:
         super().__init__(spec, log, check)
-        self._threads = spec.device.threads or len(os.sched_getaffinity(0))
+        threads = spec.device.threads if isinstance(spec.device, CPUDevice) else 0
+        self._threads = threads or usable_cores()
 
     def configure(self) -> None:
         configure_tensorflow(self._threads, self.spec.seed)
@@ -49,6 +50,11 @@ class CPU(Device):
             kernel=native.description(threads=self._threads),
             compiler=native.built_by(),
         )
+
+
+def usable_cores() -> int:
+    """That this process may run on."""
+    return len(os.sched_getaffinity(0))
 
 
 def cpu_target(threads: int) -> Dict[str, Any]:

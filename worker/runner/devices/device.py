@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Callable, Dict, NamedTuple, Protocol, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Protocol, Tuple
 
-from ipulse.events import Level
+from ipulse.events import Level, Role
 from ipulse.spec import ExperimentSpec
 from ipulse.states import Phase
 from worker.runner.model import Model
@@ -24,6 +24,15 @@ class Description(NamedTuple):
     target: Dict[str, Any]  # as libpva names a compilation's target
     kernel: Dict[str, str]  # of the ops, as they describe themselves
     compiler: str  # that the ops were built by
+
+
+class DeviceFile(NamedTuple):
+    """What a device leaves of a run, as an artifact."""
+
+    name: str
+    role: Role
+    media_type: str
+    content: bytes
 
 
 class Device(ABC):
@@ -68,3 +77,7 @@ class Device(ABC):
     @abstractmethod
     def description(self) -> Description:
         """What it is; known once it has compiled."""
+
+    def files(self) -> List[DeviceFile]:
+        """Artifacts of its own, asked for when the run is over."""
+        return []

@@ -1,0 +1,98 @@
+"""The Poplar op for IPUs: Graphcore's TensorFlow, and the op compiled with Graphcore's SDK.
+
+`$IPULSE_POPLAR_OP` may name a directory with libipulse_lif.so and ipulse_lif.gp, as `make -C
+ops/lif/poplar` leaves them; without it that is done here, once for each state of the sources.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess  # runs make
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, List
+
+from ops.cached_build import BuildFailed, NativeError, cache_directory
+from ops.emulator.build import locked
+from ops.emulator.custom_op import API_LEVEL
+from ops.lif.poplar.build import SOURCES, BuiltOp, hash_of_sources
+
+VARIABLE = "IPULSE_POPLAR_OP"
+NAMES = ("libipulse_lif.so", "ipulse_lif.gp")
+
+
+class MissingSDK(NativeError):
+    """There is no Poplar SDK, or no TensorFlow that came with it."""
+
+    code = "missing_sdk"
+
+
+def tensorflow_ipu() -> Any:
+    """The module `tensorflow.python.ipu`. Raises MissingSDK."""
+    try:
+        from tensorflow.python import ipu
+    except ImportError as error:
+        raise MissingSDK(
+            "this Python has no TensorFlow for the IPU: install the wheel of a Poplar SDK from 2.2 "
+            "to 3.3 and point IPULSE_RUNNER_PYTHON to its Python"
+        ) from error
+    return ipu
+
+
+def precompiled_user_op() -> Callable[..., List[Any]]:
+    """Raises MissingSDK."""
+    found: Callable[..., List[Any]] = tensorflow_ipu().custom_ops.precompiled_user_op
+    return found
+
+
+def built_op(api_level: int = API_LEVEL) -> BuiltOp:
+    """The op's library and codelets.
+
+    Raises MissingSDK if there are no tools to build them, BuildFailed if they fail.
+    """
+    named = os.environ.get(VARIABLE)
+    if named:
+        return _found(Path(named))
+    popc = shutil.which("popc")
+    if popc is None:
+        raise MissingSDK(
+            f"popc is not on the PATH: `source .../poplar/enable.sh` first, or set {VARIABLE} to "
+            "the directory of an op that was built before"
+        )
+    version = _run([popc, "--version"])
+    directory = cache_directory() / f"sdk-op-{hash_of_sources(f'{version} level {api_level}')}"
+    if not directory.exists():
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with locked(directory.with_suffix(".lock")):
+            if not directory.exists():
+                _build(directory, api_level)
+    return _found(directory)
+
+
+def _build(directory: Path, api_level: int) -> None:
+    with tempfile.TemporaryDirectory(dir=directory.parent, prefix="sdk-op-") as scratch:
+        sources, complete = Path(scratch) / "sources", Path(scratch) / "complete"
+        shutil.copytree(SOURCES, sources)
+        _run(["make", "-C", str(sources), f"LEVEL={api_level}"])
+        complete.mkdir()
+        for name in NAMES:
+            shutil.move(str(sources / name), str(complete / name))
+        complete.rename(directory)
+
+
+def _found(directory: Path) -> BuiltOp:
+    missing = [name for name in NAMES if not (directory / name).exists()]
+    if missing:
+        raise MissingSDK(f"{directory} has no {' and no '.join(missing)}: see {VARIABLE}")
+    return BuiltOp(*(directory / name for name in NAMES))
+
+
+def _run(arguments: List[str]) -> str:
+    done = subprocess.run(  # noqa: S603 (the user's own tools, without a shell)
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    words = done.stdout.decode(errors="replace")
+    if done.returncode != 0:
+        raise BuildFailed(f"{arguments[0]} failed on the Poplar op. Its words:\n{words[-4000:]}")
+    return words

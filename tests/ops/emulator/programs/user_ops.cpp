@@ -1,0 +1,118 @@
+// Small custom ops of TensorFlow, honest ones and others: what their metadata promise is by name.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <poplar/Program.hpp>
+#include <popops/ElementWise.hpp>
+#include <poputil/TileMapping.hpp>
+
+using namespace poplar;
+using namespace poplar::program;
+
+using Tensors = std::vector<Tensor>;
+using Aliasing = std::map<std::int64_t, std::int64_t>;
+
+namespace {
+
+/// 2 x as the output, on the tiles of x.
+Program twice(Graph &graph, const Tensors &inputs, Tensors &outputs) {
+  Sequence program;
+  const Tensor two = graph.addConstant(FLOAT, {}, 2.0f, "two");
+  graph.setTileMapping(two, 0);
+  outputs.push_back(graph.clone(inputs[0], "twice"));
+  program.add(Copy(inputs[0], outputs[0]));
+  popops::mulInPlace(graph, outputs[0], two, program);
+  return program;
+}
+
+} // namespace
+
+extern "C" {
+
+std::int32_t custom_op_api_level = 5;
+
+#define OP(NAME)                                                                                   \
+  Program NAME(Graph &graph, const Tensors &inputs, Tensors &outputs, const std::string &,         \
+               const std::string &)
+#define METADATA(NAME)                                                                             \
+  void NAME##_metadata(std::vector<std::int64_t> &, std::vector<std::int64_t> &identical,          \
+                       Aliasing &aliasing, bool &elementwise, bool &stateless, bool &hashable,     \
+                       std::uint32_t)
+#define PROMISES(NAME, PROMISE)                                                                    \
+  METADATA(NAME) {                                                                                 \
+    identical.clear();                                                                             \
+    aliasing.clear();                                                                              \
+    elementwise = stateless = hashable = false;                                                    \
+    PROMISE;                                                                                       \
+  }
+
+OP(Elementwise) { return twice(graph, inputs, outputs); }
+PROMISES(Elementwise, elementwise = true)
+
+OP(OtherTile) {
+  const Program program = twice(graph, inputs, outputs);
+  graph.setTileMapping(outputs[0], 3);
+  return program;
+}
+PROMISES(OtherTile, elementwise = true)
+
+OP(OtherShape) {
+  const Program program = twice(graph, inputs, outputs);
+  outputs[0] = outputs[0].transpose();
+  return program;
+}
+PROMISES(OtherShape, elementwise = true)
+
+OP(InPlace) {
+  Sequence program;
+  popops::addInPlace(graph, inputs[0], inputs[0], program);
+  outputs.push_back(inputs[0]);
+  return program;
+}
+PROMISES(InPlace, (aliasing = {{0, 0}}))
+
+OP(SecretlyInPlace) {
+  const Program program = twice(graph, inputs, outputs);
+  return Sequence({program, Copy(outputs[0], inputs[0])});
+}
+PROMISES(SecretlyInPlace, )
+
+OP(NoAlias) { return twice(graph, inputs, outputs); }
+PROMISES(NoAlias, (aliasing = {{0, 0}}))
+
+OP(OutOfRange) { return twice(graph, inputs, outputs); }
+PROMISES(OutOfRange, identical = {1})
+
+// a + 2 b, with a gradient of its own for each input: input 1's is told by its index.
+OP(Sum) {
+  Sequence program({twice(graph, {inputs[1]}, outputs)});
+  popops::addInPlace(graph, outputs[0], inputs[0], program);
+  return program;
+}
+Program Sum_grad(Graph &graph, std::int64_t index, const Tensors &gradients, const Tensors &,
+                 const Tensors &, Tensors &outputs, const std::string &, const std::string &) {
+  if (index == 1)
+    return twice(graph, gradients, outputs);
+  outputs.push_back(graph.clone(gradients[0], "same"));
+  return Copy(gradients[0], outputs[0]);
+}
+
+// Ids as float, and their number as a whole number: the op of a sparse cell as one writes it first.
+OP(Count) {
+  Sequence program({twice(graph, inputs, outputs)});
+  outputs.push_back(graph.addVariable(INT, {inputs[0].dim(0), 1}, "number"));
+  poputil::mapTensorLinearly(graph, outputs[1]);
+  const Tensor one = graph.addConstant(INT, {inputs[0].dim(0), 1}, 1, "one");
+  graph.setTileMapping(one, 0);
+  program.add(Copy(one, outputs[1]));
+  return program;
+}
+Program Count_grad(Graph &graph, std::int64_t, const Tensors &gradients, const Tensors &,
+                   const Tensors &, Tensors &outputs, const std::string &, const std::string &) {
+  return twice(graph, gradients, outputs);
+}
+
+} // extern "C"

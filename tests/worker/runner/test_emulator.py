@@ -1,0 +1,77 @@
+"""The device `emulator`: the same runner as on a CPU, with the Poplar op on emulated tiles."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Dict
+
+import numpy as np
+import pytest
+
+from .conftest import Start
+from .driven_runner import DrivenRunner
+from .emulated import ipu_spec
+
+TILES = 16
+
+
+@pytest.fixture(scope="module")
+def trained(
+    start_runner: Start, tmp_path_factory: pytest.TempPathFactory
+) -> Dict[str, tuple[DrivenRunner, Path]]:
+    """The same spec on both devices, by real runners."""
+    found = {}
+    for kind, options in (("cpu", {}), ("emulator", {"tiles": TILES})):
+        runner, directory = start_runner(), tmp_path_factory.mktemp(kind) / "work"
+        runner.assign(directory, ipu_spec({"kind": kind, **options}))
+        found[kind] = (runner, directory)
+    for runner, _ in found.values():
+        assert runner.finish() == 0, runner.printed()
+        assert runner.events[-1]["reason"] == "completed", runner.events[-1]
+    return found
+
+
+def test_learns_what_a_cpu_learns(trained: Dict[str, Any]) -> None:
+    """Batches of 12 out of 32 samples: the last one of an epoch is filled up."""
+    weights = [dict(np.load(directory / "weights.npz")) for _, directory in trained.values()]
+    assert weights[0].keys() == weights[1].keys()
+    for name, on_cpu in weights[0].items():
+        np.testing.assert_allclose(weights[1][name], on_cpu, rtol=1e-3, atol=1e-5, err_msg=name)
+    last = [runner.events[-1]["summary"] for runner, _ in trained.values()]
+    for figure in ("loss", "accuracy", "test_loss", "test_accuracy", "dropped_spikes", "steps"):
+        assert last[1][figure] == pytest.approx(last[0][figure], rel=1e-4), figure
+
+
+def test_compiles_before_it_attaches(trained: Dict[str, Any]) -> None:
+    runner, _ = trained["emulator"]
+    said = [event["message"].split(" ")[0] for event in runner.kinds("log")]
+    assert said.index("compiled") < said.index("attached")
+    phases = [event["phase"] for event in runner.kinds("phase")]
+    assert phases == ["prepare", "compile", "acquire", "run", "report"]
+
+
+def test_leaves_the_profile_of_every_tile(trained: Dict[str, Any]) -> None:
+    runner, directory = trained["emulator"]
+    (artifact,) = [e for e in runner.kinds("artifact") if e["role"] == "poplar_profile"]
+    profile = json.loads((directory / artifact["path"]).read_text())
+    assert profile["emulated"] is True
+    assert len(profile["compilation"]["tiles"]) == TILES
+    assert profile["execution"]["runs"]
+    ours = json.loads((directory / "profile.json").read_text())
+    assert ours["compilation"]["target"]["emulated"] is True
+    assert ours["compilation"]["target"]["tilesPerIpu"] == TILES
+    parts = {p["name"]: p for p in ours["execution"]["runs"][0]["steps"]["parts"]}
+    assert parts["forward"]["seconds"]["total"] > 0
+    assert parts["backward"]["seconds"]["total"] > 0
+
+
+def test_what_does_not_fit_is_refused_before_it_runs(start_runner: Start, tmp_path: Path) -> None:
+    runner = start_runner()
+    large = {"layers": [{"neurons": 4000}, {"neurons": 4000}]}
+    runner.assign(tmp_path / "work", ipu_spec({"kind": "emulator", "tiles": 1}, network=large))
+    assert runner.finish() == 0
+    done = runner.events[-1]
+    assert done["reason"] == "device_out_of_memory"
+    assert "graph_memory_allocation_error" in done["message"]
+    assert runner.kinds("phase")[-1]["phase"] == "compile"

@@ -1,0 +1,83 @@
+"""The Poplar op on emulated IPUs, inside stock TensorFlow."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List
+
+from ipulse import strict_json
+from ipulse.errors import InvalidSpec, Problem
+from ipulse.spec import EmulatorDevice, ExperimentSpec
+from ops.emulator import build as emulator
+from ops.emulator.user_op import EmulatedIPUs, emulated_ipus
+from ops.lif.cpu import native
+from ops.lif.poplar import build as poplar_op
+from ops.lif.poplar.attributes import Placement, UnsupportedNetwork, attributes_of
+from worker.runner.model import Model
+from worker.runner.network import network_of
+
+from .cpu import configure_tensorflow, usable_cores
+from .device import Description, Device, DeviceFile, Log
+
+
+class Emulator(Device):
+    """The op runs on emulated IPUs; loss and optimizer on the machine's processor.
+
+    Seconds are those of the emulator, and cycles are emulated: neither is a device's.
+    """
+
+    kind = "emulator"
+
+    def __init__(self, spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> None:
+        super().__init__(spec, log, check)
+        if not isinstance(spec.device, EmulatorDevice):
+            raise TypeError(f"the spec asks for the device {spec.device.kind}")
+        self._settings = spec.device
+        self._threads = usable_cores()
+        self.connection = spec.device.connection_type
+
+    @property
+    def emulated(self) -> EmulatedIPUs:
+        """Where ops are compiled for, and what runs them."""
+        return emulated_ipus(self._settings.ipus, self._settings.tiles)
+
+    def configure(self) -> None:
+        configure_tensorflow(self._threads, self.spec.seed)
+
+    def compile(self, slots: int) -> Model:
+        native.build_tensorflow_op(self.log)  # the optimizer's, and the initial weights'
+        emulator.build(progress=self.log)
+        poplar_op.build()
+        try:
+            attributes_of(network_of(self.spec), slots, Placement(ipus=self._settings.ipus))
+        except UnsupportedNetwork as error:
+            raise InvalidSpec([Problem("/network", "unsupported", str(error))]) from error
+        return Model(self.spec, slots, self._threads, batch=self.spec.training.batch_size)
+
+    def acquire(self) -> None:
+        self.log(f"attached to emulator: {self._settings.ipus} emulated IPU(s)")
+
+    def release(self) -> None:
+        self.emulated.close()
+
+    def kernel_seconds(self) -> Dict[str, float]:
+        return dict(self.emulated.seconds)
+
+    def description(self) -> Description:
+        return Description(
+            threads=self._threads,
+            target=self._target(),
+            kernel={"kernel": "poplar (emulated)", "mapping": self._settings.mapping},
+            compiler=native.built_by(),
+        )
+
+    def files(self) -> List[DeviceFile]:
+        """The Poplar profile of the op that ran last."""
+        profiles = self.emulated.profiles()
+        text = strict_json.dumps({"emulated": True, **profiles[-1]}) + "\n"
+        return [
+            DeviceFile("poplar_profile.json", "poplar_profile", "application/json", text.encode())
+        ]
+
+    def _target(self) -> Dict[str, Any]:
+        found: Dict[str, Any] = dict(self.emulated.profiles()[-1]["compilation"]["target"])
+        return {**found, "emulated": True}
