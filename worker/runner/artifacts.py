@@ -63,9 +63,9 @@ class Artifacts:
         work_dir.write("profile.json", _json(results.profile))
         self._tell("profile.json", "profile", JSON)
 
-        for file in files:
-            work_dir.write(file.name, file.content)
-            self._tell(file.name, file.role, file.media_type)
+        for of_device in files:
+            work_dir.write(of_device.name, of_device.content)
+            self._tell(of_device.name, of_device.role, of_device.media_type)
 
         phase = results.profile["execution"]["phases"][-1]
         started = phase["microseconds"]["start"] / 1e6

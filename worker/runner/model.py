@@ -113,7 +113,9 @@ class Model:
         """All that the network does with a batch, as arrays."""
         samples = counts.shape[1]
         filled = self._filled(ids, counts, np.zeros(samples, np.int32))[:2]
-        return tf.nest.map_structure(lambda t: t.numpy()[:, :samples], self._looked(*filled))
+        out = self._looked(*filled)
+        arrays: LIFOutputs = tf.nest.map_structure(lambda t: t.numpy()[:, :samples], out)
+        return arrays
 
     @property
     def weights(self) -> List[np.ndarray]:
@@ -205,7 +207,8 @@ class Model:
         return sums, predicted, tf.stack(spikes), tf.stack(dropped)
 
     def _looked(self, ids: np.ndarray, counts: np.ndarray) -> LIFOutputs:
-        return self.net(ids, counts, training=False)
+        out: LIFOutputs = self.net(ids, counts, training=False)
+        return out
 
     def _applied(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
         self.optimizer.apply(gradients, step, rate)

@@ -15,7 +15,7 @@ from ops.lif.poplar.attributes import Placement, UnsupportedNetwork, attributes_
 from worker.runner.model import Model
 from worker.runner.network import network_of
 
-from .cpu import configure_tensorflow, usable_cores
+from .cpu import configure_tensorflow, cpu_target, usable_cores
 from .device import Description, Device, DeviceFile, Log
 
 
@@ -66,7 +66,7 @@ class Emulator(Device):
         return Description(
             threads=self._threads,
             target=self._target(),
-            kernel={"kernel": "poplar (emulated)", "mapping": self._settings.mapping},
+            kernel={"kernel": "Poplar op, emulated", "mapping": self._settings.mapping},
             compiler=native.built_by(),
         )
 
@@ -79,5 +79,9 @@ class Emulator(Device):
         ]
 
     def _target(self) -> Dict[str, Any]:
-        found: Dict[str, Any] = dict(self.emulated.profiles()[-1]["compilation"]["target"])
-        return {**found, "emulated": True}
+        """The emulated machine, and the one that emulates it."""
+        emulated = self.emulated.profiles()[-1]["compilation"]["target"]
+        host = cpu_target(self._threads)
+        what = f"{self._settings.ipus} emulated IPU(s) of {self._settings.tiles:,} tiles"
+        model = f"{what} on {host['model']}"
+        return {**host, **emulated, "type": "Emulated", "model": model, "emulated": True}
