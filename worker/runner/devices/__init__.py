@@ -21,8 +21,10 @@ from __future__ import annotations
 
 from typing import Callable, Dict, Type
 
+from ipulse.errors import InvalidSpec, Problem
 from ipulse.spec import ExperimentSpec
 
+from .connection import PHASES
 from .cpu import CPU
 from .device import Description, Device, DeviceFile, Log
 from .emulator import Emulator
@@ -33,5 +35,12 @@ KINDS: Dict[str, Type[Device]] = {device.kind: device for device in (CPU, Emulat
 
 
 def device_of(spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> Device:
-    """The device that a spec asks for; nothing is waited for or built yet."""
+    """The device that a spec asks for; nothing is waited for or built yet.
+
+    Raises InvalidSpec for a connection that it has not.
+    """
+    connection = getattr(spec.device, "connection_type", "ON_DEMAND")
+    if connection not in PHASES:
+        detail = f"this runner connects {' or '.join(PHASES)}; got {connection}"
+        raise InvalidSpec([Problem("/device/connection_type", "unsupported", detail)])
     return KINDS[spec.device.kind](spec, log, check)
