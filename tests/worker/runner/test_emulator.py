@@ -66,12 +66,21 @@ def test_leaves_the_profile_of_every_tile(trained: Dict[str, Any]) -> None:
     assert parts["backward"]["seconds"]["total"] > 0
 
 
-def test_what_does_not_fit_is_refused_before_it_runs(start_runner: Start, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("tiles", "neurons", "reason", "words"),
+    [
+        (1, 40, "runner_error", "/device: LIF op: 3 layers on 1 tiles of an IPU"),
+        (4, 900, "device_out_of_memory", "graph_memory_allocation_error"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_it_runs(
+    start_runner: Start, tmp_path: Path, tiles: int, neurons: int, reason: str, words: str
+) -> None:
     runner = start_runner()
-    large = {"layers": [{"neurons": 4000}, {"neurons": 4000}]}
-    runner.assign(tmp_path / "work", ipu_spec({"kind": "emulator", "tiles": 1}, network=large))
+    network = {"layers": [{"neurons": neurons}, {"neurons": neurons}]}
+    device = {"kind": "emulator", "tiles": tiles}
+    runner.assign(tmp_path / "work", ipu_spec(device, network=network))
     assert runner.finish() == 0
     done = runner.events[-1]
-    assert done["reason"] == "device_out_of_memory"
-    assert "graph_memory_allocation_error" in done["message"]
+    assert (done["reason"], words in done["message"]) == (reason, True), done
     assert runner.kinds("phase")[-1]["phase"] == "compile"

@@ -8,10 +8,12 @@ from ipulse import strict_json
 from ipulse.errors import InvalidSpec, Problem
 from ipulse.spec import EmulatorDevice, ExperimentSpec
 from ops.emulator import build as emulator
+from ops.emulator.custom_op import CustomOp, CustomOpError
 from ops.emulator.user_op import EmulatedIPUs, emulated_ipus
 from ops.lif.cpu import native
 from ops.lif.poplar import build as poplar_op
 from ops.lif.poplar.attributes import Placement, UnsupportedNetwork, attributes_of
+from worker.runner import poplar_errors
 from worker.runner.model import Model
 from worker.runner.network import network_of
 
@@ -47,6 +49,7 @@ class Emulator(Device):
         native.build_tensorflow_op(self.log)  # the optimizer's, and the initial weights'
         emulator.build(progress=self.log)
         poplar_op.build()
+        self.emulated.compiler = compile_op
         try:
             attributes_of(network_of(self.spec), slots, Placement(ipus=self._settings.ipus))
         except UnsupportedNetwork as error:
@@ -85,3 +88,13 @@ class Emulator(Device):
         what = f"{self._settings.ipus} emulated IPU(s) of {self._settings.tiles:,} tiles"
         model = f"{what} on {host['model']}"
         return {**host, **emulated, "type": "Emulated", "model": model, "emulated": True}
+
+
+def compile_op(**arguments: Any) -> CustomOp:
+    """A CustomOp. Raises InvalidSpec for what the op itself refuses, such as too few tiles."""
+    try:
+        return CustomOp(**arguments)
+    except CustomOpError as error:
+        if poplar_errors.find(str(error)) is not None:
+            raise  # Poplar's own, which have reasons of their own
+        raise InvalidSpec([Problem("/device", "unsupported", str(error))]) from error
