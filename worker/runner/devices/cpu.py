@@ -79,6 +79,6 @@ def configure_tensorflow(threads: int, seed: int) -> None:
     if enable is not None:
         enable()
     # Keras 3 would put an error that passes through a layer into other words and another class.
-    keras = getattr(tf.keras, "config", None)
+    keras: Any = getattr(tf.keras, "config", None)
     if hasattr(keras, "disable_traceback_filtering"):
         keras.disable_traceback_filtering()
