@@ -18,9 +18,11 @@ from ipulse.spec import (
     MAX_STATE,
     MAX_SYNAPSES,
     SGD,
+    CPUDevice,
     ExperimentSpec,
     FrozenNoiseData,
     GrowingCapacity,
+    IPUDevice,
     LeakyReadout,
     LIFLayer,
     Network,
@@ -32,6 +34,7 @@ from ipulse.spec import (
     Training,
     spec_to_json,
 )
+from ipulse.spec.experiment import MOST_SENDERS
 
 MOST_LISTED = 12  # neurons of which a list has one number each: longer ones only take time
 
@@ -184,6 +187,7 @@ def specs(draw: Any) -> ExperimentSpec:
     spec = dataclasses.replace(
         spec, network=_fit_network(spec.network), training=_fit_training(spec)
     )
+    spec = _fit_device(spec)
     neurons = sum(layer.neurons for layer in spec.network.layers) + spec.data.classes
     steps = min(spec.data.steps, MAX_STATE // neurons)
     batch = min(spec.training.batch_size, max(1, MAX_STATE // (neurons * steps)))
@@ -221,6 +225,19 @@ def _fit_network(network: Network) -> Network:
         reset_on=network.reset_on if capacity else "state",
         reset_gradient="mask" if network.reset == "none" else network.reset_gradient,
     )
+
+
+def _fit_device(spec: ExperimentSpec) -> ExperimentSpec:
+    device, network = spec.device, spec.network
+    if isinstance(device, CPUDevice):
+        return spec
+    if spec.data.inputs > MOST_SENDERS:
+        return dataclasses.replace(spec, device=CPUDevice())
+    if isinstance(device, IPUDevice):
+        trainable = tuple(name for name in network.trainable if name != "decay")
+        network = dataclasses.replace(network, trainable=trainable)
+    device = dataclasses.replace(device, ipus=min(device.ipus, len(network.layers) + 1))
+    return dataclasses.replace(spec, network=network, device=device)
 
 
 def _fit_training(spec: ExperimentSpec) -> Training:

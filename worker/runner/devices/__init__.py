@@ -37,8 +37,11 @@ KINDS: Dict[str, Type[Device]] = {device.kind: device for device in (CPU, Emulat
 def device_of(spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> Device:
     """The device that a spec asks for; nothing is waited for or built yet.
 
-    Raises InvalidSpec for a connection that it has not.
+    Raises InvalidSpec for a kind or a connection that this runner has not.
     """
+    if spec.device.kind not in KINDS:
+        detail = f"this runner has {' and '.join(KINDS)}; got {spec.device.kind}"
+        raise InvalidSpec([Problem("/device/kind", "unsupported", detail)])
     connection = getattr(spec.device, "connection_type", "ON_DEMAND")
     if connection not in PHASES:
         detail = f"this runner connects {' or '.join(PHASES)}; got {connection}"
