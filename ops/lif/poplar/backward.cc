@@ -32,7 +32,7 @@ public:
       : graph(graph), network(network), operands(operands),
         plan(planFor(graph, network, operands.batch)), arrivals(graph),
         input(graph, plan, operands.get(Role::Ids), operands.get(Role::Counts), network.inputs,
-              arrivals),
+              !network.inputGradients, arrivals),
         counters(graph, plan, operands.steps - 1) {
     sources.emplace_back(graph, plan, 0, operands.batch, network.inputSlots, arrivals);
     for (unsigned l = 0; l < network.layers.size(); ++l) {
@@ -41,6 +41,8 @@ public:
       layers.emplace_back(graph, network, plan, operands, l, recordOf(l, gradients, results),
                           arrivals);
     }
+    for (unsigned source = 0; source < sources.size(); ++source)
+      starts.push_back(source == 0 && network.inputGradients ? Tensor() : newStarts(source));
     for (unsigned l = 0; l < layers.size(); ++l) {
       const bool wanted = l > 0 || network.inputGradients;
       inputSums.push_back(wanted ? newSums(l, 0) : nullptr);
@@ -90,6 +92,7 @@ private:
   Counters counters;
   Tensor gradIds;
   std::vector<SpikeSource> sources;
+  std::vector<Tensor> starts; // of each source's spikes by worker; invalid if they may not ascend
   std::deque<LayerAdjoint> layers; // referred to by the sums
   std::vector<std::unique_ptr<SlotSums>> inputSums, ownSums;
 
@@ -158,12 +161,25 @@ private:
     return record;
   }
 
+  Tensor newStarts(unsigned source) {
+    const std::size_t width = graph.getTarget().getNumWorkerContexts() + 2;
+    return sampleTensor(graph, poplar::UNSIGNED_INT, operands.batch, 1, width, plan, source,
+                        "starts")
+        .squeeze({1});
+  }
+
   void takeAll(ComputeSet set) {
-    takeSpikes(graph, set, plan, sources[0], input.ids, input.counts, counters.next, network.delay);
+    const auto take = [&](unsigned source, const Tensor &ids, const Tensor &counts,
+                          unsigned offset) {
+      takeSpikes(graph, set, plan, sources[source], ids, counts, counters.next, offset);
+      if (starts[source].valid())
+        locateSpikes(graph, set, plan, source, network.senders(source), ids, counts, counters.next,
+                     offset, starts[source]);
+    };
+    take(0, input.ids, input.counts, network.delay);
     for (unsigned l = 0; l < layers.size(); ++l)
       if (network.layers[l].spiking)
-        takeSpikes(graph, set, plan, sources[l + 1], layers[l].record.ids, layers[l].record.counts,
-                   counters.next, 0);
+        take(l + 1, layers[l].record.ids, layers[l].record.counts, 0);
   }
 
   /// What a layer's dL/dI gives to a matrix and, through it, to the slots of who sent.
@@ -171,7 +187,8 @@ private:
     const SlotSums *sums = (matrix == 0 ? inputSums : ownSums)[l].get();
     if (sums)
       sums->partials(graph, set, layers[l].gradCurrent);
-    layers[l].addWeightGradients(graph, set, matrix, sources[matrix == 0 ? l : l + 1]);
+    const unsigned from = matrix == 0 ? l : l + 1;
+    layers[l].addWeightGradients(graph, set, matrix, sources[from], starts[from]);
     if (matrix == 0)
       layers[l].addBiasGradients(graph, set);
   }

@@ -59,8 +59,8 @@ void record(Graph &graph, ComputeSet set, const LayerRun &run, unsigned batch,
           .connect("u", run.state.u.field(p))
           .connect("step", step.on(part.tile))
           .connect("history", run.membranes.field(p))
-          .set("size", batch * part.row())
-          .estimate(6.0 * (20 + 2 * batch * part.row()));
+          .set("pairCount", batch * part.pairs())
+          .estimate(6.0 * 20 + 2.0 * batch * part.pairs());
     if (!run.resets.empty())
       NewVertex(graph, set, "RecordResets", part.tile)
           .connect("u", run.state.u.field(p))
@@ -69,7 +69,7 @@ void record(Graph &graph, ComputeSet set, const LayerRun &run, unsigned batch,
           .connect("history", run.resets.field(p))
           .set("samples", batch)
           .set("row", part.row())
-          .estimate(6.0 * (20 + batch * part.row()));
+          .estimate(6.0 * 20 + 6.0 * batch * part.row());
   }
 }
 
@@ -181,7 +181,7 @@ Program buildForward(Graph &graph, const Network &network, const Operands &opera
     runs.push_back(newRun(graph, network, plan, operands, l, arrivals));
   }
   const CheckedInput input(graph, plan, operands.get(Role::Ids), operands.get(Role::Counts),
-                           network.inputs, arrivals);
+                           network.inputs, !network.inputGradients, arrivals);
   const SeedCopies seed(graph, plan, operands.get(Role::Seed), arrivals);
   const Counters counters(graph, plan, 0);
   const auto takeInput = [&](ComputeSet set) {

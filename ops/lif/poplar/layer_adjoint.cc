@@ -49,7 +49,7 @@ LayerAdjoint::LayerAdjoint(Graph &graph, const Network &net, const TilePlan &pla
 }
 
 void LayerAdjoint::addWeightGradients(Graph &graph, ComputeSet set, std::size_t matrix,
-                                      const SpikeSource &source) const {
+                                      const SpikeSource &source, const Tensor &starts) const {
   for (std::size_t p = 0; p < neurons.parts->size(); ++p) {
     const TilePart &part = (*neurons.parts)[p];
     const std::size_t senders = gradWeights[matrix].part(p).dim(0);
@@ -62,6 +62,9 @@ void LayerAdjoint::addWeightGradients(Graph &graph, ComputeSet set, std::size_t 
         .set("slots", source.stride)
         .set("pairCount", part.pairs())
         .set("senders", static_cast<unsigned>(senders))
+        .connect("starts", starts.valid() ? starts.flatten()
+                                          : unusedField(graph, poplar::UNSIGNED_INT, part.tile))
+        .set("located", starts.valid())
         .estimate(batch * source.slots * (18.0 + 4 * part.pairs()));
   }
 }
@@ -101,7 +104,7 @@ void LayerAdjoint::slotGradients(Graph &graph, ComputeSet set, const TilePlan &p
         .set("slots", own.slots)
         .set("groups", groups)
         .set("width", own.stride)
-        .estimate(6.0 * (30 + own.slots * (6.0 + 2 * groups)));
+        .estimate(6.0 * 30 + own.slots * (6.0 + 2 * groups));
     if (!coefficients.valid())
       continue;
     const bool membranes = record.membranes.valid();
@@ -114,7 +117,7 @@ void LayerAdjoint::slotGradients(Graph &graph, ComputeSet set, const TilePlan &p
         .set("steps", steps)
         .set("slots", own.slots)
         .set("timesMembrane", membranes)
-        .estimate(6.0 * (30 + own.slots * 4.0));
+        .estimate(6.0 * 30 + own.slots * 4.0);
   }
 }
 

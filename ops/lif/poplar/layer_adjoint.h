@@ -34,9 +34,10 @@ public:
   // none without gradients by constants.
   std::vector<NeuronTensor> byConstants, gradConstants;
 
-  /// Adds to the gradients by weight matrix `matrix`, what `source` has and gradCurrent.
+  /// Adds to the gradients by weight matrix `matrix`, what `source` has and gradCurrent. starts:
+  /// of the workers' shares of its spikes (locateSpikes), invalid if their ids may not ascend.
   void addWeightGradients(poplar::Graph &graph, poplar::ComputeSet set, std::size_t matrix,
-                          const SpikeSource &source) const;
+                          const SpikeSource &source, const poplar::Tensor &starts) const;
   void addBiasGradients(poplar::Graph &graph, poplar::ComputeSet set) const;
   /// Makes the slots' gradients from the sums of everyone that the layer's spikes go to.
   void slotGradients(poplar::Graph &graph, poplar::ComputeSet set, const TilePlan &plan,

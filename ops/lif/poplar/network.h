@@ -47,7 +47,7 @@ struct Network {
   bool constantGradients = false; // and by every constant that has one
   bool countsIgnored = true;      // whether input slots that are no spikes are an output
 
-  /// Neurons whose spikes enter a layer.
+  /// Neurons whose spikes enter a layer; of as many layers as there are, who leaves the last.
   unsigned senders(unsigned layer) const { return layer == 0 ? inputs : layers[layer - 1].neurons; }
   /// Whether the backward pass takes 1 - r from the state, and needs to know every r.
   bool maskedReset() const { return reset == Reset::Zero && resetGradient != ResetGradient::Term; }

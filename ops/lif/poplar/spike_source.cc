@@ -60,8 +60,8 @@ poplar::program::Program Counters::start() const {
 }
 
 CheckedInput::CheckedInput(Graph &graph, const TilePlan &plan, const Tensor &givenIds,
-                           const Tensor &counted, unsigned neurons, Arrivals &arrivals)
-    : neurons(neurons) {
+                           const Tensor &counted, unsigned neurons, bool sorts, Arrivals &arrivals)
+    : neurons(neurons), sorts(sorts) {
   given = arrivals.samples(givenIds, plan, 0, "ids");
   givenCounts = arrivals.samples(counted, plan, 0, "counts");
   const std::size_t batch = given.dim(0), steps = given.dim(1), slots = given.dim(2);
@@ -89,6 +89,7 @@ poplar::program::Program CheckedInput::check(Graph &graph, const TilePlan &plan)
         .set("stride", static_cast<unsigned>(ids.dim(2)))
         .set("countWidth", static_cast<unsigned>(givenCounts.dim(2)))
         .set("neurons", neurons)
+        .set("sorts", sorts)
         .estimate(steps * (30 + 8.0 * slots));
   return poplar::program::Execute(set);
 }
@@ -109,6 +110,26 @@ void takeSpikes(Graph &graph, ComputeSet set, const TilePlan &plan, const SpikeS
         .set("width", static_cast<unsigned>(ids.dim(2)))
         .set("countWidth", static_cast<unsigned>(counts.dim(2)))
         .estimate(6.0 * 30 + 3.0 * source.slots);
+  }
+}
+
+void locateSpikes(Graph &graph, ComputeSet set, const TilePlan &plan, unsigned source,
+                  unsigned senders, const Tensor &ids, const Tensor &counts, const StepNumber &step,
+                  unsigned offset, const Tensor &starts) {
+  const std::string type = poputil::templateVertex("LocateSpikes", ids.elementType());
+  for (std::size_t b = 0; b < ids.dim(0); ++b) {
+    const unsigned tile = plan.sampleTile(source, static_cast<unsigned>(b));
+    NewVertex(graph, set, type, tile)
+        .connect("ids", ids[b].flatten())
+        .connect("counts", counts[b].flatten())
+        .connect("step", step.on(tile))
+        .connect("starts", starts[b])
+        .set("steps", static_cast<unsigned>(ids.dim(1)))
+        .set("offset", offset)
+        .set("width", static_cast<unsigned>(ids.dim(2)))
+        .set("countWidth", static_cast<unsigned>(counts.dim(2)))
+        .set("senders", senders)
+        .estimate(6.0 * 100);
   }
 }
 

@@ -54,9 +54,10 @@ private:
 /// The network's input, all steps, brought to its samples' tiles and checked there once a run.
 class CheckedInput {
 public:
-  /// ids [time, batch, slots], counts [time, batch] or [time, batch, 2], of any layout.
+  /// ids [time, batch, slots], counts [time, batch] or [time, batch, 2], of any layout. sorts: by
+  /// id; not if gradients by the slots are wanted, which stay where they came in.
   CheckedInput(poplar::Graph &graph, const TilePlan &plan, const poplar::Tensor &ids,
-               const poplar::Tensor &counts, unsigned neurons, Arrivals &arrivals);
+               const poplar::Tensor &counts, unsigned neurons, bool sorts, Arrivals &arrivals);
   /// After the arrivals.
   poplar::program::Program check(poplar::Graph &graph, const TilePlan &plan) const;
   poplar::Tensor given;       // ids as they came, [batch, time, slots]
@@ -66,6 +67,7 @@ public:
 private:
   poplar::Tensor givenCounts;
   unsigned neurons;
+  bool sorts;
 };
 
 /// Vertices that set a source to what its histories, ids [batch, time, slots] and counts [batch,
@@ -73,6 +75,13 @@ private:
 void takeSpikes(poplar::Graph &graph, poplar::ComputeSet set, const TilePlan &plan,
                 const SpikeSource &source, const poplar::Tensor &ids, const poplar::Tensor &counts,
                 const StepNumber &step, unsigned offset);
+
+/// Vertices that set starts [batch, workers + 2] to where each worker's share of the senders begins
+/// among the spikes that takeSpikes takes; they must ascend. For codelets/weight_gradients.cpp.
+void locateSpikes(poplar::Graph &graph, poplar::ComputeSet set, const TilePlan &plan,
+                  unsigned source, unsigned senders, const poplar::Tensor &ids,
+                  const poplar::Tensor &counts, const StepNumber &step, unsigned offset,
+                  const poplar::Tensor &starts);
 
 } // namespace lif
 

@@ -9,14 +9,16 @@
 using namespace poplar;
 
 // rate sqrt(1 - beta_2^t) / (1 - beta_1^t) and 1 - rate decay of update t, from 1, once for all.
-class AdamRate : public Vertex {
+class AdamRate : public MultiVertex {
 public:
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> rate; // [1]
   Input<Vector<int, VectorLayout::ONE_PTR, 4>> update; // [1]
   Output<Vector<float, VectorLayout::ONE_PTR, 4>> factors;
   const float logBeta1, logBeta2, weightDecay;
 
-  bool compute() {
+  bool compute(unsigned worker) {
+    if (worker != 0)
+      return true;
     const auto t = static_cast<float>(update[0]);
     // 1 - beta^t without the digits that 1 - 0.999 would lose.
     factors[0] = rate[0] * std::sqrt(-std::expm1(t * logBeta2)) / -std::expm1(t * logBeta1);

@@ -17,7 +17,8 @@ enum ByConstant : unsigned { kByDecay, kByScale, kByThreshold, kBySynapseDecay }
 
 template <typename V, typename Synapse>
 bool adjoint(const V &v, unsigned worker, const Synapse &synapse) {
-  const unsigned row = 2 * v.pairCount, now = *v.step;
+  // Copied, as in integrate.cpp.
+  const unsigned pairCount = v.pairCount, row = 2 * pairCount, now = *v.step;
   const bool inside = now < v.steps;
   const float2 *decay = pairs(&v.decay[0]), *scale = pairs(&v.scale[0]);
   forSamples(worker, v.samples, v.pairCount, [&](unsigned b, unsigned first, unsigned last) {
@@ -70,18 +71,20 @@ bool adjoint(const V &v, unsigned worker, const Synapse &synapse) {
             [&](unsigned k, unsigned j) { lambda[j] += gradient(k, j, lambda[j]); });
     const float2 *direct =
         v.hasDirect && inside ? pairs(&v.direct[(now * v.samples + b) * row]) : nullptr;
+    float2 *gradCurrent = pairs(&v.gradCurrent[b * row]), *state = pairs(lambda);
+    const bool ofConstants = v.ofConstants && inside;
     for (unsigned p = first; p < last; ++p) {
-      const unsigned at = b * v.pairCount + p;
-      float2 total = pairs(lambda)[p];
+      const unsigned at = b * pairCount + p;
+      float2 total = state[p];
       if (direct)
         total += direct[p];
-      if (v.ofConstants && inside) {
-        const unsigned then = now * v.samples * v.pairCount + at;
+      if (ofConstants) {
+        const unsigned then = now * v.samples * pairCount + at;
         pairs(&v.byConstants[kByDecay][0])[at] += total * pairs(&v.drive[0][0])[then];
         pairs(&v.byConstants[kByScale][0])[at] += total * pairs(&v.drive[1][0])[then];
       }
-      pairs(&v.gradCurrent[b * row])[p] = synapse(at, p, scale[p] * total);
-      pairs(lambda)[p] = decay[p] * total;
+      gradCurrent[p] = synapse(at, p, scale[p] * total);
+      state[p] = decay[p] * total;
     }
   });
   return true;

@@ -8,19 +8,23 @@
 /// neurons of the chunk; they become neurons of the layer.
 template <typename V>
 inline void describe(const V &v, unsigned b, unsigned spikes, unsigned others) {
-  const float *row = &v.u[b * v.neurons];
+  const float *row = &v.u[b * v.neurons], *threshold = &v.threshold[0], *table = v.table.begin();
   unsigned short *list = &v.ids[b * v.stride];
-  for (unsigned k = 0; k < v.slots; ++k) {
-    if (k >= spikes && k < v.slots - others)
-      continue;
+  float *phi = &v.values[0][b * v.stride];
+  float *membrane = v.values.size() > 1 ? &v.values[1][b * v.stride] : nullptr;
+  const unsigned kind = v.kind, size = v.table.size(), firstNeuron = v.firstNeuron;
+  const float parameter = v.parameter;
+  const auto one = [&](unsigned k) {
     const unsigned i = list[k];
-    const float x = row[i] - v.threshold[i];
-    v.values[0][b * v.stride + k] =
-        surrogate(v.kind, v.parameter, v.table.begin(), v.table.size(), x);
-    if (v.values.size() > 1)
-      v.values[1][b * v.stride + k] = row[i];
-    list[k] = static_cast<unsigned short>(v.firstNeuron + i);
-  }
+    phi[k] = surrogate(kind, parameter, table, size, row[i] - threshold[i]);
+    if (membrane)
+      membrane[k] = row[i];
+    list[k] = static_cast<unsigned short>(firstNeuron + i);
+  };
+  for (unsigned k = 0; k < spikes; ++k)
+    one(k);
+  for (unsigned k = v.slots - others; k < v.slots; ++k)
+    one(k);
 }
 
 /// A worker's share [first, last) of a sample's slots, in pairs of them: ids are 16 bits, and a
@@ -28,7 +32,9 @@ inline void describe(const V &v, unsigned b, unsigned spikes, unsigned others) {
 template <typename V> class SlotShare {
 public:
   SlotShare(const V &v, unsigned worker, unsigned workers)
-      : v(v), row(*v.step * v.slots), first((v.slots + 1) / 2 * worker / workers * 2),
+      : v(v), row(*v.step * v.slots), recorded(v.valueHistories.size()), ids(&v.ids[0]),
+        slotIds(&v.slotIds[0]), history(&v.idHistory[row]),
+        first((v.slots + 1) / 2 * worker / workers * 2),
         last((v.slots + 1) / 2 * (worker + 1) / workers * 2) {
     last = last < v.slots ? last : v.slots;
   }
@@ -36,20 +42,21 @@ public:
   void put(unsigned place, int step, unsigned count) {
     const unsigned begin = used > first ? used : first;
     const unsigned end = used + count < last ? used + count : last;
-    for (unsigned slot = begin; slot < end; ++slot) {
-      const unsigned from = place + static_cast<int>(slot - used) * step;
-      v.slotIds[slot] = v.ids[from];
-      v.idHistory[row + slot] = static_cast<float>(static_cast<int>(v.ids[from]));
-      for (unsigned i = 0; i < v.valueHistories.size(); ++i)
+    unsigned from = place + static_cast<int>(begin - used) * step;
+    used += count;
+    for (unsigned slot = begin; slot < end; ++slot, from += static_cast<unsigned>(step)) {
+      const unsigned short id = ids[from];
+      slotIds[slot] = id;
+      history[slot] = static_cast<float>(static_cast<int>(id));
+      for (unsigned i = 0; i < recorded; ++i)
         v.valueHistories[i][row + slot] = v.values[i][from];
     }
-    used += count;
   }
   /// Zeros behind the filled slots. spikes: of the slots; spiking: neurons that would have one.
   void finish(unsigned worker, unsigned spikes, unsigned spiking) {
     for (unsigned slot = used > first ? used : first; slot < last; ++slot) {
-      v.idHistory[row + slot] = 0.0f;
-      for (unsigned i = 0; i < v.valueHistories.size(); ++i)
+      history[slot] = 0.0f;
+      for (unsigned i = 0; i < recorded; ++i)
         v.valueHistories[i][row + slot] = 0.0f;
     }
     if (worker != 0)
@@ -64,7 +71,11 @@ public:
 
 private:
   const V &v;
-  const unsigned row, first;
+  const unsigned row, recorded;
+  const unsigned short *const ids;
+  unsigned short *const slotIds;
+  float *const history; // of this step
+  const unsigned first;
   unsigned last, used = 0;
 };
 

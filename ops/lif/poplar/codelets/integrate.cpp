@@ -14,7 +14,9 @@ enum Reset : unsigned { kZero, kSubtract, kNone };
 /// What the steps with and without a synapse share; they differ in i's state.
 template <typename V, typename Synapse>
 bool integrate(const V &v, unsigned worker, const Synapse &synapse) {
-  const unsigned row = 2 * v.pairCount;
+  // Fields that inner loops read are copied: a store might change them, for all the compiler knows.
+  const unsigned pairCount = v.pairCount, row = 2 * pairCount;
+  const unsigned sources = v.weights.size();
   const float2 *decay = pairs(&v.decay[0]), *scale = pairs(&v.scale[0]);
   const float2 *bias = pairs(&v.bias[0]);
   // What this step begins with and its current, if gradients by constants will ask for them.
@@ -31,18 +33,27 @@ bool integrate(const V &v, unsigned worker, const Synapse &synapse) {
         u[j] = v.reset == kZero ? 0.0f : v.reset == kSubtract ? u[j] - v.threshold[j] : u[j];
       });
     } else if (v.reset != kNone) {
+      const float *threshold = &v.threshold[0];
+      const bool toZero = v.reset == kZero;
       for (unsigned j = 2 * first; j < 2 * last; ++j)
-        if (u[j] > v.threshold[j])
-          u[j] = v.reset == kZero ? 0.0f : u[j] - v.threshold[j];
+        if (u[j] > threshold[j])
+          u[j] = toZero ? 0.0f : u[j] - threshold[j];
     }
     for (unsigned p = first; p < last; ++p) {
       float2 current = bias[p];
-      for (unsigned s = 0; s < v.weights.size(); ++s) {
+      for (unsigned s = 0; s < sources; ++s) {
         const unsigned short *ids = &v.ids[s][b * v.slots[s]];
         const float2 *weights = pairs(&v.weights[s][0]) + p;
         const unsigned spikes = v.counts[s][2 * b];
-        for (unsigned k = 0; k < spikes; ++k)
-          current += weights[ids[k] * v.pairCount];
+        unsigned k = 0;
+        for (; k + 4 <= spikes; k += 4) { // a loop's own work, once for four
+          current += weights[ids[k] * pairCount];
+          current += weights[ids[k + 1] * pairCount];
+          current += weights[ids[k + 2] * pairCount];
+          current += weights[ids[k + 3] * pairCount];
+        }
+        for (; k < spikes; ++k)
+          current += weights[ids[k] * pairCount];
       }
       current = synapse(b * v.pairCount + p, p, current);
       if (v.recordsDrive) {

@@ -26,19 +26,22 @@ public:
   const float parameter;
 
   bool compute(unsigned worker) {
+    const float *upper = &threshold[0], *lower = &secondThreshold[0];
+    const unsigned most = slots;
     for (unsigned b = worker; b < samples; b += numWorkers()) {
       const float *row = &u[b * neurons];
       unsigned short *list = &ids[b * stride];
-      unsigned spiking = 0, front = 0, back = slots;
+      unsigned spiking = 0, front = 0, back = most;
       const auto look = [&](unsigned from, unsigned to) {
         for (unsigned i = from; i < to; ++i) {
-          if (row[i] > threshold[i]) {
+          const float x = row[i];
+          if (x > upper[i]) {
             ++spiking;
-            if (front < slots) {
+            if (front < most) {
               back = front < back ? back : back + 1; // the last gradient-only one gives way
               list[front++] = static_cast<unsigned short>(i);
             }
-          } else if (row[i] > secondThreshold[i] && front < back) {
+          } else if (x > lower[i] && front < back) {
             list[--back] = static_cast<unsigned short>(i);
           }
         }
@@ -48,8 +51,8 @@ public:
       look(start, neurons);
       look(0, start);
       counts[2 * b] = spiking;
-      counts[2 * b + 1] = slots - back;
-      describe(*this, b, front, slots - back);
+      counts[2 * b + 1] = most - back;
+      describe(*this, b, front, most - back);
     }
     return true;
   }
@@ -75,14 +78,19 @@ public:
   bool compute(unsigned worker) {
     join(*this, worker, numWorkers(),
          [&](const auto &listed, const auto &place, int by, unsigned room, auto &share) {
+           const unsigned all = chunks;
            const auto put = [&](unsigned c, unsigned from, unsigned to) {
              const unsigned count = to - from < room ? to - from : room;
+             if (count == 0)
+               return;
              share.put(place(c) + static_cast<int>(from) * by, by, count);
              room -= count;
            };
-           const unsigned home = *offset / chunkNeurons;
-           if (*offset == 0 || home >= chunks) {
-             for (unsigned c = 0; c < chunks && room != 0; ++c)
+           unsigned home = 0; // the chunk with the offset
+           for (unsigned end = chunkNeurons; *offset >= end && home < all; ++home)
+             end += chunkNeurons;
+           if (*offset == 0 || home == all) {
+             for (unsigned c = 0; c < all && room != 0; ++c)
                put(c, 0, listed(c));
              return;
            }
@@ -92,7 +100,7 @@ public:
            while (below < ofHome && ids[place(home) + static_cast<int>(below) * by] >= *offset)
              ++below;
            unsigned after = below;
-           for (unsigned c = home + 1; c < chunks; ++c)
+           for (unsigned c = home + 1; c < all; ++c)
              after += listed(c);
            after = after < room ? after : room;
            room -= after;
@@ -101,7 +109,7 @@ public:
            put(home, below, ofHome);
            room = after;
            put(home, 0, below);
-           for (unsigned c = home + 1; c < chunks; ++c)
+           for (unsigned c = home + 1; c < all; ++c)
              put(c, 0, listed(c));
          });
     return true;
@@ -109,14 +117,16 @@ public:
 };
 
 // Where the policy "cyclic" begins (ops/select_spikes.py, cyclic_offsets).
-class DrawOffset : public Vertex {
+class DrawOffset : public MultiVertex {
 public:
   Input<Vector<int, VectorLayout::ONE_PTR, 4>> seed; // low word, high word
   Input<unsigned> step;
   Output<unsigned> offset;
   const unsigned layer, sample, neurons;
 
-  bool compute() {
+  bool compute(unsigned worker) {
+    if (worker != 0)
+      return true;
     const unsigned word =
         firstOfPhilox(*step, layer, sample, kCyclicOffset, static_cast<unsigned>(seed[0]),
                       static_cast<unsigned>(seed[1]));

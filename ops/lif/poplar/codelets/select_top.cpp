@@ -72,7 +72,7 @@ private:
 };
 
 // As JoinCandidates, on one worker: the best of all lists are found together.
-class JoinTopCandidates : public Vertex {
+class JoinTopCandidates : public MultiVertex {
 public:
   Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ids;   // [chunks, stride]
   Vector<Input<Vector<float, VectorLayout::ONE_PTR, 4>>> values; // phi, u
@@ -86,7 +86,9 @@ public:
   InOut<Vector<float, VectorLayout::ONE_PTR, 4>> droppedHistory;
   const unsigned chunks, listSlots, stride, slots;
 
-  bool compute() {
+  bool compute(unsigned worker) {
+    if (worker != 0)
+      return true;
     join(*this, 0, 1,
          [&](const auto &listed, const auto &place, int by, unsigned room, auto &share) {
            unsigned found = 0;

@@ -18,15 +18,19 @@ public:
   const unsigned samples, slots, pairCount;
 
   bool compute(unsigned worker) {
+    const unsigned pairsOfRow = pairCount;
+    const float2 *rows = pairs(&weights[0]);
     for (unsigned b = worker; b < samples; b += numWorkers()) {
-      const float2 *grad = pairs(&gradCurrent[2 * b * pairCount]);
+      const float2 *grad = pairs(&gradCurrent[2 * b * pairsOfRow]);
+      const unsigned short *list = &ids[b * slots];
+      float *to = &partials[b * slots];
       const unsigned filled = counts[2 * b + 1];
       for (unsigned k = 0; k < filled; ++k) {
-        const float2 *row = pairs(&weights[0]) + ids[b * slots + k] * pairCount;
+        const float2 *row = rows + list[k] * pairsOfRow;
         float2 sum = row[0] * grad[0];
-        for (unsigned p = 1; p < pairCount; ++p)
+        for (unsigned p = 1; p < pairsOfRow; ++p)
           sum += row[p] * grad[p];
-        partials[b * slots + k] = sum[0] + sum[1];
+        to[k] = sum[0] + sum[1];
       }
     }
     return true;
@@ -42,10 +46,12 @@ public:
   const unsigned rowCount, pairCount;
 
   bool compute(unsigned worker) {
-    for (unsigned p = worker; p < pairCount; p += numWorkers()) {
-      float2 total = pairs(&rows[0])[p];
-      for (unsigned r = 1; r < rowCount; ++r)
-        total += pairs(&rows[0])[r * pairCount + p];
+    const unsigned width = pairCount, count = rowCount;
+    for (unsigned p = worker; p < width; p += numWorkers()) {
+      const float2 *row = pairs(&rows[0]) + p;
+      float2 total = *row;
+      for (unsigned r = 1; r < count; ++r)
+        total += *(row += width);
       pairs(&sum[0])[p] = total;
     }
     return true;
@@ -53,7 +59,7 @@ public:
 };
 
 // phi times what a sample's slots got from the loss and from other layers: lambda's part of it.
-class SlotGradients : public Vertex {
+class SlotGradients : public MultiVertex {
 public:
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> sums;      // [groups, width]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> direct;    // [time, slots]
@@ -63,21 +69,24 @@ public:
   Output<Vector<float, VectorLayout::ONE_PTR, 4>> gradients;
   const unsigned steps, slots, groups, width;
 
-  bool compute() {
-    const unsigned row = *step * slots;
+  bool compute(unsigned worker) {
+    const unsigned row = *step * slots, number = groups, stride = width;
     const unsigned filled = *step < steps ? counts[1] : 0;
-    for (unsigned k = 0; k < filled; ++k) {
-      float sum = direct[row + k];
-      for (unsigned g = 0; g < groups; ++g)
-        sum += sums[g * width + k];
-      gradients[k] = phi[row + k] * sum;
+    const float *given = &direct[row], *slope = &phi[row];
+    float *to = &gradients[0];
+    for (unsigned k = worker; k < filled; k += numWorkers()) {
+      const float *part = &sums[k];
+      float sum = given[k];
+      for (unsigned g = 0; g < number; ++g, part += stride)
+        sum += *part;
+      to[k] = slope[k] * sum;
     }
     return true;
   }
 };
 
 // Of the reset that is not held constant: phi dv/dr without its sign, at a sample's slots.
-class ResetCoefficients : public Vertex {
+class ResetCoefficients : public MultiVertex {
 public:
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> phi; // [time, slots]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> u;   // [time, slots], read if timesMembrane
@@ -87,10 +96,10 @@ public:
   const unsigned steps, slots;
   const bool timesMembrane;
 
-  bool compute() {
+  bool compute(unsigned worker) {
     const unsigned row = *step * slots;
     const unsigned filled = *step < steps ? counts[1] : 0;
-    for (unsigned k = 0; k < filled; ++k)
+    for (unsigned k = worker; k < filled; k += numWorkers())
       coefficients[k] = timesMembrane ? phi[row + k] * u[row + k] : phi[row + k];
     return true;
   }
@@ -98,7 +107,7 @@ public:
 
 // The same for the input's spikes, which go out [time, slots] where they came in: 0 behind the
 // filled slots and where the id was ignored.
-class RecordInputGradients : public Vertex {
+class RecordInputGradients : public MultiVertex {
 public:
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> sums; // [groups, width]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> ids;  // [time, slots], as they came in
@@ -107,9 +116,9 @@ public:
   InOut<Vector<float, VectorLayout::ONE_PTR, 4>> history;
   const unsigned steps, offset, slots, groups, width, neurons;
 
-  bool compute() {
+  bool compute(unsigned worker) {
     const unsigned row = *step + offset;
-    if (row >= steps)
+    if (row >= steps || worker != 0)
       return true;
     unsigned next = 0; // of the spikes that were kept
     for (unsigned k = 0; k < slots; ++k) {

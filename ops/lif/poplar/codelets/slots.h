@@ -17,8 +17,8 @@ template <typename T> inline unsigned countOf(T given) {
 }
 
 /// The first slot of [from, to) whose id is not below `id`, by halving.
-template <typename Ids>
-inline unsigned firstSlot(const Ids *ids, unsigned from, unsigned to, unsigned id) {
+template <typename Ids, typename Id>
+inline unsigned firstSlot(const Ids *ids, unsigned from, unsigned to, Id id) {
   while (from < to) {
     const unsigned middle = (from + to) >> 1;
     if (ids[middle] < id)

@@ -1,19 +1,22 @@
 // The time loop's counter, and what is taken from and put into arrays [time, ...] by it.
 #include <poplar/Vertex.hpp>
 
+#include "pair.h"
 #include "slots.h"
 
 using namespace poplar;
 
 // `next` is where the loop goes on, `now` where it is. Steps below 0 wrap around: a row is taken
 // only if it is less than the number of steps.
-class AdvanceStep : public Vertex {
+class AdvanceStep : public MultiVertex {
 public:
   InOut<unsigned> next;
   Output<unsigned> now;
   const int by;
 
-  bool compute() {
+  bool compute(unsigned worker) {
+    if (worker != 0)
+      return true;
     const unsigned step = *next;
     *now = step;
     *next = step + by;
@@ -38,11 +41,12 @@ public:
       spikes = static_cast<unsigned>(counts[row * countWidth]);
       filled = static_cast<unsigned>(counts[row * countWidth + countWidth - 1]);
       const T *from = &ids[row * width];
+      unsigned short *to = &takenIds[0];
       // Two ids, which are a word, are one worker's.
       for (unsigned k = 2 * worker; k < filled; k += 2 * numWorkers()) {
-        takenIds[k] = static_cast<unsigned short>(static_cast<int>(from[k]));
+        to[k] = static_cast<unsigned short>(static_cast<int>(from[k]));
         if (k + 1 < filled)
-          takenIds[k + 1] = static_cast<unsigned short>(static_cast<int>(from[k + 1]));
+          to[k + 1] = static_cast<unsigned short>(static_cast<int>(from[k + 1]));
       }
     }
     if (worker == 0) {
@@ -55,8 +59,32 @@ public:
 template class TakeSpikes<float>;
 template class TakeSpikes<unsigned short>;
 
+// Where each worker's share of the senders begins among a sample's ascending spikes at step +
+// offset: what every tile that they go to would have to look for.
+template <typename T> class LocateSpikes : public MultiVertex {
+public:
+  Input<Vector<T, VectorLayout::ONE_PTR, 4>> ids;
+  Input<Vector<T, VectorLayout::ONE_PTR, 4>> counts;
+  Input<unsigned> step;
+  Output<Vector<unsigned, VectorLayout::ONE_PTR, 4>> starts; // a slot by worker, and the last's end
+  const unsigned steps, offset, width, countWidth, senders;
+
+  bool compute(unsigned worker) {
+    const unsigned row = *step + offset;
+    const unsigned spikes = row < steps ? static_cast<unsigned>(counts[row * countWidth]) : 0;
+    const auto first = static_cast<T>(static_cast<int>(senders * worker / numWorkers()));
+    starts[worker] = spikes ? firstSlot(&ids[row * width], 0, spikes, first) : 0;
+    if (worker == 0)
+      starts[numWorkers()] = spikes;
+    return true;
+  }
+};
+template class LocateSpikes<float>;
+template class LocateSpikes<unsigned short>;
+
 // The input's spikes of a sample, all steps, as ids of 16 bits. What is no input's id, and what a
-// count has beyond the slots, is left out and counted: no codelet after this one looks.
+// count has beyond the slots, is left out and counted: no codelet after this one looks. Sorted, the
+// spikes ascend, and so do the gradient-only slots.
 template <typename T> class CheckInput : public MultiVertex {
 public:
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> ids;                         // [time, slots]
@@ -65,6 +93,7 @@ public:
   Output<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> checkedCounts; // [time, 2]
   Output<Vector<float, VectorLayout::ONE_PTR, 4>> ignored;                // [time]
   const unsigned steps, slots, stride, countWidth, neurons;
+  const bool sorts;
 
   bool compute(unsigned worker) {
     for (unsigned t = worker; t < steps; t += numWorkers()) {
@@ -76,7 +105,15 @@ public:
         const T id = ids[t * slots + k];
         if (!isNeuron(id, neurons))
           continue;
-        checkedIds[t * stride + kept++] = static_cast<unsigned short>(static_cast<int>(id));
+        const auto kind = static_cast<unsigned short>(static_cast<int>(id));
+        unsigned short *list = &checkedIds[t * stride];
+        unsigned at = kept++;
+        for (const unsigned from = k < first ? 0 : spikes; sorts && at > from; --at) {
+          if (list[at - 1] <= kind)
+            break;
+          list[at] = list[at - 1];
+        }
+        list[at] = kind;
         spikes += k < first;
       }
       checkedCounts[2 * t] = static_cast<unsigned short>(spikes);
@@ -89,18 +126,20 @@ public:
 template class CheckInput<float>;
 template class CheckInput<int>;
 
-// Puts the membranes [size] of a tile into their history [time, size].
-class RecordMembrane : public Vertex {
+// Puts the membranes of a tile, so many pairs, into their history [time, pairs].
+class RecordMembrane : public MultiVertex {
 public:
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> u;
   Input<unsigned> step;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> history;
-  const unsigned size;
+  const unsigned pairCount;
 
-  bool compute() {
-    float *to = &history[*step * size];
-    for (unsigned i = 0; i < size; ++i)
-      to[i] = u[i];
+  bool compute(unsigned worker) {
+    const unsigned size = pairCount;
+    const float2 *from = pairs(&u[0]);
+    float2 *to = pairs(&history[0]) + *step * size;
+    for (unsigned p = worker; p < size; p += numWorkers())
+      to[p] = from[p];
     return true;
   }
 };
@@ -116,15 +155,19 @@ public:
   const unsigned samples, row;
 
   bool compute(unsigned worker) {
-    const unsigned words = (samples + 23) / 24;
-    float *to = &history[*step * words * row];
-    for (unsigned j = worker; j < row; j += numWorkers()) {
-      for (unsigned w = 0, b = 0; w < words; ++w) {
-        unsigned bits = 0;
-        for (unsigned bit = 0; bit < 24 && b < samples; ++bit, ++b)
-          bits |= (u[b * row + j] > threshold[j] ? 1u : 0u) << bit;
-        to[w * row + j] = static_cast<float>(static_cast<int>(bits));
-      }
+    const unsigned all = samples, width = row, words = (all + 23) / 24;
+    float *to = &history[*step * words * width];
+    // A word of a neuron is one worker's.
+    for (unsigned one = worker; one < words * width; one += numWorkers()) {
+      unsigned first = 0, j = one;
+      for (; j >= width; j -= width)
+        first += 24;
+      const float *membrane = &u[first * width + j], limit = threshold[j];
+      const unsigned size = all - first < 24 ? all - first : 24;
+      unsigned bits = 0;
+      for (unsigned bit = 0; bit < size; ++bit, membrane += width)
+        bits |= (*membrane > limit ? 1u : 0u) << bit;
+      to[one] = static_cast<float>(static_cast<int>(bits));
     }
     return true;
   }
