@@ -55,7 +55,7 @@ def problem(sizes: tuple[int, ...], capacity: float, steps: int, batch: int) -> 
     """The same for every process."""
     rng = np.random.default_rng(0)
     slots = [max(1, int(size * capacity)) for size in sizes]
-    # Of a normal membrane P(u > 1) is the capacity; ops/initialisation.py says what its deviation is.
+    # Of a normal membrane P(u > 1) is the capacity; ops/initialisation.py has its deviation.
     sigma = 1 / NormalDist().inv_cdf(1 - capacity)
     hidden = tuple(
         LIF(n, DECAY, second_threshold=0.5, capacity=k, gain=1 / (1 - DECAY))

@@ -68,10 +68,10 @@ TilePlan::TilePlan(const Network &network, unsigned batch, unsigned tilesPerIpu)
     const Layer &layer = network.layers[l];
     if (!layer.spiking)
       continue;
-    // More chunks make scanning and its exchange cheaper and joining their lists dearer; this is
-    // where the sum of both is least.
+    // A worker looks at a chunk's neurons one by one, and joining looks at the chunks one by one:
+    // this is where the sum of both is least (22 and 24 bundles, counted by the emulator).
     const unsigned groups = ceilDivide(batch, kSamplesAtOnce);
-    const double fewest = std::sqrt(30.0 * layer.neurons / (2.0 * layer.slots + 20));
+    const double fewest = std::sqrt(22.0 / 24 * layer.neurons);
     const unsigned most = std::max(1u, std::min(layer.neurons, tilesPerIpu / groups));
     const unsigned number = std::min(most, std::max(1u, unsigned(fewest)));
     const unsigned size = ceilDivide(layer.neurons, number);

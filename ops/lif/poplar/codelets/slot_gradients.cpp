@@ -25,6 +25,14 @@ public:
       const unsigned short *list = &ids[b * slots];
       float *to = &partials[b * slots];
       const unsigned filled = counts[2 * b + 1];
+      if (pairsOfRow == 1) { // as in weight_gradients.cpp
+        const float2 one = *grad;
+        for (unsigned k = 0; k < filled; ++k) {
+          const float2 product = rows[list[k]] * one;
+          to[k] = product[0] + product[1];
+        }
+        continue;
+      }
       for (unsigned k = 0; k < filled; ++k) {
         const float2 *row = rows + list[k] * pairsOfRow;
         float2 sum = row[0] * grad[0];

@@ -96,24 +96,29 @@ public:
   const bool sorts;
 
   bool compute(unsigned worker) {
+    // Copied, as in integrate.cpp.
+    const unsigned most = slots, senders = neurons, width = countWidth;
+    const bool sorted = sorts;
     for (unsigned t = worker; t < steps; t += numWorkers()) {
-      const unsigned first = countOf(counts[t * countWidth]);
-      const unsigned wanted = countOf(counts[t * countWidth + countWidth - 1]);
-      const unsigned filled = wanted < slots ? wanted : slots;
-      unsigned kept = 0, spikes = 0;
+      const unsigned first = countOf(counts[t * width]);
+      const unsigned wanted = countOf(counts[t * width + width - 1]);
+      const unsigned filled = wanted < most ? wanted : most;
+      const T *given = &ids[t * most];
+      unsigned short *list = &checkedIds[t * stride];
+      unsigned kept = 0, spikes = 0, before = 0; // of the last one's kind
       for (unsigned k = 0; k < filled; ++k) {
-        const T id = ids[t * slots + k];
-        if (!isNeuron(id, neurons))
+        if (k == first)
+          before = 0;
+        if (!isNeuron(given[k], senders))
           continue;
-        const auto kind = static_cast<unsigned short>(static_cast<int>(id));
-        unsigned short *list = &checkedIds[t * stride];
+        const auto id = static_cast<unsigned>(static_cast<int>(given[k]));
         unsigned at = kept++;
-        for (const unsigned from = k < first ? 0 : spikes; sorts && at > from; --at) {
-          if (list[at - 1] <= kind)
-            break;
-          list[at] = list[at - 1];
-        }
-        list[at] = kind;
+        if (sorted && id < before)
+          for (const unsigned from = k < first ? 0 : spikes; at > from && list[at - 1] > id; --at)
+            list[at] = list[at - 1];
+        else
+          before = id;
+        list[at] = static_cast<unsigned short>(id);
         spikes += k < first;
       }
       checkedCounts[2 * t] = static_cast<unsigned short>(spikes);
