@@ -14,7 +14,7 @@ import httpx
 import numpy as np
 import pytest
 
-from benchmarks import growth, ours, plots, report, roofline, tables, work_counts
+from benchmarks import growth, ours, plots, poplar_report, report, roofline, tables, work_counts
 from benchmarks.load import reading, submitting
 from benchmarks.load.ipulse_side import IpulseSide
 from benchmarks.load.shim_side import ShimSide
@@ -163,6 +163,10 @@ class TestReport:
             assert (docs / "images" / name).read_text("utf-8") == (tmp_path / name).read_text(
                 "utf-8"
             )
+
+    def test_the_poplar_ops_tables_are_what_the_results_say(self) -> None:
+        page = poplar_report.PAGE.read_text("utf-8")
+        assert page == poplar_report.written(page, poplar_report.section())
 
     def test_without_results_it_says_what_to_run(self, tmp_path: Path) -> None:
         text = report.page(tmp_path, tmp_path, results=tmp_path)
