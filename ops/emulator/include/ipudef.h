@@ -6,19 +6,29 @@
 
 typedef float float2 __attribute__((vector_size(8)));
 typedef float float4 __attribute__((vector_size(16)));
+#ifdef __FLT16_MAX__
+typedef _Float16 half2 __attribute__((vector_size(4)));
+typedef _Float16 half4 __attribute__((vector_size(8)));
+typedef _Float16 half8 __attribute__((vector_size(16)));
+#endif
 typedef int int2 __attribute__((vector_size(8)));
 typedef int int4 __attribute__((vector_size(16)));
+typedef unsigned int uint;
 typedef unsigned int uint2 __attribute__((vector_size(8)));
 typedef unsigned int uint4 __attribute__((vector_size(16)));
 typedef short short2 __attribute__((vector_size(4)));
 typedef short short4 __attribute__((vector_size(8)));
+typedef unsigned short ushort;
 typedef unsigned short ushort2 __attribute__((vector_size(4)));
 typedef unsigned short ushort4 __attribute__((vector_size(8)));
 typedef signed char char2 __attribute__((vector_size(2)));
 typedef signed char char4 __attribute__((vector_size(4)));
+typedef unsigned char uchar;
 typedef unsigned char uchar2 __attribute__((vector_size(2)));
 typedef unsigned char uchar4 __attribute__((vector_size(4)));
 typedef long long longlong;
 typedef long long longlong2 __attribute__((vector_size(16)));
+/// A count of repetitions that the repeat instruction takes.
+typedef unsigned rptsize_t;
 
 #endif

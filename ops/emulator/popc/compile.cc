@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -15,21 +16,14 @@ namespace {
 
 // No vector instructions of the host: a tile's width is the codelet's own choice. The names of
 // fields are declared by users as private as they like: their tables need no friend.
-const std::vector<std::string> kFlags{"-std=c++17",
-                                      "-O2",
-                                      "-fPIC",
-                                      "-fno-tree-vectorize",
-                                      "-fno-tree-slp-vectorize",
-                                      "-fno-access-control",
-                                      "-fno-exceptions",
-                                      "-fno-stack-protector",
-                                      "-fno-math-errno",
-                                      "-ffp-contract=off",
-                                      "-fcf-protection=none",
-                                      "-fno-asynchronous-unwind-tables",
-                                      "-Wno-attributes",
-                                      "-Wno-invalid-offsetof",
-                                      "-DPOPC_COUNTED"};
+const std::vector<std::string> kFlags{
+    "-std=c++17", "-O2", "-fPIC", "-fno-tree-vectorize", "-fno-tree-slp-vectorize",
+    "-fno-access-control", "-fno-exceptions", "-fno-stack-protector", "-fno-math-errno",
+    "-ffp-contract=off", "-fcf-protection=none", "-fno-asynchronous-unwind-tables",
+    "-Wno-attributes", "-Wno-invalid-offsetof", "-Wno-unknown-pragmas", "-fexcess-precision=16",
+    "-include", "ipu_builtins.h", "-DPOPC_COUNTED", "-D__POPC__=1",
+    // __attribute__((target("worker"))): no target of the host's
+    "-Dtarget(KIND)=unused"};
 
 std::string joined(const std::vector<std::string> &names, const std::string &open,
                    const std::string &close) {
@@ -83,6 +77,8 @@ template <typename V> std::string nameOf() {
   for (const std::string &drop : {std::string("{anonymous}::"), std::string("(anonymous namespace)::")})
     for (std::size_t at; (at = name.find(drop)) != std::string::npos;)
       name.erase(at, drop.size());
+  for (std::size_t at; (at = name.find("_Float16")) != std::string::npos;)
+    name.replace(at, 8, "half");
   for (std::size_t at; (at = name.find("poplar::half")) != std::string::npos;)
     name.erase(at, 8);
   for (std::size_t at; (at = name.find(", ")) != std::string::npos;)
@@ -167,18 +163,32 @@ std::vector<std::string> allFlags(const std::vector<std::string> &flags) {
   std::vector<std::string> all = kFlags;
   all.push_back("-I" + includeDirectory());
   for (const std::string &flag : flags) {
-    const bool graphcores = flag.compare(0, 8, "--target") == 0 || flag.compare(0, 2, "-O") == 0 ||
-                            flag == "-g" || flag.compare(0, 5, "-std=") == 0;
-    if (!graphcores)
+    // Of Graphcore's popc, or of clang, whose warnings are not this compiler's.
+    static const char *const left[] = {"--target", "-O", "-g",        "-W",     "-mcpu", "-march",
+                                       "-X",       "-v", "--verbose", "-ffast", "-flto"};
+    const bool leave = std::any_of(std::begin(left), std::end(left), [&](const char *prefix) {
+      return flag.compare(0, std::string(prefix).size(), prefix) == 0;
+    });
+    if (!leave)
       all.push_back(flag);
   }
   return all;
 }
 
+/// What this emulator leaves out, when that is why the compiler refused.
+std::string hint(const std::string &output) {
+  if (output.find("__builtin_ipu_") != std::string::npos)
+    return "popc: not every intrinsic of a tile is emulated; ipu_builtins.h has those that are\n";
+  if (output.find("Error: ") != std::string::npos ||
+      output.find("in an 'asm'") != std::string::npos)
+    return "popc: assembly of a tile is not emulated: give the codelet in C++\n";
+  return "";
+}
+
 void runOrThrow(const std::vector<std::string> &arguments, const std::string &what) {
   const Outcome outcome = run(compilerCommand(), arguments);
   if (outcome.status != 0)
-    throw CompileError(what, outcome.output);
+    throw CompileError(what, outcome.output + hint(outcome.output));
 }
 
 std::string preprocessed(const std::string &source, const std::vector<std::string> &flags) {

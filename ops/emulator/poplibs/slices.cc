@@ -1,8 +1,6 @@
 #include <algorithm>
 
 #include <popops/DynamicSlice.hpp>
-#include <popops/ElementWise.hpp>
-#include <popops/Loop.hpp>
 #include <poputil/TileMapping.hpp>
 #include <poputil/exceptions.hpp>
 
@@ -169,29 +167,6 @@ void dynamicUpdate(Graph &graph, const Tensor &t, const Tensor &s, const Tensor 
   const ComputeSet cs = graph.addComputeSet({debugContext, "dynamicUpdate"});
   addMove(graph, t, rows, first[0], dim, true, cs);
   prog.add(Execute(cs, debugContext));
-}
-
-Sequence countedLoop(Graph &graph, std::size_t begin, std::size_t end, std::size_t step,
-                     const CountedLoopBodyType &body, const poplar::DebugContext &debugContext) {
-  if (step == 0 || begin >= end)
-    throw poputil::poplibs_error("countedLoop needs a step and a begin below its end");
-  const Tensor count = graph.addVariable(poplar::UNSIGNED_INT, {1}, {debugContext, "loopCounter"});
-  const Tensor start =
-      graph.addConstant<unsigned>(poplar::UNSIGNED_INT, {1}, static_cast<unsigned>(begin));
-  graph.setTileMapping(count, 0);
-  graph.setTileMapping(start, 0);
-  Sequence loop(debugContext), inner;
-  inner.add(body(count));
-  addInPlace(graph, count, static_cast<unsigned>(step), inner, {debugContext, "loopIncrement"});
-  loop.add(poplar::program::Copy(start, count));
-  loop.add(poplar::program::Repeat(static_cast<unsigned>((end - begin + step - 1) / step), inner,
-                                   debugContext));
-  return loop;
-}
-
-Sequence countedLoop(Graph &graph, std::size_t count, const CountedLoopBodyType &body,
-                     const poplar::DebugContext &debugContext) {
-  return countedLoop(graph, 0, count, 1, body, debugContext);
 }
 
 } // namespace popops

@@ -1,4 +1,5 @@
 #include <popops/TopK.hpp>
+#include <poputil/TileMapping.hpp>
 #include <poputil/exceptions.hpp>
 
 #include "array_vertices.h"
@@ -10,26 +11,39 @@ using poplar::Tensor;
 
 namespace {
 
-/// One row a vertex, and a tile after the other: the network of PopLibs is not reproduced.
-Tensor select(Graph &graph, const Tensor &t, const TopKParams &params, bool indices,
-              poplar::ComputeSet cs, const poplar::DebugContext &debugContext) {
-  if (t.rank() == 0 || params.k > t.dim(t.rank() - 1))
+enum class Result : unsigned { Keys = 0, Indices = 8, Values = 16 };
+
+/// One row a vertex, and a tile after the other: the network of PopLibs is not reproduced. `value`
+/// is what goes with the keys.
+Tensor select(Graph &graph, const Tensor &key, const Tensor &value, const TopKParams &params,
+              Result result, poplar::ComputeSet cs, const poplar::DebugContext &debugContext) {
+  if (key.rank() == 0 || params.k > key.dim(key.rank() - 1))
     throw poputil::poplibs_error("topK: k is " + std::to_string(params.k) +
-                                 " and the tensor has shape " + t.shapeToString());
-  const std::size_t n = t.dim(t.rank() - 1), rows = n ? t.numElements() / n : 0;
-  const poplar::Type type = indices ? poplar::UNSIGNED_INT : t.elementType();
-  std::vector<std::size_t> shape = t.shape();
+                                 " and the tensor has shape " + key.shapeToString());
+  if (value.shape() != key.shape())
+    throw poputil::poplibs_error("topK: keys of shape " + key.shapeToString() +
+                                 " and values of shape " + value.shapeToString());
+  const std::size_t n = key.dim(key.rank() - 1), rows = n ? key.numElements() / n : 0;
+  const poplar::Type type = result == Result::Indices ? poplar::UNSIGNED_INT
+                            : result == Result::Keys  ? key.elementType()
+                                                      : value.elementType();
+  std::vector<std::size_t> shape = key.shape();
   shape.back() = params.k;
   const Tensor out = graph.addVariable(type, shape, debugContext);
-  const Tensor from = t.reshape({rows, n}), to = out.reshape({rows, params.k});
+  const Tensor keys = key.reshape({rows, n}), values = value.reshape({rows, n});
+  const Tensor to = out.reshape({rows, params.k});
   const unsigned choice = (params.largest ? 1u : 0u) |
-                          static_cast<unsigned>(params.sortOrder) << 1 | (indices ? 8u : 0u);
+                          static_cast<unsigned>(params.sortOrder) << 1 |
+                          static_cast<unsigned>(result);
   for (std::size_t row = 0; row < rows; ++row) {
     const auto tile = static_cast<unsigned>(row % graph.getTarget().getNumTiles());
     const poplar::VertexRef v = graph.addVertex(cs, poplar::emulator::kTopK);
-    graph.connect(v["rows"], std::vector<Tensor>{from[row]});
+    std::vector<Tensor> in{keys[row]};
+    if (result == Result::Values)
+      in.push_back(values[row]);
+    graph.connect(v["rows"], in);
     graph.connect(v["out"], to[row]);
-    graph.setInitialValue(v["type"], static_cast<unsigned>(t.elementType().identity()));
+    graph.setInitialValue(v["type"], static_cast<unsigned>(key.elementType().identity()));
     graph.setInitialValue(v["outType"], static_cast<unsigned>(type.identity()));
     graph.setInitialValue(v["choice"], choice);
     graph.setTileMapping(v, tile);
@@ -38,24 +52,45 @@ Tensor select(Graph &graph, const Tensor &t, const TopKParams &params, bool indi
   return out;
 }
 
+std::pair<Tensor, Tensor> both(Graph &graph, poplar::program::Sequence &prog, const Tensor &key,
+                               const Tensor &value, const TopKParams &params, Result second,
+                               const poplar::DebugContext &debugContext) {
+  const poplar::ComputeSet cs = graph.addComputeSet({debugContext, "topK"});
+  const Tensor keys = select(graph, key, value, params, Result::Keys, cs, debugContext);
+  const Tensor others = select(graph, key, value, params, second, cs, debugContext);
+  prog.add(poplar::program::Execute(cs, debugContext));
+  return {keys, others};
+}
+
 } // namespace
 
 Tensor topK(Graph &graph, poplar::program::Sequence &prog, const Tensor &t,
             const TopKParams &params, const poplar::DebugContext &debugContext) {
   const poplar::ComputeSet cs = graph.addComputeSet({debugContext, "topK"});
-  const Tensor values = select(graph, t, params, false, cs, debugContext);
+  const Tensor keys = select(graph, t, t, params, Result::Keys, cs, debugContext);
   prog.add(poplar::program::Execute(cs, debugContext));
-  return values;
+  return keys;
 }
 
 std::pair<Tensor, Tensor> topKWithPermutation(Graph &graph, poplar::program::Sequence &prog,
                                               const Tensor &t, const TopKParams &params,
                                               const poplar::DebugContext &debugContext) {
-  const poplar::ComputeSet cs = graph.addComputeSet({debugContext, "topK"});
-  const Tensor values = select(graph, t, params, false, cs, debugContext);
-  const Tensor indices = select(graph, t, params, true, cs, debugContext);
-  prog.add(poplar::program::Execute(cs, debugContext));
-  return {values, indices};
+  return both(graph, prog, t, t, params, Result::Indices, debugContext);
+}
+
+std::pair<Tensor, Tensor> topKKeyValue(Graph &graph, poplar::program::Sequence &prog,
+                                       const Tensor &key, const Tensor &value,
+                                       const TopKParams &params,
+                                       const poplar::DebugContext &debugContext) {
+  return both(graph, prog, key, value, params, Result::Values, debugContext);
+}
+
+Tensor createTopKInput(Graph &graph, const poplar::Type &type,
+                       const std::vector<std::size_t> &shape, const TopKParams &,
+                       const poplar::DebugContext &debugContext) {
+  const Tensor t = graph.addVariable(type, shape, debugContext);
+  poputil::mapTensorLinearly(graph, t);
+  return t;
 }
 
 } // namespace popops

@@ -197,6 +197,7 @@ void ComputeSetRun::runTile(std::size_t index) {
   const unsigned workers = std::min(m.workers, kMostWorkers);
   std::uint64_t supervisor = 0, operations = 0;
   bool result = true;
+  enterTile(tiles[index].tile, rounds);
   for (std::size_t v = tiles[index].first; v < tiles[index].end; ++v) {
     const BoundVertex &vertex = vertices[v];
     for (std::uint32_t i = vertex.firstPoisoned; i < vertex.endPoisoned; ++i)
@@ -238,6 +239,7 @@ void ComputeSetRun::runTile(std::size_t index) {
 }
 
 ComputeCost ComputeSetRun::run(WorkerThreads &threads) {
+  ++rounds;
   threads.run(tiles.size(), [this](std::size_t i) { runTile(i); });
   ComputeCost cost;
   for (std::size_t i = 0; i < tiles.size(); ++i) {

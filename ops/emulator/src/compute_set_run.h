@@ -74,6 +74,7 @@ private:
   std::vector<BoundTile> tiles;
   std::vector<Staged> staged;
   std::vector<Poisoned> poisoned;
+  std::uint64_t rounds = 0; // executions so far
   // Written by the thread that runs the tile, read when all are done.
   std::vector<TileCycles> cycles;
   std::vector<std::uint64_t> flops;

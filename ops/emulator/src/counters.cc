@@ -1,12 +1,19 @@
 #include "counters.h"
 
-#include <poplar/HalfFloat.hpp>
-
 extern "C" {
-__attribute__((tls_model("initial-exec"))) thread_local poplar::emulator::Counters popc_counters;
-
-float popc_half_to_float(std::uint16_t bits);
-std::uint16_t popc_float_to_half(float value);
-float popc_half_to_float(std::uint16_t bits) { return poplar::half::toFloat(bits); }
-std::uint16_t popc_float_to_half(float value) { return poplar::half::fromFloat(value); }
+__attribute__((tls_model("initial-exec"))) __thread poplar::emulator::Counters popc_counters;
+__attribute__((tls_model("initial-exec"))) __thread poplar::emulator::TileState popc_tile;
 }
+
+namespace poplar::emulator {
+
+void enterTile(unsigned tile, std::uint64_t round) {
+  // Sebastiano Vigna's splitmix64: neighbours become far apart.
+  std::uint64_t z = (round << 32 | tile) + 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  popc_tile.random = (z ^ (z >> 31)) | 1;
+  popc_tile.id = tile;
+}
+
+} // namespace poplar::emulator

@@ -27,6 +27,14 @@ std::shared_ptr<Compiled> compiledOf(const Graph &graph, ArrayRef<program::Progr
   return compiled;
 }
 
+/// 0 for a handle that there is not: what follows says so.
+std::size_t bytesOf(const std::map<std::string, Tensor> &handles, const std::string &handle) {
+  const auto found = handles.find(handle);
+  return found == handles.end()
+             ? 0
+             : found->second.numElements() * emulator::sizeOf(found->second.elementType());
+}
+
 } // namespace
 
 Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs,
@@ -45,7 +53,7 @@ Engine::Engine(const Graph &graph, program::Program prog, const OptionFlags &opt
     : Engine(graph, ArrayRef<program::Program>(&prog, 1), opt, std::move(progressCallBack),
              debugContext) {}
 
-Engine::Engine(Executable &&exe, const OptionFlags &opt) {
+Engine::Engine(const Executable &exe, const OptionFlags &opt) {
   auto compiled = std::make_shared<Compiled>(*exe.getCompiled());
   for (const auto &option : opt)
     compiled->options.set(option.first, option.second);
@@ -92,6 +100,15 @@ void Engine::readTensor(StringRef handle, void *buf, void *bufEnd) {
   session->readTensor(
       handle, buf,
       static_cast<std::size_t>(static_cast<char *>(bufEnd) - static_cast<char *>(buf)));
+}
+void Engine::writeTensor(StringRef handle, const void *buf) {
+  writeTensor(handle, buf,
+              static_cast<const char *>(buf) +
+                  bytesOf(session->getCompiled().graph->hostWrites, handle));
+}
+void Engine::readTensor(StringRef handle, void *buf) {
+  readTensor(handle, buf,
+             static_cast<char *>(buf) + bytesOf(session->getCompiled().graph->hostReads, handle));
 }
 void Engine::connectStream(StringRef handle, void *begin, void *end) {
   session->getStreams().connect(handle, begin, end);

@@ -2,10 +2,13 @@
 
 #include <numeric>
 #include <ostream>
+#include <set>
 
+#include <poplar/Engine.hpp>
 #include <poplar/Program.hpp>
 
 #include "graph_state.h"
+#include "program_node.h"
 
 namespace poplar {
 
@@ -105,9 +108,60 @@ Function Graph::addFunction(const program::Program &program) {
 
 void Graph::outputVertexGraph(std::ostream &out, ArrayRef<program::Program>) const {
   out << "digraph vertices {\n";
-  for (std::size_t v = 0; v < state->vertices.size(); ++v)
-    out << "  v" << v << " [label=\"" << state->vertices[v].type->table->name << "\"];\n";
+  std::set<unsigned> used;
+  for (std::size_t v = 0; v < state->vertices.size(); ++v) {
+    const emulator::VertexInstance &vertex = state->vertices[v];
+    out << "  v" << v << " [label=\"" << vertex.type->table->name << "\"];\n";
+    for (unsigned f = 0; f < vertex.type->table->numFields; ++f) {
+      const field::FieldTable &table = vertex.type->table->fields[f];
+      for (const auto &row : vertex.fields[f].rows)
+        for (const emulator::Run &run : row ? row->runs() : std::vector<emulator::Run>()) {
+          used.insert(run.variable);
+          const bool written = table.direction == field::Direction::Output;
+          out << "  " << (written ? "v" : "t") << (written ? v : run.variable) << " -> "
+              << (written ? "t" : "v") << (written ? run.variable : v) << " [label=\"" << table.name
+              << "\"];\n";
+        }
+    }
+  }
+  for (const unsigned t : used)
+    out << "  t" << t << " [shape=box,label=\"" << state->variables[t].name << "\"];\n";
   out << "}\n";
+}
+
+void Graph::outputComputeGraph(std::ostream &out, ArrayRef<program::Program> progs) const {
+  std::vector<std::shared_ptr<emulator::ProgramNode>> open;
+  for (const program::Program &p : progs)
+    open.push_back(emulator::bodyOf(p));
+  std::set<const emulator::ProgramNode *> seen;
+  out << "digraph programs {\n";
+  while (!open.empty()) {
+    const auto node = open.back();
+    open.pop_back();
+    if (!seen.insert(node.get()).second)
+      continue;
+    const bool execute = node->kind == emulator::ProgramNode::Kind::Execute;
+    out << "  p" << node.get() << " [label=\""
+        << (execute ? state->computeSets.at(node->id).name : node->name) << "\"];\n";
+    std::vector<std::shared_ptr<emulator::ProgramNode>> next = node->children;
+    if (node->kind == emulator::ProgramNode::Kind::Call)
+      next.push_back(state->functions.at(node->id));
+    for (const auto &child : next)
+      out << "  p" << node.get() << " -> p" << child.get() << ";\n";
+    open.insert(open.end(), next.begin(), next.end());
+  }
+  out << "}\n";
+}
+
+void Graph::serialize(std::ostream &out, ArrayRef<program::Program> progs,
+                      SerializationFormat format) const {
+  if (format != SerializationFormat::Binary)
+    throw poplar_error("a graph in JSON is not emulated: serialize it as SerializationFormat::"
+                       "Binary");
+  compileGraph(*this, progs).serialize(out);
+}
+void Graph::serialize(std::ostream &out, SerializationFormat format) const {
+  serialize(out, {}, format);
 }
 
 } // namespace poplar

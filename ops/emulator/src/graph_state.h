@@ -27,6 +27,7 @@ struct Variable {
   std::size_t elements = 0;
   std::string name;
   bool constant = false;
+  bool withVertex = false; // a constant that lies where the vertex that it is connected to does
   TileMap tiles;
   std::vector<char> initial; // empty, or the bytes of all elements
   std::size_t bytes() const { return elements * sizeOf(type); }
@@ -71,6 +72,7 @@ public:
   std::map<std::string, RemoteBuffer> remoteBuffers;
   std::map<std::string, HostFunctionState> hostFunctions;
   std::map<std::string, Tensor> hostWrites, hostReads;
+  Tensor randomGenerators; // of the tiles; invalid until something draws without a seed
   std::map<std::string, VertexType> vertexTypes;
   std::vector<std::shared_ptr<CodeletLibrary>> libraries;
 

@@ -12,7 +12,15 @@ using emulator::Piece;
 using emulator::View;
 
 void Graph::setTileMapping(VertexRef v, unsigned tileNum) {
-  state->vertices.at(v.getId()).tile = physicalTile(tileNum);
+  emulator::VertexInstance &vertex = state->vertices.at(v.getId());
+  vertex.tile = physicalTile(tileNum);
+  for (const emulator::Connection &field : vertex.fields)
+    for (const auto &row : field.rows)
+      if (row && row->runs().size() == 1) {
+        emulator::Variable &variable = state->variables[row->runs()[0].variable];
+        if (variable.withVertex)
+          variable.tiles.assign(0, variable.elements, vertex.tile);
+      }
 }
 
 void Graph::setTileMapping(const Tensor &t, unsigned tileNum) {

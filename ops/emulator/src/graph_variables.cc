@@ -32,16 +32,17 @@ Tensor Graph::addVariable(const Type &type, ArrayRef<std::size_t> shape,
   return t;
 }
 
-Tensor Graph::addConstant(const Type &type, ArrayRef<std::size_t> shape, Type valueType,
-                          const void *values, std::size_t n, const DebugContext &debugContext) {
+Tensor Graph::addConstant(const Type &type, ArrayRef<std::size_t> shape, const FieldData &values,
+                          const DebugContext &debugContext) {
   const Tensor t = addVariable(type, shape, debugContext);
   const std::size_t elements = t.numElements();
-  if (n != elements && n != 1)
+  if (values.size() != elements && values.size() != 1)
     throw tensor_creation_error("a constant of " + std::to_string(elements) + " elements and " +
-                                std::to_string(n) + " values");
+                                std::to_string(values.size()) + " values");
   Variable &variable = state->variables.back();
   variable.constant = true;
-  const std::vector<char> bytes = convert(valueType, values, n, type);
+  const std::vector<char> bytes =
+      convert(values.type(), values.bytes().data(), values.size(), type);
   while (variable.initial.size() < elements * emulator::sizeOf(type))
     variable.initial.insert(variable.initial.end(), bytes.begin(), bytes.end());
   return t;
@@ -49,11 +50,16 @@ Tensor Graph::addConstant(const Type &type, ArrayRef<std::size_t> shape, Type va
 
 Tensor Graph::addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, std::uint16_t value,
                               const DebugContext &debugContext) {
-  return addConstant(type, shape, HALF, &value, 1, debugContext);
+  half number;
+  number.bits = value;
+  return addConstant(type, shape, FieldData(number), debugContext);
 }
 Tensor Graph::addConstantHalf(const Type &type, ArrayRef<std::size_t> shape,
                               const std::uint16_t *values, const DebugContext &debugContext) {
-  return addConstant(type, shape, HALF, values, product(shape.cloneAsVector()), debugContext);
+  std::vector<half> numbers(product(shape.cloneAsVector()));
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i].bits = values[i];
+  return addConstant(type, shape, FieldData(numbers), debugContext);
 }
 
 Tensor Graph::clone(const Type &type, const Tensor &t, const DebugContext &debugContext,

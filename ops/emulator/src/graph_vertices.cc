@@ -57,9 +57,19 @@ void checkTensor(const Place &place, const Tensor &t) {
                                  t.getDebugStr());
 }
 
+void checkFree(const Place &place) {
+  if (place.connection.set)
+    throw graph_connection_error(place.name + " is connected already");
+}
+
 std::shared_ptr<const View> elements(const Tensor &t) { return std::make_shared<View>(t.view()); }
 
 void connectRows(const Place &place, ArrayRef<Tensor> rows) {
+  checkFree(place);
+  if (!place.connection.rows.empty() && place.connection.rows.size() != rows.size())
+    throw graph_connection_error(
+        place.name + " was given the size " + std::to_string(place.connection.rows.size()) +
+        " and is connected to " + std::to_string(rows.size()) + " tensors");
   place.connection.rows.clear();
   for (const Tensor &row : rows) {
     if (row.rank() > 1)
@@ -108,7 +118,10 @@ VertexRef Graph::addVertex(ComputeSet cs, StringRef vertexType,
       connect(field, ArrayRef<Tensor>(c.tensors));
       break;
     case ConnectionDesc::Kind::Value:
-      setInitialFieldValue(field, c.value[0]);
+      if (Place(*state, field).isEdge())
+        connectValue(field, c.value[0]);
+      else
+        setInitialFieldValue(field, c.value[0]);
       break;
     }
   }
@@ -127,6 +140,9 @@ void Graph::connect(FieldRef field, const Tensor &tensor) {
     if (place.table.shape == Shape::VectorOfVectors || tensor.numElements() == 1) {
       if (rows.size() <= field.getIndex())
         rows.resize(field.getIndex() + 1);
+      if (rows[field.getIndex()])
+        throw graph_connection_error("element " + std::to_string(field.getIndex()) + " of " +
+                                     place.name + " is connected already");
       rows[field.getIndex()] = elements(tensor);
       place.connection.set = true;
       return;
@@ -161,6 +177,7 @@ void Graph::connect(FieldRef field, const Tensor &tensor) {
     return;
   }
   }
+  checkFree(place);
   place.connection.rows = {elements(tensor)};
   place.connection.set = true;
 }
@@ -178,15 +195,33 @@ void Graph::connect(FieldRef field, ArrayRef<Tensor> tensors) {
     checkTensor(place, t);
     all.append(t.view(), 0, t.numElements());
   }
+  checkFree(place);
   place.connection.rows = {std::make_shared<View>(std::move(all))};
   place.connection.set = true;
+}
+
+void Graph::connectValue(const FieldRef &field, const FieldData &value) {
+  const Place place(*state, field);
+  checkEdge(place);
+  const Tensor t = addConstant(Type(place.table.element), {}, value, {place.name});
+  state->variables.back().withVertex = true;
+  const unsigned tile = place.vertex.tile;
+  if (tile != emulator::kNoTile)
+    state->variables.back().tiles.assign(0, 1, tile);
+  connect(field, t);
 }
 
 void Graph::setFieldSize(FieldRef field, std::size_t size) {
   const Place place(*state, field);
   if (place.table.shape == Shape::Scalar)
     throw graph_connection_error(place.name + " is a scalar and has no size");
-  place.connection.rows.resize(size);
+  if (place.isEdge()) {
+    place.connection.rows.resize(size);
+    return;
+  }
+  place.connection.value.resize(size * emulator::sizeOf(Type(place.table.element)));
+  place.connection.valueCount = size;
+  place.connection.set = true;
 }
 
 void Graph::setInitialFieldValue(const FieldRef &ref, const FieldData &value) {

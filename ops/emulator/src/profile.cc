@@ -56,6 +56,8 @@ const char *stepType(const ProgramNode &node) {
     return "AssumeEqualAcrossReplicas";
   case Kind::Abort:
     return "Abort";
+  case Kind::ReadClock:
+    return "CycleCount";
   }
   return "";
 }

@@ -71,6 +71,14 @@ PrintTensor::PrintTensor(StringRef title, Tensor t, const DebugContext &debugCon
   node->source = std::move(t);
 }
 
+CrossReplicaCopy::CrossReplicaCopy(Tensor src, Tensor dst,
+                                   const std::map<unsigned, unsigned> &replicaMap,
+                                   const DebugContext &debugContext)
+    : Program(Copy(std::move(src), std::move(dst), false, debugContext)) {
+  if (replicaMap != std::map<unsigned, unsigned>{{0, 0}})
+    throw control_program_error("CrossReplicaCopy: there is one replica, of index 0");
+}
+
 AssumeEqualAcrossReplicas::AssumeEqualAcrossReplicas(Tensor t, const DebugContext &debugContext)
     : Program(makeNode(Kind::AssumeEqual, debugContext)) {
   node->source = std::move(t);

@@ -36,6 +36,7 @@ struct ProgramNode {
     Print,
     AssumeEqual,
     Abort,
+    ReadClock,
   };
 
   Kind kind;

@@ -70,6 +70,14 @@ void Session::execute(Step &step) {
     break; // there is one replica
   case Kind::Abort:
     throw application_runtime_error("the program was aborted: " + node.text);
+  case Kind::ReadClock: {
+    std::uint64_t before = 0;
+    if (node.source.valid())
+      memory->gather(node.source.view(), &before);
+    const std::uint64_t cycles = clock - before;
+    memory->scatter(node.destination.view(), &cycles);
+    break;
+  }
   }
 }
 

@@ -25,6 +25,7 @@ namespace emulator {
 class Session;
 }
 
+using EngineOptions = OptionFlags;
 using ProgressFunc = std::function<void(int step, int total)>;
 using HostCallback =
     std::function<void(ArrayRef<const void *>, std::size_t, ArrayRef<void *>, std::size_t)>;
@@ -49,7 +50,8 @@ public:
          ProgressFunc progressCallBack = ProgressFunc(), const DebugContext &debugContext = {});
   Engine(const Graph &graph, program::Program prog, const OptionFlags &opt = {},
          ProgressFunc progressCallBack = ProgressFunc(), const DebugContext &debugContext = {});
-  Engine(Executable &&exe, const OptionFlags &opt = {});
+  Engine(Executable &&exe, const OptionFlags &opt = {}) : Engine(exe, opt) {}
+  Engine(const Executable &exe, const OptionFlags &opt = {});
   Engine(Engine &&) noexcept;
   Engine &operator=(Engine &&) noexcept;
   ~Engine();
@@ -67,10 +69,16 @@ public:
   static std::string reportTiming(const TimerTimePoint &start, const TimerTimePoint &end);
 
   void writeTensor(StringRef handle, const void *buf, const void *bufEnd);
+  /// As many bytes as the tensor has: of SDK 1, which had no end.
+  void writeTensor(StringRef handle, const void *buf);
   template <typename T> void writeTensor(StringRef handle, ArrayRef<T> data) {
     writeTensor(handle, data.begin(), data.end());
   }
   void readTensor(StringRef handle, void *buf, void *bufEnd);
+  void readTensor(StringRef handle, void *buf);
+  template <typename T> void readTensor(StringRef handle, ArrayRef<T> data) {
+    readTensor(handle, const_cast<T *>(data.begin()), const_cast<T *>(data.end()));
+  }
   void connectStream(StringRef handle, void *begin, void *end);
   void connectStream(StringRef handle, void *p);
   template <typename T> void connectStream(StringRef handle, ArrayRef<T> data) {
@@ -80,6 +88,9 @@ public:
     connectStream(stream.handle(), begin, end);
   }
   void connectStream(const DataStream &stream, void *p) { connectStream(stream.handle(), p); }
+  template <typename T> void connectStream(const DataStream &stream, ArrayRef<T> data) {
+    connectStream(stream.handle(), data);
+  }
   void connectStreamToCallback(StringRef handle, StreamCallbackHandle f);
   void connectStreamToCallback(StringRef handle, unsigned index, StreamCallbackHandle f);
   void connectStreamToCallback(const DataStream &stream, StreamCallbackHandle f) {
@@ -93,6 +104,8 @@ public:
   void setPrintStream(std::ostream &stream) { setPrintTensorStream(stream); }
   void setPrintTensorStream(std::ostream &stream);
 
+  ProfileValue getGraphProfile() const { return getProfile()["compilation"]; }
+  ProfileValue getExecutionProfile() const { return getProfile()["execution"]; }
   /// What libpva calls the report, as a tree: compilation and execution.
   ProfileValue getProfile() const;
   void resetExecutionProfile();

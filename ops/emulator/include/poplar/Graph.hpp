@@ -29,6 +29,8 @@ namespace program {
 class Program;
 }
 
+enum class SerializationFormat { Binary, JSON };
+
 /// How many copies of the graph run side by side. Only 1 is emulated.
 struct replication_factor {
   explicit replication_factor(unsigned value) : value(value) {}
@@ -42,6 +44,23 @@ public:
   template <typename T>
   FieldData(ArrayRef<T> values) : FieldData(values.data(), values.size(), typeOf<T>(), false) {}
   template <typename T> FieldData(const std::vector<T> &values) : FieldData(ArrayRef<T>(values)) {}
+
+  /// Whether V is a number of the device's or points to such numbers.
+  template <typename V> static constexpr bool holds() {
+    using T = std::remove_cv_t<std::remove_pointer_t<V>>;
+    return std::is_arithmetic<T>::value || std::is_enum<T>::value || std::is_same<T, half>::value;
+  }
+  /// The number, or what the pointer points to: one for each element of a tensor of that shape.
+  template <typename V> static FieldData of(V value, ArrayRef<std::size_t> shape) {
+    if constexpr (std::is_pointer<V>::value) {
+      std::size_t n = 1;
+      for (const std::size_t d : shape)
+        n *= d;
+      return FieldData(ArrayRef<std::remove_cv_t<std::remove_pointer_t<V>>>(value, n));
+    } else {
+      return FieldData(value);
+    }
+  }
 
   Type type() const { return element; }
   std::size_t size() const { return count; }
@@ -81,28 +100,33 @@ public:
                      const DebugContext &debugContext = {});
   Tensor addVariable(const Type &type, ArrayRef<std::size_t> shape,
                      VariableMappingMethod mappingMethod, const DebugContext &debugContext = {});
+  Tensor addLinearlyTiledVariable(const Type &type, ArrayRef<std::size_t> shape,
+                                  const DebugContext &debugContext = {}) {
+    return addVariable(type, shape, VariableMappingMethod::LINEAR, debugContext);
+  }
   template <typename T>
   Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, ArrayRef<T> values,
                      const DebugContext &debugContext = {"<const>"}) {
-    return addConstant(type, shape, equivalent_device_type<T>().value, values.data(), values.size(),
-                       debugContext);
+    const FieldData data(values);
+    return addConstant(type, shape, data, debugContext);
   }
-  template <typename T>
-  Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, const T *values,
+  /// One value for every element, or a pointer to a value for each.
+  template <typename V, typename = std::enable_if_t<FieldData::holds<V>()>>
+  Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, V value,
                      const DebugContext &debugContext = {"<const>"}) {
-    std::size_t n = 1;
-    for (std::size_t d : shape)
-      n *= d;
-    return addConstant(type, shape, ArrayRef<T>(values, n), debugContext);
+    return addConstant(type, shape, FieldData::of(value, shape), debugContext);
   }
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value ||
-                                                    std::is_same<T, half>::value>>
-  Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, T value,
+  /// The same, of values of another type than T: addConstant<unsigned>(UNSIGNED_INT, {}, 0).
+  template <typename T, typename V,
+            typename = std::enable_if_t<FieldData::holds<V>() && !std::is_same<T, V>::value &&
+                                        (!std::is_pointer<V>::value ||
+                                         std::is_convertible<V, const T *>::value)>>
+  Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, V value,
                      const DebugContext &debugContext = {"<const>"}) {
-    if constexpr (std::is_same<T, double>::value)
-      return addConstant(type, shape, static_cast<float>(value), debugContext);
+    if constexpr (std::is_pointer<V>::value)
+      return addConstant(type, shape, FieldData::of(value, shape), debugContext);
     else
-      return addConstant(type, shape, equivalent_device_type<T>().value, &value, 1, debugContext);
+      return addConstant(type, shape, FieldData(static_cast<T>(value)), debugContext);
   }
   /// The values are the bits of binary16.
   Tensor addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, std::uint16_t value,
@@ -141,32 +165,48 @@ public:
         : name(name), kind(Kind::Tensors), tensors(ts.begin(), ts.end()) {}
     ConnectionDesc(StringRef name, const std::vector<Tensor> &ts)
         : name(name), kind(Kind::Tensors), tensors(ts) {}
-    template <typename T, typename = std::enable_if_t<!std::is_convertible<T, Tensor>::value>>
-    ConnectionDesc(StringRef name, const T &value)
+    template <typename T, typename = std::enable_if_t<FieldData::holds<T>()>>
+    ConnectionDesc(StringRef name, T value)
         : name(name), kind(Kind::Value), value{FieldData(value)} {}
+    template <typename T, typename = std::enable_if_t<FieldData::holds<T>()>>
+    ConnectionDesc(StringRef name, const std::vector<T> &values)
+        : name(name), kind(Kind::Value), value{FieldData(values)} {}
+    template <typename T, typename = std::enable_if_t<FieldData::holds<T>()>>
+    ConnectionDesc(StringRef name, ArrayRef<T> values)
+        : name(name), kind(Kind::Value), value{FieldData(values)} {}
   };
   VertexRef addVertex(ComputeSet cs, StringRef vertexType);
   VertexRef addVertex(ComputeSet cs, StringRef vertexType, ArrayRef<ConnectionDesc> connections);
   void connect(FieldRef field, const Tensor &tensor);
   void connect(FieldRef field, ArrayRef<Tensor> tensors);
+  /// A constant of its own, on the tile of the vertex.
+  template <typename T,
+            typename = std::enable_if_t<FieldData::holds<T>() && !std::is_pointer<T>::value>>
+  void connect(FieldRef field, T value) {
+    connectValue(field, FieldData(value));
+  }
   void setFieldSize(FieldRef field, std::size_t size);
   void setInitialValueHalf(FieldRef field, std::uint16_t bits);
-  template <typename T> void setInitialValue(FieldRef field, T value) {
+  template <typename T, typename = std::enable_if_t<FieldData::holds<T>()>>
+  void setInitialValue(FieldRef field, T value) {
     setInitialFieldValue(field, FieldData(value));
   }
   template <typename T> void setInitialValue(FieldRef field, ArrayRef<T> values) {
     setInitialFieldValue(field, FieldData(values));
   }
-  template <typename T> void setInitialValue(FieldRef field, const std::vector<T> &values) {
+  template <typename T, typename A>
+  void setInitialValue(FieldRef field, const std::vector<T, A> &values) {
     setInitialFieldValue(field, FieldData(values));
   }
-  template <typename T> void setInitialValue(const Tensor &t, const T &value) {
-    setInitialTensorValue(t, FieldData(value));
+  template <typename T, typename = std::enable_if_t<FieldData::holds<T>()>>
+  void setInitialValue(const Tensor &t, T value) {
+    setInitialTensorValue(t, FieldData::of(value, t.shape()));
   }
   template <typename T> void setInitialValue(const Tensor &t, ArrayRef<T> values) {
     setInitialTensorValue(t, FieldData(values));
   }
-  template <typename T> void setInitialValue(const Tensor &t, const std::vector<T> &values) {
+  template <typename T, typename A>
+  void setInitialValue(const Tensor &t, const std::vector<T, A> &values) {
     setInitialTensorValue(t, FieldData(values));
   }
 
@@ -208,7 +248,14 @@ public:
   HostFunction addHostFunction(StringRef handle, ArrayRef<HostFunctionArgument> inputs,
                                ArrayRef<HostFunctionArgument> outputs);
 
+  /// Graphs in the language of dot: of vertices and what connects them, and of the compute sets
+  /// that the programs execute, in their order.
   void outputVertexGraph(std::ostream &outputStream, ArrayRef<program::Program> progs = {}) const;
+  void outputComputeGraph(std::ostream &outputStream, ArrayRef<program::Program> progs = {}) const;
+  /// As an executable of this emulator: JSON is not emulated and raises poplar_error.
+  void serialize(std::ostream &out, ArrayRef<program::Program> progs,
+                 SerializationFormat format) const;
+  void serialize(std::ostream &out, SerializationFormat format) const;
 
   // For the library itself.
   const std::shared_ptr<emulator::GraphState> &getState() const { return state; }
@@ -217,8 +264,9 @@ public:
 
 private:
   Graph(std::shared_ptr<emulator::GraphState> state, std::vector<unsigned> tiles, Target target);
-  Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, Type valueType,
-                     const void *values, std::size_t n, const DebugContext &debugContext);
+  Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, const FieldData &values,
+                     const DebugContext &debugContext);
+  void connectValue(const FieldRef &field, const FieldData &value);
   void setInitialFieldValue(const FieldRef &field, const FieldData &value);
   void setInitialTensorValue(const Tensor &t, const FieldData &value);
 

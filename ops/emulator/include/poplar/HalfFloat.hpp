@@ -4,12 +4,18 @@
 #include <cstdint>
 #include <cstring>
 #include <ostream>
+#include <type_traits>
 
-#ifdef POPC_COUNTED
-// On the IPU a conversion is one instruction. Codelets call these, and popc counts a call as such.
-extern "C" float popc_half_to_float(std::uint16_t bits);
-extern "C" std::uint16_t popc_float_to_half(float value);
-#endif
+#if defined(POPC_COUNTED) && defined(__FLT16_MAX__)
+
+namespace poplar {
+
+/// IEEE 754 binary16, as on the tile a type of the compiler's own; each operation rounds once.
+using half = _Float16;
+
+} // namespace poplar
+
+#else
 
 namespace poplar {
 
@@ -18,9 +24,8 @@ class half {
 public:
   half() = default;
   half(float value) : bits(fromFloat(value)) {}
-  half(double value) : half(static_cast<float>(value)) {}
-  half(int value) : half(static_cast<float>(value)) {}
-  half(unsigned value) : half(static_cast<float>(value)) {}
+  template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value>>
+  half(T value) : half(static_cast<float>(value)) {}
   operator float() const { return toFloat(bits); }
 
   half &operator+=(half b) { return *this = half(float(*this) + float(b)); }
@@ -28,10 +33,6 @@ public:
   half &operator*=(half b) { return *this = half(float(*this) * float(b)); }
   half &operator/=(half b) { return *this = half(float(*this) / float(b)); }
 
-#ifdef POPC_COUNTED
-  static std::uint16_t fromFloat(float value) { return popc_float_to_half(value); }
-  static float toFloat(std::uint16_t h) { return popc_half_to_float(h); }
-#else
   static std::uint16_t fromFloat(float value) {
     std::uint32_t f;
     std::memcpy(&f, &value, sizeof f);
@@ -72,18 +73,38 @@ public:
     std::memcpy(&value, &f, sizeof value);
     return value;
   }
-#endif
 
   std::uint16_t bits;
 };
 
-inline half operator+(half a, half b) { return half(float(a) + float(b)); }
-inline half operator-(half a, half b) { return half(float(a) - float(b)); }
-inline half operator*(half a, half b) { return half(float(a) * float(b)); }
-inline half operator/(half a, half b) { return half(float(a) / float(b)); }
+#define POPLAR_HALF_OPERATOR(SIGN)                                                                 \
+  inline half operator SIGN(half a, half b) { return half(float(a) SIGN float(b)); }               \
+  template <typename T, typename = std::enable_if_t<std::is_floating_point<T>::value>>             \
+  T operator SIGN(half a, T b) {                                                                   \
+    return float(a) SIGN b;                                                                        \
+  }                                                                                                \
+  template <typename T, typename = std::enable_if_t<std::is_floating_point<T>::value>>             \
+  T operator SIGN(T a, half b) {                                                                   \
+    return a SIGN float(b);                                                                        \
+  }                                                                                                \
+  template <typename T, typename = std::enable_if_t<std::is_integral<T>::value>, typename = T>     \
+  half operator SIGN(half a, T b) {                                                                \
+    return a SIGN half(b);                                                                         \
+  }                                                                                                \
+  template <typename T, typename = std::enable_if_t<std::is_integral<T>::value>, typename = T>     \
+  half operator SIGN(T a, half b) {                                                                \
+    return half(a) SIGN b;                                                                         \
+  }
+POPLAR_HALF_OPERATOR(+)
+POPLAR_HALF_OPERATOR(-)
+POPLAR_HALF_OPERATOR(*)
+POPLAR_HALF_OPERATOR(/)
+#undef POPLAR_HALF_OPERATOR
 inline half operator-(half a) { return half(-float(a)); }
 
 } // namespace poplar
+
+#endif
 
 using poplar::half;
 

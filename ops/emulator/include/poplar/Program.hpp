@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -136,11 +137,37 @@ public:
   explicit Sync(SyncType type, const DebugContext &debugContext = {});
 };
 
+/// How PrintTensor writes numbers; the emulator keeps to its own form.
+enum class FloatFormat { Auto, Fixed, Scientific, None };
+struct PrintTensorFmt {
+  PrintTensorFmt() = default;
+  PrintTensorFmt(unsigned summariseThreshold, unsigned edgeItems = 3, unsigned maxLineWidth = 75,
+                 unsigned digits = 8, FloatFormat floatFormat = FloatFormat::Auto,
+                 char separator = ' ', char openBracket = '[', char closeBracket = ']')
+      : summariseThreshold(summariseThreshold), edgeItems(edgeItems), maxLineWidth(maxLineWidth),
+        digits(digits), floatFormat(floatFormat), separator(separator), openBracket(openBracket),
+        closeBracket(closeBracket) {}
+  unsigned summariseThreshold = 1000, edgeItems = 3, maxLineWidth = 75, digits = 8;
+  FloatFormat floatFormat = FloatFormat::Auto;
+  char separator = ' ', openBracket = '[', closeBracket = ']';
+};
+
 /// Prints the tensor to the stream of Engine::setPrintTensorStream, by default std::cerr.
 class PrintTensor : public Program {
 public:
   PrintTensor(Tensor t, const DebugContext &debugContext = {});
   PrintTensor(StringRef title, Tensor t, const DebugContext &debugContext = {});
+  PrintTensor(StringRef title, Tensor t, const PrintTensorFmt &,
+              const DebugContext &debugContext = {})
+      : PrintTensor(title, std::move(t), debugContext) {}
+};
+
+/// Copies between replicas: replica r gets what replicaMap.at(r) has. There is one, number 0;
+/// raises control_program_error for another.
+class CrossReplicaCopy : public Program {
+public:
+  CrossReplicaCopy(Tensor src, Tensor dst, const std::map<unsigned, unsigned> &replicaMap,
+                   const DebugContext &debugContext = {});
 };
 
 class AssumeEqualAcrossReplicas : public Program {

@@ -24,6 +24,70 @@ poplar::Tensor matMul(poplar::Graph &graph, const poplar::Tensor &A, const popla
                       poplar::program::Sequence &prog,
                       const poplar::DebugContext &debugContext = {},
                       const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
+void matMulWithOutput(poplar::Graph &graph, const poplar::Tensor &A, const poplar::Tensor &B,
+                      poplar::Tensor &out, poplar::program::Sequence &prog,
+                      const poplar::DebugContext &debugContext = {},
+                      const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
+/// C += k A x B
+void matMulAcc(poplar::Graph &graph, const poplar::Tensor &C, float k, const poplar::Tensor &A,
+               const poplar::Tensor &B, poplar::program::Sequence &prog,
+               const poplar::DebugContext &debugContext = {},
+               const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
+void matMulAcc(poplar::Graph &graph, const poplar::Tensor &C, const poplar::Tensor &k,
+               const poplar::Tensor &A, const poplar::Tensor &B, poplar::program::Sequence &prog,
+               const poplar::DebugContext &debugContext = {},
+               const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
+/// A[g] x B[g] for A [groups, m, k] and B [groups, k, n].
+poplar::Tensor matMulGrouped(poplar::Graph &graph, const poplar::Tensor &A, const poplar::Tensor &B,
+                             poplar::program::Sequence &prog, const poplar::Type &outputType,
+                             const poplar::DebugContext &debugContext = {},
+                             const poplar::OptionFlags &options = {},
+                             PlanningCache *cache = nullptr);
+void matMulGroupedWithOutput(poplar::Graph &graph, const poplar::Tensor &A, const poplar::Tensor &B,
+                             poplar::Tensor &out, poplar::program::Sequence &prog,
+                             const poplar::DebugContext &debugContext = {},
+                             const poplar::OptionFlags &options = {},
+                             PlanningCache *cache = nullptr);
+void matMulGroupedAcc(poplar::Graph &graph, const poplar::Tensor &C, float k,
+                      const poplar::Tensor &A, const poplar::Tensor &B,
+                      poplar::program::Sequence &prog,
+                      const poplar::DebugContext &debugContext = {},
+                      const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
+poplar::Tensor
+createMatMulOutput(poplar::Graph &graph, const poplar::Type &inputType,
+                   const poplar::Type &outputType, const std::vector<std::size_t> &aShape,
+                   const std::vector<std::size_t> &bShape, const poplar::DebugContext &debugContext,
+                   const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
+poplar::Tensor createMatMulGroupedInputLHS(poplar::Graph &graph, const poplar::Type &inputType,
+                                           const poplar::Type &outputType,
+                                           const std::vector<std::size_t> &aShape,
+                                           const std::vector<std::size_t> &bShape,
+                                           const poplar::DebugContext &debugContext,
+                                           const poplar::OptionFlags &options = {},
+                                           PlanningCache *cache = nullptr);
+poplar::Tensor createMatMulGroupedInputRHS(poplar::Graph &graph, const poplar::Type &inputType,
+                                           const poplar::Type &outputType,
+                                           const std::vector<std::size_t> &aShape,
+                                           const std::vector<std::size_t> &bShape,
+                                           const poplar::DebugContext &debugContext,
+                                           const poplar::OptionFlags &options = {},
+                                           PlanningCache *cache = nullptr);
+/// The last two dimensions of [groups, m, n] exchanged.
+inline poplar::Tensor transposeGroupedMatrix(const poplar::Tensor &A) {
+  return A.dimShuffle({0, 2, 1});
+}
+poplar::Tensor createMatMulInputLHS(poplar::Graph &graph, const poplar::Type &dataType,
+                                    const std::vector<std::size_t> &aShape,
+                                    const std::vector<std::size_t> &bShape,
+                                    const poplar::DebugContext &debugContext,
+                                    const poplar::OptionFlags &options = {},
+                                    PlanningCache *cache = nullptr);
+poplar::Tensor createMatMulInputRHS(poplar::Graph &graph, const poplar::Type &dataType,
+                                    const std::vector<std::size_t> &aShape,
+                                    const std::vector<std::size_t> &bShape,
+                                    const poplar::DebugContext &debugContext,
+                                    const poplar::OptionFlags &options = {},
+                                    PlanningCache *cache = nullptr);
 poplar::Tensor createMatMulInputLHS(poplar::Graph &graph, const poplar::Type &inputType,
                                     const poplar::Type &outputType,
                                     const std::vector<std::size_t> &aShape,

@@ -41,6 +41,57 @@ void dynamicUpdate(poplar::Graph &graph, const poplar::Tensor &t, const poplar::
                    const poplar::DebugContext &debugContext = {},
                    const poplar::OptionFlags &options = {});
 
+/// How multiSlice goes about it: the emulator has one way.
+class SlicePlan {};
+namespace embedding {
+SlicePlan plan(const poplar::Graph &graph, const poplar::Type &dataType, std::size_t numEntries,
+               std::size_t outputSize, const std::vector<std::size_t> &numLookups,
+               const poplar::OptionFlags &options = {});
+} // namespace embedding
+
+poplar::Tensor createSliceableTensor(poplar::Graph &graph, const poplar::Type &type,
+                                     const std::vector<std::size_t> &shape,
+                                     const std::vector<std::size_t> &dims,
+                                     const std::vector<std::size_t> &sizes, const SlicePlan &plan,
+                                     const poplar::OptionFlags &options,
+                                     const poplar::DebugContext &debugContext = {});
+poplar::Tensor createSliceTensor(poplar::Graph &graph, const poplar::Type &type,
+                                 const std::vector<std::size_t> &shape,
+                                 const std::vector<std::size_t> &dims,
+                                 const std::vector<std::size_t> &sizes, std::size_t numIndices,
+                                 const SlicePlan &plan, const poplar::OptionFlags &options,
+                                 const poplar::DebugContext &debugContext = {});
+/// [n, 1], UNSIGNED_INT
+poplar::Tensor createIndicesTensor(poplar::Graph &graph, const std::vector<std::size_t> &dims,
+                                   std::size_t numIndices, const SlicePlan &plan,
+                                   const poplar::OptionFlags &options,
+                                   const poplar::DebugContext &debugContext = {});
+/// [n, ...slice]: the slice of t that begins at offsets[i], for each. offsets is [n, 1], and one
+/// dimension is sliced; a slice that is not in t is not written.
+poplar::Tensor multiSlice(poplar::Graph &graph, const poplar::Tensor &t,
+                          const poplar::Tensor &offsets, const std::vector<std::size_t> &dims,
+                          const std::vector<std::size_t> &sizes, poplar::program::Sequence &prog,
+                          const SlicePlan &plan, const poplar::OptionFlags &options,
+                          const poplar::DebugContext &debugContext = {});
+/// Writes slice s[i] into t at offsets[i], or adds scale times it, or keeps the larger elements.
+/// In the order of the offsets when some are equal.
+void multiUpdate(poplar::Graph &graph, const poplar::Tensor &t, const poplar::Tensor &s,
+                 const poplar::Tensor &offsets, const std::vector<std::size_t> &dims,
+                 const std::vector<std::size_t> &sizes, poplar::program::Sequence &prog,
+                 const SlicePlan &plan, const poplar::OptionFlags &options,
+                 const poplar::DebugContext &debugContext = {});
+void multiUpdateAdd(poplar::Graph &graph, const poplar::Tensor &t, const poplar::Tensor &s,
+                    const poplar::Tensor &offsets, const poplar::Tensor &scale,
+                    const std::vector<std::size_t> &dims, const std::vector<std::size_t> &sizes,
+                    poplar::program::Sequence &prog, const SlicePlan &plan,
+                    const poplar::OptionFlags &options,
+                    const poplar::DebugContext &debugContext = {});
+void multiUpdateMax(poplar::Graph &graph, const poplar::Tensor &t, const poplar::Tensor &s,
+                    const poplar::Tensor &offsets, const std::vector<std::size_t> &dims,
+                    const std::vector<std::size_t> &sizes, poplar::program::Sequence &prog,
+                    const SlicePlan &plan, const poplar::OptionFlags &options,
+                    const poplar::DebugContext &debugContext = {});
+
 } // namespace popops
 
 #endif

@@ -19,6 +19,22 @@ poplar::program::Sequence countedLoop(poplar::Graph &graph, std::size_t count,
                                       const CountedLoopBodyType &body,
                                       const poplar::DebugContext &debugContext = {});
 
+/// Adds countStep to `count` and writes whether it is still short of countLimit: BOOL {}.
+poplar::Tensor addForLoopCounterVertex(poplar::Graph &graph, const poplar::Tensor &count,
+                                       const poplar::Tensor &countLimit, int countStep,
+                                       unsigned tile, poplar::program::Sequence &prog,
+                                       const poplar::DebugContext &debugContext = {});
+/// Runs the body for `count` from initialCount to countLimit, which the device knows. The body runs
+/// once at least.
+poplar::program::Sequence countedForLoop(poplar::Graph &graph, const poplar::Tensor &count,
+                                         int initialCount, const poplar::Tensor &countLimit,
+                                         int countStep, const poplar::program::Program &body,
+                                         const poplar::DebugContext &debugContext = {});
+poplar::program::Sequence countedForLoop(poplar::Graph &graph, int initialCount,
+                                         const poplar::Tensor &countLimit, int countStep,
+                                         const poplar::program::Program &body,
+                                         const poplar::DebugContext &debugContext = {});
+
 } // namespace popops
 
 #endif

@@ -2,6 +2,7 @@
 #define popops_TopK_hpp
 
 #include <utility>
+#include <vector>
 
 #include <poplar/Graph.hpp>
 #include <poplar/Program.hpp>
@@ -26,6 +27,16 @@ poplar::Tensor topK(poplar::Graph &graph, poplar::program::Sequence &prog, const
 std::pair<poplar::Tensor, poplar::Tensor>
 topKWithPermutation(poplar::Graph &graph, poplar::program::Sequence &prog, const poplar::Tensor &t,
                     const TopKParams &params, const poplar::DebugContext &debugContext = {});
+
+/// The same, and the element of `value` that goes with each.
+std::pair<poplar::Tensor, poplar::Tensor>
+topKKeyValue(poplar::Graph &graph, poplar::program::Sequence &prog, const poplar::Tensor &key,
+             const poplar::Tensor &value, const TopKParams &params,
+             const poplar::DebugContext &debugContext = {});
+/// A tensor for topK to read.
+poplar::Tensor createTopKInput(poplar::Graph &graph, const poplar::Type &type,
+                               const std::vector<std::size_t> &shape, const TopKParams &params,
+                               const poplar::DebugContext &debugContext = {});
 
 } // namespace popops
 

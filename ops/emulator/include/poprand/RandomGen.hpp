@@ -8,9 +8,10 @@
 
 namespace poprand {
 
-/// Random numbers laid out as `reference` is. They depend on the seed (UNSIGNED_INT [2]; without
-/// one a fixed seed), on seedModifier and on the tiles of `reference`; a program that runs again
-/// gets the same numbers from the same seed. They are not the numbers of the device.
+/// Random numbers laid out as `reference` is. They depend on the seed (UNSIGNED_INT [2]), on
+/// seedModifier and on the tiles of `reference`; a program that runs again gets the same numbers
+/// from the same seed. Without a seed each tile has a generator, which goes on from run to run; see
+/// setSeed. They are not the numbers of the device.
 poplar::Tensor uniform(poplar::Graph &graph, const poplar::Tensor *seed, std::uint32_t seedModifier,
                        const poplar::Tensor &reference, const poplar::Type &outType, double minVal,
                        double maxVal, poplar::program::Sequence &prog,
@@ -23,6 +24,38 @@ poplar::Tensor bernoulli(poplar::Graph &graph, const poplar::Tensor *seed,
                          std::uint32_t seedModifier, const poplar::Tensor &reference,
                          const poplar::Type &outType, double prob, poplar::program::Sequence &prog,
                          const poplar::DebugContext &debugContext = {});
+
+/// Within alpha standard deviations of the mean. Raises poplibs_error for an alpha below 1.
+poplar::Tensor truncatedNormal(poplar::Graph &graph, const poplar::Tensor *seed,
+                               std::uint32_t seedModifier, const poplar::Tensor &reference,
+                               const poplar::Type &outType, double mean, double stdDev,
+                               double alpha, poplar::program::Sequence &prog,
+                               const poplar::DebugContext &debugContext = {});
+/// Of uniform logarithm, between two positive bounds.
+poplar::Tensor logUniform(poplar::Graph &graph, const poplar::Tensor *seed,
+                          std::uint32_t seedModifier, const poplar::Tensor &reference,
+                          const poplar::Type &outType, double minVal, double maxVal,
+                          poplar::program::Sequence &prog,
+                          const poplar::DebugContext &debugContext = {});
+/// input times scale with probability keepProbability, else 0.
+poplar::Tensor dropout(poplar::Graph &graph, const poplar::Tensor *seed, std::uint32_t seedModifier,
+                       const poplar::Tensor &input, const poplar::Tensor &reference,
+                       double keepProbability, double scale, poplar::program::Sequence &prog,
+                       const poplar::DebugContext &debugContext = {});
+/// The same for whole rows: `reference` is broadcast to the input.
+poplar::Tensor shapedDropout(poplar::Graph &graph, const poplar::Tensor *seed,
+                             std::uint32_t seedModifier, const poplar::Tensor &input,
+                             const poplar::Tensor &reference, double keepProbability, double scale,
+                             poplar::program::Sequence &prog,
+                             const poplar::DebugContext &debugContext = {});
+/// Sets the generators of all tiles.
+void setSeed(poplar::Graph &graph, const poplar::Tensor &masterSeed, std::uint32_t seedModifier,
+             poplar::program::Sequence &prog, const poplar::DebugContext &debugContext = {});
+/// The generators of all tiles, [tiles, 4]; the emulator uses the first two words.
+poplar::Tensor getHwSeeds(poplar::Graph &graph, poplar::program::Sequence &prog,
+                          const poplar::DebugContext &debugContext = {});
+void setHwSeeds(poplar::Graph &graph, const poplar::Tensor &seeds, poplar::program::Sequence &prog,
+                const poplar::DebugContext &debugContext = {});
 
 } // namespace poprand
 

@@ -5,6 +5,7 @@
 
 #include <poplar/Graph.hpp>
 #include <poplar/Interval.hpp>
+#include <poplar/Program.hpp>
 #include <poplar/Tensor.hpp>
 
 namespace poputil {
@@ -46,6 +47,22 @@ poplar::Tensor createBroadcastOperand(poplar::Graph &graph, const poplar::Tensor
                                       bool ditherMapping = false,
                                       const poplar::DebugContext &debugContext = {});
 bool dimIsSplitOverTiles(const poplar::Graph &graph, const poplar::Tensor &t, unsigned dimension);
+
+/// A clone with every element on another IPU, at the tile of the same number; the second form also
+/// copies. graph has whole IPUs.
+poplar::Tensor cloneToIpu(
+    poplar::Graph &graph, const poplar::Tensor &t, unsigned dstIPU,
+    const poplar::DebugContext &debugContext = {},
+    poplar::TensorCloneMethod method = poplar::TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
+poplar::Tensor copyToIpu(
+    poplar::Graph &graph, const poplar::Tensor &t, poplar::program::Sequence &prog, unsigned dstIPU,
+    const poplar::DebugContext &debugContext = {},
+    poplar::TensorCloneMethod method = poplar::TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
+/// The clone, with the two sides of the copy for the caller's own program.
+poplar::Tensor createIpuCopy(
+    poplar::Graph &graph, const poplar::Tensor &t, unsigned dstIpu, poplar::Tensor &copySrc,
+    poplar::Tensor &copyDst, const poplar::DebugContext &debugContext = {},
+    poplar::TensorCloneMethod method = poplar::TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
 
 } // namespace poputil
 

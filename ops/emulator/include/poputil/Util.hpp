@@ -35,6 +35,14 @@ cloneN(poplar::Graph &graph, const poplar::Tensor &t, unsigned n,
        poplar::TensorCloneMethod method = poplar::TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
 std::vector<int> balancedPartition(int rangeUpperBound, int splitCount);
 
+std::size_t
+intervalSequenceNumElements(const std::vector<std::vector<poplar::Interval>> &intervals);
+/// Each dimension from startDim on of size s is split into [s / f, f], and all the factors are
+/// moved behind all the quotients; unfactorDims undoes it for numDims dimensions.
+poplar::Tensor factorDims(const poplar::Tensor &t, const std::vector<std::size_t> &factors,
+                          unsigned startDim = 0);
+poplar::Tensor unfactorDims(const poplar::Tensor &t, unsigned numDims, unsigned startDim = 0);
+
 } // namespace poputil
 
 #endif

@@ -71,6 +71,60 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
     {"wrong_type", [](Fixture &f) { f.sum(f.graph.addVariable(HALF, {8}), f.s[0]); }},
     {"vector_to_scalar", [](Fixture &f) { f.sum(f.a, f.s); }},
     {"matrix_to_vector", [](Fixture &f) { f.sum(f.a.reshape({2, 4}), f.s[0]); }},
+    {"connected_twice",
+     [](Fixture &f) {
+       const VertexRef v = f.sum(f.a, f.s[0]);
+       f.graph.connect(v["in"], f.a.slice(0, 4));
+     }},
+    {"element_connected_twice",
+     [](Fixture &f) {
+       const VertexRef v = f.graph.addVertex(f.cs, "Pick");
+       f.graph.connect(v["rows"][0], f.a);
+       f.graph.connect(v["rows"][0], f.a);
+     }},
+    {"element_never_connected",
+     [](Fixture &f) {
+       const VertexRef v = f.graph.addVertex(f.cs, "Pick", {{"sum", f.s[0]}});
+       f.graph.setFieldSize(v["rows"], 2);
+       f.graph.connect(v["rows"][0], f.a);
+       f.graph.setInitialValue(v["column"], std::vector<unsigned>{0, 0});
+       f.graph.setTileMapping(v, 0);
+       f.compile();
+     }},
+    {"size_not_kept",
+     [](Fixture &f) {
+       const VertexRef v = f.graph.addVertex(f.cs, "Pick");
+       f.graph.setFieldSize(v["rows"], 2);
+       f.graph.connect(v["rows"], f.a.reshape({4, 2}));
+     }},
+    {"scalar_has_no_size", [](Fixture &f) { f.graph.setFieldSize(f.sum(f.a, f.s[0])["out"], 2); }},
+    {"constant_of_other_size",
+     [](Fixture &f) { f.graph.addConstant<float>(FLOAT, {3}, {1.f, 2.f}); }},
+    {"initial_value_of_other_size",
+     [](Fixture &f) { f.graph.setInitialValue<float>(f.s, {1.f, 2.f, 3.f}); }},
+    {"cross_replica_copy",
+     [](Fixture &f) { CrossReplicaCopy(f.a, f.a.reverse(0), {{0, 1}, {1, 0}}); }},
+    {"unknown_intrinsic",
+     [](Fixture &f) {
+       std::stringstream source("#include <poplar/Vertex.hpp>\n"
+                                "struct V : poplar::Vertex { bool compute() { "
+                                "return __builtin_ipu_no_such_thing(1); } };");
+       std::ostringstream words;
+       f.graph.addCodelets(source, "", words);
+     }},
+    {"inline_assembly",
+     [](Fixture &f) {
+       std::stringstream source("#include <poplar/Vertex.hpp>\n"
+                                "struct V : poplar::Vertex { bool compute() { "
+                                "asm volatile(\"setzi $m0, 1\"); return true; } };");
+       std::ostringstream words;
+       f.graph.addCodelets(source, "", words);
+     }},
+    {"graph_as_json",
+     [](Fixture &f) {
+       std::ostringstream out;
+       f.graph.serialize(out, SerializationFormat::JSON);
+     }},
     {"value_into_edge", [](Fixture &f) { f.graph.setInitialValue(f.sum(f.a, f.s[0])["in"], 1.f); }},
     {"tensor_into_value",
      [](Fixture &f) {

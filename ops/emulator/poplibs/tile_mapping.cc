@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include <poputil/Broadcast.hpp>
 #include <poputil/TileMapping.hpp>
 #include <poputil/Util.hpp>
 #include <poputil/exceptions.hpp>
@@ -28,68 +27,6 @@ std::pair<unsigned, unsigned> defaults(const Graph &graph, const Tensor &t) {
 }
 
 } // namespace
-
-std::vector<std::vector<Interval>> splitRegions(const std::vector<Interval> &regions,
-                                                unsigned grainSize, unsigned maxPartitions,
-                                                unsigned minElementsPerPartition,
-                                                unsigned maxElementsPerPartition,
-                                                unsigned maxElementsPerRegion) {
-  std::size_t total = 0;
-  for (const Interval &r : regions)
-    total += r.size();
-  std::vector<std::vector<Interval>> result;
-  if (total == 0)
-    return result;
-  const std::size_t grains = (total + grainSize - 1) / grainSize;
-  std::size_t parts = std::min<std::size_t>(maxPartitions, grains);
-  if (minElementsPerPartition > 1)
-    parts = std::max<std::size_t>(
-        1, std::min<std::size_t>(parts,
-                                 (total + minElementsPerPartition - 1) / minElementsPerPartition));
-  if (maxElementsPerPartition != UINT_MAX)
-    parts = std::max<std::size_t>(parts,
-                                  (total + maxElementsPerPartition - 1) / maxElementsPerPartition);
-  std::size_t region = 0, at = 0, done = 0;
-  for (std::size_t p = 0; p < parts; ++p) {
-    const std::size_t end = std::min(total, (p + 1) * grains / parts * grainSize);
-    std::vector<Interval> part;
-    while (done < end) {
-      const Interval &r = regions[region];
-      const std::size_t n =
-          std::min({r.size() - at, end - done, std::size_t{maxElementsPerRegion}});
-      part.emplace_back(r.begin() + at, r.begin() + at + n);
-      done += n;
-      at += n;
-      if (at == r.size())
-        ++region, at = 0;
-    }
-    if (!part.empty())
-      result.push_back(std::move(part));
-  }
-  return result;
-}
-
-std::vector<std::vector<Interval>>
-splitRegionsBetweenWorkers(const poplar::Target &target, const std::vector<Interval> &regions,
-                           unsigned vectorWidth, unsigned minElementsPerThread,
-                           unsigned maxElementsPerThread, unsigned maxElementsPerRegion) {
-  return splitRegions(regions, vectorWidth, target.getNumWorkerContexts(), minElementsPerThread,
-                      maxElementsPerThread, maxElementsPerRegion);
-}
-
-std::vector<Interval> flattenIntervals(const std::vector<std::vector<Interval>> &intervals) {
-  std::vector<Interval> flat;
-  for (const std::vector<Interval> &group : intervals)
-    flat.insert(flat.end(), group.begin(), group.end());
-  return flat;
-}
-
-std::vector<int> balancedPartition(int rangeUpperBound, int splitCount) {
-  std::vector<int> sizes(static_cast<std::size_t>(splitCount), rangeUpperBound / splitCount);
-  for (int i = 0; i < rangeUpperBound % splitCount; ++i)
-    ++sizes[static_cast<std::size_t>(i)];
-  return sizes;
-}
 
 std::vector<std::vector<Interval>> calcLinearTileMapping(const Graph &graph,
                                                          std::vector<std::size_t> shape,
@@ -182,65 +119,32 @@ bool dimIsSplitOverTiles(const Graph &graph, const Tensor &t, unsigned dimension
   return false;
 }
 
-Tensor duplicate(Graph &graph, const Tensor &in, poplar::program::Sequence &p,
+Tensor cloneToIpu(Graph &graph, const Tensor &t, unsigned dstIPU,
+                  const poplar::DebugContext &debugContext, poplar::TensorCloneMethod method) {
+  const unsigned perIpu = graph.getTarget().getTilesPerIPU();
+  if (dstIPU >= graph.getTarget().getNumIPUs())
+    throw poplibs_error("there is no IPU " + std::to_string(dstIPU) + " in this graph");
+  const Tensor clone = graph.clone(t, debugContext, method);
+  const auto mapping = graph.getTileMapping(clone);
+  const Tensor flat = clone.flatten();
+  for (unsigned tile = 0; tile < mapping.size(); ++tile)
+    for (const Interval &i : mapping[tile])
+      graph.setTileMapping(flat.slice(i), dstIPU * perIpu + tile % perIpu);
+  return clone;
+}
+
+Tensor copyToIpu(Graph &graph, const Tensor &t, poplar::program::Sequence &prog, unsigned dstIPU,
                  const poplar::DebugContext &debugContext, poplar::TensorCloneMethod method) {
-  const Tensor out = graph.clone(in, debugContext, method);
-  p.add(poplar::program::Copy(in, out, false, debugContext));
-  return out;
+  const Tensor clone = cloneToIpu(graph, t, dstIPU, debugContext, method);
+  prog.add(poplar::program::Copy(t, clone, false, debugContext));
+  return clone;
 }
 
-Tensor cloneN(Graph &graph, const Tensor &t, unsigned n, const poplar::DebugContext &debugContext,
-              poplar::TensorCloneMethod method) {
-  std::vector<Tensor> clones;
-  for (unsigned i = 0; i < n; ++i)
-    clones.push_back(graph.clone(t, debugContext, method).expand({0}));
-  return poplar::concat(clones);
-}
-
-void expandToMatchRanks(Tensor &a, Tensor &b) {
-  Tensor &low = a.rank() < b.rank() ? a : b;
-  const unsigned missing = std::max(a.rank(), b.rank()) - low.rank();
-  if (missing)
-    low = low.expand(std::vector<std::size_t>(missing, 0));
-}
-
-void broadcastToMatch(Tensor &a, const std::vector<std::size_t> &shape) {
-  if (a.rank() < shape.size())
-    a = a.expand(std::vector<std::size_t>(shape.size() - a.rank(), 0));
-  for (unsigned d = 0; d < shape.size(); ++d) {
-    if (a.dim(d) == shape[d])
-      continue;
-    if (a.dim(d) != 1)
-      throw poplibs_error("a tensor of shape " + a.shapeToString() + " cannot be broadcast");
-    a = a.broadcast(static_cast<unsigned>(shape[d]), d);
-  }
-}
-
-bool canBroadcastToMatch(const Tensor &a, const Tensor &b) {
-  for (unsigned d = 1; d <= std::min(a.rank(), b.rank()); ++d) {
-    const std::size_t x = a.dim(a.rank() - d), y = b.dim(b.rank() - d);
-    if (x != y && x != 1 && y != 1)
-      return false;
-  }
-  return true;
-}
-
-void broadcastToMatch(Tensor &a, Tensor &b) {
-  if (!canBroadcastToMatch(a, b))
-    throw poplibs_error("tensors of shape " + a.shapeToString() + " and " + b.shapeToString() +
-                        " have no common shape");
-  expandToMatchRanks(a, b);
-  std::vector<std::size_t> shape;
-  for (unsigned d = 0; d < a.rank(); ++d)
-    shape.push_back(a.dim(d) == 1 ? b.dim(d) : a.dim(d));
-  broadcastToMatch(a, shape);
-  broadcastToMatch(b, shape);
-}
-
-void broadcastToMatch(Tensor &a, Tensor &b, Tensor &c) {
-  broadcastToMatch(a, b);
-  broadcastToMatch(a, c);
-  broadcastToMatch(b, a.shape());
+Tensor createIpuCopy(Graph &graph, const Tensor &t, unsigned dstIpu, Tensor &copySrc,
+                     Tensor &copyDst, const poplar::DebugContext &debugContext,
+                     poplar::TensorCloneMethod method) {
+  copySrc = t;
+  return copyDst = cloneToIpu(graph, t, dstIpu, debugContext, method);
 }
 
 } // namespace poputil

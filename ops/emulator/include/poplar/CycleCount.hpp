@@ -1,0 +1,21 @@
+#ifndef poplar_CycleCount_hpp
+#define poplar_CycleCount_hpp
+
+#include <poplar/DebugContext.hpp>
+#include <poplar/Graph.hpp>
+#include <poplar/Program.hpp>
+#include <poplar/SyncType.hpp>
+
+namespace poplar {
+
+/// Adds to `prog` the counting of its own (emulated) cycles: they are in the result, UNSIGNED_INT
+/// {2} on `tile`, low word first. Steps added to `prog` later are not counted.
+Tensor cycleCount(Graph &graph, program::Sequence &prog, unsigned tile, SyncType syncType,
+                  const DebugContext &debugContext = {});
+/// Adds to `prog` a reading of the cycle counter, into a tensor of the same kind.
+Tensor cycleStamp(Graph &graph, program::Sequence &prog, unsigned tile, SyncType syncType,
+                  const DebugContext &debugContext = {});
+
+} // namespace poplar
+
+#endif

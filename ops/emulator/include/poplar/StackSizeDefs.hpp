@@ -1,0 +1,11 @@
+// What a codelet declares of its stack. Stacks are not measured here: see docs/emulator.md.
+#ifndef poplar_StackSizeDefs_hpp
+#define poplar_StackSizeDefs_hpp
+
+#define DEF_STACK_USAGE(STACK_USAGE, FUNCTION)
+#define DEF_STACK_SIZE_OWN(STACK_SIZE, FUNCTION)
+#define DEF_FUNC_CALLS(FUNCTION, CALLED)
+#define DEF_FUNC_CALL_PTRS(FUNCTION, CALLED)
+#define DEF_FUNC_CALL_PTRS_CONCAT(FUNCTION, CALLED)
+
+#endif

@@ -1,0 +1,29 @@
+#ifndef poplar_TileState_hpp
+#define poplar_TileState_hpp
+
+#include <cstdint>
+
+namespace poplar::emulator {
+
+/// What this thread's codelets have done. popc adds to it in every basic block, by offset: the
+/// order of the members is part of what popc writes.
+struct Counters {
+  std::uint64_t bundles, loads, stores, flops;
+};
+
+/// The tile that this thread runs: its number in the machine, and registers.
+struct TileState {
+  std::uint64_t random; // never 0 while a tile runs
+  unsigned id;
+  float scale; // TAS
+};
+
+} // namespace poplar::emulator
+
+extern "C" {
+// __thread and not thread_local: nothing checks for a constructor when codelets read them.
+extern __attribute__((tls_model("initial-exec"))) __thread poplar::emulator::Counters popc_counters;
+extern __attribute__((tls_model("initial-exec"))) __thread poplar::emulator::TileState popc_tile;
+}
+
+#endif

@@ -1,0 +1,16 @@
+#ifndef popops_AllTrue_hpp
+#define popops_AllTrue_hpp
+
+#include <poplar/Graph.hpp>
+#include <poplar/OptionFlags.hpp>
+#include <poplar/Program.hpp>
+
+namespace popops {
+
+/// Whether every element is true: BOOL {}. t is BOOL.
+poplar::Tensor allTrue(poplar::Graph &graph, poplar::Tensor t, poplar::program::Sequence &prog,
+                       const poplar::DebugContext &debugContext = {});
+
+} // namespace popops
+
+#endif

@@ -1,0 +1,20 @@
+#ifndef popops_ElementWiseUtil_hpp
+#define popops_ElementWiseUtil_hpp
+
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <poplar/OptionFlags.hpp>
+#include <poplar/Program.hpp>
+
+namespace popops {
+
+/// For the result of an operation on inputs of one shape: laid out as the first that is spread.
+poplar::Tensor createOutputForElementWiseOp(poplar::Graph &graph,
+                                            const std::vector<poplar::Tensor> &inputs,
+                                            const poplar::Type &outputType,
+                                            const poplar::DebugContext &debugContext = {});
+
+} // namespace popops
+
+#endif

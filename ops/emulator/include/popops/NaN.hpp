@@ -1,0 +1,20 @@
+#ifndef popops_NaN_hpp
+#define popops_NaN_hpp
+
+#include <poplar/Graph.hpp>
+#include <poplar/OptionFlags.hpp>
+#include <poplar/Program.hpp>
+
+namespace popops {
+
+/// Whether an element is not a number, or is infinite: BOOL {}.
+poplar::Tensor hasNaN(poplar::Graph &graph, const poplar::Tensor &src,
+                      poplar::program::Sequence &prog,
+                      const poplar::DebugContext &debugContext = {});
+poplar::Tensor hasNaNOrInf(poplar::Graph &graph, const poplar::Tensor &src,
+                           poplar::program::Sequence &prog,
+                           const poplar::DebugContext &debugContext = {});
+
+} // namespace popops
+
+#endif

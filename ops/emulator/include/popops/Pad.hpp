@@ -1,0 +1,33 @@
+#ifndef popops_Pad_hpp
+#define popops_Pad_hpp
+
+#include <cstddef>
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <poplar/OptionFlags.hpp>
+#include <poplar/Program.hpp>
+
+namespace popops {
+
+namespace padding {
+enum class Type { CONSTANT, EDGE, REFLECT };
+/// Where the padding lies; here always on tile 0 of the graph, but for NONE.
+enum class MappingMethod { NONE, ZERO, EDGE };
+} // namespace padding
+
+/// t with a border: a view of t and of a constant.
+poplar::Tensor pad(poplar::Graph &graph, const poplar::Tensor &t,
+                   const std::vector<std::ptrdiff_t> &paddingLower,
+                   const std::vector<std::ptrdiff_t> &paddingUpper, float val = 0,
+                   padding::MappingMethod mappingMethod = padding::MappingMethod::ZERO);
+poplar::Tensor pad(poplar::Graph &graph, const poplar::Tensor &t, std::ptrdiff_t paddingLower,
+                   std::ptrdiff_t paddingUpper, unsigned dim, float val = 0,
+                   padding::MappingMethod mappingMethod = padding::MappingMethod::ZERO);
+/// t with its own elements around it: a view of t.
+poplar::Tensor pad(const poplar::Tensor &t, const std::vector<std::ptrdiff_t> &paddingLower,
+                   const std::vector<std::ptrdiff_t> &paddingUpper, padding::Type type);
+
+} // namespace popops
+
+#endif

@@ -1,0 +1,83 @@
+#ifndef poputil_GraphFunction_hpp
+#define poputil_GraphFunction_hpp
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <poplar/Program.hpp>
+
+namespace poputil {
+namespace graphfn {
+
+enum ArgType { InputArg, OutputArg, InOutArg, CreatedArg };
+
+/// An argument of a function: a tensor like `similarTensor`, or one that the function makes.
+struct ArgSig {
+  ArgType type;
+  poplar::Tensor similarTensor;
+  std::string debugName;
+};
+inline ArgSig input(poplar::Tensor similar, std::string debugName = "") {
+  return {InputArg, std::move(similar), std::move(debugName)};
+}
+inline ArgSig output(poplar::Tensor similar, std::string debugName = "") {
+  return {OutputArg, std::move(similar), std::move(debugName)};
+}
+inline ArgSig inout(poplar::Tensor similar, std::string debugName = "") {
+  return {InOutArg, std::move(similar), std::move(debugName)};
+}
+inline ArgSig created(std::string debugName = "") { return {CreatedArg, {}, std::move(debugName)}; }
+using Signature = std::vector<ArgSig>;
+
+/// A program made once, for tensors of its own, that calls share: arguments are copied in and
+/// results out.
+class VoidFunction {
+public:
+  using Body = std::function<void(std::vector<poplar::Tensor> &, poplar::program::Sequence &)>;
+  VoidFunction(poplar::Graph &graph, Signature sig, Body f, bool inlined = false);
+  /// A created argument that is no valid tensor becomes a new one. Raises poplibs_error when their
+  /// number is not the signature's.
+  void operator()(std::vector<poplar::Tensor> &args, poplar::program::Sequence &seq,
+                  const poplar::DebugContext &debugContext = {});
+
+private:
+  poplar::Graph &graph;
+  Signature sig;
+  Body body;
+  bool inlined;
+  std::vector<poplar::Tensor> params;
+  poplar::Function function;
+};
+
+class ProgramFunction {
+public:
+  ProgramFunction(poplar::Graph &graph, Signature sig,
+                  std::function<poplar::program::Program(std::vector<poplar::Tensor> &)> f,
+                  bool inlined = false);
+  poplar::program::Program operator()(std::vector<poplar::Tensor> &args,
+                                      const poplar::DebugContext &debugContext = {});
+
+private:
+  VoidFunction function;
+};
+
+/// The result is one more created tensor.
+class TensorFunction {
+public:
+  TensorFunction(
+      poplar::Graph &graph, Signature sig,
+      std::function<poplar::Tensor(std::vector<poplar::Tensor> &, poplar::program::Sequence &)> f,
+      bool inlined = false);
+  poplar::Tensor operator()(std::vector<poplar::Tensor> &args, poplar::program::Sequence &prog,
+                            const poplar::DebugContext &debugContext = {});
+
+private:
+  VoidFunction function;
+};
+
+} // namespace graphfn
+} // namespace poputil
+
+#endif
