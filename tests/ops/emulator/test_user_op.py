@@ -131,3 +131,47 @@ class TestInTensorFlow:
 
         with pytest.raises(ValueError, match="must be known while tracing"):
             run(X)
+
+
+class TestCounts:
+    """An output that is a whole number gets no gradient inside a while loop, and the gradient op
+    takes no None: counts travel as float."""
+
+    def gradient(self, library: Path, name: str, dtype: Any, passes: int) -> Any:
+        ipus = EmulatedIPUs(tiles_per_ipu=8)
+        shapes = [tf.TensorShape(SHAPE), tf.TensorShape((3, 1))]
+        outs = {"output_types": [tf.float32, dtype], "output_shapes": shapes}
+
+        def once(x: Any) -> Any:
+            return ipus.precompiled_user_op([x], str(library), outs=outs, op_name=name)[0]
+
+        @tf.function
+        def run(x: Any) -> Any:
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                if passes:
+                    (x_after,) = tf.while_loop(
+                        lambda x: True, lambda x: (once(x),), (x,), maximum_iterations=passes
+                    )
+                else:
+                    x_after = once(x)
+                loss = tf.reduce_sum(x_after)
+            return tape.gradient(loss, x)
+
+        return run(tf.constant(X))
+
+    def test_whole_numbers_stop_the_gradient_of_a_loop(self, library: Path) -> None:
+        words = (
+            r"Tensors in list passed to 'input' of '\w+' Op have types "
+            r"\[float32, <NOT CONVERTIBLE TO TENSOR>, float32, int32, float32\] that are invalid"
+        )
+        with pytest.raises(TypeError, match=words):
+            self.gradient(library, "WholeCount", tf.int32, passes=3)
+
+    def test_they_do_not_outside_of_one(self, library: Path) -> None:
+        found = self.gradient(library, "WholeCount", tf.int32, passes=0)
+        np.testing.assert_array_equal(found, np.full(SHAPE, 2.0))
+
+    def test_floats_do_not_in_one(self, library: Path) -> None:
+        found = self.gradient(library, "FloatCount", tf.float32, passes=3)
+        np.testing.assert_array_equal(found, np.full(SHAPE, 8.0))

@@ -28,6 +28,17 @@ Program twice(Graph &graph, const Tensors &inputs, Tensors &outputs) {
   return program;
 }
 
+/// 2 x and, of every row, a one of that type.
+Program counted(Graph &graph, const Tensors &inputs, Tensors &outputs, const Type &type) {
+  Sequence program({twice(graph, inputs, outputs)});
+  outputs.push_back(graph.addVariable(type, {inputs[0].dim(0), 1}, "number"));
+  poputil::mapTensorLinearly(graph, outputs[1]);
+  const Tensor one = graph.addConstant(type, {inputs[0].dim(0), 1}, 1, "one");
+  graph.setTileMapping(one, 0);
+  program.add(Copy(one, outputs[1]));
+  return program;
+}
+
 } // namespace
 
 extern "C" {
@@ -100,18 +111,17 @@ Program Sum_grad(Graph &graph, std::int64_t index, const Tensors &gradients, con
   return Copy(gradients[0], outputs[0]);
 }
 
-// Ids as float, and their number as a whole number: the op of a sparse cell as one writes it first.
-OP(Count) {
-  Sequence program({twice(graph, inputs, outputs)});
-  outputs.push_back(graph.addVariable(INT, {inputs[0].dim(0), 1}, "number"));
-  poputil::mapTensorLinearly(graph, outputs[1]);
-  const Tensor one = graph.addConstant(INT, {inputs[0].dim(0), 1}, 1, "one");
-  graph.setTileMapping(one, 0);
-  program.add(Copy(one, outputs[1]));
-  return program;
+// Ids as float and their number: as a whole number, as one writes it first, and as float.
+OP(WholeCount) { return counted(graph, inputs, outputs, INT); }
+Program WholeCount_grad(Graph &graph, std::int64_t, const Tensors &gradients, const Tensors &,
+                        const Tensors &, Tensors &outputs, const std::string &,
+                        const std::string &) {
+  return twice(graph, gradients, outputs);
 }
-Program Count_grad(Graph &graph, std::int64_t, const Tensors &gradients, const Tensors &,
-                   const Tensors &, Tensors &outputs, const std::string &, const std::string &) {
+OP(FloatCount) { return counted(graph, inputs, outputs, FLOAT); }
+Program FloatCount_grad(Graph &graph, std::int64_t, const Tensors &gradients, const Tensors &,
+                        const Tensors &, Tensors &outputs, const std::string &,
+                        const std::string &) {
   return twice(graph, gradients, outputs);
 }
 
