@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ops.keras.dense_cell import DenseLIFCell, DenseOutputs
 from ops.keras.multi_lif import MultiLIF
+from ops.keras.op_libraries import load_ops
 from ops.keras.packing import pack_spikes
 from ops.keras.single_layer import LIFLayer, LIFReadout, Spikes
 from ops.keras.sparse_cell import SparseLIFCell
@@ -30,5 +31,6 @@ __all__ = [
     "Spikes",
     "SuperSpike",
     "Table",
+    "load_ops",
     "pack_spikes",
 ]

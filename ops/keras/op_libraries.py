@@ -1,0 +1,15 @@
+"""The op libraries, for what only names their ops: a SavedModel, a serialized graph."""
+
+from __future__ import annotations
+
+from ops.lif import tensorflow_op
+from ops.sparse import native
+
+
+def load_ops() -> None:
+    """Registers every op that the layers use, with its gradient; built first if need be.
+
+    Raises MissingCompiler, BuildFailed.
+    """
+    tensorflow_op.library()
+    native.library()
