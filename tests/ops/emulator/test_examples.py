@@ -70,7 +70,7 @@ def test_the_recurrent_loop_slices_and_keeps_every_step(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["engine", "popops"])
+@pytest.mark.parametrize("name", ["engine", "popops", "runs"])
 def test_no_sanitiser_objects(run_program: Callable, name: str) -> None:
     """AddressSanitizer, with leaks, and UndefinedBehaviorSanitizer over every case at once."""
     done = run_program(name, sanitised=True)
