@@ -40,8 +40,9 @@ lint: dev ## Style, types, imports and C++ layout; changes nothing.
 kernels: runtime ## Compile the C++ kernels now rather than in the first job.
 	@TF_CPP_MIN_LOG_LEVEL=2 $(BIN)/python -c 'from ops.lif.cpu import native; print(native.build_tensorflow_op(print))'
 
-docs: runtime ## Write docs/spec.md and docs/cli.md again, from the code that they describe.
+docs: runtime ## Write docs/spec.md, cli.md and api.md again, from the code that they describe.
 	@$(BIN)/python -m ipulse.documentation docs
+	@$(BIN)/python -m service.documentation docs
 
 bench: dev ## Measure the ops and the service.
 	@$(BIN)/python -m benchmarks.ops

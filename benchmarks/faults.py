@@ -1,4 +1,5 @@
-"""Adds up runs of `ipulse selftest --faults --json` into benchmarks/results/faults.json.
+"""Adds up runs of `ipulse selftest --faults --json` into benchmarks/results/faults.json, and
+writes them into docs/reliability.md.
 
     python -m benchmarks.faults RUN.json ...
 
@@ -10,12 +11,15 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ipulse.faults.report import quantile
 
 RESULTS = Path(__file__).with_name("results") / "faults.json"
+PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
+BEGIN, END = "<!-- written by benchmarks/faults.py -->\n", "<!-- to here -->\n"
 COUNTED = ("lost", "run_twice_officially", "old_runner_beside_next", "broken")
 WORKER = ("kill agent", "kill runner")  # what the time to a rerun is promised for
 
@@ -45,7 +49,7 @@ def _sum(runs: list[dict[str, Any]]) -> dict[str, Any]:
         "seconds": round(sum(run["seconds"] for run in runs), 1),
         "kills": sum(run["kills"] for run in runs),
         "jobs_accepted": sum(run["jobs_accepted"] for run in runs),
-        **{kind: sum(len(run[kind] or ()) for run in runs) for kind in COUNTED},
+        **{kind: _count(run[kind] for run in runs) for kind in COUNTED},
         "clock_error_seconds": max(run["clock_error_seconds"] for run in runs),
         "reruns_after_a_killed_worker": _figures(worker),
         "skipped": sorted({one for run in runs for one in run["skipped"]}),
@@ -60,6 +64,18 @@ def _sum(runs: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _count(found: Iterable[list[str] | None]) -> int | None:
+    """None where a run did not look."""
+    counts = [None if one is None else len(one) for one in found]
+    return None if None in counts else sum(count or 0 for count in counts)
+
+
+def _beside(count: int | None) -> str:
+    if count is None:
+        return "where no runner tells of old ones beside the next, "
+    return f"{count} with an old runner beside the next one, "
+
+
 def _figures(seconds: list[float]) -> dict[str, Any]:
     figures: dict[str, Any] = {"reruns": len(seconds)}
     if seconds:
@@ -69,7 +85,45 @@ def _figures(seconds: list[float]) -> dict[str, Any]:
     return figures
 
 
+def page_with(page: str, told: dict[str, Any]) -> str:
+    """The page with these figures in the place that is marked for them."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return before + BEGIN + "\n" + "\n".join(_lines(told)) + "\n" + END + after
+
+
+def _lines(told: dict[str, Any]) -> Iterator[str]:
+    for runner, one in told.items():
+        yield (
+            f"{runner.capitalize()} runner, seeds {', '.join(map(str, one['seeds']))}: "
+            f"{one['kills']} kills in {one['seconds'] / 60:.0f} minutes, "
+            f"{one['jobs_accepted']} jobs accepted, {one['lost']} lost, "
+            f"{one['run_twice_officially']} run twice officially, "
+            f"{_beside(one['old_runner_beside_next'])}"
+            f"{one['broken']} other promises broken; clocks wrong by up to "
+            f"{one['clock_error_seconds']:.0f} s."
+        )
+        reruns = one["reruns_after_a_killed_worker"]
+        if reruns["reruns"]:
+            yield ""
+            yield (
+                f"After a killed worker, {reruns['within_20_s']} of {reruns['reruns']} reruns "
+                f"began within 20 s (half within {reruns['p50']:.1f} s, 99 of 100 within "
+                f"{reruns['p99']:.1f} s, all within {reruns['max']:.1f} s)."
+            )
+        yield ""
+        yield "| fault | times | attempts struck | reruns | p50 s | p99 s | max s |"
+        yield "| --- | --- | --- | --- | --- | --- | --- |"
+        for kind, figures in one["faults"].items():
+            times = [f"{figures[q]:.1f}" if q in figures else "" for q in ("p50", "p99", "max")]
+            counts = [figures["times"], figures["attempts_struck"], figures["reruns"]]
+            yield "| " + " | ".join(map(str, [kind, *counts, *times])) + " |"
+        yield ""
+
+
 if __name__ == "__main__":
-    told = [json.loads(Path(path).read_text()) for path in sys.argv[1:]]
-    RESULTS.write_text(json.dumps(add_up(told), indent=2) + "\n")
-    print(f"{len(told)} runs in {RESULTS}")
+    runs_told = [json.loads(Path(path).read_text()) for path in sys.argv[1:]]
+    added = add_up(runs_told)
+    RESULTS.write_text(json.dumps(added, indent=2) + "\n")
+    PAGE.write_text(page_with(PAGE.read_text(), added))
+    print(f"{len(runs_told)} runs in {RESULTS}")

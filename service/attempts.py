@@ -29,6 +29,8 @@ Reportable = (
 )
 
 
+DOUBLINGS = 3  # of the wait before another attempt, however often a job was lost
+
 _IDLE = (JobState.QUEUED, JobState.RETRY_WAIT, JobState.PAUSED)  # no attempt holds the job
 _STOPPING = (JobState.CANCELLING, JobState.PAUSING)
 
@@ -118,7 +120,7 @@ def conclude(
     if job.state is JobState.PAUSING and (is_lost or verdict.reason is Reason.CANCELLED_BY_USER):
         return store.move(transaction, job, JobState.PAUSED)
     if is_lost and job.losses + 1 < settings.max_attempts:
-        wait_ms = round(settings.retry_seconds * 1000) * 2**job.losses
+        wait_ms = round(settings.retry_seconds * 1000) * 2 ** min(job.losses, DOUBLINGS)
         return store.move(
             transaction,
             job,

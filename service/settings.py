@@ -53,7 +53,9 @@ class Settings(BaseSettings):
     lease_seconds: float = Field(default=15.0, gt=0)
     heartbeat_seconds: float = Field(default=5.0, gt=0)
     max_attempts: int = Field(default=5, ge=1)  # then a lost job is taken for the poison itself
-    retry_seconds: float = Field(default=1.0, ge=0)  # before the second attempt; doubles after
+    retry_seconds: float = Field(
+        default=1.0, ge=0
+    )  # before the second attempt; doubles three times
     rescan_seconds: float = Field(default=5.0, gt=0)  # how long a lost wake-up may go unnoticed
     poll_seconds: float = Field(default=2.0, gt=0)  # streams look again even if nobody woke them
     ping_seconds: float = Field(default=15.0, gt=0)  # a silent stream says it is alive

@@ -21,6 +21,7 @@ from .results import artifacts, download, profile
 from .selftest import selftest
 from .submitting import submit, validate
 from .terminal import emit, show
+from .tokens import create_token, list_tokens, revoke_token
 from .up import up
 
 
@@ -56,8 +57,14 @@ COMMANDS: Dict[str, Callable[..., int]] = {
 }
 
 # Commands of a group are named with it: `ipulse ops check`.
-GROUPS: Dict[str, Dict[str, Callable[..., Exit]]] = {"ops": {"check": check_library}}
-GROUP_HELP = {"ops": "Look at libraries of custom ops."}
+GROUPS: Dict[str, Dict[str, Callable[..., Exit]]] = {
+    "ops": {"check": check_library},
+    "token": {"create": create_token, "list": list_tokens, "revoke": revoke_token},
+}
+GROUP_HELP = {
+    "ops": "Look at libraries of custom ops.",
+    "token": "Hand out tokens, and take them back.",
+}
 
 # The backspace keeps the lines as they are.
 _CODES = "\n".join(["\b", *(f"{code.value:>3}  {meaning}" for code, meaning in MEANINGS.items())])

@@ -23,7 +23,7 @@ except ImportError as error:
     ) from error
 
 from .asynchronous import AsyncClient
-from .resources import Artifact, Job, JobEvent, ValidSpec
+from .resources import Artifact, Job, JobEvent, Token, ValidSpec
 from .synchronous import Client
 
-__all__ = ["Artifact", "AsyncClient", "Client", "Job", "JobEvent", "ValidSpec"]
+__all__ = ["Artifact", "AsyncClient", "Client", "Job", "JobEvent", "Token", "ValidSpec"]

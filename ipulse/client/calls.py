@@ -19,7 +19,7 @@ from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
 from ipulse.states import JobState
 
 from .problems import error_in
-from .resources import Artifact, EventPage, Job, JobEvent, JobPage, ValidSpec
+from .resources import Artifact, EventPage, Job, JobEvent, JobPage, Token, ValidSpec
 
 T = TypeVar("T")
 
@@ -133,6 +133,28 @@ def artifacts(job_id: str) -> Call[List[Artifact]]:
 
 def profile(job_id: str) -> Call[Dict[str, Any]]:
     return Call("GET", _job_path(job_id) + "/profile", _object)
+
+
+def create_token(name: str, role: str, seconds: int) -> Call[Token]:
+    def read(response: httpx.Response) -> Token:
+        value = _object(response)
+        return Token.from_json(value["about"], value["token"])
+
+    content = strict_json.dumps({"name": name, "role": role, "seconds": seconds}).encode()
+    return Call("POST", "/v1/tokens", read, headers=_JSON, content=content)
+
+
+def tokens() -> Call[List[Token]]:
+    def read(response: httpx.Response) -> List[Token]:
+        return [Token.from_json(item) for item in _object(response)["tokens"]]
+
+    return Call("GET", "/v1/tokens", read)
+
+
+def revoke_token(token_id: str) -> Call[None]:
+    if not _ID.fullmatch(token_id):
+        raise NotFound(f"there is no token {token_id[:100]!r}")
+    return Call("DELETE", f"/v1/tokens/{token_id}", lambda response: None)
 
 
 def ready() -> Call[None]:

@@ -16,7 +16,7 @@ from .calls import Call, Spec
 from .connection import Patience, remember
 from .downloading import Download, check_names, is_there
 from .location import PathLike
-from .resources import Artifact, Job, JobEvent, ValidSpec
+from .resources import Artifact, Job, JobEvent, Token, ValidSpec
 from .retries import FOLLOWING, Retries
 from .transports import Transport
 from .watching import SILENCE_SECONDS, Watch
@@ -171,6 +171,19 @@ class Conversation:
     async def profile(self, job_id: str) -> Dict[str, Any]:
         """The job's profile.json. Raises NotFound before there is one."""
         return await self._send(calls.profile(job_id))
+
+    async def create_token(self, name: str, role: str, seconds: int) -> Token:
+        """See Client.create_token."""
+        # Not repeated: an answer that got lost would leave a token behind that nobody knows.
+        return await self._send(calls.create_token(name, role, seconds), tries=0)
+
+    async def tokens(self) -> List[Token]:
+        """Every token that was handed out and not revoked, without the secrets."""
+        return await self._send(calls.tokens())
+
+    async def revoke_token(self, token_id: str) -> None:
+        """Makes a token worthless. Raises NotFound."""
+        await self._send(calls.revoke_token(token_id))
 
     async def _download(self, job_id: str, artifact: Artifact, folder: Path) -> Path:
         if is_there(artifact, folder):

@@ -101,6 +101,31 @@ class Artifact:
 
 
 @dataclass(frozen=True)
+class Token:
+    """A token that was handed out; `secret` is told only when it is made."""
+
+    id: str
+    name: str
+    role: str  # reader, user or worker
+    created_at: datetime
+    expires_at: datetime
+    secret: str = field(default="", repr=False)
+    json: Dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_json(cls, value: Dict[str, Any], secret: str = "") -> Token:
+        return cls(
+            id=value["id"],
+            name=value["name"],
+            role=value["role"],
+            created_at=time_of(value["created_at"]),
+            expires_at=time_of(value["expires_at"]),
+            secret=secret,
+            json=value,
+        )
+
+
+@dataclass(frozen=True)
 class ValidSpec:
     """What the service makes of a valid spec: every default filled in."""
 

@@ -10,7 +10,7 @@ from .calls import Spec
 from .connection import options_for
 from .conversation import Conversation
 from .location import PathLike, find
-from .resources import Artifact, Job, JobEvent, ValidSpec
+from .resources import Artifact, Job, JobEvent, Token, ValidSpec
 from .transports import Blocking, finished, stepped
 
 
@@ -146,3 +146,18 @@ class Client:
     def profile(self, job_id: str) -> Dict[str, Any]:
         """The job's profile.json. Raises NotFound before there is one."""
         return finished(self._conversation.profile(job_id))
+
+    def create_token(self, name: str, role: str, seconds: int) -> Token:
+        """Hands out a token for a role (reader, user, worker), good for so many seconds.
+
+        Takes the owner's token. Its `secret` is told only here. Raises NotPermitted.
+        """
+        return finished(self._conversation.create_token(name, role, seconds))
+
+    def tokens(self) -> List[Token]:
+        """Every token that was handed out and not revoked, without the secrets."""
+        return finished(self._conversation.tokens())
+
+    def revoke_token(self, token_id: str) -> None:
+        """Makes a token worthless. Raises NotFound."""
+        finished(self._conversation.revoke_token(token_id))

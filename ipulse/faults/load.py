@@ -6,7 +6,7 @@ import threading
 import time
 from pathlib import Path
 from random import Random
-from typing import Any, Dict, List, Set
+from typing import Any, Dict, List, Optional, Set
 
 from ipulse.client import Client
 from ipulse.errors import Conflict, NotFound, RemoteError, Unavailable
@@ -40,6 +40,7 @@ class Load:
         self._waiting = waiting
         self._varies = varies
         self._stopping = threading.Event()
+        self._failure: Optional[Exception] = None
         self._changing = threading.Lock()
         self.accepted: Dict[str, str] = {}  # ids by idempotency key
         self.cancelled: Set[str] = set()
@@ -84,7 +85,18 @@ class Load:
         seed = seed if self._varies else 1
         return {**self._template, "name": name, "seed": seed, "metadata": metadata}
 
+    def check(self) -> None:
+        """Raises what ended one of the threads, if anything did: without load nothing is shown."""
+        if self._failure:
+            raise self._failure
+
     def _run(self, number: int, random: Random) -> None:
+        try:
+            self._submit_on(number, random)
+        except Exception as error:  # noqa: BLE001 - told by `check`, in the main thread
+            self._failure = error
+
+    def _submit_on(self, number: int, random: Random) -> None:
         count = 0
         with Client(self._url, token_file=self._token_file, retries=2) as client:
             while not self._stopping.is_set():

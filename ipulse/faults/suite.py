@@ -38,7 +38,7 @@ _TRAINING_SPEC: Dict[str, Any] = {
     "version": 1,
     "data": {"kind": "digits", "samples": 200, "steps": 10},
     "network": {"layers": [{"neurons": 16, "second_threshold": 0.5}]},
-    "training": {"epochs": 20, "batch_size": 32, "checkpoint_every": 2},
+    "training": {"epochs": 20, "batch_size": 32, "checkpoint_epochs": 2},
     "device": {"kind": "cpu", "threads": 1},
 }
 
@@ -133,7 +133,7 @@ def _inflict(
     load.start()
     try:
         if "kills" in plan.groups:
-            injuries += _kill(plan.kills, stand, random, say)
+            injuries += _kill(plan.kills, stand, load, random, say)
         for name, fault in _others(plan, stand, load, random, skipped):
             say(name)
             try:
@@ -144,6 +144,7 @@ def _inflict(
     finally:
         stand.all_up()
         load.stop()
+    load.check()
     say("waiting for every job to end")
     deadline = time.monotonic() + DRAIN_SECONDS
     while stand.records.unfinished() and time.monotonic() < deadline:
@@ -151,10 +152,13 @@ def _inflict(
     return injuries, skipped, broken, load
 
 
-def _kill(count: int, stand: Stand, random: Random, say: Callable[[str], None]) -> List[Injury]:
+def _kill(
+    count: int, stand: Stand, load: Load, random: Random, say: Callable[[str], None]
+) -> List[Injury]:
     injuries: List[Injury] = []
     kinds, weights = list(KILLS), list(KILLS.values())
     while len(injuries) < count:
+        load.check()
         time.sleep(random.expovariate(1 / KILL_PAUSE_SECONDS))
         injury = random.choices(kinds, weights)[0](stand, random)
         if injury is None:

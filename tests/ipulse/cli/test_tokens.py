@@ -1,0 +1,37 @@
+"""Tokens handed out on the command line are good for what they say, until they are taken back."""
+
+from __future__ import annotations
+
+import pytest
+
+from ipulse.client import Client
+from ipulse.errors import NotAuthenticated, NotPermitted
+from tests.ipulse.live_service import LiveService
+
+from .conftest import SPEC, finished
+
+
+def test_a_token_from_its_making_to_its_end(service: LiveService) -> None:
+    address = {"IPULSE_URL": service.url, "IPULSE_TOKEN": service.token}
+    made = finished("token", "create", "dashboard", "--days", "2", "--json", **address)
+    assert made.code == 0, made.err
+    secret, about = made.json["token"], made.json["about"]
+    assert about["role"] == "reader"
+
+    listed = finished("token", "list", "--json", **address)
+    assert about in listed.json["tokens"]
+    assert secret not in listed.out
+
+    with Client(service.url, secret) as reader:
+        assert list(reader.list()) is not None
+        with pytest.raises(NotPermitted):
+            reader.submit(SPEC)
+    shown = finished("token", "create", "x", "--role", "owner", **address)
+    assert shown.code == 2
+    assert "owner" in shown.err or "role" in shown.err
+
+    revoked = finished("token", "revoke", about["id"], **address)
+    assert revoked.code == 0, revoked.err
+    assert finished("token", "revoke", about["id"], **address).code == 3
+    with Client(service.url, secret) as nobody, pytest.raises(NotAuthenticated):
+        list(nobody.list())
