@@ -24,7 +24,7 @@ from sqlalchemy import delete, select, update
 
 from ipulse import events as protocol
 from ipulse.errors import Conflict, IllegalTransition, NotFound, StaleToken
-from ipulse.states import ACTIVE, TERMINAL, TRANSITIONS, JobState, Phase, Reason
+from ipulse.states import ACTIVE, INFRASTRUCTURE, TERMINAL, TRANSITIONS, JobState, Phase, Reason
 from service import (
     artifacts,
     attempts,
@@ -157,7 +157,7 @@ class Life(RuleBasedStateMachine):
 
     def check_outcome(self, before: store.Job, reason: Reason, after: store.Job) -> None:
         """What the end of an attempt means for its job, by what was wanted and who is at fault."""
-        is_lost = reason in (Reason.RUNNER_LOST, Reason.WORKER_LOST, Reason.WORKER_STOPPED)
+        is_lost = reason in INFRASTRUCTURE
         if reason is Reason.COMPLETED:
             assert after.state is JobState.SUCCEEDED
         elif before.state is JobState.CANCELLING:
