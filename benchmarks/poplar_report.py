@@ -33,7 +33,7 @@ def section(results: Path = DIRECTORY) -> str:
             "The programs of a turn:",
             _programs(costs),
             "What was in the slots on average, and what compiling took (forward and backward "
-            "together, the op already built):",
+            "together, the op already built; others used the machine, too, most at 1 %):",
             _problems(costs),
             f"The emulator beside the CPU kernels: {'-'.join(map(str, speed['sizes']))} on 1,472 "
             f"tiles, {steps} steps, {BATCH} samples, capacity {speed['capacity']:.0%}, medians; "
