@@ -79,9 +79,15 @@ def page(directory: Path, images: Path, results: Path = DIRECTORY) -> str:
     return "\n\n".join(text) + "\n"
 
 
+def _files(results: Path) -> list[Path]:
+    """Those of this page; other pages have results of their own there."""
+    paths = (results / f"{name}.json" for _, name, _ in SECTIONS)
+    return sorted(path for path in paths if path.exists())
+
+
 def _status(results: Path) -> list[str]:
     """The machine, and whether the figures can be trusted."""
-    files = sorted(results.glob("*.json"))
+    files = _files(results)
     if not files:
         return ["Nothing has been measured yet."]
     machines: dict[str, Row] = {}
@@ -110,7 +116,7 @@ def _status(results: Path) -> list[str]:
 
 def _loads(results: Path) -> list[float]:
     found = []
-    for path in sorted(results.glob("*.json")):
+    for path in _files(results):
         for row in read(path.stem, results)["rows"]:
             if "others_load" in row:
                 found.append(float(row["others_load"]))
