@@ -4,6 +4,9 @@
 #include "pool.h"
 #include "replay.h"
 #include "sequence.h"
+#include "slot_gradient.h"
+#include "strassen.h"
+#include "weight_sums.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,24 +16,9 @@
 namespace lif {
 namespace {
 
-// Bytes of dL/dI that one group of rows takes in a panel, and of the sums: they share an L2 cache.
-constexpr int64_t GROUP_BYTES = 256 << 10, SUM_BYTES = 512 << 10;
-
 // Rows of the dense product at a time: few enough to lie in the L2 cache, many enough to read
 // each weight seldom.
 constexpr int PRODUCT_ROWS = 192;
-
-// Parts that a sampled product is summed in, whatever the number of threads.
-constexpr int PRODUCT_PARTS = 8;
-
-// By channel and group of rows: in which rows of the group the channel's spikes arrive.
-struct Arrivals {
-  int channels;
-  int groups;
-  int64_t group_rows;
-  std::unique_ptr<Buffer<int64_t>> start; // [groups][channels + 1]
-  std::unique_ptr<Buffer<uint32_t>> rows;
-};
 
 class Backward {
 public:
@@ -142,7 +130,7 @@ private:
     bool dense = !last && !sparse;
     const float *weights = last ? nullptr : n_.layer[number + 1].weights;
     int after = last ? 0 : n_.layer[number + 1].neurons;
-    NextLayer next{panels_, last ? nullptr : grad_current_->get(), rows_};
+    LayerGradient next{panels_, last ? nullptr : grad_current_->get(), rows_};
     std::unique_ptr<Spikes> kept;
     if (sparse)
       kept = list_spikes(kernel_, n_, threads_, bits.kept, bits.row_bytes);
@@ -153,11 +141,12 @@ private:
       again = replay.membranes(kept.get());
       membranes = again->get();
     }
+    const float *grad_spikes = gradient_.grad_spikes ? gradient_.grad_spikes[number] : nullptr;
     std::unique_ptr<Buffer<float>> product;
     if (sparse)
-      product = multiply(number, bits, *kept, next, weights, plain ? membranes : nullptr);
+      product = slot_gradient(kernel_, n_, threads_, layer, bits, *kept, next, weights, grad_spikes,
+                              plain ? membranes : nullptr);
     std::unique_ptr<Buffer<float>> grad_current(new Buffer<float>(dense_membranes(panels, rows_)));
-    const float *grad_spikes = gradient_.grad_spikes ? gradient_.grad_spikes[number] : nullptr;
     auto panel_of = [&](int p, int b) {
       PanelBackward a = panel(number, panels, constants, grad_current->get(), p, b);
       int64_t row = int64_t(b) * n_.steps, place = row * bits.row_bytes;
@@ -197,15 +186,27 @@ private:
       auto run = !plain   ? kernel_.general_backward
                  : sparse ? kernel_.sparse_backward
                           : kernel_.dense_backward;
-      int workers = dense ? threads_ : 0;
-      PanelTasks tasks(panels, n_.batch, threads_);
+      int workers = dense ? threads_ : 0, done = 0;
+      if (dense) {
+        Strassen wide(kernel_, n_, threads_, next, weights, panels);
+        done = wide.samples();
+        wide.run([&](int p, int b, float *products, int worker) {
+          PanelBackward a = panel_of(p, b);
+          a.products = products + n_.delay * panels.width;
+          replay.run(p, b, 0, worker);
+          replay.show(a, p, b, 0, worker);
+          run(a);
+        });
+      }
+      PanelTasks tasks(panels, n_.batch - done, threads_);
       WorkerPanel transposed(workers, kernel_.pack_transposed, weights, layer.neurons, after,
                              panels, int64_t(after) * panels.width, n_.weights);
       int block = std::max(1, PRODUCT_ROWS / std::max(1, n_.steps)); // samples
       int64_t sample = int64_t(n_.steps) * panels.width;
       Buffer<float> all_products(workers * block * sample);
       parallel_for(threads_, tasks.count(), [&](int64_t task, int worker) {
-        int p = tasks.panel(task), first = tasks.first(task), last_sample = tasks.last(task);
+        int p = tasks.panel(task), first = done + tasks.first(task);
+        int last_sample = done + tasks.last(task);
         for (int b = first; b < last_sample; ++b) {
           PanelBackward a = panel_of(p, b);
           if (dense) {
@@ -299,184 +300,19 @@ private:
     });
   }
 
-  // dL/ds of the neurons in slots, times phi if there are membranes.
-  std::unique_ptr<Buffer<float>> multiply(int number, const BitRows &bits, const Spikes &kept,
-                                          const NextLayer &next, const float *weights,
-                                          const float *membranes) {
-    const LifLayer &layer = n_.layer[number];
-    // An expanding load reads a whole vector, so that the last one may end behind its place.
-    std::unique_ptr<Buffer<float>> product(new Buffer<float>(kept.start[rows_] + kernel_.lanes));
-    const float *direct = gradient_.grad_spikes ? gradient_.grad_spikes[number] : nullptr;
-    // Each part sums some panels of the next layer, one after the other from the worker's cache.
-    const Panels &panels = next.panels;
-    int parts = weights ? std::min(PRODUCT_PARTS, panels.count) : 1;
-    int64_t length = kept.start[rows_];
-    Buffer<float> others((parts - 1) * length);
-    int groups = (4 * threads_ + parts - 1) / parts;
-    int samples = std::max(1, (n_.batch + groups - 1) / groups);
-    groups = (n_.batch + samples - 1) / samples;
-    WorkerPanel packed(weights ? threads_ : 0, kernel_.pack, weights, layer.neurons, panels.neurons,
-                       panels, int64_t(layer.neurons) * panels.width, n_.weights);
-    SampledProduct a{};
-    a.steps = n_.steps;
-    a.delay = n_.delay;
-    a.neurons = layer.neurons;
-    a.start = kept.start.get();
-    a.ids = kept.ids;
-    a.threshold = layer.threshold;
-    a.slope = n_.surrogate.slope;
-    parallel_for(threads_, int64_t(parts) * groups, [&](int64_t task, int worker) {
-      int part = static_cast<int>(task / groups);
-      SampledProduct one = a;
-      one.first = static_cast<int>(task % groups) * samples;
-      one.last = std::min(one.first + samples, n_.batch);
-      one.product = part ? others.get() + (part - 1) * length : product->get();
-      for (int b = one.first; b < one.last; ++b)
-        start_products(layer, bits, kept, b, part ? nullptr : direct, one.product);
-      int end = weights ? (part + 1) * panels.count / parts : 0;
-      for (int p = part * panels.count / parts; p < end; ++p) {
-        one.next = {panels, next.grad_current + p * next.rows * panels.width, next.rows};
-        one.next.panels.count = 1;
-        one.weights = packed.get(worker, p);
-        kernel_.sampled_product(one);
-      }
-    });
-    parallel_for(threads_, n_.batch, [&](int64_t b, int) {
-      int64_t first = kept.start[b * n_.steps], end = kept.start[(b + 1) * n_.steps];
-      float *sum = product->get();
-      for (int part = 1; part < parts; ++part) {
-        const float *other = others.get() + (part - 1) * length;
-        for (int64_t i = first; i < end; ++i)
-          sum[i] += other[i];
-      }
-      SampledProduct scaled = a; // no panel: only the surrogate
-      scaled.next = next;
-      scaled.next.panels.count = 0;
-      scaled.first = static_cast<int>(b);
-      scaled.last = scaled.first + 1;
-      scaled.membranes = membranes;
-      scaled.product = sum;
-      kernel_.sampled_product(scaled);
-    });
-    return product;
-  }
-
-  // From slot order, spikes and then the others, to ascending ids.
-  void start_products(const LifLayer &layer, const BitRows &bits, const Spikes &kept, int b,
-                      const float *direct, float *product) const {
-    for (int t = 0; t < n_.steps; ++t) {
-      int64_t row = int64_t(b) * n_.steps + t, start = kept.start[row];
-      int64_t count = kept.start[row + 1] - start;
-      if (!direct) {
-        memset(product + start, 0, count * sizeof(float));
-        continue;
-      }
-      const uint8_t *emitted = bits.emitted + row * bits.row_bytes;
-      const float *slots = direct + (int64_t(t) * n_.batch + b) * layer.slots;
-      auto spikes = [&](int64_t k) {
-        int32_t id = kept.ids[start + k];
-        return emitted[id / 8] >> (id % 8) & 1;
-      };
-      int64_t others = 0;
-      for (int64_t k = 0; k < count; ++k)
-        others += spikes(k);
-      for (int64_t k = 0, spiking = 0; k < count; ++k)
-        product[start + k] = slots[spikes(k) ? spiking++ : others++];
-    }
-  }
-
   // Of layer `number`, whose dL/dI is grad_current_: by its weights and bias.
   void sum_gradients(int number, const Spikes &input, const Spikes *own) {
     const LifGradient &wanted = gradient_.gradient[number];
-    sum_weight_gradient(number, input, inputs_of(n_, number), number ? n_.delay : 0,
-                        wanted.weights);
+    LayerGradient layer{panels_, grad_current_->get(), rows_};
+    auto sum = [&](const Spikes &spikes, int channels, int delay, float *grad) {
+      if (grad)
+        sum_weight_gradient(kernel_, n_, threads_, layer, spikes, channels, delay, grad);
+    };
+    sum(input, inputs_of(n_, number), number ? n_.delay : 0, wanted.weights);
     if (own)
-      sum_weight_gradient(number, *own, n_.layer[number].neurons, 1, wanted.recurrent);
+      sum(*own, n_.layer[number].neurons, 1, wanted.recurrent);
     if (wanted.bias)
-      sum_bias_gradient(wanted.bias);
-  }
-
-  void sum_bias_gradient(float *grad) {
-    parallel_for(threads_, panels_.count, [&](int64_t p, int) {
-      double total[MAX_WIDTH] = {};
-      const float *row = grad_current_->get() + p * rows_ * panels_.width;
-      for (int b = 0; b < n_.batch; ++b) {
-        float sum[MAX_WIDTH] = {};
-        for (int t = 0; t < n_.steps; ++t, row += panels_.width)
-          for (int n = 0; n < panels_.width; ++n)
-            sum[n] += row[n];
-        for (int n = 0; n < panels_.width; ++n)
-          total[n] += static_cast<double>(sum[n]);
-      }
-      for (int n = 0; n < panels_.columns(static_cast<int>(p)); ++n)
-        grad[panels_.first(static_cast<int>(p)) + n] = static_cast<float>(total[n]);
-    });
-  }
-
-  // From the spikes that enter through these weights, to grad unless it is null.
-  void sum_weight_gradient(int number, const Spikes &spikes, int channels, int delay, float *grad) {
-    int neurons = n_.layer[number].neurons;
-    if (!grad)
-      return;
-    Arrivals arrivals = sort_by_channel(spikes, channels, delay);
-    // Channels share nothing, so they may be cut as there are threads to busy. Each range reads
-    // dL/dI once.
-    int most = static_cast<int>(SUM_BYTES / (4 * panels_.width));
-    int ranges = std::max((channels + most - 1) / most, (4 * threads_ - 1) / panels_.count + 1);
-    int range = std::max(1, (channels + ranges - 1) / ranges);
-    ranges = (channels + range - 1) / range;
-    Buffer<float> sums(int64_t(threads_) * range * panels_.width);
-    parallel_for(threads_, int64_t(panels_.count) * ranges, [&](int64_t task, int worker) {
-      int p = static_cast<int>(task / ranges);
-      WeightGradient a;
-      a.vectors = panels_.vectors;
-      a.columns = panels_.columns(p);
-      a.first = static_cast<int>(task % ranges) * range;
-      a.last = std::min(a.first + range, channels);
-      a.inputs = channels;
-      a.groups = arrivals.groups;
-      a.group_rows = arrivals.group_rows;
-      a.start = arrivals.start->get();
-      a.rows = arrivals.rows->get();
-      a.grad_current = grad_current_->get() + p * rows_ * panels_.width;
-      a.sum = sums.get() + int64_t(worker) * range * panels_.width;
-      a.grad = grad + int64_t(a.first) * neurons + panels_.first(p);
-      a.grad_stride = neurons;
-      kernel_.weight_gradient(a);
-    });
-  }
-
-  // A counting sort of each group's spikes. Reading dL/dI channel by channel keeps the sum in
-  // registers; adding each spike's row where it falls would write it back every time.
-  Arrivals sort_by_channel(const Spikes &spikes, int channels, int delay) {
-    Arrivals a;
-    a.channels = channels;
-    a.group_rows = std::max<int64_t>(1, GROUP_BYTES / (4 * panels_.width));
-    a.groups = static_cast<int>((rows_ + a.group_rows - 1) / a.group_rows);
-    a.start.reset(new Buffer<int64_t>(int64_t(a.groups) * (channels + 1)));
-    a.rows.reset(new Buffer<uint32_t>(spikes.start[rows_]));
-    Buffer<int64_t> positions(int64_t(threads_) * channels);
-    parallel_for(threads_, a.groups, [&](int64_t g, int worker) {
-      int64_t first = g * a.group_rows, last = std::min(first + a.group_rows, rows_);
-      int64_t *start = a.start->get() + g * (channels + 1);
-      int64_t *position = positions.get() + int64_t(worker) * channels;
-      std::fill(start, start + channels + 1, 0);
-      auto arrives = [&](int64_t row) { return row % n_.steps + delay < n_.steps; };
-      for (int64_t row = first; row < last; ++row)
-        if (arrives(row))
-          for (int64_t k = spikes.begin[row]; k < spikes.end[row]; ++k)
-            ++start[spikes.ids[k] + 1];
-      start[0] = spikes.start[first];
-      for (int i = 0; i < channels; ++i) {
-        start[i + 1] += start[i];
-        position[i] = start[i];
-      }
-      for (int64_t row = first; row < last; ++row)
-        if (arrives(row))
-          for (int64_t k = spikes.begin[row]; k < spikes.end[row]; ++k)
-            (*a.rows)[position[spikes.ids[k]]++] = static_cast<uint32_t>(row + delay - first);
-    });
-    return a;
+      sum_bias_gradient(n_, threads_, layer, wanted.bias);
   }
 
   const Kernel &kernel_;

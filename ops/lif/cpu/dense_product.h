@@ -10,16 +10,16 @@ namespace {
 template <int V> constexpr int STRIP_VECTORS = V < Vec::product_vectors ? V : Vec::product_vectors;
 
 // Adds R rows of dL/dI, [R][K], times `columns` rows of a strip of C vectors.
-// The rows after them are fetched meanwhile: else each of their lines is waited for.
+// The rows to come next, `ahead`, are fetched meanwhile: else each of their lines is waited for.
 template <int C, int R, int K>
-inline void add_strip(const float *grad_current, int columns, const float *strip, bool first,
-                      float *grad_spikes, int width) {
+inline void add_strip(const float *grad_current, const float *ahead, int columns,
+                      const float *strip, bool first, float *grad_spikes, int width) {
   F sum[R][C];
   LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C; ++j) sum[r][j] =
       first ? Vec::zero() : Vec::load(grad_spikes + r * width + j * L);
   for (int i = 0; i < columns; ++i, strip += C * L) {
     if (i % LINE == 0)
-      LIF_UNROLL for (int r = 0; r < R; ++r) __builtin_prefetch(grad_current + (R + r) * K + i);
+      LIF_UNROLL for (int r = 0; r < R; ++r) __builtin_prefetch(ahead + r * K + i);
     if (i == K / 2)
       LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C * L; j += LINE)
           __builtin_prefetch(grad_spikes + (R + r) * width + j);
@@ -45,11 +45,24 @@ template <int V, int N> void dense_product_of(const DenseProduct &a) {
     for (int c = 0; c < V; c += C) {
       const float *strip = a.weights + (static_cast<int64_t>(c) * next.neurons + p * K * C) * L;
       float *out = a.grad_spikes + c * L;
-      int64_t row = 0;
-      for (; row + R <= a.rows; row += R)
-        add_strip<C, R, K>(grad_current + row * K, columns, strip, p == 0, out + row * W, W);
+      // What follows: the next strip's block, and after the last tile the next panel's rows.
+      bool last = c + C == V;
+      const float *block = last ? a.weights + static_cast<int64_t>(p + 1) * K * C * L
+                                : strip + static_cast<int64_t>(next.neurons) * C * L;
+      if (last && p + 1 == next.count)
+        block = strip + static_cast<int64_t>(columns) * C * L;
+      const float *rows_after = last ? grad_current + a.next.rows * K : grad_current;
+      int64_t lines = static_cast<int64_t>(K) * C * L / LINE, tiles = a.rows / R;
+      int64_t row = 0, line = 0;
+      for (int64_t tile = 1; tile <= tiles; ++tile, row += R) {
+        for (; line < lines * tile / tiles; ++line)
+          __builtin_prefetch(block + line * LINE, 0, 2);
+        const float *ahead = tile < tiles ? grad_current + (row + R) * K : rows_after;
+        add_strip<C, R, K>(grad_current + row * K, ahead, columns, strip, p == 0, out + row * W, W);
+      }
       for (; row < a.rows; ++row)
-        add_strip<C, 1, K>(grad_current + row * K, columns, strip, p == 0, out + row * W, W);
+        add_strip<C, 1, K>(grad_current + row * K, grad_current + (row + 1) * K, columns, strip,
+                           p == 0, out + row * W, W);
     }
   }
 }

@@ -89,7 +89,7 @@ private:
       int64_t place = b * n_.steps * bits.row_bytes;
       kernel_.gather({n_.steps, panels_, raw.get() + b * stride, stride * n_.batch, bits.row_bytes,
                       gate_ + place, bits.kept + place, &position[int64_t(worker) * panels_.count],
-                      membranes + kept[b * n_.steps]});
+                      membranes + kept[b * n_.steps], membranes + kept[(b + 1) * n_.steps]});
     });
   }
 
@@ -147,7 +147,8 @@ private:
         choose(bits, b, t, u.data(), ids);
       own.begin[t] = 0;
       kernel_.count_bits(bits.emitted + place, 1, bits.row_bytes, &own.end[t]);
-      kernel_.list_bits(bits.emitted + place, 1, bits.row_bytes, own.storage->get());
+      kernel_.list_bits(bits.emitted + place, 1, bits.row_bytes, own.storage->get(),
+                        own.storage->get() + layer_.slots);
       if (!keep_ || !sparse_)
         continue;
       for (int n = 0; n < layer_.neurons; ++n)
@@ -238,6 +239,7 @@ private:
       a.kept = bits.kept ? bits.kept + place : nullptr;
       a.emitted = bits.emitted + place;
       a.ids = spikes->storage->get() + first[b];
+      a.ids_end = spikes->storage->get() + first[b + 1];
       a.first = first[b];
       a.begin = &spikes->begin[row];
       a.end = &spikes->end[row];

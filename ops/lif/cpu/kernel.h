@@ -77,6 +77,7 @@ struct SlotSelection {
   uint8_t *kept;        // written if slots < neurons: the neurons in slots
   uint8_t *emitted;     // written if slots < neurons: the spikes in slots
   int32_t *ids;         // the spikes in slots, step after step
+  int32_t *ids_end;     // up to here is this sample's, and may be written to meanwhile
   int64_t first;        // index of ids[0] for begin and end
   int64_t *begin, *end; // [steps]
   int64_t *kept_counts; // [steps], written if sparse
@@ -94,7 +95,7 @@ struct MembraneGather {
   int64_t row_bytes;
   const uint8_t *gate, *kept;
   int64_t *position; // scratch [panels.count]
-  float *membranes;
+  float *membranes, *membranes_end;
 };
 
 // One sample, one panel of the readout.
@@ -106,8 +107,8 @@ struct LeakyBackward {
   float *grad_current; // row of step 0, [steps][width]
 };
 
-// dL/dI of the next layer.
-struct NextLayer {
+// dL/dI of a layer.
+struct LayerGradient {
   Panels panels;
   const float *grad_current; // [panels][rows][width]
   int64_t rows;
@@ -116,7 +117,7 @@ struct NextLayer {
 // Samples first to last: dL/ds of the neurons in slots times their surrogate.
 struct SampledProduct {
   int steps, delay, first, last;
-  NextLayer next;
+  LayerGradient next;
   const float *weights; // of the next layer, [panels][neurons][width]
   int neurons;
   const int64_t *start;   // [rows + 1]: of a row in ids, membranes and product
@@ -131,7 +132,7 @@ struct SampledProduct {
 struct DenseProduct {
   int vectors;
   int64_t first_row, rows;
-  NextLayer next;
+  LayerGradient next;
   const float *weights; // of the next layer, as pack_transposed leaves them
   float *grad_spikes;   // [rows][width], written
 };
@@ -196,9 +197,28 @@ struct AdamBlock {
   float keep; // of the weights: 1 - rate * decay
 };
 
+// The sum of blocks of floats, each times its sign; 1, 2 or 4 of them.
+struct BlockSum {
+  int terms;
+  int64_t count; // of floats, whole vectors
+  float sign[4];
+  const float *from[4];
+  float *to;
+};
+
+// Adds a block to others, times the sign of each; 1, 2 or 4 of them.
+struct BlockSpread {
+  int terms;
+  int64_t count; // of floats, whole vectors
+  float sign[4];
+  float *to[4];
+  const float *from;
+};
+
 struct Kernel {
   const char *name;
   int lanes;
+  int strip_vectors; // at most, of a strip of pack_transposed
   void (*pack)(const float *weights, int64_t rows, int64_t columns, int first, int width,
                float *panel);
   // In an order of its own, for dense_product.
@@ -210,11 +230,15 @@ struct Kernel {
   void (*select)(const SlotSelection &);
   void (*gather)(const MembraneGather &);
   void (*count_bits)(const uint8_t *bits, int64_t rows, int64_t row_bytes, int64_t *counts);
-  void (*list_bits)(const uint8_t *bits, int64_t rows, int64_t row_bytes, int32_t *ids);
+  // Up to `end` is free to write to.
+  void (*list_bits)(const uint8_t *bits, int64_t rows, int64_t row_bytes, int32_t *ids,
+                    const int32_t *end);
   void (*leaky_backward)(const LeakyBackward &);
   void (*sampled_product)(const SampledProduct &);
   void (*sparse_backward)(const PanelBackward &);
   void (*dense_product)(const DenseProduct &);
+  void (*add_blocks)(const BlockSum &);
+  void (*spread_block)(const BlockSpread &);
   void (*dense_backward)(const PanelBackward &);
   void (*general_backward)(const PanelBackward &);
   void (*weight_gradient)(const WeightGradient &);

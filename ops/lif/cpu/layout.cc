@@ -77,6 +77,13 @@ void round_to_bfloat16(float *values, int64_t count) {
 
 } // namespace
 
+void pack_panel(decltype(Kernel::pack) pack, const float *weights, int rows, int columns, int first,
+                int width, float *panel, int64_t floats, int storage) {
+  pack(weights, rows, columns, first, width, panel);
+  if (storage == LIF_WEIGHTS_BFLOAT16)
+    round_to_bfloat16(panel, floats);
+}
+
 std::unique_ptr<Buffer<float>> pack_weights(const Kernel &kernel, int threads, const float *weights,
                                             int inputs, int neurons, const Panels &panels,
                                             bool transposed, int storage) {
@@ -84,10 +91,8 @@ std::unique_ptr<Buffer<float>> pack_weights(const Kernel &kernel, int threads, c
   std::unique_ptr<Buffer<float>> packed(new Buffer<float>(length * panels.count));
   auto pack = transposed ? kernel.pack_transposed : kernel.pack;
   parallel_for(threads, panels.count, [&](int64_t p, int) {
-    pack(weights, inputs, neurons, panels.first(static_cast<int>(p)), panels.width,
-         packed->get() + p * length);
-    if (storage == LIF_WEIGHTS_BFLOAT16)
-      round_to_bfloat16(packed->get() + p * length, length);
+    pack_panel(pack, weights, inputs, neurons, panels.first(static_cast<int>(p)), panels.width,
+               packed->get() + p * length, length, storage);
   });
   return packed;
 }
@@ -96,9 +101,8 @@ const float *WorkerPanel::get(int worker, int panel) {
   float *packed = packed_.get() + worker * floats_;
   if (held_[worker] == panel)
     return packed;
-  pack_(weights_, rows_, columns_, panels_.first(panel), panels_.width, packed);
-  if (storage_ == LIF_WEIGHTS_BFLOAT16)
-    round_to_bfloat16(packed, floats_);
+  pack_panel(pack_, weights_, rows_, columns_, panels_.first(panel), panels_.width, packed, floats_,
+             storage_);
   held_[worker] = panel;
   return packed;
 }

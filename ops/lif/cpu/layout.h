@@ -66,6 +66,10 @@ std::unique_ptr<Buffer<float>> pack_weights(const Kernel &kernel, int threads, c
                                             int inputs, int neurons, const Panels &panels,
                                             bool transposed, int storage);
 
+// Packs one panel, of `floats`; pack: of a kernel; weights: [rows, columns]; storage: LifWeights.
+void pack_panel(decltype(Kernel::pack) pack, const float *weights, int rows, int columns, int first,
+                int width, float *panel, int64_t floats, int storage);
+
 // One packed panel of a matrix per worker, for tasks that come panel by panel. It stays in the
 // worker's cache, where all panels together would pass through main memory once more.
 class WorkerPanel {

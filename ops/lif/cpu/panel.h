@@ -5,6 +5,7 @@
 #define IPULSE_OPS_LIF_CPU_PANEL_H
 
 #include "adam_step.h"
+#include "blocks.h"
 #include "dense_product.h"
 #include "general_backward.h"
 #include "general_forward.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr Kernel make_kernel(const char *name) {
   return {name,
           L,
+          Vec::product_vectors,
           pack,
           pack_transposed,
           lif_forward,
@@ -34,6 +36,8 @@ constexpr Kernel make_kernel(const char *name) {
           sampled_product,
           sparse_backward,
           dense_product,
+          add_blocks,
+          spread_block,
           dense_backward,
           general_backward,
           weight_gradient,

@@ -51,10 +51,18 @@ void sampled_product(const SampledProduct &a) {
     [&] { LIF_FOR_VECTORS(a.next.panels.vectors, add_panel_products, a, panel) }();
   if (!a.membranes)
     return;
+  constexpr int block = 8 * L;
   int64_t last = a.start[static_cast<int64_t>(a.last) * a.steps];
-  for (int64_t i = a.start[static_cast<int64_t>(a.first) * a.steps]; i < last; ++i) {
-    float d = a.slope * __builtin_fabsf(a.membranes[i] - a.threshold[a.ids[i]]) + 1;
-    a.product[i] *= 1 / (d * d);
+  for (int64_t i = a.start[static_cast<int64_t>(a.first) * a.steps]; i < last; i += block) {
+    // The thresholds are collected first: the rest then runs in whole vectors.
+    float d[block];
+    int count = last - i < block ? static_cast<int>(last - i) : block;
+    for (int k = 0; k < count; ++k)
+      d[k] = a.membranes[i + k] - a.threshold[a.ids[i + k]];
+    for (int k = 0; k < count; ++k) {
+      d[k] = a.slope * __builtin_fabsf(d[k]) + 1;
+      a.product[i + k] *= 1 / (d[k] * d[k]);
+    }
   }
 }
 

@@ -6,13 +6,30 @@
 
 namespace {
 
-// Writes the set bits' positions and returns how many.
-inline int64_t list_row(const uint8_t *bits, int64_t row_bytes, int32_t *ids) {
-  int64_t count = 0;
-  for (int64_t byte = 0; byte < row_bytes; byte += 8)
-    for (uint64_t word = load_word(bits + byte); word; word &= word - 1)
-      ids[count++] = static_cast<int32_t>(8 * byte + __builtin_ctzll(word));
-  return count;
+// Writes the positions of a word's bits and returns behind the last. Always whole fours: most words
+// have fewer, and how many is what a branch for each would guess wrong.
+inline int32_t *list_word(uint64_t word, int32_t first, int32_t *ids) {
+  int32_t *end = ids + __builtin_popcountll(word);
+  do {
+    LIF_UNROLL for (int k = 0; k < 4; ++k, word &= word - 1) ids[k] =
+        first + __builtin_ctzll(word | uint64_t(1) << 63);
+    ids += 4;
+  } while (ids < end);
+  return end;
+}
+
+// Writes the set bits' positions and returns behind the last. Up to `end` is free to write to.
+inline int32_t *list_row(const uint8_t *bits, int64_t row_bytes, int32_t *ids, const int32_t *end) {
+  for (int64_t byte = 0; byte < row_bytes; byte += 8) {
+    uint64_t word = load_word(bits + byte);
+    auto first = static_cast<int32_t>(8 * byte);
+    if (end - ids >= 64)
+      ids = list_word(word, first, ids);
+    else
+      for (; word; word &= word - 1)
+        *ids++ = first + __builtin_ctzll(word);
+  }
+  return ids;
 }
 
 // Copies the first `slots` set bits of `from`, less those of `except`, to `to` by OR.
@@ -54,9 +71,8 @@ void select_slots(const SlotSelection &a) {
     } else {
       gradient = a.sparse ? count_range(gate, static_cast<int>(a.row_bytes)) : a.neurons;
     }
-    list_row(spiking, a.row_bytes, ids);
     a.begin[t] = a.first + (ids - a.ids);
-    ids += spikes;
+    ids = list_row(spiking, a.row_bytes, ids, a.ids_end);
     a.end[t] = a.first + (ids - a.ids);
     if (a.sparse)
       a.kept_counts[t] = gradient;
@@ -64,6 +80,20 @@ void select_slots(const SlotSelection &a) {
     a.counts[2 * t * a.batch + 1] = static_cast<float>(gradient);
     a.dropped[t * a.batch] = static_cast<float>(reset - spikes);
   }
+}
+
+// Copies `count` floats in whole vectors where those fit before `end`, and returns behind them.
+inline float *copy_run(const float *from, int64_t count, float *to, const float *end) {
+  if (end - to < count + L) {
+    memcpy(to, from, count * sizeof(float));
+    return to + count;
+  }
+  int64_t i = 0;
+  do {
+    Vec::store(to + i, Vec::load(from + i));
+    i += L;
+  } while (i < count);
+  return to + count;
 }
 
 void gather(const MembraneGather &a) {
@@ -78,9 +108,8 @@ void gather(const MembraneGather &a) {
       const float *raw = a.raw + a.position[p];
       int64_t count = count_range(gate, bytes);
       a.position[p] += count;
-      if (memcmp(gate, kept, bytes) == 0) {
-        memcpy(out, raw, count * sizeof(float));
-        out += count;
+      if (gate == kept || memcmp(gate, kept, bytes) == 0) {
+        out = copy_run(raw, count, out, a.membranes_end);
         continue;
       }
       for (int byte = 0; byte < bytes; ++byte)
@@ -96,9 +125,10 @@ void count_bits(const uint8_t *bits, int64_t rows, int64_t row_bytes, int64_t *c
     counts[row] = count_range(bits + row * row_bytes, static_cast<int>(row_bytes));
 }
 
-void list_bits(const uint8_t *bits, int64_t rows, int64_t row_bytes, int32_t *ids) {
+void list_bits(const uint8_t *bits, int64_t rows, int64_t row_bytes, int32_t *ids,
+               const int32_t *end) {
   for (int64_t row = 0; row < rows; ++row)
-    ids += list_row(bits + row * row_bytes, row_bytes, ids);
+    ids = list_row(bits + row * row_bytes, row_bytes, ids, end);
 }
 
 } // namespace

@@ -53,7 +53,8 @@ std::unique_ptr<Spikes> list_spikes(const Kernel &kernel, const LifNetwork &n, i
   parallel_for(threads, n.batch, [&](int64_t b, int) {
     int64_t row = b * n.steps;
     kernel.list_bits(bits + row * row_bytes, n.steps, row_bytes,
-                     spikes->storage->get() + spikes->start[row]);
+                     spikes->storage->get() + spikes->start[row],
+                     spikes->storage->get() + spikes->start[row + n.steps]);
   });
   return spikes;
 }

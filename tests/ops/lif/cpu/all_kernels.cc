@@ -293,6 +293,8 @@ int main() {
     }
     for (int threads : {1, 2, 3})
       result.gradients += update(arch, threads);
+    for (int threads : {1, 2}) // wide enough for Strassen's products, with a sample left over
+      result += run({2, 5, 13, 9, threads - 1, 0, threads, {512, 512, 20}, 0, false, 0}, arch);
     for (unsigned variant : {0u, 63u, 64u + 63u}) {
       result += run({1, 1, 1, 1, 0, 0, 2, {8, 8}, 0, true, variant}, arch);
       run({0, 3, 4, 2, 0, 0, 2, {8, 8}, 0, true, variant}, arch);

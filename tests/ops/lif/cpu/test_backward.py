@@ -109,6 +109,29 @@ class TestGradients:
         assert_near_reference(silent, forward, grads)
 
 
+@every_kernel()
+class TestStrassen:
+    """Layers so wide that their product is made of smaller ones."""
+
+    @pytest.mark.parametrize(("neurons", "batch"), [(512, 3), (1024, 9)], ids=["once", "twice"])
+    @pytest.mark.parametrize("delay", [0, 1])
+    def test_gradients(self, arch: int, neurons: int, batch: int, delay: int) -> None:
+        """One sample is left over; every part of a time step's rows has its own order."""
+        network = network_of((neurons, neurons), inputs=30, delay=delay, decay=0.9, slope=1.0)
+        problem = random_problem(network, seed=neurons, steps=3, batch=batch, slots=12)
+        forward = run(problem, arch)
+        assert all(layer.spike_counts[..., 0].max() > 0 for layer in forward.layers)
+        native.clock_phases(True)
+        try:
+            found = gradients(problem, forward, arch)
+            sums = sum(native.phases()["add_blocks"])
+        finally:
+            native.clock_phases(False)
+        assert sums > 0
+        assert_near_reference(problem, forward, found, 5e-6)
+        assert_same_bits(found, gradients(problem, forward, arch, 2))
+
+
 class TestDeterminism:
     @CONSTANTS
     def test_threads_and_runs_agree_to_the_bit(self, constants: Dict[str, Any]) -> None:

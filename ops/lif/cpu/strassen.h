@@ -1,0 +1,84 @@
+// dL/ds of every neuron of a wide layer, by Strassen's multiplication (1969): seven products of
+// half the size instead of eight, and once more of each.
+//
+// With e = g W^T, blocks of e are sums of products of sums of blocks of g and of W^T. A block of
+// rows is a part of the samples, so that what a task computes is whole samples of some panels. Sums
+// round more often than the plain product does: by norm its error is a few times as large.
+#ifndef IPULSE_OPS_LIF_CPU_STRASSEN_H
+#define IPULSE_OPS_LIF_CPU_STRASSEN_H
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "layout.h"
+#include "pool.h"
+
+namespace lif {
+
+class Strassen {
+public:
+  // next: the layer after; weights: its [neurons of this layer, neurons of the next].
+  Strassen(const Kernel &kernel, const LifNetwork &network, int threads, const LayerGradient &next,
+           const float *weights, const Panels &panels);
+
+  // How many samples are computed, from the first on: all that fall into equal parts, or none
+  // where the plain product is faster.
+  int samples() const { return parts_ > 1 ? parts_ * quarter_ : 0; }
+
+  // Calls use(p, b, products, worker) for every panel and those samples, with dL/dI of the next
+  // layer times its weights, [steps][width], which may be written to.
+  template <class Use> void run(Use use) {
+    if (!samples())
+      return;
+    for (int first = 0; first < quarter_; first += chunk_) {
+      int count = std::min(chunk_, quarter_ - first);
+      add_up_left(first, count);
+      for (int group = 0; group < groups_; group += held_groups_) {
+        int held = std::min(held_groups_, groups_ - group);
+        add_up_right(group, held);
+        parallel_for(threads_, int64_t(held) * count, [&](int64_t task, int worker) {
+          int g = static_cast<int>(task / count), s = static_cast<int>(task % count);
+          float *products = multiply(g, s, worker);
+          for (int part = 0; part < parts_; ++part)
+            for (int c = 0; c < parts_; ++c)
+              use(group + g + c * groups_, first + s + part * quarter_,
+                  products + (part * parts_ + c) * steps_ * panels_.width, worker);
+        });
+      }
+    }
+  }
+
+private:
+  // A block of an operand or of the result, and 1 or -1.
+  struct Term {
+    int row, column;
+    float sign;
+  };
+  using Sum = std::vector<Term>;
+
+  static std::vector<Sum> sums(const signed char (&table)[7][4], int levels);
+  void add_up_left(int first, int count);
+  void add_up_right(int group, int count);
+  float *multiply(int group, int sample, int worker);
+
+  const Kernel &kernel_;
+  const int threads_;
+  const int64_t steps_;
+  const LayerGradient next_;
+  const float *weights_;
+  const int storage_; // LifWeights
+  const Panels panels_;
+  int parts_ = 1;                   // that rows, depth and columns are cut into
+  int depth_ = 0;                   // of a block, in panels of the next layer
+  int quarter_ = 0;                 // samples of a part
+  int groups_ = 0;                  // of parts_ panels each, one from each block of columns
+  int chunk_ = 0, held_groups_ = 0; // samples of a part and groups whose sums are held
+  int held_ = -1;                   // first of those groups
+  std::vector<Sum> left_of_, right_of_, result_of_;
+  std::unique_ptr<Buffer<float>> left_, right_, products_;
+};
+
+} // namespace lif
+
+#endif

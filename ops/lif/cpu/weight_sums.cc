@@ -1,0 +1,116 @@
+#include "weight_sums.h"
+
+#include <algorithm>
+
+#include "layout.h"
+#include "pool.h"
+
+namespace lif {
+namespace {
+
+// Bytes of dL/dI that one group of rows takes in a panel, and of the sums: they share an L2 cache.
+constexpr int64_t GROUP_BYTES = 256 << 10, SUM_BYTES = 512 << 10;
+
+// By channel and group of rows: in which rows of the group the channel's spikes arrive.
+struct Arrivals {
+  int channels;
+  int groups;
+  int64_t group_rows;
+  std::unique_ptr<Buffer<int64_t>> start; // [groups][channels + 1]
+  std::unique_ptr<Buffer<uint32_t>> rows;
+};
+
+// A counting sort of each group's spikes. Reading dL/dI channel by channel keeps the sum in
+// registers; adding each spike's row where it falls would write it back every time.
+Arrivals sort_by_channel(const LifNetwork &n, int threads, const LayerGradient &layer,
+                         const Spikes &spikes, int channels, int delay) {
+  Arrivals a;
+  a.channels = channels;
+  a.group_rows = std::max<int64_t>(1, GROUP_BYTES / (4 * layer.panels.width));
+  a.groups = static_cast<int>((layer.rows + a.group_rows - 1) / a.group_rows);
+  a.start.reset(new Buffer<int64_t>(int64_t(a.groups) * (channels + 1)));
+  a.rows.reset(new Buffer<uint32_t>(spikes.start[layer.rows]));
+  Buffer<int64_t> positions(int64_t(threads) * channels);
+  parallel_for(threads, a.groups, [&](int64_t g, int worker) {
+    int64_t first = g * a.group_rows, last = std::min(first + a.group_rows, layer.rows);
+    int64_t *start = a.start->get() + g * (channels + 1);
+    int64_t *position = positions.get() + int64_t(worker) * channels;
+    std::fill(start, start + channels + 1, 0);
+    // Calls visit(row) for every row whose spikes arrive.
+    auto for_rows = [&](auto visit) {
+      int64_t t = first % n.steps;
+      for (int64_t row = first; row < last; ++row) {
+        if (t + delay < n.steps)
+          visit(row);
+        t = t + 1 < n.steps ? t + 1 : 0;
+      }
+    };
+    for_rows([&](int64_t row) {
+      for (int64_t k = spikes.begin[row]; k < spikes.end[row]; ++k)
+        ++start[spikes.ids[k] + 1];
+    });
+    start[0] = spikes.start[first];
+    for (int i = 0; i < channels; ++i) {
+      start[i + 1] += start[i];
+      position[i] = start[i];
+    }
+    for_rows([&](int64_t row) {
+      for (int64_t k = spikes.begin[row]; k < spikes.end[row]; ++k)
+        (*a.rows)[position[spikes.ids[k]]++] = static_cast<uint32_t>(row + delay - first);
+    });
+  });
+  return a;
+}
+
+} // namespace
+
+void sum_weight_gradient(const Kernel &kernel, const LifNetwork &n, int threads,
+                         const LayerGradient &layer, const Spikes &spikes, int channels, int delay,
+                         float *grad) {
+  int neurons = layer.panels.neurons;
+  Arrivals arrivals = sort_by_channel(n, threads, layer, spikes, channels, delay);
+  // Channels share nothing, so they may be cut as there are threads to busy. Each range reads
+  // dL/dI once.
+  int most = static_cast<int>(SUM_BYTES / (4 * layer.panels.width));
+  int ranges = std::max((channels + most - 1) / most, (4 * threads - 1) / layer.panels.count + 1);
+  int range = std::max(1, (channels + ranges - 1) / ranges);
+  ranges = (channels + range - 1) / range;
+  Buffer<float> sums(int64_t(threads) * range * layer.panels.width);
+  parallel_for(threads, int64_t(layer.panels.count) * ranges, [&](int64_t task, int worker) {
+    int p = static_cast<int>(task / ranges);
+    WeightGradient a;
+    a.vectors = layer.panels.vectors;
+    a.columns = layer.panels.columns(p);
+    a.first = static_cast<int>(task % ranges) * range;
+    a.last = std::min(a.first + range, channels);
+    a.inputs = channels;
+    a.groups = arrivals.groups;
+    a.group_rows = arrivals.group_rows;
+    a.start = arrivals.start->get();
+    a.rows = arrivals.rows->get();
+    a.grad_current = layer.grad_current + p * layer.rows * layer.panels.width;
+    a.sum = sums.get() + int64_t(worker) * range * layer.panels.width;
+    a.grad = grad + int64_t(a.first) * neurons + layer.panels.first(p);
+    a.grad_stride = neurons;
+    kernel.weight_gradient(a);
+  });
+}
+
+void sum_bias_gradient(const LifNetwork &n, int threads, const LayerGradient &layer, float *grad) {
+  parallel_for(threads, layer.panels.count, [&](int64_t p, int) {
+    double total[MAX_WIDTH] = {};
+    const float *row = layer.grad_current + p * layer.rows * layer.panels.width;
+    for (int b = 0; b < n.batch; ++b) {
+      float sum[MAX_WIDTH] = {};
+      for (int t = 0; t < n.steps; ++t, row += layer.panels.width)
+        for (int n = 0; n < layer.panels.width; ++n)
+          sum[n] += row[n];
+      for (int n = 0; n < layer.panels.width; ++n)
+        total[n] += static_cast<double>(sum[n]);
+    }
+    for (int n = 0; n < layer.panels.columns(static_cast<int>(p)); ++n)
+      grad[layer.panels.first(static_cast<int>(p)) + n] = static_cast<float>(total[n]);
+  });
+}
+
+} // namespace lif
