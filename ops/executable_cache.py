@@ -82,7 +82,7 @@ class ExecutableCache:
         """
         self.directory = directory or cache_directory() / "executables"
         self.limit_bytes = limit_from_environment() if limit_bytes is None else limit_bytes
-        self._warn = warn
+        self.warn = warn
 
     def load(self, key: str) -> Optional[bytes]:
         """The executable, or None if there is none that can be trusted."""
@@ -149,7 +149,7 @@ class ExecutableCache:
         return self.directory / f"{key}{SUFFIX}"
 
     def _ignored(self, path: Path, why: str) -> None:
-        self._warn(f"the executable cache's {path} is not used: {why}")
+        self.warn(f"the executable cache's {path} is not used: {why}")
 
     def _flush_names(self) -> None:
         descriptor = os.open(str(self.directory), os.O_RDONLY | os.O_DIRECTORY)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
@@ -16,6 +17,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 import numpy as np
 
 from ops.emulator.build import build
+from ops.executable_cache import ExecutableCache, file_sha256, key_of
 
 # Types that TensorFlow hands to a custom op, by their name in Poplar.
 TYPES: Dict[str, str] = {
@@ -94,17 +96,21 @@ class CustomOp:
         ipus: int = 1,
         tiles_per_ipu: int = MK2_TILES,
         options: Mapping[str, str] = {},
+        cache: Optional[ExecutableCache] = None,
     ) -> None:
-        """Compile.
+        """Compile, or take from the cache what was compiled before; neither needs a device.
 
         inputs, outputs: NumPy's name of the type, and the shape, of each.
         codelets: path of a .gp or .cpp file, or empty.
         inputs_with_gradients: without any, no gradient op is built.
         separate_gradients: whether each of them has a gradient op of its own.
         options: of the Poplar engine.
+        cache: asked first, and given what was compiled, if the op's metadata let it be kept.
 
         Raises CustomOpError; MissingCompiler, BuildFailed if the emulator cannot be built.
         """
+        self.cache_key: Optional[str] = None  # under which its executable is kept
+        self.is_from_cache = False
         self._inputs, self._outputs = list(inputs), list(outputs)
         self._with_gradients = list(inputs_with_gradients)
         taken, made = _tensors(inputs), _tensors(outputs)
@@ -127,9 +133,23 @@ class CustomOp:
             inputs_with_gradients=listed,
             separate_gradients=separate_gradients,
         )
+        if cache is None or not _asked("hashable", call):
+            self._op = _made("compile", call)
+            return
+        self.cache_key = _key(call, inputs, outputs, self._with_gradients, Path(library), codelets)
+        self._op = self._from_cache(call, cache, self.cache_key)
+        if self._op is None:
+            self._op = _made("compile", call)
+            try:
+                cache.store(self.cache_key, self._executable())
+            except OSError as error:
+                self.cache_key = None
+                cache.warn(f"the executable cache cannot be written: {error}")
+
+    def load(self) -> None:
+        """Puts it on its device, as the first run would. Raises CustomOpError."""
         message = ctypes.create_string_buffer(_MESSAGE_BYTES)
-        self._op = _library().ipulse_custom_op_compile(ctypes.byref(call), message, _MESSAGE_BYTES)
-        if not self._op:
+        if _library().ipulse_custom_op_load(self._op, message, _MESSAGE_BYTES):
             raise CustomOpError(message.value.decode())
 
     def forward(self, inputs: Sequence[np.ndarray]) -> List[np.ndarray]:
@@ -155,7 +175,8 @@ class CustomOp:
         return self._run("backward", gradients, self._outputs, found)
 
     def profile(self) -> Dict[str, Any]:
-        """The engine's profile: emulated cycles and memory, labelled so."""
+        """The engine's profile: emulated cycles and memory, labelled so. Loads it."""
+        self.load()
         library = _library()
         text = library.ipulse_custom_op_profile(self._op)
         try:
@@ -176,6 +197,32 @@ class CustomOp:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
+    def _from_cache(self, call: _Call, cache: ExecutableCache, key: str) -> Any:
+        executable = cache.load(key)
+        if executable is None:
+            return None
+        try:
+            op = _made("deserialize", call, executable, ctypes.c_size_t(len(executable)))
+        except CustomOpError as error:
+            cache.reject(key, str(error))
+            return None
+        self.is_from_cache = True
+        return op
+
+    def _executable(self) -> bytes:
+        message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+        size = ctypes.c_size_t()
+        library = _library()
+        text = library.ipulse_custom_op_serialize(
+            self._op, ctypes.byref(size), message, _MESSAGE_BYTES
+        )
+        if not text:
+            raise CustomOpError(message.value.decode())
+        try:
+            return ctypes.string_at(text, size.value)
+        finally:
+            library.ipulse_custom_op_free_text(text)
+
     def _run(
         self,
         name: str,
@@ -190,6 +237,53 @@ class CustomOp:
         if function(self._op, _pointers(arrays), _pointers(results), message, _MESSAGE_BYTES):
             raise CustomOpError(message.value.decode())
         return results
+
+
+def _made(how: str, call: _Call, *more: Any) -> Any:
+    """An op. Raises CustomOpError."""
+    message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+    function = getattr(_library(), f"ipulse_custom_op_{how}")
+    op = function(ctypes.byref(call), *more, message, _MESSAGE_BYTES)
+    if not op:
+        raise CustomOpError(message.value.decode())
+    return op
+
+
+def _asked(what: str, call: _Call) -> bool:
+    """Raises CustomOpError."""
+    message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+    function = getattr(_library(), f"ipulse_custom_op_{what}")
+    answer: int = function(ctypes.byref(call), message, _MESSAGE_BYTES)
+    if answer < 0:
+        raise CustomOpError(message.value.decode())
+    return answer > 0
+
+
+def _key(
+    call: _Call,
+    inputs: Sequence[Tuple[str, Shape]],
+    outputs: Sequence[Tuple[str, Shape]],
+    with_gradients: Sequence[int],
+    library: Path,
+    codelets: str,
+) -> str:
+    """Of all that decides what is compiled: the op's code, what it is asked, and the machine."""
+    return key_of(
+        {
+            "emulator": build().name,  # a hash of its sources and the compiler
+            "arch": os.environ.get("IPULSE_EMULATOR_ARCH"),
+            "engine": [call.options.decode(), os.environ.get("POPLAR_ENGINE_OPTIONS")],
+            "library": file_sha256(library),
+            "codelets": file_sha256(Path(codelets)) if codelets else None,
+            "op": call.op_name.decode(),
+            "attributes": [call.attributes.decode(), call.gradient_attributes.decode()],
+            "level": call.api_level,
+            "machine": [call.ipus, call.tiles_per_ipu],
+            "inputs": [[dtype, list(shape)] for dtype, shape in inputs],
+            "outputs": [[dtype, list(shape)] for dtype, shape in outputs],
+            "gradients": [list(with_gradients), call.separate_gradients],
+        }
+    )
 
 
 def _checked(
@@ -231,6 +325,16 @@ def _library() -> ctypes.CDLL:
     library.ipulse_custom_op_compile.restype = ctypes.c_void_p
     library.ipulse_custom_op_compile.argtypes = [ctypes.POINTER(_Call), ctypes.c_char_p, size]
     pointers = ctypes.POINTER(ctypes.c_void_p)
+    library.ipulse_custom_op_hashable.argtypes = [ctypes.POINTER(_Call), ctypes.c_char_p, size]
+    library.ipulse_custom_op_serialize.restype = ctypes.c_void_p
+    library.ipulse_custom_op_serialize.argtypes = [
+        *(ctypes.c_void_p, ctypes.POINTER(size), ctypes.c_char_p, size)
+    ]
+    library.ipulse_custom_op_deserialize.restype = ctypes.c_void_p
+    library.ipulse_custom_op_deserialize.argtypes = [
+        *(ctypes.POINTER(_Call), ctypes.c_char_p, size, ctypes.c_char_p, size)
+    ]
+    library.ipulse_custom_op_load.argtypes = [ctypes.c_void_p, ctypes.c_char_p, size]
     for name in ("forward", "backward"):
         function = getattr(library, f"ipulse_custom_op_{name}")
         function.argtypes = [ctypes.c_void_p, pointers, pointers, ctypes.c_char_p, size]

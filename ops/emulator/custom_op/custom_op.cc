@@ -13,6 +13,7 @@
 #include <popops/codelets.hpp>
 #include <poputil/TileMapping.hpp>
 
+#include "../src/machine.h"
 #include "op_library.h"
 #include "promises.h"
 
@@ -27,9 +28,11 @@ struct Value {
   std::size_t bytes;
 };
 
-/// An engine with the op's program and its gradient's, and the handles of what goes in and out.
+/// The op's program and its gradient's, and the handles of what goes in and out.
 struct CompiledOp {
-  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Executable> executable; // until it is on a device
+  std::unique_ptr<Engine> engine;         // from then on
+  std::uint32_t ipus, tilesPerIpu;
   std::vector<Value> inputs, outputs;
   std::vector<std::int64_t> withGradients;
   std::string name;
@@ -84,7 +87,6 @@ void checkNumber(const std::string &name, std::size_t expected, std::size_t foun
 program::Program buildGradient(Graph &graph, const OpLibrary &library, const CustomOpCall &call,
                                CompiledOp &op, const std::vector<Tensor> &inputs,
                                const std::vector<Tensor> &outputs) {
-  op.withGradients.assign(call.inputs_with_gradients, call.inputs_with_gradients + call.gradients);
   const std::string name = op.name + "_grad";
   if (outputs.empty())
     throw std::runtime_error(name + " has wrong gradient size: the op has no outputs");
@@ -119,27 +121,43 @@ program::Program buildGradient(Graph &graph, const OpLibrary &library, const Cus
   return all;
 }
 
+/// All that is known of the op without building it.
+std::unique_ptr<CompiledOp> describe(const CustomOpCall &call, const Target &target,
+                                     const OpLibrary::Metadata &promised) {
+  auto op = std::make_unique<CompiledOp>();
+  op->ipus = call.ipus;
+  op->tilesPerIpu = call.tiles_per_ipu;
+  op->name = call.op_name;
+  for (std::uint32_t i = 0; i < call.inputs; ++i) {
+    op->inputs.push_back(valueOf(target, call.input[i]));
+    op->readOnly.push_back(!promised.aliasing.count(i));
+  }
+  for (std::uint32_t i = 0; i < call.outputs; ++i)
+    op->outputs.push_back(valueOf(target, call.output[i]));
+  op->withGradients.assign(call.inputs_with_gradients, call.inputs_with_gradients + call.gradients);
+  return op;
+}
+
+Target targetOf(const CustomOpCall &call) {
+  return Target::createIPUTarget(call.ipus, emulator::archOfThisHost())
+      .createVirtualTarget(call.ipus, call.tiles_per_ipu);
+}
+
 std::unique_ptr<CompiledOp> compile(const CustomOpCall &call) {
   const OpLibrary library(call.library, call.op_name, call.api_level);
-  auto devices = DeviceManager::createDeviceManager().getDevices(TargetType::IPU, call.ipus);
-  if (devices.empty())
-    throw std::runtime_error("there is no device of " + std::to_string(call.ipus) + " IPUs");
-  const Device device = devices[0].createVirtualDevice(call.tiles_per_ipu);
-  const Target &target = device.getTarget();
+  const Target target = targetOf(call);
   Graph graph(target);
   popops::addCodelets(graph);
   popnn::addCodelets(graph);
   if (call.codelets && *call.codelets)
     graph.addCodelets(call.codelets);
 
-  auto op = std::make_unique<CompiledOp>();
-  std::vector<Tensor> inputs, outputs;
   const OpLibrary::Metadata promised = library.metadata(call.inputs);
+  std::unique_ptr<CompiledOp> op = describe(call, target, promised);
+  std::vector<Tensor> inputs, outputs;
   const std::vector<std::int64_t> &allocating = promised.allocatingIndices;
-  op->name = call.op_name;
   for (std::uint32_t i = 0; i < call.inputs; ++i) {
-    op->inputs.push_back(valueOf(target, call.input[i]));
-    const Value &value = op->inputs.back();
+    const Value &value = op->inputs[i];
     const std::string name = std::string(call.op_name) + ":" + std::to_string(i);
     if (std::count(allocating.begin(), allocating.end(), i)) {
       inputs.push_back(library.allocate(graph, i, value.shape, value.type, call.attributes, name));
@@ -150,14 +168,12 @@ std::unique_ptr<CompiledOp> compile(const CustomOpCall &call) {
     }
     graph.createHostWrite(handle("input", i), inputs.back());
     graph.createHostRead(handle("input", i), inputs.back());
-    op->readOnly.push_back(!promised.aliasing.count(i));
   }
   std::vector<program::Program> programs{
       library.build(graph, inputs, outputs, call.attributes, call.op_name)};
   checkNumber(op->name, call.outputs, outputs.size());
   for (std::uint32_t i = 0; i < call.outputs; ++i) {
-    op->outputs.push_back(valueOf(target, call.output[i]));
-    check(op->outputs.back(), outputs[i], "output " + std::to_string(i));
+    check(op->outputs[i], outputs[i], "output " + std::to_string(i));
     graph.createHostRead(handle("output", i), outputs[i]);
     if (!outputs[i].containsConstant())
       graph.createHostWrite(handle("output", i), outputs[i]);
@@ -166,9 +182,49 @@ std::unique_ptr<CompiledOp> compile(const CustomOpCall &call) {
   checkPromises(graph, op->name, promised, inputs, outputs);
   if (call.gradients)
     programs.push_back(buildGradient(graph, library, call, *op, inputs, outputs));
-  op->engine = std::make_unique<Engine>(graph, programs, optionsOf(call.options));
-  op->engine->load(device);
+  op->executable =
+      std::make_unique<Executable>(compileGraph(graph, programs, optionsOf(call.options)));
   return op;
+}
+
+bool isHashable(const CustomOpCall &call) {
+  const OpLibrary library(call.library, call.op_name, call.api_level);
+  return library.metadata(call.inputs).isHashable &&
+         (!call.gradients || library.gradientMetadata(call.inputs + 2 * call.outputs).isHashable);
+}
+
+/// A byte for each output, then the executable.
+std::string serialize(const CompiledOp &op) {
+  if (!op.executable)
+    throw std::runtime_error("the op is on a device already");
+  std::ostringstream out;
+  for (const bool restored : op.restored)
+    out.put(restored ? 1 : 0);
+  op.executable->serialize(out);
+  return out.str();
+}
+
+std::unique_ptr<CompiledOp> deserialize(const CustomOpCall &call, const std::string &bytes) {
+  const OpLibrary library(call.library, call.op_name, call.api_level);
+  std::unique_ptr<CompiledOp> op = describe(call, targetOf(call), library.metadata(call.inputs));
+  std::istringstream in(bytes);
+  for (std::uint32_t i = 0; i < call.outputs; ++i)
+    op->restored.push_back(in.get() == 1);
+  op->executable = std::make_unique<Executable>(Executable::deserialize(in));
+  return op;
+}
+
+Engine &onDevice(CompiledOp &op) {
+  if (!op.engine) {
+    auto devices = DeviceManager::createDeviceManager().getDevices(TargetType::IPU, op.ipus);
+    if (devices.empty())
+      throw std::runtime_error("there is no device of " + std::to_string(op.ipus) + " IPUs");
+    auto engine = std::make_unique<Engine>(std::move(*op.executable));
+    op.executable.reset();
+    engine->load(devices[0].createVirtualDevice(op.tilesPerIpu));
+    op.engine = std::move(engine);
+  }
+  return *op.engine;
 }
 
 void write(Engine &engine, const std::string &name, const void *data, const Value &value) {
@@ -230,15 +286,48 @@ void *ipulse_custom_op_compile(const CustomOpCall *call, char *message, size_t s
   return op.release();
 }
 
+int ipulse_custom_op_hashable(const CustomOpCall *call, char *message, size_t size) {
+  bool hashable = false;
+  const auto body = [&] { hashable = isHashable(*call); };
+  return reported(body, "Compile engine", message, size) ? hashable : -1;
+}
+
+char *ipulse_custom_op_serialize(void *compiled, size_t *bytes, char *message, size_t size) {
+  char *copy = nullptr;
+  const auto body = [&] {
+    const std::string text = serialize(*static_cast<CompiledOp *>(compiled));
+    copy = static_cast<char *>(std::malloc(text.size()));
+    if (!copy)
+      throw std::bad_alloc();
+    std::memcpy(copy, text.data(), text.size());
+    *bytes = text.size();
+  };
+  reported(body, "Serialize", message, size);
+  return copy;
+}
+
+void *ipulse_custom_op_deserialize(const CustomOpCall *call, const char *executable, size_t bytes,
+                                   char *message, size_t size) {
+  std::unique_ptr<CompiledOp> op;
+  const auto body = [&] { op = deserialize(*call, std::string(executable, bytes)); };
+  reported(body, "Load engine", message, size);
+  return op.release();
+}
+
+int ipulse_custom_op_load(void *compiled, char *message, size_t size) {
+  auto &op = *static_cast<CompiledOp *>(compiled);
+  return reported([&] { onDevice(op); }, "Load engine", message, size) ? 0 : 1;
+}
+
 int ipulse_custom_op_forward(void *compiled, const void *const *in, void *const *out, char *message,
                              size_t size) {
   auto &op = *static_cast<CompiledOp *>(compiled);
   const auto body = [&] {
     for (std::size_t i = 0; i < op.inputs.size(); ++i)
-      write(*op.engine, handle("input", i), in[i], op.inputs[i]);
-    op.engine->run(0, "forward");
+      write(onDevice(op), handle("input", i), in[i], op.inputs[i]);
+    onDevice(op).run(0, "forward");
     for (std::size_t i = 0; i < op.outputs.size(); ++i)
-      read(*op.engine, handle("output", i), out[i], op.outputs[i]);
+      read(onDevice(op), handle("output", i), out[i], op.outputs[i]);
     if (!op.hasRun)
       checkInputsAreKept(op, in);
     op.hasRun = true;
@@ -251,10 +340,10 @@ int ipulse_custom_op_restore(void *compiled, const void *const *inputs, const vo
   auto &op = *static_cast<CompiledOp *>(compiled);
   const auto body = [&] {
     for (std::size_t i = 0; i < op.inputs.size(); ++i)
-      write(*op.engine, handle("input", i), inputs[i], op.inputs[i]);
+      write(onDevice(op), handle("input", i), inputs[i], op.inputs[i]);
     for (std::size_t i = 0; i < op.outputs.size(); ++i)
       if (op.restored[i])
-        write(*op.engine, handle("output", i), outputs[i], op.outputs[i]);
+        write(onDevice(op), handle("output", i), outputs[i], op.outputs[i]);
   };
   return reported(body, "Execute engine", message, size) ? 0 : 1;
 }
@@ -264,18 +353,21 @@ int ipulse_custom_op_backward(void *compiled, const void *const *in, void *const
   auto &op = *static_cast<CompiledOp *>(compiled);
   const auto body = [&] {
     for (std::size_t i = 0; i < op.outputs.size(); ++i)
-      write(*op.engine, handle("gradient", i), in[i], op.outputs[i]);
-    op.engine->run(1, "backward");
+      write(onDevice(op), handle("gradient", i), in[i], op.outputs[i]);
+    onDevice(op).run(1, "backward");
     for (std::size_t i = 0; i < op.withGradients.size(); ++i)
-      read(*op.engine, handle("found", i), out[i],
+      read(onDevice(op), handle("found", i), out[i],
            op.inputs.at(static_cast<std::size_t>(op.withGradients[i])));
   };
   return reported(body, "Execute engine", message, size) ? 0 : 1;
 }
 
 char *ipulse_custom_op_profile(void *compiled) {
+  const auto &op = *static_cast<CompiledOp *>(compiled);
+  if (!op.engine)
+    return nullptr;
   std::ostringstream out;
-  serializeToJSON(out, static_cast<CompiledOp *>(compiled)->engine->getProfile());
+  serializeToJSON(out, op.engine->getProfile());
   return strdup(out.str().c_str());
 }
 

@@ -39,13 +39,9 @@ unsigned ipusOfThisHost() {
   return static_cast<unsigned>(value);
 }
 
-std::string archOfThisHost() {
-  const char *named = std::getenv("IPULSE_EMULATOR_ARCH");
-  return named ? named : "ipu2";
-}
-
 Device ipuDevice(unsigned id, std::vector<int> ipus) {
-  Target target = Target::createIPUTarget(static_cast<unsigned>(ipus.size()), archOfThisHost());
+  Target target =
+      Target::createIPUTarget(static_cast<unsigned>(ipus.size()), emulator::archOfThisHost());
   return Device(std::make_shared<DeviceState>(DeviceState{id, target, std::move(ipus), false}));
 }
 

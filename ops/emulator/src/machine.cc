@@ -1,5 +1,7 @@
 #include "machine.h"
 
+#include <cstdlib>
+
 #include <poplar/exceptions.hpp>
 
 namespace poplar::emulator {
@@ -53,6 +55,11 @@ Machine mk2() {
 }
 
 } // namespace
+
+std::string archOfThisHost() {
+  const char *named = std::getenv("IPULSE_EMULATOR_ARCH");
+  return named ? named : "ipu2";
+}
 
 Machine machineOf(const std::string &version) {
   Machine m = mk2();

@@ -58,6 +58,9 @@ struct Machine {
 /// Raises invalid_machine_model for a version that is not in the table.
 Machine machineOf(const std::string &version);
 
+/// The version that IPULSE_EMULATOR_ARCH names, else ipu2.
+std::string archOfThisHost();
+
 /// Bytes of an element; raises type_error for the type of no element.
 std::size_t sizeOf(Type type);
 
