@@ -24,6 +24,7 @@ Role = Literal[
     "network",
     "profile",
     "poplar_profile",
+    "executable",
     "trace",
     "report",
     "manifest",

@@ -247,6 +247,7 @@ class Stack:
             IPULSE_WORKER_TOKEN_FILE=str(self._home.worker_token_file),
             IPULSE_BROKER_URL=self._redis.url,
             IPULSE_WORK_DIR=str(self._home.work),
+            IPULSE_DEVICES=str(self._home.path / "devices"),
             IPULSE_READY_FD=str(announce),
         )
 

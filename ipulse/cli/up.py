@@ -46,6 +46,15 @@ def up(
             help="Directory with the recorded data that specs may name.",
         ),
     ] = None,
+    emulated_ipus: Annotated[
+        Optional[int],
+        typer.Option(
+            min=1,
+            max=64,
+            envvar="IPULSE_EMULATED_IPUS",
+            help="Emulated IPUs that all agents share; 4 unless given, as an IPU-M2000 has.",
+        ),
+    ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
     """Run a stack on this machine, until Ctrl-C.
@@ -59,6 +68,8 @@ def up(
     from ipulse.stack import Stack  # what starts a stack is of no use to the other commands
 
     more = {} if data is None else {"IPULSE_DATA": str(data)}
+    if emulated_ipus is not None:
+        more["IPULSE_EMULATED_IPUS"] = str(emulated_ipus)
     stack = Stack(home_folder(home, os.environ), host, port, agents, allow_remote, more)
     with terminable():
         stack.start()

@@ -11,11 +11,19 @@ MK2_TILES = 1472  # of one IPU of the second generation
 ConnectionType = Literal["ON_DEMAND", "ALWAYS", "PRE_COMPILE", "NEVER"]
 
 
+CONNECTION = (
+    "When the device is attached. ON_DEMAND: once the program is ready to run, waiting for a free "
+    "one; ALWAYS: before it is compiled; PRE_COMPILE: never, what is compiled is kept in the "
+    "executable cache for a later run; NEVER: never, the job says whether it compiles and fits."
+)
+
+
 @dataclass(frozen=True)
 class CPUDevice:
     """The C++ LIF kernels inside stock TensorFlow."""
 
     kind: Literal["cpu"] = described("Which kind of device.", default="cpu")
+    connection_type: ConnectionType = described(CONNECTION, default="ON_DEMAND")
     threads: int = described(
         "Threads the kernels use; 0 uses every core the worker may use.", default=0, ge=0, le=1024
     )
@@ -43,10 +51,16 @@ class _IPUs:
         "that enter its neurons; neurons: as many for each; linear: every layer over all tiles.",
         default="capacity",
     )
-    connection_type: ConnectionType = described(
-        "When the device is attached. ON_DEMAND: once the program is ready to run; ALWAYS: before "
-        "it is compiled; PRE_COMPILE and NEVER: not at all.",
-        default="ON_DEMAND",
+    connection_type: ConnectionType = described(CONNECTION, default="ON_DEMAND")
+    acquire_poll_seconds: float = described(
+        "While all devices are taken, look at least so often whether one is free.",
+        default=1.0,
+        ge=0.1,
+        le=3600.0,
+        unit="s",
+    )
+    acquire_timeout_seconds: float = described(
+        "Give up when none was free for so long.", default=3600.0, ge=0.0, le=1e7, unit="s"
     )
     steps_per_execution: int = described(
         "Training steps that the device does before it returns to the host. It must divide the "

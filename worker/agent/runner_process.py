@@ -33,7 +33,10 @@ _log = logging.getLogger(__name__)
 
 READ_BYTES = 65_536
 MAX_EVENT_BYTES = 2**20  # of one line; the longest valid event is far shorter
-FORWARDED_VARIABLES = ("PATH", "HOME", "TMPDIR", "IPULSE_CACHE")
+FORWARDED_VARIABLES = (
+    *("PATH", "HOME", "TMPDIR", "IPULSE_CACHE"),
+    *("IPULSE_DEVICES", "IPULSE_EMULATED_IPUS", "IPULSE_EXECUTABLE_BYTES"),
+)
 
 
 @dataclass(frozen=True)

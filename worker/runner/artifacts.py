@@ -11,8 +11,9 @@ import numpy as np
 
 from ipulse import strict_json
 from ipulse.events import ArtifactEvent, Role
-from ipulse.spec import spec_to_json
+from ipulse.spec import ExperimentSpec, spec_to_json
 
+from . import provenance
 from .clock import Span, Timeline, utc_now
 from .devices import DeviceFile
 from .manifest import SCHEMA, listed
@@ -60,8 +61,7 @@ class Artifacts:
             write_nir(path, spec, arrays, int(results.judgement.tally.dropped.sum()))
         self._tell("network.nir", "network", "application/x-hdf5")
 
-        work_dir.write("profile.json", _json(results.profile))
-        self._tell("profile.json", "profile", JSON)
+        self.write_document("profile.json", "profile", results.profile)
 
         for of_device in files:
             work_dir.write(of_device.name, of_device.content)
@@ -76,23 +76,28 @@ class Artifacts:
         work_dir.write("report.html", report_html(results))
         self._tell("report.html", "report", "text/html")
 
+    def write_document(self, name: str, role: Role, document: Dict[str, Any]) -> None:
+        """One JSON document."""
+        self._work_dir.write(name, _json(document))
+        self._tell(name, role, JSON)
+
     def write_manifest(
-        self, results: Results, circumstances: Circumstances, final: Dict[str, float]
+        self, spec: ExperimentSpec, circumstances: Circumstances, final: Dict[str, float]
     ) -> None:
         """What is here, with digests, and what it came from."""
         manifest: Dict[str, Any] = {
             "schema": SCHEMA,
-            "job_id": results.job_id,
-            "attempt": results.attempt,
+            "job_id": circumstances.job_id,
+            "attempt": circumstances.attempt,
             "artifacts": listed(self._work_dir, self.written),
             "versions": circumstances.versions,
             "kernel": circumstances.device.kernel,
-            "git": results.git,
+            "git": provenance.git_revision(),
             "host": {**circumstances.host, "threads": circumstances.device.threads},
-            "seed": results.spec.seed,
-            "spec": spec_to_json(results.spec),
-            "spec_sha256": results.spec_sha256,
-            "started_at": results.started_at,
+            "seed": spec.seed,
+            "spec": spec_to_json(spec),
+            "spec_sha256": circumstances.spec_sha256,
+            "started_at": circumstances.started_at,
             "finished_at": utc_now(),
             "metrics": final,
         }

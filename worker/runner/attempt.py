@@ -22,6 +22,7 @@ from .data import Dataset
 from .data.directory import DataDirectory
 from .data.load import load
 from .devices import device_of
+from .devices.connection import attaches
 from .initial_weights import initial_weights
 from .judging import judge, look_at
 from .manifest import spec_sha256
@@ -32,6 +33,7 @@ from .reporter import Reporter, Throttle
 from .results import Results
 from .schedule import Schedule
 from .training import Training
+from .unattached import outcome
 from .warnings_of_spec import warnings_of
 from .work_dir import WorkDir
 
@@ -69,6 +71,8 @@ class Attempt:
         self.import_seconds = import_seconds
         self.started_at = utc_now()
         self.device = device_of(self.spec, reporter.log, cancellation.check)
+        self.device.job_id = assignment.job_id
+        self.message = ""  # what came of it, in a sentence
 
     def run(self) -> Dict[str, float]:
         """Returns the final figures. Raises whatever stops it."""
@@ -142,8 +146,20 @@ class Attempt:
         for warning in warnings_of(self.spec):
             self.reporter.log(warning, level="warning")
         training.model.trace()
-        self.reporter.log(f"compiled in {self.timeline.clock.now() - began:.2f} s")
+        self._compile_seconds = self.timeline.clock.now() - began
+        self.reporter.log(self._how_compiled())
         self._training = training
+
+    def _how_compiled(self) -> str:
+        """The line of the log that tells compiling, compiling ahead and compiling nothing apart."""
+        executables = self.device.executables()
+        took = f"in {self._compile_seconds:.2f} s"
+        keys = ", ".join(executable.key for executable in executables)
+        if self.device.connection == "PRE_COMPILE":
+            return f"pre-compiled {took} into the executable cache: {keys}"
+        if self.device.kind != "cpu" and executables and all(e.is_from_cache for e in executables):
+            return f"loaded from the executable cache {took}, nothing compiled: {keys}"
+        return f"compiled {took}"
 
     def _run(self) -> None:
         training = self._training
@@ -158,6 +174,33 @@ class Attempt:
         self.reporter.say(CheckpointEvent(path=CHECKPOINT, epoch=epochs, step=training.step))
 
     def _report(self) -> None:
+        if attaches(self.device.connection):
+            self._report_training()
+        else:
+            self._report_compilation()
+
+    def _report_compilation(self) -> None:
+        """Nothing was attached, so nothing was executed."""
+        executables = self.device.executables()
+        connection = self.device.connection
+        self._final = {"compile_seconds": self._compile_seconds, "executables": len(executables)}
+        document = {
+            "schema": "ipulse.executable/1",
+            "connection_type": connection,
+            "executables": [executable._asdict() for executable in executables],
+            "execution": outcome(self._training.model, connection),
+        }
+        artifacts = Artifacts(self.work_dir, self.reporter)
+        artifacts.write_document("executable.json", "executable", document)
+        self.cancellation.check()
+        artifacts.write_manifest(self.spec, self._circumstances(), self._final)
+        what = "Compiled, and it fits"
+        if connection == "PRE_COMPILE":
+            keys = ", ".join(executable.key for executable in executables)
+            what = f"Pre-compiled into the executable cache as {keys}"
+        self.message = f"{what}; nothing was executed: device.connection_type is {connection}."
+
+    def _report_training(self) -> None:
         training = self._training
         began = self.timeline.clock.now()
         circumstances = self._circumstances()
@@ -182,7 +225,9 @@ class Attempt:
         artifacts = Artifacts(self.work_dir, self.reporter)
         artifacts.write_results(results, training.model.arrays, self.timeline, self.device.files())
         self.cancellation.check()
-        artifacts.write_manifest(results, circumstances, self._final)
+        artifacts.write_manifest(self.spec, circumstances, self._final)
+        accuracy = self._final["test_accuracy"]
+        self.message = f"{100 * accuracy:.2f} % of the held-out samples are right."
 
     def _circumstances(self) -> Circumstances:
         device = self.device.description()

@@ -88,9 +88,7 @@ def see_through(
         if not isinstance(error, Cancelled):
             traceback.print_exc(file=sys.stderr)
         return verdict_of(error, cancellation.requested)
-    accuracy = summary["test_accuracy"]
-    message = f"{100 * accuracy:.2f} % of the held-out samples are right."
-    return DoneEvent(reason=Reason.COMPLETED.value, message=message, summary=summary)
+    return DoneEvent(reason=Reason.COMPLETED.value, message=attempt.message, summary=summary)
 
 
 def verdict_of(error: Exception, cancelled: bool) -> DoneEvent:

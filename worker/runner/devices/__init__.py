@@ -9,12 +9,14 @@ which the device has them (`Device.phases`). It calls, each at most once:
     release()       at the end, however that came about, and without an acquire before, too
 
 `compile` must not need what only `acquire` brings, nor the other way round: which of them comes
-first is the connection's affair (connection.py). A Model that is called needs both. What a device
+first, and whether there is an `acquire` at all, is the connection's affair (connection.py). A
+Model that is called needs both. What a device
 says goes to `log`, one line each; whatever waits calls `check` now and then, which raises
 Cancelled.
 
 Lines of the log that programs and tests may rely on, in the order in which they happen:
-"compiled in ...", "attached to <kind> ...".
+"compiled in ..." or "loaded from the executable cache ..." or "pre-compiled in ...", "attached to
+<kind> ...".
 """
 
 from __future__ import annotations
@@ -24,7 +26,6 @@ from typing import Callable, Dict, Type
 from ipulse.errors import InvalidSpec, Problem
 from ipulse.spec import ExperimentSpec
 
-from .connection import PHASES
 from .cpu import CPU
 from .device import Description, Device, DeviceFile, Log
 from .emulator import Emulator
@@ -37,13 +38,9 @@ KINDS: Dict[str, Type[Device]] = {device.kind: device for device in (CPU, Emulat
 def device_of(spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> Device:
     """The device that a spec asks for; nothing is waited for or built yet.
 
-    Raises InvalidSpec for a kind or a connection that this runner has not.
+    Raises InvalidSpec for a kind that this runner has not.
     """
     if spec.device.kind not in KINDS:
         detail = f"this runner has {' and '.join(KINDS)}; got {spec.device.kind}"
         raise InvalidSpec([Problem("/device/kind", "unsupported", detail)])
-    connection = getattr(spec.device, "connection_type", "ON_DEMAND")
-    if connection not in PHASES:
-        detail = f"this runner connects {' or '.join(PHASES)}; got {connection}"
-        raise InvalidSpec([Problem("/device/connection_type", "unsupported", detail)])
     return KINDS[spec.device.kind](spec, log, check)

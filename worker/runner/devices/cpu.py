@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, List
 
 import tensorflow as tf
 
@@ -12,7 +12,7 @@ from ops.lif.cpu import native
 from worker.runner import provenance
 from worker.runner.model import Model
 
-from .device import Description, Device, Log
+from .device import Description, Device, Executable, Log
 
 
 class CPU(Device):
@@ -29,7 +29,7 @@ class CPU(Device):
         configure_tensorflow(self._threads, self.spec.seed)
 
     def compile(self, slots: int) -> Model:
-        native.build_tensorflow_op(self.log)
+        self._library = native.build_tensorflow_op(self._tell_build)
         return Model(self.spec, slots, self._threads)
 
     def acquire(self) -> None:
@@ -39,6 +39,16 @@ class CPU(Device):
 
     def release(self) -> None:
         """There is nothing to give back."""
+
+    def executables(self) -> List[Executable]:
+        """The kernels' library, which lies in a cache whatever the connection."""
+        return [Executable(self._library.parent.name, not self._has_built)]
+
+    _has_built = False
+
+    def _tell_build(self, line: str) -> None:
+        self._has_built = True
+        self.log(line)
 
     def kernel_seconds(self) -> Dict[str, float]:
         return native.timings()

@@ -26,6 +26,13 @@ class Description(NamedTuple):
     compiler: str  # that the ops were built by
 
 
+class Executable(NamedTuple):
+    """A compiled program."""
+
+    key: str  # of the cache that has it; empty if none may keep it
+    is_from_cache: bool
+
+
 class DeviceFile(NamedTuple):
     """What a device leaves of a run, as an artifact."""
 
@@ -39,12 +46,17 @@ class Device(ABC):
     """One attempt's device, for one spec."""
 
     kind: str  # as in the spec
-    connection: str = "ON_DEMAND"
+    job_id = ""  # for whoever waits for the device behind this one
 
     def __init__(self, spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> None:
         self.spec = spec
         self.log = log
         self.check = check
+
+    @property
+    def connection(self) -> str:
+        """As the spec says."""
+        return self.spec.device.connection_type
 
     @property
     def phases(self) -> Tuple[Phase, ...]:
@@ -77,6 +89,10 @@ class Device(ABC):
     @abstractmethod
     def description(self) -> Description:
         """What it is; known once it has compiled."""
+
+    def executables(self) -> List[Executable]:
+        """What was compiled; known when the model is traced."""
+        return []
 
     def files(self) -> List[DeviceFile]:
         """Artifacts of its own, asked for when the run is over."""

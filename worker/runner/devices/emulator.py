@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List
+import os
+from typing import Any, Callable, Dict, List, Optional
 
 from ipulse import strict_json
-from ipulse.errors import InvalidSpec, Problem
+from ipulse.errors import Conflict, InvalidSpec, Problem
 from ipulse.spec import EmulatorDevice, ExperimentSpec
+from ops.cached_build import cache_directory
 from ops.emulator import build as emulator
 from ops.emulator.custom_op import CustomOp, CustomOpError
 from ops.emulator.user_op import EmulatedIPUs, emulated_ipus
+from ops.executable_cache import ExecutableCache
 from ops.lif.cpu import native
 from ops.lif.poplar import build as poplar_op
 from ops.lif.poplar.attributes import Placement, UnsupportedNetwork, attributes_of
 from worker.runner import poplar_errors
 from worker.runner.model import Model
 from worker.runner.network import network_of
+from worker.runner.pool import Lease, Patience, Pool
 
+from .connection import attaches
 from .cpu import configure_tensorflow, cpu_target, usable_cores
-from .device import Description, Device, DeviceFile, Log
+from .device import Description, Device, DeviceFile, Executable, Log
 
 
 class Emulator(Device):
@@ -35,7 +40,8 @@ class Emulator(Device):
             raise TypeError(f"the spec asks for the device {spec.device.kind}")
         self._settings = spec.device
         self._threads = usable_cores()
-        self.connection = spec.device.connection_type
+        self._ops: List[CustomOp] = []
+        self._lease: Optional[Lease] = None
 
     @property
     def emulated(self) -> EmulatedIPUs:
@@ -49,7 +55,8 @@ class Emulator(Device):
         native.build_tensorflow_op(self.log)  # the optimizer's, and the initial weights'
         emulator.build(progress=self.log)
         poplar_op.build()
-        self.emulated.compiler = compile_op
+        cache = ExecutableCache(lambda words: self.log(words, level="warning"))
+        self.emulated.compiler = lambda **arguments: self._compiled(cache, **arguments)
         try:
             attributes_of(network_of(self.spec), slots, Placement(ipus=self._settings.ipus))
         except UnsupportedNetwork as error:
@@ -57,10 +64,25 @@ class Emulator(Device):
         return Model(self.spec, slots, self._threads, batch=self.spec.training.batch_size)
 
     def acquire(self) -> None:
-        self.log(f"attached to emulator: {self._settings.ipus} emulated IPU(s)")
+        """Raises DeviceUnavailable."""
+        patience = Patience(
+            self._settings.acquire_poll_seconds,
+            self._settings.acquire_timeout_seconds,
+            self.check,
+            lambda wait: self.log(f"waiting for {self._settings.ipus} emulated IPU(s): {wait}"),
+        )
+        pool = Pool.of_environment(os.environ, cache_directory())
+        self._lease = pool.acquire(self._settings.ipus, self.job_id, patience)
+        which = ", ".join(str(ipu) for ipu in self._lease.ipus)
+        self.log(f"attached to emulator: emulated IPU {which}")
 
     def release(self) -> None:
         self.emulated.close()
+        if self._lease is not None:
+            self._lease.release()
+
+    def executables(self) -> List[Executable]:
+        return [Executable(op.cache_key or "", op.is_from_cache) for op in self._ops]
 
     def kernel_seconds(self) -> Dict[str, float]:
         return dict(self.emulated.seconds)
@@ -81,13 +103,33 @@ class Emulator(Device):
             DeviceFile("poplar_profile.json", "poplar_profile", "application/json", text.encode())
         ]
 
+    def _compiled(self, cache: ExecutableCache, **arguments: Any) -> CustomOp:
+        """Raises NotKept where the executable is all that the job is for."""
+        op = compile_op(cache=cache, **arguments)
+        if self.connection == "PRE_COMPILE" and op.cache_key is None:
+            name = arguments["op_name"]
+            raise NotKept(
+                f"PRE_COMPILE has nowhere to keep {name}: the log says why the cache cannot be "
+                f"written, or {name}_metadata does not set is_hashable (ipulse ops check)"
+            )
+        self._ops.append(op)
+        return op
+
     def _target(self) -> Dict[str, Any]:
         """The emulated machine, and the one that emulates it."""
-        emulated = self.emulated.profiles()[-1]["compilation"]["target"]
+        emulated: Dict[str, Any] = {}
+        if attaches(self.connection):
+            emulated = self.emulated.profiles()[-1]["compilation"]["target"]
         host = cpu_target(self._threads)
         what = f"{self._settings.ipus} emulated IPU(s) of {self._settings.tiles:,} tiles"
         model = f"{what} on {host['model']}"
         return {**host, **emulated, "type": "Emulated", "model": model, "emulated": True}
+
+
+class NotKept(Conflict):
+    """A program that is to be compiled ahead can be kept nowhere."""
+
+    code = "not_kept"
 
 
 def compile_op(**arguments: Any) -> CustomOp:

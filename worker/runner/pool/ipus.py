@@ -11,15 +11,18 @@ import contextlib
 import fcntl
 import json
 import os
+import socket
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from ipulse.errors import Unavailable
 
 from .closings import Closings
 from .turns import Turn
 
+IPUS = 4  # unless the worker says otherwise: those of one IPU-M2000
+MOST_IPUS = 64
 CHECK_SECONDS = 0.5  # between two looks whether the attempt was cancelled meanwhile
 # A file's closing is heard a moment before its lock is free.
 SETTLE_SECONDS = 0.01
@@ -43,6 +46,13 @@ class Wait(NamedTuple):
 
     position: int  # in the queue, from 1
     holder: Optional[Holder]  # that has had an IPU longest, if anybody says that it has one
+
+    def __str__(self) -> str:
+        words = f"number {self.position} in the queue"
+        if self.holder:
+            held = max(0.0, time.time() - self.holder.since)
+            words += f", behind job {self.holder.job_id}, which has had one for {held:.0f} s"
+        return words
 
 
 class Patience(NamedTuple):
@@ -83,6 +93,21 @@ class Pool:
         self._directory = directory
         self._queue = directory / "queue"
         self.ipus = ipus
+
+    @classmethod
+    def of_environment(cls, environment: Mapping[str, str], cache: Path) -> Pool:
+        """$IPULSE_EMULATED_IPUS IPUs in $IPULSE_DEVICES; else those of this host, in the cache.
+
+        Raises DeviceUnavailable if that is no number from 1 to 64.
+        """
+        named = environment.get("IPULSE_EMULATED_IPUS") or str(IPUS)
+        if not named.isdigit() or not 1 <= int(named) <= MOST_IPUS:
+            raise DeviceUnavailable(
+                f"IPULSE_EMULATED_IPUS must be a number from 1 to {MOST_IPUS}; got {named!r}"
+            )
+        # A cache may lie on a disk that several hosts share; their processors are not shared.
+        directory = environment.get("IPULSE_DEVICES") or cache / "devices" / socket.gethostname()
+        return cls(Path(directory), int(named))
 
     def acquire(self, wanted: int, job_id: str, patience: Patience) -> Lease:
         """Waits until so many IPUs are this process's alone.
