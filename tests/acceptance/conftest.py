@@ -21,7 +21,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def stack(home: Path) -> Iterator[Stack]:
-    short = {"IPULSE_LEASE_SECONDS": "5", "IPULSE_HEARTBEAT_SECONDS": "1"}
+    short = {"IPULSE_LEASE_SECONDS": "8", "IPULSE_HEARTBEAT_SECONDS": "1"}
     with Stack(home, environment=short) as started:
         yield started
 

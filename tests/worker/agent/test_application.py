@@ -30,7 +30,8 @@ def test_it_reads_json_and_nothing_else(application: Celery) -> None:
 
 
 def test_it_listens_where_the_service_sends(application: Celery) -> None:
-    assert set(application.amqp.queues.consume_from) == {messages.queue_of("cpu")}
+    queues = {messages.queue_of(kind) for kind in ("cpu", "emulator")}
+    assert set(application.amqp.queues.consume_from) == queues
 
 
 def test_it_is_nobody_elses_default(application: Celery) -> None:

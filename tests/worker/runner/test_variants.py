@@ -113,7 +113,10 @@ def test_a_variant_is_trained_judged_and_exported(changes: Dict[str, Any], tmp_p
     raster = look_at(run.model, run.dataset, int(run.dataset.test[0]))
     assert len(raster.layer_spikes) == len(run.spec.network.layers)
     told_bytes = memory(run, judgement.tally.gradient_shares)
-    assert 0 < told_bytes["savedForBackward"]["bytes"] < 1.2 * told_bytes["fullHistory"]["bytes"]
+    saved, full = (told_bytes[kind]["bytes"] for kind in ("savedForBackward", "fullHistory"))
+    # Of 20 neurons, the three sets of bits are mostly filling: 8 bytes a row each.
+    rows = len(run.spec.network.spiking) * run.spec.data.steps * run.spec.training.batch_size
+    assert 0 < saved <= full + 3 * 8 * rows
     write_nir(tmp_path / "network.nir", run.spec, run.model.arrays, dropped_spikes=0)
 
 
