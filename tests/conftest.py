@@ -6,6 +6,11 @@ import os
 import signal
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says how busy the machine is. What fails prints how to see it again.
+settings.register_profile("ipulse", deadline=None, print_blob=True)
+settings.load_profile("ipulse")
 
 
 def pytest_configure() -> None:

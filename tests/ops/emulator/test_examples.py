@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 from typing import Callable, Dict, List
 
@@ -70,6 +71,7 @@ def test_the_recurrent_loop_slices_and_keeps_every_step(
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="runs under the other Python: C++ alone")
 @pytest.mark.parametrize("name", ["engine", "popops", "runs"])
 def test_no_sanitiser_objects(run_program: Callable, name: str) -> None:
     """AddressSanitizer, with leaks, and UndefinedBehaviorSanitizer over every case at once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,18 +20,17 @@ from .test_submission import check_problem
 
 @pytest.fixture
 def alone(
+    request: pytest.FixtureRequest,
     redis_server: RedisServer,
-    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path: Path,
     database_settings: dict[str, Any],
 ) -> Iterator[InProcess]:
     """A service that has no jobs yet, on each database, and whose clock is looked at often."""
-    settings = settings_for(
-        tmp_path_factory.mktemp("alone"), redis_server.url, retry_seconds=0.02, **database_settings
-    )
+    database = dict(database_settings)
+    if database:
+        database["database_url"] = request.getfixturevalue("postgresql_server").new_database()
+    settings = settings_for(tmp_path / "alone", redis_server.url, retry_seconds=0.02, **database)
     with InProcess(settings) as running:
-        with running.database.write() as transaction:
-            for table in reversed(tables.metadata.sorted_tables):
-                transaction.connection.execute(table.delete())
         yield running
 
 

@@ -46,7 +46,9 @@ def test_learns_what_a_cpu_learns(trained: Dict[str, Any]) -> None:
 def test_compiles_before_it_attaches(trained: Dict[str, Any]) -> None:
     runner, _ = trained["emulator"]
     said = [event["message"].split(" ")[0] for event in runner.kinds("log")]
-    assert said.index("compiled") < said.index("attached")
+    # Another Python's run of this test may have left the executable in the cache.
+    ready = "compiled" if "compiled" in said else "loaded"
+    assert said.index(ready) < said.index("attached")
     phases = [event["phase"] for event in runner.kinds("phase")]
     assert phases == ["prepare", "compile", "acquire", "run", "report"]
 
