@@ -37,19 +37,22 @@ class GuardedProcess:
         stdout: Stream = None,
         stderr: Stream = None,
         pass_fds: Sequence[int] = (),
+        held_fds: Sequence[int] = (),
     ) -> None:
+        """`held_fds` stay open until the program and all its descendants are gone."""
         orders, self._orders = os.pipe()
         self._report, report = os.pipe()
+        told = [str(descriptor) for descriptor in (orders, report, *held_fds)]
         try:
             self._guardian = subprocess.Popen(  # noqa: S603 - the command is the caller's own
-                [sys.executable, "-I", "-S", str(_GUARDIAN), str(orders), str(report)],
+                [sys.executable, "-I", "-S", str(_GUARDIAN), *told],
                 bufsize=0,  # several threads may share a pipe; none may hide bytes in a buffer
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
                 env=dict(environment),
                 cwd=str(directory),
-                pass_fds=(orders, report, *pass_fds),
+                pass_fds=(orders, report, *pass_fds, *held_fds),
                 start_new_session=True,  # a terminal's Ctrl-C is for whoever gives the orders
             )
         except BaseException:

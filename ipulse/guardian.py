@@ -1,7 +1,7 @@
 """Stands between a process and a program it started, so that neither leaves orphans behind.
 
-Run as a script by `ipulse.guarded_process`, with two descriptors: it obeys orders that come on
-the first and reports on the second. The program gets a session (and so a process group) of its
+Run as a script by `ipulse.guarded_process`, with descriptors: it obeys orders that come on the
+first and reports on the second. The program gets a session (and so a process group) of its
 own. The guardian
 
 * kills the program and all its descendants when told to, or when the orders end: whoever holds
@@ -14,6 +14,9 @@ If the guardian itself is killed, the kernel kills the program. Asking for that 
 nowhere else: PR_SET_PDEATHSIG strikes when the *thread* that forked ends, and between fork and
 exec no other thread's locks may be held; the guardian has one thread. Linux only, standard
 library only, started with `-I -S`.
+
+Further descriptors are only held: whoever has a lock on one of them can tell when the guardian,
+and so the whole tree, is gone.
 
 Orders, one byte each: T sends SIGTERM to the program, K kills everything.
 Report, JSON lines: {"pid"} or {"errno"}, then {"exit_code"} (negative: the signal that ended it).
@@ -35,7 +38,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def main() -> int:
-    orders, report = int(sys.argv[1]), int(sys.argv[2])
+    orders, report, *held = map(int, sys.argv[1:])
     os.set_inheritable(orders, False)
     os.set_inheritable(report, False)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -44,7 +47,7 @@ def main() -> int:
     except OSError as error:
         _say(report, errno=error.errno)
         return 1
-    _let_go_of_inherited(keep=(orders, report))
+    _let_go_of_inherited(keep=(orders, report, *held))
     _say(report, pid=pid)
     exit_code = _watch(pid, orders, deaths=_wake_on_deaths())
     _say(report, exit_code=exit_code)

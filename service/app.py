@@ -23,6 +23,7 @@ from .database import Database
 from .dispatcher import Dispatcher
 from .edge import Edge
 from .housekeeping import Housekeeper
+from .lookout import Lookout
 from .metrics import Metrics
 from .parts import Parts
 from .queue import Queue
@@ -30,6 +31,7 @@ from .representations import ProblemDocument
 from .routes import artifacts, events, health, jobs, metrics, tokens, worker
 from .s3 import S3Blobs
 from .settings import Settings
+from .shared_reads import SharedReads
 
 _PROBLEM: dict[int | str, dict[str, Any]] = {
     "4XX": {
@@ -72,6 +74,8 @@ def create_app(settings: Settings) -> FastAPI:
         database=database,
         blobs=blobs,
         changes=changes,
+        shared_reads=SharedReads(),
+        lookout=Lookout(database, changes, settings.poll_seconds),
         dispatcher=Dispatcher(database, Queue(settings.broker_url), settings),
         housekeeper=Housekeeper(database, blobs, settings),
         metrics=Metrics(database),
@@ -84,11 +88,13 @@ def create_app(settings: Settings) -> FastAPI:
         changes.start()
         parts.dispatcher.start()
         parts.housekeeper.start()
+        parts.lookout.start()
         try:
             yield
         finally:
             parts.housekeeper.stop()
             await run_in_threadpool(parts.dispatcher.stop)
+            await run_in_threadpool(parts.lookout.stop)
             await run_in_threadpool(parts.housekeeper.join)
             database.close()
 

@@ -17,7 +17,7 @@ from ipulse.states import (
     Reason,
 )
 
-from . import artifacts, events, leases, outbox, store
+from . import artifacts, events, leases, outbox, schedule, store
 from .database import Transaction
 from .leases import Attempt
 from .settings import Settings
@@ -172,7 +172,8 @@ def resume(transaction: Transaction, job: Job) -> Job:
         if job.state is JobState.PAUSING or job.state.is_terminal:
             raise IllegalTransition(f"a job that is {job.state.value} cannot be resumed")
         return job
-    queued = store.move(transaction, job, JobState.QUEUED)
+    # It left the queue of its own accord, and so takes a new place.
+    queued = store.move(transaction, job, JobState.QUEUED, queued_at=transaction.now)
     outbox.add(transaction, queued)
     return queued
 
@@ -180,7 +181,7 @@ def resume(transaction: Transaction, job: Job) -> Job:
 def expire(transaction: Transaction) -> list[Job]:
     """Ends every job whose deadline has passed, or asks its agent to stop."""
     late = []
-    for job in store.overdue(transaction):
+    for job in schedule.overdue(transaction):
         wishes = Wishes(job.priority, job.queue_seconds, job.run_seconds, job.total_seconds)
         message = wishes.broken(job.state, job.created_at, transaction.now)
         after = JobState.FAILED if job.state in _IDLE else JobState.CANCELLING
@@ -204,7 +205,7 @@ def reap(transaction: Transaction, settings: Settings) -> list[Job]:
 def requeue(transaction: Transaction) -> list[Job]:
     """Queues every job whose wait for another attempt is over."""
     queued = []
-    for job in store.due(transaction):
+    for job in schedule.due(transaction):
         moved = store.move(transaction, job, JobState.QUEUED, job.reason, job.message, due_at=None)
         outbox.add(transaction, moved)
         queued.append(moved)

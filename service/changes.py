@@ -19,6 +19,10 @@ class Watch:
     def wake(self) -> None:
         self._changed.set()
 
+    @property
+    def is_woken(self) -> bool:
+        return self._changed.is_set()
+
     async def wait(self, seconds: float) -> None:
         """Returns at the next change, or after `seconds` whatever happened."""
         try:
@@ -51,6 +55,10 @@ class Changes:
         self.stopping = True
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake_all)
+
+    def watched(self) -> set[str]:
+        """The ids of the jobs that somebody waits for. Any thread may call this."""
+        return {topic.partition("/")[0] for topic in tuple(self._watches)}
 
     def is_watched(self, topic: str) -> bool:
         return topic in self._watches

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ipulse.errors import Unavailable
 
-from . import attempts, leases, outbox, store
+from . import attempts, leases, outbox, schedule, store
 from .database import Database
 from .queue import Queue
 from .settings import Settings
@@ -144,8 +144,8 @@ class Dispatcher:
         may_reap = time.monotonic() >= self._judge_from
         with self._database.read() as transaction:
             reap = may_reap and bool(leases.expired(transaction))
-            requeue = bool(store.due(transaction))
-            late = bool(store.overdue(transaction))
+            requeue = bool(schedule.due(transaction))
+            late = bool(schedule.overdue(transaction))
         if reap or requeue or late:
             with self._database.write() as transaction:
                 lost = attempts.reap(transaction, self._settings) if reap else []
@@ -162,7 +162,7 @@ class Dispatcher:
 
     def _until_next(self, may_reap: bool) -> float:
         with self._database.read() as transaction:
-            moments = [store.next_due(transaction), store.next_deadline(transaction)]
+            moments = [schedule.next_due(transaction), schedule.next_deadline(transaction)]
             if may_reap:
                 moments.append(leases.next_expiry(transaction))
             waits = [moment - transaction.now for moment in moments if moment is not None]

@@ -7,7 +7,7 @@ import threading
 
 from ipulse.errors import Unavailable
 
-from . import artifacts, deletion, store, submission
+from . import artifacts, deletion, schedule, store, submission
 from .artifacts import Store
 from .database import Database
 from .settings import Settings
@@ -61,7 +61,7 @@ class Housekeeper:
         kept_ms = round(self._settings.retention_days * 86_400_000)
         while not self._stopping.is_set():
             with self._database.read() as transaction:
-                old = store.ended_before(transaction, transaction.now - kept_ms, BATCH)
+                old = schedule.ended_before(transaction, transaction.now - kept_ms, BATCH)
             for job in old:
                 self._retire(job.pk)
             if len(old) < BATCH:

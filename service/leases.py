@@ -15,7 +15,7 @@ from sqlalchemy import Row, func, insert, select, update
 from ipulse.errors import Conflict, NotFound, StaleToken
 from ipulse.states import JobState
 
-from . import outbox, store
+from . import outbox, schedule, store
 from .database import Transaction
 from .store import Job
 from .tables import attempts, jobs
@@ -66,21 +66,20 @@ def claim(
     device_kinds: Collection[str],
     lease_seconds: float,
 ) -> Claim:
-    """Gives a queued job to an agent: this one, or a more urgent one of the same kind.
+    """Gives a queued job to an agent: this one, or the one of its kind whose turn comes before.
 
     Raises NotFound or NotClaimable.
     """
-    job = store.get_unless_held(transaction, job_id)
-    if job is None:
+    named = store.look_at(transaction, job_id)
+    if named.state is not JobState.QUEUED:
+        raise NotClaimable(f"the job is {named.state.value}")
+    if named.device not in device_kinds:
+        raise NotClaimable(f"the job needs a device of the kind {named.device}")
+    job = schedule.head(transaction, named.device) or store.get_unless_held(transaction, named.pk)
+    if job is None or job.state is not JobState.QUEUED:
         raise NotClaimable("another agent asks for the job at this moment")
-    if job.state is not JobState.QUEUED:
-        raise NotClaimable(f"the job is {job.state.value}")
-    if job.device not in device_kinds:
-        raise NotClaimable(f"the job needs a device of the kind {job.device}")
-    urgent = store.more_urgent(transaction, job)
-    if urgent is not None:
-        outbox.add(transaction, job)  # its own wake-up is used up by the other
-        job = urgent
+    if job.pk != named.pk:
+        outbox.add(transaction, named)  # its own wake-up is used up by the other
     fence = secrets.token_urlsafe(32)
     number = job.attempt + 1
     values = {

@@ -65,7 +65,7 @@ def oldest_queued(transaction: Transaction, device: str, since: int, limit: int)
             jobs.c.device == device,
             jobs.c.state_since <= since,
         )
-        .order_by(jobs.c.priority.desc(), jobs.c.state_since)
+        .order_by(jobs.c.priority.desc(), jobs.c.queued_at)
         .limit(limit)
     )
     return [WakeUp(row.id, row.device) for row in transaction.connection.execute(query)]

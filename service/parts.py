@@ -13,9 +13,11 @@ from .changes import Changes
 from .database import Database
 from .dispatcher import Dispatcher
 from .housekeeping import Housekeeper
+from .lookout import Lookout
 from .metrics import Metrics
 from .s3 import S3Blobs
 from .settings import Settings
+from .shared_reads import SharedReads
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Parts:
     database: Database
     blobs: Blobs | S3Blobs
     changes: Changes
+    shared_reads: SharedReads
+    lookout: Lookout
     dispatcher: Dispatcher
     housekeeper: Housekeeper
     metrics: Metrics

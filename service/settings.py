@@ -57,7 +57,7 @@ class Settings(BaseSettings):
         default=1.0, ge=0
     )  # before the second attempt; doubles three times
     rescan_seconds: float = Field(default=5.0, gt=0)  # how long a lost wake-up may go unnoticed
-    poll_seconds: float = Field(default=2.0, gt=0)  # streams look again even if nobody woke them
+    poll_seconds: float = Field(default=0.5, gt=0)  # until one replica sees what another committed
     ping_seconds: float = Field(default=15.0, gt=0)  # a silent stream says it is alive
     shutdown_seconds: int = Field(default=5, ge=1)  # for requests under way when told to stop
 

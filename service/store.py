@@ -8,12 +8,12 @@ import secrets
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Row, Select, func, insert, select, update
+from sqlalchemy import Row, Select, insert, select, update
 
 from ipulse import strict_json
 from ipulse.errors import Conflict, NotFound
 from ipulse.spec import ExperimentSpec
-from ipulse.states import ACTIVE, TERMINAL, JobState, Reason, check_transition
+from ipulse.states import ACTIVE, JobState, Reason, check_transition
 
 from . import events
 from .database import Transaction
@@ -64,6 +64,7 @@ class Job:
     finished_at: int | None
     updated_at: int
     state_since: int
+    queued_at: int  # its place in the queue, which a lost attempt does not cost it
     priority: int
     losses: int
     queue_seconds: int | None
@@ -91,7 +92,10 @@ class Job:
 
 
 def state_topic(job_id: str) -> str:
-    """Told when a job enters another state; its id alone is told of every change."""
+    """Told when a job enters another state; its id alone is told of every change.
+
+    Whoever watches a topic may be woken without cause.
+    """
     return f"{job_id}/state"
 
 
@@ -112,6 +116,7 @@ def add(
         "created_at": now,
         "updated_at": now,
         "state_since": now,
+        "queued_at": now,
         "last_seq": 1,
         **asdict(wishes),
         "deadline_at": wishes.deadline(JobState.QUEUED, now, now, started=False, run_ms=0),
@@ -133,6 +138,14 @@ def get(transaction: Transaction, job_id: str) -> Job:
     return Job.of(row)
 
 
+def look_at(transaction: Transaction, job_id: str) -> Job:
+    """The job as it is now; a moment later it may be another. Raises NotFound."""
+    row = transaction.connection.execute(select(jobs).where(jobs.c.id == job_id)).one_or_none()
+    if row is None:
+        raise NotFound("there is no such job")
+    return Job.of(row)
+
+
 def get_by_pk(transaction: Transaction, pk: int) -> Job:
     """The job; a writing transaction holds it until its end."""
     query = _held(transaction, select(jobs).where(jobs.c.pk == pk))
@@ -146,27 +159,11 @@ def find_by_pk(transaction: Transaction, pk: int) -> Job | None:
     return None if row is None else Job.of(row)
 
 
-def ended_before(transaction: Transaction, moment: int, limit: int) -> list[Job]:
-    """Jobs that ended before a moment, in milliseconds since 1970; the oldest first."""
-    over = [state.value for state in TERMINAL]
-    query = (
-        select(jobs)
-        .where(jobs.c.state.in_(over), jobs.c.finished_at < moment)
-        .order_by(jobs.c.pk)
-        .limit(limit)
-    )
-    return [Job.of(row) for row in transaction.connection.execute(query)]
-
-
-def get_unless_held(transaction: Transaction, job_id: str) -> Job | None:
-    """The job, held, unless another writer holds it now. Raises NotFound."""
-    query = select(jobs).where(jobs.c.id == job_id)
-    row = transaction.connection.execute(query.with_for_update(skip_locked=True)).one_or_none()
-    if row is not None:
-        return Job.of(row)
-    if transaction.connection.execute(query).one_or_none() is None:
-        raise NotFound("there is no such job")
-    return None
+def get_unless_held(transaction: Transaction, pk: int) -> Job | None:
+    """The job, held, unless another writer holds it now."""
+    query = select(jobs).where(jobs.c.pk == pk).with_for_update(skip_locked=True)
+    row = transaction.connection.execute(query).one_or_none()
+    return None if row is None else Job.of(row)
 
 
 def page(transaction: Transaction, before: int | None, limit: int, wanted: JobFilter) -> list[Job]:
@@ -176,58 +173,6 @@ def page(transaction: Transaction, before: int | None, limit: int, wanted: JobFi
     if before is not None:
         query = query.where(jobs.c.pk < before)
     return [Job.of(row) for row in transaction.connection.execute(query)]
-
-
-def due(transaction: Transaction) -> list[Job]:
-    """The retry_wait jobs whose wait is over, the longest over first."""
-    query = (
-        select(jobs)
-        .where(jobs.c.state == JobState.RETRY_WAIT.value, jobs.c.due_at <= transaction.now)
-        .order_by(jobs.c.due_at)
-    )
-    if transaction.is_writing:
-        query = query.with_for_update(skip_locked=True)  # another replica moves the rest
-    return [Job.of(row) for row in transaction.connection.execute(query)]
-
-
-def overdue(transaction: Transaction) -> list[Job]:
-    """The jobs whose deadline has passed; a writing transaction holds them."""
-    query = select(jobs).where(jobs.c.deadline_at <= transaction.now).order_by(jobs.c.deadline_at)
-    if transaction.is_writing:
-        query = query.with_for_update(skip_locked=True)
-    return [Job.of(row) for row in transaction.connection.execute(query)]
-
-
-def next_deadline(transaction: Transaction) -> int | None:
-    """When the first of the jobs reaches its deadline."""
-    moment: int | None = transaction.connection.execute(
-        select(func.min(jobs.c.deadline_at))
-    ).scalar_one()
-    return moment
-
-
-def more_urgent(transaction: Transaction, job: Job) -> Job | None:
-    """The most urgent queued job that goes before this one on its kind of device, held."""
-    query = (
-        select(jobs)
-        .where(
-            jobs.c.state == JobState.QUEUED.value,
-            jobs.c.device == job.device,
-            jobs.c.priority > job.priority,
-        )
-        .order_by(jobs.c.priority.desc(), jobs.c.state_since)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    )
-    row = transaction.connection.execute(query).one_or_none()
-    return None if row is None else Job.of(row)
-
-
-def next_due(transaction: Transaction) -> int | None:
-    """When the first of the retry_wait jobs may be queued again."""
-    query = select(func.min(jobs.c.due_at)).where(jobs.c.state == JobState.RETRY_WAIT.value)
-    moment: int | None = transaction.connection.execute(query).scalar_one()
-    return moment
 
 
 def move(

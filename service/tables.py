@@ -50,6 +50,7 @@ jobs = Table(
     Column("finished_at", BigInteger),
     Column("updated_at", BigInteger, nullable=False),
     Column("state_since", BigInteger, nullable=False),
+    Column("queued_at", BigInteger, nullable=False, server_default="0"),  # its place in the queue
     Column("priority", Integer, nullable=False, server_default="0"),  # the greater goes first
     Column("losses", Integer, nullable=False, server_default="0"),  # attempts that were lost
     Column("queue_seconds", Integer),  # how long it may wait to begin; null: for ever
@@ -61,9 +62,7 @@ jobs = Table(
     Column("version", BigInteger, nullable=False, default=1),  # the ETag; +1 with every change
     Index("ix_jobs_state_pk", "state", "pk"),
     Index("ix_jobs_state_device_state_since", "state", "device", "state_since"),
-    Index(
-        "ix_jobs_state_device_priority_state_since", "state", "device", "priority", "state_since"
-    ),
+    Index("ix_jobs_queue", "state", "device", "priority", "queued_at", "pk"),
     Index("ix_jobs_deadline_at", "deadline_at"),
     Index("ix_jobs_created_at", "created_at"),
     sqlite_autoincrement=True,

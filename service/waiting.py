@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import func, select
 
 from ipulse.states import ACTIVE, JobState
 
-from . import agents
+from . import agents, schedule
 from .database import Transaction
 from .store import Job
 from .tables import jobs
@@ -37,7 +37,7 @@ def of_job(transaction: Transaction, job: Job) -> Waiting | None:
         return Waiting("retry", estimated_start=job.due_at)
     if job.state is not JobState.QUEUED:
         return None
-    position = 1 + _ahead(transaction, job)
+    position = 1 + schedule.count_ahead(transaction, job)
     present = agents.count_present(transaction, job.device)
     holders = _holders(transaction, job.device)
     holder = holders[0][0] if holders else None
@@ -52,23 +52,6 @@ def of_job(transaction: Transaction, job: Job) -> Waiting | None:
         left = max(0, usual - (transaction.now - holders[0][1]))
         start = transaction.now + left + (position - free - 1) // present * usual
     return Waiting("device_busy", position, holder, start)
-
-
-def _ahead(transaction: Transaction, job: Job) -> int:
-    goes_first = or_(
-        jobs.c.priority > job.priority,
-        and_(
-            jobs.c.priority == job.priority,
-            or_(
-                jobs.c.state_since < job.state_since,
-                and_(jobs.c.state_since == job.state_since, jobs.c.pk < job.pk),
-            ),
-        ),
-    )
-    query = select(func.count()).where(
-        jobs.c.state == JobState.QUEUED.value, jobs.c.device == job.device, goes_first
-    )
-    return int(transaction.connection.execute(query).scalar_one())
 
 
 def _holders(transaction: Transaction, device: str) -> list[tuple[str, int]]:

@@ -17,7 +17,7 @@ from ipulse.program_log import ProgramLog
 from .injury import Injury
 from .stand import Stand, milliseconds
 
-ROUNDS = 6
+ROUNDS = 3
 START_SECONDS = 60.0
 
 
@@ -40,10 +40,11 @@ def rivals(stand: Stand, random: Random, lease_seconds: float) -> Iterator[Injur
         claims: List[Dict[str, str]] = []
         for _ in range(ROUNDS):
             at = milliseconds()
-            winner = _race(stand, urls)
-            if winner:
-                claims.append(winner)
-                yield Injury("two agents, two reapers", at, (winner["attempt_id"],), is_aimed=True)
+            winners = _race(stand, urls)
+            claims += winners
+            if winners:
+                struck = tuple(winner["attempt_id"] for winner in winners)
+                yield Injury("two agents, two reapers", at, struck, is_aimed=True)
         time.sleep(lease_seconds + 3.0)
         for claim in claims:
             _check_refused(stand, urls, claim)
@@ -51,14 +52,17 @@ def rivals(stand: Stand, random: Random, lease_seconds: float) -> Iterator[Injur
         replica.stop(START_SECONDS)
 
 
-def _race(stand: Stand, urls: List[str]) -> Optional[Dict[str, str]]:
-    """Several agents claim the same queued job at the same moment, at both services."""
+def _race(stand: Stand, urls: List[str]) -> List[Dict[str, str]]:
+    """Several agents ask for the same queued job at the same moment, at both services.
+
+    Each is given another one or none.
+    """
     deadline = time.monotonic() + 2.0
     queued = stand.records.queued()
     while not queued and time.monotonic() < deadline:
         queued = stand.records.queued()
     if not queued:
-        return None
+        return []
 
     def claim(number: int) -> Optional[Dict[str, str]]:
         body = {"job_id": queued[-1], "agent": f"rival-{number}", "device_kinds": ["cpu"]}
@@ -67,9 +71,10 @@ def _race(stand: Stand, urls: List[str]) -> Optional[Dict[str, str]]:
 
     with ThreadPoolExecutor(max_workers=4) as threads:
         winners = [one for one in threads.map(claim, range(4)) if one]
-    if len(winners) > 1:
-        raise Broken(f"{len(winners)} agents were given {queued[-1]} at once")
-    return winners[0] if winners else None
+    given = [winner["job_id"] for winner in winners]
+    if len(set(given)) < len(given):
+        raise Broken(f"two of {len(given)} agents were given one job: {', '.join(given)}")
+    return winners
 
 
 def _check_refused(stand: Stand, urls: List[str], claim: Dict[str, str]) -> None:

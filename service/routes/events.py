@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Response
@@ -53,7 +54,11 @@ class Look:
     page: events.Page
     state: str
     end: bool
-    may_look: bool = True  # whoever asked: a stream may outlive its token
+
+    @cached_property
+    def frames(self) -> str:
+        """Of the events, as a stream has them; the same for each of its readers."""
+        return "".join(map(_frame, self.page.events))
 
 
 @router.get(
@@ -76,12 +81,12 @@ async def list_events(
     log.know(job=job_id)
     limit = min(query.limit, MAX_PAGE) or DEFAULT_PAGE
     if "text/event-stream" not in accept.lower():
-        look = await run_in_threadpool(_look, parts, caller, job_id, query, query.after, limit)
+        look = await run_in_threadpool(_look, parts, job_id, query, query.after, limit)
         body = EventPageBody(events=look.page.events, next_after=look.page.next_after, end=look.end)
         return Response(body.model_dump_json(), media_type="application/json")
     after = _resumed(last_event_id) if last_event_id else query.after
     pointer = "/header/last-event-id" if last_event_id else "/query/after"
-    first = await run_in_threadpool(_look, parts, caller, job_id, query, after, limit, pointer)
+    first = await run_in_threadpool(_look, parts, job_id, query, after, limit, pointer)
     stream = _stream(parts, caller, job_id, query, first, limit)
     return StreamingResponse(stream, headers=_HEADERS, media_type="text/event-stream")
 
@@ -91,11 +96,12 @@ async def _stream(
 ) -> AsyncIterator[str]:
     yield f"retry: {RECONNECT_MS}\n\n"
     silent_since = time.monotonic()
+    kinds = tuple(sorted(query.kind))
     with parts.changes.watch(job_id) as watch:
         # From here on nothing can happen unseen; what happened since the first look is next.
-        while look.may_look:
+        while await _may_look(parts, caller):
             if look.page.events:
-                yield "".join(map(_frame, look.page.events))
+                yield look.frames
                 silent_since = time.monotonic()
             if look.end:
                 body = {"state": look.state, "last_seq": look.page.next_after}
@@ -105,20 +111,21 @@ async def _stream(
                 return  # without an `end`: the reader comes back to whoever answers then
             after = look.page.next_after
             watch.clear()
-            look = await run_in_threadpool(_look, parts, caller, job_id, query, after, limit)
-            if look.page.events or look.end or not look.may_look:
+            look = await parts.shared_reads.get(
+                (job_id, after, limit, kinds), partial(_look, parts, job_id, query, after, limit)
+            )
+            if look.page.events or look.end:
                 continue
             ping_due = silent_since + parts.settings.ping_seconds - time.monotonic()
             if ping_due <= 0:
                 yield ": ping\n\n"
                 silent_since = time.monotonic()
                 ping_due = parts.settings.ping_seconds
-            await watch.wait(min(ping_due, parts.settings.poll_seconds))
+            await watch.wait(ping_due)
 
 
 def _look(
     parts: Parts,
-    caller: Caller,
     job_id: str,
     query: EventQuery,
     after: int,
@@ -132,8 +139,19 @@ def _look(
             raise InvalidParameter([Problem(pointer, "out_of_range", detail)])
         page = events.page(transaction, job.pk, job.last_seq, after, limit, query.kind)
         end = job.state.is_terminal and page.next_after >= job.last_seq
-        may_look = caller.is_known(transaction)
-    return Look(page, job.state.value, end, may_look)
+    return Look(page, job.state.value, end)
+
+
+async def _may_look(parts: Parts, caller: Caller) -> bool:
+    """Whether a caller's token is still good: a stream may outlive it."""
+    if caller.token_id is None:
+        return True
+
+    def look() -> bool:
+        with parts.database.read() as transaction:
+            return caller.is_known(transaction)
+
+    return await parts.shared_reads.get(("token", caller.token_id), look)
 
 
 def _resumed(last_event_id: str) -> int:

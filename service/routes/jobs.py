@@ -250,7 +250,7 @@ async def _wait(parts: Parts, job: Job, known: str | None, seconds: float) -> Jo
             left = until - time.monotonic()
             if _is_news(job, known) or left <= 0 or parts.changes.stopping:
                 return job
-            await watch.wait(min(left, parts.settings.poll_seconds))
+            await watch.wait(left)
 
 
 def _is_news(job: Job, known: str | None) -> bool:

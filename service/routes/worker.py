@@ -191,7 +191,7 @@ async def orders(
             left = until - time.monotonic()
             if found.cancel or left <= 0 or parts.changes.stopping:
                 break
-            await watch.wait(min(left, parts.settings.poll_seconds))
+            await watch.wait(left)
     headers = preferences.applied(seconds)
     return _json(OrdersBody(cancel=found.cancel), headers=headers)
 

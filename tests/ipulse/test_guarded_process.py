@@ -58,10 +58,13 @@ class Watched:
         self.pid = pid
         self.descriptor = os.pidfd_open(pid)
 
-    def ends(self) -> bool:
-        ready, _, _ = select.select([self.descriptor], [], [], DEADLINE)
+    def ends(self, seconds: float = DEADLINE) -> bool:
+        ready, _, _ = select.select([self.descriptor], [], [], seconds)
         os.close(self.descriptor)
         return bool(ready)
+
+    def has_ended(self) -> bool:
+        return self.ends(0.0)
 
 
 @pytest.fixture

@@ -82,6 +82,7 @@ class Life(RuleBasedStateMachine):
         self.tokens: list[Token] = []
         self.versions: dict[str, int] = {}
         self.over: dict[str, store.Job] = {}
+        self.placed: dict[str, int] = {}
 
     def teardown(self) -> None:
         for job_id in self.jobs:
@@ -98,12 +99,14 @@ class Life(RuleBasedStateMachine):
     def submit(self) -> None:
         submitted = submission.submit(self.database, CHECKED, "user", None, LIMITED)
         self.jobs.append(submitted.job.id)
+        self.placed[submitted.job.id] = submitted.job.queued_at
 
     @precondition(lambda self: self.jobs)
     @rule(index=st.integers(0, 2))
     def claim(self, index: int) -> None:
         job_id = self.jobs[index % len(self.jobs)]
         was = self.job(job_id).state
+        first = self.first_in_line()
         try:
             with self.database.write() as transaction:
                 claim = leases.claim(transaction, job_id, "agent", ["cpu"], LEASE_SECONDS)
@@ -111,7 +114,16 @@ class Life(RuleBasedStateMachine):
             assert was is not JobState.QUEUED
         else:
             assert was is JobState.QUEUED
-            self.tokens.append(Token(claim.attempt.id, claim.fence, job_id))
+            assert claim.job.id == first
+            self.tokens.append(Token(claim.attempt.id, claim.fence, first))
+
+    def first_in_line(self) -> str:
+        """Who was submitted or resumed first, whatever was lost meanwhile."""
+        found = [self.job(job_id) for job_id in self.jobs]
+        queued = [
+            (self.placed[job.id], job.pk, job.id) for job in found if job.state is JobState.QUEUED
+        ]
+        return min(queued)[2] if queued else ""
 
     @precondition(lambda self: self.tokens)
     @rule(which=held_by, phase=st.sampled_from(Phase))
@@ -242,7 +254,10 @@ class Life(RuleBasedStateMachine):
         self, index: int, change: Callable[[Transaction, store.Job], store.Job]
     ) -> None:
         with suppress(IllegalTransition), self.database.write() as transaction:
-            change(transaction, store.get(transaction, self.jobs[index % len(self.jobs)]))
+            before = store.get(transaction, self.jobs[index % len(self.jobs)])
+            after = change(transaction, before)
+            if (before.state, after.state) == (JobState.PAUSED, JobState.QUEUED):
+                self.placed[after.id] = after.queued_at
 
     @precondition(lambda self: self.jobs)
     @rule(index=st.integers(0, 2))
@@ -295,6 +310,7 @@ class Life(RuleBasedStateMachine):
         for before, after in zip(states, states[1:], strict=False):
             assert after in TRANSITIONS[before]
 
+        assert job.queued_at == self.placed[job.id], "its place in the queue was lost"
         assert job.version >= self.versions.get(job.id, 1)
         self.versions[job.id] = job.version
         if job.id in self.over:

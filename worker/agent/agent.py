@@ -8,6 +8,8 @@ import time
 from ipulse.errors import Conflict, IPUlseError, NotFound
 
 from .attempt import Attempt
+from .lease_record import LeaseRecord
+from .orphans import Orphans
 from .patience import patiently
 from .presence import Presence
 from .runner_process import RunnerProcess
@@ -27,8 +29,12 @@ class Agent:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._api = ServiceAPI(settings.service_url, settings.worker_token)
-        self._warm = WarmRunner(lambda: RunnerProcess(settings), settings.warm)
+        self._record = LeaseRecord(settings.work_dir, settings.name)
+        self._warm = WarmRunner(
+            lambda: RunnerProcess(settings, [self._record.fileno()]), settings.warm
+        )
         self._presence = Presence(self._api, settings)
+        self._orphans = Orphans(self._api, settings.work_dir)
         self._attempt: Attempt | None = None
         self._is_stopping = False
 
@@ -37,7 +43,9 @@ class Agent:
         self._settings.work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         for removed in sweep(self._settings.work_dir):
             _log.info("work_directory_removed", extra={"path": str(removed)})
+        self._record.open()
         self._presence.start()
+        self._orphans.start()
         self._warm.prepare()
 
     def look_at(self, job_id: str) -> None:
@@ -63,7 +71,8 @@ class Agent:
         if self._must_stop():  # the signal came before there was anything to tell it to
             attempt.stop()
         try:
-            attempt.run()
+            with self._record.holding(claim.lease):
+                attempt.run()
         finally:
             self._attempt = None
 
@@ -75,7 +84,9 @@ class Agent:
 
     def close(self) -> None:
         self._presence.end()
+        self._orphans.end()
         self._warm.close()
+        self._record.close()
         self._api.close()
 
     def _pause(self, seconds: float) -> bool:

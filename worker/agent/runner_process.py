@@ -8,7 +8,7 @@ import select
 import subprocess
 import sysconfig
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,8 +64,11 @@ class RunnerProcess:
     listener that blocks stops the runner as soon as the pipes are full: nothing piles up here.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        """Raises OSError if the interpreter cannot be started."""
+    def __init__(self, settings: Settings, held_fds: Sequence[int] = ()) -> None:
+        """`held_fds` stay open as long as any process of it lives.
+
+        Raises OSError if the interpreter cannot be started.
+        """
         self._quota = LogQuota(settings.log_quota_bytes)
         self._rate = LogRate(settings.log_lines_per_second)
         self._events, events = os.pipe()
@@ -78,6 +81,7 @@ class RunnerProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 pass_fds=(events,),
+                held_fds=held_fds,
             )
         except BaseException:
             os.close(self._events)

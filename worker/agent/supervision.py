@@ -69,7 +69,7 @@ class Supervision:
             _log.warning("warm_runner_died", extra={**self._facts, "exit_code": ending.exit_code})
             self._detail = ""
         try:
-            runner = RunnerProcess(self._settings)
+            runner = self._warm.fresh()
         except OSError as error:
             python = self._settings.runner_python
             return self._ending(CANNOT_EXECUTE, f"The runner's Python {python}: {error.strerror}.")

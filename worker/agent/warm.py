@@ -48,6 +48,10 @@ class WarmRunner:
             return None
         return runner
 
+    def fresh(self) -> RunnerProcess:
+        """One that has not waited. Raises OSError if the interpreter cannot be started."""
+        return self._start()
+
     def close(self) -> None:
         """Ends the waiting runner; none is started any more."""
         with self._change:

@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 
 from ipulse.redis_server import RedisServer
 from service import store, tables
-from tests.service.agents import phase
+from tests.service.agents import Attempt, phase
 from tests.service.conditions import eventually
 from tests.service.running import SPEC, InProcess, settings_for
 
@@ -163,6 +163,21 @@ class TestPriority:
         assert alone.claim(low).json()["job_id"] == high
         assert alone.claim(high).status_code == 409
         assert alone.claim(low).json()["job_id"] == low
+
+    def test_a_job_whose_attempt_was_lost_has_kept_its_place(self, alone: InProcess) -> None:
+        jobs = [submit(alone) for _ in range(3)]
+        lost = Attempt(alone.worker, alone.claim(jobs[0]).json())
+        assert lost.finish("worker_lost").json()["state"] == "retry_wait"
+        eventually(lambda: alone.job(jobs[0])["state"] == "queued")
+        assert [alone.job(job)["waiting_on"]["position"] for job in jobs] == [1, 2, 3]
+        given = [alone.claim(jobs[2]).json()["job_id"] for _ in jobs]
+        assert given == jobs, "whichever job a wake-up names"
+
+    def test_a_job_that_was_paused_takes_a_new_one(self, alone: InProcess) -> None:
+        jobs = [submit(alone) for _ in range(2)]
+        act(alone, jobs[0], "pause")
+        act(alone, jobs[0], "resume")
+        assert [alone.job(job)["waiting_on"]["position"] for job in jobs] == [2, 1]
 
     def test_the_queue_tells_it(self, alone: InProcess) -> None:
         body = {"agent": "agent-1", "device_kinds": ["cpu"]}

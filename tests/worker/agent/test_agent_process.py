@@ -300,17 +300,19 @@ class TestSignals:
         assert daemon.ends()
         assert service.job(job_id).last.verdict is None
 
-    def test_the_next_agent_goes_on_with_the_job(
+    def test_the_next_agent_gives_the_job_back_and_goes_on_with_it(
         self, service: FakeService, redis: RedisServer, tmp_path: Path, agent: AgentProcess
     ) -> None:
+        """The lease of the dead one does not have to run out."""
         job_id = service.submit("trains_until_told")
         publish(redis, job_id)
-        logged_pid(service, job_id, "pid")
+        runner = Watched(logged_pid(service, job_id, "pid"))
         os.kill(agent.process.pid, signal.SIGKILL)
-        agent.process.wait(DEADLINE)
-        service.expire(job_id)
-        publish(redis, job_id)
         with agent_process(service, redis, tmp_path / "work") as successor:
+            service.wait_for(lambda: service.job(job_id).last.verdict)
+            assert runner.has_ended(), "an orphan beside the next attempt"
+            assert service.job(job_id).verdict["reason"] == "worker_lost"
+            publish(redis, job_id)
             service.wait_for(lambda: len(service.job(job_id).attempts) == 2)
             service.wait_for(lambda: service.job(job_id).last.said("pid"))
             service.cancel(job_id)
