@@ -22,11 +22,13 @@ from .changes import Changes
 from .database import Database
 from .dispatcher import Dispatcher
 from .edge import Edge
+from .examples import EXAMPLES, PROBLEM
 from .housekeeping import Housekeeper
 from .lookout import Lookout
 from .metrics import Metrics
 from .parts import Parts
 from .queue import Queue
+from .readiness import Readiness
 from .representations import ProblemDocument
 from .routes import artifacts, events, health, jobs, metrics, tokens, worker
 from .s3 import S3Blobs
@@ -36,7 +38,9 @@ from .shared_reads import SharedReads
 _PROBLEM: dict[int | str, dict[str, Any]] = {
     "4XX": {
         "description": "What is wrong, and where",
-        "content": {problems.MEDIA_TYPE: {"schema": ProblemDocument.inline_schema()}},
+        "content": {
+            problems.MEDIA_TYPE: {"schema": ProblemDocument.inline_schema(), "example": PROBLEM}
+        },
     }
 }
 
@@ -57,8 +61,10 @@ class Application(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         document = super().openapi()
-        schemas = {cls.__name__: json_schema(cls) for cls in _REQUESTS}
-        document["components"]["schemas"].update(schemas)
+        schemas = document["components"]["schemas"]
+        schemas.update({cls.__name__: json_schema(cls) for cls in _REQUESTS})
+        for name, example in EXAMPLES.items():
+            schemas[name] = {**schemas[name], "examples": [example]}
         return document
 
 
@@ -78,6 +84,9 @@ def create_app(settings: Settings) -> FastAPI:
         lookout=Lookout(database, changes, settings.poll_seconds),
         dispatcher=Dispatcher(database, Queue(settings.broker_url), settings),
         housekeeper=Housekeeper(database, blobs, settings),
+        readiness=Readiness(
+            {"database": database.is_writable, "artifact_store": blobs.is_writable}
+        ),
         metrics=Metrics(database),
     )
 

@@ -14,12 +14,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from ipulse.errors import Unavailable
+from ipulse.errors import IPUlseError, Unavailable
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _READ_BYTES = 2**20
 TRIAL_BYTES = 4096
+VERIFIED_FILES = 10_000  # that are remembered as such
 ABANDONED_SECONDS = 86_400  # an upload this old is nobody's any more
 
 
@@ -27,6 +28,12 @@ class StoreTrouble(Unavailable):
     """The artifact store cannot read or write now."""
 
     code = "artifact_store"
+
+
+class DamagedFile(IPUlseError):
+    """The stored file is not what was stored: it must come from a backup, or the job run again."""
+
+    code = "damaged_file"
 
 
 class Incoming:
@@ -94,6 +101,7 @@ class Blobs:
         self._root = root
         self._incoming = root / "incoming"  # the same file system, so that a rename is atomic
         self._kept = root / "sha256"
+        self._verified: dict[str, tuple[int, ...]] = {}  # how each file was when it was verified
 
     def prepare(self) -> None:
         """Makes the directories and drops uploads that nobody will finish."""
@@ -160,6 +168,24 @@ class Blobs:
             file = self._path(sha256).open("rb", buffering=0)
             file.seek(start)
             return file
+
+    def verify(self, sha256: str) -> None:
+        """Reads a file once, and again when its inode tells of a change.
+
+        Raises DamagedFile, or StoreTrouble when it cannot be read.
+        """
+        with self.open(sha256) as file:
+            status = os.fstat(file.fileno())
+            seen = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            if self._verified.get(sha256) == seen:
+                return
+            with _explained():
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != sha256:
+            raise DamagedFile(f"the stored file {sha256} has other content")
+        if len(self._verified) >= VERIFIED_FILES:
+            self._verified.clear()
+        self._verified[sha256] = seen
 
     def signed_url(self, _sha256: str, _media_type: str, _disposition: str) -> str | None:
         """None: the files are here and nowhere else."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 
-from sqlalchemy import Connection, make_url, select
+from sqlalchemy import Connection, delete, insert, make_url
 from sqlalchemy.exc import (
     DatabaseError,
     InterfaceError,
@@ -20,7 +20,7 @@ from ipulse.errors import Unavailable
 
 from .postgresql import PostgreSQL
 from .sqlite import SQLite
-from .tables import jobs
+from .tables import trials
 
 # Nothing that was asked for was wrong: locked, full, unreadable, gone, or no database at all.
 _TROUBLE = (DatabaseError, OperationalError, InterfaceError, InternalError)
@@ -86,11 +86,12 @@ class Database:
             for listener in self.listeners:
                 listener(frozenset(transaction.topics))
 
-    def answers(self) -> bool:
-        """Whether the tables can be read now."""
+    def is_writable(self) -> bool:
+        """Writes a row and keeps it: a disk may be full, a server a replica that only reads."""
         try:
-            with self.read() as transaction:
-                transaction.connection.execute(select(jobs.c.pk).limit(1))
+            with self.write() as transaction:
+                transaction.connection.execute(delete(trials))
+                transaction.connection.execute(insert(trials).values(tried_at=transaction.now))
         except Unavailable:
             return False
         return True

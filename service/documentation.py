@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .app import create_app
+from .examples import EXAMPLES
 from .settings import Settings
 
 _HEAD = """\
@@ -75,17 +76,24 @@ def _section(method: str, path: str, operation: dict[str, Any]) -> Iterator[str]
     for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
         yield f"Body: `{media_type}`{_named(content)}."
         yield ""
-        for example in content.get("examples", {}).values():
-            yield "```json"
-            yield json.dumps(example["value"], indent=2)
-            yield "```"
-            yield ""
+        if "schema" in content:
+            yield from _example(content)
     answers = []
     for status, response in operation["responses"].items():
         kinds = [f"`{kind}`{_named(body)}" for kind, body in response.get("content", {}).items()]
         answers.append(f"{status}{': ' if kinds else ''}{', '.join(kinds)}")
     yield "Answers: " + "; ".join(answers) + "."
     yield ""
+
+
+def _example(content: dict[str, Any]) -> Iterator[str]:
+    """Of a body, if its schema has a name."""
+    name = content["schema"].get("$ref", "").rpartition("/")[2]
+    if name in EXAMPLES:
+        yield "```json"
+        yield json.dumps(EXAMPLES[name], indent=2)
+        yield "```"
+        yield ""
 
 
 def _title(method: str, path: str) -> str:

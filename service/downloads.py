@@ -58,7 +58,7 @@ async def respond(
 ) -> Response:
     """The answer to GET or HEAD: the file, or where the store itself gives it out.
 
-    Raises RangeNotSatisfiable, or StoreTrouble.
+    Raises RangeNotSatisfiable, StoreTrouble, or DamagedFile for a part of such a file.
     """
     # Names hold only letters, digits, dots, dashes and underscores.
     placed = f'{disposition}; filename="{artifact.name}"'
@@ -87,6 +87,9 @@ async def respond(
     headers["content-type"] = artifact.media_type
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers)
+    if span != Span(0, artifact.size):
+        # Its digest says nothing of a part: the whole file is read before the first one is sent.
+        await run_in_threadpool(blobs.verify, artifact.sha256)
     file = await run_in_threadpool(blobs.open, artifact.sha256, span.start)
     return StreamingResponse(_chunks(file, span, artifact), status, headers)
 

@@ -36,7 +36,12 @@ class JobFilter:
     created_after: int | None = None
     created_before: int | None = None
 
-    def clauses(self, dialect: str) -> Iterator[ColumnElement[bool]]:
+    @property
+    def looks_inside(self) -> bool:
+        """Whether specs must be opened, for which there is no index."""
+        return bool(self.labels or self.fields)
+
+    def indexed_clauses(self) -> Iterator[ColumnElement[bool]]:
         if self.states:
             yield jobs.c.state.in_(sorted(state.value for state in self.states))
         if self.devices:
@@ -45,6 +50,8 @@ class JobFilter:
             yield jobs.c.created_at >= self.created_after
         if self.created_before is not None:
             yield jobs.c.created_at < self.created_before
+
+    def clauses_inside(self, dialect: str) -> Iterator[ColumnElement[bool]]:
         holds = _holds_in_postgresql if dialect == "postgresql" else _holds_in_sqlite
         for label in self.labels:
             yield holds(jobs.c.metadata, label)

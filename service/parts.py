@@ -15,6 +15,7 @@ from .dispatcher import Dispatcher
 from .housekeeping import Housekeeper
 from .lookout import Lookout
 from .metrics import Metrics
+from .readiness import Readiness
 from .s3 import S3Blobs
 from .settings import Settings
 from .shared_reads import SharedReads
@@ -33,6 +34,7 @@ class Parts:
     lookout: Lookout
     dispatcher: Dispatcher
     housekeeper: Housekeeper
+    readiness: Readiness
     metrics: Metrics
 
 

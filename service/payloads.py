@@ -26,11 +26,9 @@ def parse(cls: type[T], body: bytes) -> T:
     return parsing.parse(cls, strict_json.loads(body))
 
 
-def described(cls: type, **examples: Any) -> dict[str, Any]:
+def described(cls: type) -> dict[str, Any]:
     """What the OpenAPI document says of a route that reads such a body."""
-    content: dict[str, Any] = {"schema": {"$ref": f"#/components/schemas/{cls.__name__}"}}
-    if examples:
-        content["examples"] = {name: {"value": value} for name, value in examples.items()}
+    content = {"schema": {"$ref": f"#/components/schemas/{cls.__name__}"}}
     return {"requestBody": {"required": True, "content": {"application/json": content}}}
 
 

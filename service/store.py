@@ -24,6 +24,8 @@ from .wishes import Wishes
 RETRY_TOPIC = "retry"  # told when a job begins to wait for another attempt
 
 
+EXAMINED = 10_000  # specs that one page of a list may open
+
 # The clock of each state under a name for people; an attempt's phases keep theirs.
 PHASE_OF_STATE = {
     JobState.QUEUED: "queue",
@@ -166,13 +168,29 @@ def get_unless_held(transaction: Transaction, pk: int) -> Job | None:
     return None if row is None else Job.of(row)
 
 
-def page(transaction: Transaction, before: int | None, limit: int, wanted: JobFilter) -> list[Job]:
-    """At most `limit` jobs that pass a filter, newest first, older than `before`."""
-    dialect = transaction.connection.dialect.name
-    query = select(jobs).where(*wanted.clauses(dialect)).order_by(jobs.c.pk.desc()).limit(limit)
-    if before is not None:
-        query = query.where(jobs.c.pk < before)
-    return [Job.of(row) for row in transaction.connection.execute(query)]
+def page(
+    transaction: Transaction, before: int | None, limit: int, wanted: JobFilter
+) -> tuple[list[Job], int | None]:
+    """At most `limit` jobs that pass a filter, newest first, older than `before`; and what to
+    pass as `before` for the next page, None after the last.
+
+    No more than EXAMINED jobs are opened to look into their specs, so that a page may be short.
+    """
+    older = [] if before is None else [jobs.c.pk < before]
+    indexed = [*older, *wanted.indexed_clauses()]
+    newest_first = select(jobs).order_by(jobs.c.pk.desc())
+    end = None
+    if wanted.looks_inside:
+        last = select(jobs.c.pk).where(*indexed).order_by(jobs.c.pk.desc())
+        end = transaction.connection.execute(last.offset(EXAMINED).limit(1)).scalar_one_or_none()
+        if end is not None:
+            indexed.append(jobs.c.pk > end)
+    inside = wanted.clauses_inside(transaction.connection.dialect.name)
+    query = newest_first.where(*indexed, *inside).limit(limit + 1)
+    found = [Job.of(row) for row in transaction.connection.execute(query)]
+    if len(found) > limit:
+        return found[:limit], found[limit - 1].pk
+    return found, None if end is None else end + 1
 
 
 def move(

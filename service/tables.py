@@ -145,6 +145,14 @@ agents = Table(
     Column("seen_at", BigInteger, nullable=False),
 )
 
+# One row, written to see whether rows can be written.
+trials = Table(
+    "trials",
+    metadata,
+    Column("pk", Integer, primary_key=True),
+    Column("tried_at", BigInteger, nullable=False),
+)
+
 # Tokens handed out beside the two in the files; of a secret only its digest is kept.
 tokens = Table(
     "tokens",

@@ -42,7 +42,8 @@ def list_artifacts(job_id: str, parts: PartsOf) -> Response:
 async def content(job_id: str, artifact_id: str, request: Request, parts: PartsOf) -> Response:
     """The bytes of a file; its ETag is their SHA-256. One range at a time.
 
-    A whole file is verified while it is read: a damaged one breaks off before its end.
+    A whole file is verified while it is read: a damaged one breaks off before its end. Of one
+    that is damaged no range is answered.
     """
     log.know(job=job_id)
     artifact = await run_in_threadpool(_get, parts, job_id, artifact_id)

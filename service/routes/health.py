@@ -16,11 +16,12 @@ async def alive() -> JSONResponse:
     return JSONResponse({"status": "ok"})
 
 
-@router.get("/readyz", summary="Database, artifact store and broker answer")
+@router.get(
+    "/readyz", summary="Database and artifact store take what is written, and the broker answers"
+)
 def ready(parts: PartsOf) -> JSONResponse:
     checks = {
-        "database": parts.database.answers(),
-        "artifact_store": parts.blobs.is_writable(),
+        **parts.readiness.checks(),
         "dispatcher": parts.dispatcher.is_alive,
         "broker": parts.dispatcher.broker_answers,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -52,21 +52,7 @@ RETRY_AFTER_SECONDS, IDLE_RETRY_SECONDS, RETRY_SECONDS = 1, 5, 2
 
 IfMatch = Annotated[str | None, Header()]
 
-_EXAMPLE: dict[str, Any] = {
-    "version": 1,
-    "name": "digits",
-    "seed": 1,
-    "data": {"kind": "digits"},
-    "network": {
-        "layers": [
-            {"neurons": 128, "second_threshold": 0.5},
-            {"neurons": 128, "second_threshold": 0.5},
-        ]
-    },
-    "training": {"epochs": 30},
-    "device": {"kind": "cpu"},
-}
-_SPEC_BODY = payloads.described(ExperimentSpec, digits=_EXAMPLE)
+_SPEC_BODY = payloads.described(ExperimentSpec)
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
@@ -173,17 +159,20 @@ def validate(body: JSONBody, parts: PartsOf) -> Response:
 
 @router.get("/jobs", responses={200: {"model": JobPageBody}})
 def list_jobs(query: Annotated[JobQuery, Query()], parts: PartsOf) -> Response:
-    """Jobs, newest first."""
+    """Jobs, newest first.
+
+    A page by `label` or `field` looks into 10,000 jobs at most: it may be short, or empty, and
+    yet have a `next_page_token`.
+    """
     wanted = query.filter()
     shown_by = repr(wanted)
     key = parts.tokens.page_key
     before = pages.unseal(key, query.page_token, shown_by) if query.page_token else None
     size = min(query.page_size, MAX_PAGE) or DEFAULT_PAGE
     with parts.database.read() as transaction:
-        found = store.page(transaction, before, size + 1, wanted)
-        shown = found[:size]
+        shown, last = store.page(transaction, before, size, wanted)
         tried = leases.of_jobs(transaction, [job.pk for job in shown])
-    following = pages.seal(key, shown[-1].pk, shown_by) if len(found) > size else ""
+    following = "" if last is None else pages.seal(key, last, shown_by)
     bodies = [JobSummaryBody.of(job, tried[job.pk]) for job in shown]
     return _json(JobPageBody(jobs=bodies, next_page_token=following))
 

@@ -68,9 +68,7 @@ class TokenListBody(BaseModel):
     "",
     status_code=201,
     responses={201: {"model": IssuedBody}},
-    openapi_extra=payloads.described(
-        TokenRequest, reader={"name": "dashboard", "role": "reader", "seconds": 86_400}
-    ),
+    openapi_extra=payloads.described(TokenRequest),
 )
 @open_to("owner")
 def issue(body: JSONBody, parts: PartsOf) -> Response:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 from redis import Redis
+from sqlalchemy import Connection, event
 
 from ipulse.redis_server import RedisServer
 
@@ -56,6 +58,25 @@ def test_jobs_are_counted_by_state(service: InProcess) -> None:
     say = {"agent": "a", "device_kinds": ["cpu"]}
     service.worker.post("/v1/worker/agents", json=say)
     assert samples(service)["ipulse_agents", frozenset()] == 1
+
+
+def test_a_database_that_cannot_be_written_is_not_ready(
+    redis_server: RedisServer, home: Path
+) -> None:
+    with InProcess(settings_for(home, redis_server.url, rescan_seconds=0.1)) as service:
+        eventually(lambda: service.user.get("/readyz").status_code == 200)
+        engine = service.database.backend.reading
+        orders = {on: partial(_order, f"PRAGMA query_only = {on}") for on in ("ON", "OFF")}
+        event.listen(engine, "begin", orders["ON"])
+        eventually(lambda: service.user.get("/readyz").status_code == 503)
+        assert service.user.get("/readyz").json()["detail"] == "not available now: database"
+        event.remove(engine, "begin", orders["ON"])
+        event.listen(engine, "begin", orders["OFF"])
+        eventually(lambda: service.user.get("/readyz").status_code == 200)
+
+
+def _order(text: str, connection: Connection) -> None:
+    connection.exec_driver_sql(text)
 
 
 def test_a_broker_that_answers_and_takes_nothing_is_not_ready(

@@ -13,6 +13,12 @@ from ipulse.spec import ExperimentSpec, parse_spec
 from .agents import METRIC
 from .running import SPEC, InProcess
 
+# What an example leaves to its default.
+OPTIONAL = {
+    "ExperimentSpec": {"metadata"},
+    "DoneEvent": {"kind"},
+}
+
 
 @pytest.fixture(scope="module")
 def document(service: InProcess) -> dict[str, Any]:
@@ -38,9 +44,29 @@ def check(document: dict[str, Any], method: str, path: str, answer: Any, status:
 def test_the_body_is_the_experiment_spec(document: dict[str, Any], path: str) -> None:
     body = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
     described = document["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]
-    assert described == json_schema(ExperimentSpec)
-    example = body["examples"]["digits"]["value"]
+    assert {**described, "examples": []} == {**json_schema(ExperimentSpec), "examples": []}
+    [example] = described["examples"]
     assert parse_spec(example).data.kind == "digits"
+
+
+def test_every_body_and_every_answer_has_an_example_that_is_one(document: dict[str, Any]) -> None:
+    named = set()
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
+            for body in bodies:
+                schema = body.get("content", {}).get("application/json", {}).get("schema", {})
+                named.add(schema.get("$ref", "").rpartition("/")[2])
+    named -= {""}  # files, and the two words of /healthz
+    schemas = document["components"]["schemas"]
+    for name in named:
+        whole = {**schemas[name], "components": document["components"]}
+        [example] = schemas[name]["examples"]
+        Draft202012Validator(whole).validate(example)
+        assert set(example) == set(schemas[name]["properties"]) - OPTIONAL.get(name, set())
+    problem = document["paths"]["/v1/jobs"]["get"]["responses"]["4XX"]["content"]
+    [told] = problem.values()
+    Draft202012Validator(told["schema"]).validate(told["example"])
 
 
 def test_every_answer_is_as_described(service: InProcess, document: dict[str, Any]) -> None:

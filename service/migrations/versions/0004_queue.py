@@ -1,4 +1,4 @@
-"""A place in the queue that a job keeps when its attempt is lost."""
+"""A place in the queue that a lost attempt does not cost, and a row to try writing with."""
 
 from __future__ import annotations
 
@@ -16,3 +16,9 @@ def upgrade() -> None:
     op.drop_index("ix_jobs_state_device_priority_state_since", "jobs")
     columns = ["state", "device", "priority", "queued_at", "pk"]
     op.create_index("ix_jobs_queue", "jobs", columns)
+    op.create_table(
+        "trials",
+        sa.Column("pk", sa.Integer(), nullable=False),
+        sa.Column("tried_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("pk", name="pk_trials"),
+    )

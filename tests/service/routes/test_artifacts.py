@@ -96,8 +96,25 @@ def test_a_damaged_file_is_never_handed_out_whole(service: InProcess) -> None:
     path = service.settings.artifacts_dir / "sha256" / sha256[:2] / sha256
     path.write_bytes(b"O" + content[1:])
     [listed] = service.user.get(f"/v1/jobs/{job_id}/artifacts").json()["artifacts"]
+    place = f"/v1/jobs/{job_id}/artifacts/{listed['id']}/content"
     with pytest.raises(httpx.RemoteProtocolError):
-        service.user.get(f"/v1/jobs/{job_id}/artifacts/{listed['id']}/content")
+        service.user.get(place)
+
+
+def test_no_part_of_a_damaged_file_is_handed_out(service: InProcess) -> None:
+    """Also one that was whole when a part of it was asked for before, and of a part that is."""
+    job_id = service.submit()["id"]
+    content = b"one bit of this will be lost after a while"
+    service.attempt(job_id).put("w", "weights", content)
+    [listed] = service.user.get(f"/v1/jobs/{job_id}/artifacts").json()["artifacts"]
+    place = f"/v1/jobs/{job_id}/artifacts/{listed['id']}/content"
+    end = {"range": "bytes=-5"}
+    assert service.user.get(place, headers=end).content == content[-5:]
+    sha256 = hashlib.sha256(content).hexdigest()
+    path = service.settings.artifacts_dir / "sha256" / sha256[:2] / sha256
+    path.write_bytes(b"O" + content[1:])
+    refused = service.user.get(place, headers=end)
+    assert check_problem(refused, 500)["code"] == "damaged_file"
 
 
 class TestStore:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from service import store
 from tests.service.running import SPEC, InProcess
 
 from .test_submission import check_problem
@@ -68,6 +69,19 @@ def test_a_page_token_is_good_for_its_filters_only(
     following["field"] = "/training/epochs=8"
     problem = check_problem(service.user.get("/v1/jobs", params=following), 400)
     assert problem["errors"][0]["code"] == "filters_changed"
+
+
+def test_a_page_opens_so_many_specs_and_the_next_goes_on(
+    service: InProcess, jobs: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "EXAMINED", 1)
+    query = {"label": "team=red"}
+    pages = []
+    while not pages or query["page_token"]:
+        page = service.user.get("/v1/jobs", params=query).json()
+        pages.append([job["id"] for job in page["jobs"]])
+        query["page_token"] = page["next_page_token"]
+    assert pages == [[], [], [jobs["red"]]]
 
 
 @pytest.mark.parametrize(
