@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, Union
+from dataclasses import dataclass, replace
+from typing import Dict, Iterable, Iterator, Literal, Tuple, Union
 
+from ipulse.errors import Problem
 from ipulse.schema import described
+
+from . import poplar_options
 
 MK2_TILES = 1472  # of one IPU of the second generation
 ConnectionType = Literal["ON_DEMAND", "ALWAYS", "PRE_COMPILE", "NEVER"]
@@ -44,7 +47,11 @@ class _IPUs:
     """What emulated IPUs and real ones have in common."""
 
     ipus: int = described(
-        "IPUs that the layers are spread over, at most one a layer.", default=1, ge=1, le=64
+        "IPUs that the layers are spread over, at most one a layer: a power of two, as Poplar has "
+        "them.",
+        default=1,
+        ge=1,
+        le=64,
     )
     mapping: Literal["capacity", "neurons", "linear"] = described(
         "How neurons are placed on tiles. capacity: the same work for every tile, by the slots "
@@ -69,6 +76,20 @@ class _IPUs:
         ge=1,
         le=100_000,
     )
+    engine_options: Dict[str, str] = described(
+        "Options of the Poplar engine by name, as in POPLAR_ENGINE_OPTIONS: "
+        '{"autoReport.all": "true"}, {"debug.allowOutOfMemory": "true"}. Where reports lie is for '
+        "the worker to say. The emulator always keeps its profile; of autoReport it heeds the "
+        "number of runs.",
+        factory=dict,
+        max_items=64,
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        if self.ipus & (self.ipus - 1):
+            detail = f"devices have 1, 2, 4, 8, ... IPUs; got {self.ipus}"
+            yield Problem("/ipus", "not_a_power_of_two", detail)
+        yield from _at("/engine_options", poplar_options.problems_of_engine(self.engine_options))
 
 
 @dataclass(frozen=True)
@@ -85,6 +106,32 @@ class IPUDevice(_IPUs):
     """The Poplar op on IPUs, through Graphcore's TensorFlow."""
 
     kind: Literal["ipu"] = described("Which kind of device.", default="ipu")
+    poplar_flags: Tuple[str, ...] = described(
+        'Flags of TF_POPLAR_FLAGS: ["--max_compilation_threads=4"].',
+        factory=tuple,
+        max_items=32,
+    )
+    pvti_options: Dict[str, str] = described(
+        'A trace for the System Analyser, as in PVTI_OPTIONS: {"enable": "true"}.',
+        factory=dict,
+        max_items=8,
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        yield from super().problems()
+        yield from _at("/poplar_flags", poplar_options.problems_of_flags(self.poplar_flags))
+        yield from _at("/pvti_options", poplar_options.problems_of_pvti(self.pvti_options))
+
+    def environment(self, work_dir: str) -> Dict[str, str]:
+        """What the process of an attempt must have been started with."""
+        return poplar_options.environment(
+            self.engine_options, self.poplar_flags, self.pvti_options, work_dir
+        )
+
+
+def _at(pointer: str, problems: Iterable[Problem]) -> Iterator[Problem]:
+    for problem in problems:
+        yield replace(problem, pointer=pointer + problem.pointer)
 
 
 Device = Union[CPUDevice, EmulatorDevice, IPUDevice]

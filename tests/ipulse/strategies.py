@@ -19,6 +19,7 @@ from ipulse.spec import (
     MAX_SYNAPSES,
     SGD,
     CPUDevice,
+    EmulatorDevice,
     ExperimentSpec,
     FrozenNoiseData,
     GrowingCapacity,
@@ -55,6 +56,16 @@ MOST: Dict[Type[Any], Dict[str, int]] = {
     NpzData: {"channels": 1024},
 }
 
+ENGINE_OPTIONS = st.dictionaries(
+    st.sampled_from(["autoReport.all", "debug.retainDebugInformation"]),
+    st.sampled_from(["true", "false"]),
+)
+IPUS = {
+    "engine_options": ENGINE_OPTIONS,
+    "poplar_flags": st.sampled_from([(), ("--allow_nans", "--log_cycle_count=-1")]),
+    "pvti_options": st.sampled_from([{}, {"enable": "true"}]),
+}
+
 
 def values(cls: Type[Any], **known: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     """Any instance of a schema class whose fields are sound one by one; `known` overrides."""
@@ -75,6 +86,8 @@ def of_type(hint: Any, limits: Mapping[str, Any]) -> st.SearchStrategy[Any]:
         )
     if hint is GrowingCapacity:
         return values(GrowingCapacity).map(_ordered)
+    if hint in (EmulatorDevice, IPUDevice):
+        return values(hint, **IPUS)
     if dataclasses.is_dataclass(hint):
         return layers() if hint is LIFLayer else values(hint)  # type: ignore[arg-type]
     origin, arguments = get_origin(hint), get_args(hint)
@@ -236,7 +249,8 @@ def _fit_device(spec: ExperimentSpec) -> ExperimentSpec:
     if isinstance(device, IPUDevice):
         trainable = tuple(name for name in network.trainable if name != "decay")
         network = dataclasses.replace(network, trainable=trainable)
-    device = dataclasses.replace(device, ipus=min(device.ipus, len(network.layers) + 1))
+    power = 2 ** (min(device.ipus, len(network.layers) + 1).bit_length() - 1)
+    device = dataclasses.replace(device, ipus=power)
     return dataclasses.replace(spec, network=network, device=device)
 
 

@@ -401,3 +401,51 @@ class TestIPUs:
             assert self.problems({"kind": kind}, trainable=["decay"]) == ["/network/trainable"]
         assert self.problems({"kind": kind, "ipus": 3}) == ["/device/ipus"]
         assert self.problems({"kind": kind, "threads": 2}) == ["/device/threads"]
+
+    @pytest.mark.parametrize(
+        ("options", "pointer"),
+        [
+            ({"engine_options": {"autoReport.al": "true"}}, "/engine_options/autoReport.al"),
+            ({"engine_options": {"autoReport.all": "yes"}}, "/engine_options/autoReport.all"),
+            (
+                {"engine_options": {"autoReport.executionProfileProgramRunCount": "100"}},
+                "/engine_options/autoReport.executionProfileProgramRunCount",
+            ),
+            (
+                {"engine_options": {"autoReport.directory": "."}},
+                "/engine_options/autoReport.directory",
+            ),
+            (
+                {"engine_options": {"target.saveArchive": "/etc/x"}},
+                "/engine_options/target.saveArchive",
+            ),
+            ({"poplar_flags": ["--allow_nans", "--alow_nans"]}, "/poplar_flags/1"),
+            ({"poplar_flags": ["--allow_nans=1"]}, "/poplar_flags/0"),
+            ({"poplar_flags": ["--log_cycle_count"]}, "/poplar_flags/0"),
+            ({"poplar_flags": ["--executable_cache_path=/x"]}, "/poplar_flags/0"),
+            ({"poplar_flags": ["--allow_nans --help"]}, "/poplar_flags/0"),
+            ({"pvti_options": {"directory": "x"}}, "/pvti_options/directory"),
+            ({"pvti_options": {"enable": "1"}}, "/pvti_options/enable"),
+            ({"ipus": 3}, "/ipus"),
+        ],
+    )
+    def test_options_of_poplar_that_there_are_not(
+        self, options: Dict[str, Any], pointer: str
+    ) -> None:
+        network = {"layers": [{"neurons": 4}] * 3}
+        assert self.problems({"kind": "ipu", **options}, **network) == [f"/device{pointer}"]
+
+    def test_an_attempts_process_is_told_what_was_asked(self) -> None:
+        device = IPUDevice(
+            engine_options={"autoReport.all": "true"},
+            poplar_flags=("--allow_nans", "--log_cycle_count=1"),
+            pvti_options={"enable": "true"},
+        )
+        told = device.environment("/work")
+        assert json.loads(told["POPLAR_ENGINE_OPTIONS"]) == {
+            "autoReport.all": "true",
+            "autoReport.directory": "/work/poplar_reports",
+        }
+        assert told["TF_POPLAR_FLAGS"] == "--allow_nans --log_cycle_count=1"
+        assert json.loads(told["PVTI_OPTIONS"]) == {"enable": "true", "directory": "/work/pvti"}
+        assert IPUDevice().environment("/work") == {}

@@ -31,7 +31,8 @@ class Agent:
         self._api = ServiceAPI(settings.service_url, settings.worker_token)
         self._record = LeaseRecord(settings.work_dir, settings.name)
         self._warm = WarmRunner(
-            lambda: RunnerProcess(settings, [self._record.fileno()]), settings.warm
+            lambda environment: RunnerProcess(settings, environment, [self._record.fileno()]),
+            settings.warm,
         )
         self._presence = Presence(self._api, settings)
         self._orphans = Orphans(self._api, settings.work_dir)

@@ -36,6 +36,10 @@ MAX_EVENT_BYTES = 2**20  # of one line; the longest valid event is far shorter
 FORWARDED_VARIABLES = (
     *("PATH", "HOME", "TMPDIR", "IPULSE_CACHE"),
     *("IPULSE_DEVICES", "IPULSE_EMULATED_IPUS", "IPULSE_EXECUTABLE_BYTES"),
+    # What `source .../enable.sh` of a Poplar SDK sets, and where the IPUs of a pod are.
+    *("POPLAR_SDK_ENABLED", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "IPULSE_POPLAR_OP"),
+    *("IPUOF_VIPU_API_HOST", "IPUOF_VIPU_API_PORT", "IPUOF_VIPU_API_PARTITION_ID"),
+    *("IPUOF_VIPU_API_GCD_ID", "IPUOF_VIPU_API_TIMEOUT", "IPUOF_CONFIG_PATH"),
 )
 
 
@@ -64,8 +68,12 @@ class RunnerProcess:
     listener that blocks stops the runner as soon as the pipes are full: nothing piles up here.
     """
 
-    def __init__(self, settings: Settings, held_fds: Sequence[int] = ()) -> None:
-        """`held_fds` stay open as long as any process of it lives.
+    def __init__(
+        self, settings: Settings, environment: Mapping[str, str], held_fds: Sequence[int] = ()
+    ) -> None:
+        """environment: beyond what every runner is told.
+
+        `held_fds` stay open as long as any process of it lives.
 
         Raises OSError if the interpreter cannot be started.
         """
@@ -75,7 +83,10 @@ class RunnerProcess:
         try:
             self._process = GuardedProcess(
                 [settings.runner_python, "-m", settings.runner_module, "--events-fd", str(events)],
-                environment=runner_environment(os.environ, settings.data_dir),
+                environment={
+                    **runner_environment(os.environ, settings.data_dir),
+                    **environment,
+                },
                 directory=settings.work_dir,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -272,9 +283,11 @@ def runner_environment(
     told["LANG"] = "C.UTF-8"
     told["PYTHONUNBUFFERED"] = "1"  # what was printed before a crash reaches the log
     told["PYTHONFAULTHANDLER"] = "1"  # a segmentation fault leaves a traceback there
+    if "POPLAR_SDK_ENABLED" in told and "PYTHONPATH" in environment:
+        told["PYTHONPATH"] = environment["PYTHONPATH"]  # the SDK's own modules, such as pva
     source = Path(ipulse.__file__).resolve().parents[1]
     installed = {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}
     if source not in installed:
         # A checkout. The runner's interpreter may be another than ours, and has no link to it.
-        told["PYTHONPATH"] = str(source)
+        told["PYTHONPATH"] = os.pathsep.join(filter(None, [str(source), told.get("PYTHONPATH")]))
     return told

@@ -16,6 +16,7 @@ from ipulse.events import (
 )
 from ipulse.states import Phase
 
+from .assigned_environment import assigned_environment
 from .inbox import Inbox, LeaseLost
 from .reporter import Reporter
 from .runner_process import Ended, Message, RunnerProcess, Violation
@@ -59,7 +60,8 @@ class Supervision:
 
         Raises the reason why the lease is lost, and that also only then.
         """
-        runner = self._warm.take()
+        environment = assigned_environment(self._assignment)
+        runner = None if environment else self._warm.take()
         if runner:
             _log.info("runner_taken", extra={**self._facts, "pid": runner.pid})
             ending = self._see_through(runner)
@@ -69,7 +71,7 @@ class Supervision:
             _log.warning("warm_runner_died", extra={**self._facts, "exit_code": ending.exit_code})
             self._detail = ""
         try:
-            runner = self._warm.fresh()
+            runner = self._warm.fresh(environment)
         except OSError as error:
             python = self._settings.runner_python
             return self._ending(CANNOT_EXECUTE, f"The runner's Python {python}: {error.strerror}.")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from .runner_process import RunnerProcess
+
+# Starts a runner with variables beyond those that every runner has.
+Start = Callable[[Mapping[str, str]], RunnerProcess]
 
 _log = logging.getLogger(__name__)
 
@@ -20,7 +23,7 @@ class WarmRunner:
     without privileges that could not be raised again for the training.
     """
 
-    def __init__(self, start: Callable[[], RunnerProcess], is_enabled: bool) -> None:
+    def __init__(self, start: Start, is_enabled: bool) -> None:
         self._start = start
         self._is_enabled = is_enabled
         self._change = threading.Condition()
@@ -48,9 +51,9 @@ class WarmRunner:
             return None
         return runner
 
-    def fresh(self) -> RunnerProcess:
+    def fresh(self, environment: Mapping[str, str]) -> RunnerProcess:
         """One that has not waited. Raises OSError if the interpreter cannot be started."""
-        return self._start()
+        return self._start(environment)
 
     def close(self) -> None:
         """Ends the waiting runner; none is started any more."""
@@ -65,7 +68,7 @@ class WarmRunner:
     def _prepare(self) -> None:
         runner: RunnerProcess | None = None
         try:
-            runner = self._start()
+            runner = self._start({})
         except OSError as error:  # a job's own start will say it to the user
             _log.error("warm_runner_not_started", extra={"why": str(error)})
         with self._change:

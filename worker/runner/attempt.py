@@ -11,7 +11,7 @@ import numpy as np
 
 from ipulse.errors import InvalidInput, Problem
 from ipulse.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent
-from ipulse.spec import ExperimentSpec, parse_spec
+from ipulse.spec import ExperimentSpec, IPUDevice, parse_spec
 from ipulse.states import Phase
 
 from . import checkpoint, provenance
@@ -70,6 +70,9 @@ class Attempt:
         self.timeline = timeline
         self.import_seconds = import_seconds
         self.started_at = utc_now()
+        if isinstance(self.spec.device, IPUDevice):
+            # An agent has started this process with them; who starts one by hand need not.
+            os.environ.update(self.spec.device.environment(assignment.work_dir))
         self.device = device_of(self.spec, reporter.log, cancellation.check)
         self.device.job_id = assignment.job_id
         self.message = ""  # what came of it, in a sentence
@@ -220,6 +223,7 @@ class Attempt:
             profile=profile(training, judgement, circumstances, began),
             events=training.dataset.events,
             git=provenance.git_revision(),
+            poplar_profile=self.device.poplar_profile(),
         )
         self._final = final_figures(results)
         artifacts = Artifacts(self.work_dir, self.reporter)

@@ -136,7 +136,11 @@ class FakeService:
     def submit(self, behaviour: str, **options: Any) -> str:
         """Queues a job whose runner will do what tests/worker/agent/runners/scripted.py says."""
         job_id = f"job_{next(self._numbers)}"
-        spec = {"version": 1, "metadata": {"behaviour": behaviour, **options}}
+        spec = {
+            "version": 1,
+            "network": {"layers": [{"neurons": 4}]},
+            "metadata": {"behaviour": behaviour, **options},
+        }
         with self.changed:
             self.jobs[job_id] = Job(job_id, spec)
         return job_id

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -28,8 +29,8 @@ class Starts:
         self._settings = settings
         self.runners: list[RunnerProcess] = []
 
-    def __call__(self) -> RunnerProcess:
-        self.runners.append(RunnerProcess(self._settings))
+    def __call__(self, environment: Mapping[str, str]) -> RunnerProcess:
+        self.runners.append(RunnerProcess(self._settings, environment))
         return self.runners[-1]
 
 
@@ -109,6 +110,22 @@ class TestAttempts:
             agent.look_at(job_id)
         world = json.loads(service.job(job_id).last.messages("runner")[0])
         assert [world["pid"]] == waiting
+
+    def test_one_with_options_of_its_own_gets_a_process_that_was_told_them(
+        self, offspring: Offspring, service: FakeService, settings: Settings
+    ) -> None:
+        job_id = service.submit("shows_its_world")
+        options = {"autoReport.all": "true"}
+        service.job(job_id).spec["device"] = {"kind": "ipu", "engine_options": options}
+        with agent_with(settings, warm=True) as agent:
+            waiting = offspring.runners()
+            agent.look_at(job_id)
+            assert waiting == offspring.runners()  # for the next job
+        world = json.loads(service.job(job_id).last.messages("runner")[0])
+        assert [world["pid"]] != waiting
+        told = json.loads(world["environment"]["POPLAR_ENGINE_OPTIONS"])
+        assert told["autoReport.all"] == "true"
+        assert told["autoReport.directory"].startswith(world["assignment"]["work_dir"])
 
     def test_another_is_started_beside_the_report_and_not_beside_the_training(
         self, offspring: Offspring, service: FakeService, settings: Settings

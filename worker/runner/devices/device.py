@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Callable, Dict, List, NamedTuple, Protocol, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Tuple
 
 from ipulse.events import Level, Role
 from ipulse.spec import ExperimentSpec
@@ -93,6 +93,10 @@ class Device(ABC):
     def executables(self) -> List[Executable]:
         """What was compiled; known when the model is traced."""
         return []
+
+    def poplar_profile(self) -> Optional[Dict[str, Any]]:
+        """Of the program that ran on tiles, as docs/profile.md says; None if there was none."""
+        return None
 
     def files(self) -> List[DeviceFile]:
         """Artifacts of its own, asked for when the run is over."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
-from ipulse import strict_json
 from ipulse.errors import Conflict, InvalidSpec, Problem
-from ipulse.spec import EmulatorDevice, ExperimentSpec
+from ipulse.spec import EmulatorDevice, ExperimentSpec, poplar_options
 from ops.cached_build import cache_directory
 from ops.emulator import build as emulator
 from ops.emulator.custom_op import CustomOp, CustomOpError
@@ -23,7 +22,7 @@ from worker.runner.pool import Lease, Patience, Pool
 
 from .connection import attaches
 from .cpu import configure_tensorflow, cpu_target, usable_cores
-from .device import Description, Device, DeviceFile, Executable, Log
+from .device import Description, Device, Executable, Log
 
 
 class Emulator(Device):
@@ -56,6 +55,7 @@ class Emulator(Device):
         emulator.build(progress=self.log)
         poplar_op.build()
         cache = ExecutableCache(lambda words: self.log(words, level="warning"))
+        self.emulated.options = engine_options(self._settings.engine_options)
         self.emulated.compiler = lambda **arguments: self._compiled(cache, **arguments)
         try:
             attributes_of(network_of(self.spec), slots, Placement(ipus=self._settings.ipus))
@@ -73,6 +73,8 @@ class Emulator(Device):
         )
         pool = Pool.of_environment(os.environ, cache_directory())
         self._lease = pool.acquire(self._settings.ipus, self.job_id, patience)
+        # The emulator's own count, which need not be the default's four.
+        os.environ["IPULSE_EMULATOR_IPUS"] = str(pool.ipus)
         which = ", ".join(str(ipu) for ipu in self._lease.ipus)
         self.log(f"attached to emulator: emulated IPU {which}")
 
@@ -95,13 +97,9 @@ class Emulator(Device):
             compiler=native.built_by(),
         )
 
-    def files(self) -> List[DeviceFile]:
-        """The Poplar profile of the op that ran last."""
-        profiles = self.emulated.profiles()
-        text = strict_json.dumps({"emulated": True, **profiles[-1]}) + "\n"
-        return [
-            DeviceFile("poplar_profile.json", "poplar_profile", "application/json", text.encode())
-        ]
+    def poplar_profile(self) -> Optional[Dict[str, Any]]:
+        """Of the op that took most cycles: a capacity that grows is a new op."""
+        return max(self.emulated.profiles(), key=_cycles_of, default=None)
 
     def _compiled(self, cache: ExecutableCache, **arguments: Any) -> CustomOp:
         """Raises NotKept where the executable is all that the job is for."""
@@ -124,6 +122,19 @@ class Emulator(Device):
         what = f"{self._settings.ipus} emulated IPU(s) of {self._settings.tiles:,} tiles"
         model = f"{what} on {host['model']}"
         return {**host, **emulated, "type": "Emulated", "model": model, "emulated": True}
+
+
+def engine_options(asked: Mapping[str, str]) -> Dict[str, str]:
+    """What the emulator's engine is told: its profile is an artifact, and it has no other files."""
+    return {
+        name: value
+        for name, value in asked.items()
+        if name == poplar_options.RUN_COUNT or not name.startswith("autoReport.")
+    }
+
+
+def _cycles_of(profile: Dict[str, Any]) -> float:
+    return float(profile.get("execution", {"totalCycles": {"total": 0}})["totalCycles"]["total"])
 
 
 class NotKept(Conflict):

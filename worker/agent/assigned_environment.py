@@ -1,0 +1,19 @@
+"""What a runner must be started with, beyond what every runner is: options of its device."""
+
+from __future__ import annotations
+
+from ipulse.errors import InvalidInput
+from ipulse.events import Assignment
+from ipulse.spec import IPUDevice, parse_spec
+
+
+def assigned_environment(assignment: Assignment) -> dict[str, str]:
+    """Variables that are read once when a process begins: one that waits has missed them.
+
+    A spec that nobody understands has none; its runner will say what is wrong with it.
+    """
+    try:
+        device = parse_spec(assignment.spec).device
+    except InvalidInput:
+        return {}
+    return device.environment(assignment.work_dir) if isinstance(device, IPUDevice) else {}
