@@ -62,6 +62,8 @@ class Artifacts:
         self._tell("network.nir", "network", "application/x-hdf5")
 
         self.write_document("profile.json", "profile", results.profile)
+        if results.poplar_profile is not None:
+            self.write_document("poplar_profile.json", "poplar_profile", results.poplar_profile)
 
         for of_device in files:
             work_dir.write(of_device.name, of_device.content)

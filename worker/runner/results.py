@@ -58,6 +58,7 @@ class Results:
     events: EventCounts  # of which the input spikes were made
     profile: Dict[str, Any]  # as in docs/profile.md
     git: Dict[str, Any]  # as provenance.git_revision
+    poplar_profile: Optional[Dict[str, Any]] = None  # of the program on IPUs, if there was one
 
     @property
     def sizes(self) -> Tuple[int, ...]:

@@ -66,6 +66,10 @@ def test_leaves_the_profile_of_every_tile(trained: Dict[str, Any]) -> None:
     parts = {p["name"]: p for p in ours["execution"]["runs"][0]["steps"]["parts"]}
     assert parts["forward"]["seconds"]["total"] > 0
     assert parts["backward"]["seconds"]["total"] > 0
+    report = (directory / "report.html").read_text(encoding="utf-8")
+    assert "On the tiles" in report
+    assert "stage0/integrate" in report
+    assert "On the tiles" not in (trained["cpu"][1] / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ def headline(results: Results) -> Dict[str, str]:
     speed = train["samples_per_second"]
     target = profile["compilation"]["target"]
     kernel = profile["compilation"]["kernel"]["kernel"]
+    is_emulated = target.get("emulated", False)
     spikes = results.judgement.spikes_by_step.sum()
     return {
         "title": escape(f"{spec.name}: IPUlse training report"),
@@ -43,7 +44,7 @@ def headline(results: Results) -> Dict[str, str]:
                 (
                     "Speed",
                     f"{count(speed)}/s" if speed is not None else "none",
-                    "samples in training steps",
+                    "samples in training steps" + (", emulated" if is_emulated else ""),
                 ),
                 ("Hidden spikes", count(spikes), "of a held-out sample, mean"),
                 ("Seed", str(spec.seed), f"{target['threads']} threads, {kernel}"),

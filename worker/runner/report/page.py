@@ -16,6 +16,7 @@ from .composition import network
 from .gates import gates
 from .headline import headline
 from .learning import confusion, learning
+from .on_tiles import on_tiles
 from .origin import origin
 from .time_spent import time_spent
 
@@ -27,6 +28,7 @@ SECTIONS = (
     gates,
     confusion,
     time_spent,
+    on_tiles,
     network,
     origin,
 )

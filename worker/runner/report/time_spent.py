@@ -62,6 +62,10 @@ def time_spent(results: Results) -> Dict[str, str]:
         f"{done} The parts of a step add up to it: the kernels report their own time, the rest is "
         "what the runner's clock saw around them."
     )
+    if results.profile["compilation"]["target"].get("emulated"):
+        words += (
+            " The device is emulated: its seconds are the emulator's on this machine, no IPU's."
+        )
     return {
         "time_words": escape(words),
         "attempt_seconds": duration(total),

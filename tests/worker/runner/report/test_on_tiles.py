@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+from typing import Any, Dict, Optional
+
+from worker.runner.report.on_tiles import on_tiles
+
+from .test_page import Page
+from .tile_documents import document
+
+
+def section(given: Optional[Dict[str, Any]]) -> str:
+    """Of a network with one hidden layer."""
+    network = SimpleNamespace(layers=[None])
+    results: Any = SimpleNamespace(poplar_profile=given, spec=SimpleNamespace(network=network))
+    return on_tiles(results)["tiles_section"]
+
+
+def test_is_not_there_where_nothing_ran_on_tiles() -> None:
+    assert section(None) == ""
+
+
+def test_is_well_formed_and_fetches_nothing() -> None:
+    page = Page(section(document()))
+    assert (page.problems, page.open, page.loads) == ([], [], [])
+    assert "script" not in page.tags
+
+
+def test_says_where_the_time_went() -> None:
+    text = section(document())
+    shares = [100 * part / 6020 for part in (4900, 900, 220)]
+    compute, sync, exchange = (f"{share:.1f} %" for share in shares)
+    assert f"compute {compute}, sync {sync}, exchange {exchange} and host 0.0 %" in text
+    assert "The dearest step is stage0/integrate with 60.5 %" in text
+    assert "the mean tile works 25.0 % of the time" in text
+    assert "The fullest, tile 3, holds 15.6 KiB of its 624 KiB (2.5 %)" in text
+    assert "6.02 µs at the clock" in text
+
+
+def test_every_caption_says_that_it_is_emulated() -> None:
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", section(document()))
+    assert len(captions) == 8
+    assert all("emulated" in caption for caption in captions)
+    measured = section(document(emulated=False))
+    assert "emulat" not in measured
+    assert "measured" in measured
+
+
+def test_names_of_a_program_are_text() -> None:
+    text = section(document(name="<script>alert(1)</script>"))
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_a_whole_machine_stays_small_and_every_ipu_has_its_map() -> None:
+    text = section(document(tiles=1472, ipus=2))
+    assert len(text) < 60_000
+    assert {"IPU 0", "IPU 1"} <= set(Page(text).text["text"])
+    assert "tile 1,471" in text
+    assert "The first 4 of 8 IPUs are drawn." in section(document(tiles=4, ipus=8))
