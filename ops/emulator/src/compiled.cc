@@ -105,6 +105,12 @@ void costNode(Compiled &compiled, const ProgramNode &node, MemoryModel &memory) 
     compiled.copies[&node] = traffic.cost();
     compiled.copyCycles[&node] = traffic.localCycles();
     memory.addExchange(traffic);
+  } else if (node.kind == Kind::If || node.kind == Kind::Switch || node.kind == Kind::RepeatWhile) {
+    Traffic traffic(graph);
+    for (unsigned tile = 0; tile < graph.machine.numTiles(); ++tile)
+      traffic.read(node.source.view(), tile);
+    compiled.copies[&node] = traffic.cost();
+    memory.addExchange(traffic);
   }
 }
 

@@ -92,8 +92,8 @@ private:
   void executeHost(Step &step);
   void executeSwitch(Step &step);
   void printTensor(const ProgramNode &node);
-  bool predicate(const Tensor &t);
-  std::int64_t integer(const Tensor &t);
+  /// What the step's program goes by: every tile is told before any goes on.
+  std::int64_t decide(Step &step);
   void charge(Step &step, const StepCost &cost);
   std::vector<IpuCost> ipuCosts(const Step &step, const StepCost &cost) const;
   StepCost hostCost(std::size_t bytes) const;

@@ -45,13 +45,13 @@ void Session::execute(Step &step) {
   case Kind::RepeatWhile:
     for (;;) {
       execute(*step.children[0]);
-      if (predicate(node.source) != node.expected)
+      if ((decide(step) != 0) != node.expected)
         break;
       execute(*step.children[1]);
     }
     break;
   case Kind::If:
-    execute(*step.children[predicate(node.source) ? 0 : 1]);
+    execute(*step.children[decide(step) ? 0 : 1]);
     break;
   case Kind::Switch:
     executeSwitch(step);
@@ -118,7 +118,7 @@ void Session::executeCopy(Step &step) {
 }
 
 void Session::executeSwitch(Step &step) {
-  const std::int64_t value = integer(step.node->source);
+  const std::int64_t value = decide(step);
   const auto &cases = step.node->cases;
   const auto found = std::find(cases.begin(), cases.end(), value);
   execute(
@@ -126,13 +126,17 @@ void Session::executeSwitch(Step &step) {
                                           : 1 + static_cast<std::size_t>(found - cases.begin())]);
 }
 
-std::int64_t Session::integer(const Tensor &t) {
+std::int64_t Session::decide(Step &step) {
+  const Tensor &t = step.node->source;
+  StepCost cost;
+  cost.exchange = compiled->copies.at(step.node).cycles;
+  cost.bytesBetweenIpus = compiled->copies.at(step.node).bytesBetweenIpus;
+  cost.sync = compiled->graph->machine.syncCycles;
+  charge(step, cost);
   char value[8];
   memory->gather(t.view(), value);
   return static_cast<std::int64_t>(numberAt(t.elementType(), value, 0));
 }
-
-bool Session::predicate(const Tensor &t) { return integer(t) != 0; }
 
 void Session::printTensor(const ProgramNode &node) {
   const Tensor &t = node.source;

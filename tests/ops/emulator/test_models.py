@@ -22,6 +22,8 @@ BY_HAND: Dict[str, str] = {
     "exchange_from_many": "180 124 0 0",  # 100 + 3 x 8 x 4 / 4: one tile takes all in
     # Four tiles read 32 bytes: the same ones leave their tile once, others one after the other.
     "broadcast": "108 132",
+    # A word from its tile to all: 100 + 4 / 4. A loop of one turn asks twice.
+    "decision": "90 101 0 0 90 101 0 0 202",
     "copy_between_tiles": "90 164 0 0",  # 100 + 64 x 4 / 4
     # 587 + 256 x 0.4404 in one piece; in words 587 + 256 x 3.125; in halves 587 + 128 x 5.1484.
     "copy_within_a_tile": "90 0 700 0 1387 1246",

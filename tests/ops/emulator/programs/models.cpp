@@ -156,6 +156,22 @@ const std::map<std::string, std::function<void()>> cases{
          std::cout << total(f.run(Execute(f.cs)), "exchangeCycles") << ' ';
        }
      }},
+    {"decision",
+     [] {
+       // The same whichever way it goes; a loop is asked once more than it turns.
+       for (const unsigned value : {1u, 0u}) {
+         Fixture f;
+         const Tensor go = f.variable(UNSIGNED_INT, 1, 3)[0];
+         f.graph.setInitialValue(go, value);
+         print(f.run(If(go, Sequence(), Sequence())));
+       }
+       Fixture f;
+       const Tensor flag = f.variable(UNSIGNED_INT, 1, 3), zero = f.variable(UNSIGNED_INT, 1, 3);
+       f.graph.setInitialValue(flag, 1u);
+       f.graph.setInitialValue(zero, 0u);
+       const ProfileValue profile = f.run(RepeatWhileTrue(Sequence(), flag[0], Copy(zero, flag)));
+       std::cout << total(profile, "exchangeCycles");
+     }},
     {"copy_between_tiles",
      [] {
        Fixture f;
