@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Dict, Iterable, Iterator, Literal, Tuple, Union
+from typing import Dict, Iterable, Iterator, Literal, Optional, Tuple, Union
 
 from ipulse.errors import Problem
 from ipulse.schema import described
@@ -70,8 +70,9 @@ class _IPUs:
         "Give up when none was free for so long.", default=3600.0, ge=0.0, le=1e7, unit="s"
     )
     steps_per_execution: int = described(
-        "Training steps that the device does before it returns to the host. It must divide the "
-        "steps of an epoch.",
+        "Training steps that are done before the host decides anything: capacities, second "
+        "thresholds, checkpoints and a cancel wait for the last of them. On an IPU they are one "
+        "program. It must divide the steps of an epoch.",
         default=1,
         ge=1,
         le=100_000,
@@ -106,6 +107,17 @@ class IPUDevice(_IPUs):
     """The Poplar op on IPUs, through Graphcore's TensorFlow."""
 
     kind: Literal["ipu"] = described("Which kind of device.", default="ipu")
+    architecture: Literal["ipu1", "ipu2", "ipu21"] = described(
+        "Of the IPUs that PRE_COMPILE and NEVER compile for; an IPU that is attached says it.",
+        default="ipu2",
+    )
+    device_id: Optional[int] = described(
+        "The device to attach, by its number in `gc-info -l`, which has as many IPUs as `ipus`; "
+        "null: any that is free.",
+        default=None,
+        ge=0,
+        le=1_000_000,
+    )
     poplar_flags: Tuple[str, ...] = described(
         'Flags of TF_POPLAR_FLAGS: ["--max_compilation_threads=4"].',
         factory=tuple,

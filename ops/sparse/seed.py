@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from ops.philox import key_of
@@ -18,3 +19,16 @@ def word64(seed: Any) -> Any:
         key_of(seed)
         return tf.constant(seed - 2**64 if seed >= 2**63 else seed, tf.int64)
     return tf.cast(seed, tf.int64)
+
+
+def words32(seed: Any) -> Any:
+    """An int32 tensor `[2]` with a seed's words, the low one first; such a tensor is taken as it
+    is. On an IPU a seed must come in words, for it has no int64.
+
+    Raises as word64.
+    """
+    if isinstance(seed, int):
+        return tf.constant(np.array(key_of(seed), np.uint32).view(np.int32))
+    if seed.dtype == tf.int32 and seed.shape.as_list() == [2]:
+        return seed
+    return tf.bitcast(word64(seed), tf.int32)

@@ -75,6 +75,7 @@ class Attempt:
             os.environ.update(self.spec.device.environment(assignment.work_dir))
         self.device = device_of(self.spec, reporter.log, cancellation.check)
         self.device.job_id = assignment.job_id
+        self.device.directory = self.work_dir.path
         self.message = ""  # what came of it, in a sentence
 
     def run(self) -> Dict[str, float]:
@@ -155,8 +156,10 @@ class Attempt:
 
     def _how_compiled(self) -> str:
         """The line of the log that tells compiling, compiling ahead and compiling nothing apart."""
-        executables = self.device.executables()
         took = f"in {self._compile_seconds:.2f} s"
+        if not self.device.is_compiled:
+            return f"prepared {took}; a program is compiled by the call that first runs it"
+        executables = self.device.executables()
         keys = ", ".join(executable.key for executable in executables)
         if self.device.connection == "PRE_COMPILE":
             return f"pre-compiled {took} into the executable cache: {keys}"

@@ -7,14 +7,27 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 import numpy as np
 import tensorflow as tf
 
-from ipulse.spec import ExperimentSpec
+from ipulse.spec import CPUDevice, ExperimentSpec
 from ops.keras import LIFOutputs
 from ops.regularisers import mean_over
 
 from .network import Gates, first_gates, keras_network, trained_names
 from .objective import Objective
-from .optimizer import clipped, optimizer_of
+from .optimizer import Optimizer, clipped, optimizer_of
+from .seen import Seen
 from .state import State, in_order, numbered, part, within
+
+
+class TrainingBatch(NamedTuple):
+    """What a training step reads."""
+
+    ids: np.ndarray  # int32 [time, batch, slots]
+    counts: np.ndarray  # int32 [time, batch]
+    labels: np.ndarray  # int32 [batch]
+    rate: float  # of learning
+
+
+BatchOf = Callable[[int], TrainingBatch]  # of a training step, from 1
 
 
 class Learned(NamedTuple):
@@ -23,6 +36,14 @@ class Learned(NamedTuple):
     gradients: List[tf.Tensor]  # of the mean loss and the penalties, within their bounds
     sums: np.ndarray  # float64, as Tally.sums
     most: np.ndarray  # float32 [spiking layers]: the most spikes of any step and sample
+
+
+class Execution(NamedTuple):
+    """Training steps that were done without a word from the host."""
+
+    learned: List[Learned]
+    batching: float  # seconds that the device waited for batches
+    applying: float  # seconds that changing the weights took, where that is seen
 
 
 class Judged(NamedTuple):
@@ -52,14 +73,29 @@ class Model:
         self._objective = Objective(spec)
         self._build(first_gates(spec))
 
+    @property
+    def steps_per_execution(self) -> int:
+        """Training steps between which the host decides nothing."""
+        device = self.spec.device
+        return 1 if isinstance(device, CPUDevice) else device.steps_per_execution
+
     def _build(self, gates: Gates) -> None:
+        self._make_network(gates)
+        self._make_functions()
+
+    def _make_network(self, gates: Gates) -> None:
         self.gates = gates
         self.net = keras_network(self.spec, gates, self._threads)
         self._kernels = [_variable(kernel) for kernel in self.net.kernels]
         constants = [_variable(weight) for weight in self.net.trainable_weights]
         known = {id(kernel) for kernel in self._kernels}
         self._variables = [*self._kernels, *(v for v in constants if id(v) not in known)]
-        self.optimizer = optimizer_of(self.spec.training.optimizer, self._variables, self._threads)
+        self.optimizer = self._make_optimizer()
+
+    def _make_optimizer(self) -> Optimizer:
+        return optimizer_of(self.spec.training.optimizer, self._variables, self._threads)
+
+    def _make_functions(self) -> None:
         time, size = self.spec.data.steps, self._batch
         batch = [
             tf.TensorSpec([time, size, self._slots], tf.int32),
@@ -92,6 +128,24 @@ class Model:
         for variable, second in zip(self.net.second_thresholds, gates.second_thresholds):
             if variable is not None:
                 variable.assign(np.broadcast_to(np.asarray(second, np.float32), variable.shape))
+
+    def feed(self, batch_of: BatchOf, step: int) -> None:
+        """Where training steps find their batches, the next of which is that of step `step`."""
+        self._batch_of = batch_of
+
+    def execute(self, step: int, now: Callable[[], float]) -> Execution:
+        """`steps_per_execution` training steps, the first of which is `step`, from 1."""
+        learned, batching, applying = [], 0.0, 0.0
+        for number in range(step, step + self.steps_per_execution):
+            begun = now()
+            batch = self._batch_of(number)
+            batched = now()
+            learned.append(self.derive(batch.ids, batch.counts, batch.labels, number))
+            derived = now()
+            self.apply(learned[-1].gradients, number, batch.rate)
+            batching += batched - begun
+            applying += now() - derived
+        return Execution(learned, batching, applying)
 
     def derive(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray, step: int) -> Learned:
         """What training step `step`, from 1, is to learn from a batch."""
@@ -176,6 +230,13 @@ class Model:
         labels: tf.Tensor,
         mask: Optional[tf.Tensor] = None,
     ) -> Tuple[Any, ...]:
+        gradients, seen = self._backward(ids, counts, labels, mask, seed)
+        return gradients, seen.sums(), seen.most()
+
+    def _backward(
+        self, ids: tf.Tensor, counts: tf.Tensor, labels: tf.Tensor, mask: Any, seed: Any
+    ) -> Tuple[List[tf.Tensor], Seen]:
+        """The gradients that a batch gives, and what the network did with it."""
         with tf.GradientTape() as tape:
             out = self.net(ids, counts, seed=seed)
             losses, predicted = self._objective.judge(out, labels)
@@ -186,11 +247,7 @@ class Model:
         gradients = clipped(
             tape.gradient(loss, self._variables), self.spec.training.gradient_clipping
         )
-        most = [
-            tf.reduce_max(counted(c[:, :, 0] + dropped, mask))
-            for c, dropped in zip(out.spike_counts, out.dropped)
-        ]
-        return gradients, _sums(out, losses, predicted, labels, penalty, mask), tf.stack(most)
+        return gradients, Seen(out, losses, predicted, labels, penalty, mask)
 
     def _judged(
         self,
@@ -199,12 +256,13 @@ class Model:
         labels: tf.Tensor,
         mask: Optional[tf.Tensor] = None,
     ) -> Tuple[Any, ...]:
+        seen = self._forward(ids, counts, labels, mask)
+        return seen.sums(), seen.predicted, seen.spikes_by_step(), seen.dropped_by_step()
+
+    def _forward(self, ids: tf.Tensor, counts: tf.Tensor, labels: tf.Tensor, mask: Any) -> Seen:
         out = self.net(ids, counts, training=False)
         losses, predicted = self._objective.judge(out, labels)
-        spikes = [_over_batch(counted(c[:, :, 0], mask)) for c in out.spike_counts]
-        dropped = [_over_batch(counted(layer, mask)) for layer in out.dropped]
-        sums = _sums(out, losses, predicted, labels, None, mask)
-        return sums, predicted, tf.stack(spikes), tf.stack(dropped)
+        return Seen(out, losses, predicted, labels, mask=mask)
 
     def _looked(self, ids: np.ndarray, counts: np.ndarray) -> LIFOutputs:
         out: LIFOutputs = self.net(ids, counts, training=False)
@@ -231,32 +289,3 @@ def _traced(function: Callable[..., Any], signature: List[Any]) -> Any:
 def _variable(kernel: Any) -> tf.Variable:
     """Keras 3 wraps what Keras 2 hands out: the variable that fused ops can write to."""
     return kernel if isinstance(kernel, tf.Variable) else kernel.value
-
-
-def counted(values: tf.Tensor, mask: Optional[tf.Tensor]) -> tf.Tensor:
-    """`[..., batch]` with 0 for the samples that do not count."""
-    return values if mask is None else values * mask
-
-
-def _sums(
-    out: Any, losses: tf.Tensor, predicted: tf.Tensor, labels: tf.Tensor, penalty: Any, mask: Any
-) -> tf.Tensor:
-    """As Tally.sums. In double, in which counts of spikes are exact."""
-    spikes = [_total(counted(counts[:, :, 0], mask)) for counts in out.spike_counts]
-    slots = [_total(counted(counts[:, :, 1], mask)) for counts in out.spike_counts]
-    dropped = [_total(counted(layer, mask)) for layer in out.dropped]
-    samples = tf.cast(tf.size(losses), tf.float64) if mask is None else _total(mask)
-    right = _total(counted(tf.cast(tf.equal(predicted, labels), tf.float32), mask))
-    added = tf.constant(0.0, tf.float64)
-    if penalty is not None:
-        added = samples * tf.cast(penalty, tf.float64)
-    loss = _total(counted(losses, mask))
-    return tf.stack([samples, loss, right, added, *spikes, *slots, *dropped])
-
-
-def _total(values: tf.Tensor) -> tf.Tensor:
-    return tf.reduce_sum(tf.cast(values, tf.float64))
-
-
-def _over_batch(values: tf.Tensor) -> tf.Tensor:
-    return tf.reduce_sum(tf.cast(values, tf.float64), 1)

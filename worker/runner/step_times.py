@@ -8,6 +8,8 @@ from typing import Any, Deque, Dict, List
 
 import numpy as np
 
+from .model import Execution
+
 # The parts of a step, in the order in which they happen but for the kernels, which run inside of
 # the gradient call, and what each one is.
 PARTS = {
@@ -47,6 +49,36 @@ class StepTime:
             self.applied - self.derived,
             self.ended - self.applied,
         ]
+
+
+def step_times_of(
+    execution: Execution,
+    begun: float,
+    executed: float,
+    ended: float,
+    forward: float,
+    backward: float,
+) -> List[StepTime]:
+    """Of each step of an execution. Where there are several, they have equal shares: a device does
+    not say when each of them began."""
+    steps = len(execution.learned)
+    share = (ended - begun) / steps
+    found = []
+    for number in range(steps):
+        first = begun + number * share
+        applied = first + share - (ended - executed) / steps
+        found.append(
+            StepTime(
+                begun=first,
+                batched=first + execution.batching / steps,
+                derived=applied - execution.applying / steps,
+                applied=applied,
+                ended=first + share,
+                forward=forward / steps,
+                backward=backward / steps,
+            )
+        )
+    return found
 
 
 class StepTimes:

@@ -6,7 +6,7 @@ from typing import Callable, Dict, Optional
 
 import numpy as np
 
-from ipulse.errors import IPUlseError
+from ipulse.errors import InvalidSpec, IPUlseError, Problem
 from ipulse.spec import ExperimentSpec
 
 from .cancellation import Cancellation, Cancelled
@@ -18,12 +18,12 @@ from .gate_control import GateControl
 from .history import History, logged_every
 from .judging import judge
 from .learning_rate import learning_rate
-from .model import Learned, Model
+from .model import Learned, Model, TrainingBatch
 from .network import spiking_names, spiking_neurons
 from .progress import Progress
 from .schedule import Schedule
 from .state import State, part, within
-from .step_times import StepTime, StepTimes
+from .step_times import StepTimes, step_times_of
 from .tally import Tally
 from .trace import trace_step
 
@@ -49,10 +49,12 @@ class Training:
         timeline: Timeline,
         kernel_seconds: KernelSeconds,
     ) -> None:
+        """Raises InvalidSpec if the executions do not fill an epoch."""
         self.spec = spec
         self.model = model
         self.dataset = dataset
         self.schedule = schedule
+        self._check_executions()
         self.timeline = timeline
         self.kernel_seconds = kernel_seconds
         self.gate_control = GateControl(spec)
@@ -71,6 +73,7 @@ class Training:
     def begin(self) -> None:
         """Before the first step: the gates of the first epoch, so that tracing sees them."""
         self._set_gates()
+        self.model.feed(self._batch, self.step + 1)
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Continues where the checkpoint was taken."""
@@ -82,7 +85,7 @@ class Training:
         self.tally.add(state["epoch_sums"])
         self.history = History(checkpoint.history)
         self.step = self.resumed_from = self.saved = checkpoint.step
-        self._set_gates()
+        self.begin()
 
     def state(self) -> State:
         """What a checkpoint has of the parts."""
@@ -141,7 +144,7 @@ class Training:
             if cancellation.requested:
                 self._save(save)
                 raise Cancelled
-            self._run_step(epoch, progress)
+            self._run_execution(epoch, progress)
             if self.schedule.ends_epoch(self.step - 1):
                 break
         values = {**self.tally.values(), **self._test_values(), **self._settings()}
@@ -163,36 +166,34 @@ class Training:
             save()
             self.saved = self.step
 
-    def _run_step(self, epoch: int, progress: Progress) -> None:
+    def _run_execution(self, epoch: int, progress: Progress) -> None:
+        """As many steps as the device does before it returns."""
         now = self.timeline.clock.now
-        before = self.kernel_seconds()
-        begun = now()
-        samples = self.schedule.batch(self.step)
-        ids, counts = self.dataset.trains.batch(samples)
-        labels = self.dataset.labels[samples]
-        batched = now()
-        learned = self.model.derive(ids, counts, labels, self.step + 1)
-        derived = now()
-        self.model.apply(learned.gradients, self.step + 1, self._rate(self.step + 1))
-        applied = now()
-        self.step += 1
-        loss = self._record(epoch, learned, progress)
-        after = self.kernel_seconds()
-        ended = now()
-        time = StepTime(
-            begun=begun,
-            batched=batched,
-            derived=derived,
-            applied=applied,
-            ended=ended,
-            forward=after["forward"] - before["forward"],
-            backward=after["backward"] - before["backward"],
+        before, begun = self.kernel_seconds(), now()
+        execution = self.model.execute(self.step + 1, now)
+        executed = now()
+        losses = [self._record(epoch, learned, progress) for learned in execution.learned]
+        if not self.schedule.ends_epoch(self.step - 1):
+            self._set_gates()
+        after, ended = self.kernel_seconds(), now()
+        kernels = {name: after[name] - before[name] for name in ("forward", "backward")}
+        times = step_times_of(
+            execution, begun, executed, ended, kernels["forward"], kernels["backward"]
         )
-        self.times.add(time)
-        trace_step(self.timeline, self.step, time, loss)
+        first = self.step - len(losses) + 1
+        for number, (time, loss) in enumerate(zip(times, losses), start=first):
+            self.times.add(time)
+            trace_step(self.timeline, number, time, loss)
+
+    def _batch(self, step: int) -> TrainingBatch:
+        """Of training step `step`, from 1."""
+        samples = self.schedule.batch(step - 1)
+        ids, counts = self.dataset.trains.batch(samples)
+        return TrainingBatch(ids, counts, self.dataset.labels[samples], self._rate(step))
 
     def _record(self, epoch: int, learned: Learned, progress: Progress) -> float:
         """Takes a step's figures to where they belong; returns its loss."""
+        self.step += 1
         step = empty_tally(self.spec)
         step.add(learned.sums)
         if not np.isfinite(step.loss):
@@ -206,8 +207,6 @@ class Training:
             progress.tell(self.step, self.tally.values())
         for warning in self.gate_control.saw_step(self.step, step, learned.most):
             progress.warn(warning)
-        if not self.schedule.ends_epoch(self.step - 1):
-            self._set_gates()
         return step.loss
 
     def _set_gates(self) -> None:
@@ -215,6 +214,12 @@ class Training:
         gates = self.gate_control.gates(self.schedule.epoch(self.step))
         if not gates.same_as(self.model.gates):
             self.model.adapt(gates)
+
+    def _check_executions(self) -> None:
+        steps, together = self.schedule.steps_per_epoch, self.model.steps_per_execution
+        if steps % together:
+            detail = f"{together:,} does not divide the {steps:,} steps of an epoch"
+            raise InvalidSpec([Problem("/device/steps_per_execution", "inconsistent", detail)])
 
     def _rate(self, step: int) -> float:
         return learning_rate(self.spec.training, step, self.schedule.steps)

@@ -14,7 +14,7 @@ from ops.lif.poplar.attributes import Placement, Wanted, attributes_of
 from ops.lif.poplar.build import BuiltOp
 from ops.lif.tensorflow_op import LIFOutputs
 from ops.lif.weights import weight_shapes
-from ops.sparse.seed import word64
+from ops.sparse.seed import words32
 
 PrecompiledUserOp = Callable[..., List[Any]]
 
@@ -45,7 +45,7 @@ def run_user_op(
     wanted = Wanted(return_membranes, has_port, bool(given))
     inputs: List[Any] = [ids, counts]
     if any(layer.policy == "cyclic" for layer in network.spiking):
-        inputs.append(tf.bitcast(word64(seed), tf.int32))  # the low word first
+        inputs.append(words32(seed))
     places: List[int] = [0] if has_port else []
     shapes = weight_shapes(network)
     for number, tensors in enumerate(constant_tensors(network, constants)):

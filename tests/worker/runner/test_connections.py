@@ -5,25 +5,21 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import threading
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple
+from typing import Any, Dict
 
 import numpy as np
 import pytest
 
-from ipulse import strict_json
 from ipulse.spec import parse_spec
-from worker.runner.cancellation import Cancellation
-from worker.runner.clock import Clock, Timeline
 from worker.runner.devices import cpu, emulator
 from worker.runner.model import Model
 from worker.runner.pool import Patience, Pool
-from worker.runner.reporter import Reporter
-from worker.runner.session import see_through
 from worker.runner.unattached import CompilationOnly, Unattached
 
+from . import attempts
+from .attempts import Told
 from .emulated import ipu_spec
 
 KINDS: Dict[str, Dict[str, Any]] = {
@@ -37,27 +33,6 @@ TRACES = {
     "PRE_COMPILE": ["pre-compiled in"],
     "NEVER": ["compiled in"],
 }
-MARKS = ("attached to", "compiled in", "pre-compiled in", "loaded from")
-
-
-class Told(NamedTuple):
-    """What an attempt said."""
-
-    events: List[Dict[str, Any]]
-    directory: Path
-
-    @property
-    def trace(self) -> List[str]:
-        said = [event["message"] for event in self.events if event["kind"] == "log"]
-        return [line for line in said if line.startswith(MARKS)]
-
-    @property
-    def phases(self) -> List[str]:
-        return [event["phase"] for event in self.events if event["kind"] == "phase"]
-
-    @property
-    def done(self) -> Dict[str, Any]:
-        return self.events[-1]
 
 
 @pytest.fixture(autouse=True)
@@ -73,23 +48,9 @@ def _own_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def attempt(directory: Path, kind: str, connection: str, **device: Any) -> Told:
-    """One attempt in this process."""
+    """One attempt on that device."""
     spec = ipu_spec({**KINDS[kind], "connection_type": connection, **device})
-    given = {"protocol": 1, "job_id": "job_1", "attempt": 1, "work_dir": str(directory)}
-    line = strict_json.dumps({**given, "spec": spec}).encode()
-    directory.mkdir()
-    said = directory.with_suffix(".events").open("w+b")
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        reporter, cancellation = Reporter(said.fileno()), Cancellation()
-        cancellation.defer()
-        reporter.say(see_through(line, reporter, cancellation, Timeline(Clock()), 0.0))
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    said.seek(0)
-    events = [json.loads(event) for event in said]
-    said.close()
-    return Told(events, directory)
+    return attempts.attempt(directory, spec)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,8 +8,10 @@ from typing import Dict, Iterator, List
 import numpy as np
 import pytest
 
+from ipulse.errors import InvalidSpec
 from worker.runner.cancellation import Cancellation, Cancelled
 from worker.runner.checkpoint import load, save
+from worker.runner.model import Model
 from worker.runner.training import Diverged, Training
 from worker.runner.work_dir import WorkDir
 
@@ -104,6 +106,27 @@ class TestRun:
         run(two, cancellation)
         assert same_bits(one.model.weights, two.model.weights)
         assert one.history.text() == two.history.text()
+
+    def test_several_steps_an_execution_learn_the_same_and_stop_together(
+        self, cancellation: Cancellation, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Three steps an epoch, in one execution: a stop that is asked for waits for the last."""
+        spec = spec_of(training={"epochs": 2, "batch_size": 32})
+        one = training_of(spec)
+        run(one, cancellation)
+        monkeypatch.setattr(Model, "steps_per_execution", 3)
+        together = training_of(spec)
+        run(together, cancellation)
+        assert_same(one, together)
+        assert together.times.count == 6
+        stopped = training_of(spec)
+        stop_after(stopped, 0, cancellation)
+        with told_lines(stopped) as (progress, _), pytest.raises(Cancelled):
+            stopped.run(progress, cancellation, lambda: None)
+        assert stopped.step == 3
+        monkeypatch.setattr(Model, "steps_per_execution", 2)
+        with pytest.raises(InvalidSpec, match="steps of an epoch"):
+            training_of(spec)
 
     def test_depends_on_the_seed(self, cancellation: Cancellation) -> None:
         one, other = training_of(spec_of(seed=3)), training_of(spec_of(seed=4))

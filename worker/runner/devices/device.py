@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Tuple
 
 from ipulse.events import Level, Role
@@ -47,6 +48,7 @@ class Device(ABC):
 
     kind: str  # as in the spec
     job_id = ""  # for whoever waits for the device behind this one
+    directory = Path()  # the attempt's, for what the device's tools write
 
     def __init__(self, spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> None:
         self.spec = spec
@@ -62,6 +64,11 @@ class Device(ABC):
     def phases(self) -> Tuple[Phase, ...]:
         """Of an attempt, in order."""
         return PHASES[self.connection]
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether programs are compiled when the phase compile ends."""
+        return True
 
     @abstractmethod
     def configure(self) -> None:

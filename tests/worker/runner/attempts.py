@@ -1,0 +1,58 @@
+"""One attempt in the test's own process, and what it said."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any, Dict, List, NamedTuple
+
+from ipulse import strict_json
+from worker.runner.cancellation import Cancellation
+from worker.runner.clock import Clock, Timeline
+from worker.runner.reporter import Reporter
+from worker.runner.session import see_through
+
+MARKS = ("attached to", "compiled in", "pre-compiled in", "loaded from")
+
+
+class Told(NamedTuple):
+    """What an attempt said."""
+
+    events: List[Dict[str, Any]]
+    directory: Path
+
+    @property
+    def log(self) -> List[str]:
+        return [event["message"] for event in self.events if event["kind"] == "log"]
+
+    @property
+    def trace(self) -> List[str]:
+        return [line for line in self.log if line.startswith(MARKS)]
+
+    @property
+    def phases(self) -> List[str]:
+        return [event["phase"] for event in self.events if event["kind"] == "phase"]
+
+    @property
+    def done(self) -> Dict[str, Any]:
+        return self.events[-1]
+
+
+def attempt(directory: Path, spec: Any, **more: Any) -> Told:
+    """At a job with this spec; `more` goes into the assignment."""
+    given = {"protocol": 1, "job_id": "job_1", "attempt": 1, "work_dir": str(directory), **more}
+    line = strict_json.dumps({**given, "spec": spec}).encode()
+    directory.mkdir()
+    said = directory.with_suffix(".events").open("w+b")
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        reporter, cancellation = Reporter(said.fileno()), Cancellation()
+        cancellation.defer()
+        reporter.say(see_through(line, reporter, cancellation, Timeline(Clock()), 0.0))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    said.seek(0)
+    events = [json.loads(event) for event in said]
+    said.close()
+    return Told(events, directory)

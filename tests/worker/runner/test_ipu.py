@@ -1,0 +1,180 @@
+"""The device `ipu`, from spec to artifacts, on a strict stand-in for Graphcore's TensorFlow."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from pathlib import Path
+from typing import Any, Dict, List
+
+import numpy as np
+import pytest
+
+from ipulse.spec import IPUDevice, parse_spec
+from ops.lif.poplar.build import build
+from tests.ipu_fake import State, install
+from worker.runner.devices import cpu, emulator, ipu
+from worker.runner.devices.ipu_process import configuration
+
+from .attempts import Told, attempt
+from .emulated import ipu_spec
+
+
+@pytest.fixture
+def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> State:
+    """A host with one free IPU, Graphcore's TensorFlow and the op, built before."""
+    built = tmp_path / "op"
+    built.mkdir()
+    for path, name in zip(build(), ("libipulse_lif.so", "ipulse_lif.gp")):
+        (built / name).symlink_to(path)
+    monkeypatch.setenv("IPULSE_POPLAR_OP", str(built))
+    monkeypatch.setattr(ipu, "cache_directory", lambda: tmp_path / "cache")
+    for name in ("TF_POPLAR_FLAGS", "PVTI_OPTIONS", "POPLAR_ENGINE_OPTIONS"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)  # and again when the test is over
+    for module in (cpu, emulator, ipu):
+        monkeypatch.setattr(module, "configure_tensorflow", lambda threads, seed: None)
+    return install(monkeypatch)
+
+
+def on(kind: str, **options: Any) -> Dict[str, Any]:
+    """Three steps an epoch, and slots that are drawn: a seed goes to the device with each step."""
+    spec = ipu_spec({"kind": kind, **options})
+    layers = [{"neurons": 12, "second_threshold": 0.5, "capacity": 6, "policy": "cyclic"}]
+    return {**spec, "network": {"layers": [*layers, {"neurons": 8, "recurrent": True}]}}
+
+
+def weights(told: Told) -> Dict[str, np.ndarray]:
+    return dict(np.load(told.directory / "weights.npz"))
+
+
+def marks(lines: List[str]) -> List[str]:
+    """The lines of TensorFlow's log that note 004's checks look for."""
+    known = ("Compiled ", "attached to ", "pre-compiled ")
+    return [mark.strip() for line in lines for mark in known if mark in line]
+
+
+def test_trains_as_a_cpu_does(device: State, tmp_path: Path) -> None:
+    """Three steps a program; artifacts, and the figures of the steps, are those of any device."""
+    options = {"autoReport.all": "true"}
+    told = attempt(tmp_path / "ipu", on("ipu", steps_per_execution=3, engine_options=options))
+    assert told.done["reason"] == "completed", told.done
+    other = attempt(tmp_path / "cpu", on("cpu", threads=1))
+    for name, on_cpu in weights(other).items():
+        np.testing.assert_allclose(weights(told)[name], on_cpu, rtol=1e-3, atol=1e-5, err_msg=name)
+    for figure in ("loss", "accuracy", "test_loss", "test_accuracy", "dropped_spikes", "steps"):
+        ours, theirs = told.done["summary"][figure], other.done["summary"][figure]
+        assert ours == pytest.approx(theirs, rel=1e-4), figure
+    names = {event["path"] for event in told.events if event["kind"] == "artifact"}
+    assert names >= {"weights.npz", "report.html", "profile.json", "profile.pop", "debug.cbor"}
+    assert (told.directory / "profile.pop").read_text().endswith("._steps")
+    profile = json.loads((told.directory / "profile.json").read_text())
+    assert profile["compilation"]["target"]["numIPUs"] == 1
+    assert profile["execution"]["runs"][0]["steps"]["count"] == 6
+
+
+class TestConnections:
+    """Graphcore's own checks of its connection types, on our lines and on TensorFlow's."""
+
+    @pytest.fixture(autouse=True)
+    def _fast(self, device: State) -> None:
+        device.checks_with_xla = False  # of the same programs that a test above has
+
+    @pytest.mark.parametrize(
+        ("connection", "ours", "theirs"),
+        [
+            ("ALWAYS", ["attached", "compiled"], ["attached to", "Compiled"]),
+            ("ON_DEMAND", ["compiled", "attached"], ["Compiled", "attached to"]),
+            ("PRE_COMPILE", ["pre-compiled"], ["pre-compiled"]),
+            ("NEVER", ["compiled"], ["Compiled"]),
+        ],
+    )
+    def test_each_in_its_order(
+        self, device: State, tmp_path: Path, connection: str, ours: List[str], theirs: List[str]
+    ) -> None:
+        told = attempt(tmp_path / "work", on("ipu", connection_type=connection))
+        assert told.done["reason"] == "completed", told.done
+        assert [line.split(" ")[0] for line in told.trace] == ours
+        assert list(dict.fromkeys(marks(device.said)))[:2] == theirs
+        executes = connection in ("ALWAYS", "ON_DEMAND")
+        assert (told.directory / "weights.npz").exists() == executes
+        assert device.configured is None  # given back
+
+    def test_a_run_starts_from_what_was_compiled_ahead(self, device: State, tmp_path: Path) -> None:
+        ahead = attempt(tmp_path / "ahead", on("ipu", connection_type="PRE_COMPILE"))
+        found = json.loads((ahead.directory / "executable.json").read_text())["executables"]
+        assert len(found) == 3  # to train, to test, to look
+        device.said.clear()
+        told = attempt(tmp_path / "run", on("ipu"))
+        assert told.done["reason"] == "completed", told.done
+        assert told.trace[0].startswith("loaded from the executable cache")
+        assert all(executable["key"] in told.trace[0] for executable in found)
+        assert marks(device.said) == ["attached to"]
+
+    @pytest.mark.parametrize("connection", ["ALWAYS", "ON_DEMAND"])
+    def test_no_device_is_a_clear_failure(
+        self, device: State, tmp_path: Path, connection: str
+    ) -> None:
+        device.devices = 0
+        told = attempt(tmp_path / "work", on("ipu", connection_type=connection))
+        assert told.done["reason"] == "device_unavailable"
+        assert "TensorFlow has no IPU for this job" in told.done["message"]
+
+
+def test_flags_join_those_of_the_spec(device: State, tmp_path: Path) -> None:
+    os.environ["TF_POPLAR_FLAGS"] = "--max_compilation_threads=2 --executable_cache_path=/nowhere"
+    options = {"acquire_poll_seconds": 0.5, "acquire_timeout_seconds": 7.0}
+    made = ipu.IPU(parse_spec(on("ipu", **options)), lambda *words, **level: None, lambda: None)
+    made.configure()
+    flags = device.flags()
+    assert flags["max_compilation_threads"] == "2"
+    assert flags["executable_cache_path"].startswith(str(tmp_path / "cache"))
+    assert flags["on_demand_device_poll_time"] == "500"
+    assert flags["on_demand_device_timeout"] == "7000"
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({}, {"auto_select_ipus": 1, "select_ipus": []}),
+        ({"device_id": 4}, {"auto_select_ipus": [], "select_ipus": [4]}),
+        (
+            {"device_id": 4, "connection_type": "NEVER", "architecture": "ipu21"},
+            {"auto_select_ipus": 1, "device_connection.version": "ipu21"},
+        ),
+    ],
+)
+def test_the_spec_chooses_the_device(
+    device: State, options: Dict[str, Any], found: Dict[str, Any]
+) -> None:
+    from tensorflow.python import ipu as module  # type: ignore[attr-defined] # where it was put
+
+    settings = parse_spec(on("ipu", **options)).device
+    assert isinstance(settings, IPUDevice)
+    config = configuration(module, settings)
+    for path, value in found.items():
+        assert functools.reduce(getattr, path.split("."), config) == value, path
+
+
+class TestWithoutAnSDK:
+    def test_the_op_is_missing(
+        self, device: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("IPULSE_POPLAR_OP")
+        monkeypatch.setenv("PATH", str(tmp_path))
+        told = attempt(tmp_path / "work", on("ipu"))
+        assert told.done["reason"] == "kernel_unavailable"
+        assert "enable.sh" in told.done["message"]
+        assert "IPULSE_POPLAR_OP" in told.done["message"]
+
+    def test_tensorflow_is_missing(
+        self, device: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.undo()
+        built = tmp_path / "op"
+        monkeypatch.setenv("IPULSE_POPLAR_OP", str(built))
+        monkeypatch.setattr(ipu, "cache_directory", lambda: tmp_path / "cache")
+        told = attempt(tmp_path / "work", on("ipu"))
+        assert told.done["reason"] == "kernel_unavailable"
+        assert "IPULSE_RUNNER_PYTHON" in told.done["message"]

@@ -1,0 +1,52 @@
+"""What training steps on an IPU read: an infeed queue that never ends and never waits."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+_NEVER = 2**62  # a step that no training has
+
+
+class FedBatch(NamedTuple):
+    """A batch with all that its training step must know."""
+
+    ids: Any  # int32 [time, batch, slots]
+    counts: Any  # int32 [time, batch]
+    labels: Any  # int32 [batch]
+    mask: Any  # float32 [batch], 1 for the samples that count
+    seed: Any  # int32 [2], low word first
+    rates: Any  # float32 [2], see DeviceAdam.rates
+    step: Any  # int32 []
+
+    def blank(self) -> FedBatch:
+        """One of that shape without a spike; every sample counts, so that there is a mean."""
+        return FedBatch(*map(np.zeros_like, self))._replace(mask=np.ones_like(self.mask))
+
+
+class Infeed:
+    """The batches of training step `first`, from 1, and of all after it, `blanks` blank ones first.
+
+    A device reads ahead, and its host must be able to stop it at any time: there is a batch for
+    every step, made from the step's number alone, and nobody is waited for.
+    """
+
+    def __init__(
+        self, ipu: Any, fed: Callable[[int], FedBatch], first: int, blanks: int = 0
+    ) -> None:
+        like = fed(first)
+
+        def batch(step: Any) -> Sequence[Any]:
+            return fed(int(step)) if step >= first else like.blank()
+
+        def element(step: Any) -> FedBatch:
+            tensors = tf.numpy_function(batch, [step], [array.dtype for array in like])
+            for tensor, array in zip(tensors, like):
+                tensor.set_shape(array.shape)
+            return FedBatch(*tensors)
+
+        dataset = tf.data.Dataset.range(first - blanks, _NEVER).map(element)
+        self._queue = ipu.ipu_infeed_queue.IPUInfeedQueue(dataset)
+        self.iterator = iter(self._queue)
