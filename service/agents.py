@@ -28,14 +28,25 @@ class Agent:
 
     name: str
     device_kinds: tuple[str, ...]
+    resting: tuple[str, ...]  # kinds that it leaves alone after an error of the device
     seen_at: int
 
 
-def announce(transaction: Transaction, name: str, device_kinds: tuple[str, ...]) -> None:
+def announce(
+    transaction: Transaction,
+    name: str,
+    device_kinds: tuple[str, ...],
+    resting: tuple[str, ...] = (),
+) -> None:
     """An agent says that it is there."""
     transaction.lock(f"agent/{name}")
     transaction.connection.execute(delete(agents).where(agents.c.name == name))
-    row = {"name": name, "device_kinds": json.dumps(device_kinds), "seen_at": transaction.now}
+    row = {
+        "name": name,
+        "device_kinds": json.dumps(device_kinds),
+        "resting": json.dumps(resting),
+        "seen_at": transaction.now,
+    }
     transaction.connection.execute(insert(agents).values(row))
 
 
@@ -43,17 +54,34 @@ def known(transaction: Transaction) -> list[Agent]:
     """All that were there in the last week."""
     query = select(agents).where(agents.c.seen_at > transaction.now - KNOWN_MS)
     return [
-        Agent(row.name, tuple(json.loads(row.device_kinds)), row.seen_at)
+        Agent(
+            row.name,
+            tuple(json.loads(row.device_kinds)),
+            tuple(json.loads(row.resting)),
+            row.seen_at,
+        )
         for row in transaction.connection.execute(query.order_by(agents.c.name))
     ]
 
 
 def count_present(transaction: Transaction, device: str) -> int:
     """How many could take a job for this kind of device now, if they are free."""
+    return sum(device not in agent.resting for agent in _present(transaction, device))
+
+
+def are_resting(transaction: Transaction, device: str) -> bool:
+    """Whether there are agents with this kind of device, and all of them leave it alone."""
+    present = _present(transaction, device)
+    return bool(present) and all(device in agent.resting for agent in present)
+
+
+def _present(transaction: Transaction, device: str) -> list[Agent]:
     since = transaction.now - PRESENT_MS
-    return sum(
-        device in agent.device_kinds and agent.seen_at > since for agent in known(transaction)
-    )
+    return [
+        agent
+        for agent in known(transaction)
+        if device in agent.device_kinds and agent.seen_at > since
+    ]
 
 
 def check_satisfiable(transaction: Transaction, device: str) -> None:

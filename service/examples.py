@@ -61,7 +61,11 @@ _SUMMARY: dict[str, Any] = {
 EXAMPLES: dict[str, dict[str, Any]] = {
     "ExperimentSpec": SPEC,
     "TokenRequest": {"name": "dashboard", "role": "reader", "seconds": 86_400},
-    "Announcement": {"agent": "worker-1-4711", "device_kinds": ["cpu", "emulator"]},
+    "Announcement": {
+        "agent": "worker-1-4711",
+        "device_kinds": ["cpu", "ipu"],
+        "resting": ["ipu"],
+    },
     "ClaimRequest": {"job_id": _JOB, "agent": "worker-1-4711", "device_kinds": ["cpu"]},
     "EventBatch": {
         "first": 7,

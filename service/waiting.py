@@ -16,7 +16,7 @@ from .tables import jobs
 
 RECENT = 20  # finished jobs of the same kind that tell how long one takes
 
-Why = Literal["no_agent", "device_busy", "wake_up", "retry", "paused"]
+Why = Literal["no_agent", "device_busy", "wake_up", "retry", "paused", "quarantine"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ def of_job(transaction: Transaction, job: Job) -> Waiting | None:
     holders = _holders(transaction, job.device)
     holder = holders[0][0] if holders else None
     if not present:
-        return Waiting("no_agent", position, holder)
+        why: Why = "quarantine" if agents.are_resting(transaction, job.device) else "no_agent"
+        return Waiting(why, position, holder)
     free = max(0, present - len(holders))
     if position <= free:
         return Waiting("wake_up", position, None, transaction.now)

@@ -86,6 +86,12 @@ class Announcement:
     device_kinds: tuple[str, ...] = described(
         "Kinds of devices the agent can use.", min_items=1, max_items=16, max_length=32
     )
+    resting: tuple[str, ...] = described(
+        "Those of them that it leaves alone after an error of the device.",
+        factory=tuple,
+        max_items=16,
+        max_length=32,
+    )
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,7 @@ def announce(body: JSONBody, parts: PartsOf) -> Response:
     """An agent says that it is there and what it can use; now and then, so that it stays known."""
     said = payloads.parse(Announcement, body)
     with parts.database.write() as transaction:
-        agents.announce(transaction, said.agent, said.device_kinds)
+        agents.announce(transaction, said.agent, said.device_kinds, said.resting)
     return Response(status_code=204)
 
 

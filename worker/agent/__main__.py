@@ -32,7 +32,7 @@ def main() -> int:
     try:
         agent.start()
         _log.info("agent_started", extra={"agent": settings.name, "kinds": settings.device_kinds})
-        return run_worker(settings, agent.look_at, agent.stop)
+        return run_worker(settings, agent.look_at, agent.stop, agent.quarantine)
     finally:
         agent.close()
         _log.info("agent_stopped", extra={"agent": settings.name})

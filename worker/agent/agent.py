@@ -12,6 +12,7 @@ from .lease_record import LeaseRecord
 from .orphans import Orphans
 from .patience import patiently
 from .presence import Presence
+from .quarantine import Quarantine
 from .runner_process import RunnerProcess
 from .service_api import ServiceAPI
 from .settings import Settings
@@ -34,7 +35,8 @@ class Agent:
             lambda environment: RunnerProcess(settings, environment, [self._record.fileno()]),
             settings.warm,
         )
-        self._presence = Presence(self._api, settings)
+        self.quarantine = Quarantine(settings.device_kinds, settings.rest_seconds)
+        self._presence = Presence(self._api, settings, self.quarantine)
         self._orphans = Orphans(self._api, settings.work_dir)
         self._attempt: Attempt | None = None
         self._is_stopping = False
@@ -51,11 +53,12 @@ class Agent:
 
     def look_at(self, job_id: str) -> None:
         """Claims the job and sees an attempt through, if there is anything to do."""
-        if self._must_stop():
+        usable = self.quarantine.usable
+        if self._must_stop() or not usable:
             return
         try:
             claim = patiently(
-                lambda: self._api.claim(job_id, self._settings.name, self._settings.device_kinds),
+                lambda: self._api.claim(job_id, self._settings.name, usable),
                 self._pause,
                 CLAIM_TRIES,
             )
@@ -65,7 +68,7 @@ class Agent:
         except IPUlseError as error:
             _log.error("claim_failed", extra={"job": job_id, "why": error.message})
             return
-        attempt = Attempt(claim, self._settings, self._api, self._warm)
+        attempt = Attempt(claim, self._settings, self._api, self._warm, self.quarantine)
         facts = {"job": job_id, "attempt": claim.lease.attempt_id, "number": claim.attempt}
         _log.info("job_claimed", extra=facts)
         self._attempt = attempt
@@ -76,6 +79,8 @@ class Agent:
                 attempt.run()
         finally:
             self._attempt = None
+        if self.quarantine.resting:
+            self._presence.tell()
 
     def stop(self) -> None:
         """Ends the present attempt and takes no other. May be called by a signal handler."""

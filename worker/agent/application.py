@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from celery import Celery
@@ -15,6 +15,7 @@ from kombu.entity import Exchange, Queue
 
 from ipulse import messages
 
+from .quarantine import Quarantine
 from .settings import Settings
 from .tasks import look_at_job
 
@@ -104,12 +105,23 @@ def _queue(device_kind: str) -> Queue:
     return Queue(name, exchange, routing_key=name, no_ack=True)  # type: ignore[no-untyped-call]
 
 
-def run_worker(settings: Settings, look_at: Callable[[str], None], stop: Callable[[], None]) -> int:
+def run_worker(
+    settings: Settings,
+    look_at: Callable[[str], None],
+    stop: Callable[[], None],
+    quarantine: Quarantine,
+) -> int:
     """Consumes until a signal says otherwise; returns the exit code.
 
-    `stop` is called by the signal's handler.
+    `stop` is called by the signal's handler. Wake-ups for a device that is in quarantine are left
+    to other agents.
     """
-    application = make_application(settings, look_at)
+
+    def look_and_attend(job_id: str) -> None:
+        look_at(job_id)
+        attend(application, worker.consumer, settings.device_kinds, quarantine)
+
+    application = make_application(settings, look_and_attend)
 
     def on_shutdown(**_: Any) -> None:
         stop()
@@ -135,6 +147,23 @@ def run_worker(settings: Settings, look_at: Callable[[str], None], stop: Callabl
     )
     worker.start()
     return int(worker.exitcode or 0)
+
+
+def attend(
+    application: Celery, consumer: Any, kinds: Sequence[str], quarantine: Quarantine
+) -> None:
+    """Listens on the queues of the devices that may be used, and on no others."""
+    usable = quarantine.usable
+    for kind in kinds:
+        queue = messages.queue_of(kind)
+        is_listening = queue in application.amqp.queues.consume_from
+        if is_listening and kind not in usable:
+            consumer.cancel_task_queue(queue)
+        elif not is_listening and kind in usable:
+            consumer.add_task_queue(queue)
+    if quarantine.seconds_left < float("inf"):
+        again = (application, consumer, kinds, quarantine)
+        consumer.timer.call_after(quarantine.seconds_left, attend, again)
 
 
 def _say_ready() -> None:

@@ -19,6 +19,7 @@ from .cancellation import CancelWatch
 from .heartbeat import Heartbeat
 from .inbox import Delivered, Inbox, LeaseLost
 from .patience import TRIES, patiently
+from .quarantine import Quarantine
 from .reporter import Reporter
 from .resumption import fetch_checkpoint
 from .runner_process import Violation
@@ -39,11 +40,19 @@ _log = logging.getLogger(__name__)
 class Attempt:
     """Runs in the thread that calls `run`; all others only leave letters in its inbox."""
 
-    def __init__(self, claim: Claim, settings: Settings, api: ServiceAPI, warm: WarmRunner) -> None:
+    def __init__(
+        self,
+        claim: Claim,
+        settings: Settings,
+        api: ServiceAPI,
+        warm: WarmRunner,
+        quarantine: Quarantine,
+    ) -> None:
         self._claim = claim
         self._settings = settings
         self._api = api
         self._warm = warm
+        self._quarantine = quarantine
         self._lease = claim.lease
         self._inbox = Inbox()
         self._is_in_a_hurry = False
@@ -138,6 +147,10 @@ class Attempt:
     def _deliver(self, ending: Ending, reporter: Reporter, uploader: Uploader) -> Verdict:
         """Sees everything off that the service does not have yet; that may change the verdict."""
         verdict = judge(ending)
+        left_alone = self._quarantine.saw(self._claim.device_kind, verdict.reason)
+        if left_alone:  # before the service hands the job out again
+            reporter.add(_remark(left_alone, "warning"))
+            _log.warning("device_left_alone", extra={**self._facts, "why": left_alone})
         self._inbox.expect_within(None)
         if ending.stop is StopCause.WORKER_STOPPED:
             self._hurry()

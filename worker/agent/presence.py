@@ -7,6 +7,7 @@ import threading
 
 from ipulse.errors import IPUlseError
 
+from .quarantine import Quarantine
 from .service_api import ServiceAPI
 from .settings import Settings
 
@@ -19,24 +20,37 @@ _log = logging.getLogger(__name__)
 class Presence:
     """A thread that announces; nothing that an attempt does depends on it."""
 
-    def __init__(self, api: ServiceAPI, settings: Settings) -> None:
+    def __init__(self, api: ServiceAPI, settings: Settings, quarantine: Quarantine) -> None:
         self._api = api
         self._settings = settings
-        self._ended = threading.Event()
+        self._quarantine = quarantine
+        self._has_news = threading.Event()
+        self._has_ended = False
         self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def end(self) -> None:
-        self._ended.set()
+        self._has_ended = True
+        self._has_news.set()
+
+    def tell(self) -> None:
+        """Says it now, because something has changed."""
+        self._has_news.set()
 
     def _run(self) -> None:
         pause = 0.0
         is_heard = True
-        while not self._ended.wait(pause):
+        while True:
+            self._has_news.wait(pause)
+            self._has_news.clear()
+            if self._has_ended:
+                return
             try:
-                self._api.announce(self._settings.name, self._settings.device_kinds)
+                self._api.announce(
+                    self._settings.name, self._settings.device_kinds, self._quarantine.resting
+                )
             except IPUlseError as error:
                 if is_heard:  # once for each time that the service is away
                     _log.warning("not_announced", extra={"why": error.message})

@@ -73,6 +73,11 @@ class Claim:
     lease: Lease
     heartbeat_seconds: float
 
+    @property
+    def device_kind(self) -> str:
+        device = self.spec.get("device") or {}
+        return str(device.get("kind", "cpu"))  # the service writes every default out
+
 
 @dataclass(frozen=True)
 class Orders:
@@ -115,9 +120,11 @@ class ServiceAPI:
                 heartbeat_seconds=float(answer["heartbeat_seconds"]),
             )
 
-    def announce(self, agent: str, device_kinds: Sequence[str]) -> None:
-        """Says that this agent is there and what it can use."""
-        body = {"agent": agent, "device_kinds": list(device_kinds)}
+    def announce(
+        self, agent: str, device_kinds: Sequence[str], resting: Sequence[str] = ()
+    ) -> None:
+        """Says that this agent is there, what it can use, and what of it not now."""
+        body = {"agent": agent, "device_kinds": list(device_kinds), "resting": list(resting)}
         self._request("POST", "/v1/worker/agents", json=body)
 
     def heartbeat(self, lease: Lease) -> bool:

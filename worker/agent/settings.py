@@ -33,6 +33,7 @@ class Settings:
     warm: bool = True
     grace_seconds: float = 10.0  # between SIGTERM and SIGKILL
     ready_seconds: float = 120.0  # a runner that has not imported TensorFlow by then is stuck
+    rest_seconds: float = 300.0  # of a device whose partition is being reset
     log_quota_bytes: int = 4 * 2**20  # of one attempt's log
     data_dir: Path | None = None  # in which a runner finds the files that specs name
     log_lines_per_second: float = 500.0  # of one attempt, after a burst of ten seconds' worth
@@ -52,6 +53,7 @@ class Settings:
             "warm": reader.flag("IPULSE_WARM", cls.warm),
             "grace_seconds": reader.number("IPULSE_GRACE_SECONDS", cls.grace_seconds),
             "ready_seconds": reader.number("IPULSE_READY_SECONDS", cls.ready_seconds),
+            "rest_seconds": reader.number("IPULSE_REST_SECONDS", cls.rest_seconds),
             "data_dir": reader.directory("IPULSE_DATA"),
             "log_quota_bytes": int(reader.number("IPULSE_LOG_QUOTA_BYTES", cls.log_quota_bytes)),
             "log_lines_per_second": reader.number(

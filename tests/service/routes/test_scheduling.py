@@ -194,6 +194,17 @@ class TestPriority:
         waits = alone.job(submit(alone))["waiting_on"]
         assert (waits["reason"], waits["position"]) == ("no_agent", 1)
 
+    def test_a_device_in_quarantine_is_no_device(self, alone: InProcess) -> None:
+        def announce(agent: str, *resting: str) -> None:
+            body = {"agent": agent, "device_kinds": ["cpu", "ipu"], "resting": resting}
+            assert alone.worker.post("/v1/worker/agents", json=body).status_code == 204
+
+        job = submit(alone)
+        announce("agent-1", "cpu")
+        assert alone.job(job)["waiting_on"]["reason"] == "quarantine"
+        announce("agent-2")
+        assert alone.job(job)["waiting_on"]["reason"] == "wake_up"
+
     def test_the_start_is_estimated_from_what_jobs_took(self, alone: InProcess) -> None:
         alone.worker.post("/v1/worker/agents", json={"agent": "a", "device_kinds": ["cpu"]})
         alone.attempt(submit(alone)).complete()

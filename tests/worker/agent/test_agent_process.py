@@ -147,8 +147,9 @@ def lasting_agent(
 
 def publish(redis: RedisServer, *args: Any, task: str = messages.TASK, **options: Any) -> None:
     """Sends a message as the service does."""
+    options.setdefault("queue", QUEUE)
     with Celery(broker=redis.url, set_as_current=False) as celery:
-        celery.send_task(task, args=args, queue=QUEUE, ignore_result=True, **options)
+        celery.send_task(task, args=args, ignore_result=True, **options)
 
 
 @contextmanager
@@ -157,6 +158,25 @@ def client_of(redis: RedisServer) -> Iterator[Any]:
     celery = Celery(broker=redis.url, set_as_current=False)
     with celery.connection_for_read() as connection:
         yield connection.default_channel.client
+
+
+def test_wake_ups_for_a_device_in_quarantine_are_left_to_others(
+    service: FakeService, redis: RedisServer, agent: AgentProcess, tmp_path: Path
+) -> None:
+    broken = service.submit("ends_with", reason="unrecoverable")
+    publish(redis, broken)
+    agent.wait_for_action("attempt_ended")
+    said = service.job(broken).last.messages("agent")
+    assert any("uses its cpu no more" in line for line in said)
+    job_id = service.submit("completes")
+    publish(redis, job_id, queue=messages.queue_of("emulator"))  # of the same agent
+    publish(redis, job_id)
+    agent.wait_for_action("nothing_to_do")
+    with client_of(redis) as client:
+        assert client.llen(QUEUE) == 1
+    assert service.job(job_id).attempts == []
+    with agent_process(service, redis, tmp_path / "other"):
+        service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
 
 
 class TestMessages:

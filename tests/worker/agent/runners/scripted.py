@@ -229,6 +229,11 @@ def stops_by_another_hand(assignment: Assignment) -> None:
     done("cancelled_by_user")
 
 
+def ends_with(assignment: Assignment) -> None:
+    phases()
+    done(assignment["spec"]["metadata"]["reason"], "As the test says.")
+
+
 def diverges(assignment: Assignment) -> None:
     phases()
     done("diverged", "The loss is NaN at step 3.", step=3.0)

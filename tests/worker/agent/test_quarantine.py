@@ -1,0 +1,43 @@
+"""A device that is at fault is left alone, and somebody else gets the job."""
+
+from __future__ import annotations
+
+from ipulse.states import Reason
+from worker.agent.quarantine import Quarantine
+
+
+class Watch:
+    """A clock that a test sets."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_an_error_of_the_job_costs_no_device() -> None:
+    quarantine = Quarantine(["cpu", "ipu"], rest_seconds=60)
+    for reason in (Reason.COMPLETED, Reason.APPLICATION_ERROR, Reason.IPU_RESET):
+        assert quarantine.saw("ipu", reason) == ""
+    assert quarantine.usable == ("cpu", "ipu")
+    assert quarantine.resting == ()
+
+
+def test_one_whose_partition_is_reset_rests_for_a_while() -> None:
+    watch = Watch()
+    quarantine = Quarantine(["cpu", "ipu"], rest_seconds=60, clock=watch)
+    assert "rests its ipu for 60 s" in quarantine.saw("ipu", Reason.PARTITION_RESET)
+    watch.now += 59
+    assert (quarantine.usable, quarantine.seconds_left) == (("cpu",), 1.0)
+    watch.now += 1
+    assert quarantine.usable == ("cpu", "ipu")
+    assert quarantine.seconds_left == float("inf")
+
+
+def test_one_that_nothing_cures_is_used_no_more() -> None:
+    watch = Watch()
+    quarantine = Quarantine(["ipu"], rest_seconds=60, clock=watch)
+    assert "until it is started again" in quarantine.saw("ipu", Reason.UNRECOVERABLE)
+    quarantine.saw("ipu", Reason.PARTITION_RESET)
+    watch.now += 1e9
+    assert (quarantine.usable, quarantine.resting) == ((), ("ipu",))
