@@ -9,6 +9,7 @@ import typer
 
 from ipulse import __version__
 
+from .compare import compare
 from .custom_ops import check_library
 from .demo import demo
 from .doctor import doctor
@@ -50,6 +51,7 @@ COMMANDS: Dict[str, Callable[..., int]] = {
     "pause": pause,
     "resume": resume,
     "delete": delete,
+    "compare": compare,
     "emulate": emulate,
     "doctor": doctor,
     "selftest": selftest,

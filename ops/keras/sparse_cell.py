@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 import tensorflow as tf
 
+from ops import sparse
+from ops.emulator.custom_op import MK2_TILES
 from ops.keras.cell import NetworkCell
+from ops.keras.config import choice
 from ops.keras.packing import pack_spikes, parts
 from ops.lif.network import LIF
 from ops.lif.tensorflow_op import LIFOutputs
-from ops.sparse import select_spikes, sparse_to_dense, spike_matmul
 
 
 @tf.keras.utils.register_keras_serializable("ipulse")
@@ -23,8 +25,35 @@ class SparseLIFCell(NetworkCell):
     with ids `[batch, time, slots]`: an RNN has the batch first, and so have the LIFOutputs. It is
     slower than MultiLIF, which runs whole sequences in one op, and open to changes in Python.
 
-    Its arguments are NetworkLayer's.
+    Its arguments are NetworkLayer's, and
+
+    backend: "cpu"; "emulator" runs the Poplar ops of one step on an emulated IPU, "ipu" on one of
+        Graphcore's TensorFlow. These two have no policy cyclic, and must know all shapes.
+    tiles_per_ipu: of an emulated one.
+
+    Raises ValueError if an argument is out of range; a call raises UnsupportedNetwork, and what
+    ops.lif.poplar.backends.step_ops_on_ipus raises.
     """
+
+    def __init__(
+        self, *args: Any, backend: str = "cpu", tiles_per_ipu: int = MK2_TILES, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.backend = choice("backend", backend, ("cpu", "emulator", "ipu"))
+        self.tiles_per_ipu = tiles_per_ipu
+
+    def get_config(self) -> Dict[str, Any]:
+        own = {"backend": self.backend, "tiles_per_ipu": self.tiles_per_ipu}
+        return {**super().get_config(), **own}
+
+    def _ops(self) -> Any:
+        """spike_matmul, select_spikes and sparse_to_dense."""
+        if self.backend == "cpu":
+            return sparse
+        # Imported only here: who asks for it gets it, and nobody else.
+        from ops.lif.poplar.backends import step_ops_on_ipus
+
+        return step_ops_on_ipus(self.tiles_per_ipu if self.backend == "emulator" else None)
 
     @property
     def output_size(self) -> int:
@@ -34,7 +63,7 @@ class SparseLIFCell(NetworkCell):
     def call(
         self, inputs: Any, states: Sequence[Any], training: Any = None
     ) -> Tuple[Any, List[Any]]:
-        network = self.network
+        network, ops = self.network, self._ops()
         kernels, constants = self._tensors()
         step = states[-1]
         counts, ids = inputs[:, :2], inputs[:, 2:]
@@ -43,12 +72,12 @@ class SparseLIFCell(NetworkCell):
         u: Any = None
         for number, (layer, state) in enumerate(zip(self._all, self._layer_states(states))):
             tensors = constants[number]
-            current = spike_matmul(kernels[number].input, ids, counts)
+            current = ops.spike_matmul(kernels[number].input, ids, counts)
             own = None
             if self._remembers(number):
                 own = state["spikes"][:, 2:], state["spikes"][:, :2]
             if kernels[number].recurrent is not None and own is not None:
-                current += spike_matmul(kernels[number].recurrent, *own)
+                current += ops.spike_matmul(kernels[number].recurrent, *own)
             if kernels[number].bias is not None:
                 current += kernels[number].bias
             u, synapse = self._membrane(layer, tensors, state, current)
@@ -56,13 +85,13 @@ class SparseLIFCell(NetworkCell):
                 after += [u, *synapse]
                 break
             gate = None if layer.second_threshold is None else tensors.second_threshold
-            found = select_spikes(
+            found = ops.select_spikes(
                 *(u, tensors.threshold, gate, layer.slots, layer.policy, network.surrogate),
                 seed=self.seed,
                 first_step=step[0, 0] if layer.policy == "cyclic" else 0,
                 layer=number,
             )
-            spiked = sparse_to_dense(found.ids, found.counts, layer.neurons)
+            spiked = ops.sparse_to_dense(found.ids, found.counts, layer.neurons)
             if network.reset_on == "state":
                 above = tf.cast(u > tensors.threshold, tf.float32)
                 spiked += tf.stop_gradient(above - spiked)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence
+from typing import Any, Optional, Sequence, Tuple
 
 from ops.emulator.user_op import emulated_ipus
 from ops.lif.network import Network
 from ops.lif.poplar import build, sdk
 from ops.lif.poplar.attributes import Placement
-from ops.lif.poplar.user_op import run_user_op
+from ops.lif.poplar.build import BuiltOp
+from ops.lif.poplar.step_ops import PoplarStepOps
+from ops.lif.poplar.user_op import PrecompiledUserOp, run_user_op
 from ops.lif.tensorflow_op import LIFOutputs
 
 
@@ -26,11 +28,18 @@ def run_on_ipus(
     emulated_tiles: of an emulated IPU; None for IPUs of the machine.
     Raises MissingSDK, BuildFailed, and what run_user_op raises.
     """
-    if emulated_tiles is None:
-        user_op, built = sdk.precompiled_user_op(), sdk.built_op()
-    else:
-        user_op = emulated_ipus(placement.ipus, emulated_tiles).precompiled_user_op
-        built = build.build()
+    user_op, built = _found(placement.ipus, emulated_tiles)
     return run_user_op(
         network, weights, ids, counts, user_op, built, placement=placement, **options
     )
+
+
+def step_ops_on_ipus(emulated_tiles: Optional[int]) -> PoplarStepOps:
+    """Of one IPU; emulated_tiles and what is raised as above."""
+    return PoplarStepOps(*_found(1, emulated_tiles))
+
+
+def _found(ipus: int, emulated_tiles: Optional[int]) -> Tuple[PrecompiledUserOp, BuiltOp]:
+    if emulated_tiles is None:
+        return sdk.precompiled_user_op(), sdk.built_op()
+    return emulated_ipus(ipus, emulated_tiles).precompiled_user_op, build.build()

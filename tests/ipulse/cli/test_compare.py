@@ -1,0 +1,54 @@
+"""`ipulse compare`, which asks a process of its own."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict
+
+import pytest
+
+from ipulse.cli import compare
+
+from .conftest import Run
+
+SPEC: Dict[str, Any] = {
+    "version": 1,
+    "data": {"kind": "randman", "classes": 2, "units": 6, "steps": 4, "samples_per_class": 4},
+    "network": {"layers": [{"neurons": 4}]},
+}
+ROW = {"differing": 0, "margin": 0.0, "membrane": 1e-7, "gradient": None, "seconds": 0.5}
+
+
+def test_says_that_they_agree(offline: Run) -> None:
+    ran = offline(
+        "compare", "--device", "cpu", "--samples", "2", "--json", "-", stdin=json.dumps(SPEC)
+    )
+    assert ran.code == 0, ran.err
+    found = ran.json
+    assert found["agree"] is True
+    assert [row["way"] for row in found["ways"]] == ["dense cell", "sparse ops in an RNN", "one op"]
+    assert (found["samples"], found["steps"], found["network"]) == (2, 4, [6, 4, 2])
+
+
+def test_says_what_does_not(offline: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    ways = [
+        {"way": "one op", "device": "cpu", "agrees": False, **ROW},
+        {"way": "one op", "device": "emulator", "agrees": False, "failed": "out of memory"},
+        {"way": "dense cell", "device": "emulator", "skipped": "nothing to emulate"},
+    ]
+    shapes = {"network": [6, 4, 2], "samples": 2, "steps": 4, "tiles": 8, "spikes": [3]}
+    tolerances = {"margin": 1e-5, "membrane": 1e-5, "gradient": 1e-4}
+    found = {**shapes, "tolerances": tolerances, "ways": ways, "agree": False}
+    monkeypatch.setattr(compare, "_ask", lambda document, options: found)
+    ran = offline("compare", "-", stdin=json.dumps(SPEC))
+    assert ran.code == 1
+    assert "NO" in ran.out
+    assert "no number" in ran.out
+    assert "one op on emulator failed: out of memory" in ran.out
+    assert ran.out.endswith("They do not agree.\n")
+
+
+def test_a_wrong_spec_is_told_by_its_place(offline: Run) -> None:
+    ran = offline("compare", "-", stdin='{"version": 1, "network": {"layers": []}}')
+    assert ran.code == 2
+    assert "/network/layers" in ran.err

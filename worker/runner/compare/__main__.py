@@ -1,0 +1,96 @@
+"""`python -m worker.runner.compare < spec.json`: one JSON object on standard output."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from typing import Any, Dict, List, Optional
+
+SAMPLES, STEPS, TILES = 4, 16, 64
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """0; what is wrong is said as {"error": {"code", "message"}}."""
+    parser = argparse.ArgumentParser(prog="python -m worker.runner.compare", description=__doc__)
+    parser.add_argument("--samples", type=int, default=SAMPLES)
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--tiles", type=int, default=TILES)
+    parser.add_argument("--device", choices=("cpu", "emulator"))
+    asked = parser.parse_args(arguments)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # read when TensorFlow is imported
+    os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+
+    from ipulse import strict_json
+    from ipulse.errors import IPUlseError
+    from ipulse.spec import parse_spec
+    from ops.cached_build import NativeError
+
+    try:
+        spec = parse_spec(strict_json.loads(sys.stdin.buffer.read()))
+        found = compare(spec, asked.samples, asked.steps, asked.tiles, asked.device)
+    except (IPUlseError, NativeError) as error:
+        message = getattr(error, "message", str(error))
+        found = {"error": {"code": error.code, "message": message}}
+    sys.stdout.write(json.dumps(found) + "\n")
+    return 0
+
+
+def compare(
+    spec: Any, samples: int, steps: int, tiles: int, device: Optional[str]
+) -> Dict[str, Any]:
+    """The document that docs/devices.md describes."""
+    from ops.lif import reference
+    from worker.runner.data.directory import DataDirectory
+    from worker.runner.data.load import load
+    from worker.runner.devices.cpu import configure_tensorflow, usable_cores
+
+    from .problem import problem_of
+    from .verdict import GRADIENT, MEMBRANE, NEAR
+    from .ways import WAYS
+
+    configure_tensorflow(usable_cores(), spec.seed)
+    directory = DataDirectory.from_environment(os.environ)
+    dataset = load(spec.data, directory, lambda done, all_of_them: None)
+    problem = problem_of(spec, dataset, samples, steps)
+    p = problem
+    free = reference.forward(p.network, p.weights, p.ids, p.counts, seed=p.seed)
+    rows = [_row(way, problem, free, tiles) for way in WAYS if device in (None, way.device)]
+    run = [row for row in rows if "skipped" not in row]
+    return {
+        "name": spec.name,
+        "network": list(problem.network.sizes),
+        "samples": p.counts.shape[1],
+        "steps": p.counts.shape[0],
+        "tiles": tiles,
+        "spikes": [int(layer.spike_counts[..., 0].sum()) for layer in free.layers],
+        "tolerances": {"margin": NEAR, "membrane": MEMBRANE, "gradient": GRADIENT},
+        "ways": rows,
+        "agree": bool(run) and all(row["agrees"] for row in run),
+    }
+
+
+def _row(way: Any, problem: Any, free: Any, tiles: int) -> Dict[str, Any]:
+    from ops.emulator.custom_op import CustomOpError
+    from ops.lif.poplar.attributes import UnsupportedNetwork
+
+    from .verdict import judge
+
+    row: Dict[str, Any] = {"way": way.name, "device": way.device}
+    if way.run is None:
+        return {**row, "skipped": way.why_not}
+    began = time.monotonic()
+    try:
+        result = way.run(problem, tiles)
+    except UnsupportedNetwork as error:
+        return {**row, "skipped": str(error)}
+    except CustomOpError as error:
+        return {**row, "agrees": False, "failed": str(error)}
+    seconds = time.monotonic() - began
+    return {**row, **judge(problem, free, result).to_json(), "seconds": seconds}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
