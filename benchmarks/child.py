@@ -29,20 +29,27 @@ from benchmarks.program import Program
 from benchmarks.workload import CONFIGS, Workload, load
 
 
-def build(side: str, work: Workload, threads: int) -> tuple[Program, dict[str, str]]:
-    """The side's passes, and the versions of its packages."""
+def build(side: str, work: Workload, threads: int) -> tuple[Program, dict[str, Any]]:
+    """The side's passes; the versions of its packages, and what its libraries alone take."""
+    before = memory()["resident_mib"]
+    program: Program
     if side.startswith("ours:"):
-        from benchmarks import ours
+        ours = importlib.import_module("benchmarks.ours")
+        importlib.import_module("ops.keras")
+        libraries = memory()["resident_mib"] - before
+        program = ours.build(work, side.removeprefix("ours:"), threads)
+        versions = ours.versions()
+    else:
+        peer = PEERS[side]
+        if peer.environment == "torch":
+            import torch
 
-        return ours.build(work, side.removeprefix("ours:"), threads), ours.versions()
-    peer = PEERS[side]
-    if peer.environment == "torch":
-        import torch
-
-        torch.set_num_threads(threads)
-    adapter = importlib.import_module(f"benchmarks.peers.{peer.module}")
-    program: Program = adapter.build(work, threads, peer.fused_adam)
-    return program, {package: version(package) for package in peer.packages}
+            torch.set_num_threads(threads)
+        adapter = importlib.import_module(f"benchmarks.peers.{peer.module}")
+        libraries = memory()["resident_mib"] - before
+        program = adapter.build(work, threads, peer.fused_adam)
+        versions = {package: version(package) for package in peer.packages}
+    return program, {"versions": versions, "libraries_mib": libraries}
 
 
 def timed(step: Any, calls: int) -> dict[str, Any]:
@@ -84,8 +91,8 @@ def main(side: str, path: str, name: str, threads: str) -> None:
     # Libraries print; the parent's pipe is for answers alone.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    program, versions = build(side, load(Path(path), CONFIGS[name]), int(threads))
-    print(json.dumps({"versions": versions}), file=answers, flush=True)
+    program, built = build(side, load(Path(path), CONFIGS[name]), int(threads))
+    print(json.dumps(built), file=answers, flush=True)
     for line in sys.stdin:
         command, _, argument = line.strip().partition(" ")
         print(json.dumps(answer(program, command, argument)), file=answers, flush=True)

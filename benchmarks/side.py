@@ -67,7 +67,8 @@ class Side:
         self.pid = self._process.pid
         self._answers = b""
         try:
-            self.versions: dict[str, str] = self._answer(ready_seconds)["versions"]
+            # Versions of its packages, and libraries_mib: what it took to import them.
+            self.built: dict[str, Any] = self._answer(ready_seconds)
         except BaseException:
             self.close()
             raise

@@ -153,13 +153,23 @@ def memory_of_a_step(rows: list[Row]) -> str:
         line = [f"{config}, {threads}"]
         line.append(f"{leanest['peer']} {leanest['result']['train']['peak_mib']:.0f}")
         line += [f"{leanest['ours'][v]['train']['peak_mib']:.0f}" for v in SECOND_THRESHOLD]
+        line.append(libraries_mib(leanest))
         line.append(f"{light['peer']} {step_mib(light['result']):.0f}")
         line += [f"{step_mib(light['ours'][v]):.0f}" for v in SECOND_THRESHOLD]
         lines.append(line)
     heads = ["config, threads", "leanest peer's peak, MiB"]
     heads += [f"ours {variant}" for variant in SECOND_THRESHOLD]
+    heads += ["of that libraries, theirs / ours"]
     heads += ["leanest peer's step, MiB", *(f"ours {variant}" for variant in SECOND_THRESHOLD)]
     return table(heads, lines)
+
+
+def libraries_mib(row: Row) -> str:
+    """What the libraries take before there is a network, of the peer and of ours at most."""
+    if "libraries_mib" not in row["result"]:
+        return "not measured"
+    ours = max(float(side["libraries_mib"]) for side in row["ours"].values())
+    return f"{row['result']['libraries_mib']:.0f} / {ours:.0f}"
 
 
 def step_mib(side: Row) -> float:

@@ -92,7 +92,7 @@ class Comparison:
             for name in names:
                 sides.append(self._start(name, config, threads))
                 before = sides[-1].ask("memory", 60)["resident_mib"]
-                found[name] = {"versions": sides[-1].versions, "before_mib": before}
+                found[name] = {**sides[-1].built, "before_mib": before}
             for what in PASSES:
                 passes = measure(sides, what, self._effort, CONFIGS[config].batch)
                 for side in sides:

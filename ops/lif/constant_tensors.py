@@ -7,7 +7,7 @@ from typing import Any, List, Mapping, NamedTuple, Optional, Sequence
 import numpy as np
 import tensorflow as tf
 
-from ops.lif.cpu.arrays import constants as fixed_constants
+from ops.lif.cpu.constants import constants as fixed_constants
 from ops.lif.network import LIF, Network, per_neuron
 
 GIVEN = ("decay", "threshold", "synapse_decay", "second_threshold")

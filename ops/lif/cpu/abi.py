@@ -10,7 +10,7 @@ import numpy as np
 from ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 
 # The names of ops.lif.network and what lif.h calls them by; a test reads the numbers there.
-VERSION = 3  # LIF_ABI_VERSION
+VERSION = 4  # LIF_ABI_VERSION
 OUT_OF_MEMORY = 2  # LIF_OUT_OF_MEMORY
 PHASE_LAYERS = 16  # LIF_PHASE_LAYERS
 RESET = {"zero": 0, "subtract": 1, "none": 2}
@@ -84,6 +84,7 @@ class LifRecord(ctypes.Structure):
         ("bits", uint32_p),
         ("membranes", float_p),
         ("membranes_size", ctypes.c_size_t),
+        ("last_use", ctypes.c_int32),
     )
 
 

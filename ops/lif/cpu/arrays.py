@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import dataclass
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from ops.lif.cpu import abi, native
+from ops.lif.cpu.call import Call, checked
+from ops.lif.cpu.constants import LayerConstants
 from ops.lif.layer_trace import ConstantGradients
 from ops.lif.network import LIF, Layer, LeakyReadout, Network, per_neuron
 from ops.lif.weights import weight_shapes
-
-_MESSAGE_SIZE = 512  # bytes
-
-
-class LayerConstants(NamedTuple):
-    """A layer's as the kernels take them, float32 `[neurons]`, each rounded once, from float64.
-
-    None where the layer has no such constant.
-    """
-
-    decay: np.ndarray
-    scale: np.ndarray  # gain * (1 - decay)
-    synapse_decay: Optional[np.ndarray]
-    threshold: Optional[np.ndarray]
-    second_threshold: Optional[np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -58,22 +44,6 @@ class Gradients:
     constants: Optional[Tuple[ConstantGradients, ...]]  # float64, of each layer and the readout
 
 
-def constants(layer: Layer) -> LayerConstants:
-    """The constants of a layer or readout for the kernels."""
-    decay = per_neuron(layer.decay, layer.neurons, "decay")
-    scale = per_neuron(layer.gain, layer.neurons, "gain") * (1 - decay)
-    synapse_decay = threshold = second = None
-    if layer.synapse_decay is not None:
-        synapse_decay = _float32(layer.synapse_decay, layer.neurons, "synapse_decay")
-    if isinstance(layer, LIF):
-        threshold = _float32(layer.threshold, layer.neurons, "threshold")
-        if layer.second_threshold is not None:
-            second = _float32(layer.second_threshold, layer.neurons, "second_threshold")
-    return LayerConstants(
-        decay.astype(np.float32), scale.astype(np.float32), synapse_decay, threshold, second
-    )
-
-
 def forward(
     network: Network,
     weights: Sequence[np.ndarray],
@@ -100,7 +70,7 @@ def forward(
 
     Raises ValueError if shapes, dtypes or ids do not fit the network; MemoryError.
     """
-    call = _Call(network, weights, ids, counts, seed, store, weight_type, threads, arch)
+    call = Call(network, weights, ids, counts, seed, store, weight_type, threads, arch)
     steps, batch = ids.shape[:2]
     spiking = network.spiking
     readout = isinstance(network.readout, LeakyReadout)
@@ -163,6 +133,7 @@ def backward(
     constants: bool = False,
     store: str = "membranes",
     weight_type: str = "float32",
+    last_use: bool = False,
     threads: int = 0,
     arch: Optional[int] = None,
 ) -> Gradients:
@@ -173,15 +144,17 @@ def backward(
     grad_membrane: float32 `[time, batch, classes]`, the loss's derivative by the membrane.
     grad_spikes: of each spiking layer float32 `[time, batch, slots]`, the loss's direct derivative
         by the spike of the neuron in that slot.
+    last_use: whether the run's membranes may be written to, which saves their size in memory; the
+        run has no further backward pass then.
     grad_u: of each hidden layer float32 `[time, batch, neurons]`, the loss's direct derivative by
         its u. None = 0, for all layers or one.
 
     Raises ValueError if shapes, dtypes or ids do not fit the network, or `run` stored nothing;
     MemoryError.
     """
-    call = _Call(network, weights, ids, counts, 0, store, weight_type, threads, arch)
+    call = Call(network, weights, ids, counts, 0, store, weight_type, threads, arch)
     shape, spiking = ids.shape[:2], network.spiking
-    grad_membrane = _checked("grad_membrane", grad_membrane, (*shape, network.readout.neurons))
+    grad_membrane = checked("grad_membrane", grad_membrane, (*shape, network.readout.neurons))
     direct = _of_each("grad_spikes", grad_spikes, [(*shape, layer.slots) for layer in spiking])
     by_u = _of_each("grad_u", grad_u, [(*shape, layer.neurons) for layer in network.layers])
     leaky = isinstance(network.readout, LeakyReadout)
@@ -189,7 +162,10 @@ def backward(
         by_u.append(grad_membrane)
     outputs = _Outputs(network, ids.shape if inputs else None, constants)
     records = (
-        abi.LifRecord(abi.uint32s(layer.bits), abi.floats(layer.membranes), layer.membranes.size)
+        abi.LifRecord(
+            *(abi.uint32s(layer.bits), abi.floats(layer.membranes), layer.membranes.size),
+            last_use,
+        )
         for layer in run.layers
     )
     call.run(
@@ -253,128 +229,6 @@ class _Outputs:
         return Gradients(tuple(self._weights), self.inputs, by_constants)
 
 
-class _Call:
-    """LifNetwork of lif.h over arrays that it keeps alive."""
-
-    def __init__(
-        self,
-        network: Network,
-        weights: Sequence[np.ndarray],
-        ids: np.ndarray,
-        counts: np.ndarray,
-        seed: int,
-        store: str,
-        weight_type: str,
-        threads: int,
-        arch: Optional[int],
-    ) -> None:
-        if ids.ndim != 3 or counts.shape not in (ids.shape[:2], (*ids.shape[:2], 2)):
-            raise ValueError(
-                "ids must be [time, batch, slots] and counts [time, batch] or [time, batch, 2]; "
-                f"got shapes {ids.shape} and {counts.shape}"
-            )
-        id_type = np.uint16 if ids.dtype == np.uint16 else np.int32
-        ids = _checked("ids", ids, ids.shape, id_type)
-        counts = _checked("counts", counts, counts.shape, np.int32)
-        filled = None
-        if counts.ndim == 3:
-            filled = np.ascontiguousarray(counts[..., 1])
-            counts = np.ascontiguousarray(counts[..., 0])
-        if not 0 <= seed < 2**64:
-            raise ValueError(f"seed must be 0 to 2^64 - 1; got {seed}")
-        self._alive: List[Any] = [ids, counts, filled]
-        layers: List[Layer] = [*network.layers, network.readout]
-        self._layers = (abi.LifLayer * len(layers))()
-        for number, layer in enumerate(layers):
-            self._set_layer(self._layers[number], layer)
-        self._set_weights(network, weights)
-        self._network = abi.LifNetwork(
-            version=abi.VERSION,
-            steps=ids.shape[0],
-            batch=ids.shape[1],
-            inputs=network.inputs,
-            input_slots=ids.shape[2],
-            layers=len(network.spiking),
-            leaky_readout=int(isinstance(network.readout, LeakyReadout)),
-            delay=network.delay,
-            reset=abi.RESET[network.reset],
-            reset_on=abi.RESET_ON[network.reset_on],
-            reset_gradient=abi.RESET_GRADIENT[network.reset_gradient],
-            weights=_choice("weight_type", weight_type, abi.WEIGHTS),
-            store=_choice("store", store, abi.STORE),
-            threads=threads,
-            arch=native.supported_arch() if arch is None else arch,
-            seed=seed,
-            surrogate=abi.surrogate(network.surrogate),
-            id_bytes=ids.itemsize,
-            ids=ids.ctypes.data,
-            counts=counts.ctypes.data_as(abi.int32_p),
-            filled=None if filled is None else filled.ctypes.data_as(abi.int32_p),
-            layer=self._layers,
-        )
-
-    def _set_layer(self, target: abi.LifLayer, layer: Layer) -> None:
-        arrays = constants(layer)
-        self._alive.append(arrays)
-        target.neurons = layer.neurons
-        if isinstance(layer, LIF):
-            target.slots = layer.slots
-            target.policy = abi.POLICY[layer.policy]
-        for name, array in arrays._asdict().items():
-            setattr(target, name, abi.floats(array))
-
-    def _set_weights(self, network: Network, weights: Sequence[np.ndarray]) -> None:
-        shapes = weight_shapes(network)
-        if len(weights) != len(shapes):
-            raise ValueError(f"the network needs {len(shapes)} weights; got {len(weights)}")
-        for number, (array, expected) in enumerate(zip(weights, shapes)):
-            self._alive.append(_checked(f"weights[{number}]", array, expected.shape))
-            name = "weights" if expected.role == "input" else expected.role
-            setattr(self._layers[expected.layer], name, abi.floats(self._alive[-1]))
-
-    def bits_words(self, number: int) -> int:
-        steps, batch = self._network.steps, self._network.batch
-        layer = ctypes.byref(self._layers[number])
-        return int(native.library().lif_bits_words(steps, batch, layer))
-
-    def run(self, function: Any, argument: ctypes.Structure) -> None:
-        message = ctypes.create_string_buffer(_MESSAGE_SIZE)
-        size = ctypes.c_size_t(_MESSAGE_SIZE)
-        failed = function(ctypes.byref(self._network), ctypes.byref(argument), message, size)
-        _check(failed, message)
-
-    def slots(self, number: int, bits: np.ndarray) -> np.ndarray:
-        """The ids in the slots of a layer, float32 `[time, batch, slots]`."""
-        steps, batch, threads = self._network.steps, self._network.batch, self._network.threads
-        layer = self._layers[number]
-        found = np.empty((steps, batch, layer.slots), np.float32)
-        message = ctypes.create_string_buffer(_MESSAGE_SIZE)
-        failed = native.library().lif_slots(
-            *(steps, batch, ctypes.byref(layer), abi.uint32s(bits), threads, abi.floats(found)),
-            *(message, ctypes.c_size_t(_MESSAGE_SIZE)),
-        )
-        _check(failed, message)
-        return found
-
-
-def _check(failed: int, message: ctypes.Array[ctypes.c_char]) -> None:
-    if failed == abi.OUT_OF_MEMORY:
-        raise MemoryError(message.value.decode())
-    if failed:
-        raise ValueError(message.value.decode())
-
-
-def _checked(
-    name: str, array: np.ndarray, shape: Tuple[int, ...], dtype: Any = np.float32
-) -> np.ndarray:
-    if array.dtype != dtype or array.shape != shape:
-        raise ValueError(
-            f"{name} must be {np.dtype(dtype).name} of shape {shape}; "
-            f"got {array.dtype} of shape {array.shape}"
-        )
-    return np.ascontiguousarray(array)
-
-
 def _of_each(
     name: str,
     arrays: Optional[Sequence[Optional[np.ndarray]]],
@@ -385,19 +239,9 @@ def _of_each(
     if len(arrays) != len(shapes):
         raise ValueError(f"{name} must have {len(shapes)} layers; got {len(arrays)}")
     return [
-        None if array is None else _checked(f"{name}[{number}]", array, shapes[number])
+        None if array is None else checked(f"{name}[{number}]", array, shapes[number])
         for number, array in enumerate(arrays)
     ]
-
-
-def _choice(name: str, value: str, choices: Any) -> int:
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value}")
-    return int(choices[value])
-
-
-def _float32(value: Any, neurons: int, name: str) -> np.ndarray:
-    return per_neuron(value, neurons, name).astype(np.float32)
 
 
 def _float64(array: Optional[np.ndarray]) -> Optional[np.ndarray]:

@@ -1,12 +1,11 @@
 // The forward pass: layer after layer, each over the whole sequence. That order is open to a
 // network with any delay. Within a layer a panel runs over all steps at once, so that its weights
 // stay in cache for all samples, unless a step needs to know all neurons of the step before.
-#include "../../philox.h"
+#include "layer_slots.h"
 #include "packed_layer.h"
 #include "phases.h"
 #include "pool.h"
 #include "sequence.h"
-#include "slot_choice.h"
 
 #include <algorithm>
 #include <cstring>
@@ -80,10 +79,11 @@ private:
       run(a);
     });
     Buffer<int64_t> kept(rows_ + 1);
-    spikes = select(bits, false, result, kept.get());
+    LayerSlots slots(kernel_, n_, number_, threads_, bits, gate_);
+    spikes = slots.select(false, result, kept.get());
     if (!keep_ || !sparse_)
       return;
-    membranes = ask(result, lay_end_to_end(kept.get()));
+    membranes = ask(result, kept[rows_]);
     Buffer<int64_t> position(int64_t(panels_.count) * threads_);
     parallel_for(threads_, n_.batch, [&](int64_t b, int worker) {
       int64_t place = b * n_.steps * bits.row_bytes;
@@ -96,20 +96,21 @@ private:
   void run_by_step(std::unique_ptr<Spikes> &spikes, const BitRows &bits, const LifForward &result) {
     float *dense = keep_ && !sparse_ ? ask(result, dense_membranes(panels_, rows_)) : nullptr;
     std::vector<std::vector<float>> packed(n_.batch); // membranes of the neurons in slots
+    LayerSlots slots(kernel_, n_, number_, threads_, bits, gate_);
     parallel_for(threads_, n_.batch, [&](int64_t b, int) {
-      run_sample(*spikes, bits, static_cast<int>(b), dense, packed[b]);
+      run_sample(*spikes, bits, slots, static_cast<int>(b), dense, packed[b]);
     });
     Buffer<int64_t> kept(rows_ + 1);
-    spikes = select(bits, true, result, kept.get());
+    spikes = slots.select(true, result, kept.get());
     if (!keep_ || !sparse_)
       return;
-    float *membranes = ask(result, lay_end_to_end(kept.get()));
+    float *membranes = ask(result, kept[rows_]);
     for (int b = 0; b < n_.batch; ++b)
       std::copy(packed[b].begin(), packed[b].end(), membranes + kept[int64_t(b) * n_.steps]);
   }
 
-  void run_sample(const Spikes &input, const BitRows &bits, int b, float *dense,
-                  std::vector<float> &packed) {
+  void run_sample(const Spikes &input, const BitRows &bits, const LayerSlots &slots, int b,
+                  float *dense, std::vector<float> &packed) {
     int64_t padded = int64_t(panels_.count) * panels_.width;
     std::vector<float> u(padded), i(padded);
     Spikes own(n_.steps);
@@ -144,7 +145,7 @@ private:
         kernel_.general_forward(a);
       }
       if (is_truncated(layer_))
-        choose(bits, b, t, u.data(), ids);
+        slots.choose(b, t, u.data(), ids);
       own.begin[t] = 0;
       kernel_.count_bits(bits.emitted + place, 1, bits.row_bytes, &own.end[t]);
       kernel_.list_bits(bits.emitted + place, 1, bits.row_bytes, own.storage->get(),
@@ -155,22 +156,6 @@ private:
         if (bits.kept[place + n / 8] >> (n % 8) & 1)
           packed.push_back(u[n]);
     }
-  }
-
-  void choose(const BitRows &bits, int b, int t, const float *u, std::vector<int32_t> &ids) const {
-    int64_t place = (int64_t(b) * n_.steps + t) * bits.row_bytes;
-    SlotChoice c{};
-    c.slots = layer_.slots;
-    c.policy = layer_.policy;
-    if (c.policy == LIF_POLICY_CYCLIC)
-      c.offset = ipulse::cyclic_offset(n_.seed, number_, t, b, layer_.neurons);
-    c.u = u;
-    c.row_bytes = bits.row_bytes;
-    c.above = bits.above + place;
-    c.gate = gate_ + place;
-    c.emitted = bits.emitted + place;
-    c.kept = bits.kept + place;
-    choose_slots(c, ids);
   }
 
   void write_bits(PanelForward &a, const BitRows &bits, int p, int b) const {
@@ -191,65 +176,6 @@ private:
     if (!memory && floats)
       throw std::bad_alloc();
     return memory;
-  }
-
-  // From the counts of rows to where each begins; returns where the last ends.
-  int64_t lay_end_to_end(int64_t *counts) const {
-    int64_t total = 0;
-    for (int64_t row = 0; row < rows_; ++row) {
-      int64_t count = counts[row];
-      counts[row] = total;
-      total += count;
-    }
-    return counts[rows_] = total;
-  }
-
-  // chosen: step by step, while the layer ran.
-  std::unique_ptr<Spikes> select(const BitRows &bits, bool chosen, const LifForward &result,
-                                 int64_t *kept) {
-    std::unique_ptr<Spikes> spikes(new Spikes(rows_));
-    Buffer<int64_t> above(rows_), first(n_.batch + 1);
-    parallel_for(threads_, n_.batch, [&](int64_t b, int) {
-      int64_t row = b * n_.steps;
-      kernel_.count_bits(bits.above + row * bits.row_bytes, n_.steps, bits.row_bytes, &above[row]);
-    });
-    first[0] = 0;
-    for (int64_t b = 0; b < n_.batch; ++b) {
-      first[b + 1] = first[b];
-      for (int64_t row = b * n_.steps; row < (b + 1) * n_.steps; ++row)
-        first[b + 1] += std::min<int64_t>(above[row], layer_.slots);
-    }
-    spikes->storage.reset(new Buffer<int32_t>(first[n_.batch]));
-    spikes->ids = spikes->storage->get();
-    bool choosing = !chosen && is_truncated(layer_) && layer_.policy != LIF_POLICY_INDEX;
-    parallel_for(threads_, n_.batch, [&](int64_t b, int) {
-      std::vector<int32_t> ids;
-      for (int t = 0; choosing && t < n_.steps; ++t)
-        choose(bits, static_cast<int>(b), t, nullptr, ids);
-      int64_t row = b * n_.steps, place = row * bits.row_bytes;
-      SlotSelection a;
-      a.steps = n_.steps;
-      a.neurons = layer_.neurons;
-      a.slots = layer_.slots;
-      a.sparse = sparse_;
-      a.chosen = chosen || choosing;
-      a.row_bytes = bits.row_bytes;
-      a.above = bits.above + place;
-      a.gate = gate_ ? gate_ + place : nullptr;
-      a.kept = bits.kept ? bits.kept + place : nullptr;
-      a.emitted = bits.emitted + place;
-      a.ids = spikes->storage->get() + first[b];
-      a.ids_end = spikes->storage->get() + first[b + 1];
-      a.first = first[b];
-      a.begin = &spikes->begin[row];
-      a.end = &spikes->end[row];
-      a.kept_counts = kept + row;
-      a.counts = result.counts[number_] + 2 * b;
-      a.dropped = result.dropped[number_] + b;
-      a.batch = n_.batch;
-      kernel_.select(a);
-    });
-    return spikes;
   }
 
   const Kernel &kernel_;

@@ -71,8 +71,11 @@ public:
                       static_cast<int64_t>(lif_bits_words(network.steps, network.batch, &layer[i])),
                   errors::InvalidArgument("layer ", i, ": the record has ", bits[i].NumElements(),
                                           " words of bits; it is another network's"));
-      record[i] = {reinterpret_cast<const uint32_t *>(floats_of(bits[i])), floats_of(membranes[i]),
-                   static_cast<size_t>(membranes[i].NumElements())};
+      record[i] = {reinterpret_cast<const uint32_t *>(floats_of(bits[i])),
+                   const_cast<float *>(floats_of(membranes[i])),
+                   static_cast<size_t>(membranes[i].NumElements()),
+                   // Nobody else holds them: neither another op nor a tape.
+                   membranes[i].RefCountIsOne()};
       grad_spikes[i] = direct(c, ports[i], places, slots(i), "spikes", i);
     }
     for (int i = 0; i < hidden(); ++i)

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-enum { LIF_ABI_VERSION = 3 };
+enum { LIF_ABI_VERSION = 4 };
 
 // What a spike does to the membrane before the next step.
 enum LifReset { LIF_RESET_ZERO = 0, LIF_RESET_SUBTRACT = 1, LIF_RESET_NONE = 2 };
@@ -103,9 +103,10 @@ typedef struct LifNetwork {
 // What the backward pass needs of a layer. Its content belongs to the kernel that wrote it; two
 // calls belong together only with the same `arch`.
 typedef struct LifRecord {
-  const uint32_t *bits;   // lif_bits_words() of them: who reset, carries gradient, was emitted
-  const float *membranes; // of the neurons that carry gradient; not read if only spikes are stored
-  size_t membranes_size;  // as `allocate` was asked for, or 0
+  const uint32_t *bits;  // lif_bits_words() of them: who reset, carries gradient, was emitted
+  float *membranes;      // of the neurons that carry gradient; not read if only spikes are stored
+  size_t membranes_size; // as `allocate` was asked for, or 0
+  int32_t last_use; // 1: the call may write to `membranes`, where it saves their size in memory
 } LifRecord;
 
 // Asked once per layer, as soon as the sizes are known. Returns a pointer for `floats` floats, 64

@@ -10,9 +10,13 @@ namespace {
 // Parts that a sampled product is summed in, whatever the number of threads.
 constexpr int PRODUCT_PARTS = 8;
 
-// From slot order, spikes and then the others, to ascending ids.
+// Memory for the sums of parts: more samples than fit are multiplied one run after another.
+constexpr int64_t OTHER_BYTES = 24 << 20;
+
+// From slot order, spikes and then the others, to ascending ids. product: of the sample.
 void start_products(const LifNetwork &n, const LifLayer &layer, const BitRows &bits,
                     const Spikes &kept, int b, const float *direct, float *product) {
+  int64_t first = kept.start[int64_t(b) * n.steps];
   for (int t = 0; t < n.steps; ++t) {
     int64_t row = int64_t(b) * n.steps + t, start = kept.start[row];
     int64_t count = kept.start[row + 1] - start;
@@ -26,8 +30,80 @@ void start_products(const LifNetwork &n, const LifLayer &layer, const BitRows &b
     for (int64_t k = 0; k < count; ++k)
       others += spikes(k);
     for (int64_t k = 0, spiking = 0; k < count; ++k)
-      product[start + k] = slots[spikes(k) ? spiking++ : others++];
+      product[start - first + k] = slots[spikes(k) ? spiking++ : others++];
   }
+}
+
+// What a product is made of.
+struct Operands {
+  const LifLayer &layer;
+  const BitRows &bits;
+  const Spikes &kept;
+  const LayerGradient &next;
+  const float *weights, *direct, *membranes;
+};
+
+// The products of samples `begin` to `end`, as a smaller batch of their own.
+void multiply_samples(const Kernel &kernel, const LifNetwork &n, int threads, const Operands &o,
+                      int parts, int begin, int end, float *product) {
+  const Panels &panels = o.next.panels;
+  int batch = end - begin;
+  int64_t row = int64_t(begin) * n.steps, offset = o.kept.start[row];
+  int64_t rows = int64_t(batch) * n.steps, length = o.kept.start[row + rows] - offset;
+  Buffer<int64_t> start(rows + 1);
+  for (int64_t r = 0; r <= rows; ++r)
+    start[r] = o.kept.start[row + r] - offset;
+  SampledProduct all{};
+  all.steps = n.steps;
+  all.delay = n.delay;
+  all.neurons = o.layer.neurons;
+  all.start = start.get();
+  all.ids = o.kept.ids + offset;
+  all.threshold = o.layer.threshold;
+  all.slope = n.surrogate.slope;
+  // Each part sums some panels of the next layer, one after the other from the worker's cache.
+  Buffer<float> others((parts - 1) * length);
+  int groups = (4 * threads + parts - 1) / parts;
+  int samples = std::max(1, (batch + groups - 1) / groups);
+  groups = (batch + samples - 1) / samples;
+  WorkerPanel packed(o.weights ? threads : 0, kernel.pack, o.weights, o.layer.neurons,
+                     panels.neurons, panels, int64_t(o.layer.neurons) * panels.width, n.weights);
+  parallel_for(threads, int64_t(parts) * groups, [&](int64_t task, int worker) {
+    int part = static_cast<int>(task / groups);
+    SampledProduct a = all;
+    a.first = static_cast<int>(task % groups) * samples;
+    a.last = std::min(a.first + samples, batch);
+    a.product = part ? others.get() + (part - 1) * length : product + offset;
+    auto place = [&](int b) { return a.product + start[int64_t(b) * n.steps]; };
+    if (o.direct && !part) {
+      for (int b = a.first; b < a.last; ++b)
+        start_products(n, o.layer, o.bits, o.kept, begin + b, o.direct, place(b));
+    } else {
+      std::fill(place(a.first), place(a.last), 0.0f);
+    }
+    int last = o.weights ? (part + 1) * panels.count / parts : 0;
+    for (int p = part * panels.count / parts; p < last; ++p) {
+      a.next = {panels, o.next.grad_current + (p * o.next.rows + row) * panels.width, rows};
+      a.next.panels.count = 1;
+      a.weights = packed.get(worker, p);
+      kernel.sampled_product(a);
+    }
+  });
+  parallel_for(threads, batch, [&](int64_t b, int) {
+    float *sum = product + offset;
+    for (int part = 1; part < parts; ++part) {
+      const float *other = others.get() + (part - 1) * length;
+      for (int64_t i = start[b * n.steps]; i < start[(b + 1) * n.steps]; ++i)
+        sum[i] += other[i];
+    }
+    SampledProduct scaled = all; // no panel: only the surrogate
+    scaled.next.panels.vectors = panels.vectors;
+    scaled.first = static_cast<int>(b);
+    scaled.last = scaled.first + 1;
+    scaled.membranes = o.membranes ? o.membranes + offset : nullptr;
+    scaled.product = sum;
+    kernel.sampled_product(scaled);
+  });
 }
 
 } // namespace
@@ -39,63 +115,15 @@ std::unique_ptr<Buffer<float>> slot_gradient(const Kernel &kernel, const LifNetw
                                              const float *membranes) {
   // An expanding load reads a whole vector, so that the last one may end behind its place.
   std::unique_ptr<Buffer<float>> product(new Buffer<float>(kept.start[next.rows] + kernel.lanes));
-  // Each part sums some panels of the next layer, one after the other from the worker's cache.
-  const Panels &panels = next.panels;
-  int parts = weights ? std::min(PRODUCT_PARTS, panels.count) : 1;
-  int64_t length = kept.start[next.rows];
-  Buffer<float> others((parts - 1) * length);
-  int groups = (4 * threads + parts - 1) / parts;
-  int samples = std::max(1, (n.batch + groups - 1) / groups);
-  groups = (n.batch + samples - 1) / samples;
-  WorkerPanel packed(weights ? threads : 0, kernel.pack, weights, layer.neurons, panels.neurons,
-                     panels, int64_t(layer.neurons) * panels.width, n.weights);
-  SampledProduct a{};
-  a.steps = n.steps;
-  a.delay = n.delay;
-  a.neurons = layer.neurons;
-  a.start = kept.start.get();
-  a.ids = kept.ids;
-  a.threshold = layer.threshold;
-  a.slope = n.surrogate.slope;
-  parallel_for(threads, int64_t(parts) * groups, [&](int64_t task, int worker) {
-    int part = static_cast<int>(task / groups);
-    SampledProduct one = a;
-    one.first = static_cast<int>(task % groups) * samples;
-    one.last = std::min(one.first + samples, n.batch);
-    one.product = part ? others.get() + (part - 1) * length : product->get();
-    if (direct && !part) {
-      for (int b = one.first; b < one.last; ++b)
-        start_products(n, layer, bits, kept, b, direct, one.product);
-    } else {
-      int64_t begin = kept.start[int64_t(one.first) * n.steps];
-      int64_t behind = kept.start[int64_t(one.last) * n.steps];
-      std::fill(one.product + begin, one.product + behind, 0.0f);
-    }
-    int end = weights ? (part + 1) * panels.count / parts : 0;
-    for (int p = part * panels.count / parts; p < end; ++p) {
-      one.next = {panels, next.grad_current + p * next.rows * panels.width, next.rows};
-      one.next.panels.count = 1;
-      one.weights = packed.get(worker, p);
-      kernel.sampled_product(one);
-    }
-  });
-  parallel_for(threads, n.batch, [&](int64_t b, int) {
-    int64_t first = kept.start[b * n.steps], end = kept.start[(b + 1) * n.steps];
-    float *sum = product->get();
-    for (int part = 1; part < parts; ++part) {
-      const float *other = others.get() + (part - 1) * length;
-      for (int64_t i = first; i < end; ++i)
-        sum[i] += other[i];
-    }
-    SampledProduct scaled = a; // no panel: only the surrogate
-    scaled.next = next;
-    scaled.next.panels.count = 0;
-    scaled.first = static_cast<int>(b);
-    scaled.last = scaled.first + 1;
-    scaled.membranes = membranes;
-    scaled.product = sum;
-    kernel.sampled_product(scaled);
-  });
+  Operands operands{layer, bits, kept, next, weights, direct, membranes};
+  int parts = weights ? std::min(PRODUCT_PARTS, next.panels.count) : 1;
+  int64_t most = OTHER_BYTES / 4 / std::max(1, parts - 1);
+  auto slots_before = [&](int b) { return kept.start[int64_t(b) * n.steps]; };
+  for (int begin = 0, end = 0; begin < n.batch; begin = end) {
+    for (end = begin + 1; end < n.batch && slots_before(end + 1) - slots_before(begin) <= most;)
+      ++end;
+    multiply_samples(kernel, n, threads, operands, parts, begin, end, product->get());
+  }
   return product;
 }
 

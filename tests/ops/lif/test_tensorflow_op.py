@@ -108,6 +108,26 @@ class TestGradient:
         for grad, same in zip(grads, expected):
             np.testing.assert_array_equal(grad, same)
 
+    @pytest.mark.parametrize("traced", [False, True], ids=["eager", "function"])
+    def test_a_tape_may_be_asked_again(self, problem: Problem, traced: bool) -> None:
+        """The membranes that a pass keeps are written to by the last gradient, and by no other."""
+
+        def twice() -> Any:
+            weights = [tf.constant(matrix) for matrix in problem.weights]
+            with tf.GradientTape(persistent=True) as tape:
+                tape.watch(weights)
+                loss = loss_of(
+                    problem, run_network(problem.network, weights, problem.ids, problem.counts)
+                )
+            first = tape.gradient(loss, weights)
+            with tf.control_dependencies(first):
+                return first, tape.gradient(loss, weights)
+
+        _, expected = kernel(problem)
+        for grads in tf.function(twice)() if traced else twice():
+            for grad, same in zip(grads, expected):
+                np.testing.assert_array_equal(grad, same)
+
     def test_one_layers_spikes_alone(self, problem: Problem) -> None:
         """A loss that looks at no membrane reaches the layers up to the one it looks at."""
         weights = [tf.constant(matrix) for matrix in problem.weights]

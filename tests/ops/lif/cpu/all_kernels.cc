@@ -157,7 +157,7 @@ Result run(const Case &c, uint64_t arch) {
   must(lif_forward(&network, &forward, message, sizeof message));
   std::vector<LifRecord> record(layers);
   for (int i = 0; i < layers; ++i) {
-    record[i] = {bits[i].data(), membranes[i].data(), membranes[i].size()};
+    record[i] = {bits[i].data(), membranes[i].data(), membranes[i].size(), 1};
     std::vector<float> slots(places * layer[i].slots);
     must(lif_slots(c.steps, c.batch, &layer[i], bits[i].data(), c.threads, slots.data(), message,
                    sizeof message));

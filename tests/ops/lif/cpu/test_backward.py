@@ -132,6 +132,53 @@ class TestStrassen:
         assert_same_bits(found, gradients(problem, forward, arch, 2))
 
 
+@every_kernel()
+def test_more_slots_than_are_multiplied_at_once(arch: int) -> None:
+    """Every neuron has a slot, so that the gradient is that of a layer without a second threshold,
+    which takes another way."""
+    found = []
+    for second_threshold in (None, -1e6):
+        network = network_of((1024, 1024), inputs=10, slope=1.0, second_threshold=second_threshold)
+        p = random_problem(network, seed=3, steps=40, batch=25, slots=4)
+        forward = run(p, arch, 2)
+        found.append(
+            arrays.backward(
+                *(p.network, p.weights, p.ids, p.counts, forward, p.grad_membrane),
+                threads=2,
+                arch=arch,
+            )
+        )
+    for one, other in zip(*(one.weights for one in found)):
+        assert np.abs(one - other).max() <= 1e-5 * np.abs(one).max()
+
+
+class TestLastUse:
+    @pytest.mark.parametrize("store", ["membranes", "spikes"])
+    @pytest.mark.parametrize("everything", [False, True], ids=["training", "everything"])
+    @pytest.mark.parametrize(
+        "constants",
+        [{}, {"recurrent": True}, {"second_threshold": 0.5}],
+        ids=["all", "recurrent", "gated"],
+    )
+    def test_gives_the_same_bits(
+        self, constants: Dict[str, Any], everything: bool, store: str
+    ) -> None:
+        """In the memory of the membranes or beside it."""
+        network = network_of((150, 40), delay=1, decay=0.9, slope=1.0, **constants)
+        problem = random_problem(network, seed=6, steps=9, batch=4)
+        arch = native.supported_arch()
+        forward = run(problem, arch, store=store)
+        before = [layer.membranes.copy() for layer in forward.layers]
+        arguments = (problem, forward, arch, 2, everything)
+        first = gradients(*arguments, store=store)
+        for layer, same in zip(forward.layers, before):
+            np.testing.assert_array_equal(layer.membranes, same)
+        assert_same_bits(first, gradients(*arguments, store=store, last_use=True))
+        for layer, same in zip(forward.layers, before):
+            written = not np.array_equal(layer.membranes, same)
+            assert written == (store == "membranes" and "second_threshold" not in constants)
+
+
 class TestDeterminism:
     @CONSTANTS
     def test_threads_and_runs_agree_to_the_bit(self, constants: Dict[str, Any]) -> None:

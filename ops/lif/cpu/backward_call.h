@@ -1,0 +1,46 @@
+// What the parts of a backward pass share: the call, and dL/dI as it goes from layer to layer.
+#ifndef IPULSE_OPS_LIF_CPU_BACKWARD_CALL_H
+#define IPULSE_OPS_LIF_CPU_BACKWARD_CALL_H
+
+#include "layout.h"
+
+namespace lif {
+
+// dL/dI of a layer, [panels][rows][width], in memory of its own or in that of its membranes.
+struct GradCurrent {
+  GradCurrent() = default;
+  // storage: null if `floats`, of the caller, are written instead.
+  GradCurrent(const Panels &panels, std::unique_ptr<Buffer<float>> storage, float *floats)
+      : panels(panels), floats(storage ? storage->get() : floats), storage(std::move(storage)) {}
+
+  Panels panels{};
+  float *floats = nullptr;
+  std::unique_ptr<Buffer<float>> storage;
+};
+
+struct BackwardCall {
+  BackwardCall(const Kernel &kernel, const LifNetwork &network, const LifBackward &gradient);
+
+  bool wants_constants(int number) const;
+
+  // The loss's own derivative by the membranes of a layer or the readout; null: zeros.
+  const float *grad_u_of(int number) const;
+
+  // What general_backward needs of a layer or the readout, all steps.
+  PanelBackward panel(int number, const GradCurrent &current, const LayerConstants &constants,
+                      int p, int b) const;
+
+  LayerGradient layer(const GradCurrent &current) const {
+    return {current.panels, current.floats, rows};
+  }
+
+  const Kernel &kernel;
+  const LifNetwork &n;
+  const LifBackward &gradient;
+  const int threads;
+  const int64_t rows;
+};
+
+} // namespace lif
+
+#endif

@@ -1,0 +1,234 @@
+#include "layer_backward.h"
+
+#include "pool.h"
+#include "replay.h"
+#include "sequence.h"
+#include "slot_gradient.h"
+#include "strassen.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace lif {
+namespace {
+
+// Rows of the dense product at a time: few enough to lie in the L2 cache, many enough to read
+// each weight seldom.
+constexpr int PRODUCT_ROWS = 192;
+
+class LayerBackward {
+public:
+  LayerBackward(const BackwardCall &call, int number, const Spikes &input, const Spikes &own,
+                GradCurrent next)
+      : call_(call), n_(call.n), number_(number), layer_(n_.layer[number]),
+        bits_(layer_, call.rows, call.gradient.record[number].bits),
+        panels_(cut(call.kernel, n_, number)), constants_(layer_, panels_),
+        sparse_(is_sparse(layer_)), next_(std::move(next)),
+        after_(next_.floats ? &n_.layer[number + 1] : nullptr),
+        replay_(call.kernel, n_, call.gradient, number, call.threads, input, &own) {
+    if (call.gradient.grad_spikes)
+      direct_ = call.gradient.grad_spikes[number];
+  }
+
+  GradCurrent run() {
+    if (sparse_)
+      kept_ = list_spikes(call_.kernel, n_, call_.threads, bits_.kept, bits_.row_bytes);
+    const LifRecord &record = call_.gradient.record[number_];
+    membranes_ = record.membranes;
+    std::unique_ptr<Buffer<float>> again;
+    if (n_.store == LIF_STORE_SPIKES) {
+      again = replay_.membranes(kept_.get());
+      membranes_ = again->get();
+    }
+    if (sparse_) {
+      product_ = slot_gradient(call_.kernel, n_, call_.threads, layer_, bits_, *kept_,
+                               call_.layer(next_), after_ ? after_->weights : nullptr, direct_,
+                               plain() ? membranes_ : nullptr);
+      next_ = GradCurrent(); // all that is needed of it is in the product
+    }
+    // Where every neuron carries gradient, dL/dI has the size of the membranes, and each is read
+    // for the last time just before dL/dI is written in its place.
+    float *place = nullptr;
+    std::unique_ptr<Buffer<float>> storage;
+    if (!sparse_ && again)
+      storage = std::move(again);
+    else if (!sparse_ && record.last_use)
+      place = record.membranes;
+    else
+      storage.reset(new Buffer<float>(dense_membranes(panels_, call_.rows)));
+    current_ = GradCurrent(panels_, std::move(storage), place);
+    if (layer_.recurrent)
+      pass_by_step();
+    else if (after_ && !sparse_)
+      pass_dense();
+    else
+      pass_samples();
+    replay_.write_sums();
+    return std::move(current_);
+  }
+
+private:
+  // Whether the faster loops of panel_backward.h compute this layer.
+  bool plain() const {
+    return after_ && !layer_.recurrent && !layer_.synapse_decay && !call_.grad_u_of(number_) &&
+           !call_.wants_constants(number_) && n_.reset == LIF_RESET_ZERO &&
+           n_.reset_gradient != LIF_RESET_GRADIENT_NONE && n_.surrogate.kind == LIF_SUPERSPIKE;
+  }
+
+  PanelBackward panel(int p, int b) const {
+    PanelBackward a = call_.panel(number_, current_, constants_, p, b);
+    int64_t row = int64_t(b) * n_.steps, place = row * bits_.row_bytes;
+    a.term = n_.reset_gradient == LIF_RESET_GRADIENT_TERM;
+    a.above = (n_.reset_on == LIF_RESET_ON_EMISSION ? bits_.emitted : bits_.above) + place;
+    a.row_bytes = bits_.row_bytes;
+    if (sparse_) {
+      a.kept = bits_.kept + place;
+      a.start = &kept_->start[row];
+      a.product = product_->get();
+      a.membranes = membranes_;
+      return a;
+    }
+    a.delay = n_.delay;
+    a.membranes = membranes_ + (p * call_.rows + row) * panels_.width;
+    a.grad_spikes = direct_ ? direct_ + int64_t(b) * layer_.slots : nullptr;
+    a.grad_spikes_stride = int64_t(n_.batch) * layer_.slots;
+    a.slope = n_.surrogate.slope;
+    return a;
+  }
+
+  // All steps of panel p and sample b. products: dL/dI of the layer after it times its weights,
+  // [steps][width]; null: none.
+  void pass_panel(int p, int b, float *products, int worker) const {
+    PanelBackward a = panel(p, b);
+    if (products)
+      a.products = products + n_.delay * panels_.width;
+    replay_.run(p, b, 0, worker);
+    replay_.show(a, p, b, 0, worker);
+    auto run = !plain()  ? call_.kernel.general_backward
+               : sparse_ ? call_.kernel.sparse_backward
+                         : call_.kernel.dense_backward;
+    run(a);
+  }
+
+  void pass_samples() {
+    parallel_for(call_.threads, int64_t(panels_.count) * n_.batch, [&](int64_t task, int worker) {
+      int p = static_cast<int>(task / n_.batch), b = static_cast<int>(task % n_.batch);
+      pass_panel(p, b, nullptr, worker);
+    });
+  }
+
+  // Every neuron carries gradient from the layer after it.
+  void pass_dense() {
+    Strassen wide(call_.kernel, n_, call_.threads, call_.layer(next_), after_->weights, panels_);
+    wide.run(
+        [&](int p, int b, float *products, int worker) { pass_panel(p, b, products, worker); });
+    int done = wide.samples();
+    PanelTasks tasks(panels_, n_.batch - done, call_.threads);
+    WorkerPanel transposed(call_.threads, call_.kernel.pack_transposed, after_->weights,
+                           layer_.neurons, after_->neurons, panels_,
+                           int64_t(after_->neurons) * panels_.width, n_.weights);
+    int block = std::max(1, PRODUCT_ROWS / std::max(1, n_.steps)); // samples
+    int64_t sample = int64_t(n_.steps) * panels_.width;
+    Buffer<float> all_products(call_.threads * block * sample);
+    parallel_for(call_.threads, tasks.count(), [&](int64_t task, int worker) {
+      int p = tasks.panel(task), first = done + tasks.first(task), last = done + tasks.last(task);
+      float *products = all_products.get() + worker * block * sample;
+      for (int b = first; b < last; ++b) {
+        int64_t rows = int64_t(std::min(block, last - b)) * n_.steps;
+        if ((b - first) % block == 0)
+          call_.kernel.dense_product({panels_.vectors, int64_t(b) * n_.steps, rows,
+                                      call_.layer(next_), transposed.get(worker, p), products});
+        pass_panel(p, b, products + (b - first) % block * sample, worker);
+      }
+    });
+  }
+
+  // A recurrent layer: dL/ds of a step takes dL/dI of all neurons one step later.
+  void pass_by_step() {
+    auto recurrent = pack_weights(call_.kernel, call_.threads, layer_.recurrent, layer_.neurons,
+                                  layer_.neurons, panels_, false, n_.weights);
+    std::unique_ptr<Buffer<float>> transposed;
+    if (after_ && !sparse_)
+      transposed = pack_weights(call_.kernel, call_.threads, after_->weights, layer_.neurons,
+                                after_->neurons, panels_, true, n_.weights);
+    std::vector<int32_t> everybody(layer_.neurons);
+    std::iota(everybody.begin(), everybody.end(), 0);
+    int64_t padded = int64_t(panels_.count) * panels_.width;
+    Buffer<float> states(3 * padded * call_.threads);
+    parallel_for(call_.threads, n_.batch, [&](int64_t sample, int worker) {
+      int b = static_cast<int>(sample);
+      float *lambda = states.get() + 3 * padded * worker, *grad_i = lambda + padded,
+            *extra = grad_i + padded;
+      std::fill(lambda, lambda + 3 * padded, 0.0f);
+      for (int p = 0; p < panels_.count; ++p)
+        replay_.run(p, b, p, worker);
+      for (int t = n_.steps - 1; t >= 0; --t) {
+        if (t + 1 < n_.steps)
+          add_recurrent(sample * n_.steps + t, recurrent->get(), everybody.data(), extra);
+        for (int p = 0; p < panels_.count; ++p) {
+          PanelBackward a = panel(p, b);
+          float products[MAX_WIDTH];
+          if (transposed && t + n_.delay < n_.steps) {
+            const float *weights = transposed->get() + int64_t(p) * after_->neurons * panels_.width;
+            call_.kernel.dense_product({panels_.vectors, sample * n_.steps + t + n_.delay, 1,
+                                        call_.layer(next_), weights, products});
+            a.products = products;
+          }
+          a.first = t;
+          a.last = t + 1;
+          a.lambda = lambda + p * panels_.width;
+          a.grad_i = grad_i + p * panels_.width;
+          a.extra = extra + p * panels_.width;
+          replay_.show(a, p, b, p, worker);
+          call_.kernel.general_backward(a);
+        }
+      }
+    });
+  }
+
+  // dL/ds of a row through the recurrent weights: to the slots' product, or to all of `extra`.
+  void add_recurrent(int64_t row, const float *weights, const int32_t *everybody,
+                     float *extra) const {
+    int64_t start[2] = {0, kept_ ? kept_->start[row + 1] - kept_->start[row] : layer_.neurons};
+    SampledProduct a{};
+    a.steps = a.last = 1;
+    a.next = {panels_, current_.floats + (row + 1) * panels_.width, call_.rows};
+    a.weights = weights;
+    a.neurons = layer_.neurons;
+    a.start = start;
+    a.ids = kept_ ? kept_->ids + kept_->start[row] : everybody;
+    a.product = kept_ ? product_->get() + kept_->start[row] : extra;
+    if (!kept_)
+      std::fill(extra, extra + int64_t(panels_.count) * panels_.width, 0.0f);
+    call_.kernel.sampled_product(a);
+  }
+
+  const BackwardCall &call_;
+  const LifNetwork &n_;
+  const int number_;
+  const LifLayer &layer_;
+  const BitRows bits_;
+  const Panels panels_;
+  const LayerConstants constants_;
+  const bool sparse_;
+  GradCurrent next_;
+  const LifLayer *after_; // null: none
+  Replay replay_;
+  const float *direct_ = nullptr; // the loss's own derivative by the spikes
+  const float *membranes_ = nullptr;
+  // Of a sparse layer: the neurons in slots, and their dL/ds.
+  std::unique_ptr<Spikes> kept_;
+  std::unique_ptr<Buffer<float>> product_;
+  GradCurrent current_;
+};
+
+} // namespace
+
+GradCurrent pass_layer(const BackwardCall &call, int number, const Spikes &input, const Spikes &own,
+                       GradCurrent next) {
+  return LayerBackward(call, number, input, own, std::move(next)).run();
+}
+
+} // namespace lif

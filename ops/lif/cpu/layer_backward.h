@@ -1,0 +1,17 @@
+// A layer that spikes backward, over the whole sequence.
+#ifndef IPULSE_OPS_LIF_CPU_LAYER_BACKWARD_H
+#define IPULSE_OPS_LIF_CPU_LAYER_BACKWARD_H
+
+#include "backward_call.h"
+#include "spikes.h"
+
+namespace lif {
+
+// Its dL/dI, from that of the layer after it, `next`; that is empty if there is none.
+// input, own: the spikes that enter layer `number`, and its own.
+GradCurrent pass_layer(const BackwardCall &call, int number, const Spikes &input, const Spikes &own,
+                       GradCurrent next);
+
+} // namespace lif
+
+#endif

@@ -1,0 +1,92 @@
+#include "layer_slots.h"
+
+#include <algorithm>
+
+#include "../../philox.h"
+#include "pool.h"
+#include "slot_choice.h"
+
+namespace lif {
+
+void LayerSlots::choose(int b, int t, const float *u, std::vector<int32_t> &ids) const {
+  int64_t place = (int64_t(b) * n_.steps + t) * bits_.row_bytes;
+  SlotChoice c{};
+  c.slots = layer_.slots;
+  c.policy = layer_.policy;
+  if (c.policy == LIF_POLICY_CYCLIC)
+    c.offset = ipulse::cyclic_offset(n_.seed, number_, t, b, layer_.neurons);
+  c.u = u;
+  c.row_bytes = bits_.row_bytes;
+  c.above = bits_.above + place;
+  c.gate = gate_ + place;
+  c.emitted = bits_.emitted + place;
+  c.kept = bits_.kept + place;
+  choose_slots(c, ids);
+}
+
+namespace {
+
+// From the counts of rows to where each begins.
+void lay_end_to_end(int64_t *counts, int64_t rows) {
+  int64_t total = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t count = counts[row];
+    counts[row] = total;
+    total += count;
+  }
+  counts[rows] = total;
+}
+
+} // namespace
+
+std::unique_ptr<Spikes> LayerSlots::select(bool chosen, const LifForward &result,
+                                           int64_t *kept) const {
+  std::unique_ptr<Spikes> spikes(new Spikes(rows_));
+  Buffer<int64_t> above(rows_), first(n_.batch + 1);
+  int64_t row_bytes = bits_.row_bytes;
+  parallel_for(threads_, n_.batch, [&](int64_t b, int) {
+    int64_t row = b * n_.steps;
+    kernel_.count_bits(bits_.above + row * row_bytes, n_.steps, row_bytes, &above[row]);
+  });
+  first[0] = 0;
+  for (int64_t b = 0; b < n_.batch; ++b) {
+    first[b + 1] = first[b];
+    for (int64_t row = b * n_.steps; row < (b + 1) * n_.steps; ++row)
+      first[b + 1] += std::min<int64_t>(above[row], layer_.slots);
+  }
+  spikes->storage.reset(new Buffer<int32_t>(first[n_.batch]));
+  spikes->ids = spikes->storage->get();
+  bool choosing = !chosen && is_truncated(layer_) && layer_.policy != LIF_POLICY_INDEX;
+  parallel_for(threads_, n_.batch, [&](int64_t b, int) {
+    std::vector<int32_t> ids;
+    for (int t = 0; choosing && t < n_.steps; ++t)
+      choose(static_cast<int>(b), t, nullptr, ids);
+    int64_t row = b * n_.steps, place = row * row_bytes;
+    SlotSelection a;
+    a.steps = n_.steps;
+    a.neurons = layer_.neurons;
+    a.slots = layer_.slots;
+    a.sparse = is_sparse(layer_);
+    a.chosen = chosen || choosing;
+    a.row_bytes = row_bytes;
+    a.above = bits_.above + place;
+    a.gate = gate_ ? gate_ + place : nullptr;
+    a.kept = bits_.kept ? bits_.kept + place : nullptr;
+    a.emitted = bits_.emitted + place;
+    a.ids = spikes->storage->get() + first[b];
+    a.ids_end = spikes->storage->get() + first[b + 1];
+    a.first = first[b];
+    a.begin = &spikes->begin[row];
+    a.end = &spikes->end[row];
+    a.kept_counts = kept + row;
+    a.counts = result.counts[number_] + 2 * b;
+    a.dropped = result.dropped[number_] + b;
+    a.batch = n_.batch;
+    kernel_.select(a);
+  });
+  if (is_sparse(layer_))
+    lay_end_to_end(kept, rows_);
+  return spikes;
+}
+
+} // namespace lif
