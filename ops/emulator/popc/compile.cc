@@ -192,12 +192,13 @@ void runOrThrow(const std::vector<std::string> &arguments, const std::string &wh
 }
 
 std::string preprocessed(const std::string &source, const std::vector<std::string> &flags) {
+  // Into a file: what the compiler says must not be mixed with the text.
+  const ScratchDirectory scratch;
+  const std::string text = scratch.file("preprocessed");
   std::vector<std::string> arguments = allFlags(flags);
-  arguments.insert(arguments.end(), {"-E", "-P", "-x", "c++", source});
-  const Outcome outcome = run(compilerCommand(), arguments);
-  if (outcome.status != 0)
-    throw CompileError("codelets cannot be compiled: " + source, outcome.output);
-  return outcome.output;
+  arguments.insert(arguments.end(), {"-E", "-P", "-x", "c++", source, "-o", text});
+  runOrThrow(arguments, "codelets cannot be compiled: " + source);
+  return readFile(text);
 }
 
 } // namespace

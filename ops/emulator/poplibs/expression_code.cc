@@ -37,6 +37,11 @@ Type typeOf(const Expr &e, const std::vector<Tensor> &ts) {
   return a == Type() ? typeOf(*e.operands[1], ts) : a;
 }
 
+/// The type of the first constant: of an expression that meets nothing else.
+Type constantType(const Expr &e) {
+  return e.kind == Expr::Kind::Const ? e.type : constantType(*e.operands[0]);
+}
+
 class Encoder {
 public:
   explicit Encoder(const std::vector<Tensor> &ts) : ts(ts) {}
@@ -44,7 +49,7 @@ public:
   void encode(const Expr &e, Type wanted) {
     Type type = typeOf(e, ts);
     if (type == Type())
-      type = wanted == Type() ? e.type : wanted;
+      type = wanted == Type() ? constantType(e) : wanted;
     switch (e.kind) {
     case Expr::Kind::PlaceHolder:
       emit(Code::Argument, e.op - 1, type);

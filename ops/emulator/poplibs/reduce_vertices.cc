@@ -97,11 +97,19 @@ bool reduceCompute(void *state, bool update) {
 bool reduceFresh(void *state, unsigned) { return reduceCompute(state, false); }
 bool reduceUpdate(void *state, unsigned) { return reduceCompute(state, true); }
 
-/// PopLibs 3.3 cycle estimators: float 16 + n/2 + 6 + odd, half 26 + n/4.
+/// PopLibs 3.3 cycle estimators, by the size of an element.
 VertexPerfEstimate fillCycles(const VertexIntrospector &v, const Target &target) {
   const std::uint64_t n = v.getFieldInfo("out").size();
-  const auto id = v.getFieldInfo("outType").getInitialValue<unsigned>(target);
-  return typeOf(id) == HALF ? 26 + n / 4 : 16 + n / 2 + 6 + n % 2;
+  switch (sizeOf(typeOf(v.getFieldInfo("outType").getInitialValue<unsigned>(target)))) {
+  case 1:
+    return n < 64 ? 28 + n / 4 : 39 + n / 8;
+  case 2:
+    return 26 + n / 4;
+  case 8:
+    return 5 + n;
+  default:
+    return 16 + n / 2 + 6 + n % 2;
+  }
 }
 
 /// PopLibs 3.3 ReductionPlan.cpp: rows x vectors, one at a time, for each of six workers' share;

@@ -57,6 +57,53 @@ splitRegionsBetweenWorkers(const poplar::Target &target, const std::vector<Inter
                       maxElementsPerThread, maxElementsPerRegion);
 }
 
+std::vector<std::vector<std::vector<Interval>>>
+splitRegions(const std::vector<std::vector<Interval>> &regions, unsigned grainSize,
+             unsigned maxPartitions, unsigned minElementsPerPartition,
+             unsigned maxElementsPerPartition, unsigned maxElementsPerRegion) {
+  // As if the groups lay one behind the other; a part is then cut where a group ends.
+  std::vector<Interval> behind;
+  std::size_t total = 0;
+  for (const std::vector<Interval> &group : regions) {
+    const std::size_t begin = total;
+    for (const Interval &r : group)
+      total += r.size();
+    behind.emplace_back(begin, total);
+  }
+  std::vector<std::vector<std::vector<Interval>>> result;
+  for (const std::vector<Interval> &part :
+       splitRegions(behind, grainSize, maxPartitions, minElementsPerPartition,
+                    maxElementsPerPartition, maxElementsPerRegion)) {
+    result.emplace_back();
+    for (const Interval &cut : part) {
+      std::size_t g = 0;
+      while (cut.begin() >= behind[g].end())
+        ++g;
+      std::vector<Interval> own;
+      std::size_t at = behind[g].begin();
+      for (const Interval &r : regions[g]) {
+        const std::size_t begin = std::max(at, cut.begin());
+        const std::size_t end = std::min(at + r.size(), cut.end());
+        if (begin < end)
+          own.emplace_back(r.begin() + (begin - at), r.begin() + (end - at));
+        at += r.size();
+      }
+      if (!own.empty())
+        result.back().push_back(std::move(own));
+    }
+  }
+  return result;
+}
+
+std::vector<std::vector<std::vector<Interval>>>
+splitRegionsBetweenWorkers(const poplar::Target &target,
+                           const std::vector<std::vector<Interval>> &regions, unsigned vectorWidth,
+                           unsigned minElementsPerThread, unsigned maxElementsPerThread,
+                           unsigned maxElementsPerRegion) {
+  return splitRegions(regions, vectorWidth, target.getNumWorkerContexts(), minElementsPerThread,
+                      maxElementsPerThread, maxElementsPerRegion);
+}
+
 std::vector<Interval> flattenIntervals(const std::vector<std::vector<Interval>> &intervals) {
   std::vector<Interval> flat;
   for (const std::vector<Interval> &group : intervals)

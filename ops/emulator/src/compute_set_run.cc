@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-
-#include <poplar/VertexIntrospector.hpp>
+#include <optional>
 
 #include "counters.h"
 #include "field_layout.h"
+#include "vertex_estimate.h"
 
 namespace poplar::emulator {
 namespace {
@@ -19,27 +19,6 @@ using field::Span;
 
 constexpr std::size_t kArenaBytes = 1 << 20;
 constexpr unsigned kMostWorkers = 64;
-
-/// A vertex of a graph as a perf estimator sees it.
-class Introspector : public VertexIntrospector {
-public:
-  explicit Introspector(const VertexInstance &vertex) : vertex(vertex) {}
-  FieldIntrospector getFieldInfo(StringRef name) const override {
-    const unsigned f = fieldIndex(*vertex.type, name);
-    const FieldTable &table = vertex.type->table->fields[f];
-    const Connection &c = vertex.fields[f];
-    std::vector<std::size_t> sizes;
-    for (const auto &row : c.rows)
-      sizes.push_back(row->size());
-    if (sizes.empty() && table.direction == Direction::None)
-      sizes.push_back(c.valueCount);
-    return {std::move(sizes), table.shape == Shape::VectorOfVectors, Type(table.element),
-            table.layout, c.value};
-  }
-
-private:
-  const VertexInstance &vertex;
-};
 
 bool overlap(const View &a, const View &b) {
   bool found = false;
@@ -109,7 +88,9 @@ void ComputeSetRun::bind(const VertexInstance &vertex) {
   bound.endStaged = static_cast<std::uint32_t>(staged.size());
   bound.endPoisoned = static_cast<std::uint32_t>(poisoned.size());
   bound.overheadBundles = graph.machine.vertexOverheadBundles + unpackBundles(vertex);
-  bound.estimate = estimateOf(vertex, &bound.estimatedFlops);
+  const std::optional<VertexPerfEstimate> estimate = estimateOf(graph, vertex);
+  bound.estimate = estimate ? estimate->cycles : kCounted;
+  bound.estimatedFlops = estimate ? estimate->flops : 0;
   vertices.push_back(bound);
 }
 
@@ -171,24 +152,6 @@ Span ComputeSetRun::bindRow(const VertexInstance &vertex, unsigned f, const View
   if (table.direction == Direction::Output)
     poisoned.push_back({type, span.first, span.count});
   return span;
-}
-
-std::uint64_t ComputeSetRun::estimateOf(const VertexInstance &vertex,
-                                        std::uint64_t *flopsOut) const {
-  // The emulator's own vertices have formulas. A codelet's estimate counts on the IPU model
-  // alone, as with the SDK; elsewhere what the codelet does is counted.
-  const bool asked = graph.machine.type == TargetType::IPU_MODEL;
-  VertexPerfEstimate estimate;
-  if (asked && vertex.estimate) {
-    estimate = *vertex.estimate;
-  } else if (vertex.type->estimator && (asked || vertex.type->library->isBuiltin())) {
-    estimate = vertex.type->estimator(Introspector(vertex),
-                                      Target(std::make_shared<Machine>(graph.machine)));
-  } else {
-    return kCounted;
-  }
-  *flopsOut = estimate.flops;
-  return estimate.cycles;
 }
 
 void ComputeSetRun::runTile(std::size_t index) {

@@ -61,7 +61,6 @@ private:
   void bind(const VertexInstance &vertex);
   void bindField(const VertexInstance &vertex, unsigned f, char *at);
   field::Span bindRow(const VertexInstance &vertex, unsigned f, const View &view);
-  std::uint64_t estimateOf(const VertexInstance &vertex, std::uint64_t *flops) const;
   void runTile(std::size_t index);
   char *allocate(std::size_t bytes, std::size_t align);
 

@@ -27,7 +27,9 @@ struct Variable {
   std::size_t elements = 0;
   std::string name;
   bool constant = false;
-  bool withVertex = false; // a constant that lies where the vertex that it is connected to does
+  // A constant that goes where the vertex that it is connected to is mapped: a matter of building
+  // the graph, which no executable needs.
+  bool withVertex = false;
   TileMap tiles;
   std::vector<char> initial; // empty, or the bytes of all elements
   std::size_t bytes() const { return elements * sizeOf(type); }

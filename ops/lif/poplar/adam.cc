@@ -8,22 +8,21 @@ namespace lif {
 
 using poplar::ComputeSet;
 using poplar::FLOAT;
-using poplar::Graph;
 using poplar::Tensor;
 using poplar::program::Execute;
 using poplar::program::Program;
 using poplar::program::Sequence;
 
-Program adamUpdate(Graph &graph, const AdamConstants &constants,
+Program adamUpdate(IpuGraphs &graph, const AdamConstants &constants,
                    const std::vector<AdamMatrix> &matrices, const Tensor &rate,
                    const Tensor &update) {
-  const Tensor factors = graph.addVariable(FLOAT, {2}, "adam/factors");
-  graph.setTileMapping(factors, 0);
+  const Place place{0, 0};
+  const Tensor factors = graph.addVariable(FLOAT, {2}, place, "adam/factors");
   const ComputeSet first = graph.addComputeSet("adam/rate");
   const ComputeSet all = graph.addComputeSet("adam/update");
   // Rounded once, from double.
   const auto rounded = [](double value) { return static_cast<float>(value); };
-  NewVertex(graph, first, "AdamRate", 0)
+  NewVertex(graph, first, "AdamRate", place)
       .connect("rate", rate)
       .connect("update", update)
       .connect("factors", factors)
@@ -34,7 +33,7 @@ Program adamUpdate(Graph &graph, const AdamConstants &constants,
   for (const AdamMatrix &matrix : matrices) {
     for (std::size_t p = 0; p < matrix.weights.tileParts().size(); ++p) {
       const auto pairs = static_cast<unsigned>(matrix.weights.part(p).numElements() / 2);
-      NewVertex(graph, all, "AdamUpdate", matrix.weights.tileParts()[p].tile)
+      NewVertex(graph, all, "AdamUpdate", matrix.weights.tileParts()[p].place)
           .connect("weights", matrix.weights.field(p))
           .connect("means", matrix.means.field(p))
           .connect("squares", matrix.squares.field(p))

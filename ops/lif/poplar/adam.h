@@ -23,7 +23,7 @@ struct AdamMatrix {
 
 /// The program of one update, which changes weights and moments where they lie: two compute sets,
 /// and nothing is exchanged but two numbers. rate: float [1]. update: int [1], its number, from 1.
-poplar::program::Program adamUpdate(poplar::Graph &graph, const AdamConstants &constants,
+poplar::program::Program adamUpdate(IpuGraphs &graph, const AdamConstants &constants,
                                     const std::vector<AdamMatrix> &matrices,
                                     const poplar::Tensor &rate, const poplar::Tensor &update);
 

@@ -84,7 +84,8 @@ Tensor Adam_allocator(Graph &graph, std::uint32_t operand, const std::vector<std
   }
   const lif::TilePlan plan = lif::planFor(graph, given.network, 1);
   const std::size_t rows = shape.size() == 2 ? shape[0] : 1;
-  const lif::NeuronTensor t(graph, rows, plan.layers[wanted.layer], debug_prefix);
+  lif::IpuGraphs graphs(graph, plan);
+  const lif::NeuronTensor t(graphs, rows, plan.layers[wanted.layer], debug_prefix);
   return t.dense().reshape(shape);
 }
 
@@ -98,7 +99,8 @@ Program Adam(Graph &graph, const std::vector<Tensor> &inputs, std::vector<Tensor
                                  std::to_string(4 * n + 2) + " inputs; got " +
                                  std::to_string(inputs.size()));
   const lif::TilePlan plan = lif::planFor(graph, given.network, 1);
-  lif::Arrivals changed(graph), read(graph);
+  lif::IpuGraphs graphs(graph, plan);
+  lif::Arrivals changed(graphs), read(graphs);
   const auto bring = [&](std::size_t kind, std::size_t i, lif::Arrivals &arrivals) {
     static const char *const kinds[] = {"weights ", "means ", "squares ", "gradients "};
     const Tensor &t = inputs[kind * n + i];
@@ -118,7 +120,7 @@ Program Adam(Graph &graph, const std::vector<Tensor> &inputs, std::vector<Tensor
   Sequence program;
   changed.addTo(program);
   read.addTo(program);
-  program.add(lif::adamUpdate(graph, given.constants, matrices, inputs[4 * n], inputs[4 * n + 1]));
+  program.add(lif::adamUpdate(graphs, given.constants, matrices, inputs[4 * n], inputs[4 * n + 1]));
   changed.addReturnTo(program);
   outputs.assign(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(3 * n));
   return std::move(program);

@@ -27,10 +27,10 @@ namespace {
 /// loop goes one step further. Without, layers follow each other from last to first.
 class Backward {
 public:
-  Backward(Graph &graph, const Network &network, const Operands &operands,
+  Backward(Graph &whole, const Network &network, const Operands &operands,
            const std::vector<Tensor> &gradients, const std::vector<Tensor> &results)
-      : graph(graph), network(network), operands(operands),
-        plan(planFor(graph, network, operands.batch)), arrivals(graph),
+      : network(network), operands(operands), plan(planFor(whole, network, operands.batch)),
+        graph(whole, plan), arrivals(graph),
         input(graph, plan, operands.get(Role::Ids), operands.get(Role::Counts), network.inputs,
               !network.inputGradients, arrivals),
         counters(graph, plan, operands.steps - 1) {
@@ -83,10 +83,10 @@ public:
   }
 
 private:
-  Graph &graph;
   const Network &network;
   const Operands &operands;
   const TilePlan plan;
+  IpuGraphs graph;
   Arrivals arrivals;
   CheckedInput input;
   Counters counters;
@@ -162,7 +162,7 @@ private:
   }
 
   Tensor newStarts(unsigned source) {
-    const std::size_t width = graph.getTarget().getNumWorkerContexts() + 2;
+    const std::size_t width = graph.whole.getTarget().getNumWorkerContexts() + 2;
     return sampleTensor(graph, poplar::UNSIGNED_INT, operands.batch, 1, width, plan, source,
                         "starts")
         .squeeze({1});
@@ -205,13 +205,13 @@ private:
   void recordInputGradients(ComputeSet set) {
     for (unsigned b = 0; b < operands.batch; ++b) {
       const Tensor sums = sumsOfSample({inputSums[0].get()}, b);
-      const unsigned tile = plan.sampleTile(0, b);
-      NewVertex(graph, set, "RecordInputGradients", tile)
+      const Place place = plan.sampleTile(0, b);
+      NewVertex(graph, set, "RecordInputGradients", place)
           .connect("sums", sums.flatten())
           .connect("ids", input.given[b].flatten())
           .set("neurons", network.inputs)
           .connect("counts", sources[0].counts[b])
-          .connect("step", counters.now.on(tile))
+          .connect("step", counters.now.on(place))
           .connect("history", gradIds[b].flatten())
           .set("steps", operands.steps)
           .set("offset", network.delay)

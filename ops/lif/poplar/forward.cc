@@ -49,23 +49,23 @@ struct LayerRun {
 };
 
 /// Copies or packs what a layer's tiles have into their histories.
-void record(Graph &graph, ComputeSet set, const LayerRun &run, unsigned batch,
+void record(IpuGraphs &graph, ComputeSet set, const LayerRun &run, unsigned batch,
             const StepNumber &step) {
   const std::vector<TilePart> &parts = *run.neurons.parts;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const TilePart &part = parts[p];
     if (!run.membranes.empty())
-      NewVertex(graph, set, "RecordMembrane", part.tile)
+      NewVertex(graph, set, "RecordMembrane", part.place)
           .connect("u", run.state.u.field(p))
-          .connect("step", step.on(part.tile))
+          .connect("step", step.on(part.place))
           .connect("history", run.membranes.field(p))
           .set("pairCount", batch * part.pairs())
           .estimate(6.0 * 20 + 2.0 * batch * part.pairs());
     if (!run.resets.empty())
-      NewVertex(graph, set, "RecordResets", part.tile)
+      NewVertex(graph, set, "RecordResets", part.place)
           .connect("u", run.state.u.field(p))
           .connect("threshold", run.neurons.threshold.field(p))
-          .connect("step", step.on(part.tile))
+          .connect("step", step.on(part.place))
           .connect("history", run.resets.field(p))
           .set("samples", batch)
           .set("row", part.row())
@@ -73,7 +73,7 @@ void record(Graph &graph, ComputeSet set, const LayerRun &run, unsigned batch,
   }
 }
 
-LayerRun newRun(Graph &graph, const Network &network, const TilePlan &plan,
+LayerRun newRun(IpuGraphs &graph, const Network &network, const TilePlan &plan,
                 const Operands &operands, unsigned l, Arrivals &arrivals) {
   const Layer &layer = network.layers[l];
   const unsigned batch = operands.batch, steps = operands.steps;
@@ -167,9 +167,10 @@ std::vector<Tensor> outputsOf(const Network &network, const std::vector<LayerRun
 
 } // namespace
 
-Program buildForward(Graph &graph, const Network &network, const Operands &operands,
+Program buildForward(Graph &whole, const Network &network, const Operands &operands,
                      std::vector<Tensor> &outputs) {
-  const TilePlan plan = planFor(graph, network, operands.batch);
+  const TilePlan plan = planFor(whole, network, operands.batch);
+  IpuGraphs graph(whole, plan);
   const unsigned batch = operands.batch;
   Arrivals arrivals(graph);
   std::vector<SpikeSource> sources;

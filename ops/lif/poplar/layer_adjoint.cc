@@ -6,7 +6,6 @@ namespace lif {
 
 using poplar::ComputeSet;
 using poplar::FLOAT;
-using poplar::Graph;
 using poplar::Tensor;
 
 namespace {
@@ -16,7 +15,7 @@ enum ResetTerm : unsigned { kNoTerm, kMembraneTerm, kThresholdTerm }; // as in a
 
 } // namespace
 
-LayerAdjoint::LayerAdjoint(Graph &graph, const Network &net, const TilePlan &plan,
+LayerAdjoint::LayerAdjoint(IpuGraphs &graph, const Network &net, const TilePlan &plan,
                            const Operands &operands, unsigned l, LayerRecord given,
                            Arrivals &arrivals)
     : neurons(graph, net, plan, operands, l, arrivals), record(std::move(given)), network(&net),
@@ -48,12 +47,12 @@ LayerAdjoint::LayerAdjoint(Graph &graph, const Network &net, const TilePlan &pla
     coefficients = bySlot("/reset_coefficients");
 }
 
-void LayerAdjoint::addWeightGradients(Graph &graph, ComputeSet set, std::size_t matrix,
+void LayerAdjoint::addWeightGradients(IpuGraphs &graph, ComputeSet set, std::size_t matrix,
                                       const SpikeSource &source, const Tensor &starts) const {
   for (std::size_t p = 0; p < neurons.parts->size(); ++p) {
     const TilePart &part = (*neurons.parts)[p];
     const std::size_t senders = gradWeights[matrix].part(p).dim(0);
-    NewVertex(graph, set, "WeightGradients", part.tile)
+    NewVertex(graph, set, "WeightGradients", part.place)
         .connect("ids", source.ids.flatten())
         .connect("counts", source.counts.flatten())
         .connect("gradCurrent", gradCurrent.field(p))
@@ -63,18 +62,18 @@ void LayerAdjoint::addWeightGradients(Graph &graph, ComputeSet set, std::size_t 
         .set("pairCount", part.pairs())
         .set("senders", static_cast<unsigned>(senders))
         .connect("starts", starts.valid() ? starts.flatten()
-                                          : unusedField(graph, poplar::UNSIGNED_INT, part.tile))
+                                          : unusedField(graph, poplar::UNSIGNED_INT, part.place))
         .set("located", starts.valid())
         .estimate(batch * source.slots * (18.0 + 4 * part.pairs()));
   }
 }
 
-void LayerAdjoint::addBiasGradients(Graph &graph, ComputeSet set) const {
+void LayerAdjoint::addBiasGradients(IpuGraphs &graph, ComputeSet set) const {
   if (gradBias.empty())
     return;
   for (std::size_t p = 0; p < neurons.parts->size(); ++p) {
     const TilePart &part = (*neurons.parts)[p];
-    NewVertex(graph, set, "BiasGradients", part.tile)
+    NewVertex(graph, set, "BiasGradients", part.place)
         .connect("gradCurrent", gradCurrent.field(p))
         .connect("gradBias", gradBias.field(p))
         .set("samples", batch)
@@ -83,22 +82,22 @@ void LayerAdjoint::addBiasGradients(Graph &graph, ComputeSet set) const {
   }
 }
 
-void LayerAdjoint::slotGradients(Graph &graph, ComputeSet set, const TilePlan &plan,
+void LayerAdjoint::slotGradients(IpuGraphs &graph, ComputeSet set, const TilePlan &plan,
                                  const SpikeSource &own, const std::vector<const SlotSums *> &sums,
                                  const StepNumber &step) const {
   for (unsigned b = 0; b < batch; ++b) {
-    const unsigned tile = plan.sampleTile(own.number, b);
+    const Place place = plan.sampleTile(own.number, b);
     const Tensor phi = record.phi[b].flatten();
     // A readout's spikes go nowhere: its vertices have no group of sums to read.
     const Tensor summed =
         sums.empty() ? phi.reshape({1, phi.numElements()}) : sumsOfSample(sums, b);
     const auto groups = static_cast<unsigned>(sums.empty() ? 0 : summed.dim(0));
-    NewVertex(graph, set, "SlotGradients", tile)
+    NewVertex(graph, set, "SlotGradients", place)
         .connect("sums", summed.flatten())
         .connect("direct", record.gradSlots[b].flatten())
         .connect("phi", phi)
         .connect("counts", own.counts[b])
-        .connect("step", step.on(tile))
+        .connect("step", step.on(place))
         .connect("gradients", gradients[b])
         .set("steps", steps)
         .set("slots", own.slots)
@@ -108,11 +107,11 @@ void LayerAdjoint::slotGradients(Graph &graph, ComputeSet set, const TilePlan &p
     if (!coefficients.valid())
       continue;
     const bool membranes = record.membranes.valid();
-    NewVertex(graph, set, "ResetCoefficients", tile)
+    NewVertex(graph, set, "ResetCoefficients", place)
         .connect("phi", phi)
         .connect("u", membranes ? record.membranes[b].flatten() : phi)
         .connect("counts", own.counts[b])
-        .connect("step", step.on(tile))
+        .connect("step", step.on(place))
         .connect("coefficients", coefficients[b])
         .set("steps", steps)
         .set("slots", own.slots)
@@ -121,7 +120,7 @@ void LayerAdjoint::slotGradients(Graph &graph, ComputeSet set, const TilePlan &p
   }
 }
 
-void LayerAdjoint::stepBack(Graph &graph, ComputeSet set, const SpikeSource *own,
+void LayerAdjoint::stepBack(IpuGraphs &graph, ComputeSet set, const SpikeSource *own,
                             const StepNumber &step) const {
   const Layer &layer = *neurons.layer;
   const bool spiking = own != nullptr, hasDirect = !record.direct.empty();
@@ -140,13 +139,13 @@ void LayerAdjoint::stepBack(Graph &graph, ComputeSet set, const SpikeSource *own
     for (const NeuronTensor &one : byConstants)
       sums.push_back(one.field(p));
     if (sums.empty())
-      sums.push_back(unwrittenField(graph, part.tile));
-    NewVertex vertex(graph, set, layer.synapse ? "AdjointSynapse" : "Adjoint", part.tile);
+      sums.push_back(unwrittenField(graph, part.place));
+    NewVertex vertex(graph, set, layer.synapse ? "AdjointSynapse" : "Adjoint", part.place);
     vertex
         .connect("ids", spiking ? own->ids.flatten()
-                                : unusedField(graph, poplar::UNSIGNED_SHORT, part.tile))
+                                : unusedField(graph, poplar::UNSIGNED_SHORT, part.place))
         .connect("counts", spiking ? own->counts.flatten()
-                                   : unusedField(graph, poplar::UNSIGNED_INT, part.tile))
+                                   : unusedField(graph, poplar::UNSIGNED_INT, part.place))
         .connect("slotGradients", slots)
         .connect("coefficients", coefficients.valid() ? coefficients.flatten() : slots)
         .connect("decay", neurons.decay.field(p))
@@ -154,7 +153,7 @@ void LayerAdjoint::stepBack(Graph &graph, ComputeSet set, const SpikeSource *own
         .connect("threshold", neurons.threshold.field(p))
         .connect("resets", record.resets.empty() ? unused : record.resets.field(p))
         .connect("direct", hasDirect ? record.direct.field(p) : unused)
-        .connect("step", step.on(part.tile))
+        .connect("step", step.on(part.place))
         .connect("kappa", kappa.field(p))
         .connect("gradCurrent", gradCurrent.field(p))
         .set("steps", steps)
@@ -177,11 +176,11 @@ void LayerAdjoint::stepBack(Graph &graph, ComputeSet set, const SpikeSource *own
   }
 }
 
-void LayerAdjoint::sumConstants(Graph &graph, ComputeSet set) const {
+void LayerAdjoint::sumConstants(IpuGraphs &graph, ComputeSet set) const {
   for (std::size_t c = 0; c < byConstants.size(); ++c) {
     for (std::size_t p = 0; p < neurons.parts->size(); ++p) {
       const TilePart &part = (*neurons.parts)[p];
-      NewVertex(graph, set, "SumRows", part.tile)
+      NewVertex(graph, set, "SumRows", part.place)
           .connect("rows", byConstants[c].field(p))
           .connect("sum", gradConstants[c].field(p))
           .set("rowCount", batch)

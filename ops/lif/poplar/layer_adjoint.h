@@ -22,7 +22,7 @@ struct LayerRecord {
 
 class LayerAdjoint {
 public:
-  LayerAdjoint(poplar::Graph &graph, const Network &network, const TilePlan &plan,
+  LayerAdjoint(IpuGraphs &graph, const Network &network, const TilePlan &plan,
                const Operands &operands, unsigned layer, LayerRecord record, Arrivals &arrivals);
 
   Neurons neurons;
@@ -36,18 +36,18 @@ public:
 
   /// Adds to the gradients by weight matrix `matrix`, what `source` has and gradCurrent. starts:
   /// of the workers' shares of its spikes (locateSpikes), invalid if their ids may not ascend.
-  void addWeightGradients(poplar::Graph &graph, poplar::ComputeSet set, std::size_t matrix,
+  void addWeightGradients(IpuGraphs &graph, poplar::ComputeSet set, std::size_t matrix,
                           const SpikeSource &source, const poplar::Tensor &starts) const;
-  void addBiasGradients(poplar::Graph &graph, poplar::ComputeSet set) const;
+  void addBiasGradients(IpuGraphs &graph, poplar::ComputeSet set) const;
   /// Makes the slots' gradients from the sums of everyone that the layer's spikes go to.
-  void slotGradients(poplar::Graph &graph, poplar::ComputeSet set, const TilePlan &plan,
+  void slotGradients(IpuGraphs &graph, poplar::ComputeSet set, const TilePlan &plan,
                      const SpikeSource &own, const std::vector<const SlotSums *> &sums,
                      const StepNumber &step) const;
   /// Takes the state a step back. own: the layer's spikes; of a leaky readout null.
-  void stepBack(poplar::Graph &graph, poplar::ComputeSet set, const SpikeSource *own,
+  void stepBack(IpuGraphs &graph, poplar::ComputeSet set, const SpikeSource *own,
                 const StepNumber &step) const;
   /// Vertices that sum the constants' gradients over samples, after the last step.
-  void sumConstants(poplar::Graph &graph, poplar::ComputeSet set) const;
+  void sumConstants(IpuGraphs &graph, poplar::ComputeSet set) const;
 
 private:
   const Network *network;

@@ -7,12 +7,11 @@
 namespace lif {
 
 using poplar::FLOAT;
-using poplar::Graph;
 using poplar::Tensor;
 using poplar::program::Copy;
 using poplar::program::Sequence;
 
-NeuronTensor::NeuronTensor(Graph &graph, std::size_t rows, const std::vector<TilePart> &given,
+NeuronTensor::NeuronTensor(IpuGraphs &graph, std::size_t rows, const std::vector<TilePart> &given,
                            const std::string &name)
     : tiles(given) {
   std::size_t size = 0;
@@ -22,7 +21,7 @@ NeuronTensor::NeuronTensor(Graph &graph, std::size_t rows, const std::vector<Til
   std::size_t at = 0;
   for (const TilePart &tile : tiles) {
     const Tensor part = flat.slice(at, at + rows * tile.row());
-    graph.setTileMapping(part, tile.tile);
+    graph.setTileMapping(part, tile.place);
     parts.push_back(part.reshape({rows, tile.row()}));
     at += rows * tile.row();
   }
@@ -49,7 +48,7 @@ bool NeuronTensor::padded() const {
   return false;
 }
 
-Tensor sampleTensor(Graph &graph, const poplar::Type &type, std::size_t batch, std::size_t rows,
+Tensor sampleTensor(IpuGraphs &graph, const poplar::Type &type, std::size_t batch, std::size_t rows,
                     std::size_t width, const TilePlan &plan, unsigned source,
                     const std::string &name) {
   const Tensor t = graph.addVariable(type, {batch, rows, width}, name);
@@ -58,10 +57,11 @@ Tensor sampleTensor(Graph &graph, const poplar::Type &type, std::size_t batch, s
   return t;
 }
 
-bool Arrivals::liesOn(const Tensor &t, unsigned tile) const {
+bool Arrivals::liesOn(const Tensor &t, Place place) const {
   if (!t.isContiguous())
     return false;
-  const auto mapping = graph.getTileMapping(t);
+  const auto mapping = graph.whole.getTileMapping(t);
+  const unsigned tile = graph.number(place);
   return tile < mapping.size() && mapping[tile].size() == 1 &&
          mapping[tile][0].size() == t.numElements();
 }
@@ -74,7 +74,7 @@ NeuronTensor Arrivals::neurons(const Tensor &given, const std::vector<TilePart> 
   for (const TilePart &tile : tiles) {
     const Tensor part = matrix.slice(tile.begin, tile.end, 1);
     // A row that begins between pairs, as a lone last neuron's does, cannot be loaded as pairs.
-    const bool fits = tile.row() == tile.neurons() && liesOn(part.flatten(), tile.tile);
+    const bool fits = tile.row() == tile.neurons() && liesOn(part.flatten(), tile.place);
     parts.push_back(fits ? part : Tensor());
     if (!fits)
       missing.push_back(tile);
@@ -134,7 +134,7 @@ void Arrivals::addTo(Sequence &program) {
   }
   for (const auto &one : byType)
     if (!one.second.cleared.empty())
-      popops::zero(graph, poplar::concat(one.second.cleared), program, "clear");
+      popops::zero(graph.whole, poplar::concat(one.second.cleared), program, "clear");
   for (const auto &one : byType)
     if (!one.second.from.empty())
       program.add(

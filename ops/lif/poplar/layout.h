@@ -8,7 +8,7 @@
 #include <poplar/Graph.hpp>
 #include <poplar/Program.hpp>
 
-#include "tile_plan.h"
+#include "ipu_graphs.h"
 
 namespace lif {
 
@@ -16,7 +16,7 @@ namespace lif {
 class NeuronTensor {
 public:
   NeuronTensor() = default;
-  NeuronTensor(poplar::Graph &graph, std::size_t rows, const std::vector<TilePart> &parts,
+  NeuronTensor(IpuGraphs &graph, std::size_t rows, const std::vector<TilePart> &parts,
                const std::string &name);
   /// Of given parts [rows, row].
   NeuronTensor(std::vector<poplar::Tensor> parts, const std::vector<TilePart> &tiles)
@@ -39,14 +39,14 @@ private:
 };
 
 /// [batch, rows, width] of a source's samples, each on its own tile.
-poplar::Tensor sampleTensor(poplar::Graph &graph, const poplar::Type &type, std::size_t batch,
+poplar::Tensor sampleTensor(IpuGraphs &graph, const poplar::Type &type, std::size_t batch,
                             std::size_t rows, std::size_t width, const TilePlan &plan,
                             unsigned source, const std::string &name);
 
 /// Brings tensors of any layout into the codelets', those that are not, and all of them at once.
 class Arrivals {
 public:
-  explicit Arrivals(poplar::Graph &graph) : graph(graph) {}
+  explicit Arrivals(IpuGraphs &graph) : graph(graph) {}
 
   /// given [rows, neurons], or [neurons] for one row.
   NeuronTensor neurons(const poplar::Tensor &given, const std::vector<TilePart> &parts,
@@ -64,8 +64,8 @@ public:
   void addReturnTo(poplar::program::Sequence &program) const;
 
 private:
-  bool liesOn(const poplar::Tensor &t, unsigned tile) const;
-  poplar::Graph &graph;
+  bool liesOn(const poplar::Tensor &t, Place place) const;
+  IpuGraphs &graph;
   std::vector<poplar::Tensor> from, to, cleared;
 };
 

@@ -78,7 +78,8 @@ Tensor Build_allocator(Graph &graph, std::uint32_t operand, const std::vector<st
   }
   const lif::TilePlan plan = lif::planFor(graph, network, 1);
   const std::size_t rows = shape.size() == 2 ? shape[0] : 1;
-  const lif::NeuronTensor t(graph, rows, plan.layers[wanted.layer], debug_prefix);
+  lif::IpuGraphs graphs(graph, plan);
+  const lif::NeuronTensor t(graphs, rows, plan.layers[wanted.layer], debug_prefix);
   return t.dense().reshape(shape);
 }
 

@@ -7,10 +7,9 @@
 namespace lif {
 
 using poplar::ComputeSet;
-using poplar::Graph;
 using poplar::Tensor;
 
-Neurons::Neurons(Graph &graph, const Network &network, const TilePlan &plan,
+Neurons::Neurons(IpuGraphs &graph, const Network &network, const TilePlan &plan,
                  const Operands &operands, unsigned l, Arrivals &arrivals)
     : layer(&network.layers[l]), number(l), parts(&plan.layers[l]) {
   const auto bring = [&](Role role) {
@@ -35,16 +34,16 @@ std::vector<const SpikeSource *> sourcesOf(const Neurons &neurons,
   return found;
 }
 
-NeuronTensor constantNeurons(Graph &graph, const std::vector<TilePart> &parts, float value) {
+NeuronTensor constantNeurons(IpuGraphs &graph, const std::vector<TilePart> &parts, float value) {
   std::vector<Tensor> constants;
   for (const TilePart &part : parts) {
-    constants.push_back(graph.addConstant<float>(poplar::FLOAT, {1, part.row()}, value));
-    graph.setTileMapping(constants.back(), part.tile);
+    constants.push_back(
+        graph.addConstant<float>(poplar::FLOAT, {1, part.row()}, value, part.place));
   }
   return NeuronTensor(std::move(constants), parts);
 }
 
-void integrate(Graph &graph, ComputeSet set, const Network &network, const Neurons &neurons,
+void integrate(IpuGraphs &graph, ComputeSet set, const Network &network, const Neurons &neurons,
                const std::vector<SpikeSource> &sources, unsigned batch, const NeuronState &state,
                const StepNumber &step) {
   const Layer &layer = *neurons.layer;
@@ -68,8 +67,8 @@ void integrate(Graph &graph, ComputeSet set, const Network &network, const Neuro
     const bool recorded = !state.carried.empty();
     const std::vector<Tensor> drive =
         recorded ? std::vector<Tensor>{state.carried.field(p), state.current.field(p)}
-                 : std::vector<Tensor>{unwrittenField(graph, part.tile)};
-    NewVertex vertex(graph, set, layer.synapse ? "IntegrateSynapse" : "Integrate", part.tile);
+                 : std::vector<Tensor>{unwrittenField(graph, part.place)};
+    NewVertex vertex(graph, set, layer.synapse ? "IntegrateSynapse" : "Integrate", part.place);
     vertex.connect("ids", ids)
         .connect("counts", counts)
         .connect("weights", weights)
@@ -79,12 +78,12 @@ void integrate(Graph &graph, ComputeSet set, const Network &network, const Neuro
         .connect("scale", neurons.scale.field(p))
         .connect("threshold", neurons.threshold.field(p))
         .connect("ownIds",
-                 own ? own->ids.flatten() : unusedField(graph, poplar::UNSIGNED_SHORT, part.tile))
+                 own ? own->ids.flatten() : unusedField(graph, poplar::UNSIGNED_SHORT, part.place))
         .connect("ownCounts",
-                 own ? own->counts.flatten() : unusedField(graph, poplar::UNSIGNED_INT, part.tile))
+                 own ? own->counts.flatten() : unusedField(graph, poplar::UNSIGNED_INT, part.place))
         .connect("u", state.u.field(p))
-        .connect("step", recorded ? step.on(part.tile)
-                                  : unusedField(graph, poplar::UNSIGNED_INT, part.tile)[0])
+        .connect("step", recorded ? step.on(part.place)
+                                  : unusedField(graph, poplar::UNSIGNED_INT, part.place)[0])
         .connect("drive", drive)
         .set("recordsDrive", recorded)
         .set("samples", batch)

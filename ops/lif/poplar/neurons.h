@@ -14,8 +14,8 @@ namespace lif {
 
 /// What both passes need of a layer. Threshold is the largest float where nobody spikes.
 struct Neurons {
-  Neurons(poplar::Graph &graph, const Network &network, const TilePlan &plan,
-          const Operands &operands, unsigned layer, Arrivals &arrivals);
+  Neurons(IpuGraphs &graph, const Network &network, const TilePlan &plan, const Operands &operands,
+          unsigned layer, Arrivals &arrivals);
   const Layer *layer;
   unsigned number;
   const std::vector<TilePart> *parts;
@@ -29,7 +29,7 @@ std::vector<const SpikeSource *> sourcesOf(const Neurons &neurons,
                                            const std::vector<SpikeSource> &sources);
 
 /// A value for every neuron, as constants on the layer's tiles.
-NeuronTensor constantNeurons(poplar::Graph &graph, const std::vector<TilePart> &parts, float value);
+NeuronTensor constantNeurons(IpuGraphs &graph, const std::vector<TilePart> &parts, float value);
 
 /// What a layer has of a run. bias [1, neurons]; u and i [batch, neurons], i without a synapse not
 /// there; carried and current [time * batch, neurons], v and i of every step, if they are recorded.
@@ -38,7 +38,7 @@ struct NeuronState {
 };
 
 /// Vertices of one step of a layer (codelets/integrate.cpp).
-void integrate(poplar::Graph &graph, poplar::ComputeSet set, const Network &network,
+void integrate(IpuGraphs &graph, poplar::ComputeSet set, const Network &network,
                const Neurons &neurons, const std::vector<SpikeSource> &sources, unsigned batch,
                const NeuronState &state, const StepNumber &step);
 

@@ -7,20 +7,18 @@
 
 #include <poplar/Graph.hpp>
 
+#include "ipu_graphs.h"
+
 namespace lif {
 
 /// For a field that a vertex has no use for: two elements of its tile.
-inline poplar::Tensor unusedField(poplar::Graph &graph, const poplar::Type &type, unsigned tile) {
-  const poplar::Tensor t = graph.addConstant<unsigned>(type, {2}, 0u, "unused");
-  graph.setTileMapping(t, tile);
-  return t;
+inline poplar::Tensor unusedField(IpuGraphs &graph, const poplar::Type &type, Place place) {
+  return graph.addConstant<unsigned>(type, {2}, 0u, place);
 }
 
 /// The same for a field that a vertex could write to: no two vertices may share one.
-inline poplar::Tensor unwrittenField(poplar::Graph &graph, unsigned tile) {
-  const poplar::Tensor t = graph.addVariable(poplar::FLOAT, {2}, "unwritten");
-  graph.setTileMapping(t, tile);
-  return t;
+inline poplar::Tensor unwrittenField(IpuGraphs &graph, Place place) {
+  return graph.addVariable(poplar::FLOAT, {2}, place, "unwritten");
 }
 
 class NewVertex {
@@ -29,6 +27,8 @@ public:
       : graph(graph), vertex(graph.addVertex(set, type)) {
     graph.setTileMapping(vertex, tile);
   }
+  NewVertex(IpuGraphs &graph, poplar::ComputeSet set, const std::string &type, Place place)
+      : NewVertex(graph.at(place), set, type, place.tile) {}
   NewVertex &connect(const char *field, const poplar::Tensor &t) {
     graph.connect(vertex[field], t);
     return *this;

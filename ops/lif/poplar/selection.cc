@@ -9,10 +9,9 @@ namespace lif {
 
 using poplar::ComputeSet;
 using poplar::FLOAT;
-using poplar::Graph;
 using poplar::Tensor;
 
-Selection::Selection(Graph &graph, const Surrogate &surrogate, Policy policy,
+Selection::Selection(IpuGraphs &graph, const Surrogate &surrogate, Policy policy,
                      const std::vector<Chunk> &chunks, const Tensor &threshold,
                      const Tensor &secondThreshold, unsigned slots, bool membranes,
                      Arrivals &arrivals)
@@ -28,9 +27,7 @@ Selection::Selection(Graph &graph, const Surrogate &surrogate, Policy policy,
   for (const Chunk &chunk : chunks) {
     const auto variable = [&](const poplar::Type &type, std::vector<std::size_t> shape,
                               const char *name) {
-      const Tensor t = graph.addVariable(type, shape, std::string("candidates/") + name);
-      graph.setTileMapping(t, chunk.tile);
-      return t;
+      return graph.addVariable(type, shape, chunk.place, std::string("candidates/") + name);
     };
     const auto local = [&](const Tensor &given) {
       const Tensor t = variable(FLOAT, {chunk.neurons}, "threshold");
@@ -42,12 +39,10 @@ Selection::Selection(Graph &graph, const Surrogate &surrogate, Policy policy,
     if (secondThreshold.valid()) {
       made.secondThreshold = local(secondThreshold);
     } else {
-      made.secondThreshold =
-          graph.addConstant<float>(FLOAT, {chunk.neurons}, std::numeric_limits<float>::lowest());
-      graph.setTileMapping(made.secondThreshold, chunk.tile);
+      made.secondThreshold = graph.addConstant<float>(
+          FLOAT, {chunk.neurons}, std::numeric_limits<float>::lowest(), chunk.place);
     }
-    made.table = graph.addConstant<float>(FLOAT, {table.size()}, table.data());
-    graph.setTileMapping(made.table, chunk.tile);
+    made.table = graph.addConstant<float>(FLOAT, {table.size()}, table.data(), chunk.place);
     made.ids = variable(poplar::UNSIGNED_SHORT, {chunk.samples, stride}, "ids");
     made.counts = variable(poplar::UNSIGNED_INT, {chunk.samples, 2}, "counts");
     for (unsigned v = 0; v < values; ++v)
@@ -56,15 +51,13 @@ Selection::Selection(Graph &graph, const Surrogate &surrogate, Policy policy,
   }
 }
 
-Tensor Selection::offsetsOf(Graph &graph, const Chunk &chunk) const {
+Tensor Selection::offsetsOf(IpuGraphs &graph, const Chunk &chunk) const {
   if (offsets.valid())
     return offsets.slice(chunk.firstSample, chunk.firstSample + chunk.samples);
-  const Tensor zeros = graph.addConstant<unsigned>(poplar::UNSIGNED_INT, {chunk.samples}, 0u);
-  graph.setTileMapping(zeros, chunk.tile);
-  return zeros;
+  return graph.addConstant<unsigned>(poplar::UNSIGNED_INT, {chunk.samples}, 0u, chunk.place);
 }
 
-void Selection::list(Graph &graph, ComputeSet set, const Tensor &u) const {
+void Selection::list(IpuGraphs &graph, ComputeSet set, const Tensor &u) const {
   for (std::size_t c = 0; c < chunks.size(); ++c) {
     const Chunk &chunk = chunks[c];
     std::vector<Tensor> values;
@@ -73,7 +66,7 @@ void Selection::list(Graph &graph, ComputeSet set, const Tensor &u) const {
     const Tensor own = u.slice(chunk.firstSample, chunk.firstSample + chunk.samples)
                            .slice(chunk.firstNeuron, chunk.firstNeuron + chunk.neurons, 1);
     const bool top = policy == Policy::Top;
-    NewVertex vertex(graph, set, top ? "ListTopCandidates" : "ListCandidates", chunk.tile);
+    NewVertex vertex(graph, set, top ? "ListTopCandidates" : "ListCandidates", chunk.place);
     vertex.connect("u", own.flatten())
         .connect("threshold", lists[c].threshold)
         .connect("secondThreshold", lists[c].secondThreshold)
@@ -94,8 +87,9 @@ void Selection::list(Graph &graph, ComputeSet set, const Tensor &u) const {
   }
 }
 
-void Selection::join(Graph &graph, ComputeSet set, const TilePlan &plan, const SpikeSource &source,
-                     const SlotHistory &history, const StepNumber &step) const {
+void Selection::join(IpuGraphs &graph, ComputeSet set, const TilePlan &plan,
+                     const SpikeSource &source, const SlotHistory &history,
+                     const StepNumber &step) const {
   const std::size_t batch = source.ids.dim(0);
   for (std::size_t b = 0; b < batch; ++b) {
     std::vector<Tensor> ids, counts;
@@ -114,13 +108,13 @@ void Selection::join(Graph &graph, ComputeSet set, const TilePlan &plan, const S
       joined.push_back(poplar::concat(ofChunks));
     for (const Tensor &kept : history.values)
       histories.push_back(kept[b].flatten());
-    const unsigned tile = plan.sampleTile(source.number, static_cast<unsigned>(b));
+    const Place place = plan.sampleTile(source.number, static_cast<unsigned>(b));
     const bool top = policy == Policy::Top;
-    NewVertex vertex(graph, set, top ? "JoinTopCandidates" : "JoinCandidates", tile);
+    NewVertex vertex(graph, set, top ? "JoinTopCandidates" : "JoinCandidates", place);
     vertex.connect("ids", poplar::concat(ids))
         .connect("values", joined)
         .connect("counts", poplar::concat(counts))
-        .connect("step", step.on(tile))
+        .connect("step", step.on(place))
         .connect("slotIds", source.ids[b])
         .connect("slotCounts", source.counts[b])
         .connect("idHistory", history.ids[b].flatten())
@@ -138,28 +132,27 @@ void Selection::join(Graph &graph, ComputeSet set, const TilePlan &plan, const S
     if (offsets.valid())
       offset = offsets[b];
     else
-      offset = unusedField(graph, poplar::UNSIGNED_INT, tile)[0];
+      offset = unusedField(graph, poplar::UNSIGNED_INT, place)[0];
     vertex.connect("offset", offset).set("chunkNeurons", chunks[0].neurons);
   }
 }
 
-SeedCopies::SeedCopies(Graph &graph, const TilePlan &plan, const Tensor &given, Arrivals &arrivals)
-    : tilesPerIpu(plan.tilesPerIpu) {
+SeedCopies::SeedCopies(IpuGraphs &graph, const TilePlan &plan, const Tensor &given,
+                       Arrivals &arrivals) {
   for (unsigned ipu = 0; given.valid() && ipu < plan.ipus; ++ipu) {
-    byIpu.push_back(graph.addVariable(poplar::INT, {2}, "seed"));
-    graph.setTileMapping(byIpu.back(), plan.counterTile(ipu));
+    byIpu.push_back(graph.addVariable(poplar::INT, {2}, plan.counterTile(ipu), "seed"));
     arrivals.copy(given, byIpu.back());
   }
 }
 
-void drawOffsets(Graph &graph, ComputeSet set, const TilePlan &plan, unsigned layer,
+void drawOffsets(IpuGraphs &graph, ComputeSet set, const TilePlan &plan, unsigned layer,
                  unsigned neurons, const SeedCopies &seed, const StepNumber &step,
                  const Tensor &offsets) {
   for (unsigned b = 0; b < offsets.numElements(); ++b) {
-    const unsigned tile = plan.sampleTile(layer + 1, b);
-    NewVertex(graph, set, "DrawOffset", tile)
-        .connect("seed", seed.on(tile))
-        .connect("step", step.on(tile))
+    const Place place = plan.sampleTile(layer + 1, b);
+    NewVertex(graph, set, "DrawOffset", place)
+        .connect("seed", seed.on(place))
+        .connect("step", step.on(place))
         .connect("offset", offsets[b])
         .set("layer", layer)
         .set("sample", b)

@@ -23,7 +23,7 @@ class Selection {
 public:
   /// thresholds [neurons]; secondThreshold may be invalid, for none. membranes: whether they are
   /// recorded, too.
-  Selection(poplar::Graph &graph, const Surrogate &surrogate, Policy policy,
+  Selection(IpuGraphs &graph, const Surrogate &surrogate, Policy policy,
             const std::vector<Chunk> &chunks, const poplar::Tensor &threshold,
             const poplar::Tensor &secondThreshold, unsigned slots, bool membranes,
             Arrivals &arrivals);
@@ -31,9 +31,9 @@ public:
   /// without it, at neuron 0.
   void beginAt(const poplar::Tensor &given) { offsets = given; }
   /// Vertices that list the candidates among membranes u [batch, neurons].
-  void list(poplar::Graph &graph, poplar::ComputeSet set, const poplar::Tensor &u) const;
+  void list(IpuGraphs &graph, poplar::ComputeSet set, const poplar::Tensor &u) const;
   /// Vertices that make them a source's slots, and row `step` of the history.
-  void join(poplar::Graph &graph, poplar::ComputeSet set, const TilePlan &plan,
+  void join(IpuGraphs &graph, poplar::ComputeSet set, const TilePlan &plan,
             const SpikeSource &source, const SlotHistory &history, const StepNumber &step) const;
 
 private:
@@ -42,7 +42,7 @@ private:
     poplar::Tensor threshold, secondThreshold, table, ids, counts;
     std::vector<poplar::Tensor> values;
   };
-  poplar::Tensor offsetsOf(poplar::Graph &graph, const Chunk &chunk) const;
+  poplar::Tensor offsetsOf(IpuGraphs &graph, const Chunk &chunk) const;
   Surrogate surrogate;
   Policy policy;
   std::vector<Chunk> chunks;
@@ -55,17 +55,16 @@ private:
 class SeedCopies {
 public:
   /// given may be invalid, if there is no seed.
-  SeedCopies(poplar::Graph &graph, const TilePlan &plan, const poplar::Tensor &given,
+  SeedCopies(IpuGraphs &graph, const TilePlan &plan, const poplar::Tensor &given,
              Arrivals &arrivals);
-  const poplar::Tensor &on(unsigned tile) const { return byIpu[tile / tilesPerIpu]; }
+  const poplar::Tensor &on(Place place) const { return byIpu[place.ipu]; }
 
 private:
   std::vector<poplar::Tensor> byIpu;
-  unsigned tilesPerIpu;
 };
 
 /// Vertices that draw a layer's offsets [batch] of the step, where its samples are.
-void drawOffsets(poplar::Graph &graph, poplar::ComputeSet set, const TilePlan &plan, unsigned layer,
+void drawOffsets(IpuGraphs &graph, poplar::ComputeSet set, const TilePlan &plan, unsigned layer,
                  unsigned neurons, const SeedCopies &seed, const StepNumber &step,
                  const poplar::Tensor &offsets);
 

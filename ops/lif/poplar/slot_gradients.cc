@@ -14,17 +14,16 @@ constexpr std::size_t kMostGroups = 8;    // of rows, which the sample's tile ad
 
 using poplar::ComputeSet;
 using poplar::FLOAT;
-using poplar::Graph;
 using poplar::Tensor;
 
-SlotSums::SlotSums(Graph &graph, const TilePlan &plan, const Neurons &receivers, std::size_t matrix,
-                   const SpikeSource &source)
+SlotSums::SlotSums(IpuGraphs &graph, const TilePlan &plan, const Neurons &receivers,
+                   std::size_t matrix, const SpikeSource &source)
     : receivers(&receivers), matrix(matrix), source(&source) {
   const std::vector<TilePart> &parts = *receivers.parts;
   const std::size_t batch = source.ids.dim(0), size = batch * source.stride;
   rows = graph.addVariable(FLOAT, {parts.size(), size}, "slot_partials");
   for (std::size_t p = 0; p < parts.size(); ++p)
-    graph.setTileMapping(rows[p], parts[p].tile);
+    graph.setTileMapping(rows[p], parts[p].place);
   // As many pieces as there are tiles: first along the slots, then along the rows.
   const std::size_t tiles = plan.tilesPerIpu;
   const std::size_t wide = std::max(kFloatsAPiece, (size + tiles - 1) / tiles + 1) / 2 * 2;
@@ -36,22 +35,22 @@ SlotSums::SlotSums(Graph &graph, const TilePlan &plan, const Neurons &receivers,
   const unsigned ipu = plan.ipuOfLayer[receivers.number];
   for (std::size_t g = 0; g < number; ++g) {
     for (std::size_t a = 0; a < across; ++a) {
-      const unsigned tile = plan.workTile(ipu, pieces.size());
+      const Place place = plan.workTile(ipu, pieces.size());
       const auto row = [&](std::size_t i) {
         return static_cast<unsigned>(parts.size() * i / number);
       };
-      pieces.push_back({tile, row(g), row(g + 1), static_cast<unsigned>(g), a * wide,
+      pieces.push_back({place, row(g), row(g + 1), static_cast<unsigned>(g), a * wide,
                         std::min(size, (a + 1) * wide)});
-      graph.setTileMapping(flat[g].slice(pieces.back().begin, pieces.back().end), tile);
+      graph.setTileMapping(flat[g].slice(pieces.back().begin, pieces.back().end), place);
     }
   }
 }
 
-void SlotSums::partials(Graph &graph, ComputeSet set, const NeuronTensor &gradCurrent) const {
+void SlotSums::partials(IpuGraphs &graph, ComputeSet set, const NeuronTensor &gradCurrent) const {
   const auto batch = static_cast<unsigned>(source->ids.dim(0));
   for (std::size_t p = 0; p < receivers->parts->size(); ++p) {
     const TilePart &part = (*receivers->parts)[p];
-    NewVertex(graph, set, "SlotPartials", part.tile)
+    NewVertex(graph, set, "SlotPartials", part.place)
         .connect("ids", source->ids.flatten())
         .connect("counts", source->counts.flatten())
         .connect("weights", receivers->weights[matrix].field(p))
@@ -64,10 +63,10 @@ void SlotSums::partials(Graph &graph, ComputeSet set, const NeuronTensor &gradCu
   }
 }
 
-void SlotSums::sum(Graph &graph, ComputeSet set) const {
+void SlotSums::sum(IpuGraphs &graph, ComputeSet set) const {
   const Tensor flat = groups.reshape({groups.dim(0), groups.dim(1) * groups.dim(2)});
   for (const Piece &piece : pieces)
-    NewVertex(graph, set, "SumRows", piece.tile)
+    NewVertex(graph, set, "SumRows", piece.place)
         .connect("rows",
                  rows.slice({piece.firstRow, piece.begin}, {piece.lastRow, piece.end}).flatten())
         .connect("sum", flat[piece.group].slice(piece.begin, piece.end))

@@ -15,13 +15,12 @@ namespace lif {
 /// and are all that crosses to the sender's.
 class SlotSums {
 public:
-  SlotSums(poplar::Graph &graph, const TilePlan &plan, const Neurons &receivers, std::size_t matrix,
+  SlotSums(IpuGraphs &graph, const TilePlan &plan, const Neurons &receivers, std::size_t matrix,
            const SpikeSource &source);
   /// Vertices of each receiver's part sums. gradCurrent [batch, neurons]: dL/dI.
-  void partials(poplar::Graph &graph, poplar::ComputeSet set,
-                const NeuronTensor &gradCurrent) const;
+  void partials(IpuGraphs &graph, poplar::ComputeSet set, const NeuronTensor &gradCurrent) const;
   /// Vertices that add them up.
-  void sum(poplar::Graph &graph, poplar::ComputeSet set) const;
+  void sum(IpuGraphs &graph, poplar::ComputeSet set) const;
   const poplar::Tensor &sums() const { return groups; }
 
 private:
@@ -31,7 +30,8 @@ private:
   poplar::Tensor rows;   // [tiles of receivers, batch * stride]
   poplar::Tensor groups; // [groups, batch, stride]
   struct Piece {
-    unsigned tile, firstRow, lastRow, group;
+    Place place;
+    unsigned firstRow, lastRow, group;
     std::size_t begin, end;
   };
   std::vector<Piece> pieces;

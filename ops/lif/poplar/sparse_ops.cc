@@ -251,27 +251,28 @@ IPULSE_BUILD(SelectSpikes) {
                                  "; got " + std::to_string(layer.slots));
   network.layers.push_back(layer);
   const lif::TilePlan plan = lif::planFor(graph, network, batch);
-  lif::Arrivals arrivals(graph);
-  const lif::SpikeSource source(graph, plan, 1, batch, layer.slots, arrivals);
+  lif::IpuGraphs graphs(graph, plan);
+  lif::Arrivals arrivals(graphs);
+  const lif::SpikeSource source(graphs, plan, 1, batch, layer.slots, arrivals);
   const lif::Policy policy = cyclic              ? lif::Policy::Cyclic
                              : words.flag("top") ? lif::Policy::Top
                                                  : lif::Policy::Index;
-  lif::Selection selection(graph, words.surrogate(), policy, plan.chunks[0], inputs[1],
+  lif::Selection selection(graphs, words.surrogate(), policy, plan.chunks[0], inputs[1],
                            gated ? inputs[2] : Tensor(), layer.slots, false, arrivals);
   if (cyclic)
     selection.beginAt(inputs.back().reinterpret(poplar::UNSIGNED_INT));
   const auto history = [&](std::size_t width, const char *name) {
-    return lif::sampleTensor(graph, FLOAT, batch, 1, width, plan, 1, name);
+    return lif::sampleTensor(graphs, FLOAT, batch, 1, width, plan, 1, name);
   };
   const lif::SlotHistory slots{history(layer.slots, "ids"),
                                history(2, "counts"),
                                history(1, "dropped"),
                                {history(layer.slots, "surrogate")}};
-  const lif::StepNumber step(graph, plan, "step");
+  const lif::StepNumber step(graphs, plan, "step");
   arrivals.zero(step.all());
   const poplar::ComputeSet list = graph.addComputeSet("list"), join = graph.addComputeSet("join");
-  selection.list(graph, list, inputs[0]);
-  selection.join(graph, join, plan, source, slots, step);
+  selection.list(graphs, list, inputs[0]);
+  selection.join(graphs, join, plan, source, slots, step);
   Sequence program;
   arrivals.addTo(program);
   program.add(Execute(list));

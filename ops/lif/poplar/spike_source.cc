@@ -7,11 +7,10 @@
 namespace lif {
 
 using poplar::ComputeSet;
-using poplar::Graph;
 using poplar::Tensor;
 using poplar::program::Copy;
 
-SpikeSource::SpikeSource(Graph &graph, const TilePlan &plan, unsigned number, unsigned batch,
+SpikeSource::SpikeSource(IpuGraphs &graph, const TilePlan &plan, unsigned number, unsigned batch,
                          unsigned slots, Arrivals &arrivals)
     : number(number), slots(slots), stride(slots + slots % 2) {
   const std::string name = "source" + std::to_string(number);
@@ -22,12 +21,9 @@ SpikeSource::SpikeSource(Graph &graph, const TilePlan &plan, unsigned number, un
   arrivals.zero(counts);
 }
 
-StepNumber::StepNumber(Graph &graph, const TilePlan &plan, const std::string &name)
-    : tilesPerIpu(plan.tilesPerIpu) {
-  for (unsigned ipu = 0; ipu < plan.ipus; ++ipu) {
-    byIpu.push_back(graph.addVariable(poplar::UNSIGNED_INT, {}, name));
-    graph.setTileMapping(byIpu.back(), plan.counterTile(ipu));
-  }
+StepNumber::StepNumber(IpuGraphs &graph, const TilePlan &plan, const std::string &name) {
+  for (unsigned ipu = 0; ipu < plan.ipus; ++ipu)
+    byIpu.push_back(graph.addVariable(poplar::UNSIGNED_INT, {}, plan.counterTile(ipu), name));
 }
 
 Tensor StepNumber::all() const {
@@ -37,19 +33,18 @@ Tensor StepNumber::all() const {
   return poplar::concat(each);
 }
 
-Counters::Counters(Graph &graph, const TilePlan &plan, unsigned firstStep)
+Counters::Counters(IpuGraphs &graph, const TilePlan &plan, unsigned firstStep)
     : next(graph, plan, "next_step"), now(graph, plan, "step") {
-  first = graph.addConstant<unsigned>(poplar::UNSIGNED_INT, {1}, firstStep, "first_step");
-  graph.setTileMapping(first, plan.counterTile(0));
+  first = graph.addConstant<unsigned>(poplar::UNSIGNED_INT, {1}, firstStep, plan.counterTile(0));
   for (unsigned ipu = 0; ipu < plan.ipus; ++ipu)
     tiles.push_back(plan.counterTile(ipu));
 }
 
-void Counters::advance(Graph &graph, ComputeSet set, int by) const {
-  for (const unsigned tile : tiles)
-    NewVertex(graph, set, "AdvanceStep", tile)
-        .connect("next", next.on(tile))
-        .connect("now", now.on(tile))
+void Counters::advance(IpuGraphs &graph, ComputeSet set, int by) const {
+  for (const Place place : tiles)
+    NewVertex(graph, set, "AdvanceStep", place)
+        .connect("next", next.on(place))
+        .connect("now", now.on(place))
         .set("by", by)
         .estimate(150);
 }
@@ -59,7 +54,7 @@ poplar::program::Program Counters::start() const {
   return Copy(first.broadcast(ipus, 0), next.all(), false, "start");
 }
 
-CheckedInput::CheckedInput(Graph &graph, const TilePlan &plan, const Tensor &givenIds,
+CheckedInput::CheckedInput(IpuGraphs &graph, const TilePlan &plan, const Tensor &givenIds,
                            const Tensor &counted, unsigned neurons, bool sorts, Arrivals &arrivals)
     : neurons(neurons), sorts(sorts) {
   given = arrivals.samples(givenIds, plan, 0, "ids");
@@ -73,7 +68,7 @@ CheckedInput::CheckedInput(Graph &graph, const TilePlan &plan, const Tensor &giv
   ignored = made(poplar::FLOAT, 1, "ignored");
 }
 
-poplar::program::Program CheckedInput::check(Graph &graph, const TilePlan &plan) const {
+poplar::program::Program CheckedInput::check(IpuGraphs &graph, const TilePlan &plan) const {
   const ComputeSet set = graph.addComputeSet("check_input");
   const std::string type = poputil::templateVertex("CheckInput", given.elementType());
   const auto steps = static_cast<unsigned>(given.dim(1)), slots = unsigned(given.dim(2));
@@ -94,15 +89,15 @@ poplar::program::Program CheckedInput::check(Graph &graph, const TilePlan &plan)
   return poplar::program::Execute(set);
 }
 
-void takeSpikes(Graph &graph, ComputeSet set, const TilePlan &plan, const SpikeSource &source,
+void takeSpikes(IpuGraphs &graph, ComputeSet set, const TilePlan &plan, const SpikeSource &source,
                 const Tensor &ids, const Tensor &counts, const StepNumber &step, unsigned offset) {
   const std::string type = poputil::templateVertex("TakeSpikes", ids.elementType());
   for (std::size_t b = 0; b < ids.dim(0); ++b) {
-    const unsigned tile = plan.sampleTile(source.number, static_cast<unsigned>(b));
-    NewVertex(graph, set, type, tile)
+    const Place place = plan.sampleTile(source.number, static_cast<unsigned>(b));
+    NewVertex(graph, set, type, place)
         .connect("ids", ids[b].flatten())
         .connect("counts", counts[b].flatten())
-        .connect("step", step.on(tile))
+        .connect("step", step.on(place))
         .connect("takenIds", source.ids[b])
         .connect("takenCounts", source.counts[b])
         .set("steps", static_cast<unsigned>(ids.dim(1)))
@@ -113,16 +108,16 @@ void takeSpikes(Graph &graph, ComputeSet set, const TilePlan &plan, const SpikeS
   }
 }
 
-void locateSpikes(Graph &graph, ComputeSet set, const TilePlan &plan, unsigned source,
+void locateSpikes(IpuGraphs &graph, ComputeSet set, const TilePlan &plan, unsigned source,
                   unsigned senders, const Tensor &ids, const Tensor &counts, const StepNumber &step,
                   unsigned offset, const Tensor &starts) {
   const std::string type = poputil::templateVertex("LocateSpikes", ids.elementType());
   for (std::size_t b = 0; b < ids.dim(0); ++b) {
-    const unsigned tile = plan.sampleTile(source, static_cast<unsigned>(b));
-    NewVertex(graph, set, type, tile)
+    const Place place = plan.sampleTile(source, static_cast<unsigned>(b));
+    NewVertex(graph, set, type, place)
         .connect("ids", ids[b].flatten())
         .connect("counts", counts[b].flatten())
-        .connect("step", step.on(tile))
+        .connect("step", step.on(place))
         .connect("starts", starts[b])
         .set("steps", static_cast<unsigned>(ids.dim(1)))
         .set("offset", offset)

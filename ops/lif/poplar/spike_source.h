@@ -14,7 +14,7 @@ namespace lif {
 
 /// What tiles that need it are sent: 16-bit ids, the only thing about a spike that leaves an IPU.
 struct SpikeSource {
-  SpikeSource(poplar::Graph &graph, const TilePlan &plan, unsigned number, unsigned batch,
+  SpikeSource(IpuGraphs &graph, const TilePlan &plan, unsigned number, unsigned batch,
               unsigned slots, Arrivals &arrivals);
   unsigned number; // 0 is the input, l + 1 is layer l
   unsigned slots;
@@ -26,28 +26,27 @@ struct SpikeSource {
 /// A step's number, which every IPU has for itself.
 class StepNumber {
 public:
-  StepNumber(poplar::Graph &graph, const TilePlan &plan, const std::string &name);
+  StepNumber(IpuGraphs &graph, const TilePlan &plan, const std::string &name);
   /// As a vertex on this tile reads it.
-  const poplar::Tensor &on(unsigned tile) const { return byIpu[tile / tilesPerIpu]; }
+  const poplar::Tensor &on(Place place) const { return byIpu[place.ipu]; }
   poplar::Tensor all() const;
 
 private:
   std::vector<poplar::Tensor> byIpu;
-  unsigned tilesPerIpu;
 };
 
 /// The time loop's counters.
 class Counters {
 public:
-  Counters(poplar::Graph &graph, const TilePlan &plan, unsigned first);
+  Counters(IpuGraphs &graph, const TilePlan &plan, unsigned first);
   /// Vertices that set `now` to `next` and that to `next + by`.
-  void advance(poplar::Graph &graph, poplar::ComputeSet set, int by) const;
+  void advance(IpuGraphs &graph, poplar::ComputeSet set, int by) const;
   /// Sets `next` to the first step.
   poplar::program::Program start() const;
   StepNumber next, now;
 
 private:
-  std::vector<unsigned> tiles;
+  std::vector<Place> tiles;
   poplar::Tensor first;
 };
 
@@ -56,10 +55,10 @@ class CheckedInput {
 public:
   /// ids [time, batch, slots], counts [time, batch] or [time, batch, 2], of any layout. sorts: by
   /// id; not if gradients by the slots are wanted, which stay where they came in.
-  CheckedInput(poplar::Graph &graph, const TilePlan &plan, const poplar::Tensor &ids,
+  CheckedInput(IpuGraphs &graph, const TilePlan &plan, const poplar::Tensor &ids,
                const poplar::Tensor &counts, unsigned neurons, bool sorts, Arrivals &arrivals);
   /// After the arrivals.
-  poplar::program::Program check(poplar::Graph &graph, const TilePlan &plan) const;
+  poplar::program::Program check(IpuGraphs &graph, const TilePlan &plan) const;
   poplar::Tensor given;       // ids as they came, [batch, time, slots]
   poplar::Tensor ids, counts; // unsigned short [batch, time, even number of slots], [.., .., 2]
   poplar::Tensor ignored;     // float [batch, time, 1]
@@ -72,16 +71,15 @@ private:
 
 /// Vertices that set a source to what its histories, ids [batch, time, slots] and counts [batch,
 /// time, 1 or 2], have at `step + offset`; nothing if that is no step.
-void takeSpikes(poplar::Graph &graph, poplar::ComputeSet set, const TilePlan &plan,
+void takeSpikes(IpuGraphs &graph, poplar::ComputeSet set, const TilePlan &plan,
                 const SpikeSource &source, const poplar::Tensor &ids, const poplar::Tensor &counts,
                 const StepNumber &step, unsigned offset);
 
 /// Vertices that set starts [batch, workers + 2] to where each worker's share of the senders begins
 /// among the spikes that takeSpikes takes; they must ascend. For codelets/weight_gradients.cpp.
-void locateSpikes(poplar::Graph &graph, poplar::ComputeSet set, const TilePlan &plan,
-                  unsigned source, unsigned senders, const poplar::Tensor &ids,
-                  const poplar::Tensor &counts, const StepNumber &step, unsigned offset,
-                  const poplar::Tensor &starts);
+void locateSpikes(IpuGraphs &graph, poplar::ComputeSet set, const TilePlan &plan, unsigned source,
+                  unsigned senders, const poplar::Tensor &ids, const poplar::Tensor &counts,
+                  const StepNumber &step, unsigned offset, const poplar::Tensor &starts);
 
 } // namespace lif
 

@@ -84,12 +84,12 @@ TilePlan::TilePlan(const Network &network, unsigned batch, unsigned tilesPerIpu)
   }
 }
 
-unsigned TilePlan::workTile(unsigned ipu, std::size_t index) const {
+Place TilePlan::workTile(unsigned ipu, std::size_t index) const {
   const unsigned most = std::max(1u, tilesPerIpu - 1);
-  return ipu * tilesPerIpu + (tilesPerIpu == 1 ? 0 : 1 + static_cast<unsigned>(index % most));
+  return {ipu, tilesPerIpu == 1 ? 0 : 1 + static_cast<unsigned>(index % most)};
 }
 
-unsigned TilePlan::sampleTile(unsigned source, unsigned sample) const {
+Place TilePlan::sampleTile(unsigned source, unsigned sample) const {
   // From the last tile down, so that sources spread and meet the fewest neurons.
   const std::size_t most = std::max(1u, tilesPerIpu - 1);
   const std::size_t back = (std::size_t{sample} + 97 * source) % most;
@@ -145,10 +145,10 @@ void TilePlan::placeLayers(const Network &network, unsigned ipu, unsigned first,
 }
 
 std::vector<double> TilePlan::loads() const {
-  std::map<unsigned, double> byTile;
+  std::map<Place, double> byTile;
   for (unsigned l = 0; l < layers.size(); ++l)
     for (const TilePart &part : layers[l])
-      byTile[part.tile] += part.pairs() * pairCosts[l];
+      byTile[part.place] += part.pairs() * pairCosts[l];
   std::vector<double> found;
   for (const auto &tile : byTile)
     found.push_back(tile.second);
@@ -169,8 +169,9 @@ std::string TilePlan::report() const {
     for (const TilePart &part : layers[l])
       most = std::max(most, part.neurons());
     out << (l ? ", " : "") << "{\"ipu\": " << ipuOfLayer[l]
-        << ", \"first_tile\": " << layers[l].front().tile << ", \"tiles\": " << layers[l].size()
-        << ", \"most_neurons\": " << most << ", \"chunks\": " << chunks[l].size() << "}";
+        << ", \"first_tile\": " << layers[l].front().place.tile
+        << ", \"tiles\": " << layers[l].size() << ", \"most_neurons\": " << most
+        << ", \"chunks\": " << chunks[l].size() << "}";
   }
   out << "], \"tiles_used\": " << found.size() << ", \"load_balance\": "
       << sum / (static_cast<double>(found.size()) * *std::max_element(found.begin(), found.end()))

@@ -9,9 +9,18 @@
 
 namespace lif {
 
+/// Tile `tile` of an IPU.
+struct Place {
+  unsigned ipu, tile;
+  bool operator<(const Place &other) const {
+    return ipu < other.ipu || (ipu == other.ipu && tile < other.tile);
+  }
+};
+
 /// Neurons [begin, end) of a layer, on one tile, in pairs: an odd last one gets a silent partner.
 struct TilePart {
-  unsigned tile, begin, end;
+  Place place;
+  unsigned begin, end;
   unsigned neurons() const { return end - begin; }
   unsigned pairs() const { return (neurons() + 1) / 2; }
   unsigned row() const { return 2 * pairs(); } // floats
@@ -19,11 +28,11 @@ struct TilePart {
 
 /// Candidates for slots are listed by chunks of neurons for groups of samples, each on one tile.
 struct Chunk {
-  unsigned tile, firstSample, samples, firstNeuron, neurons;
+  Place place;
+  unsigned firstSample, samples, firstNeuron, neurons;
 };
 
-/// Tiles by number in the whole graph. Every layer lies on one IPU. Tile 0 of each has the loop's
-/// counter and no neurons.
+/// Every layer lies on one IPU. Tile 0 of each has the loop's counter and no neurons.
 class TilePlan {
 public:
   /// The samples decide on the chunks alone. Raises poputil::poplibs_error if an IPU has fewer
@@ -37,11 +46,11 @@ public:
   unsigned tilesPerIpu;
 
   /// The tile that keeps a sample's spikes of a source: 0 is the input, l + 1 is layer l.
-  unsigned sampleTile(unsigned source, unsigned sample) const;
+  Place sampleTile(unsigned source, unsigned sample) const;
   unsigned ipuOfSource(unsigned source) const { return source == 0 ? 0 : ipuOfLayer[source - 1]; }
-  unsigned counterTile(unsigned ipu) const { return ipu * tilesPerIpu; }
+  Place counterTile(unsigned ipu) const { return {ipu, 0}; }
   /// Tile `index`, counted around, of those of an IPU that are not the counter's.
-  unsigned workTile(unsigned ipu, std::size_t index) const;
+  Place workTile(unsigned ipu, std::size_t index) const;
 
   /// Work of a step on each tile that has neurons, in units of a pair of neurons adding a weight.
   std::vector<double> loads() const;

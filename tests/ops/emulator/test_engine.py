@@ -26,9 +26,10 @@ RESULTS: Dict[str, List[str]] = {
     "serialise": ["11"],
     "virtual_graph": ["1472 4 2 1 [3,4)"],
     "clone": ["101half01"],
+    "vectors_of_scalars": ["0 2 4 10 11 12"],
     "regions": ["[4,8) [0,4) 1"],
     # The largest half below infinity is 65504; ties go to even.
-    "half": ["0 0.333252 inf 2048 2052 0"],
+    "half": ["bits: {1,-2}", "0 0.333252 inf 2048 2052 0"],
 }
 
 

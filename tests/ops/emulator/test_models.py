@@ -40,8 +40,23 @@ BY_HAND: Dict[str, str] = {
     ),
     # With a scalar 6 x (20 + inner) + 11, where division is 6/2; a cast 6 x (18 + inner) + 12.
     "elementwise_scalar": f"{6 * (20 + 10) + 11} {6 * (20 + 60) + 11} {6 * (18 + 5) + 12}",
-    "unpacking": "12",  # SHORT_SPAN takes 2 bundles, of 6 cycles
-    "fill": f"{16 + 50 + 6} {16 + 50 + 6 + 1} {26 + 25}",
+    # Sigmoid and log 12/2, inverse 6/2, negate 2/2, abs 1, signum 5, relu 3/2, cos 2300, tan 5100;
+    # subtract and multiply 1/2, min 3/2, comparisons 14/4.
+    "elementwise_more": " ".join(
+        str(6 * (58 + inner) + 11)
+        for inner in (120, 120, 60, 20, 20, 100, 30, 46000, 102000, 10, 10, 30, 70)
+    ),
+    # Bundles of 6 cycles more than ONE_PTR: SHORT_SPAN and SCALED_PTR32 2, SCALED_PTR64 and 128 1;
+    # of a list of 3 rows, 5 each.
+    "unpacking": "12 12 6 6 90",
+    # float, of an odd number, half; 60 and 64 of 8 bits; 10 of 64 bits.
+    "fill": f"{16 + 50 + 6} {16 + 50 + 6 + 1} {26 + 25} {28 + 15} {39 + 8} {5 + 10}",
+    # 12 elements a row are 2 a worker, one vector of 2 cycles: two rows in a row, and three.
+    "slices": f"{6 * (29 + 2 * (19 + 2))} {6 * (29 + 3 * (19 + 2))}",
+    # 8 rows of 8 vectors and 5 cycles each, shared by six workers.
+    "reduction": f"{6 * (58 + 18) + 11}",
+    # 90 + 164 as above, and the sync before the clock is read again; another one came first.
+    "cycle_count": "344 270 164",
     # a and d are the host's; b and c pass by, both at once in the middle.
     "liveness": "16000 8000 4000b 8000cb 4000c da",
     "liveness_in_control_flow": "a  a",

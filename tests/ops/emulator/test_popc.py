@@ -82,6 +82,10 @@ def test_says_what_the_compiler_said(popc: Callable, tmp_path: Path) -> None:
     done = popc(str(source), "-o", str(tmp_path / "wrong.gp"))
     assert done.returncode == 1
     assert "wrong.cpp:2" in done.stderr
+    source.write_text("#include <poplar/Vertex.hpp>\n#include <no_such_header.h>\n")
+    words = popc(str(source), "-o", str(tmp_path / "wrong.gp")).stderr
+    assert "no_such_header.h" in words
+    assert "namespace" not in words  # nothing of what was preprocessed until there
     assert not (tmp_path / "wrong.gp").exists()
 
 

@@ -27,6 +27,9 @@ RESULTS: Dict[str, str] = {
     # Rows 0 1 2 -0 -1 -2 and 3 4 5 -3 -4 -5: values, their places, and the two smallest.
     "top_k": "{6,2} 1 2 4 5 1 2 1 2 -1 -2 -4 -5",
     "scaled_add": "{3} -20 -20 -20",
+    # -1 0 1 2 where above 0, else 9; the other way round; held; by a sign; held in place.
+    "numbers_in_ternaries": "{20} 9 9 1 2 -1 0 9 9 0 0 1 1.5 -1 -1 -1 1 -1 0 1 2",
+    "split_groups": "[0,4)+ [4,5)[10,12)+[20,21)+",
     "poputil": "4[0,24) ns::V<float,true,3,unsigned int> V {3,100} {2,3}{2,3}",
     "errors": " ".join(["poplibs_error"] * 2 + ["unknown_vertex_type"] + ["poplibs_error"] * 4),
 }

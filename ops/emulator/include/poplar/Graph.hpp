@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <istream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -186,7 +187,10 @@ public:
     connectValue(field, FieldData(value));
   }
   void setFieldSize(FieldRef field, std::size_t size);
+  /// Values as the bits of binary16.
   void setInitialValueHalf(FieldRef field, std::uint16_t bits);
+  void setInitialValueHalf(const Tensor &t, std::uint16_t bits);
+  void setInitialValueHalf(const Tensor &t, ArrayRef<std::uint16_t> bits);
   template <typename T, typename = std::enable_if_t<FieldData::holds<T>()>>
   void setInitialValue(FieldRef field, T value) {
     setInitialFieldValue(field, FieldData(value));

@@ -78,6 +78,22 @@ protected:
   Span span;
 };
 
+template <typename T> struct IsVector : std::false_type {};
+template <typename T, VectorLayout L, unsigned A, bool I>
+struct IsVector<Vector<T, L, A, I>> : std::true_type {};
+
+/// A vector of scalar fields: its elements lie side by side, and each is used as a field is.
+template <typename Field, typename T, VectorLayout L> class ScalarFields : public Elements<T, L> {
+  class Element : public Field {
+  public:
+    explicit Element(T &of) { this->span = {const_cast<std::remove_const_t<T> *>(&of), 1}; }
+    using Field::operator=;
+  };
+
+public:
+  Element operator[](std::size_t i) const { return Element(this->begin()[i]); }
+};
+
 } // namespace field
 
 template <typename T, VectorLayout L, unsigned MinAlign, bool Interleaved>
@@ -96,6 +112,19 @@ public:
   operator const T &() const { return **this; }
   const T &operator=(const T &value) { return **this = value; }
 };
+
+template <typename T, VectorLayout L, unsigned A, bool I>
+class Vector<Input<T>, L, A, I>
+    : public std::conditional_t<field::IsVector<T>::value, field::Elements<Input<T>, L>,
+                                field::ScalarFields<Input<T>, const T, L>> {};
+template <typename T, VectorLayout L, unsigned A, bool I>
+class Vector<Output<T>, L, A, I>
+    : public std::conditional_t<field::IsVector<T>::value, field::Elements<Output<T>, L>,
+                                field::ScalarFields<Output<T>, T, L>> {};
+template <typename T, VectorLayout L, unsigned A, bool I>
+class Vector<InOut<T>, L, A, I>
+    : public std::conditional_t<field::IsVector<T>::value, field::Elements<InOut<T>, L>,
+                                field::ScalarFields<InOut<T>, T, L>> {};
 
 template <typename T, VectorLayout L, unsigned A, bool I>
 class Input<Vector<T, L, A, I>> : public field::Elements<const T, L> {};

@@ -166,28 +166,6 @@ inline void mapWithOutput(poplar::Graph &graph, expr::TernaryOpType op, const po
     mapWithOutput(graph, expr::BinaryOp(expr::BinaryOpType::OP, expr::Const(a), expr::_1), {B},    \
                   out, prog, debugContext, options);                                               \
   }
-#define POPOPS_TERNARY(NAME, OP)                                                                   \
-  inline poplar::Tensor NAME(                                                                      \
-      poplar::Graph &graph, const poplar::Tensor &A, const poplar::Tensor &B,                      \
-      const poplar::Tensor &C, poplar::program::Sequence &prog,                                    \
-      const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {}) {    \
-    return map(graph, expr::TernaryOp(expr::TernaryOpType::OP, expr::_1, expr::_2, expr::_3),      \
-               {A, B, C}, prog, debugContext, options);                                            \
-  }                                                                                                \
-  inline void NAME##InPlace(                                                                       \
-      poplar::Graph &graph, const poplar::Tensor &A, const poplar::Tensor &B,                      \
-      const poplar::Tensor &C, poplar::program::Sequence &prog,                                    \
-      const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {}) {    \
-    mapInPlace(graph, expr::TernaryOp(expr::TernaryOpType::OP, expr::_1, expr::_2, expr::_3),      \
-               {A, B, C}, prog, debugContext, options);                                            \
-  }                                                                                                \
-  inline void NAME##WithOutput(                                                                    \
-      poplar::Graph &graph, const poplar::Tensor &A, const poplar::Tensor &B,                      \
-      const poplar::Tensor &C, const poplar::Tensor &out, poplar::program::Sequence &prog,         \
-      const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {}) {    \
-    mapWithOutput(graph, expr::TernaryOp(expr::TernaryOpType::OP, expr::_1, expr::_2, expr::_3),   \
-                  {A, B, C}, out, prog, debugContext, options);                                    \
-  }
 
 POPOPS_UNARY(abs, ABSOLUTE)
 POPOPS_UNARY(asin, ASIN)
@@ -247,13 +225,12 @@ POPOPS_BINARY(shiftRight, SHIFT_RIGHT)
 POPOPS_BINARY(shiftRightSignExtend, SHIFT_RIGHT_SIGN_EXTEND)
 POPOPS_BINARY(sub, SUBTRACT)
 POPOPS_BINARY(varianceToInvStdDev, VARIANCE_TO_INV_STD_DEV)
-POPOPS_TERNARY(select, SELECT)
-POPOPS_TERNARY(clamp, CLAMP)
 
 #undef POPOPS_UNARY
 #undef POPOPS_BINARY
-#undef POPOPS_TERNARY
 
 } // namespace popops
+
+#include <popops/ElementWiseTernary.hpp>
 
 #endif

@@ -20,6 +20,16 @@ std::vector<std::vector<poplar::Interval>> splitRegionsBetweenWorkers(
     const poplar::Target &target, const std::vector<poplar::Interval> &regions,
     unsigned vectorWidth, unsigned minElementsPerThread = 0,
     unsigned maxElementsPerThread = UINT_MAX, unsigned maxElementsPerRegion = UINT_MAX);
+/// The same of groups of regions, such as Graph::getSortedContiguousRegions gives: a group's
+/// regions stay together, in parts of a group.
+std::vector<std::vector<std::vector<poplar::Interval>>>
+splitRegions(const std::vector<std::vector<poplar::Interval>> &regions, unsigned grainSize,
+             unsigned maxPartitions, unsigned minElementsPerPartition = 0,
+             unsigned maxElementsPerPartition = UINT_MAX, unsigned maxElementsPerRegion = UINT_MAX);
+std::vector<std::vector<std::vector<poplar::Interval>>> splitRegionsBetweenWorkers(
+    const poplar::Target &target, const std::vector<std::vector<poplar::Interval>> &regions,
+    unsigned vectorWidth, unsigned minElementsPerThread = 0,
+    unsigned maxElementsPerThread = UINT_MAX, unsigned maxElementsPerRegion = UINT_MAX);
 std::vector<poplar::Interval>
 flattenIntervals(const std::vector<std::vector<poplar::Interval>> &intervals);
 

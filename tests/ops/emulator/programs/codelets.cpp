@@ -40,18 +40,46 @@ public:
   bool compute() { return *out = static_cast<float>(in.size()), true; }
 };
 
-// Sum, of a field that must be unpacked first.
-class SumShort : public Vertex {
+// The same work on fields that take more and less to unpack.
+template <VectorLayout Layout, unsigned Align> class First : public Vertex {
 public:
-  Input<Vector<float, VectorLayout::SHORT_SPAN>> in;
+  Input<Vector<float, Layout, Align>> in;
   Output<float> out;
+  bool compute() { return *out = in[0], true; }
+};
+template class First<VectorLayout::ONE_PTR, 4>;
+template class First<VectorLayout::SHORT_SPAN, 4>;
+template class First<VectorLayout::SCALED_PTR32, 4>;
+template class First<VectorLayout::SCALED_PTR64, 8>;
+template class First<VectorLayout::SCALED_PTR128, 16>;
+
+// Scalars side by side, each a field of its own.
+class Scalars : public Vertex {
+public:
+  Vector<Input<float>> in;
+  Vector<Output<float>> doubled;
+  Vector<InOut<int>> counts;
   bool compute() {
-    float sum = 0;
-    for (const float x : in)
-      sum += x;
-    *out = sum;
+    for (unsigned i = 0; i < in.size(); ++i) {
+      doubled[i] = 2 * in[i];
+      *counts[i] += static_cast<int>(*in[i]);
+    }
     return true;
   }
+};
+
+class FirstOfRows : public Vertex {
+public:
+  Vector<Input<Vector<float>>> in;
+  Output<float> out;
+  bool compute() { return *out = in[0][0], true; }
+};
+
+class FirstOfList : public Vertex {
+public:
+  Input<VectorList<float, VectorListLayout::DELTANELEMENTS>> in;
+  Output<float> out;
+  bool compute() { return *out = in[0][0], true; }
 };
 
 // Reads 16 bytes at a time on a tile, which only interleaved memory gives.

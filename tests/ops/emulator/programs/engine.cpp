@@ -242,6 +242,31 @@ const std::map<std::string, std::function<void()>> cases{
                  << gathered.elementType() << f.graph.clone(a.transpose()).isContiguous()
                  << f.graph.getTileMapping(fresh)[4].size() << '\n';
      }},
+    {"vectors_of_scalars",
+     [] {
+       Fixture f;
+       const Tensor a = f.variable(FLOAT, {3}, "a"), doubled = f.variable(FLOAT, {3}, "doubled");
+       const Tensor counts = f.variable(INT, {3}, "counts");
+       f.graph.setInitialValue(counts, 10);
+       const ComputeSet cs = f.graph.addComputeSet("cs");
+       const VertexRef v = f.graph.addVertex(cs, "Scalars", {{"in", a}, {"counts", counts}});
+       for (unsigned i = 0; i < 3; ++i)
+         f.graph.connect(v["doubled"][i], doubled[i]);
+       f.graph.setTileMapping(v, 0);
+       f.graph.createHostRead("counts", counts);
+       f.graph.createHostWrite("a", a);
+       f.graph.createHostRead("doubled", doubled);
+       Engine engine(f.graph, Execute(cs));
+       engine.load(f.device);
+       std::vector<float> values{0, 1, 2};
+       std::vector<int> whole(3);
+       engine.writeTensor("a", values.data(), values.data() + 3);
+       engine.run();
+       engine.readTensor("doubled", values.data(), values.data() + 3);
+       engine.readTensor("counts", whole.data(), whole.data() + 3);
+       values.insert(values.end(), whole.begin(), whole.end());
+       print(values);
+     }},
     {"regions",
      [] {
        Fixture f;
@@ -269,6 +294,13 @@ const std::map<std::string, std::function<void()>> cases{
          const auto h = static_cast<std::uint16_t>(bits);
          wrong += half::fromFloat(half::toFloat(h)) != h;
        }
+       Fixture f;
+       const Tensor bits = f.variable(HALF, {2}, "bits");
+       f.graph.setInitialValueHalf(bits, ArrayRef<std::uint16_t>({0x3c00, 0xc000}));
+       Engine engine(f.graph, PrintTensor("bits", bits));
+       engine.setPrintTensorStream(std::cout);
+       engine.load(f.device);
+       engine.run();
        std::cout << wrong << ' ' << half(1.f / 3) << ' ' << half(65520.f) << ' ' << half(2049.f)
                  << ' ' << half(2051.f) << ' ' << half(5.9604645e-8f / 2) << '\n';
      }},

@@ -5,14 +5,17 @@
 #include <set>
 #include <sstream>
 
+#include <poplar/CycleCount.hpp>
 #include <poplar/DeviceManager.hpp>
 #include <poplar/Engine.hpp>
 #include <poplar/Graph.hpp>
 #include <poplar/IPUModel.hpp>
 #include <poplar/Program.hpp>
 #include <popops/Cast.hpp>
+#include <popops/DynamicSlice.hpp>
 #include <popops/ElementWise.hpp>
 #include <popops/Fill.hpp>
+#include <popops/Reduce.hpp>
 #include <popops/codelets.hpp>
 
 using namespace poplar;
@@ -230,6 +233,26 @@ const std::map<std::string, std::function<void()>> cases{
        cost([&](Sequence &p) { popops::squareInPlace(f.graph, a, p); });
        cost([&](Sequence &p) { popops::sinInPlace(f.graph, a, p); });
      }},
+    {"elementwise_more",
+     [] {
+       using Unary = popops::expr::UnaryOpType;
+       using Binary = popops::expr::BinaryOpType;
+       Fixture f(Fixture::ipu());
+       const Tensor a = f.variable(FLOAT, 120, 0), b = f.variable(FLOAT, 120, 0);
+       for (const Unary op :
+            {Unary::SIGMOID, Unary::LOGARITHM, Unary::INVERSE, Unary::NEGATE, Unary::ABSOLUTE,
+             Unary::SIGNUM, Unary::RELU, Unary::COS, Unary::TAN}) {
+         Sequence prog;
+         popops::mapInPlace(f.graph, op, a, prog);
+         printCompute(f, prog);
+       }
+       for (const Binary op :
+            {Binary::SUBTRACT, Binary::MULTIPLY, Binary::MINIMUM, Binary::GREATER_THAN}) {
+         Sequence prog;
+         popops::map(f.graph, op, a, b, prog);
+         printCompute(f, prog);
+       }
+     }},
     {"elementwise_scalar",
      [] {
        Fixture f(Fixture::ipu());
@@ -243,26 +266,72 @@ const std::map<std::string, std::function<void()>> cases{
      }},
     {"unpacking",
      [] {
-       std::size_t cycles[2] = {};
-       for (unsigned i = 0; i < 2; ++i) {
+       const auto cycles = [](const std::string &type, bool rows) {
          Fixture f(Fixture::ipu());
-         f.graph.setTileMapping(f.graph.addVertex(f.cs, i ? "SumShort" : "Sum",
-                                                  {{"in", f.variable(FLOAT, 8, 0)},
-                                                   {"out", f.variable(FLOAT, 1, 0)[0]}}),
-                                0);
-         cycles[i] = total(f.run(Execute(f.cs)), "computeCycles");
-       }
-       std::cout << cycles[1] - cycles[0];
+         const Tensor in = f.variable(FLOAT, 12, 0);
+         const VertexRef v = f.graph.addVertex(f.cs, type, {{"out", f.variable(FLOAT, 1, 0)[0]}});
+         f.graph.connect(v["in"], rows ? in.reshape({3, 4}) : in);
+         f.graph.setTileMapping(v, 0);
+         return total(f.run(Execute(f.cs)), "computeCycles");
+       };
+       const auto ofLayout = [&](const std::string &layout, unsigned align) {
+         return cycles("First<poplar::VectorLayout::" + layout + "," + std::to_string(align) + ">",
+                       false);
+       };
+       const std::size_t plain = ofLayout("ONE_PTR", 4);
+       std::cout << ofLayout("SHORT_SPAN", 4) - plain << ' ' << ofLayout("SCALED_PTR32", 4) - plain
+                 << ' ' << ofLayout("SCALED_PTR64", 8) - plain << ' '
+                 << ofLayout("SCALED_PTR128", 16) - plain << ' '
+                 << cycles("FirstOfList", true) - cycles("FirstOfRows", true);
      }},
     {"fill",
      [] {
        Fixture f(Fixture::ipu());
-       for (const auto &[type, n] :
-            {std::pair<Type, std::size_t>{FLOAT, 100}, {FLOAT, 101}, {HALF, 100}}) {
+       for (const auto &[type, n] : {std::pair<Type, std::size_t>{FLOAT, 100},
+                                     {FLOAT, 101},
+                                     {HALF, 100},
+                                     {UNSIGNED_CHAR, 60},
+                                     {UNSIGNED_CHAR, 64},
+                                     {UNSIGNED_LONGLONG, 10}}) {
          Sequence prog;
          popops::fill(f.graph, f.variable(type, n, 0), prog, 2.0f);
          printCompute(f, prog);
        }
+     }},
+    {"slices",
+     [] {
+       Fixture f(Fixture::ipu());
+       const Tensor rows = f.variable(FLOAT, 16 * 12, 0).reshape({16, 12});
+       const Tensor at = f.variable(UNSIGNED_INT, 3, 0);
+       Sequence one, several;
+       popops::dynamicSlice(f.graph, rows, at.slice(0, 1), {0}, {2}, one);
+       popops::multiSlice(f.graph, rows, at.reshape({3, 1}), {0}, {1}, several, popops::SlicePlan(),
+                          {});
+       for (const Program &prog : {one, several})
+         printCompute(f, prog);
+     }},
+    {"reduction",
+     [] {
+       Fixture f(Fixture::ipu());
+       const Tensor in = f.variable(FLOAT, 8 * 16, 0).reshape({8, 16});
+       Sequence prog;
+       popops::reduceWithOutput(f.graph, in, f.variable(FLOAT, 8, 0), {1}, popops::Operation::ADD,
+                                prog);
+       printCompute(f, prog);
+     }},
+    {"cycle_count",
+     [] {
+       Fixture f;
+       Sequence prog{Copy(f.variable(FLOAT, 64, 0), f.variable(FLOAT, 64, 1))};
+       f.graph.createHostRead("count", cycleCount(f.graph, prog, 3, SyncType::INTERNAL));
+       Engine engine(f.graph, prog);
+       engine.load(f.device);
+       engine.run();
+       std::uint64_t cycles = 0;
+       engine.readTensor("count", &cycles, &cycles + 1);
+       const ProfileValue profile = engine.getProfile();
+       std::cout << cycles << ' ' << total(profile, "syncCycles") << ' '
+                 << total(profile, "exchangeCycles");
      }},
     {"liveness",
      [] {

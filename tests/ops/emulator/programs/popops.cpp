@@ -217,6 +217,34 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
        popops::scaledAddTo(f.graph, a, 2.f, b, 1.f, f.prog);
        f.print<float>(a);
      }},
+    {"numbers_in_ternaries",
+     [](Fixture &f) {
+       const Tensor a = f.floats({4}, -1);
+       const Tensor mask = popops::gt(f.graph, a, 0.f, f.prog);
+       std::vector<Tensor> found{
+           popops::select(f.graph, a, 9.f, mask, f.prog),
+           popops::select(f.graph, 9.f, a, mask, f.prog),
+           popops::clamp(f.graph, a, 0.f, 1.5f, f.prog),
+           popops::map(f.graph, pe::Select(pe::Const(1.f), pe::Const(-1.f), pe::_1 > 1.f), {a},
+                       f.prog)};
+       popops::clampInPlace(f.graph, a, 1, a, f.prog);
+       found.push_back(a);
+       f.print<float>(concat(found));
+     }},
+    {"split_groups",
+     [](Fixture &f) {
+       const std::vector<std::vector<Interval>> groups{{{0, 5}, {10, 12}}, {{20, 21}}};
+       for (const auto &part :
+            poputil::splitRegionsBetweenWorkers(f.graph.getTarget(), groups, 2, 4)) {
+         for (const auto &group : part) {
+           for (const Interval &i : group)
+             std::cout << i;
+           std::cout << '+';
+         }
+         std::cout << ' ';
+       }
+       std::cout << '\n';
+     }},
     {"random",
      [](Fixture &f) {
        const Tensor seed = f.values<unsigned>(UNSIGNED_INT, {2}, 7);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 import numpy as np
 import pytest
@@ -81,6 +81,25 @@ class TestDyadic:
                 assert_bit_equal(run, trace)
                 assert_gradients(op, full, replayed)
 
+    def test_thresholds_can_change_from_run_to_run(self) -> None:
+        """They are tensors: a schedule compiles nothing."""
+        network = network_of(capacity=4, second_threshold=0.5)
+        problem = random_problem(network, seed=5, steps=4, batch=3, dyadic=True)
+        found = []
+        with compiled(problem) as op:
+            for threshold, second in ((1.0, 0.5), (0.75, -0.25), (0.5, np.linspace(-1, 0.5, 9))):
+                layers = [
+                    replace(layer, threshold=threshold, second_threshold=second)
+                    for layer in network.layers
+                ]
+                op.network = replace(network, layers=tuple(layers))
+                changed = replace(problem, network=op.network)
+                run, trace = run_both(op, changed)
+                assert_bit_equal(run, judge(changed))
+                assert_gradients(op, changed, trace)
+                found.append([layer.spike_counts.sum() for layer in run.layers])
+        assert len(set(map(tuple, found))) == 3
+
     def test_no_input_spike_at_all(self) -> None:
         problem = random_problem(network_of(), seed=1, steps=3, batch=2, dyadic=True)
         silent = replace(problem, counts=np.zeros_like(problem.counts))
@@ -128,6 +147,17 @@ class TestGradients:
         np.testing.assert_allclose(first + second, both, atol=1e-5 * np.abs(both).max())
 
 
+def _between_ipus(
+    totals: List[Dict[str, Any]], names: Dict[int, str], turns: int
+) -> Dict[str, float]:
+    """Bytes from IPU to IPU in a turn of the time loop, by the compute set that is sent them."""
+    return {
+        names[total["program"]]: total["bytesBetweenIpus"] / turns
+        for total in totals
+        if total["executions"] == turns and total["bytesBetweenIpus"]
+    }
+
+
 class TestPlacement:
     # Four layers with whatever crosses a layer's border: resets recorded, own spikes, synapses.
     network = Network(
@@ -164,12 +194,19 @@ class TestPlacement:
         with compiled(problem, Placement(ipus=4)) as op:
             op.forward(problem.weights, problem.ids, problem.counts)
             totals = op.op.profile()["execution"]["totals"]
-        programs = [total for total in totals if total["executions"] == steps]
-        crossing = sum(total["bytesBetweenIpus"] for total in programs)
+            op.backward(problem.grad_membrane)
+            after = op.op.profile()["execution"]["totals"]
+            names = {one["_id"]: one["name"] for one in op.op.profile()["compilation"]["programs"]}
         # Every receiver's tile is sent 6 slots of 2 bytes and 2 counts of 4 of each sample.
         plan = tile_plan(network, batch, problem.ids.shape[2], Placement(ipus=4), tiles_per_ipu=12)
+        assert [layer["ipu"] for layer in plan["layers"]] == [0, 1, 2, 3]
         receivers = sum(layer["tiles"] for layer in plan["layers"][1:])
-        assert crossing == steps * receivers * batch * (6 * 2 + 2 * 4)
+        spikes = receivers * batch * (6 * 2 + 2 * 4)
+        crossing = _between_ipus(totals, names, steps)
+        assert crossing == {"stage0/integrate": spikes}
+        # Backward they cross again, by row of the weights and of the slots, and their gradients.
+        crossing = _between_ipus(after, names, steps + 1)
+        assert sorted(crossing) == ["backward/slot_gradients", "backward/spread"]
 
     def test_capacity_balances_what_neurons_does_not(self) -> None:
         # The first layer's neurons are sent 100 slots, the second's 4.
@@ -202,15 +239,15 @@ class TestSize:
         assert both - few < 1.5 * (neurons - few + samples - few)
 
     def test_the_network_of_the_benchmarks_fits_one_ipu(self) -> None:
-        layer = LIF(neurons=1466, capacity=14, second_threshold=0.9)
-        network = Network(
-            inputs=2312, layers=(layer, layer), readout=LeakyReadout(neurons=10), delay=1
-        )
-        problem = random_problem(network, seed=1, steps=1, batch=2, slots=32)
+        layer = LIF(neurons=1466, decay=0.5, gain=2.0, capacity=14, second_threshold=0.5)
+        readout = LeakyReadout(neurons=10, decay=0.5, gain=2.0)
+        network = Network(inputs=2312, layers=(layer, layer), readout=readout, delay=1)
+        problem = random_problem(network, seed=1, steps=3, batch=4, slots=32, dyadic=True)
         with compiled(problem, tiles=1472) as op:
             run, trace = run_both(op, problem)
+            assert_bit_equal(run, judge(problem))
             assert_gradients(op, problem, trace)
-            assert run.layers[0].spike_counts.max() > 0
+            assert all(layer.spike_counts[..., 0].any() for layer in run.layers)
             tiles = op.op.profile()["compilation"]["tiles"]
         assert max(tile["memory"]["total"]["includingGaps"] for tile in tiles) < 638976
 

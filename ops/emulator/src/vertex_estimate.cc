@@ -1,0 +1,46 @@
+#include "vertex_estimate.h"
+
+#include <poplar/VertexIntrospector.hpp>
+
+namespace poplar::emulator {
+namespace {
+
+using field::Direction;
+using field::FieldTable;
+using field::Shape;
+
+/// A vertex of a graph as a perf estimator sees it.
+class Introspector : public VertexIntrospector {
+public:
+  explicit Introspector(const VertexInstance &vertex) : vertex(vertex) {}
+  FieldIntrospector getFieldInfo(StringRef name) const override {
+    const unsigned f = fieldIndex(*vertex.type, name);
+    const FieldTable &table = vertex.type->table->fields[f];
+    const Connection &c = vertex.fields[f];
+    std::vector<std::size_t> sizes;
+    for (const auto &row : c.rows)
+      sizes.push_back(row->size());
+    if (sizes.empty() && table.direction == Direction::None)
+      sizes.push_back(c.valueCount);
+    return {std::move(sizes), table.shape == Shape::VectorOfVectors, Type(table.element),
+            table.layout, c.value};
+  }
+
+private:
+  const VertexInstance &vertex;
+};
+
+} // namespace
+
+std::optional<VertexPerfEstimate> estimateOf(const GraphState &graph,
+                                             const VertexInstance &vertex) {
+  const bool asked = graph.machine.type == TargetType::IPU_MODEL;
+  if (asked && vertex.estimate)
+    return vertex.estimate;
+  if (vertex.type->estimator && (asked || vertex.type->library->isBuiltin()))
+    return vertex.type->estimator(Introspector(vertex),
+                                  Target(std::make_shared<Machine>(graph.machine)));
+  return std::nullopt;
+}
+
+} // namespace poplar::emulator

@@ -1,0 +1,35 @@
+#ifndef IPULSE_EMULATOR_VERTEX_FIELD_H
+#define IPULSE_EMULATOR_VERTEX_FIELD_H
+
+#include <string>
+
+#include <poplar/exceptions.hpp>
+
+#include "graph_state.h"
+
+namespace poplar::emulator {
+
+/// A field of a vertex of a graph, with the words for its errors.
+struct VertexField {
+  VertexInstance &vertex;
+  const field::FieldTable &table;
+  Connection &connection;
+  std::string name;
+
+  VertexField(GraphState &state, const FieldRef &ref)
+      : VertexField(state.vertices.at(ref.getVertex()), ref.getName()) {}
+  VertexField(VertexInstance &vertex, const std::string &fieldName)
+      : vertex(vertex), table(vertex.type->table->fields[fieldIndex(*vertex.type, fieldName)]),
+        connection(vertex.fields[static_cast<std::size_t>(&table - vertex.type->table->fields)]),
+        name("field '" + fieldName + "' of vertex type '" + vertex.type->table->name + "'") {}
+
+  bool isEdge() const { return table.direction != field::Direction::None; }
+  void needEdge() const {
+    if (!isEdge())
+      throw graph_connection_error(name + " holds an initial value: use setInitialValue");
+  }
+};
+
+} // namespace poplar::emulator
+
+#endif
