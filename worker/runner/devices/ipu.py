@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, List
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import tensorflow as tf
 
 from ipulse.errors import Conflict, InvalidSpec, Problem
 from ipulse.spec import ExperimentSpec, IPUDevice, spec_to_json
-from ipulse.spec.poplar_options import TRACES
+from ipulse.spec.poplar_options import REPORTS, TRACES
 from ops.cached_build import cache_directory
 from ops.executable_cache import file_sha256, key_of
 from ops.lif.cpu import native
 from ops.lif.poplar import sdk
 from ops.lif.poplar.attributes import Placement, UnsupportedNetwork, attributes_of
 from ops.lif.poplar.build import BuiltOp
+from worker.runner import pva_profile
 from worker.runner.ipu_model import IPUModel
 from worker.runner.network import network_of
 from worker.runner.pool import DeviceUnavailable
@@ -133,6 +134,18 @@ class IPU(Device):
             kernel={"kernel": "Poplar op", "mapping": self._settings.mapping},
             compiler=native.built_by(),
         )
+
+    def poplar_profile(self) -> Optional[Dict[str, Any]]:
+        """None unless the spec asks for Poplar's report and the SDK's pva is there to read it."""
+        try:
+            return pva_profile.dearest(self.directory / REPORTS)
+        except ImportError:
+            self.log(
+                "Poplar's report is left as it is: this Python has no module pva, which comes with "
+                "the Poplar SDK (source .../poplar/enable.sh)",
+                level="warning",
+            )
+            return None
 
     def files(self) -> List[DeviceFile]:
         return report_files(self.directory)

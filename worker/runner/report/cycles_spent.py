@@ -22,7 +22,8 @@ def cycles_spent(profile: TileProfile, of: str) -> str:
         [(kind, f"f{COLOURS[kind]}", getattr(total, kind)) for kind in KINDS],
         "Share of compute, exchange, sync and host in all cycles",
     )
-    what = f"{of}{count(total.total)} cycles of all runs, {_time(profile, total)} at the clock"
+    runs = "all runs" if profile.is_emulated else "the recorded runs"
+    what = f"{of}{count(total.total)} cycles of {runs}, {_time(profile, total)} at the clock"
     spent = (
         f'<figure class="wide"><figcaption>Where the cycles went <span>{what}</span></figcaption>'
         f"<p>{escape(_words(profile))}</p>{bar}"
