@@ -43,6 +43,16 @@ class PhaseEvent:
 
 
 @dataclass(frozen=True)
+class ProgressEvent:
+    """A part of a phase begins that may take a while."""
+
+    phase: PhaseName = described("The phase that it is a part of.")
+    fraction: float = described("How much of the phase's parts is done.", ge=0.0, le=1.0)
+    message: str = described("What begins.", max_length=1024)
+    kind: Literal["progress"] = "progress"
+
+
+@dataclass(frozen=True)
 class MetricEvent:
     """Figures of the training after some step."""
 
@@ -116,7 +126,14 @@ class DoneEvent:
 
 
 Event = Union[
-    PhaseEvent, MetricEvent, LogEvent, CheckpointEvent, ArtifactEvent, ReadyEvent, DoneEvent
+    PhaseEvent,
+    ProgressEvent,
+    MetricEvent,
+    LogEvent,
+    CheckpointEvent,
+    ArtifactEvent,
+    ReadyEvent,
+    DoneEvent,
 ]
 
 
@@ -158,6 +175,7 @@ __all__ = [
     "MetricEvent",
     "Phase",
     "PhaseEvent",
+    "ProgressEvent",
     "ReadyEvent",
     "Reason",
     "Role",

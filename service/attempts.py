@@ -25,7 +25,11 @@ from .store import Job
 from .wishes import Wishes
 
 Reportable = (
-    protocol.PhaseEvent | protocol.MetricEvent | protocol.LogEvent | protocol.CheckpointEvent
+    protocol.PhaseEvent
+    | protocol.ProgressEvent
+    | protocol.MetricEvent
+    | protocol.LogEvent
+    | protocol.CheckpointEvent
 )
 
 

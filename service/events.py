@@ -15,7 +15,7 @@ from ipulse.errors import Conflict
 from .database import Transaction, rfc3339
 from .tables import events
 
-KINDS = ("state", "phase", "metric", "log", "checkpoint")
+KINDS = ("state", "phase", "progress", "metric", "log", "checkpoint")
 
 
 class SequenceGap(Conflict):

@@ -35,6 +35,7 @@ class Progress:
         self.job = job
         self.state = job.state.value
         self.metric: Dict[str, Any] = {}
+        self.part: Dict[str, Any] = {}  # of a phase, if it has parts that take a while
         self.remarks: List[str] = []  # why it is in its state; warnings and errors of the attempt
         self._last_figures: Optional[datetime] = None
 
@@ -58,8 +59,11 @@ class Progress:
     def _told(self, event: JobEvent) -> Optional[str]:
         fields = event.fields
         if event.kind == "state":
-            self.state = str(fields["state"])
+            self.state, self.part = str(fields["state"]), {}
             return self._remarked(_state_line(fields))
+        if event.kind == "progress":
+            self.part = fields
+            return part_line(fields)
         if event.kind == "metric":
             self.metric = fields
             return metric_line(fields)
@@ -80,6 +84,11 @@ class Progress:
         head = Text.assemble((clean(self.job.name), "bold"), "  ", self.job.id, "  ")
         head.append(self.state, style=style)
         parts: List[RenderableType] = [head]
+        if self.part:
+            bar = ProgressBar(total=1.0, completed=self.part["fraction"], width=40)
+            row = Table.grid(padding=(0, 1))
+            row.add_row(bar, Text(clean(part_line(self.part))))
+            parts.append(row)
         if self.metric:
             parts.append(self._bar())
             parts.append(Text("  ".join(figures(self.metric))))
@@ -104,6 +113,11 @@ def _state_line(fields: Dict[str, Any]) -> str:
     if fields.get("message"):
         words.append(str(fields["message"]))
     return " ".join(words)
+
+
+def part_line(part: Dict[str, Any]) -> str:
+    """What of a phase begins, and how much of its parts is done."""
+    return f"{part['phase']} {part['fraction']:.0%}: {part['message']}"
 
 
 def metric_line(metric: Dict[str, Any]) -> str:

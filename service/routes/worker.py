@@ -22,6 +22,7 @@ from ipulse.events import (
     LogEvent,
     MetricEvent,
     PhaseEvent,
+    ProgressEvent,
 )
 from ipulse.schema import MAX_INTEGER, described
 from ipulse.states import Reason
@@ -99,8 +100,8 @@ class EventBatch:
     """Some events of an attempt, without gaps."""
 
     first: int = described("Attempt-local number of the first one, from 1.", ge=1)
-    events: tuple[PhaseEvent | MetricEvent | LogEvent | CheckpointEvent, ...] = described(
-        "The events in order.", max_items=MAX_EVENTS
+    events: tuple[PhaseEvent | ProgressEvent | MetricEvent | LogEvent | CheckpointEvent, ...] = (
+        described("The events in order.", max_items=MAX_EVENTS)
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from itertools import islice
 
 from ipulse.errors import IPUlseError, NotFound, RemoteError, StaleToken
-from ipulse.events import Event, LogEvent, MetricEvent
+from ipulse.events import Event, LogEvent, MetricEvent, ProgressEvent
 
 from .lease import Lease
 from .patience import patiently
@@ -150,7 +150,7 @@ def _within_limits(backlog: deque[Event]) -> list[Event]:
 
 def _size(event: Event) -> int:
     """An upper bound of an event's length as JSON, in bytes, without encoding it."""
-    if isinstance(event, LogEvent):
+    if isinstance(event, (LogEvent, ProgressEvent)):
         return 200 + 4 * len(event.message)
     if isinstance(event, MetricEvent):
         return 300 + 100 * len(event.values)

@@ -12,6 +12,7 @@ from ipulse.events import (
     LogEvent,
     MetricEvent,
     PhaseEvent,
+    ProgressEvent,
     ReadyEvent,
 )
 from ipulse.states import Phase
@@ -111,7 +112,7 @@ class Supervision:
         """What the runner says, passed on by the thread that reads it."""
         if isinstance(message, (ArtifactEvent, CheckpointEvent)):
             self._uploader.add(message)
-        elif isinstance(message, (PhaseEvent, MetricEvent, LogEvent)):
+        elif isinstance(message, (PhaseEvent, ProgressEvent, MetricEvent, LogEvent)):
             self._reporter.add(message)
         else:
             self._inbox.put(message)

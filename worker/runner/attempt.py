@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, Iterator
 import numpy as np
 
 from ipulse.errors import InvalidInput, Problem
-from ipulse.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent
+from ipulse.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent, ProgressEvent
 from ipulse.spec import ExperimentSpec, IPUDevice, parse_spec
 from ipulse.states import Phase
 
@@ -75,6 +75,7 @@ class Attempt:
             os.environ.update(self.spec.device.environment(assignment.work_dir))
         self.device = device_of(self.spec, reporter.log, cancellation.check)
         self.device.job_id = assignment.job_id
+        self.device.tell_part = self._tell_part
         self.device.directory = self.work_dir.path
         self.message = ""  # what came of it, in a sentence
 
@@ -153,6 +154,9 @@ class Attempt:
         self._compile_seconds = self.timeline.clock.now() - began
         self.reporter.log(self._how_compiled())
         self._training = training
+
+    def _tell_part(self, fraction: float, message: str) -> None:
+        self.reporter.say(ProgressEvent(Phase.COMPILE.value, fraction, message))
 
     def _how_compiled(self) -> str:
         """The line of the log that tells compiling, compiling ahead and compiling nothing apart."""

@@ -53,7 +53,7 @@ def dearest(reports: Path) -> Optional[Dict[str, Any]]:
 
 def read(profile: Path, debug: Optional[Path] = None) -> Dict[str, Any]:
     """The document. Raises ImportError where there is no `pva`."""
-    import pva  # of the Poplar SDK
+    import pva  # type: ignore[import-not-found] # of the Poplar SDK
 
     report = pva.openReport(str(profile), *([str(debug)] if debug else []))
     document = {"emulated": False, "compilation": _compilation(report.compilation)}
@@ -151,7 +151,7 @@ def _execution(execution: Any) -> Dict[str, Any]:
     by_tile: List[float] = []
     runs = []
     for run in execution.runs:
-        steps = []
+        steps: List[Dict[str, Any]] = []
         for step in run.steps:
             cycles = _cycles(step)
             if len(steps) < MOST_STEPS:

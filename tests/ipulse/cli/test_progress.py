@@ -67,6 +67,19 @@ def test_durations(seconds: float, words: str) -> None:
     assert duration(seconds) == words
 
 
+def test_a_part_that_takes_a_while_is_told_and_drawn_until_the_phase_ends() -> None:
+    shown = progress()
+    shown.take(event("state", state="compiling", reason=None, message=""))
+    told = shown.take(
+        event("progress", phase="compile", fraction=0.4, message="building the \x1b[1memulator")
+    )
+    assert told is not None
+    assert told.endswith("compile 40%: building the \\x1b[1memulator"), told
+    assert "compile 40%" in drawn(shown)
+    shown.take(event("state", state="running", reason=None, message=""))
+    assert "compile 40%" not in drawn(shown)
+
+
 def test_what_is_told_and_what_is_not() -> None:
     shown = progress()
     lines: List[Any] = [

@@ -108,6 +108,16 @@ class TestPages:
         assert [event["kind"] for event in both["events"]] == ["log", "metric", "log"]
         assert both["end"] is False
 
+    def test_progress_within_a_phase_is_kept_and_moves_nothing(self, service: InProcess) -> None:
+        job_id = service.submit()["id"]
+        attempt = service.attempt(job_id)
+        part = {"kind": "progress", "phase": "compile", "fraction": 0.4, "message": "building"}
+        attempt.say({"kind": "phase", "phase": "compile"}, part)
+        (kept,) = service.events(job_id, kind="progress")["events"]
+        assert {name: kept[name] for name in part} == part
+        assert service.job(job_id)["state"] == "compiling"
+        assert attempt.complete()["state"] == "succeeded"
+
     def test_do_not_end_before_the_job_does(self, service: InProcess) -> None:
         job = service.submit()
         page = service.events(job["id"])

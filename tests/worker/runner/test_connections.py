@@ -67,6 +67,11 @@ class TestEveryConnection:
         executes = connection in ("ALWAYS", "ON_DEMAND")
         assert ("acquire" in told.phases) == ("run" in told.phases) == executes
         assert told.phases[-1] == "report"
+        parts = [event for event in told.events if event["kind"] == "progress"]
+        done = [part["fraction"] for part in parts]
+        assert done == sorted(done)
+        assert all(part["phase"] == "compile" for part in parts)
+        assert ("the Poplar op" in str(parts)) == (kind == "emulator")
         roles = [event["role"] for event in told.events if event["kind"] == "artifact"]
         assert roles[-1] == "manifest"
         assert ("weights" in roles) == executes

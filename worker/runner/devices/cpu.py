@@ -29,7 +29,8 @@ class CPU(Device):
         configure_tensorflow(self._threads, self.spec.seed)
 
     def compile(self, slots: int) -> Model:
-        self._library = native.build_tensorflow_op(self._tell_build)
+        native.build_kernels(self._building(0.0))
+        self._library = native.build_tensorflow_op(self._building(0.6))
         return Model(self.spec, slots, self._threads)
 
     def acquire(self) -> None:
@@ -46,9 +47,14 @@ class CPU(Device):
 
     _has_built = False
 
-    def _tell_build(self, line: str) -> None:
-        self._has_built = True
-        self.log(line)
+    def _building(self, fraction: float) -> Callable[[str], None]:
+        tell = self.building(fraction)
+
+        def told(line: str) -> None:
+            self._has_built = True
+            tell(line)
+
+        return told
 
     def kernel_seconds(self) -> Dict[str, float]:
         return native.timings()

@@ -18,6 +18,10 @@ class Log(Protocol):
     def __call__(self, message: str, level: Level = "info") -> None: ...
 
 
+# Says that a part of compiling begins that may take a while, and how much of the parts is done.
+TellPart = Callable[[float, str], None]
+
+
 class Description(NamedTuple):
     """What figures depend on, for the manifest and the profile."""
 
@@ -54,6 +58,7 @@ class Device(ABC):
         self.spec = spec
         self.log = log
         self.check = check
+        self.tell_part: TellPart = lambda fraction, message: None
 
     @property
     def connection(self) -> str:
@@ -96,6 +101,16 @@ class Device(ABC):
     @abstractmethod
     def description(self) -> Description:
         """What it is; known once it has compiled."""
+
+    def building(self, fraction: float) -> Callable[[str], None]:
+        """Tells what a build says, which is a part of the phase if it is not there already."""
+
+        def tell(line: str) -> None:
+            self.log(line)
+            if line.startswith("building"):
+                self.tell_part(fraction, line)
+
+        return tell
 
     def executables(self) -> List[Executable]:
         """What was compiled; known when the model is traced."""

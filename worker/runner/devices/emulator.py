@@ -51,8 +51,10 @@ class Emulator(Device):
         configure_tensorflow(self._threads, self.spec.seed)
 
     def compile(self, slots: int) -> Model:
-        native.build_tensorflow_op(self.log)  # the optimizer's, and the initial weights'
-        emulator.build(progress=self.log)
+        native.build_kernels(self.building(0.0))  # for the initial weights
+        native.build_tensorflow_op(self.building(0.25))  # the optimizer's
+        emulator.build(progress=self.building(0.4))
+        self.tell_part(0.7, "the Poplar op and its program")
         poplar_op.build()
         cache = ExecutableCache(lambda words: self.log(words, level="warning"))
         self.emulated.options = engine_options(self._settings.engine_options)
