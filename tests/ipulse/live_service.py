@@ -82,10 +82,14 @@ class Agent:
         self._http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"})
 
     def claim(self, job_id: str) -> Attempt:
+        """Claims until it is this job's turn, and keeps what earlier tests left in the queue."""
         body = {"job_id": job_id, "agent": "scripted", "device_kinds": ["cpu"]}
-        answer = self._http.post("/v1/worker/claims", json=body)
-        answer.raise_for_status()
-        return Attempt(self._http, answer.json())
+        while True:
+            answer = self._http.post("/v1/worker/claims", json=body)
+            answer.raise_for_status()
+            claimed = answer.json()
+            if claimed["job_id"] == job_id:
+                return Attempt(self._http, claimed)
 
     def close(self) -> None:
         self._http.close()
