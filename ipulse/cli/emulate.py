@@ -83,6 +83,9 @@ def emulate(
             help="Keep profile.json and summary.txt there, of a second engine in DIR/2, ...",
         ),
     ] = None,
+    no_profile: Annotated[
+        bool, typer.Option("--no-profile", help="Show the program's own output alone.")
+    ] = False,
     as_json: AsJSON = False,
 ) -> int:
     """Run a Poplar program on the emulator; show its profile.
@@ -110,7 +113,7 @@ def emulate(
         if as_json:
             profiles = [_json_of(folder / "profile.json") for folder in engines]
             emit({"exit_status": status, "exception": exception, "profiles": profiles}, indent=0)
-        else:
+        elif not no_profile:
             _show(engines)
         if exception:
             say(f"ipulse: {exception['type']}: {exception['message']}", style="red")

@@ -1,0 +1,89 @@
+"""The programs of examples/questions on the emulator, and their figures in docs/questions.md.
+
+python -m benchmarks.questions            runs all, writes results, tables and plots
+python -m benchmarks.questions activity   runs some
+python -m benchmarks.questions --tables   writes tables and plots from the results there are
+
+Every figure is emulated. Programs print a line a case; benchmarks/question_tables.py says what of
+it is shown, and where.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks import question_tables
+from benchmarks.results import DIRECTORY, Results, Row
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "examples" / "questions"
+# What every program shares; the rest are programs.
+SHARED = ("codelets", "question")
+# What the figures are: see Table in examples/questions/question.h.
+_GAP = re.compile(r"\s{2,}")
+
+
+def programs() -> list[str]:
+    """Their names."""
+    return sorted(path.stem for path in FOLDER.glob("*.cpp") if path.stem not in SHARED)
+
+
+def question_of(name: str) -> str:
+    """The comment that a program begins with."""
+    words = []
+    for line in (FOLDER / f"{name}.cpp").read_text("utf-8").splitlines():
+        if not line.startswith("//"):
+            break
+        words.append(line[2:].strip())
+    return " ".join(words)
+
+
+def cases(output: str) -> list[Row]:
+    """A program's lines: `case`, `at` and its figures by name. Raises ValueError."""
+    first, *lines = output.splitlines()
+    heads = _GAP.split(first.strip())
+    if heads[:2] != ["case", "at"] or not lines:
+        raise ValueError(f"not a table of a question: {output[:200]!r}")
+    rows = []
+    for line in lines:
+        name, *figures = _GAP.split(line.strip())
+        rows.append(dict(zip(heads, [name, *map(int, figures)], strict=True)))
+    return rows
+
+
+def run(name: str) -> list[Row]:
+    """What the program prints under `ipulse emulate`. Raises CalledProcessError."""
+    command = [sys.executable, "-m", "ipulse", "emulate", str(FOLDER / f"{name}.cpp")]
+    done = subprocess.run([*command, "--no-profile"], stdout=subprocess.PIPE, text=True, check=True)
+    return cases(done.stdout)
+
+
+def digest(name: str) -> str:
+    """Of what a program's figures hang on besides the compiler: its sources and the emulator's."""
+    emulator = ROOT / "ops" / "emulator"
+    sources = [path for path in emulator.glob("**/*") if path.suffix in (".cc", ".h", ".hpp")]
+    sources += [FOLDER / file for file in (f"{name}.cpp", "codelets.cpp", "question.h")]
+    content = b"".join(path.name.encode() + path.read_bytes() for path in sorted(sources))
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser("python -m benchmarks.questions", description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[[], *programs()], metavar="PROGRAM")
+    parser.add_argument("--tables", action="store_true", help="run nothing")
+    given = parser.parse_args(arguments)
+    for name in [] if given.tables else given.names or programs():
+        results = Results("questions", ("program",), {"sources": digest(name)}, DIRECTORY)
+        results.put({"program": name, "question": question_of(name), "cases": run(name)})
+        print(name)
+    question_tables.write()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+// What the programs of this folder share: sizes from the command line, a graph and a device for
+// each case, and one printed line of what the case cost.
+#ifndef IPULSE_EXAMPLES_QUESTION_H
+#define IPULSE_EXAMPLES_QUESTION_H
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <poplar/CycleCount.hpp>
+#include <poplar/DeviceManager.hpp>
+#include <poplar/Engine.hpp>
+#include <poplar/Graph.hpp>
+#include <poplar/Program.hpp>
+#include <popops/codelets.hpp>
+
+namespace question {
+
+using poplar::Graph;
+using poplar::Tensor;
+using poplar::program::Sequence;
+
+/// Sizes by name with their defaults; arguments are NAME=NUMBER.
+class Sizes {
+public:
+  Sizes(int argc, char **argv, std::map<std::string, unsigned> defaults)
+      : sizes(std::move(defaults)) {
+    for (int i = 1; i < argc; ++i) {
+      const std::string given = argv[i], name = given.substr(0, given.find('='));
+      const unsigned long value =
+          name == given ? 0 : std::strtoul(given.c_str() + name.size() + 1, nullptr, 10);
+      if (!sizes.count(name) || value == 0) {
+        std::cerr << "expected NAME=NUMBER, where NAME is one of:";
+        for (const auto &size : sizes)
+          std::cerr << ' ' << size.first << " (" << size.second << ")";
+        std::cerr << '\n';
+        std::exit(2);
+      }
+      sizes[name] = static_cast<unsigned>(value);
+    }
+  }
+  unsigned operator[](const std::string &name) const { return sizes.at(name); }
+
+private:
+  std::map<std::string, unsigned> sizes;
+};
+
+/// A tensor on one tile.
+inline Tensor onTile(Graph &graph, const poplar::Type &type, std::vector<std::size_t> shape,
+                     unsigned tile, const char *name) {
+  const Tensor t = graph.addVariable(type, shape, name);
+  graph.setTileMapping(t, tile);
+  return t;
+}
+
+/// The same, with values before the program begins.
+template <typename T>
+Tensor valuesOnTile(Graph &graph, const poplar::Type &type, std::vector<std::size_t> shape,
+                    unsigned tile, const char *name, const std::vector<T> &values) {
+  const Tensor t = onTile(graph, type, std::move(shape), tile, name);
+  graph.setInitialValue(t, poplar::ArrayRef<T>(values));
+  return t;
+}
+
+inline poplar::Device attach(unsigned ipus) {
+  for (poplar::Device &device :
+       poplar::DeviceManager::createDeviceManager().getDevices(poplar::TargetType::IPU, ipus))
+    if (device.attach())
+      return std::move(device);
+  throw poplar::poplar_error("no IPU is free");
+}
+
+/// The lines of a program: cycles of one run of what a case adds, in parts, and bytes of the
+/// fullest tile. `at` is what a series of cases varies.
+class Table {
+public:
+  using Build = std::function<void(Graph &, Sequence &)>;
+
+  explicit Table(unsigned ipus = 1) : device(attach(ipus)) {
+    line("case", "at", {kColumns.begin(), kColumns.end()});
+  }
+
+  /// connect: to the program's streams, before it runs.
+  void measure(const std::string &name, unsigned at, const Build &build,
+               const std::function<void(poplar::Engine &)> &connect = {}) {
+    Graph graph(device.getTarget());
+    popops::addCodelets(graph);
+    graph.addCodelets("codelets.cpp");
+    Sequence program;
+    build(graph, program);
+#ifdef DEVICE_COUNTER // by the tile's own counter, as an IPU has one: cycles only
+    const Tensor counted =
+        poplar::cycleCount(graph, program, 0, poplar::SyncType::INTERNAL, "cycles");
+    graph.createHostRead("cycles", counted);
+    poplar::Engine engine(graph, program);
+    engine.load(device);
+    if (connect)
+      connect(engine);
+    engine.run();
+    std::uint64_t cycles = 0;
+    engine.readTensor("cycles", &cycles, &cycles + 1);
+    line(name, std::to_string(at), {std::to_string(cycles)});
+#else
+    poplar::Engine engine(graph, program);
+    engine.load(device);
+    if (connect)
+      connect(engine);
+    engine.run();
+    line(name, std::to_string(at), figuresOf(engine.getProfile()));
+#endif
+  }
+
+private:
+  static constexpr const char *kParts[] = {"syncCycles", "exchangeCycles", "computeCycles",
+                                           "hostCycles"};
+  static constexpr const char *kMemory[] = {"message",         "variable",   "vertexInstanceState",
+                                            "vertexFieldData", "vertexCode", "internalExchangeCode",
+                                            "controlCode"};
+  inline static const std::vector<std::string> kColumns{
+      "cycles",   "sync",  "exchange", "compute", "host",          "vertices",    "message",
+      "variable", "state", "fields",   "code",    "exchange code", "control code"};
+
+  static void line(const std::string &name, const std::string &at,
+                   const std::vector<std::string> &cells) {
+    std::cout << std::left << std::setw(40) << name << std::right << std::setw(8) << at;
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      std::cout << "  " << std::setw(static_cast<int>(std::max<std::size_t>(kColumns[i].size(), 7)))
+                << cells[i];
+    std::cout << std::endl;
+  }
+
+  static std::vector<std::string> figuresOf(const poplar::ProfileValue &profile) {
+    std::vector<std::size_t> parts(std::size(kParts)), memory(std::size(kMemory));
+    for (const poplar::ProfileValue &step : profile["execution"]["totals"].asVector())
+      for (std::size_t i = 0; i < parts.size(); ++i)
+        parts[i] += step[kParts[i]].asUint();
+    for (const poplar::ProfileValue &tile : profile["compilation"]["tiles"].asVector())
+      for (std::size_t i = 0; i < memory.size(); ++i)
+        memory[i] = std::max(memory[i], tile["memory"]["category"][kMemory[i]]["total"].asUint());
+    std::size_t cycles = 0;
+    for (const std::size_t part : parts)
+      cycles += part;
+    std::vector<std::string> cells{std::to_string(cycles)};
+    for (const std::size_t part : parts)
+      cells.push_back(std::to_string(part));
+    cells.push_back(std::to_string(profile["compilation"]["graph"]["numVertices"].asUint()));
+    for (const std::size_t bytes : memory)
+      cells.push_back(std::to_string(bytes));
+    return cells;
+  }
+
+  poplar::Device device;
+};
+
+} // namespace question
+
+#endif
