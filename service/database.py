@@ -82,6 +82,7 @@ class Database:
         with self.backend.turn(), _explained(), self.backend.writing.begin() as connection:
             transaction = Transaction(connection, self.backend, is_writing=True)
             yield transaction
+        self.backend.sync()
         if transaction.topics:
             for listener in self.listeners:
                 listener(frozenset(transaction.topics))

@@ -55,6 +55,9 @@ class PostgreSQL:
         """Open at once: rows are locked, not the database."""
         yield
 
+    def sync(self) -> None:
+        """There is nothing to do: a server syncs its log before it says that it has committed."""
+
     def lock(self, connection: Connection, name: str) -> None:
         """Waits for whoever holds this name, and holds it until the transaction ends."""
         key = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
