@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy import Row, bindparam, func, insert, select, update
 
 from ipulse.errors import Conflict, NotFound, StaleToken
 from ipulse.states import JobState
@@ -21,6 +21,12 @@ from .store import Job
 from .tables import attempts, jobs
 
 _ID = re.compile(r"att_[0-9a-f]{24}")
+
+_ADD = insert(attempts).returning(attempts)
+_BY_ID = select(attempts).where(attempts.c.id == bindparam("attempt_id"))
+_WRITE = update(attempts).where(
+    attempts.c.pk == bindparam("held_pk"), attempts.c.finished_at.is_(None)
+)
 
 
 class NotClaimable(Conflict):
@@ -91,8 +97,7 @@ def claim(
         "lease_expires_at": transaction.now + round(lease_seconds * 1000),
         "started_at": transaction.now,
     }
-    statement = insert(attempts).values(values).returning(attempts)
-    attempt = Attempt.of(transaction.connection.execute(statement).one())
+    attempt = Attempt.of(transaction.connection.execute(_ADD, values).one())
     job = store.move(
         transaction,
         job,
@@ -108,8 +113,7 @@ def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> Attemp
     row = None
     if _ID.fullmatch(attempt_id):
         _hold_job(transaction, attempt_id)
-        query = select(attempts).where(attempts.c.id == attempt_id)
-        row = transaction.connection.execute(query).one_or_none()
+        row = transaction.connection.execute(_BY_ID, {"attempt_id": attempt_id}).one_or_none()
     if row is None:
         raise NotFound("there is no such attempt")
     if not hmac.compare_digest(row.fence_sha256, _digest(fence)):
@@ -139,12 +143,7 @@ def renew(transaction: Transaction, attempt: Attempt, lease_seconds: float) -> N
 
 def write(transaction: Transaction, attempt: Attempt, **columns: Any) -> None:
     """Writes columns of an attempt that has not ended. Raises StaleToken if it has."""
-    statement = (
-        update(attempts)
-        .where(attempts.c.pk == attempt.pk, attempts.c.finished_at.is_(None))
-        .values(**columns)
-    )
-    if transaction.connection.execute(statement).rowcount != 1:
+    if transaction.connection.execute(_WRITE, {"held_pk": attempt.pk, **columns}).rowcount != 1:
         raise StaleToken()
 
 

@@ -26,7 +26,7 @@ class WakeUp:
 
 def add(transaction: Transaction, job: Job) -> None:
     """Promises a wake-up for a job; called in the transaction that queues it."""
-    transaction.connection.execute(insert(outbox).values(job_pk=job.pk))
+    transaction.connection.execute(insert(outbox), {"job_pk": job.pk})
     transaction.topics.add(TOPIC)
 
 

@@ -8,7 +8,7 @@ import secrets
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Row, Select, insert, select, update
+from sqlalchemy import Row, Select, bindparam, insert, select, update
 
 from ipulse import strict_json
 from ipulse.errors import Conflict, NotFound
@@ -41,6 +41,16 @@ PHASE_OF_STATE = {
 }
 
 _ID = re.compile(r"job_[0-9a-f]{24}")
+
+# Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
+_ADD = insert(jobs).returning(jobs)
+_CHANGE = (
+    update(jobs)
+    .where(jobs.c.pk == bindparam("was_pk"), jobs.c.version == bindparam("was_version"))
+    .returning(jobs)
+)
+_BY_ID = select(jobs).where(jobs.c.id == bindparam("job_id"))
+_BY_PK = select(jobs).where(jobs.c.pk == bindparam("job_pk"))
 
 
 @dataclass(frozen=True)
@@ -123,8 +133,7 @@ def add(
         **asdict(wishes),
         "deadline_at": wishes.deadline(JobState.QUEUED, now, now, started=False, run_ms=0),
     }
-    statement = insert(jobs).values(values).returning(jobs)
-    job = Job.of(transaction.connection.execute(statement).one())
+    job = Job.of(transaction.connection.execute(_ADD, values).one())
     events.append(transaction, job.pk, 0, None, [_state_event(JobState.QUEUED, None, "")])
     return job
 
@@ -133,8 +142,8 @@ def get(transaction: Transaction, job_id: str) -> Job:
     """The job; a writing transaction holds it until its end. Raises NotFound."""
     row = None
     if _ID.fullmatch(job_id):
-        query = _held(transaction, select(jobs).where(jobs.c.id == job_id))
-        row = transaction.connection.execute(query).one_or_none()
+        query = _held(transaction, _BY_ID)
+        row = transaction.connection.execute(query, {"job_id": job_id}).one_or_none()
     if row is None:
         raise NotFound("there is no such job")
     return Job.of(row)
@@ -142,7 +151,7 @@ def get(transaction: Transaction, job_id: str) -> Job:
 
 def look_at(transaction: Transaction, job_id: str) -> Job:
     """The job as it is now; a moment later it may be another. Raises NotFound."""
-    row = transaction.connection.execute(select(jobs).where(jobs.c.id == job_id)).one_or_none()
+    row = transaction.connection.execute(_BY_ID, {"job_id": job_id}).one_or_none()
     if row is None:
         raise NotFound("there is no such job")
     return Job.of(row)
@@ -150,14 +159,14 @@ def look_at(transaction: Transaction, job_id: str) -> Job:
 
 def get_by_pk(transaction: Transaction, pk: int) -> Job:
     """The job; a writing transaction holds it until its end."""
-    query = _held(transaction, select(jobs).where(jobs.c.pk == pk))
-    return Job.of(transaction.connection.execute(query).one())
+    query = _held(transaction, _BY_PK)
+    return Job.of(transaction.connection.execute(query, {"job_pk": pk}).one())
 
 
 def find_by_pk(transaction: Transaction, pk: int) -> Job | None:
     """As get_by_pk, for a job that may have been deleted."""
-    query = _held(transaction, select(jobs).where(jobs.c.pk == pk))
-    row = transaction.connection.execute(query).one_or_none()
+    query = _held(transaction, _BY_PK)
+    row = transaction.connection.execute(query, {"job_pk": pk}).one_or_none()
     return None if row is None else Job.of(row)
 
 
@@ -249,13 +258,9 @@ def change(transaction: Transaction, job: Job, **columns: Any) -> Job:
 
     Raises Conflict when the row changed since `job` was read.
     """
-    statement = (
-        update(jobs)
-        .where(jobs.c.pk == job.pk, jobs.c.version == job.version)
-        .values(version=job.version + 1, updated_at=transaction.now, **columns)
-        .returning(jobs)
-    )
-    row = transaction.connection.execute(statement).one_or_none()
+    was = {"was_pk": job.pk, "was_version": job.version}
+    values = {"version": job.version + 1, "updated_at": transaction.now, **columns}
+    row = transaction.connection.execute(_CHANGE, {**was, **values}).one_or_none()
     if row is None:
         raise Conflict("the job changed at the same moment; try again")
     transaction.topics.add(job.id)

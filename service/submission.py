@@ -7,7 +7,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from ipulse import strict_json
 from ipulse.errors import InvalidInput, Problem
@@ -21,6 +21,10 @@ from .wishes import Wishes
 
 KEY_MS = 24 * 3_600_000  # for which a key finds its job again
 
+_THIS = (
+    idempotency_keys.c.caller == bindparam("of_caller"),
+    idempotency_keys.c.key == bindparam("this_key"),
+)
 _NO_WISHES = Wishes()
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
@@ -96,7 +100,7 @@ def submit(
                 "job_pk": job.pk,
                 "created_at": transaction.now,
             }
-            transaction.connection.execute(insert(idempotency_keys).values(row))
+            transaction.connection.execute(insert(idempotency_keys), row)
     return Submitted(job, replayed=False)
 
 
@@ -107,13 +111,12 @@ def forget_keys(transaction: Transaction) -> int:
 
 
 def _find(transaction: Transaction, fingerprint: str, caller: str, key: str) -> Job | None:
-    keys = idempotency_keys.c
-    this = (keys.caller == caller, keys.key == key)
-    row = transaction.connection.execute(select(idempotency_keys).where(*this)).one_or_none()
+    this = {"of_caller": caller, "this_key": key}
+    row = transaction.connection.execute(select(idempotency_keys).where(*_THIS), this).one_or_none()
     if row is None:
         return None
     if row.created_at <= transaction.now - KEY_MS:
-        transaction.connection.execute(delete(idempotency_keys).where(*this))
+        transaction.connection.execute(delete(idempotency_keys).where(*_THIS), this)
         return None
     if row.fingerprint != fingerprint:
         detail = "use a new key for a new spec, or other limits"
