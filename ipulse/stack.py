@@ -31,6 +31,7 @@ START_SECONDS = 60.0  # for each part; a slow disk and a busy machine need some
 AGENT_STOP_SECONDS = 20.0  # a runner's grace, its last uploads, and some
 SERVICE_STOP_SECONDS = 15.0
 POLL_SECONDS = 0.02
+AGENT_NICE = "10"  # training takes all that is left, and the service beside it still answers
 # What a user's shell may hold for the client is no business of the parts.
 _NOT_INHERITED = ("IPULSE_TOKEN", "IPULSE_TOKEN_FILE", "IPULSE_URL")
 _REACHED_AS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - an address to avoid
@@ -248,6 +249,7 @@ class Stack:
             IPULSE_BROKER_URL=self._redis.url,
             IPULSE_WORK_DIR=str(self._home.work),
             IPULSE_DEVICES=str(self._home.path / "devices"),
+            IPULSE_NICE=os.environ.get("IPULSE_NICE", AGENT_NICE),
             IPULSE_READY_FD=str(announce),
         )
 

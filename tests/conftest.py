@@ -15,6 +15,7 @@ settings.load_profile("ipulse")
 
 def pytest_configure() -> None:
     """Started in the background, a run ignores Ctrl-C, and so would every program it starts."""
+    os.environ["IPULSE_NICE"] = "0"  # several runs at once would starve the agents of each other
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -22,5 +23,5 @@ def pytest_configure() -> None:
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if name.startswith("IPULSE_") and name not in ("IPULSE_CACHE",):
+        if name.startswith("IPULSE_") and name not in ("IPULSE_CACHE", "IPULSE_NICE"):
             monkeypatch.delenv(name)

@@ -13,6 +13,7 @@ import httpx
 from sqlalchemy import Table, func, insert, select
 
 from benchmarks.load.side import Call, Side
+from ipulse.stack import AGENT_NICE
 from service import tables
 from service.database import Database
 from tests.service.agents import PHASES, Attempt, phase
@@ -62,6 +63,7 @@ class IpulseSide(Side):
             "IPULSE_WORKER_TOKEN_FILE": str(self.home / "worker-token"),
             "IPULSE_WORK_DIR": str(self.home / "work"),
             "IPULSE_RUNNER_MODULE": "benchmarks.load.noop_runner",
+            "IPULSE_NICE": AGENT_NICE,  # as `ipulse up` does
         }
         self.run(self.back, ["worker.agent"], {**self._environment, **mine})
 

@@ -28,6 +28,7 @@ def main() -> int:
     except IPUlseError as error:
         _log.error("agent_not_started", extra={"why": str(error)})
         return EXIT_USAGE
+    os.nice(settings.nice)
     agent = Agent(settings)
     try:
         agent.start()

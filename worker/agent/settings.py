@@ -37,6 +37,7 @@ class Settings:
     log_quota_bytes: int = 4 * 2**20  # of one attempt's log
     data_dir: Path | None = None  # in which a runner finds the files that specs name
     log_lines_per_second: float = 500.0  # of one attempt, after a burst of ten seconds' worth
+    nice: int = 0  # added to the niceness of the agent, and so of all its runners
     name: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
 
     @classmethod
@@ -55,6 +56,7 @@ class Settings:
             "ready_seconds": reader.number("IPULSE_READY_SECONDS", cls.ready_seconds),
             "rest_seconds": reader.number("IPULSE_REST_SECONDS", cls.rest_seconds),
             "data_dir": reader.directory("IPULSE_DATA"),
+            "nice": reader.whole("IPULSE_NICE", cls.nice, 19),
             "log_quota_bytes": int(reader.number("IPULSE_LOG_QUOTA_BYTES", cls.log_quota_bytes)),
             "log_lines_per_second": reader.number(
                 "IPULSE_LOG_LINES_PER_SECOND", cls.log_lines_per_second
@@ -112,6 +114,13 @@ class _Reader:
         if not 0 < number < float("inf"):
             self._wrong(name, f"must be a number greater than 0; got {value!r}")
         return number
+
+    def whole(self, name: str, default: int, greatest: int) -> int:
+        value = self._environment.get(name, str(default))
+        if not (value.isascii() and value.isdigit() and int(value) <= greatest):
+            self._wrong(name, f"must be a whole number from 0 to {greatest}; got {value!r}")
+            return default
+        return int(value)
 
     def flag(self, name: str, default: bool) -> bool:
         value = self._environment.get(name, "1" if default else "0")

@@ -39,7 +39,9 @@ def test_what_is_not_said_has_a_default(environment: dict[str, str], tmp_path: P
 
 def test_what_is_said_counts(environment: dict[str, str]) -> None:
     environment |= {"IPULSE_WARM": "0", "IPULSE_GRACE_SECONDS": "2.5", "IPULSE_RUNNER_PYTHON": "sh"}
+    environment["IPULSE_NICE"] = "10"
     settings = Settings.from_environment(environment)
+    assert settings.nice == 10
     assert settings.warm is False
     assert settings.grace_seconds == 2.5
     assert Path(settings.runner_python).name == "sh"
@@ -54,6 +56,7 @@ def test_every_mistake_is_told_at_once(environment: dict[str, str]) -> None:
         "IPULSE_READY_SECONDS": "soon",
         "IPULSE_RUNNER_PYTHON": "/no/such/python",
         "IPULSE_DEVICE_KINDS": "cpu,abacus",
+        "IPULSE_NICE": "-5",
     }
     with pytest.raises(InvalidInput) as caught:
         Settings.from_environment(environment)
@@ -64,6 +67,7 @@ def test_every_mistake_is_told_at_once(environment: dict[str, str]) -> None:
         "IPULSE_READY_SECONDS",
         "IPULSE_RUNNER_PYTHON",
         "IPULSE_DEVICE_KINDS",
+        "IPULSE_NICE",
     }
 
 
