@@ -71,6 +71,7 @@ def test_the_recurrent_loop_slices_and_keeps_every_step(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # the first of them builds the emulator once more
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="runs under the other Python: C++ alone")
 @pytest.mark.parametrize("name", ["engine", "popops", "runs"])
 def test_no_sanitiser_objects(run_program: Callable, name: str) -> None:
