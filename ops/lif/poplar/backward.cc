@@ -41,8 +41,12 @@ public:
       layers.emplace_back(graph, network, plan, operands, l, recordOf(l, gradients, results),
                           arrivals);
     }
-    for (unsigned source = 0; source < sources.size(); ++source)
-      starts.push_back(source == 0 && network.inputGradients ? Tensor() : newStarts(source));
+    for (unsigned source = 0; source < sources.size(); ++source) {
+      const bool ascending = source > 0 || !network.inputGradients;
+      starts.push_back(ascending ? newStarts(source) : Tensor());
+      sentStarts.push_back(ascending ? onNextIpu(graph, plan, source, starts.back(), "sent_starts")
+                                     : Tensor());
+    }
     for (unsigned l = 0; l < layers.size(); ++l) {
       const bool wanted = l > 0 || network.inputGradients;
       inputSums.push_back(wanted ? newSums(l, 0) : nullptr);
@@ -61,6 +65,13 @@ public:
     const ComputeSet take = newSet("take_spikes");
     takeAll(take);
     step.add(Execute(take));
+    Crossing crossing;
+    for (unsigned source = 0; source < sources.size(); ++source) {
+      crossing.add(sources[source]);
+      if (sources[source].crosses)
+        crossing.add(starts[source], sentStarts[source]);
+    }
+    crossing.addTo(step);
     if (network.delay)
       addStepOfAll(step);
     else
@@ -92,7 +103,8 @@ private:
   Counters counters;
   Tensor gradIds;
   std::vector<SpikeSource> sources;
-  std::vector<Tensor> starts; // of each source's spikes by worker; invalid if they may not ascend
+  // Of each source's spikes by worker, and for the next layer; invalid if they may not ascend.
+  std::vector<Tensor> starts, sentStarts;
   std::deque<LayerAdjoint> layers; // referred to by the sums
   std::vector<std::unique_ptr<SlotSums>> inputSums, ownSums;
 
@@ -188,7 +200,8 @@ private:
     if (sums)
       sums->partials(graph, set, layers[l].gradCurrent);
     const unsigned from = matrix == 0 ? l : l + 1;
-    layers[l].addWeightGradients(graph, set, matrix, sources[from], starts[from]);
+    layers[l].addWeightGradients(graph, set, matrix, sources[from],
+                                 (matrix == 0 ? sentStarts : starts)[from]);
     if (matrix == 0)
       layers[l].addBiasGradients(graph, set);
   }

@@ -223,6 +223,10 @@ Program buildForward(Graph &whole, const Network &network, const Operands &opera
     }
     if (s + 1 == stages.size())
       takeInput(join);
+    Crossing crossing;
+    for (const unsigned l : stages[s])
+      crossing.add(sources[l]);
+    crossing.addTo(step);
     for (const ComputeSet set : {update, list, join})
       step.add(Execute(set));
   }

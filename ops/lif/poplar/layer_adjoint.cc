@@ -53,8 +53,8 @@ void LayerAdjoint::addWeightGradients(IpuGraphs &graph, ComputeSet set, std::siz
     const TilePart &part = (*neurons.parts)[p];
     const std::size_t senders = gradWeights[matrix].part(p).dim(0);
     NewVertex(graph, set, "WeightGradients", part.place)
-        .connect("ids", source.ids.flatten())
-        .connect("counts", source.counts.flatten())
+        .connect("ids", source.idsFor(matrix).flatten())
+        .connect("counts", source.countsFor(matrix).flatten())
         .connect("gradCurrent", gradCurrent.field(p))
         .connect("gradWeights", gradWeights[matrix].field(p))
         .set("samples", batch)

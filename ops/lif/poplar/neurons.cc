@@ -53,11 +53,12 @@ void integrate(IpuGraphs &graph, ComputeSet set, const Network &network, const N
   std::vector<Tensor> ids, counts;
   std::vector<unsigned> slots;
   double spikes = 0;
-  for (const SpikeSource *source : from) {
-    ids.push_back(source->ids.flatten());
-    counts.push_back(source->counts.flatten());
-    slots.push_back(source->stride);
-    spikes += source->slots;
+  for (std::size_t matrix = 0; matrix < from.size(); ++matrix) {
+    const SpikeSource &source = *from[matrix];
+    ids.push_back(source.idsFor(matrix).flatten());
+    counts.push_back(source.countsFor(matrix).flatten());
+    slots.push_back(source.stride);
+    spikes += source.slots;
   }
   for (std::size_t p = 0; p < neurons.parts->size(); ++p) {
     const TilePart &part = (*neurons.parts)[p];

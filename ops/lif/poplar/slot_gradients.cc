@@ -51,8 +51,8 @@ void SlotSums::partials(IpuGraphs &graph, ComputeSet set, const NeuronTensor &gr
   for (std::size_t p = 0; p < receivers->parts->size(); ++p) {
     const TilePart &part = (*receivers->parts)[p];
     NewVertex(graph, set, "SlotPartials", part.place)
-        .connect("ids", source->ids.flatten())
-        .connect("counts", source->counts.flatten())
+        .connect("ids", source->idsFor(matrix).flatten())
+        .connect("counts", source->countsFor(matrix).flatten())
         .connect("weights", receivers->weights[matrix].field(p))
         .connect("gradCurrent", gradCurrent.field(p))
         .connect("partials", rows[p])

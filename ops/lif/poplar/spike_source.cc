@@ -19,6 +19,39 @@ SpikeSource::SpikeSource(IpuGraphs &graph, const TilePlan &plan, unsigned number
   counts = sampleTensor(graph, poplar::UNSIGNED_INT, batch, 1, 2, plan, number, name + "/counts")
                .squeeze({1});
   arrivals.zero(counts);
+  sentIds = onNextIpu(graph, plan, number, ids, name + "/sent_ids");
+  sentCounts = onNextIpu(graph, plan, number, counts, name + "/sent_counts");
+  crosses = plan.crosses(number);
+}
+
+Tensor onNextIpu(IpuGraphs &graph, const TilePlan &plan, unsigned source, const Tensor &like,
+                 const std::string &name) {
+  if (!plan.crosses(source))
+    return like;
+  const Tensor t = graph.addVariable(like.elementType(), like.shape(), name);
+  for (unsigned b = 0; b < like.dim(0); ++b)
+    graph.setTileMapping(t[b], {plan.ipuOfLayer[source], plan.sampleTile(source, b).tile});
+  return t;
+}
+
+void Crossing::add(const SpikeSource &source) {
+  if (!source.crosses)
+    return;
+  ids.push_back(source.ids.flatten());
+  sentIds.push_back(source.sentIds.flatten());
+  add(source.counts, source.sentCounts);
+}
+
+void Crossing::add(const Tensor &from, const Tensor &to) {
+  words.push_back(from.flatten());
+  sentWords.push_back(to.flatten());
+}
+
+void Crossing::addTo(poplar::program::Sequence &program) const {
+  if (!ids.empty())
+    program.add(Copy(poplar::concat(ids), poplar::concat(sentIds), false, "cross/ids"));
+  if (!words.empty())
+    program.add(Copy(poplar::concat(words), poplar::concat(sentWords), false, "cross/counts"));
 }
 
 StepNumber::StepNumber(IpuGraphs &graph, const TilePlan &plan, const std::string &name) {

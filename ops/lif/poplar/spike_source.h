@@ -13,6 +13,7 @@
 namespace lif {
 
 /// What tiles that need it are sent: 16-bit ids, the only thing about a spike that leaves an IPU.
+/// It does so once: where the spikes go to another IPU, its tiles read a copy that lies there.
 struct SpikeSource {
   SpikeSource(IpuGraphs &graph, const TilePlan &plan, unsigned number, unsigned batch,
               unsigned slots, Arrivals &arrivals);
@@ -21,7 +22,31 @@ struct SpikeSource {
   unsigned stride;       // slots of a sample's row: even, so that rows are whole words
   poplar::Tensor ids;    // unsigned short [batch, stride]
   poplar::Tensor counts; // unsigned int [batch, 2]: spikes, filled slots. Zeros at first
+  poplar::Tensor sentIds, sentCounts; // on the IPU of the next layer: the same tensors, or copies
+  bool crosses = false;               // whether they are copies
+
+  /// As the tiles of a weight matrix read them: 0 is the next layer's, 1 the layer's own.
+  const poplar::Tensor &idsFor(std::size_t matrix) const { return matrix == 0 ? sentIds : ids; }
+  const poplar::Tensor &countsFor(std::size_t matrix) const {
+    return matrix == 0 ? sentCounts : counts;
+  }
 };
+
+/// What sources have for other IPUs, by type, so that all of it crosses at once.
+class Crossing {
+public:
+  void add(const SpikeSource &source);
+  void add(const poplar::Tensor &from, const poplar::Tensor &to);
+  void addTo(poplar::program::Sequence &program) const;
+
+private:
+  std::vector<poplar::Tensor> ids, sentIds, words, sentWords;
+};
+
+/// A tensor [batch, ...] like `like`, on the tiles of a source's samples, but of the IPU of the
+/// layer that the source's spikes go to; `like` itself if that is the source's own.
+poplar::Tensor onNextIpu(IpuGraphs &graph, const TilePlan &plan, unsigned source,
+                         const poplar::Tensor &like, const std::string &name);
 
 /// A step's number, which every IPU has for itself.
 class StepNumber {

@@ -48,6 +48,10 @@ public:
   /// The tile that keeps a sample's spikes of a source: 0 is the input, l + 1 is layer l.
   Place sampleTile(unsigned source, unsigned sample) const;
   unsigned ipuOfSource(unsigned source) const { return source == 0 ? 0 : ipuOfLayer[source - 1]; }
+  /// Whether a source's spikes go to a layer of another IPU.
+  bool crosses(unsigned source) const {
+    return source < ipuOfLayer.size() && ipuOfLayer[source] != ipuOfSource(source);
+  }
   Place counterTile(unsigned ipu) const { return {ipu, 0}; }
   /// Tile `index`, counted around, of those of an IPU that are not the counter's.
   Place workTile(unsigned ipu, std::size_t index) const;

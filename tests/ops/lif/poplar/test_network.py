@@ -197,16 +197,16 @@ class TestPlacement:
             op.backward(problem.grad_membrane)
             after = op.op.profile()["execution"]["totals"]
             names = {one["_id"]: one["name"] for one in op.op.profile()["compilation"]["programs"]}
-        # Every receiver's tile is sent 6 slots of 2 bytes and 2 counts of 4 of each sample.
         plan = tile_plan(network, batch, problem.ids.shape[2], Placement(ipus=4), tiles_per_ipu=12)
         assert [layer["ipu"] for layer in plan["layers"]] == [0, 1, 2, 3]
-        receivers = sum(layer["tiles"] for layer in plan["layers"][1:])
-        spikes = receivers * batch * (6 * 2 + 2 * 4)
-        crossing = _between_ipus(totals, names, steps)
-        assert crossing == {"stage0/integrate": spikes}
-        # Backward they cross again, by row of the weights and of the slots, and their gradients.
+        # Of each sample, from three IPUs to the next: 6 slots of 2 bytes and 2 counts of 4.
+        ids, counts = 3 * batch * 6 * 2, 3 * batch * 2 * 4
+        assert _between_ipus(totals, names, steps) == {"cross/ids": ids, "cross/counts": counts}
+        # Backward they cross again, with 8 numbers of where the workers' shares begin; so do the
+        # sums of their gradients.
         crossing = _between_ipus(after, names, steps + 1)
-        assert sorted(crossing) == ["backward/slot_gradients", "backward/spread"]
+        assert crossing.pop("backward/slot_gradients") > 0
+        assert crossing == {"cross/ids": ids, "cross/counts": counts + 3 * batch * 8 * 4}
 
     def test_capacity_balances_what_neurons_does_not(self) -> None:
         # The first layer's neurons are sent 100 slots, the second's 4.
