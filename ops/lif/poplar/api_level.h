@@ -4,6 +4,11 @@
 #ifndef IPULSE_LIF_POPLAR_API_LEVEL_H
 #define IPULSE_LIF_POPLAR_API_LEVEL_H
 
+#if defined(__clang__)
+// TensorFlow's contract: functions of C's names that return Poplar's classes.
+#pragma clang diagnostic ignored "-Wreturn-type-c-linkage"
+#endif
+
 #include <cstdint>
 
 #ifndef IPU_OP_API_LEVEL

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import re
+import shutil
 import subprocess
 from typing import Any, Tuple
 
 import numpy as np
 import pytest
 
+from ops.emulator import build as emulator
 from ops.emulator.custom_op import CustomOp, CustomOpError
 from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.poplar.arrays import PoplarLIF, output_specs
 from ops.lif.poplar.attributes import UnsupportedNetwork, Wanted, attributes_of
-from ops.lif.poplar.build import build
+from ops.lif.poplar.build import FLAGS, SOURCES, build
 from tests.ops.lif.poplar.variants import assert_gradients, compiled, run_both
 from tests.ops.strategies import random_problem
 
@@ -60,6 +62,15 @@ class TestLibrary:
         with compiled(problem, api_level=level) as op:
             _, trace = run_both(op, problem)
             assert_gradients(op, problem, trace)
+
+
+@pytest.mark.skipif(shutil.which("clang++") is None, reason="needs clang++")
+@pytest.mark.parametrize("source", ["lif_op", "layout"])
+def test_clang_has_no_word_against_the_sources(source: str) -> None:
+    headers = f"-I{emulator.build() / 'include'}"
+    command = ["clang++", "-fsyntax-only", *FLAGS, headers, str(SOURCES / f"{source}.cc")]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    assert (done.returncode, done.stdout.decode()) == (0, "")
 
 
 def test_a_library_of_another_level_is_refused() -> None:
