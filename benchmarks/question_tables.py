@@ -211,22 +211,28 @@ RENDERERS: dict[str, Callable[[list[Row]], str]] = {
 def _draw_activity(cases: list[Row], path: Path) -> None:
     with plots.drawing(7.5, 3.2) as figure:
         whole, moved = figure.subplots(1, 2)
+        crossings = {
+            "cycles": [("16-bit ids", "dense, matMul", "C0")],
+            "exchange": [("16-bit ids", "bit mask", "C0"), ("32-bit ids", "bit mask", "C1")],
+        }
         for axes, key, title in ((whole, "cycles", "a step"), (moved, "exchange", "exchange")):
             for name in names(cases):
                 _plot(axes, series(cases, name), key, name)
-            for ids, color in (("16-bit ids", "C0"), ("32-bit ids", "C1")):
-                at = crossing(cases, ids, "bit mask", key)
-                if at is not None:
-                    axes.axvline(100 * at / INPUTS, color=color, linewidth=0.6, linestyle=":")
-                    axes.annotate(
-                        f"{at / INPUTS:.1%}",
-                        (100 * at / INPUTS, 1),
-                        xycoords=("data", "axes fraction"),
-                        ha="center",
-                        va="bottom",
-                        color=color,
-                    )
+            for first, second, color in crossings[key]:
+                at = crossing(cases, first, second, key)
+                if at is None:
+                    continue
+                axes.axvline(100 * at / INPUTS, color=color, linewidth=0.6, linestyle=":")
+                axes.annotate(
+                    f"{at / INPUTS:.1%}",
+                    (100 * at / INPUTS, 1),
+                    xycoords=("data", "axes fraction"),
+                    ha="center",
+                    va="bottom",
+                    color=color,
+                )
             axes.set(xscale="log", yscale="log", xlabel="% of neurons that spike", ylabel="cycles")
+            axes.xaxis.set_major_formatter("{x:g}")
             axes.set_title(title, pad=14)
         moved.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
         plots.save(figure, path)
@@ -244,6 +250,9 @@ def _draw_step(cases: list[Row], path: Path) -> None:
             points = [(row["at"], row[key]) for row in cases]
             axes.plot(*zip(*points, strict=True), marker="o", markersize=3, label=key)
         axes.set(xscale="log", yscale="log", xlabel="tiles of the layer", ylabel="cycles")
+        axes.set_xticks([row["at"] for row in cases], minor=False)
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.minorticks_off()
         axes.legend(frameon=False)
         plots.save(figure, path)
 

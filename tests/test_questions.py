@@ -22,6 +22,7 @@ PAGE = question_tables.PAGE.read_text("utf-8")
 ROWS = read("questions")["rows"]
 Cases = list[Row]
 
+TILES = 176  # of an emulated IPU in the test
 # Sizes for the test, small; the page's are the programs' defaults.
 SMALL = {
     "activity": "inputs=256 samples=6 slots=64 every=6",
@@ -221,7 +222,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cases]:
 
     def run(name: str) -> Cases:
         done = subprocess.run(
-            [str(place / "all"), name, *SMALL[name].split()],
+            [str(place / "all"), name, f"tilesPerIPU={TILES}", *SMALL[name].split()],
             env=environment,
             stdout=subprocess.PIPE,
             text=True,

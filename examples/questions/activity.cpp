@@ -101,7 +101,7 @@ int main(int argc, char **argv) {
   const question::Sizes sizes(
       argc, argv, {{"inputs", 1024}, {"samples", 48}, {"tiles", 1}, {"slots", 256}, {"every", 1}});
   const unsigned inputs = sizes["inputs"];
-  question::Table table;
+  question::Table table(sizes);
   const std::vector<unsigned> activities{5,   10,  20,  31,  40,  62,  80,
                                          100, 150, 250, 400, 600, 1000}; // in thousandths
   for (std::size_t i = 0; i < activities.size(); i += sizes["every"]) {

@@ -12,7 +12,7 @@ int main(int argc, char **argv) {
   const question::Sizes sizes(argc, argv,
                               {{"tiles", 64}, {"inputs", 512}, {"neurons", 2}, {"most", 100}});
   const std::size_t inputs = sizes["inputs"], neurons = sizes["neurons"];
-  question::Table table;
+  question::Table table(sizes);
   for (unsigned steps = 1; steps <= sizes["most"]; steps *= 10)
     for (const char *way : {"as allocated", "linear, read every step", "linear, copied once"})
       table.measure(way, steps, [&](Graph &graph, Sequence &program) {

@@ -6,7 +6,7 @@ using namespace poplar::program;
 
 int main(int argc, char **argv) {
   const question::Sizes sizes(argc, argv, {{"most", 65536}});
-  question::Table table;
+  question::Table table(sizes);
   for (unsigned bytes = 4; bytes <= sizes["most"]; bytes *= 4) {
     const auto tensor = [&](Graph &graph, unsigned tile) {
       return question::onTile(graph, UNSIGNED_INT, {bytes / 4}, tile, "words");

@@ -8,7 +8,7 @@ using namespace poplar::program;
 
 int main(int argc, char **argv) {
   const question::Sizes sizes(argc, argv, {{"most", 1048576}, {"pieces", 16}});
-  question::Table table;
+  question::Table table(sizes);
   std::vector<unsigned> words(sizes["most"] / 4);
   for (unsigned bytes = 1024; bytes <= sizes["most"]; bytes *= 4)
     for (const unsigned copies : {1u, sizes["pieces"]}) {

@@ -8,7 +8,7 @@ using namespace poplar::program;
 
 int main(int argc, char **argv) {
   const question::Sizes sizes(argc, argv, {{"most", 768}, {"tiles", 16}});
-  question::Table table;
+  question::Table table(sizes);
   for (unsigned elements = 1; elements <= sizes["most"];
        elements = elements == 1 ? 12 : 4 * elements)
     for (const char *way : {"by a tensor", "by a tensor of another tile", "by a number"})

@@ -25,7 +25,7 @@ void measure(question::Table &table, const char *name, const Type &type, unsigne
 
 int main(int argc, char **argv) {
   const question::Sizes sizes(argc, argv, {{"ids", 600}});
-  question::Table table;
+  question::Table table(sizes);
   measure<unsigned short>(table, "unsigned short", UNSIGNED_SHORT, sizes["ids"]);
   measure<unsigned>(table, "unsigned int", UNSIGNED_INT, sizes["ids"]);
   measure<int>(table, "int", INT, sizes["ids"]);

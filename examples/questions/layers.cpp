@@ -47,7 +47,7 @@ struct Network {
 int main(int argc, char **argv) {
   const question::Sizes sizes(
       argc, argv, {{"most", 8}, {"tiles", 16}, {"neurons", 4}, {"steps", 20}, {"slots", 32}});
-  question::Table table;
+  question::Table table(sizes);
   for (unsigned layers = 1; layers <= sizes["most"]; layers *= 2) {
     const Network net{layers, sizes["tiles"], sizes["neurons"]};
     const auto all = [&](Graph &graph, std::size_t rows, const char *name) {

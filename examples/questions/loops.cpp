@@ -7,7 +7,7 @@ using namespace poplar::program;
 
 int main(int argc, char **argv) {
   const question::Sizes sizes(argc, argv, {{"neurons", 6}});
-  question::Table table;
+  question::Table table(sizes);
   for (const unsigned steps : {1u, 10u, 100u})
     for (const char *way : {"Repeat", "one compute set, listed", "a compute set a step"})
       table.measure(way, steps, [&](Graph &graph, Sequence &program) {

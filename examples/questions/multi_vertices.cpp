@@ -8,7 +8,7 @@ using namespace poplar::program;
 int main(int argc, char **argv) {
   const question::Sizes sizes(argc, argv, {{"neurons", 48}, {"inputs", 512}, {"spikes", 16}});
   const unsigned neurons = sizes["neurons"], inputs = sizes["inputs"];
-  question::Table table;
+  question::Table table(sizes);
   for (const bool shared : {true, false})
     for (unsigned vertices = 1; vertices <= neurons; vertices *= 2)
       table.measure(

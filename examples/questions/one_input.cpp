@@ -7,7 +7,7 @@ using namespace poplar::program;
 
 int main(int argc, char **argv) {
   const question::Sizes sizes(argc, argv, {{"spikes", 512}, {"most", 48}});
-  question::Table table;
+  question::Table table(sizes);
   for (const bool shared : {true, false})
     for (unsigned vertices = 1; vertices <= sizes["most"]; vertices *= 2)
       table.measure(shared ? "the same input" : "an input each", vertices,

@@ -27,11 +27,15 @@ using poplar::Graph;
 using poplar::Tensor;
 using poplar::program::Sequence;
 
-/// Sizes by name with their defaults; arguments are NAME=NUMBER.
+/// Sizes by name with their defaults; arguments are NAME=NUMBER. Every program has `tilesPerIPU`:
+/// the first of each IPU, all of them by default.
 class Sizes {
 public:
+  static constexpr unsigned kAllTiles = 1472; // of a Mk2
+
   Sizes(int argc, char **argv, std::map<std::string, unsigned> defaults)
       : sizes(std::move(defaults)) {
+    sizes["tilesPerIPU"] = kAllTiles;
     for (int i = 1; i < argc; ++i) {
       const std::string given = argv[i], name = given.substr(0, given.find('='));
       const unsigned long value =
@@ -69,11 +73,13 @@ Tensor valuesOnTile(Graph &graph, const poplar::Type &type, std::vector<std::siz
   return t;
 }
 
-inline poplar::Device attach(unsigned ipus) {
+inline poplar::Device attach(unsigned ipus, unsigned tilesPerIPU) {
   for (poplar::Device &device :
        poplar::DeviceManager::createDeviceManager().getDevices(poplar::TargetType::IPU, ipus))
     if (device.attach())
-      return std::move(device);
+      return tilesPerIPU < device.getTarget().getTilesPerIPU()
+                 ? device.createVirtualDevice(tilesPerIPU)
+                 : std::move(device);
   throw poplar::poplar_error("no IPU is free");
 }
 
@@ -83,7 +89,8 @@ class Table {
 public:
   using Build = std::function<void(Graph &, Sequence &)>;
 
-  explicit Table(unsigned ipus = 1) : device(attach(ipus)) {
+  explicit Table(const Sizes &sizes, unsigned ipus = 1)
+      : device(attach(ipus, sizes["tilesPerIPU"])) {
     line("case", "at", {kColumns.begin(), kColumns.end()});
   }
 

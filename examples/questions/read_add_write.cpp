@@ -6,7 +6,7 @@ using namespace poplar::program;
 
 int main(int argc, char **argv) {
   const question::Sizes sizes(argc, argv, {{"ids", 600}});
-  question::Table table;
+  question::Table table(sizes);
   for (const char *type : {"AddAt<unsigned short>", "AddPairsAt"})
     for (const unsigned ids : {sizes["ids"], 2 * sizes["ids"]})
       table.measure(type == std::string("AddPairsAt") ? "pairs" : "words", ids,

@@ -6,7 +6,7 @@ using namespace poplar::program;
 
 int main(int argc, char **argv) {
   const question::Sizes sizes(argc, argv, {{"tiles", 64}, {"most", 16384}});
-  question::Table table;
+  question::Table table(sizes);
   for (unsigned words = 16; words <= sizes["most"]; words *= 4)
     for (const char *way : {"always sent", "If, there are spikes", "If, there are none"})
       table.measure(way, words, [&](Graph &graph, Sequence &program) {

@@ -7,7 +7,7 @@ using namespace poplar::program;
 int main(int argc, char **argv) {
   const question::Sizes sizes(argc, argv, {{"most", 65536}, {"neurons", 600}});
   constexpr unsigned ipus = 4;
-  question::Table table(ipus);
+  question::Table table(sizes, ipus);
   for (unsigned bytes = 64; bytes <= sizes["most"]; bytes *= 4)
     for (const auto &[name, ipu] : {std::pair<const char *, unsigned>{"within an IPU", 0},
                                     {"to the IPU beside", 1},

@@ -12,7 +12,7 @@ using namespace poplar::program;
 
 int main(int argc, char **argv) {
   const question::Sizes sizes(argc, argv, {{"most", 1024}, {"tenth", 10}});
-  question::Table table;
+  question::Table table(sizes);
   for (unsigned neurons = 64; neurons <= sizes["most"]; neurons *= 4)
     for (const bool sorted : {true, false})
       table.measure(sorted ? "random keys, topK" : "random start", neurons,

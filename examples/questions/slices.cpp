@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
     return question::valuesOnTile<unsigned>(graph, UNSIGNED_INT, {1}, 0, "step",
                                             {static_cast<unsigned>(at)});
   };
-  question::Table table;
+  question::Table table(sizes);
   table.measure("slice", 0, [&](Graph &graph, Sequence &program) {
     read(graph, program, sliceable(graph)[at]);
   });

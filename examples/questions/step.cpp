@@ -14,7 +14,7 @@ int main(int argc, char **argv) {
                                {"least", 8},
                                {"most", 512}});
   const unsigned samples = sizes["samples"], slots = sizes["slots"], inputs = sizes["inputs"];
-  question::Table table;
+  question::Table table(sizes);
   for (unsigned tiles = sizes["least"]; tiles <= sizes["most"]; tiles *= 2)
     table.measure("a layer on so many tiles", tiles, [&](Graph &graph, Sequence &program) {
       const unsigned neurons = sizes["neurons"] / tiles;

@@ -22,7 +22,7 @@ Tensor rowsOn(Graph &graph, std::size_t rows, std::size_t words, unsigned first,
 int main(int argc, char **argv) {
   const question::Sizes sizes(argc, argv, {{"words", 4096}, {"neurons", 512}});
   const std::size_t words = sizes["words"], neurons = sizes["neurons"];
-  question::Table table;
+  question::Table table(sizes);
   for (const unsigned tiles : {1u, 4u, 16u, 64u}) {
     table.measure("to one tile, from so many", tiles, [&](Graph &graph, Sequence &program) {
       program.add(Copy(rowsOn(graph, tiles, words / tiles, 100, 1, "from").flatten(),

@@ -74,7 +74,7 @@ private:
 int main(int argc, char **argv) {
   const question::Sizes sizes(
       argc, argv, {{"samples", 48}, {"slots", 72}, {"inputs", 1464}, {"workers", 6}, {"most", 8}});
-  question::Table table;
+  question::Table table(sizes);
   for (unsigned neurons = 2; neurons <= sizes["most"]; neurons *= 2) {
     const Gradient gradient{sizes["samples"], sizes["slots"], sizes["inputs"], neurons,
                             sizes["workers"]};

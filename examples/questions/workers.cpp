@@ -8,7 +8,7 @@ using namespace poplar::program;
 int main(int argc, char **argv) {
   const question::Sizes sizes(argc, argv,
                               {{"inputs", 512}, {"spikes", 16}, {"most", 96}, {"workers", 6}});
-  question::Table table;
+  question::Table table(sizes);
   const unsigned inputs = sizes["inputs"], workers = sizes["workers"];
   for (const char *way : {"a vertex a neuron", "a vertex a worker", "one MultiVertex"})
     for (const unsigned neurons : {1u, 6u, 7u, 12u, 48u, 96u}) {
