@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 import tempfile
 import time
 from pathlib import Path
@@ -88,8 +89,12 @@ class ExecutableCache:
         """The executable, or None if there is none that can be trusted."""
         path = self._path(key)
         try:
-            with path.open("rb") as file:
+            # Without waiting: a pipe by that name would keep its reader for ever.
+            with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
                 status = os.fstat(file.fileno())
+                if not stat.S_ISREG(status.st_mode):
+                    self._ignored(path, "it is no file")
+                    return None
                 if status.st_uid != os.geteuid() or status.st_mode & 0o022:
                     self._ignored(path, "others may write to it")
                     return None

@@ -14,7 +14,17 @@ import httpx
 import numpy as np
 import pytest
 
-from benchmarks import growth, ours, plots, poplar_report, report, roofline, tables, work_counts
+from benchmarks import (
+    connection_types,
+    growth,
+    ours,
+    plots,
+    poplar_report,
+    report,
+    roofline,
+    tables,
+    work_counts,
+)
 from benchmarks.load import reading, submitting
 from benchmarks.load.ipulse_side import IpulseSide
 from benchmarks.load.shim_side import ShimSide
@@ -167,6 +177,9 @@ class TestReport:
     def test_the_poplar_ops_tables_are_what_the_results_say(self) -> None:
         for name in poplar_report.PAGES:
             assert (ROOT / "docs" / name).read_text("utf-8") == poplar_report.written(name)
+
+    def test_the_table_of_connection_types_is_what_the_results_say(self) -> None:
+        assert connection_types.PAGE.read_text("utf-8") == connection_types.written()
 
     def test_without_results_it_says_what_to_run(self, tmp_path: Path) -> None:
         text = report.page(tmp_path, tmp_path, results=tmp_path)

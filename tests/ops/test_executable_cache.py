@@ -85,6 +85,12 @@ def test_a_file_that_others_may_write_to_is_ignored(kept: Cache) -> None:
     assert "others may write" in kept.warnings[0]
 
 
+def test_what_is_no_file_is_not_waited_for(kept: Cache) -> None:
+    os.mkfifo(kept.file(OTHER), mode=0o600)
+    assert kept.cache.load(OTHER) is None
+    assert "it is no file" in kept.warnings[0]
+
+
 def test_what_could_not_be_used_is_removed(kept: Cache) -> None:
     kept.cache.reject(KEY, "parse_error: no")
     assert kept.cache.load(KEY) is None
