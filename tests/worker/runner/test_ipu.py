@@ -14,6 +14,7 @@ import pytest
 from ipulse.spec import IPUDevice, parse_spec
 from ops.lif.poplar.build import build
 from tests.ipu_fake import State, install
+from worker.runner.attempt import Attempt
 from worker.runner.devices import cpu, emulator, ipu
 from worker.runner.devices.ipu_process import configuration
 
@@ -72,6 +73,59 @@ def test_trains_as_a_cpu_does(device: State, tmp_path: Path) -> None:
     profile = json.loads((told.directory / "profile.json").read_text())
     assert profile["compilation"]["target"]["numIPUs"] == 1
     assert profile["execution"]["runs"][0]["steps"]["count"] == 6
+
+
+def test_everything_that_a_step_may_have(device: State, tmp_path: Path) -> None:
+    """XLA takes it, and it learns what a CPU learns; a capacity that grows is a new program."""
+    more: Dict[str, Any] = {
+        "network": {
+            "layers": [{"neurons": 12, "capacity": {"grow": 1}}, {"neurons": 8, "bias": True}],
+            "readout": {"kind": "spiking", "second_threshold": 0.2},
+            "trainable": ["threshold"],
+        },
+        "training": {
+            "epochs": 1,
+            "batch_size": 12,
+            "loss": "spike_count_mse",
+            "optimizer": {"kind": "adamw", "learning_rate": 0.01, "weight_decay": 0.1},
+            "gradient_clipping": {"value": 0.5, "global_norm": 0.3},
+            "regularisers": [
+                {"kind": "lower", "spikes": 2.0, "strength": 0.5},
+                {"kind": "upper", "spikes": 0.5, "strength": 0.5},
+            ],
+            "second_threshold_ramp": {"epochs": 1, "start": 0.1},
+            "schedule": {"shape": "cosine", "warmup_steps": 2},
+        },
+    }
+    told = attempt(tmp_path / "ipu", ipu_spec({"kind": "ipu"}, **more))
+    assert told.done["reason"] == "completed", told.done
+    assert any("capacity grows" in line for line in told.log)
+    other = attempt(tmp_path / "cpu", ipu_spec({"kind": "cpu", "threads": 1}, **more))
+    for name, on_cpu in weights(other).items():
+        np.testing.assert_allclose(weights(told)[name], on_cpu, rtol=1e-3, atol=1e-5, err_msg=name)
+
+
+def test_goes_on_from_a_checkpoint(
+    device: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the same bits: queues begin with the batch of the step that is due."""
+    device.checks_with_xla = False
+    whole = attempt(tmp_path / "whole", on("ipu"))
+    save = Attempt._save
+
+    def stop(self: Attempt, training: Any) -> None:
+        save(self, training)
+        self.cancellation.requested = True
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Attempt, "_save", stop)
+        stopped = attempt(tmp_path / "stopped", on("ipu"))
+    assert stopped.done["reason"] == "cancelled_by_user"
+    kept = str(stopped.directory / "checkpoint.npz")
+    told = attempt(tmp_path / "resumed", on("ipu"), checkpoint=kept)
+    assert "resumed from the checkpoint at step 3" in told.log
+    for name, array in weights(whole).items():
+        np.testing.assert_array_equal(weights(told)[name], array, err_msg=name)
 
 
 class TestConnections:
