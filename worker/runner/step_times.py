@@ -16,8 +16,9 @@ PARTS = {
     "data": "host: picking the batch and spreading its spikes",
     "forward": "LIF forward kernel, by its own clock",
     "backward": "LIF backward kernel, by its own clock",
-    "framework": "TensorFlow around the kernels: loss, its gradient, dispatch",
-    "optimizer": "Adam",
+    "framework": "TensorFlow around the kernels: loss, its gradient, dispatch; on an IPU the whole "
+    "program",
+    "optimizer": "changing the weights; on an IPU a part of the program",
     "metrics": "host: figures, events, Python",
 }
 QUANTILE_STEPS = 100_000  # quantiles are over the last so many steps; totals are over all

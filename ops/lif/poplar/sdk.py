@@ -7,11 +7,12 @@ ops/lif/poplar` leaves them; without it that is done here, once for each state o
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess  # runs make
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, List
+from typing import Any, Callable, List, Optional
 
 from ops.cached_build import BuildFailed, NativeError, cache_directory
 from ops.emulator.build import locked
@@ -19,6 +20,8 @@ from ops.emulator.custom_op import API_LEVEL
 from ops.lif.poplar.build import SOURCES, BuiltOp, hash_of_sources
 
 VARIABLE = "IPULSE_POPLAR_OP"
+OLD_LEVEL = 4
+_VERSION = re.compile(r"\b(\d+)\.(\d+)\.\d+")
 NAMES = ("libipulse_lif.so", "ipulse_lif.gp")
 
 
@@ -46,8 +49,10 @@ def precompiled_user_op() -> Callable[..., List[Any]]:
     return found
 
 
-def built_op(api_level: int = API_LEVEL) -> BuiltOp:
+def built_op(api_level: Optional[int] = None) -> BuiltOp:
     """The op's library and codelets.
+
+    api_level: None takes that of the SDK whose popc is on the PATH.
 
     Raises MissingSDK if there are no tools to build them, BuildFailed if they fail.
     """
@@ -61,6 +66,8 @@ def built_op(api_level: int = API_LEVEL) -> BuiltOp:
             "the directory of an op that was built before"
         )
     version = _run([popc, "--version"])
+    if api_level is None:
+        api_level = level_of(version)
     directory = cache_directory() / f"sdk-op-{hash_of_sources(f'{version} level {api_level}')}"
     if not directory.exists():
         directory.parent.mkdir(parents=True, exist_ok=True)
@@ -68,6 +75,14 @@ def built_op(api_level: int = API_LEVEL) -> BuiltOp:
             if not directory.exists():
                 _build(directory, api_level)
     return _found(directory)
+
+
+def level_of(version: str) -> int:
+    """The API level of an SDK, by what its popc says of its version: 4 up to 2.2, then 5."""
+    found = _VERSION.search(version)
+    if found is None:
+        return API_LEVEL
+    return API_LEVEL if (int(found[1]), int(found[2])) >= (2, 3) else OLD_LEVEL
 
 
 def _build(directory: Path, api_level: int) -> None:
