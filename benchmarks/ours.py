@@ -17,7 +17,9 @@ def build(work: Workload, variant: str, threads: int) -> Program:
     """The passes of a variant."""
     import tensorflow as tf
 
-    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    # The kernels have threads of their own; those of TensorFlow would spin beside them.
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
     program = ops.build(work, SECOND_THRESHOLD[variant], threads)
     return Program(program.forward, program.train, program.gradients, program.rates)
 

@@ -7,6 +7,9 @@
 
 namespace {
 
+// The arguments are copied into each loop: a stored vector may alias anything that is behind a
+// reference, so that pointers would be read again after each.
+
 template <int V> void leaky_backward_of(const LeakyBackward &a) {
   F lambda[V];
   LIF_UNROLL for (int j = 0; j < V; ++j) lambda[j] = Vec::zero();
@@ -35,7 +38,7 @@ inline void step_back(const PanelBackward &a, const uint8_t *above, int j, F dir
   Vec::store(grad_current + j * L, Vec::mul(Vec::load(a.constants.scale + j * L), lambda[j]));
 }
 
-template <int V> void sparse_backward_of(const PanelBackward &a) {
+template <int V> void sparse_backward_of(const PanelBackward a) {
   F lambda[V];
   LIF_UNROLL for (int j = 0; j < V; ++j) lambda[j] = Vec::zero();
   int first_byte = a.first_neuron / 8;
@@ -68,7 +71,7 @@ inline void add_direct(const PanelBackward &a, int t, float *grad_spikes) {
   }
 }
 
-template <int V> void dense_backward_of(const PanelBackward &a) {
+template <int V> void dense_backward_of(const PanelBackward a) {
   constexpr int W = V * L;
   F lambda[V];
   LIF_UNROLL for (int j = 0; j < V; ++j) lambda[j] = Vec::zero();

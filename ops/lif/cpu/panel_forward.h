@@ -25,7 +25,8 @@ template <int V> inline void gather_current(const PanelForward &a, int t, F (&cu
     add_rows<V>(a.weights, a.ids + a.begin[t - a.delay], a.ids + a.end[t - a.delay], current);
 }
 
-template <int V> void lif_forward_of(const PanelForward &a) {
+// A copy of the arguments: see panel_backward.h.
+template <int V> void lif_forward_of(const PanelForward a) {
   F v[V];
   LIF_UNROLL for (int j = 0; j < V; ++j) v[j] = Vec::zero();
   float *membranes = a.membranes;
@@ -59,7 +60,7 @@ template <int V> void lif_forward_of(const PanelForward &a) {
 
 void lif_forward(const PanelForward &a) { LIF_FOR_VECTORS(a.vectors, lif_forward_of, a) }
 
-template <int V> void leaky_forward_of(const PanelForward &a) {
+template <int V> void leaky_forward_of(const PanelForward a) {
   F u[V];
   LIF_UNROLL for (int j = 0; j < V; ++j) u[j] = Vec::zero();
   float row[V * L];
