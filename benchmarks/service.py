@@ -1,6 +1,7 @@
 """What the service bears, beside a bare Celery service in the same run.
 
-    python -m benchmarks.service                       every part, SQLite and PostgreSQL: 20 minutes
+    python -m benchmarks.service                       every part on SQLite and PostgreSQL: at most
+                                                       20 minutes, 15 to the begin of the last part
     python -m benchmarks.service --part rate --side sqlite --side celery
     python -m benchmarks.service --quick               small numbers: whether it works
     python -m benchmarks.service --report              only writes docs/load.md from the results
@@ -16,6 +17,7 @@ import contextlib
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -82,6 +84,9 @@ def main() -> int:
     parser.add_argument("--side", action="append", choices=SIDES)
     parser.add_argument("--quick", action="store_true", help="and keep no results")
     parser.add_argument("--report", action="store_true", help="only write docs/load.md")
+    parser.add_argument(
+        "--minutes", type=float, default=15.0, help="begin no part after so long (%(default)s)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     options = parser.parse_args()
     if options.report:
@@ -91,7 +96,11 @@ def main() -> int:
     if RESULTS.exists() and not options.quick:
         found["parts"] = json.loads(RESULTS.read_text())["parts"]
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # the clients; what they start is free
+    began = time.monotonic()
     for part in options.part or PARTS:
+        if time.monotonic() - began > options.minutes * 60:
+            print(f"{part:12} not measured: {options.minutes:g} minutes are over", flush=True)
+            continue
         found["parts"][part] = measure(part, options.side or SIDES, options.quick)
         if not options.quick:
             RESULTS.write_text(json.dumps(rounded(found), indent=1) + "\n")
@@ -103,13 +112,15 @@ def main() -> int:
 
 
 def measure(part: str, sides: tuple[str, ...], is_quick: bool) -> dict[str, Any]:
-    """One part on each side: {its name: {"promise", "figures", "other_load"}}."""
+    """One part on each side: {its name: {"promise", "figures", "seconds"}}."""
     rows: dict[str, Any] = {}
     for kind in sides:
         with tempfile.TemporaryDirectory() as directory, opened(kind, Path(directory)) as side:
+            began = time.monotonic()
             figures = PARTS[part](side, Path(directory), is_quick)
             if figures is not None:
-                rows[side.name] = {"promise": side.promise, "figures": figures}
+                took = time.monotonic() - began
+                rows[side.name] = {"promise": side.promise, "figures": figures, "seconds": took}
                 print(f"{part:12} {side.name:20} {json.dumps(rounded(figures))[:400]}", flush=True)
     return rows
 

@@ -34,6 +34,13 @@ def write(results: Row) -> None:
     for part, make in SECTIONS.items():
         if part in parts:
             lines += ["", *make({side: row["figures"] for side, row in parts[part].items()})]
+    lines += ["", "## How long it took", "", "Seconds, without the starts.", ""]
+    sides = list(promises)
+    body = [
+        (part, *(rows[side]["seconds"] if side in rows else "" for side in sides))
+        for part, rows in parts.items()
+    ]
+    lines += table(("", *sides), body)
     PAGE.write_text("\n".join(lines) + "\n")
 
 

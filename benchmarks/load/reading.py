@@ -21,6 +21,7 @@ from tests.service.agents import METRIC, PHASES, phase
 SEED = 20
 LANES = 16
 GAP_SECONDS = 1.0  # between two of them
+STREAMS_SECONDS = 180.0  # for all of it
 DOWNLOADS = 5
 
 
@@ -50,7 +51,12 @@ def stored(side: Side, job: str, counts: list[int], requests: int) -> list[dict[
 
 def streams(side: IpulseSide, count: int, events: int = 20) -> dict[str, Any]:
     """Milliseconds from an agent's word to its arrival on each of `count` open streams."""
-    return asyncio.run(_streams(side, count, events))
+
+    async def bounded() -> dict[str, Any]:
+        async with asyncio.timeout(STREAMS_SECONDS):
+            return await _streams(side, count, events)
+
+    return asyncio.run(bounded())
 
 
 async def _streams(side: IpulseSide, count: int, events: int) -> dict[str, Any]:
@@ -78,17 +84,19 @@ async def _streams(side: IpulseSide, count: int, events: int) -> dict[str, Any]:
                         if line.startswith("event: end"):
                             return
 
-            tasks = [asyncio.create_task(follow()) for _ in range(count)]
-            for _ in range(count):
-                await opened.acquire()
-            for number in range(events):
+            async with asyncio.TaskGroup() as readers:  # one that fails ends them all
+                for _ in range(count):
+                    readers.create_task(follow())
+                for _ in range(count):
+                    await opened.acquire()
+                for number in range(events):
+                    await asyncio.sleep(GAP_SECONDS)
+                    await asyncio.to_thread(attempt.heartbeat)
+                    said[number] = time.perf_counter()
+                    metric = {**METRIC, "step": number + 1, "steps": 100}
+                    await asyncio.to_thread(attempt.say, metric)
                 await asyncio.sleep(GAP_SECONDS)
-                await asyncio.to_thread(attempt.heartbeat)
-                said[number] = time.perf_counter()
-                await asyncio.to_thread(attempt.say, {**METRIC, "step": number + 1, "steps": 100})
-            await asyncio.sleep(GAP_SECONDS)
-            await asyncio.to_thread(attempt.finish, "out_of_memory")
-            await asyncio.gather(*tasks)
+                await asyncio.to_thread(attempt.finish, "out_of_memory")
     return {"streams": count, "events": events, "received": len(lags), **percentiles(lags)}
 
 
