@@ -99,6 +99,13 @@ class TestTheExecutableCache:
         assert all(executable["key"] in loaded for executable in keys)
         assert attached == "attached to emulator: emulated IPU 0"
 
+    def test_never_takes_nothing_from_it_and_leaves_nothing(self, tmp_path: Path) -> None:
+        for name in ("first", "second"):
+            told = attempt(tmp_path / name, "emulator", "NEVER")
+            assert told.done["reason"] == "completed", told.done
+            assert told.trace[0].startswith("compiled in")
+            assert not list((tmp_path / "executables").glob("*"))
+
     def test_what_comes_from_it_trains_the_same(self, tmp_path: Path) -> None:
         weights = []
         for name in ("cold", "warm"):
