@@ -16,6 +16,7 @@ from worker.agent import attempt as attempt_module
 from worker.agent import reporter
 from worker.agent.agent import Agent
 from worker.agent.captured_output import MAX_LINE
+from worker.agent.lease_record import LOCK
 from worker.agent.settings import Settings
 from worker.agent.supervision import Supervision
 
@@ -83,7 +84,7 @@ class TestSuccess:
         self, offspring: Offspring, service: FakeService, agent: Agent, settings: Settings
     ) -> None:
         attempt(service, agent, "completes")
-        assert list(settings.work_dir.iterdir()) == []
+        assert [file.suffix for file in settings.work_dir.iterdir()] == [LOCK]  # the agent lives
         assert offspring.alive() == []
 
     def test_the_runner_is_told_what_it_needs_and_no_secret(
@@ -114,8 +115,9 @@ class TestSuccess:
             "spec": job.spec,
             "checkpoint": None,
         }
-        # Standard streams, the events pipe and the listing itself: nothing of the agent's.
-        assert len(world["descriptors"]) == 5
+        # Standard streams, the events pipe, the listing itself, and of the agent's its lock, which
+        # says to others that something of it lives.
+        assert len(world["descriptors"]) == 6
 
     def test_a_job_that_is_held_is_left_alone(self, service: FakeService, agent: Agent) -> None:
         job_id = service.submit("completes")
@@ -577,4 +579,4 @@ def test_an_error_of_the_agents_own_leaves_no_thread_behind(
         if thread.name in ("reporter", "uploader", "heartbeat"):
             thread.join(DEADLINE)
             assert not thread.is_alive()
-    assert list(settings.work_dir.iterdir()) == []
+    assert [file.suffix for file in settings.work_dir.iterdir()] == [LOCK]
