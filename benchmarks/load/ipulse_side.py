@@ -77,11 +77,14 @@ class IpulseSide(Side):
         return httpx.Client(base_url=self.url, headers=headers, timeout=60.0)
 
     def claim(self, worker: httpx.Client, job: str) -> Attempt:
-        """An attempt at this job, which is queued."""
+        """An attempt at this job, which is queued; those before it in the queue are held, too."""
         body = {"job_id": job, "agent": "load", "device_kinds": ["cpu"]}
-        response = worker.post("/v1/worker/claims", json=body)
-        assert response.status_code == httpx.codes.OK, response.text
-        return Attempt(worker, response.json())
+        while True:
+            response = worker.post("/v1/worker/claims", json=body)
+            assert response.status_code == httpx.codes.OK, response.text
+            claimed = response.json()
+            if claimed["job_id"] == job:
+                return Attempt(worker, claimed)
 
     def submission(self) -> Call:
         headers = {"content-type": "application/json", "idempotency-key": str(uuid.uuid4())}
