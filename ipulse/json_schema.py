@@ -5,7 +5,16 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Dict, Literal, Sequence, Type, cast, get_args, get_origin
 
-from .schema import MAX_KEY, MAX_TEXT, UNIONS, default_of, fields_of, kind_of, tag_of
+from .schema import (
+    MAX_INTEGER,
+    MAX_KEY,
+    MAX_TEXT,
+    UNIONS,
+    default_of,
+    fields_of,
+    kind_of,
+    tag_of,
+)
 
 
 def json_schema(cls: Type[Any]) -> Dict[str, Any]:
@@ -58,13 +67,18 @@ def _schema_of_type(hint: Any, limits: Any) -> Dict[str, Any]:
     if hint is bool:
         return {"type": "boolean"}
     entry = {"type": "integer" if hint is int else "number"}
-    return _put(
+    _put(
         entry,
         minimum=limits.get("ge"),
         exclusiveMinimum=limits.get("gt"),
         maximum=limits.get("le"),
         exclusiveMaximum=limits.get("lt"),
     )
+    if hint is int and not {"maximum", "exclusiveMaximum"} & entry.keys():
+        entry["maximum"] = MAX_INTEGER
+    if hint is int and not {"minimum", "exclusiveMinimum"} & entry.keys():
+        entry["minimum"] = -MAX_INTEGER
+    return entry
 
 
 def _schema_of_union(arguments: Sequence[Any], limits: Any) -> Dict[str, Any]:

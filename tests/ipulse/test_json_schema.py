@@ -19,6 +19,9 @@ from ipulse.spec import ExperimentSpec, parse_spec
 
 from .strategies import documents, values
 
+# Whose options are names and texts of its own.
+POPLAR = ("/device/engine_options", "/device/poplar_flags", "/device/pvti_options")
+
 
 @dataclass(frozen=True)
 class Line:
@@ -67,7 +70,9 @@ def is_said(problem: Problem) -> bool:
     """Whether a JSON Schema can say it: not what binds fields together, nor Poplar's own names."""
     if problem.code == "wrong_length":  # of a number for each neuron, or of a list by itself
         return "for each of" not in problem.detail
-    return problem.code not in ("inconsistent", "too_large", "unknown_option")
+    if problem.pointer.startswith(POPLAR):
+        return problem.code not in ("not_allowed", "unknown_option", "wrong_value")
+    return problem.code not in ("inconsistent", "too_large")
 
 
 def is_parsed(document: Any) -> bool:
