@@ -441,11 +441,11 @@ class TestIPUs:
             poplar_flags=("--allow_nans", "--log_cycle_count=1"),
             pvti_options={"enable": "true"},
         )
-        told = device.environment("/work")
+        told = device.environment("/attempt")
         assert json.loads(told["POPLAR_ENGINE_OPTIONS"]) == {
             "autoReport.all": "true",
-            "autoReport.directory": "/work/poplar_reports",
+            "autoReport.directory": "/attempt/poplar_reports",
         }
         assert told["TF_POPLAR_FLAGS"] == "--allow_nans --log_cycle_count=1"
-        assert json.loads(told["PVTI_OPTIONS"]) == {"enable": "true", "directory": "/work/pvti"}
-        assert IPUDevice().environment("/work") == {}
+        assert json.loads(told["PVTI_OPTIONS"]) == {"enable": "true", "directory": "/attempt/pvti"}
+        assert IPUDevice().environment("/attempt") == {}
