@@ -174,17 +174,23 @@ def tensorflow_flags() -> Tuple[List[str], List[str]]:
 
 def run_compiler(command: Sequence[str]) -> str:
     """What it printed. Raises BuildFailed with the first words of its complaint."""
-    done = subprocess.run(  # noqa: S603 (the user's own compiler, without a shell)
+    cure = "it must be a C++17 compiler that works (another can be named in CXX)"
+    return run_tool(command, cure)
+
+
+def run_tool(command: Sequence[str], cure: str) -> str:
+    """What a tool of a build printed. Raises BuildFailed with its first words and the cure."""
+    done = subprocess.run(  # noqa: S603 (the user's own tools, without a shell)
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )
     output = done.stdout.decode(errors="replace")
+    if done.returncode < 0:
+        raise BuildFailed(f"{command[0]} was ended by signal {-done.returncode}; run it again")
     if done.returncode != 0:
         lines = output.splitlines()
         first = next((i for i, line in enumerate(lines) if "error" in line), 0)
-        raise BuildFailed(
-            f"{command[0]} failed; it must be a C++17 compiler that works (another can be named "
-            "in CXX). Its first words:\n" + "\n".join(lines[first : first + 8])
-        )
+        words = "\n".join(lines[first : first + 8])
+        raise BuildFailed(f"{command[0]} failed; {cure}. Its first words:\n{words}")
     return output
 
 

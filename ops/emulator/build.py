@@ -7,20 +7,17 @@ and is renamed there when complete, by one process at a time.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import os
 import platform
 import shutil
-import subprocess  # runs the compiler
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Callable, Iterator, List, Optional, Sequence, Tuple
+from typing import Callable, Optional, Sequence, Tuple
 
-from ops.cached_build import BuildFailed, cache_directory, compiler
+from ops.cached_build import cache_directory, compiler, locked, run_compiler, say_on_stderr
 
 SOURCES = Path(__file__).resolve().parent
 # What a program links with -l<name>: one library has them all, under each of the SDK's names.
@@ -70,7 +67,7 @@ def _make(command: Sequence[str], flags: Sequence[str], prefix: Path, scratch: P
 
     def compile_one(source: Path) -> str:
         out = str(scratch / f"{source.parent.name}-{source.stem}.o")
-        _run([*command, *flags, *includes, "-c", str(source), "-o", out])
+        run_compiler([*command, *flags, *includes, "-c", str(source), "-o", out])
         return out
 
     main = SOURCES / "popc" / "main.cc"
@@ -79,11 +76,13 @@ def _make(command: Sequence[str], flags: Sequence[str], prefix: Path, scratch: P
         objects = list(pool.map(compile_one, sources))
     library = prefix / "lib" / "libpoplar.so"
     link = ["-shared", "-Wl,-soname,libpoplar.so", "-o", str(library), *objects, "-ldl"]
-    _run([*command, *flags, *link])
+    run_compiler([*command, *flags, *link])
     for name in LIBRARIES:
         (prefix / "lib" / f"lib{name}.so").symlink_to(library.name)
     popc = ["-L" + str(library.parent), "-lpoplar", "-Wl,-rpath,$ORIGIN/../lib"]
-    _run([*command, *flags, *includes, str(main), "-o", str(prefix / "bin" / "popc"), *popc])
+    run_compiler(
+        [*command, *flags, *includes, str(main), "-o", str(prefix / "bin" / "popc"), *popc]
+    )
 
 
 def _hash(command: Sequence[str], flags: Sequence[str]) -> str:
@@ -92,31 +91,10 @@ def _hash(command: Sequence[str], flags: Sequence[str]) -> str:
         if path.suffix in (".cc", ".h", ".hpp"):
             name = str(path.relative_to(SOURCES))
             digest.update(name.encode() + b"\0" + path.read_bytes())
-    digest.update(_run([*command, "--version"]).encode())
+    digest.update(run_compiler([*command, "--version"]).encode())
     digest.update(repr((platform.machine(), *command, *flags)).encode())
     return digest.hexdigest()[:16]
 
 
-def _run(arguments: List[str]) -> str:
-    done = subprocess.run(  # noqa: S603 (the user's own compiler, without a shell)
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-    )
-    output = done.stdout.decode(errors="replace")
-    if done.returncode != 0:
-        raise BuildFailed(f"{arguments[0]} failed on the emulator. Its words:\n{output[-4000:]}")
-    return output
-
-
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, also by a crash
-        yield
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-
-
 if __name__ == "__main__":
-    sys.stdout.write(f"{build(progress=_say)}\n")
+    sys.stdout.write(f"{build(progress=say_on_stderr)}\n")

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any, Dict, List, Sequence
 
-from ops.cached_build import NativeError, compiler
+from ops.cached_build import NativeError, compiler, say_on_stderr
 from ops.emulator.build import build, program_flags
 
 
@@ -31,7 +31,7 @@ class CompileFailed(NativeError):
 
 def compile_program(sources: Sequence[str], out: Path, flags: Sequence[str] = ()) -> None:
     """The host program of these sources. Raises MissingCompiler, BuildFailed, CompileFailed."""
-    prefix = build(progress=_say)
+    prefix = build(progress=say_on_stderr)
     command = [*compiler(), "-O1", *sources, "-o", str(out), *flags, *program_flags(prefix)]
     _compile(command, f"{', '.join(sources)}: does not compile")
 
@@ -39,7 +39,7 @@ def compile_program(sources: Sequence[str], out: Path, flags: Sequence[str] = ()
 def compile_codelets(source: str, directory: Path) -> Path:
     """The .gp file of a codelet source, under the source's name. Raises as `compile_program`."""
     out = directory / f"{Path(source).stem}.gp"
-    popc = build(progress=_say) / "bin" / "popc"
+    popc = build(progress=say_on_stderr) / "bin" / "popc"
     _compile([str(popc), "-O3", source, "-o", str(out)], f"{source}: does not compile")
     return out
 
@@ -76,10 +76,6 @@ def _compile(command: List[str], message: str) -> None:
     if done.returncode != 0:
         raise CompileFailed(message, output)
     sys.stderr.write(output)
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ bool matMulCompute(void *state, unsigned) {
   return true;
 }
 
-/// 16 multiply-accumulates a cycle in half, 4 in float: the published peaks of a Mk2 (250 and 62.5
-/// TFLOP/s) by tiles and clock, from memory, halved for float operands to what one unit takes in.
+/// 64 multiply-accumulates a cycle in half, 16 in float: the published peaks of a Mk2 (250 and 62.5
+/// TFLOP/s) by tiles and clock, from memory.
 VertexPerfEstimate matMulCycles(const VertexIntrospector &v, const Target &target) {
   const FieldIntrospector rows = v.getFieldInfo("rows");
   const auto type = typeOf(v.getFieldInfo("type").getInitialValue<unsigned>(target));

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import subprocess  # runs the compilers
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
-from typing import List, NamedTuple
+from typing import NamedTuple
 
+from ops.cached_build import cache_directory, compiler, locked, run_compiler
 from ops.emulator import build as emulator
 from ops.emulator.custom_op import API_LEVEL
-from ops.lif.cpu.native import BuildFailed, cache_directory, compiler
 
 SOURCES = Path(__file__).resolve().parent
 FLAGS = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror")
@@ -41,7 +40,7 @@ def build(api_level: int = API_LEVEL) -> BuiltOp:
     built = BuiltOp(directory / f"libipulse_lif_{api_level}.so", directory / "ipulse_lif.gp")
     if directory.exists():
         return built
-    with emulator.locked(directory.with_suffix(".lock")):
+    with locked(directory.with_suffix(".lock")):
         if not directory.exists():
             with tempfile.TemporaryDirectory(dir=directory.parent, prefix="poplar-op-") as scratch:
                 complete = Path(scratch) / "complete"
@@ -49,7 +48,7 @@ def build(api_level: int = API_LEVEL) -> BuiltOp:
                 _compile(prefix, complete, Path(scratch))
                 codelets = [str(path) for path in sorted(SOURCES.glob("codelets/*.cpp"))]
                 gp = str(complete / built.codelets.name)
-                _run([str(prefix / "bin" / "popc"), "-O3", *codelets, "-o", gp])
+                run_compiler([str(prefix / "bin" / "popc"), "-O3", *codelets, "-o", gp])
                 shutil.move(str(complete), str(directory))
     return built
 
@@ -58,7 +57,7 @@ def _compile(prefix: Path, complete: Path, scratch: Path) -> None:
     def compile_one(source: Path, level: int) -> str:
         out = str(scratch / f"{source.stem}-{level}.o")
         defined = f"-DIPU_OP_API_LEVEL={level}"
-        _run([*compiler(), *FLAGS, defined, *includes, "-c", str(source), "-o", out])
+        run_compiler([*compiler(), *FLAGS, defined, *includes, "-c", str(source), "-o", out])
         return out
 
     includes = [f"-I{prefix / 'include'}"]
@@ -75,7 +74,7 @@ def _compile(prefix: Path, complete: Path, scratch: Path) -> None:
             objects = [future.result() for future in (*common, *own[level])]
             out = str(complete / f"libipulse_lif_{level}.so")
             libraries = ["-lpoplar", "-lpoputil", "-lpopops"]
-            _run([*compiler(), *FLAGS, *link, "-o", out, *objects, *libraries])
+            run_compiler([*compiler(), *FLAGS, *link, "-o", out, *objects, *libraries])
 
 
 def hash_of_sources(tools: str) -> str:
@@ -85,12 +84,3 @@ def hash_of_sources(tools: str) -> str:
         if path.suffix in (".cc", ".h", ".cpp"):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
-
-
-def _run(arguments: List[str]) -> None:
-    done = subprocess.run(  # noqa: S603 (the user's own compiler, without a shell)
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-    )
-    if done.returncode != 0:
-        words = done.stdout.decode(errors="replace")
-        raise BuildFailed(f"{arguments[0]} failed on the Poplar op. Its words:\n{words[-4000:]}")

@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess  # runs make
 import tempfile
 from pathlib import Path
 from typing import Any, Callable, List, Optional
 
-from ops.cached_build import BuildFailed, NativeError, cache_directory
-from ops.emulator.build import locked
+from ops.cached_build import NativeError, cache_directory, locked, run_tool
 from ops.emulator.custom_op import API_LEVEL
 from ops.lif.poplar.build import SOURCES, BuiltOp, hash_of_sources
 
@@ -23,6 +21,7 @@ VARIABLE = "IPULSE_POPLAR_OP"
 OLD_LEVEL = 4
 _VERSION = re.compile(r"\b(\d+)\.(\d+)\.\d+")
 NAMES = ("libipulse_lif.so", "ipulse_lif.gp")
+CURE = f"it must be of a whole Poplar SDK (set {VARIABLE} to an op that was built before instead)"
 
 
 class MissingSDK(NativeError):
@@ -65,7 +64,7 @@ def built_op(api_level: Optional[int] = None) -> BuiltOp:
             f"popc is not on the PATH: `source .../poplar/enable.sh` first, or set {VARIABLE} to "
             "the directory of an op that was built before"
         )
-    version = _run([popc, "--version"])
+    version = run_tool([popc, "--version"], CURE)
     if api_level is None:
         api_level = level_of(version)
     directory = cache_directory() / f"sdk-op-{hash_of_sources(f'{version} level {api_level}')}"
@@ -89,7 +88,7 @@ def _build(directory: Path, api_level: int) -> None:
     with tempfile.TemporaryDirectory(dir=directory.parent, prefix="sdk-op-") as scratch:
         sources, complete = Path(scratch) / "sources", Path(scratch) / "complete"
         shutil.copytree(SOURCES, sources)
-        _run(["make", "-C", str(sources), f"LEVEL={api_level}"])
+        run_tool(["make", "-C", str(sources), f"LEVEL={api_level}"], CURE)
         complete.mkdir()
         for name in NAMES:
             shutil.move(str(sources / name), str(complete / name))
@@ -101,13 +100,3 @@ def _found(directory: Path) -> BuiltOp:
     if missing:
         raise MissingSDK(f"{directory} has no {' and no '.join(missing)}: see {VARIABLE}")
     return BuiltOp(*(directory / name for name in NAMES))
-
-
-def _run(arguments: List[str]) -> str:
-    done = subprocess.run(  # noqa: S603 (the user's own tools, without a shell)
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-    )
-    words = done.stdout.decode(errors="replace")
-    if done.returncode != 0:
-        raise BuildFailed(f"{arguments[0]} failed on the Poplar op. Its words:\n{words[-4000:]}")
-    return words

@@ -1,0 +1,26 @@
+"""A spec's options of the Poplar engine are those that the emulator's engine judges."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ipulse.spec.poplar_options import FAMILIES, RUN_COUNT, SWITCHES
+
+ENGINE = Path(__file__).parents[1] / "ops" / "emulator" / "src" / "engine_options.cc"
+
+
+def listed(name: str) -> set[str]:
+    """The texts of an array in the engine's source."""
+    array = re.search(rf"\b{name}\[\] = \{{(.*?)\}};", ENGINE.read_text("utf-8"), re.DOTALL)
+    assert array, f"no array {name}"
+    return set(re.findall(r'"([^"]+)"', array[1]))
+
+
+def test_both_know_the_same_switches() -> None:
+    assert listed("switches") == SWITCHES
+    assert f'"{RUN_COUNT}"' in ENGINE.read_text("utf-8")
+
+
+def test_the_engine_takes_every_family_that_a_spec_may_name() -> None:
+    assert set(FAMILIES) <= listed("families")
