@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,56 @@ def test_an_executable_runs_from_its_file(tmp_path: Path, environment: Dict[str,
     assert path.stat().st_size > 0
 
 
+once = pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="runs under the other Python: C++ alone"
+)
+
+
+@once
+def test_variables_constants_and_views(tmp_path: Path, environment: Dict[str, str]) -> None:
+    lines = run_example("variables", tmp_path, environment).splitlines()
+    said = dict(line.split(": ") for line in lines)
+    assert said["decays at first"] == " ".join(["0.25"] * 8)
+    assert said["decays then"] == " ".join(map(str, range(8)))
+    thresholds = np.ones((3, 8))
+    thresholds[2].reshape(2, 4)[:, [0, 3]] = np.array([[0.5, 1.0], [1.5, 2.0]]).T
+    np.testing.assert_array_equal(np.array(said["thresholds"].split(), float), thresholds.ravel())
+    assert said["tiles with thresholds"] == "3"
+
+
+@once
+def test_a_matrix_vector_product_by_hand_and_by_poplin(
+    tmp_path: Path, environment: Dict[str, str]
+) -> None:
+    output = run_example("matrix_vector", tmp_path, environment)
+    assert output.splitlines() == [
+        f"{who} agrees with the host's sum" for who in ("own", "library")
+    ]
+
+
+@once
+def test_streams_go_on_where_they_were(tmp_path: Path, environment: Dict[str, str]) -> None:
+    output = run_example("streams", tmp_path, environment)
+    totals = [2 * sum(range(4)), 2 * sum(range(8))]
+    assert output.splitlines() == [f"total: {total}" for total in totals]
+
+
+@once
+def test_engine_options_report_and_allow_what_does_not_fit(
+    tmp_path: Path, environment: Dict[str, str]
+) -> None:
+    kept = tmp_path / "kept"
+    output = run_example("engine_options", tmp_path, environment, str(kept))
+    assert "does not fit: " in output
+    assert "tile 0" in output
+    assert "membranes" in output
+    assert "no such option: " in output
+    assert "reports.everything" in output
+    assert output.count("Number of vertices:") == 2  # the small one, and what was allowed
+    profile = json.loads((kept / "profile.json").read_text("utf-8"))
+    assert profile["compilation"]["target"]["numTiles"] == 2
+
+
 @pytest.mark.parametrize("arguments", [(), ("reverse",)])
 def test_the_recurrent_loop_slices_and_keeps_every_step(
     run_program: Callable, arguments: List[str]
@@ -72,7 +123,7 @@ def test_the_recurrent_loop_slices_and_keeps_every_step(
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # the first of them builds the emulator once more
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="runs under the other Python: C++ alone")
+@once
 @pytest.mark.parametrize("name", ["engine", "popops", "runs"])
 def test_no_sanitiser_objects(run_program: Callable, name: str) -> None:
     """AddressSanitizer, with leaks, and UndefinedBehaviorSanitizer over every case at once."""
