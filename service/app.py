@@ -15,7 +15,7 @@ from ipulse.events import DoneEvent
 from ipulse.json_schema import json_schema
 from ipulse.spec import ExperimentSpec
 
-from . import migrations, problems
+from . import migrations, problems, web
 from .auth import Gate, Tokens, permit
 from .blobs import Blobs
 from .changes import Changes
@@ -126,6 +126,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.add_middleware(Edge, metrics=parts.metrics)
     app.include_router(health.router)
+    app.include_router(web.router)
     for module in (jobs, events, artifacts, tokens, worker, metrics):
         # The gate has checked the token by now; this tells readers of the document about it.
         app.include_router(module.router, dependencies=[Security(HTTPBearer(auto_error=False))])

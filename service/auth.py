@@ -15,13 +15,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ipulse.errors import NotAuthenticated, NotPermitted, Unavailable
 
-from . import problems
+from . import problems, web
 from . import tokens as issued
 from .database import Database, Transaction
 from .settings import Settings, read_token
 
 Role = Literal["owner", "user", "reader", "worker"]
-OPEN_PATHS = frozenset({"/healthz", "/readyz"})  # answer without a token, and say nothing
+# They answer without a token: two say next to nothing, the others are the page without its data.
+OPEN_PATHS = frozenset({"/healthz", "/readyz", *web.FILES})
 
 _Endpoint = TypeVar("_Endpoint", bound=Callable[..., Any])
 
@@ -87,7 +88,7 @@ class Gate:
             return
         headers = Headers(scope=scope)
         try:
-            self._check_host(headers)
+            self._check_host(scope["path"], headers)
             if scope["path"] not in OPEN_PATHS:
                 authorization = headers.get("authorization", "")
                 scope.setdefault("state", {})["caller"] = await self._caller(authorization)
@@ -109,7 +110,7 @@ class Gate:
             raise NotAuthenticated()
         return Caller(f"token {token.id}", cast(Role, token.role), token.id)
 
-    def _check_host(self, headers: Headers) -> None:
+    def _check_host(self, path: str, headers: Headers) -> None:
         # A page on some other name can make a browser come here (DNS rebinding), but the
         # browser then says that other name.
         for name in (headers.get("host", ""), *_origin_hosts(headers)):
@@ -117,8 +118,10 @@ class Gate:
                 raise problems.WrongHost(
                     (), f"the name {name[:100]!r} is not one of this service's allowed hosts"
                 )
-        # What a browser says of itself cannot be forged by the page in it.
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        # What a browser says of itself cannot be forged by the page in it. A link to the page is
+        # harmless: it holds no data, and no other page may frame it.
+        is_link = path in web.FILES and headers.get("sec-fetch-mode") == "navigate"
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not is_link:
             raise problems.WrongHost((), "a page of another site made a browser ask this")
 
 

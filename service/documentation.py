@@ -21,11 +21,11 @@ _HEAD = """\
 Written by `make docs` from the OpenAPI document, which a running service gives at `/openapi.json`;
 to change this page, change `service/routes/` there.
 
-Every request but those for `/healthz` and `/readyz` carries `Authorization: Bearer TOKEN`. Errors
-are `application/problem+json`: `code` is stable, `errors` names each place by its JSON pointer,
-`request_id` finds the request in the service's log. A status of 429 or 503 comes with
-`Retry-After`. The spec is described in [spec.md](spec.md), tokens and roles in
-[operations.md](operations.md#who-may-do-what)."""
+Every request but those for `/healthz`, `/readyz` and the files of the page at `/` carries
+`Authorization: Bearer TOKEN`. Errors are `application/problem+json`: `code` is stable, `errors`
+names each place by its JSON pointer, `request_id` finds the request in the service's log. A
+status of 429 or 503 comes with `Retry-After`. The spec is described in [spec.md](spec.md), tokens
+and roles in [operations.md](operations.md#who-may-do-what)."""
 
 _METHODS = ("get", "head", "post", "put", "patch", "delete")
 

@@ -14,12 +14,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from . import log, problems
 from .metrics import NO_ROUTE, Metrics
 
-# A browser that is led here must make nothing of the answers.
+# A browser that is led here must make nothing of the answers. The page's files say otherwise.
 _HEADERS = {
     "x-content-type-options": "nosniff",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
 }
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -52,8 +53,7 @@ class Edge:
                 headers = MutableHeaders(raw=message["headers"])
                 headers["x-request-id"] = request_id
                 for name, value in _HEADERS.items():
-                    headers[name] = value
-                headers.setdefault("cache-control", "no-store")
+                    headers.setdefault(name, value)
             await send(message)
 
         try:

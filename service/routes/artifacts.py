@@ -47,7 +47,9 @@ async def content(job_id: str, artifact_id: str, request: Request, parts: PartsO
     """
     log.know(job=job_id)
     artifact = await run_in_threadpool(_get, parts, job_id, artifact_id)
-    return await downloads.respond(request, artifact, parts.blobs, "attachment", True)
+    # A script in a browser may not follow to another host; the page's policy sees to that.
+    may_redirect = "sec-fetch-dest" not in request.headers
+    return await downloads.respond(request, artifact, parts.blobs, "attachment", may_redirect)
 
 
 @router.get("/profile", responses={200: {"content": {"application/json": {}}}, 304: {}})

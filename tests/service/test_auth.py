@@ -10,10 +10,11 @@ from sqlalchemy import select, update
 
 from service import tables
 from service.auth import OPEN_PATHS
+from service.web import FILES
 
 from .running import SPEC, InProcess
 
-OPEN = {"/healthz", "/readyz"}
+OPEN = {"/healthz", "/readyz", *FILES}  # those of the page hold no data
 WORKER_PREFIX = "/v1/worker/"
 CONTENT = "/v1/jobs/{job_id}/artifacts/{artifact_id}/content"
 

@@ -1,0 +1,63 @@
+// A job's events as they happen: each once and in order, over breaks of the connection.
+import { Refused, request } from "./service.js";
+
+const LONGEST_PAUSE = 10_000; // ms between two tries
+
+/** Yields arrays of events; ends with the job. `onBreak(error)` hears of lost connections. */
+export async function* follow(jobId, signal, onBreak = () => {}) {
+  let last = 0;
+  let pause = 500;
+  for (;;) {
+    try {
+      const headers = { accept: "text/event-stream", "last-event-id": String(last) };
+      const response = await request(`/v1/jobs/${jobId}/events`, { headers, signal });
+      for await (const frames of framesOf(response.body)) {
+        pause = 500;
+        onBreak(null);
+        const events = frames.filter((frame) => frame.id).map((frame) => JSON.parse(frame.data));
+        if (events.length) {
+          last = events.at(-1).seq;
+          yield events;
+        }
+        if (frames.some((frame) => frame.event === "end")) return;
+      }
+    } catch (error) {
+      if (signal.aborted || (error instanceof Refused && error.status < 500)) throw error;
+      onBreak(error);
+    }
+    await sleep(pause, signal);
+    pause = Math.min(2 * pause, LONGEST_PAUSE);
+  }
+}
+
+/** Frames of a text/event-stream, as many at once as came together. */
+async function* framesOf(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const texts = (rest + value).split("\n\n");
+    rest = texts.pop();
+    yield texts.map(parsed);
+  }
+}
+
+function parsed(text) {
+  const frame = {};
+  for (const line of text.split("\n")) {
+    const colon = line.indexOf(":");
+    if (colon > 0) frame[line.slice(0, colon)] = line.slice(colon + 1).trimStart();
+  }
+  return frame;
+}
+
+function sleep(ms, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    }, { once: true });
+  });
+}

@@ -1,0 +1,97 @@
+// One job: how it stands, and everything that happens to it while it happens.
+import { charts } from "./charts.js";
+import { complaint, element, table } from "./element.js";
+import { follow } from "./events.js";
+import { files } from "./files.js";
+import { log } from "./log.js";
+import { phases } from "./phases.js";
+import { get, post, request } from "./service.js";
+import { chip, duration, figures, isOver, mayPause, moment, plain, progress, took, waiting } from "./words.js";
+
+export async function job(main, id, signal) {
+  const parts = {
+    title: element("div.title"), facts: element("div"), phases: phases(), charts: charts(), files: element("div"), attempts: element("div"),
+    log: log(), spec: element("div"), broken: element("p.soft", { role: "status" }),
+  };
+  main.replaceChildren(parts.title, parts.facts, parts.broken, parts.phases.element, parts.charts.element, parts.files,
+    parts.attempts, parts.log.element, parts.spec);
+  let latest = await get(`/v1/jobs/${id}`, signal);
+  const show = () => draw(parts, latest, again, signal);
+  const again = async () => {
+    latest = await get(`/v1/jobs/${id}`, signal);
+    show();
+  };
+  show();
+  const ticking = setInterval(() => isOver(latest) || again().catch(() => {}), 5000); // queue places and durations
+  signal.addEventListener("abort", () => clearInterval(ticking));
+  const onBreak = (error) => parts.broken.replaceChildren(error ? `The connection broke: ${error.message} Trying again.` : "");
+  for await (const events of follow(id, signal, onBreak)) {
+    parts.log.add(events);
+    parts.phases.add(events);
+    parts.charts.add(events);
+    if (events.some((event) => event.kind === "state" || event.kind === "metric")) await again();
+  }
+  await again();
+  clearInterval(ticking);
+}
+
+function draw(parts, job, again, signal) {
+  document.title = `${job.name || job.id} · ${plain(job.state)} · IPUlse`;
+  const summary = figures(job.summary).map(([name, text]) => element("div", {}, element("dt", {}, name), element("dd", {}, text)));
+  const why = [job.reason && job.reason !== "completed" ? plain(job.reason) : "", job.message].filter(Boolean).join(": ");
+  // Made anew only when they must be: a button that is replaced while it is pressed hears nothing.
+  if (parts.title.dataset.state !== job.state) {
+    parts.title.dataset.state = job.state;
+    parts.title.replaceChildren(element("h1", {}, job.name || job.id), element("span", { role: "status" }, chip(job)), buttons(job, again));
+  }
+  parts.facts.replaceChildren(
+    element("p.soft", {}, `${job.id} · ${job.device} · submitted `, moment(job.created_at),
+      took(job) ? ` · ${isOver(job) ? "took" : "for"} ${took(job)}` : "", progress(job) ? ` · ${progress(job)}` : "",
+      job.progress?.eta_seconds && !isOver(job) ? ` · about ${duration(job.progress.eta_seconds)} to go` : ""),
+    why ? element(job.state === "failed" ? "p.complaint" : "p.note", {}, why) : "",
+    job.waiting_on ? element("p.note", {}, waiting(job.waiting_on)) : "",
+    summary.length ? element("dl.figures", {}, summary) : "");
+  parts.phases.set(job);
+  parts.attempts.replaceChildren(job.attempts.length > 1 ? attempts(job) : "");
+  if (!parts.spec.hasChildNodes()) {
+    parts.spec.replaceChildren(element("details.card", {}, element("summary", {}, "Spec"),
+      element("pre", {}, JSON.stringify(job.spec, null, 2))));
+  }
+  files(parts.files, job, signal).catch((error) => signal.aborted || parts.files.replaceChildren(complaint(error)));
+}
+
+function attempts(job) {
+  const rows = job.attempts.map((one) => [String(one.number), one.agent, moment(one.started_at), one.reason ? plain(one.reason) : "under way", one.message]);
+  return element("section", {}, element("h2", {}, "Attempts"), table("Attempts", ["Number", "Agent", "Began", "End", "Words"], rows));
+}
+
+function buttons(job, again) {
+  const answer = element("span", { role: "status" });
+  const button = (words, act, kind = "button.quiet") => element(kind, {
+    type: "button",
+    onclick: async (event) => {
+      event.target.disabled = true;
+      try {
+        await act();
+      } catch (error) {
+        answer.replaceChildren(complaint(error));
+        event.target.disabled = false;
+      }
+    },
+  }, words);
+  const ask = (what) => async () => {
+    await post(`/v1/jobs/${job.id}/${what}`);
+    await again();
+  };
+  const remove = async () => {
+    if (!confirm(`Delete ${job.name || job.id}, its events and its files?`)) return;
+    await request(`/v1/jobs/${job.id}`, { method: "DELETE" });
+    location.hash = "#/";
+  };
+  return element("span.buttons", {},
+    mayPause(job) ? button("Pause", ask("pause")) : null,
+    job.state === "paused" ? button("Resume", ask("resume"), "button") : null,
+    isOver(job) ? null : button("Cancel", ask("cancel")),
+    element("a.button.quiet", { href: `#/submit?from=${job.id}` }, "Submit again"),
+    isOver(job) ? button("Delete", remove) : null, answer);
+}

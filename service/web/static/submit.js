@@ -1,0 +1,65 @@
+// A new job, from a spec written here, opened from a file, or taken from another job.
+import { complaint, element } from "./element.js";
+import { get, post } from "./service.js";
+
+const FIRST = {
+  version: 1,
+  name: "digits",
+  seed: 1,
+  data: { kind: "digits" },
+  network: { layers: [{ neurons: 128, second_threshold: 0.5 }, { neurons: 128, second_threshold: 0.5 }] },
+  training: { epochs: 30 },
+  device: { kind: "cpu" },
+};
+
+export async function submit(main, parameters, signal) {
+  const from = parameters.get("from");
+  const spec = from ? (await get(`/v1/jobs/${from}`, signal)).spec : FIRST;
+  const text = element("textarea", { id: "spec", rows: 24, spellcheck: "false", autocomplete: "off" });
+  text.value = JSON.stringify(spec, null, 2);
+  const answer = element("div", { role: "status" });
+  const limit = (name, words, attributes) => element("label", {}, words, element("input", { name, type: "number", ...attributes }));
+  const wishes = element("details", {}, element("summary", {}, "Priority and deadlines"),
+    element("div.filters", {}, limit("priority", "priority", { min: -100, max: 100 }),
+      ...["queue", "run", "total"].map((part) => limit(`${part}_seconds`, `${part}, at most (s)`, { min: 1 }))));
+  const open = element("input", { type: "file", accept: ".json,application/json", "aria-label": "Open a JSON file",
+    onchange: async (event) => { text.value = await event.target.files[0].text(); } });
+  // One key for a text: pressing twice, or again after a lost answer, is one job.
+  let key = crypto.getRandomValues(new Uint32Array(4)).join("-");
+  text.addEventListener("input", () => { key = crypto.getRandomValues(new Uint32Array(4)).join("-"); });
+
+  const attempt = async (act) => {
+    answer.replaceChildren();
+    try {
+      JSON.parse(text.value); // the browser says line and column; the service says the rest
+    } catch (error) {
+      answer.replaceChildren(complaint(error));
+      return;
+    }
+    try {
+      await act();
+    } catch (error) {
+      answer.replaceChildren(complaint(error));
+    }
+  };
+  const check = () => attempt(async () => {
+    await post("/v1/jobs:validate", text.value);
+    answer.replaceChildren(element("p.note", {}, "The service would accept this spec."));
+  });
+  const form = element("form.card", {
+    onsubmit: (event) => {
+      event.preventDefault();
+      const query = new URLSearchParams([...new FormData(form)].filter(([name, value]) => name && value));
+      attempt(async () => {
+        const job = await post(`/v1/jobs?${query}`, text.value, { "idempotency-key": key });
+        location.hash = `#/jobs/${job.id}`;
+      });
+    },
+  },
+  element("label", { for: "spec" }, "Spec, as JSON"), text,
+  element("p.soft", {}, "Of a YAML file, ", element("code", {}, "ipulse validate --json FILE"), " makes this. ", open),
+  wishes,
+  element("div.buttons", {}, element("button", { type: "submit" }, "Submit"),
+    element("button.quiet", { type: "button", onclick: check }, "Check only")), answer);
+  main.replaceChildren(element("h1", {}, "New job"), form);
+}

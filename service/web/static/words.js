@@ -1,0 +1,80 @@
+// Figures and states as people read them.
+import { element } from "./element.js";
+
+export const PHASES = ["prepare", "compile", "acquire", "run", "report"];
+const PHASE_OF = { preparing: "prepare", compiling: "compile", acquiring: "acquire", running: "run", reporting: "report" };
+const ENDS = new Set(["succeeded", "failed", "cancelled"]);
+const PAUSABLE = new Set(["queued", "retry_wait", ...Object.keys(PHASE_OF)]);
+
+export const isOver = (job) => ENDS.has(job.state);
+export const mayPause = (job) => PAUSABLE.has(job.state);
+export const phaseOf = (job) => PHASE_OF[job.state] ?? null;
+export const STATES = ["queued", ...Object.keys(PHASE_OF), "cancelling", "pausing", "paused", "retry_wait", ...ENDS];
+
+export const plain = (name) => name.replaceAll("_", " ");
+
+export function chip(job) {
+  const kind = ENDS.has(job.state) ? job.state : PHASE_OF[job.state] ? "active" : "waiting";
+  return element(`span.chip.${kind}`, {}, plain(job.state));
+}
+
+/** 0.042 s, 3.1 s, 2 min 5 s, 3 h 4 min */
+export function duration(seconds) {
+  if (seconds < 0.001) return "0 s";
+  if (seconds < 10) return `${seconds.toPrecision(2)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+export function moment(text) {
+  if (!text) return "";
+  const time = new Date(text);
+  const today = time.toDateString() === new Date().toDateString();
+  const shown = today ? time.toLocaleTimeString() : time.toLocaleString();
+  return element("time", { datetime: text, title: time.toLocaleString() }, shown);
+}
+
+export function took(job) {
+  if (!job.started_at) return "";
+  const end = job.finished_at ? Date.parse(job.finished_at) : Date.now();
+  return duration(Math.max(0, (end - Date.parse(job.started_at)) / 1000));
+}
+
+export function bytes(count) {
+  const units = ["B", "KiB", "MiB", "GiB"];
+  const power = count ? Math.min(3, Math.floor(Math.log2(count) / 10)) : 0;
+  const value = count / 1024 ** power;
+  return `${power && value < 100 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
+}
+
+export const percent = (share) => `${(100 * share).toFixed(1)} %`;
+
+/** A job's final figures, the most telling first: [name, text] each. */
+export function figures(summary) {
+  const rank = (name) => (name === "test_accuracy" ? 0 : name.startsWith("test_") ? 1 : 2);
+  return Object.entries(summary ?? {}).sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b)).map(([name, value]) => {
+    if (name.endsWith("accuracy")) return [plain(name), percent(value)];
+    if (name.endsWith("seconds")) return [plain(name), duration(value)];
+    return [plain(name), Number.isInteger(value) ? value.toLocaleString() : value.toPrecision(4)];
+  });
+}
+
+/** How far a job's training is, in a line. */
+export function progress(job) {
+  const at = job.progress;
+  if (!at) return "";
+  const accuracy = at.values?.test_accuracy ?? at.values?.accuracy;
+  const figure = accuracy === undefined ? "" : `, ${percent(accuracy)}`;
+  return `epoch ${at.epoch} of ${at.epochs}${figure}`;
+}
+
+/** What a waiting job waits for, in a sentence. */
+export function waiting(on) {
+  if (!on) return "";
+  const place = on.position ? `, number ${on.position} in the queue` : "";
+  const holder = on.holder ? `, behind ${on.holder}` : "";
+  const begin = on.estimated_start ? `, to begin about ${new Date(on.estimated_start).toLocaleTimeString()}` : "";
+  return `waits: ${plain(on.reason)}${place}${holder}${begin}`;
+}

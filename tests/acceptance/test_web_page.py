@@ -1,0 +1,169 @@
+"""The web page in a real browser, on a real stack: sign in, submit, look on, read the report."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
+
+from ipulse.client import Client
+from ipulse.stack import Stack
+
+from .jobs import small_spec
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+PATIENCE = 120.0  # seconds
+PASSING = [NoSuchElementException, StaleElementReferenceException]
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,1500")
+
+
+class Browser:
+    """Chromium, which waits for what it is asked for."""
+
+    def __init__(self, driver: webdriver.Chrome, url: str) -> None:
+        self.driver = driver
+        self.url = url
+
+    def open(self, path: str) -> None:
+        self.driver.get(self.url + path)
+
+    def find(self, selector: str) -> WebElement:
+        return self.until(lambda: self.driver.find_element(By.CSS_SELECTOR, selector))
+
+    def press(self, words: str) -> None:
+        by_text = f"//*[self::button or self::a][normalize-space()='{words}']"
+
+        def press() -> bool:
+            self.driver.find_element(By.XPATH, by_text).click()
+            return True
+
+        self.until(press)
+
+    def until(self, look: Callable[[], Any]) -> Any:
+        # What is sought may not be there yet, or be drawn anew before it is read.
+        wait = WebDriverWait(self.driver, PATIENCE, 0.05, PASSING)
+        return wait.until(lambda _: look())
+
+    def text(self, selector: str) -> str:
+        text: str = self.until(lambda: [self.driver.find_element(By.CSS_SELECTOR, selector).text])[
+            0
+        ]
+        return text
+
+    def write_spec(self, spec: object) -> None:
+        field = self.find("#spec")
+        text = spec if isinstance(spec, str) else json.dumps(spec)
+        change = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))"
+        self.driver.execute_script(change, field, text)
+
+    def complaints(self) -> list[str]:
+        """What the browser's console says, but for answers that the page shows its user."""
+        entries: list[dict[str, Any]] = self.driver.get_log("browser")
+        return [e["message"] for e in entries if "Failed to load resource" not in e["message"]]
+
+
+@pytest.fixture(scope="module")
+def browser(stack: Stack) -> Iterator[Browser]:
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not chromium or not driver:
+        pytest.skip("no browser here: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in FLAGS:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    try:
+        yield Browser(started, stack.url)
+    finally:
+        started.quit()
+
+
+@pytest.fixture
+def signed_in(browser: Browser, stack: Stack) -> Browser:
+    browser.open("/")
+    token = stack.token_path.read_text().strip()
+    browser.driver.execute_script("sessionStorage.setItem('ipulse-token', arguments[0])", token)
+    return browser
+
+
+def test_a_token_is_asked_for_and_kept_by_the_tab(browser: Browser, stack: Stack) -> None:
+    browser.open("/")
+    browser.find("#token").send_keys("not the token\n")
+    assert "ASCII" in browser.text(".complaint")
+    field = browser.find("#token")
+    field.clear()
+    field.send_keys("x" * 40 + "\n")
+    browser.until(lambda: "token" in browser.text(".complaint"))
+    field.clear()
+    field.send_keys(stack.token_path.read_text().strip() + "\n")
+    browser.until(lambda: browser.text("h1") == "Jobs")
+    browser.driver.refresh()
+    browser.until(lambda: browser.text("h1") == "Jobs")
+    browser.press("Sign out")
+    browser.find("#token")
+    assert browser.complaints() == []
+
+
+def test_a_wrong_spec_is_refused_with_its_places(signed_in: Browser) -> None:
+    signed_in.open("/#/submit")
+    signed_in.write_spec('{"version": 1,')
+    signed_in.press("Check only")
+    assert "JSON" in signed_in.text(".complaint")
+    signed_in.write_spec({**small_spec(), "network": {"layers": [{"neurons": -4}]}, "colour": 3})
+    signed_in.press("Check only")
+    signed_in.until(lambda: "/network/layers/0/neurons" in signed_in.text(".complaint"))
+    assert "/colour" in signed_in.text(".complaint")
+    signed_in.press("Submit")
+    signed_in.until(lambda: "/colour" in signed_in.text(".complaint"))
+    assert signed_in.driver.current_url.endswith("#/submit")
+    assert signed_in.complaints() == []
+
+
+def test_from_a_spec_to_its_report(signed_in: Browser, client: Client) -> None:
+    name = "<b>seen</b> & submitted"
+    signed_in.open("/#/submit")
+    signed_in.write_spec({**small_spec(), "name": name})
+    signed_in.press("Submit")
+    signed_in.until(lambda: "#/jobs/job_" in signed_in.driver.current_url)
+    job_id = signed_in.driver.current_url.rpartition("/")[2]
+    assert signed_in.text("h1") == name
+    signed_in.find(".chip.succeeded")
+    assert len(signed_in.driver.find_elements(By.CSS_SELECTOR, ".phases .over")) == 5
+    titles = [f.text for f in signed_in.driver.find_elements(By.CSS_SELECTOR, "figcaption")]
+    assert titles[:2] == ["Accuracy", "Loss"]
+    assert "attempt 1: report" in signed_in.text(".log")
+    accuracy = client.get(job_id).json["summary"]["test_accuracy"]
+    assert f"{100 * accuracy:.1f} %" in signed_in.text(".figures")
+    signed_in.press("Open the report")
+    frame = signed_in.find("iframe")
+    assert frame.get_attribute("sandbox") == ""
+    signed_in.driver.switch_to.frame(frame)
+    assert signed_in.text("h1") == name
+    assert signed_in.find("svg").size["width"] > 100
+    signed_in.driver.switch_to.default_content()
+    signed_in.press("Back to the job")
+    signed_in.press("Jobs")
+    signed_in.until(lambda: name in signed_in.text("tbody"))
+    assert signed_in.complaints() == []
+
+
+def test_a_job_is_cancelled_and_deleted(signed_in: Browser, client: Client) -> None:
+    job = client.submit({**small_spec(), "training": {"epochs": 10_000}})
+    signed_in.open(f"/#/jobs/{job.id}")
+    signed_in.press("Cancel")
+    signed_in.find(".chip.cancelled")
+    signed_in.press("Delete")
+    signed_in.driver.switch_to.alert.accept()
+    signed_in.until(lambda: signed_in.text("h1") == "Jobs")
+    assert job.id not in {one.id for one in client.list()}
+    assert signed_in.complaints() == []
