@@ -29,10 +29,9 @@ export async function job(main, id, signal) {
     parts.log.add(events);
     parts.phases.add(events);
     parts.charts.add(events);
-    if (events.some((event) => event.kind === "state" || event.kind === "metric")) await again();
+    if (events.some((event) => event.kind === "state" || event.kind === "metric")) await again().catch(onBreak);
   }
-  await again();
-  clearInterval(ticking);
+  await again().catch(onBreak); // the clock above comes back to it
 }
 
 function draw(parts, job, again, signal) {

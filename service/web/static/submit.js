@@ -2,19 +2,9 @@
 import { complaint, element } from "./element.js";
 import { get, post } from "./service.js";
 
-const FIRST = {
-  version: 1,
-  name: "digits",
-  seed: 1,
-  data: { kind: "digits" },
-  network: { layers: [{ neurons: 128, second_threshold: 0.5 }, { neurons: 128, second_threshold: 0.5 }] },
-  training: { epochs: 30 },
-  device: { kind: "cpu" },
-};
-
 export async function submit(main, parameters, signal) {
   const from = parameters.get("from");
-  const spec = from ? (await get(`/v1/jobs/${from}`, signal)).spec : FIRST;
+  const spec = from ? (await get(`/v1/jobs/${from}`, signal)).spec : await example(signal);
   const text = element("textarea", { id: "spec", rows: 24, spellcheck: "false", autocomplete: "off" });
   text.value = JSON.stringify(spec, null, 2);
   const answer = element("div", { role: "status" });
@@ -62,4 +52,10 @@ export async function submit(main, parameters, signal) {
   element("div.buttons", {}, element("button", { type: "submit" }, "Submit"),
     element("button.quiet", { type: "button", onclick: check }, "Check only")), answer);
   main.replaceChildren(element("h1", {}, "New job"), form);
+}
+
+/** The example of the interface's own document. */
+async function example(signal) {
+  const { components } = await get("/openapi.json", signal);
+  return components.schemas.ExperimentSpec.examples[0];
 }
