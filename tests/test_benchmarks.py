@@ -25,7 +25,7 @@ from benchmarks import (
     tables,
     work_counts,
 )
-from benchmarks.load import reading, submitting
+from benchmarks.load import goals, jobs, reading, submitting, transfers
 from benchmarks.load.ipulse_side import IpulseSide
 from benchmarks.load.shim_side import ShimSide
 from benchmarks.ours import SECOND_THRESHOLD
@@ -147,10 +147,23 @@ class TestLoad:
     def test_counts_submissions_streams_and_downloads(self, tmp_path: Path) -> None:
         with ShimSide(tmp_path / "bare") as bare:
             assert submitting.submissions(bare, 5)["requests"] == 5
+            assert jobs.lines(bare, 50)["lost"] == 0
         with IpulseSide(tmp_path / "ours") as ours:
             assert submitting.submissions(ours, 5)["requests"] == 5
             assert reading.streams(ours, 3, events=2)["received"] == 3 * 2
-            assert reading.downloads(ours, tmp_path, 1)["mib_per_second"] > 0
+            assert transfers.downloads(ours, tmp_path, 1)["mib_per_second"] > 0
+            assert transfers.uploads(ours, tmp_path, 1)["mib_per_second"] > 0
+            assert jobs.lines(ours, 50)["lost"] == 0
+
+    def test_a_goal_beside_another_side_is_met_or_missed(self) -> None:
+        def row(measured: float) -> tuple[str, ...]:
+            p50 = {goals.OURS: measured, goals.DURABLE: 8.0}
+            return goals.GOALS[0].row({"submissions": {k: {"p50": v} for k, v in p50.items()}})
+
+        limit = "≤ 12 ms (1.5 × bare Celery, durable)"
+        assert row(12.0) == ("submission, p50", limit, "12 ms", "met")
+        assert row(12.1)[2:] == ("12.1 ms", "missed")
+        assert goals.GOALS[0].row({})[3] == "not measured"
 
     def test_copies_a_job_so_that_the_service_finds_the_copies(self, tmp_path: Path) -> None:
         with IpulseSide(tmp_path / "ours") as ours:

@@ -1,24 +1,29 @@
-"""IPUlse itself: the service with its real broker, and an agent whose runner does nothing."""
+"""IPUlse itself: the service with its real broker, and an agent whose runner trains nothing."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import itertools
 import json
 import secrets
 import uuid
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 from sqlalchemy import Table, func, insert, select
 
+from benchmarks.load.payload import Order
 from benchmarks.load.side import Call, Side
 from ipulse.stack import AGENT_NICE
 from service import tables
 from service.database import Database
 from tests.service.agents import PHASES, Attempt, phase
 
-SPEC = json.dumps({"version": 1, "name": "load", "network": {"layers": [{"neurons": 4}]}}).encode()
+SPEC = {"version": 1, "name": "load", "network": {"layers": [{"neurons": 4}]}}
+LINES_AT_ONCE = 1_000
 ROWS_AT_ONCE = 5_000
 # Tables whose rows belong to a job, in an order that their references allow.
 OF_A_JOB = (tables.attempts, tables.events, tables.artifacts)
@@ -36,13 +41,13 @@ class IpulseSide(Side):
 
     def __init__(self, home: Path, database_url: str = "") -> None:
         super().__init__(home)
+        self._agents = itertools.count(1)
         self.name = "IPUlse, PostgreSQL" if database_url else "IPUlse, SQLite"
         self._database_url = database_url or f"sqlite:///{home / 'ipulse.db'}"
 
     def start(self) -> None:
         for name in ("token", "worker-token"):
             (self.home / name).write_text(secrets.token_urlsafe(32))
-        (self.home / "work").mkdir(mode=0o700)
         broker = self.broker()
         self._environment = {
             "IPULSE_HOME": str(self.home),
@@ -50,6 +55,10 @@ class IpulseSide(Side):
             "IPULSE_BROKER_URL": broker.url,
             "IPULSE_DATABASE_URL": self._database_url,
         }
+        self.start_service()
+
+    def start_service(self) -> None:
+        (self.home / "server.json").unlink(missing_ok=True)
         self.run(self.front, ["service"], self._environment)
         self.await_health()
 
@@ -58,11 +67,15 @@ class IpulseSide(Side):
             self.url = str(json.loads((self.home / "server.json").read_text())["url"])
 
     def start_worker(self) -> None:
+        """As on another machine: it knows nothing of what an agent before it held."""
+        work = self.home / f"work-{next(self._agents)}"
+        work.mkdir(mode=0o700)
         mine = {
             "IPULSE_SERVICE_URL": self.url,
             "IPULSE_WORKER_TOKEN_FILE": str(self.home / "worker-token"),
-            "IPULSE_WORK_DIR": str(self.home / "work"),
-            "IPULSE_RUNNER_MODULE": "benchmarks.load.noop_runner",
+            "IPULSE_WORK_DIR": str(work),
+            "IPULSE_RUNNER_MODULE": "benchmarks.load.payload_runner",
+            "IPULSE_WARM": "0",  # each job is a cold process, as with the others
             "IPULSE_NICE": AGENT_NICE,  # as `ipulse up` does
         }
         self.run(self.back, ["worker.agent"], {**self._environment, **mine})
@@ -86,15 +99,27 @@ class IpulseSide(Side):
             if claimed["job_id"] == job:
                 return Attempt(worker, claimed)
 
-    def submission(self) -> Call:
+    def submission(self, order: Order = Order()) -> Call:  # noqa: B008 - it is frozen
         headers = {"content-type": "application/json", "idempotency-key": str(uuid.uuid4())}
-        return Call("POST", "/v1/jobs", SPEC, headers)
+        spec = {**SPEC, "metadata": {"order": order.to_json()}}
+        return Call("POST", "/v1/jobs", json.dumps(spec).encode(), headers)
 
     def status(self, job: str) -> Call:
         return Call("GET", f"/v1/jobs/{job}")
 
     def newest(self) -> Call:
         return Call("GET", "/v1/jobs?page_size=100")
+
+    def log(self, http: httpx.Client, job: str) -> str:
+        lines: list[str] = []
+        after = 0
+        while True:
+            query: dict[str, str | int] = {"kind": "log", "after": after, "limit": LINES_AT_ONCE}
+            page = http.get(f"/v1/jobs/{job}/events", params=query).raise_for_status().json()
+            lines += [event["message"] for event in page["events"]]
+            after = page["next_after"]
+            if len(page["events"]) < LINES_AT_ONCE:
+                return "\n".join(lines)
 
     def multiply(self, job: str, count: int) -> None:
         database = Database(self._database_url)
@@ -121,9 +146,8 @@ class IpulseSide(Side):
 
     def keep_file(self, path: Path) -> Call:
         """Uploads a file of ours as a job's artifact; returns the request for it."""
-        with httpx.Client(base_url=self.url, headers=self.headers(), timeout=60.0) as user:
-            call = self.submission()
-            job = user.post(call.path, content=call.content, headers=call.headers).json()["id"]
+        with self.http() as user:
+            job = self.submit(user, Order())
             with self.worker() as worker:
                 attempt = self.claim(worker, job)
                 for name in PHASES:
@@ -133,6 +157,23 @@ class IpulseSide(Side):
                 attempt.finish("out_of_memory")
                 artifact = stored.json()["artifact_id"]
         return Call("GET", f"/v1/jobs/{job}/artifacts/{artifact}/content")
+
+    def upload(self, path: Path) -> None:
+        """As an agent does it: with the digest, which the service checks, and then an fsync."""
+        with self.http() as user:
+            job = self.submit(user, Order())
+        with self.worker() as worker:
+            attempt = self.claim(worker, job)
+            for name in PHASES:
+                attempt.say(phase(name))
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            announced = {"sha256": digest, "size": path.stat().st_size}
+            with path.open("rb") as file:
+                pieces = iter(partial(file.read, 2**20), b"")
+                stored = attempt.put("weights.npz", "weights", b"", announced, sent=pieces)
+            assert stored.status_code == httpx.codes.CREATED, stored.text
+            attempt.finish("out_of_memory")
 
 
 def _copy(

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
-import random
 import time
-from pathlib import Path
 from typing import Any
-
-import httpx
-import psutil
 
 from benchmarks.load.clients import client, in_lanes, one_by_one, percentiles
 from benchmarks.load.ipulse_side import IpulseSide
-from benchmarks.load.side import Call, Side
+from benchmarks.load.side import Side
 from tests.service.agents import METRIC, PHASES, phase
 
-SEED = 20
 LANES = 16
 GAP_SECONDS = 1.0  # between two of them
 STREAMS_SECONDS = 180.0  # for all of it
-DOWNLOADS = 5
 
 
 def stored(side: Side, job: str, counts: list[int], requests: int) -> list[dict[str, Any]]:
@@ -98,31 +90,3 @@ async def _streams(side: IpulseSide, count: int, events: int) -> dict[str, Any]:
                 await asyncio.sleep(GAP_SECONDS)
                 await asyncio.to_thread(attempt.finish, "out_of_memory")
     return {"streams": count, "events": events, "received": len(lags), **percentiles(lags)}
-
-
-def downloads(side: Any, directory: Path, mebibytes: int) -> dict[str, Any]:
-    """MiB a second of a file's downloads, and by how much the service's peak memory grew."""
-    path = directory / "file"
-    chunk = random.Random(SEED).randbytes(2**20)
-    with path.open("wb") as file:
-        for _ in range(mebibytes):
-            file.write(chunk)
-    call: Call = side.keep_file(path)
-    process = psutil.Process(side.pid)
-    before = process.memory_info().rss
-    speeds = []
-    with httpx.Client(base_url=side.url, headers=side.headers(), timeout=120.0) as http:
-        for _ in range(DOWNLOADS):
-            began, size = time.perf_counter(), 0
-            with http.stream(call.method, call.path) as response:
-                assert response.status_code == httpx.codes.OK
-                for piece in response.iter_raw(2**20):
-                    size += len(piece)
-            assert size == mebibytes * 2**20
-            speeds.append(mebibytes / (time.perf_counter() - began))
-    os.unlink(path)
-    return {
-        "mebibytes": mebibytes,
-        "mib_per_second": percentiles(speeds)["p50"],
-        "grown_mib": (process.memory_info().rss - before) / 2**20,
-    }

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import httpx
 import psutil
 
+from benchmarks.load.payload import Mark, Order, marks
+from benchmarks.load.processors import all_of_them
 from benchmarks.submit import running_redis
 from ipulse.redis_server import RedisServer
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60.0
+POLL_SECONDS = 0.02
+TERMINAL = ("succeeded", "failed", "cancelled")
 
 
 @dataclass(frozen=True)
@@ -42,13 +48,16 @@ class Side(ABC):
     health: str  # a path that answers 200 once jobs are taken
     front: str  # the program that answers requests
     back: str  # the program that runs jobs
+    parallel = 1  # jobs that run at once
     broker_pid: int
 
     def __init__(self, home: Path) -> None:
         self.home = home
         self.url = ""
+        self.start_seconds = 0.0  # until it answered
         self._closing = contextlib.ExitStack()
         self._programs: dict[str, subprocess.Popen[bytes]] = {}
+        self._numbers = itertools.count(1)
 
     @abstractmethod
     def start(self) -> None:
@@ -56,10 +65,10 @@ class Side(ABC):
 
     @abstractmethod
     def start_worker(self) -> None:
-        """Starts what runs the jobs; what runs does nothing."""
+        """Starts what runs the jobs."""
 
     @abstractmethod
-    def submission(self) -> Call:
+    def submission(self, order: Order = Order()) -> Call:  # noqa: B008 - it is frozen
         """The next submission."""
 
     @abstractmethod
@@ -71,36 +80,125 @@ class Side(ABC):
         """The request for the 100 newest jobs."""
 
     @abstractmethod
+    def log(self, http: httpx.Client, job: str) -> str:
+        """All that a job has printed, as far as it can be read by now."""
+
     def multiply(self, job: str, count: int) -> None:
         """Puts `count` more jobs like this one, which has ended, into the database."""
+        raise NotImplementedError
+
+    def look_for_url(self) -> None:
+        """Sets `url` as soon as it is known, if it was not given."""
+        return
 
     def headers(self) -> dict[str, str]:
         """What every request carries."""
         return {}
 
-    def run(self, name: str, command: list[str], environment: Mapping[str, str]) -> None:
+    def id_of(self, answer: Any) -> str:
+        """The job's, from the answer to a submission."""
+        return str(answer["id"])
+
+    def state_of(self, answer: Any) -> str:
+        """One of TERMINAL, or something else."""
+        return str(answer["state"])
+
+    def order(self, kind: str, number: int = 0) -> Order:
+        """One that runs as a process and leaves marks."""
+        tag = f"job-{next(self._numbers)}"
+        return Order(kind, number, tag, str(self.home / "marks"), is_inline=False)
+
+    def marks_of(self, order: Order) -> list[Mark]:
+        return marks(Path(order.marks))[order.tag]
+
+    def await_mark(self, order: Order, word: str, limit: float, count: int = 1) -> Mark | None:
+        """The mark of this word with this number; None if it does not come in time."""
+        deadline = time.monotonic() + limit
+        while True:
+            found = [mark for mark in self.marks_of(order) if mark.word == word]
+            if len(found) >= count:
+                return found[count - 1]
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(POLL_SECONDS)
+
+    def http(self) -> httpx.Client:
+        return httpx.Client(base_url=self.url, headers=self.headers(), timeout=60.0)
+
+    def submit(self, http: httpx.Client, order: Order) -> str:
+        """The job's id. Raises httpx.HTTPError if it is refused."""
+        call = self.submission(order)
+        answer = http.request(
+            call.method, call.path, content=call.content, headers=dict(call.headers)
+        )
+        return self.id_of(answer.raise_for_status().json())
+
+    def state(self, http: httpx.Client, job: str) -> str:
+        return self.state_of(http.get(self.status(job).path).raise_for_status().json())
+
+    def await_end(self, http: httpx.Client, job: str, limit: float = START_SECONDS) -> str:
+        """The state in which it ended. Raises SystemExit if it does not."""
+        deadline = time.monotonic() + limit
+        while (state := self.state(http, job)) not in TERMINAL:
+            if time.monotonic() > deadline:
+                raise SystemExit(f"{self.name}: the job is still {state}; see {self.home}")
+            time.sleep(POLL_SECONDS)
+        return state
+
+    def run(
+        self,
+        name: str,
+        command: list[str],
+        environment: Mapping[str, str],
+        python: Path = Path(sys.executable),
+    ) -> None:
         """Starts a program of the service; its output goes to a log in the home."""
-        with (self.home / f"{name}.log").open("wb") as log:
+        with (self.home / f"{name}.log").open("ab") as log, all_of_them():
             self._programs[name] = subprocess.Popen(
-                [sys.executable, "-m", *command],
+                [python, "-m", *command],
                 cwd=ROOT,
                 env={**os.environ, **environment},
                 stdout=log,
                 stderr=log,
+                start_new_session=True,  # a terminal's Ctrl-C is for this process alone
             )
         self._closing.callback(self.end, name)
 
     def end(self, name: str) -> None:
-        """Ends a program and what it started."""
+        """Ends a program, gently if it lets itself, and all that it started."""
         program = self._programs.pop(name, None)
         if program is None:
             return
+        below = _descendants(program.pid)
         program.send_signal(signal.SIGTERM)
         try:
             program.wait(20)
         except subprocess.TimeoutExpired:
             program.kill()
             program.wait()
+        for process in below:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+
+    def kill_worker(self) -> None:
+        """SIGKILL to the program that runs jobs and to its own helpers, not to a job's process."""
+        program = self._programs.pop(self.back)
+        jobs = {mark.pid for found in marks(self.home / "marks").values() for mark in found}
+        below = [process for process in _descendants(program.pid) if process.pid not in jobs]
+        program.kill()
+        for process in below:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        program.wait()
+
+    def kill_service(self) -> None:
+        program = self._programs.pop(self.front)
+        program.kill()
+        program.wait()
+
+    def start_service(self) -> None:
+        """Starts what answers requests; returns when it does."""
+        raise NotImplementedError
 
     def broker(self) -> RedisServer:
         """Starts Redis, as `ipulse up` does."""
@@ -117,12 +215,8 @@ class Side(ABC):
                 if self.url and httpx.get(self.url + self.health).status_code == httpx.codes.OK:
                     return
             self.look_for_url()
-            time.sleep(0.02)
+            time.sleep(POLL_SECONDS)
         raise SystemExit((self.home / f"{self.front}.log").read_text())
-
-    @abstractmethod
-    def look_for_url(self) -> None:
-        """Sets `url` as soon as it is known."""
 
     @property
     def pid(self) -> int:
@@ -131,34 +225,63 @@ class Side(ABC):
 
     def memory(self) -> int:
         """Bytes of the process that answers and of the broker; what several share counts once."""
-        pids = (self.pid, self.broker_pid)
-        return sum(psutil.Process(pid).memory_full_info().pss for pid in pids)
+        return _pss(psutil.Process(pid) for pid in (self.pid, self.broker_pid))
+
+    def whole_memory(self) -> int:
+        """Bytes of every process of it."""
+        roots = [program.pid for program in self._programs.values()]
+        return _pss(self._processes([*roots, self.broker_pid]))
+
+    def _processes(self, roots: list[int]) -> Iterator[psutil.Process]:
+        for root in roots:
+            yield psutil.Process(root)
+            yield from _descendants(root)
 
     def ended_job(self) -> str:
         """Has a job run to its end, and its worker then stopped; returns its id."""
         self.start_worker()
-        with httpx.Client(base_url=self.url, headers=self.headers()) as http:
-            call = self.submission()
-            posted = http.request(
-                call.method, call.path, content=call.content, headers=dict(call.headers)
-            )
-            job = str(posted.json()["id"])
-            deadline = time.monotonic() + START_SECONDS
-            while (state := http.get(self.status(job).path).json()["state"]) != "succeeded":
-                if time.monotonic() > deadline:
-                    raise SystemExit(f"{self.name}: the job is still {state}; see {self.home}")
-                time.sleep(0.05)
+        with self.http() as http:
+            job = self.submit(http, Order())
+            state = self.await_end(http, job)
+        if state != "succeeded":
+            raise SystemExit(f"{self.name}: a job of nothing has {state}; see {self.home}")
         self.end(self.back)
         return job
 
     def __enter__(self) -> Self:
         self.home.mkdir(parents=True)
+        began = time.monotonic()
         try:
-            self.start()
+            with all_of_them():
+                self.start()
         except BaseException:
             self._closing.close()
             raise
+        self.start_seconds = time.monotonic() - began
         return self
 
     def __exit__(self, *_: object) -> None:
         self._closing.close()
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
+
+
+def _descendants(pid: int) -> list[psutil.Process]:
+    try:
+        found: list[psutil.Process] = psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+    return found
+
+
+def _pss(processes: Iterator[psutil.Process]) -> int:
+    total = 0
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            total += process.memory_full_info().pss
+    return total

@@ -45,7 +45,7 @@ def backlog(side: Side, count: int) -> dict[str, Any]:
     ]
     errors = sum(sum(part.errors.values()) for part in parts)
     return {
-        "queued": sum(len(part.jobs) for part in parts),
+        "queued": sum(part.submitted for part in parts),
         "errors": errors,
         "per_second_first_tenth": tenth / parts[0].seconds,
         "per_second_last_tenth": tenth / parts[-1].seconds,

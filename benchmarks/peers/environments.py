@@ -17,13 +17,13 @@ class MissingEnvironment(RuntimeError):
     """A peer's environment cannot be made here."""
 
 
-def python_of(name: str) -> Path:
+def python_of(name: str, folder: Path = REQUIREMENTS) -> Path:
     """The Python of environment `name`, made with pip if it is not there.
 
     Lies under $IPULSE_CACHE, else ~/.cache/ipulse, by the digest of its requirements.
     Raises MissingEnvironment with pip's complaint.
     """
-    requirements = REQUIREMENTS / f"requirements-{name}.txt"
+    requirements = folder / f"requirements-{name}.txt"
     digest = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()[:12]
     home = cache_directory() / "peers" / f"{name}-{digest}"
     python = home / "bin" / "python"

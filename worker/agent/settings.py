@@ -36,7 +36,7 @@ class Settings:
     rest_seconds: float = 300.0  # of a device whose partition is being reset
     log_quota_bytes: int = 4 * 2**20  # of one attempt's log
     data_dir: Path | None = None  # in which a runner finds the files that specs name
-    log_lines_per_second: float = 500.0  # of one attempt, after a burst of ten seconds' worth
+    log_lines_per_second: float = 1000.0  # of one attempt, after a burst of ten seconds' worth
     nice: int = 0  # added to the niceness of the agent, and so of all its runners
     name: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
 

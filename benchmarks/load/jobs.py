@@ -1,0 +1,125 @@
+"""Jobs that run as processes: how soon one begins, how soon its end and its log are seen, and
+what a service and each of its jobs take in memory."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from typing import Any
+
+import psutil
+
+from benchmarks.load.clients import percentiles
+from benchmarks.load.payload import Order
+from benchmarks.load.processors import all_of_them
+from benchmarks.load.side import POLL_SECONDS, Side
+
+ENOUGH_SECONDS = 20.0  # for jobs one after the other
+QUIET_SECONDS = 3.0
+MEMORY_JOB_SECONDS = 8
+LINES = 10_000
+LOG_SECONDS = 30.0
+
+
+def cold(side: Side) -> dict[str, Any]:
+    """Seconds from nothing to an answer, and to the end of the first job, of a fresh side."""
+    began = time.monotonic()
+    side.start_worker()
+    with side.http() as http:
+        state = side.await_end(http, side.submit(http, side.order("noop")))
+    assert state == "succeeded", state
+    first = side.start_seconds + time.monotonic() - began
+    return {"answers_seconds": side.start_seconds, "first_job_seconds": first}
+
+
+def one_by_one(side: Side, count: int) -> dict[str, Any]:
+    """Milliseconds from a submission to the job's first line, and from its last until the end is
+    seen by asking every 20 ms; at most `count` jobs."""
+    begun: list[float] = []
+    seen: list[float] = []
+    side.start_worker()
+    with side.http() as http:
+        side.await_end(http, side.submit(http, Order()))
+        enough = time.monotonic() + ENOUGH_SECONDS
+        while len(begun) < count and time.monotonic() < enough:
+            order = side.order("noop")
+            submitted = time.monotonic()
+            job = side.submit(http, order)
+            assert side.await_end(http, job) == "succeeded"
+            ended = time.monotonic()
+            first, last = side.marks_of(order)
+            begun.append((first.seconds - submitted) * 1000)
+            seen.append((ended - last.seconds) * 1000)
+    return {
+        "jobs": len(begun),
+        "poll_ms": POLL_SECONDS * 1000,
+        "first_line": percentiles(begun),
+        "end_seen": percentiles(seen),
+    }
+
+
+def lines(side: Side, count: int = LINES) -> dict[str, Any]:
+    """Of a job that prints so many lines as fast as it can: how long after its end its log is
+    whole, how many lines are missing then, and how long reading it takes."""
+    side.start_worker()
+    with side.http() as http:
+        order = side.order("lines", count)
+        job = side.submit(http, order)
+        last = side.await_mark(order, "last", LOG_SECONDS)
+        assert last is not None, f"{side.name}: the job did not end"
+        deadline = last.seconds + LOG_SECONDS
+        while True:
+            began = time.monotonic()
+            text = side.log(http, job)
+            read = time.monotonic()
+            found = len(set(re.findall(r"line (\d{6}):", text)))
+            if found == count or read > deadline:
+                break
+        side.await_end(http, job)
+    return {
+        "lines": count,
+        "lost": count - found,
+        "whole_after_seconds": read - last.seconds,
+        "read_seconds": read - began,
+    }
+
+
+def memory(side: Side) -> dict[str, Any]:
+    """MiB of all its processes, idle and for each running job; a page shared counts once."""
+    side.start_worker()
+    with side.http() as http:
+        side.await_end(http, side.submit(http, side.order("noop")))
+        time.sleep(QUIET_SECONDS)
+        idle = side.whole_memory()
+        orders = [side.order("sleep", MEMORY_JOB_SECONDS) for _ in range(side.parallel)]
+        jobs = [side.submit(http, order) for order in orders]
+        for order in orders:
+            assert side.await_mark(order, "first", MEMORY_JOB_SECONDS), side.name
+        running = side.whole_memory()
+        for job in jobs:
+            side.await_end(http, job)
+    bare = _bare_interpreter()
+    return {
+        "idle_mib": idle / 2**20,
+        "running_mib": ((running - idle) / side.parallel - bare) / 2**20,
+        "bare_process_mib": bare / 2**20,
+    }
+
+
+def _bare_interpreter() -> int:
+    """Bytes of the process that every job is at least."""
+    with (
+        all_of_them(),
+        subprocess.Popen(
+            [sys.executable, "-c", "print(flush=True); input()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        process.stdout.readline()
+        bare: int = psutil.Process(process.pid).memory_full_info().pss
+        process.communicate(b"\n")
+    return bare

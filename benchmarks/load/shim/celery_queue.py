@@ -1,0 +1,29 @@
+"""Celery over Redis. SHIM_DURABLE=1: a message lasts until its task is done.
+
+celery -A benchmarks.load.shim.celery_queue:queue worker
+"""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery
+
+from benchmarks.load.shim import rows
+
+queue = Celery("shim", broker=os.environ["SHIM_BROKER"])
+queue.conf.task_ignore_result = True
+queue.conf.broker_connection_retry_on_startup = True
+if os.environ.get("SHIM_DURABLE"):
+    queue.conf.task_acks_late = True
+    queue.conf.task_reject_on_worker_lost = True
+    queue.conf.worker_prefetch_multiplier = 1
+
+
+@queue.task(name="run")
+def run(job: str) -> None:
+    rows.run(job)
+
+
+def enqueue(job: str) -> None:
+    run.delay(job)

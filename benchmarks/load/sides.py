@@ -1,0 +1,92 @@
+"""The sides by name, and what each needs to be there."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.load.ipulse_side import IpulseSide
+from benchmarks.load.isolation import is_isolated
+from benchmarks.load.processors import all_of_them
+from benchmarks.load.ray_side import RaySide
+from benchmarks.load.shim_side import DurableCelery, HueyShim, ProcrastinateShim, ShimSide
+from benchmarks.load.side import Side
+from benchmarks.peers.environments import MissingEnvironment, python_of
+from tests.service.postgresql_server import PostgreSQLServer, programs
+
+OURS = ("sqlite", "postgresql")
+REQUIREMENTS = Path(__file__).resolve().parent
+# Side -> its environment, one of requirements-*.txt here; the others run in the project's own.
+ENVIRONMENTS = {"huey": "queues", "procrastinate": "queues", "ray": "ray"}
+
+
+class Missing(RuntimeError):
+    """A side cannot run here, and why."""
+
+
+def python_for(kind: str) -> Path:
+    """Of a side's own environment, which is made if it is not there. Raises Missing."""
+    try:
+        return python_of(ENVIRONMENTS[kind], REQUIREMENTS)
+    except MissingEnvironment as error:
+        raise Missing(str(error)) from error
+
+
+@contextlib.contextmanager
+def opened(kind: str, home: Path) -> Iterator[Side]:
+    """A side that runs, with nothing in it. Raises Missing."""
+    with contextlib.ExitStack() as closing:
+        yield closing.enter_context(_SIDES[kind](home, closing))
+
+
+def _celery(home: Path, _: contextlib.ExitStack) -> Side:
+    return ShimSide(home)
+
+
+def _durable_celery(home: Path, _: contextlib.ExitStack) -> Side:
+    return DurableCelery(home)
+
+
+def _huey(home: Path, _: contextlib.ExitStack) -> Side:
+    return HueyShim(home, python_for("huey"))
+
+
+def _procrastinate(home: Path, closing: contextlib.ExitStack) -> Side:
+    return ProcrastinateShim(home, python_for("procrastinate"), _database(closing))
+
+
+def _ray(home: Path, _: contextlib.ExitStack) -> Side:
+    if not is_isolated():
+        raise Missing("it would answer other machines: run as root, with unshare on PATH")
+    return RaySide(home, python_for("ray"))
+
+
+def _sqlite(home: Path, _: contextlib.ExitStack) -> Side:
+    return IpulseSide(home)
+
+
+def _postgresql(home: Path, closing: contextlib.ExitStack) -> Side:
+    return IpulseSide(home, _database(closing))
+
+
+def _database(closing: contextlib.ExitStack) -> str:
+    folder = programs()
+    if folder is None:
+        raise Missing("PostgreSQL is not installed: apt install postgresql")
+    server = PostgreSQLServer(folder, is_durable=True)
+    with all_of_them():
+        closing.enter_context(server)
+    return server.new_database()
+
+
+_SIDES: dict[str, Callable[[Path, contextlib.ExitStack], Side]] = {
+    "celery": _celery,
+    "celery_durable": _durable_celery,
+    "huey": _huey,
+    "procrastinate": _procrastinate,
+    "ray": _ray,
+    "sqlite": _sqlite,
+    "postgresql": _postgresql,
+}
+NAMES = tuple(_SIDES)

@@ -1,0 +1,67 @@
+"""Files: their downloads, their uploads, and what these cost the service in memory."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+
+from benchmarks.load.clients import percentiles
+from benchmarks.load.side import Call
+
+SEED = 20
+DOWNLOADS = 5
+UPLOADS = 3
+
+
+def uploads(side: Any, directory: Path, mebibytes: int) -> dict[str, Any]:
+    """MiB a second from the begin of a file's upload until it is kept; the median of a few."""
+    path = _file(directory, mebibytes)
+    before = psutil.Process(side.pid).memory_info().rss
+    speeds = []
+    for _ in range(UPLOADS):
+        began = time.perf_counter()
+        side.upload(path)
+        speeds.append(mebibytes / (time.perf_counter() - began))
+    path.unlink()
+    return _figures(side, mebibytes, speeds, before)
+
+
+def downloads(side: Any, directory: Path, mebibytes: int) -> dict[str, Any]:
+    """MiB a second of a file's downloads, and by how much the service's peak memory grew."""
+    path = _file(directory, mebibytes)
+    call: Call = side.keep_file(path)
+    before = psutil.Process(side.pid).memory_info().rss
+    speeds = []
+    with httpx.Client(base_url=side.url, headers=side.headers(), timeout=120.0) as http:
+        for _ in range(DOWNLOADS):
+            began, size = time.perf_counter(), 0
+            with http.stream(call.method, call.path) as response:
+                assert response.status_code == httpx.codes.OK
+                for piece in response.iter_raw(2**20):
+                    size += len(piece)
+            assert size == mebibytes * 2**20
+            speeds.append(mebibytes / (time.perf_counter() - began))
+    path.unlink()
+    return _figures(side, mebibytes, speeds, before)
+
+
+def _file(directory: Path, mebibytes: int) -> Path:
+    path = directory / "file"
+    chunk = random.Random(SEED).randbytes(2**20)
+    with path.open("wb") as file:
+        for _ in range(mebibytes):
+            file.write(chunk)
+    return path
+
+
+def _figures(side: Any, mebibytes: int, speeds: list[float], before: int) -> dict[str, Any]:
+    return {
+        "mebibytes": mebibytes,
+        "mib_per_second": percentiles(speeds)["p50"],
+        "grown_mib": (psutil.Process(side.pid).memory_info().rss - before) / 2**20,
+    }
