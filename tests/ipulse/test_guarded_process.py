@@ -144,8 +144,10 @@ class TestTerminate:
 
 class TestDescendants:
     def test_one_that_left_the_session_is_dead_when_the_end_is_told(self) -> None:
-        with start(DAEMONISER) as process:
+        with start(DAEMONISER + "sys.stdin.read()") as process:
             descendant = Watched(int(line_of(process)))
+            assert process.stdin is not None
+            process.stdin.close()
             assert process.wait(DEADLINE) == 0
             assert not Path(f"/proc/{descendant.pid}").exists()
             assert descendant.ends()

@@ -16,11 +16,12 @@ def test_who_asks_while_one_reads_shares_the_next_look() -> None:
     looks: list[int] = []
 
     def read() -> int:
-        looks.append(len(looks) + 1)
-        if looks == [1]:
+        number = len(looks) + 1
+        looks.append(number)
+        if number == 1:
             begun.set()
             go_on.wait()
-        return looks[-1]
+        return number
 
     async def ask() -> list[int]:
         reads = SharedReads()

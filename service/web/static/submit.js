@@ -14,10 +14,6 @@ export async function submit(main, parameters, signal) {
       ...["queue", "run", "total"].map((part) => limit(`${part}_seconds`, `${part}, at most (s)`, { min: 1 }))));
   const open = element("input", { type: "file", accept: ".json,application/json", "aria-label": "Open a JSON file",
     onchange: async (event) => { text.value = await event.target.files[0].text(); } });
-  // One key for a text: pressing twice, or again after a lost answer, is one job.
-  let key = crypto.getRandomValues(new Uint32Array(4)).join("-");
-  text.addEventListener("input", () => { key = crypto.getRandomValues(new Uint32Array(4)).join("-"); });
-
   const attempt = async (act) => {
     answer.replaceChildren();
     try {
@@ -51,8 +47,13 @@ export async function submit(main, parameters, signal) {
   wishes,
   element("div.buttons", {}, element("button", { type: "submit" }, "Submit"),
     element("button.quiet", { type: "button", onclick: check }, "Check only")), answer);
+  // One key for what stands there: pressing twice, or again after a lost answer, is one job.
+  let key = newKey();
+  form.addEventListener("input", () => { key = newKey(); });
   main.replaceChildren(element("h1", {}, "New job"), form);
 }
+
+const newKey = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
 /** The example of the interface's own document. */
 async function example(signal) {
