@@ -83,6 +83,7 @@ def server(app: FastAPI, settings: Settings, listener: socket.socket) -> Server:
     config = uvicorn.Config(
         app,
         http=Protocol,
+        ws="none",  # nobody here speaks it: such a request is one like any other
         ssl_certfile=settings.tls_certificate,
         ssl_keyfile=settings.tls_key,
         log_config=None,

@@ -30,7 +30,18 @@ from .parts import Parts
 from .queue import Queue
 from .readiness import Readiness
 from .representations import ProblemDocument
-from .routes import artifacts, events, health, jobs, metrics, tokens, worker
+from .routes import (
+    artifacts,
+    events,
+    health,
+    job_list,
+    jobs,
+    metrics,
+    submissions,
+    tokens,
+    uploads,
+    worker,
+)
 from .s3 import S3Blobs
 from .settings import Settings
 from .shared_reads import SharedReads
@@ -122,12 +133,26 @@ def create_app(settings: Settings) -> FastAPI:
     problems.install(app)
     # The last one added is the outermost.
     app.add_middleware(
-        Gate, tokens=parts.tokens, database=database, allowed_hosts=settings.allowed_hosts
+        Gate,
+        tokens=parts.tokens,
+        database=database,
+        allowed_hosts=settings.allowed_hosts,
+        max_requests=settings.max_requests,
     )
     app.add_middleware(Edge, metrics=parts.metrics)
     app.include_router(health.router)
     app.include_router(web.router)
-    for module in (jobs, events, artifacts, tokens, worker, metrics):
+    for module in (
+        submissions,
+        job_list,
+        jobs,
+        events,
+        artifacts,
+        tokens,
+        worker,
+        uploads,
+        metrics,
+    ):
         # The gate has checked the token by now; this tells readers of the document about it.
         app.include_router(module.router, dependencies=[Security(HTTPBearer(auto_error=False))])
     return app

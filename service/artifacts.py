@@ -13,9 +13,9 @@ from ipulse.errors import Conflict, NotFound
 
 from .blobs import Blobs, Incoming
 from .database import Database, Transaction
+from .job import Job
 from .leases import Attempt
 from .s3 import S3Blobs
-from .store import Job
 from .tables import artifacts, attempts
 
 Store = Blobs | S3Blobs

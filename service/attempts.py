@@ -19,9 +19,9 @@ from ipulse.states import (
 
 from . import artifacts, events, leases, outbox, schedule, store
 from .database import Transaction
+from .job import Job
 from .leases import Attempt
 from .settings import Settings
-from .store import Job
 from .wishes import Wishes
 
 Reportable = (
@@ -103,9 +103,18 @@ def finish(transaction: Transaction, attempt: Attempt, verdict: Verdict, setting
 
 
 def conclude(
-    transaction: Transaction, job: Job, attempt: Attempt, verdict: Verdict, settings: Settings
+    transaction: Transaction,
+    job: Job,
+    attempt: Attempt,
+    verdict: Verdict,
+    settings: Settings,
+    silent_ms: int = 0,
 ) -> Job:
-    """Ends an attempt and moves its job on: to its end, or to another attempt."""
+    """Ends an attempt and moves its job on: to its end, or to another attempt.
+
+    The wait before another attempt grows with each loss, and `silent_ms`, for which nothing was
+    heard of this one, are a part of it.
+    """
     leases.write(
         transaction,
         attempt,
@@ -125,6 +134,7 @@ def conclude(
         return store.move(transaction, job, JobState.PAUSED)
     if is_lost and job.losses + 1 < settings.max_attempts:
         wait_ms = round(settings.retry_seconds * 1000) * 2 ** min(job.losses, DOUBLINGS)
+        wait_ms = max(0, wait_ms - silent_ms)
         return store.move(
             transaction,
             job,
@@ -202,7 +212,9 @@ def reap(transaction: Transaction, settings: Settings) -> list[Job]:
         job = store.get_by_pk(transaction, attempt.job_pk)
         message = f"{attempt.agent} has not been heard of for {settings.lease_seconds:g} s"
         verdict = Verdict(Reason.WORKER_LOST, message)
-        concluded.append(conclude(transaction, job, attempt, verdict, settings))
+        lease_ms = round(settings.lease_seconds * 1000)
+        silent_ms = transaction.now - (attempt.lease_expires_at - lease_ms)
+        concluded.append(conclude(transaction, job, attempt, verdict, settings, silent_ms))
     return concluded
 
 

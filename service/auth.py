@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, cast
@@ -13,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ipulse.errors import NotAuthenticated, NotPermitted, Unavailable
+from ipulse.errors import IPUlseError, NotAuthenticated, NotPermitted, Unavailable
 
 from . import problems, web
 from . import tokens as issued
@@ -75,27 +76,46 @@ class Gate:
     """Stands before every route, also those of the framework: no token, no answer."""
 
     def __init__(
-        self, app: ASGIApp, tokens: Tokens, database: Database, allowed_hosts: tuple[str, ...]
+        self,
+        app: ASGIApp,
+        tokens: Tokens,
+        database: Database,
+        allowed_hosts: tuple[str, ...],
+        max_requests: int,
     ) -> None:
         self._app = app
         self._tokens = tokens
         self._database = database
         self._allowed_hosts = frozenset(allowed_hosts)
+        self._max_requests = max_requests
+        self._under_way: Counter[str] = Counter()  # requests by the name of their caller
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
+        if scope["type"] != "http":
+            return  # a connection that no token was asked for goes nowhere
         headers = Headers(scope=scope)
+        name = ""  # of nobody: what is open to everybody is quick
         try:
             self._check_host(scope["path"], headers)
             if scope["path"] not in OPEN_PATHS:
-                authorization = headers.get("authorization", "")
-                scope.setdefault("state", {})["caller"] = await self._caller(authorization)
-        except (problems.WrongHost, NotAuthenticated, Unavailable) as error:
+                caller = await self._caller(headers.get("authorization", ""))
+                scope.setdefault("state", {})["caller"] = caller
+                name = caller.name
+                if self._under_way[name] >= self._max_requests:
+                    raise problems.TooManyRequests()
+        except IPUlseError as error:
             await problems.response(scope["path"], error)(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        self._under_way[name] += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._under_way[name] -= 1
+            if not self._under_way[name]:
+                del self._under_way[name]  # of tokens there may be many
 
     async def _caller(self, authorization: str) -> Caller:
         scheme, _, text = authorization.partition(" ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from sqlalchemy import Connection, delete, insert, make_url
 from sqlalchemy.exc import (
@@ -105,8 +105,13 @@ def rfc3339(milliseconds: int | None) -> str | None:
     """A stored time as `2026-01-31T12:00:00.000Z`."""
     if milliseconds is None:
         return None
-    moment = datetime.fromtimestamp(milliseconds // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{moment}.{milliseconds % 1000:03d}Z"
+    second, rest = divmod(milliseconds, 1000)
+    return f"{_second(second)}.{rest:03d}Z"
+
+
+@lru_cache(1024)  # a page of a list has hundreds of times, many of them in the same second
+def _second(since_1970: int) -> str:
+    return datetime.fromtimestamp(since_1970, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from sqlalchemy import delete, select
 from ipulse.errors import Conflict
 
 from .database import Transaction
-from .store import Job
+from .job import Job
 from .tables import artifacts, attempts, events, idempotency_keys, jobs, outbox
 
 

@@ -12,10 +12,14 @@ from ipulse.errors import Unavailable
 
 from . import attempts, leases, outbox, schedule, store
 from .database import Database
+from .outbox import WakeUp
 from .queue import Queue
 from .settings import Settings
 
 BATCH = 500  # wake-ups per look into the outbox
+# A message wakes whichever agent is free, for whichever job comes next: with so many of them in a
+# queue no agent is idle, and each more would only take memory from the broker.
+MOST_WAITING = 1_000
 FLUSH_SECONDS = 0.25  # published ones leave the outbox together, not one commit each
 TICK_SECONDS = 1.0  # between two looks for what nobody announced
 # After we were away. An agent that was not heard asks again every second, and by its own clock its
@@ -36,6 +40,8 @@ class Dispatcher:
         self._promised = threading.Event()  # the outbox may hold something new
         self._retry = threading.Event()  # another job waits for its next attempt
         self._sent: set[int] = set()  # published, and still in the outbox
+        self._waiting: dict[str, int] = {}  # at most so many messages wait, by kind of device
+        self._held_back = False  # somebody was promised a message, and there were enough
         self._next_flush = 0.0  # these are in seconds of the monotonic clock
         self._next_rescan = 0.0
         self._last_look = -math.inf
@@ -91,7 +97,7 @@ class Dispatcher:
         try:
             for key, wake_up in pending.items():
                 if key not in self._sent:
-                    self._queue.publish(wake_up.job_id, wake_up.device)
+                    self._wake(wake_up)
                     self._sent.add(key)
             self._rescan()
         except Unavailable:
@@ -102,6 +108,14 @@ class Dispatcher:
         if is_full:
             return 0.0
         return min(FLUSH_SECONDS, self._tick_seconds) if self._sent else self._tick_seconds
+
+    def _wake(self, wake_up: WakeUp) -> None:
+        waiting = self._waiting.get(wake_up.device, 0)
+        if waiting >= MOST_WAITING:
+            self._held_back = True
+            return
+        self._queue.publish(wake_up.job_id, wake_up.device)
+        self._waiting[wake_up.device] = waiting + 1
 
     def _flush(self, at_once: bool) -> None:
         """Takes published wake-ups out of the outbox; a crash before only sends them twice."""
@@ -117,10 +131,15 @@ class Dispatcher:
         if time.monotonic() < self._next_rescan:
             return
         with self._database.read() as transaction:
-            since = transaction.now - round(self._settings.rescan_seconds * 1000)
+            since = transaction.now
+            if not self._held_back:  # else there are jobs for which no message is on its way
+                since -= round(self._settings.rescan_seconds * 1000)
             queued = outbox.queued(transaction, since)
+        self._held_back = False
+        known = {*queued, *self._waiting}
+        self._waiting = {device: self._queue.waiting(device) for device in known}
         for device, count in queued.items():
-            missing = count - self._queue.waiting(device)
+            missing = min(count, MOST_WAITING) - self._waiting[device]
             if missing > 0:
                 self._publish_again(device, since, missing)
         self._queue.ping()
@@ -131,7 +150,7 @@ class Dispatcher:
         with self._database.read() as transaction:
             forgotten = outbox.oldest_queued(transaction, device, since, count)
         for wake_up in forgotten:
-            self._queue.publish(wake_up.job_id, wake_up.device)
+            self._wake(wake_up)
         _log.info("wake_ups_sent_again", extra={"device": device, "count": len(forgotten)})
 
     def _judge(self) -> float:

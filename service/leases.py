@@ -8,25 +8,19 @@ import re
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Row, bindparam, func, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 from ipulse.errors import Conflict, NotFound, StaleToken
 from ipulse.states import JobState
 
 from . import outbox, schedule, store
 from .database import Transaction
-from .store import Job
+from .job import Job
 from .tables import attempts, jobs
 
 _ID = re.compile(r"att_[0-9a-f]{24}")
-
-_ADD = insert(attempts).returning(attempts)
-_BY_ID = select(attempts).where(attempts.c.id == bindparam("attempt_id"))
-_WRITE = update(attempts).where(
-    attempts.c.pk == bindparam("held_pk"), attempts.c.finished_at.is_(None)
-)
 
 
 class NotClaimable(Conflict):
@@ -35,8 +29,7 @@ class NotClaimable(Conflict):
     code = "not_claimable"
 
 
-@dataclass(frozen=True)
-class Attempt:
+class Attempt(NamedTuple):
     """One try at a job as its row has it. Times are milliseconds since 1970."""
 
     pk: int
@@ -44,6 +37,7 @@ class Attempt:
     job_pk: int
     number: int
     agent: str
+    lease_expires_at: int
     next_event: int  # the attempt-local sequence number expected next
     started_at: int
     finished_at: int | None
@@ -51,9 +45,20 @@ class Attempt:
     message: str
     summary: str | None
 
-    @classmethod
-    def of(cls, row: Row[Any]) -> Attempt:
-        return cls(**{name: getattr(row, name) for name in cls.__dataclass_fields__})
+
+COLUMNS = tuple(attempts.c[name] for name in Attempt._fields)
+
+# Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
+_ADD = insert(attempts).returning(*COLUMNS)
+_BY_ID = select(attempts.c.fence_sha256, *COLUMNS).where(attempts.c.id == bindparam("attempt_id"))
+_OF_JOBS = (
+    select(*COLUMNS)
+    .where(attempts.c.job_pk.in_(bindparam("job_pks", expanding=True)))
+    .order_by(attempts.c.number)
+)
+_WRITE = update(attempts).where(
+    attempts.c.pk == bindparam("held_pk"), attempts.c.finished_at.is_(None)
+)
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,7 @@ def claim(
         "lease_expires_at": transaction.now + round(lease_seconds * 1000),
         "started_at": transaction.now,
     }
-    attempt = Attempt.of(transaction.connection.execute(_ADD, values).one())
+    attempt = Attempt._make(transaction.connection.execute(_ADD, values).one())
     job = store.move(
         transaction,
         job,
@@ -116,9 +121,10 @@ def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> Attemp
         row = transaction.connection.execute(_BY_ID, {"attempt_id": attempt_id}).one_or_none()
     if row is None:
         raise NotFound("there is no such attempt")
-    if not hmac.compare_digest(row.fence_sha256, _digest(fence)):
+    fence_sha256, *columns = row
+    if not hmac.compare_digest(fence_sha256, _digest(fence)):
         raise StaleToken("this is not the token of that attempt")
-    return Attempt.of(row)
+    return Attempt(*columns)
 
 
 def hold(transaction: Transaction, attempt_id: str, fence: str) -> Attempt:
@@ -150,9 +156,9 @@ def write(transaction: Transaction, attempt: Attempt, **columns: Any) -> None:
 def of_jobs(transaction: Transaction, job_pks: Collection[int]) -> dict[int, list[Attempt]]:
     """The attempts of some jobs by the job's key, each list in order."""
     found: dict[int, list[Attempt]] = {pk: [] for pk in job_pks}
-    query = select(attempts).where(attempts.c.job_pk.in_(job_pks)).order_by(attempts.c.number)
-    for row in transaction.connection.execute(query):
-        found[row.job_pk].append(Attempt.of(row))
+    for row in transaction.connection.execute(_OF_JOBS, {"job_pks": list(job_pks)}):
+        attempt = Attempt._make(row)
+        found[attempt.job_pk].append(attempt)
     return found
 
 
@@ -162,7 +168,7 @@ def expired(transaction: Transaction) -> list[Attempt]:
     A writing transaction holds their jobs, and leaves out what another replica is judging.
     """
     has_run_out = (attempts.c.finished_at.is_(None), attempts.c.lease_expires_at <= transaction.now)
-    query = select(attempts).where(*has_run_out).order_by(attempts.c.lease_expires_at)
+    query = select(*COLUMNS).where(*has_run_out).order_by(attempts.c.lease_expires_at)
     if transaction.is_writing:
         holding = (
             select(jobs.c.pk)
@@ -173,7 +179,7 @@ def expired(transaction: Transaction) -> list[Attempt]:
         held = transaction.connection.execute(holding).scalars().all()
         # Only now is it sure that no heartbeat renews them at the same moment.
         query = query.where(attempts.c.job_pk.in_(held))
-    return [Attempt.of(row) for row in transaction.connection.execute(query)]
+    return [Attempt._make(row) for row in transaction.connection.execute(query)]
 
 
 def next_expiry(transaction: Transaction) -> int | None:

@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, insert, select
 from ipulse.states import JobState
 
 from .database import Transaction
-from .store import Job
+from .job import Job
 from .tables import jobs, outbox
 
 TOPIC = "outbox"  # what the dispatcher listens for
@@ -47,23 +47,23 @@ def remove(transaction: Transaction, keys: Collection[int]) -> None:
 
 
 def queued(transaction: Transaction, since: int) -> dict[str, int]:
-    """How many jobs have been queued since before `since`, by device kind."""
+    """How many queued jobs have had their place since before `since`, by device kind."""
     query = (
         select(jobs.c.device, func.count().label("jobs"))
-        .where(jobs.c.state == JobState.QUEUED.value, jobs.c.state_since <= since)
+        .where(jobs.c.state == JobState.QUEUED.value, jobs.c.queued_at <= since)
         .group_by(jobs.c.device)
     )
     return {row.device: row.jobs for row in transaction.connection.execute(query)}
 
 
 def oldest_queued(transaction: Transaction, device: str, since: int, limit: int) -> list[WakeUp]:
-    """The jobs that have been queued longest, and since before `since`."""
+    """Whose turn it is first among the jobs queued since before `since`."""
     query = (
         select(jobs.c.id, jobs.c.device)
         .where(
             jobs.c.state == JobState.QUEUED.value,
             jobs.c.device == device,
-            jobs.c.state_since <= since,
+            jobs.c.queued_at <= since,
         )
         .order_by(jobs.c.priority.desc(), jobs.c.queued_at)
         .limit(limit)

@@ -18,11 +18,17 @@ CONNECT_SECONDS = 5
 DRIVER = "postgresql+psycopg"
 
 _OPTIONS = " ".join(
-    f"-c {name}={seconds}s"
-    for name, seconds in (
-        ("lock_timeout", LOCK_SECONDS),
-        ("statement_timeout", STATEMENT_SECONDS),
-        ("idle_in_transaction_session_timeout", IDLE_SECONDS),
+    f"-c {name}={value}"
+    for name, value in (
+        ("lock_timeout", f"{LOCK_SECONDS}s"),
+        ("statement_timeout", f"{STATEMENT_SECONDS}s"),
+        ("idle_in_transaction_session_timeout", f"{IDLE_SECONDS}s"),
+        # Every statement of ours has its index and reads few rows. Where the server has no
+        # statistics yet, as after a restore, it would guess, read whole tables, and start
+        # processes or a compiler for that.
+        ("enable_seqscan", "off"),
+        ("max_parallel_workers_per_gather", "0"),
+        ("jit", "off"),
     )
 )
 
@@ -42,6 +48,7 @@ class PostgreSQL:
             pool_size=10,
             max_overflow=32,  # with that, one for each thread of the server and the dispatcher
             pool_timeout=LOCK_SECONDS,
+            pool_use_lifo=True,  # the one used last has its statements prepared
             pool_pre_ping=True,  # a server that was restarted costs no request
             connect_args={"options": _OPTIONS, "connect_timeout": CONNECT_SECONDS},
         )

@@ -45,6 +45,12 @@ class WrongHost(InvalidInput):
     code = "wrong_host"
 
 
+class TooManyRequests(IPUlseError):
+    """This token has too many requests under way; end some of them, or wait."""
+
+    code = "too_many_requests"
+
+
 class RangeNotSatisfiable(IPUlseError):
     """Ask for one range of bytes that the file has."""
 
@@ -69,6 +75,7 @@ _STATUS: tuple[tuple[type[IPUlseError], int], ...] = (
     (errors.NotPermitted, 403),
     (errors.NotFound, 404),
     (errors.Conflict, 409),
+    (TooManyRequests, 429),
     (errors.Unavailable, 503),
 )
 
@@ -81,8 +88,9 @@ def response(instance: str, error: IPUlseError) -> JSONResponse:
     headers = {}
     if status == 401:
         headers["www-authenticate"] = "Bearer"
-    if status == 503:
+    if status in (429, 503):
         headers["retry-after"] = str(RETRY_SECONDS)
+    if status == 503:
         _log.warning("unavailable", extra={"error": error.message, "cause": str(error.__cause__)})
     if isinstance(error, RangeNotSatisfiable):
         headers["content-range"] = f"bytes */{error.size}"

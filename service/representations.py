@@ -1,136 +1,14 @@
-"""What the API says: the JSON of every answer, and the schemas of them in the OpenAPI document."""
+"""What the API says of anything but a job: every answer's JSON, and its schema in OpenAPI."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
 from .artifacts import Artifact
 from .database import rfc3339
-from .leases import Attempt
-from .store import Job
-from .waiting import Waiting, Why
-
-Time = str  # RFC 3339 in UTC, to the millisecond
-
-
-class AttemptBody(BaseModel):
-    """One try at a job."""
-
-    number: int
-    agent: str
-    reason: str | None
-    message: str
-    started_at: Time | None
-    finished_at: Time | None
-
-    @classmethod
-    def of(cls, attempt: Attempt) -> AttemptBody:
-        return cls(
-            number=attempt.number,
-            agent=attempt.agent,
-            reason=attempt.reason,
-            message=attempt.message,
-            started_at=rfc3339(attempt.started_at),
-            finished_at=rfc3339(attempt.finished_at),
-        )
-
-
-class JobSummaryBody(BaseModel):
-    """A job as a list shows it."""
-
-    object: Literal["job"] = "job"
-    id: str
-    name: str
-    state: str = Field(description="A value of ipulse.states.JobState.")
-    reason: str | None = Field(description="A value of ipulse.states.Reason.")
-    message: str
-    device: str
-    priority: int = Field(description="The greater goes first.")
-    deadline_at: Time | None = Field(description="When it is late in its present state.")
-    attempt: int = Field(description="Number of the latest attempt; 0 before the first.")
-    progress: dict[str, Any] | None = Field(description="The fields of the last metric event.")
-    summary: dict[str, float] | None = Field(description="Final figures.")
-    spec_sha256: str
-    created_at: Time | None
-    started_at: Time | None
-    finished_at: Time | None
-    updated_at: Time | None
-    phase_seconds: dict[str, float] = Field(description="Seconds in each phase that was left.")
-    attempts: list[AttemptBody]
-    last_seq: int = Field(description="Sequence number of the job's last event.")
-    metadata: dict[str, str]
-    version: int = Field(description="Counts changes; the ETag.")
-
-    @classmethod
-    def of(cls, job: Job, attempts: Sequence[Attempt]) -> Self:
-        return cls(
-            id=job.id,
-            name=job.name,
-            state=job.state.value,
-            reason=None if job.reason is None else job.reason.value,
-            message=job.message,
-            device=job.device,
-            priority=job.priority,
-            deadline_at=rfc3339(job.deadline_at),
-            attempt=job.attempt,
-            progress=job.progress,
-            summary=job.summary,
-            spec_sha256=job.spec_sha256,
-            created_at=rfc3339(job.created_at),
-            started_at=rfc3339(job.started_at),
-            finished_at=rfc3339(job.finished_at),
-            updated_at=rfc3339(job.updated_at),
-            phase_seconds=job.phase_seconds,
-            attempts=[AttemptBody.of(attempt) for attempt in attempts],
-            last_seq=job.last_seq,
-            metadata=job.metadata,
-            version=job.version,
-            **cls._more(job),
-        )
-
-    @staticmethod
-    def _more(_job: Job) -> dict[str, Any]:
-        return {}
-
-
-class WaitingBody(BaseModel):
-    """What a job waits for, at the moment of the answer; the ETag does not cover it."""
-
-    reason: Why
-    position: int | None = Field(description="In the queue of its kind of device, from 1.")
-    holder: str | None = Field(description="The job that has had such a device longest.")
-    estimated_start: Time | None = Field(description="From how long the latest jobs took.")
-
-    @classmethod
-    def of(cls, waiting: Waiting) -> WaitingBody:
-        return cls(
-            reason=waiting.reason,
-            position=waiting.position,
-            holder=waiting.holder,
-            estimated_start=rfc3339(waiting.estimated_start),
-        )
-
-
-class JobBody(JobSummaryBody):
-    """A job with its spec, and while it waits, what for."""
-
-    spec: dict[str, Any]
-    waiting_on: WaitingBody | None = None
-
-    @staticmethod
-    def _more(job: Job) -> dict[str, Any]:
-        return {"spec": json.loads(job.spec)}
-
-
-class JobPageBody(BaseModel):
-    """Some jobs, newest first."""
-
-    jobs: list[JobSummaryBody]
-    next_page_token: str = Field(description="Empty on the last page.")
+from .shown_jobs import Time
 
 
 class ValidationBody(BaseModel):

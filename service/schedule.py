@@ -7,7 +7,7 @@ from sqlalchemy import Select, and_, func, or_, select
 from ipulse.states import TERMINAL, JobState
 
 from .database import Transaction
-from .store import Job
+from .job import COLUMNS, Job
 from .tables import jobs
 
 
@@ -22,7 +22,7 @@ def head(transaction: Transaction, device: str) -> Job | None:
     # A look into the index each; sorted by both columns, a long queue would be read whole.
     priority = select(func.max(jobs.c.priority)).where(*queued).scalar_subquery()
     query = (
-        select(jobs)
+        select(*COLUMNS)
         .where(*queued, jobs.c.priority == priority)
         .order_by(jobs.c.queued_at, jobs.c.pk)
         .limit(1)
@@ -52,12 +52,14 @@ def count_ahead(transaction: Transaction, job: Job) -> int:
 def due(transaction: Transaction) -> list[Job]:
     """The retry_wait jobs whose wait is over, the longest over first."""
     is_due = (jobs.c.state == JobState.RETRY_WAIT.value, jobs.c.due_at <= transaction.now)
-    return _all(transaction, select(jobs).where(*is_due).order_by(jobs.c.due_at))
+    return _all(transaction, select(*COLUMNS).where(*is_due).order_by(jobs.c.due_at))
 
 
 def overdue(transaction: Transaction) -> list[Job]:
     """The jobs whose deadline has passed; a writing transaction holds them."""
-    query = select(jobs).where(jobs.c.deadline_at <= transaction.now).order_by(jobs.c.deadline_at)
+    query = (
+        select(*COLUMNS).where(jobs.c.deadline_at <= transaction.now).order_by(jobs.c.deadline_at)
+    )
     return _all(transaction, query)
 
 
@@ -80,7 +82,7 @@ def ended_before(transaction: Transaction, moment: int, limit: int) -> list[Job]
     """Jobs that ended before a moment, in milliseconds since 1970; the oldest first."""
     over = [state.value for state in TERMINAL]
     query = (
-        select(jobs)
+        select(*COLUMNS)
         .where(jobs.c.state.in_(over), jobs.c.finished_at < moment)
         .order_by(jobs.c.pk)
         .limit(limit)

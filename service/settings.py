@@ -64,6 +64,7 @@ class Settings(BaseSettings):
     retention_days: float = Field(default=0.0, ge=0)  # 0 keeps jobs that have ended for ever
     housekeeping_seconds: float = Field(default=600.0, gt=0)  # between two clean-ups
 
+    max_requests: int = Field(default=2000, ge=1)  # under way for one token; streams count
     max_body_bytes: int = Field(default=MEBIBYTE, gt=0)
     max_events_bytes: int = Field(default=8 * MEBIBYTE, gt=0)
     max_artifact_bytes: int = Field(default=4096 * MEBIBYTE, gt=0)

@@ -1,14 +1,14 @@
-"""Job rows: add, get, page, and the one function that moves a job from state to state."""
+"""Job rows: add, get, and the one function that moves a job from state to state."""
 
 from __future__ import annotations
 
 import json
 import re
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Row, Select, bindparam, insert, select, update
+from sqlalchemy import Select, bindparam, insert, select, update
 
 from ipulse import strict_json
 from ipulse.errors import Conflict, NotFound
@@ -17,14 +17,12 @@ from ipulse.states import ACTIVE, JobState, Reason, check_transition
 
 from . import events
 from .database import Transaction
-from .filters import JobFilter
+from .job import COLUMNS, Job
 from .tables import jobs
 from .wishes import Wishes
 
 RETRY_TOPIC = "retry"  # told when a job begins to wait for another attempt
 
-
-EXAMINED = 10_000  # specs that one page of a list may open
 
 # The clock of each state under a name for people; an attempt's phases keep theirs.
 PHASE_OF_STATE = {
@@ -43,64 +41,14 @@ PHASE_OF_STATE = {
 _ID = re.compile(r"job_[0-9a-f]{24}")
 
 # Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
-_ADD = insert(jobs).returning(jobs)
+_ADD = insert(jobs).returning(*COLUMNS)
 _CHANGE = (
     update(jobs)
     .where(jobs.c.pk == bindparam("was_pk"), jobs.c.version == bindparam("was_version"))
-    .returning(jobs)
+    .returning(*COLUMNS)
 )
-_BY_ID = select(jobs).where(jobs.c.id == bindparam("job_id"))
-_BY_PK = select(jobs).where(jobs.c.pk == bindparam("job_pk"))
-
-
-@dataclass(frozen=True)
-class Job:
-    """A job as its row has it. Times are milliseconds since 1970."""
-
-    pk: int
-    id: str
-    name: str
-    state: JobState
-    reason: Reason | None
-    message: str
-    device: str
-    spec: str  # canonical JSON
-    spec_sha256: str
-    metadata: dict[str, str]
-    attempt: int
-    progress: dict[str, Any] | None
-    summary: dict[str, float] | None
-    phase_ms: dict[str, int]
-    created_at: int
-    started_at: int | None
-    finished_at: int | None
-    updated_at: int
-    state_since: int
-    queued_at: int  # its place in the queue, which a lost attempt does not cost it
-    priority: int
-    losses: int
-    queue_seconds: int | None
-    run_seconds: int | None
-    total_seconds: int | None
-    deadline_at: int | None
-    due_at: int | None
-    last_seq: int
-    version: int
-
-    @classmethod
-    def of(cls, row: Row[Any]) -> Job:
-        values = dict(row._mapping)
-        values["state"] = JobState(row.state)
-        values["reason"] = None if row.reason is None else Reason(row.reason)
-        for field in ("metadata", "progress", "summary", "phase_ms"):
-            text = values[field]
-            values[field] = None if text is None else json.loads(text)
-        return cls(**values)
-
-    @property
-    def phase_seconds(self) -> dict[str, float]:
-        """Seconds in each phase that was left; the present one is counted once it ends."""
-        return {phase: ms / 1000 for phase, ms in self.phase_ms.items()}
+_BY_ID = select(*COLUMNS).where(jobs.c.id == bindparam("job_id"))
+_BY_PK = select(*COLUMNS).where(jobs.c.pk == bindparam("job_pk"))
 
 
 def state_topic(job_id: str) -> str:
@@ -172,34 +120,9 @@ def find_by_pk(transaction: Transaction, pk: int) -> Job | None:
 
 def get_unless_held(transaction: Transaction, pk: int) -> Job | None:
     """The job, held, unless another writer holds it now."""
-    query = select(jobs).where(jobs.c.pk == pk).with_for_update(skip_locked=True)
+    query = select(*COLUMNS).where(jobs.c.pk == pk).with_for_update(skip_locked=True)
     row = transaction.connection.execute(query).one_or_none()
     return None if row is None else Job.of(row)
-
-
-def page(
-    transaction: Transaction, before: int | None, limit: int, wanted: JobFilter
-) -> tuple[list[Job], int | None]:
-    """At most `limit` jobs that pass a filter, newest first, older than `before`; and what to
-    pass as `before` for the next page, None after the last.
-
-    No more than EXAMINED jobs are opened to look into their specs, so that a page may be short.
-    """
-    older = [] if before is None else [jobs.c.pk < before]
-    indexed = [*older, *wanted.indexed_clauses()]
-    newest_first = select(jobs).order_by(jobs.c.pk.desc())
-    end = None
-    if wanted.looks_inside:
-        last = select(jobs.c.pk).where(*indexed).order_by(jobs.c.pk.desc())
-        end = transaction.connection.execute(last.offset(EXAMINED).limit(1)).scalar_one_or_none()
-        if end is not None:
-            indexed.append(jobs.c.pk > end)
-    inside = wanted.clauses_inside(transaction.connection.dialect.name)
-    query = newest_first.where(*indexed, *inside).limit(limit + 1)
-    found = [Job.of(row) for row in transaction.connection.execute(query)]
-    if len(found) > limit:
-        return found[:limit], found[limit - 1].pk
-    return found, None if end is None else end + 1
 
 
 def move(
@@ -215,7 +138,7 @@ def move(
     Raises IllegalTransition, or Conflict when the row changed since `job` was read.
     """
     check_transition(job.state, after)
-    phase_ms = dict(job.phase_ms)
+    phase_ms: dict[str, int] = json.loads(job.phase_ms)
     phase = PHASE_OF_STATE[job.state]
     phase_ms[phase] = phase_ms.get(phase, 0) + max(0, transaction.now - job.state_since)
     columns.setdefault("attempt", job.attempt)

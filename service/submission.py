@@ -15,7 +15,7 @@ from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
 
 from . import agents, outbox, store
 from .database import Database, Transaction
-from .store import Job
+from .job import Job
 from .tables import idempotency_keys
 from .wishes import Wishes
 

@@ -61,7 +61,7 @@ jobs = Table(
     Column("last_seq", BigInteger, nullable=False, default=0),
     Column("version", BigInteger, nullable=False, default=1),  # the ETag; +1 with every change
     Index("ix_jobs_state_pk", "state", "pk"),
-    Index("ix_jobs_state_device_state_since", "state", "device", "state_since"),
+    Index("ix_jobs_state_device_pk", "state", "device", "pk"),
     Index("ix_jobs_queue", "state", "device", "priority", "queued_at", "pk"),
     Index("ix_jobs_deadline_at", "deadline_at"),
     Index("ix_jobs_created_at", "created_at"),

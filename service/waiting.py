@@ -11,7 +11,7 @@ from ipulse.states import ACTIVE, JobState
 
 from . import agents, schedule
 from .database import Transaction
-from .store import Job
+from .job import Job
 from .tables import jobs
 
 RECENT = 20  # finished jobs of the same kind that tell how long one takes

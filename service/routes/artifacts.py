@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ipulse.errors import NotFound
 from service import artifacts, downloads, log, store
+from service.answers import json_answer
 from service.artifacts import Artifact
 from service.auth import open_to
 from service.parts import Parts, PartsOf
@@ -33,7 +34,7 @@ def list_artifacts(job_id: str, parts: PartsOf) -> Response:
         artifacts=[ArtifactBody.of(artifact) for artifact in found],
         complete=any(artifact.role == "manifest" for artifact in found),
     )
-    return Response(body.model_dump_json(), media_type="application/json")
+    return json_answer(body)
 
 
 @router.head("/artifacts/{artifact_id}/content", responses=_FILE, include_in_schema=False)

@@ -18,6 +18,7 @@ from ipulse import strict_json
 from ipulse.errors import Problem
 from ipulse.schema import MAX_INTEGER
 from service import events, log, store
+from service.answers import json_answer
 from service.auth import Caller
 from service.parts import CallerOf, Parts, PartsOf
 from service.problems import InvalidParameter
@@ -83,7 +84,7 @@ async def list_events(
     if "text/event-stream" not in accept.lower():
         look = await run_in_threadpool(_look, parts, job_id, query, query.after, limit)
         body = EventPageBody(events=look.page.events, next_after=look.page.next_after, end=look.end)
-        return Response(body.model_dump_json(), media_type="application/json")
+        return json_answer(body)
     after = _resumed(last_event_id) if last_event_id else query.after
     pointer = "/header/last-event-id" if last_event_id else "/query/after"
     first = await run_in_threadpool(_look, parts, job_id, query, after, limit, pointer)

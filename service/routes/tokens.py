@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from ipulse.schema import described
 from service import payloads, tokens
+from service.answers import json_answer
 from service.auth import open_to
 from service.database import rfc3339
 from service.parts import PartsOf
@@ -77,7 +78,7 @@ def issue(body: JSONBody, parts: PartsOf) -> Response:
     with parts.database.write() as transaction:
         token, text = tokens.issue(transaction, wanted.name, wanted.role, wanted.seconds)
     answer = IssuedBody(token=text, about=TokenBody.of(token))
-    return Response(answer.model_dump_json(), 201, media_type="application/json")
+    return json_answer(answer, 201)
 
 
 @router.get("", responses={200: {"model": TokenListBody}})
@@ -87,7 +88,7 @@ def list_tokens(parts: PartsOf) -> Response:
     with parts.database.read() as transaction:
         found = tokens.issued(transaction)
     body = TokenListBody(tokens=[TokenBody.of(token) for token in found])
-    return Response(body.model_dump_json(), media_type="application/json")
+    return json_answer(body)
 
 
 @router.delete("/{token_id}", status_code=204)

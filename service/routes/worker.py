@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Header, Path, Response
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import ClientDisconnect
 
-from ipulse import parsing
-from ipulse.errors import Conflict, InvalidInput, Problem
+from ipulse.errors import InvalidInput, Problem
 from ipulse.events import (
-    ArtifactEvent,
     CheckpointEvent,
     DoneEvent,
     LogEvent,
@@ -24,48 +19,30 @@ from ipulse.events import (
     PhaseEvent,
     ProgressEvent,
 )
-from ipulse.schema import MAX_INTEGER, described
+from ipulse.schema import described
 from ipulse.states import Reason
 from service import agents, artifacts, attempts, leases, log, payloads, preferences, store
-from service.artifacts import Description
+from service.answers import job_answer, json_answer
 from service.attempts import Verdict
 from service.auth import open_to
-from service.blobs import Incoming
 from service.parts import Parts, PartsOf
 from service.payloads import EventsBody, JSONBody
-from service.problems import TooLarge
 from service.representations import (
     CheckpointBody,
     ClaimBody,
     HeartbeatBody,
-    JobBody,
     NextEventBody,
     OrdersBody,
-    StoredBody,
 )
+from service.shown_jobs import JobBody
 
 MAX_EVENTS = 10_000  # in one request
 EVENTS_PER_COMMIT = 500  # so that a chatty job does not keep others from writing
-_WRITE_BYTES = 2**20  # handed to a thread at once
-
-_MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?charset=[A-Za-z0-9-]+)?")
 
 AttemptId = Annotated[str, Path()]
 Fence = Annotated[str, Header(alias="IPUlse-Fence", max_length=128)]
 
 router = APIRouter(prefix="/v1/worker", tags=["worker"])
-
-
-class WrongContent(InvalidInput):
-    """What arrived is not what was announced; send it again."""
-
-    code = "wrong_content"
-
-
-class WrongOffset(Conflict):
-    """The file does not go on where this begins; ask with HEAD where it does."""
-
-    code = "wrong_offset"
 
 
 @dataclass(frozen=True)
@@ -113,17 +90,6 @@ class Orders:
     cancel: bool
 
 
-class ArtifactQuery(BaseModel):
-    """What is announced of a file."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    role: str
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    size: int = Field(ge=0, le=MAX_INTEGER, description="Bytes.")
-    media_type: str = "application/octet-stream"
-
-
 @router.post("/agents", status_code=204, openapi_extra=payloads.described(Announcement))
 @open_to("worker")
 def announce(body: JSONBody, parts: PartsOf) -> Response:
@@ -166,7 +132,7 @@ def claim(body: JSONBody, parts: PartsOf) -> Response:
             name=checkpoint.name,
         ),
     )
-    return _json(answer)
+    return json_answer(answer)
 
 
 @router.post("/attempts/{attempt_id}/heartbeat", responses={200: {"model": HeartbeatBody}})
@@ -178,7 +144,7 @@ def heartbeat(attempt_id: AttemptId, fence: Fence, parts: PartsOf) -> Response:
         attempt = leases.hold(transaction, attempt_id, fence)
         leases.renew(transaction, attempt, parts.settings.lease_seconds)
         cancel = attempts.is_to_stop(transaction, attempt)
-    return _json(HeartbeatBody(cancel=cancel, lease_seconds=parts.settings.lease_seconds))
+    return json_answer(HeartbeatBody(cancel=cancel, lease_seconds=parts.settings.lease_seconds))
 
 
 @router.get("/attempts/{attempt_id}", responses={200: {"model": OrdersBody}})
@@ -200,7 +166,7 @@ async def orders(
                 break
             await watch.wait(left)
     headers = preferences.applied(seconds)
-    return _json(OrdersBody(cancel=found.cancel), headers=headers)
+    return json_answer(OrdersBody(cancel=found.cancel), headers=headers)
 
 
 @router.post(
@@ -220,79 +186,7 @@ def record(attempt_id: AttemptId, fence: Fence, body: EventsBody, parts: PartsOf
         with parts.database.write() as transaction:
             attempt = leases.hold(transaction, attempt_id, fence)
             following = attempts.record(transaction, attempt, batch.first + start, some)
-    return _json(NextEventBody(next=following))
-
-
-@router.head("/attempts/{attempt_id}/artifacts/{name}", include_in_schema=False)
-@open_to("worker")
-def uploaded(
-    attempt_id: AttemptId,
-    fence: Fence,
-    query: Annotated[ArtifactQuery, Query()],
-    parts: PartsOf,
-) -> Response:
-    """How much of a file has arrived: what an interrupted upload goes on from."""
-    log.know(attempt=attempt_id)
-    pk = _check_held(parts, attempt_id, fence)
-    return Response(headers={"upload-offset": str(parts.blobs.arrived(_partial(pk, query)))})
-
-
-@router.put(
-    "/attempts/{attempt_id}/artifacts/{name}",
-    responses={200: {"model": StoredBody}, 201: {"model": StoredBody}},
-    openapi_extra={"requestBody": {"content": {"application/octet-stream": {}}}},
-)
-@open_to("worker")
-async def store_artifact(
-    attempt_id: AttemptId,
-    name: str,
-    fence: Fence,
-    query: Annotated[ArtifactQuery, Query()],
-    request: Request,
-    parts: PartsOf,
-    upload_offset: Annotated[int, Header(ge=0, le=MAX_INTEGER)] = 0,
-) -> Response:
-    """Stores a file as it streams in. The same file twice is one artifact.
-
-    With `Upload-Offset: N` only the rest follows; HEAD says how much has arrived before.
-    """
-    log.know(attempt=attempt_id)
-    async with payloads.stream(request) as chunks:
-        described_as = _describe(name, query)
-        if query.size > parts.settings.max_artifact_bytes:
-            raise TooLarge((), f"a file may have {parts.settings.max_artifact_bytes:,} bytes")
-        pk = await run_in_threadpool(_check_held, parts, attempt_id, fence)
-        incoming = await run_in_threadpool(parts.blobs.receive, _partial(pk, query))
-        if upload_offset == 0:
-            await run_in_threadpool(incoming.restart)
-        elif upload_offset != incoming.size:
-            incoming.suspend()
-            raise WrongOffset(f"the file goes on at byte {incoming.size}")
-        try:
-            buffer = bytearray()
-            async for chunk in chunks:
-                buffer += chunk
-                if incoming.size + len(buffer) > query.size:
-                    raise _wrong("size", f"more than the {query.size} bytes announced")
-                if len(buffer) >= _WRITE_BYTES:
-                    await run_in_threadpool(incoming.write, bytes(buffer))
-                    buffer.clear()
-            await run_in_threadpool(incoming.write, bytes(buffer))
-            _check_content(incoming, query)
-            await run_in_threadpool(incoming.sync)
-            stored = await run_in_threadpool(
-                _keep, parts, attempt_id, fence, described_as, incoming
-            )
-        except ClientDisconnect:
-            incoming.suspend()
-            raise
-        except BaseException:
-            await run_in_threadpool(incoming.close)
-            raise
-        await run_in_threadpool(incoming.close)
-    for sha256 in stored.replaced:
-        await run_in_threadpool(artifacts.forget, parts.database, parts.blobs, sha256)
-    return _json(StoredBody(artifact_id=stored.artifact.id), 201 if stored.created else 200)
+    return json_answer(NextEventBody(next=following))
 
 
 @router.post(
@@ -310,27 +204,7 @@ def finish(attempt_id: AttemptId, fence: Fence, body: JSONBody, parts: PartsOf) 
         job = attempts.finish(transaction, attempt, verdict, parts.settings)
         tried = leases.of_jobs(transaction, [job.pk])[job.pk]
     log.know(job=job.id)
-    return _json(JobBody.of(job, tried))
-
-
-def _describe(name: str, query: ArtifactQuery) -> Description:
-    # The rules for a name, a role and a media type stand in the event that announces a file.
-    places = {"/path": "/path/name", "/role": "/query/role", "/media_type": "/query/media_type"}
-    value = {
-        "kind": "artifact",
-        "path": name,
-        "role": query.role,
-        "media_type": query.media_type,
-    }
-    try:
-        event = parsing.parse(ArtifactEvent, value)
-    except InvalidInput as error:
-        found = [Problem(places[p.pointer], p.code, p.detail) for p in error.problems]
-        raise InvalidInput(found) from error
-    if not _MEDIA_TYPE.fullmatch(event.media_type):
-        detail = "must look like type/subtype"
-        raise InvalidInput([Problem("/query/media_type", "wrong_form", detail)])
-    return Description(name=event.path, role=event.role, media_type=event.media_type)
+    return job_answer(job, tried)
 
 
 def _verdict(done: DoneEvent) -> Verdict:
@@ -346,36 +220,3 @@ def _orders(parts: Parts, attempt_id: str, fence: str) -> Orders:
         attempt = leases.hold(transaction, attempt_id, fence)
         job = store.get_by_pk(transaction, attempt.job_pk)
         return Orders(job.id, attempts.is_to_stop(transaction, attempt))
-
-
-def _check_held(parts: Parts, attempt_id: str, fence: str) -> int:
-    with parts.database.read() as transaction:
-        return leases.hold(transaction, attempt_id, fence).pk
-
-
-def _partial(attempt_pk: int, query: ArtifactQuery) -> str:
-    return f"{attempt_pk}-{query.sha256}"
-
-
-def _keep(
-    parts: Parts, attempt_id: str, fence: str, described_as: Description, incoming: Incoming
-) -> artifacts.Stored:
-    parts.blobs.place(incoming)
-    with parts.database.write() as transaction:
-        attempt = leases.hold(transaction, attempt_id, fence)
-        return artifacts.add(transaction, parts.blobs, attempt, described_as, incoming)
-
-
-def _check_content(incoming: Incoming, query: ArtifactQuery) -> None:
-    if incoming.size != query.size:
-        raise _wrong("size", f"{incoming.size} bytes arrived; {query.size} were announced")
-    if incoming.sha256 != query.sha256:
-        raise _wrong("sha256", f"the bytes that arrived have {incoming.sha256}")
-
-
-def _wrong(field: str, detail: str) -> WrongContent:
-    return WrongContent([Problem(f"/query/{field}", f"wrong_{field}", detail)])
-
-
-def _json(body: BaseModel, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(body.model_dump_json(), status, headers, "application/json")

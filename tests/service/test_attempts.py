@@ -40,6 +40,7 @@ from service.artifacts import Description
 from service.attempts import Verdict
 from service.blobs import Blobs
 from service.database import Database, Transaction
+from service.job import Job
 from service.settings import Settings
 from service.wishes import Wishes
 
@@ -81,7 +82,7 @@ class Life(RuleBasedStateMachine):
         self.jobs: list[str] = []
         self.tokens: list[Token] = []
         self.versions: dict[str, int] = {}
-        self.over: dict[str, store.Job] = {}
+        self.over: dict[str, Job] = {}
         self.placed: dict[str, int] = {}
 
     def teardown(self) -> None:
@@ -167,7 +168,7 @@ class Life(RuleBasedStateMachine):
         else:
             assert after == before
 
-    def check_outcome(self, before: store.Job, reason: Reason, after: store.Job) -> None:
+    def check_outcome(self, before: Job, reason: Reason, after: Job) -> None:
         """What the end of an attempt means for its job, by what was wanted and who is at fault."""
         is_lost = reason in INFRASTRUCTURE
         if reason is Reason.COMPLETED:
@@ -250,9 +251,7 @@ class Life(RuleBasedStateMachine):
 
     @precondition(lambda self: self.jobs)
     @rule(index=st.integers(0, 2), change=st.sampled_from([attempts.pause, attempts.resume]))
-    def pause_or_resume(
-        self, index: int, change: Callable[[Transaction, store.Job], store.Job]
-    ) -> None:
+    def pause_or_resume(self, index: int, change: Callable[[Transaction, Job], Job]) -> None:
         with suppress(IllegalTransition), self.database.write() as transaction:
             before = store.get(transaction, self.jobs[index % len(self.jobs)])
             after = change(transaction, before)
@@ -301,7 +300,7 @@ class Life(RuleBasedStateMachine):
             for job_id in self.jobs:
                 self.check(transaction, store.get(transaction, job_id))
 
-    def check(self, transaction: Transaction, job: store.Job) -> None:
+    def check(self, transaction: Transaction, job: Job) -> None:
         page = events.page(transaction, job.pk, job.last_seq, 0, 10_000)
         assert [event["seq"] for event in page.events] == list(range(1, job.last_seq + 1))
         states = [JobState(e["state"]) for e in page.events if e["kind"] == "state"]
@@ -333,7 +332,7 @@ class Life(RuleBasedStateMachine):
             promised = select(tables.outbox.c.pk).where(tables.outbox.c.job_pk == job.pk)
             assert transaction.connection.execute(promised).all(), "nobody would be woken"
 
-    def job(self, job_id: str) -> store.Job:
+    def job(self, job_id: str) -> Job:
         with self.database.read() as transaction:
             return store.get(transaction, job_id)
 

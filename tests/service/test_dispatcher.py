@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 from ipulse import messages
 from ipulse.program_log import ProgramLog
 from ipulse.redis_server import RedisServer
-from service import tables
+from service import dispatcher, tables
 from service.settings import Settings
 
 from .conditions import eventually
@@ -132,3 +132,23 @@ def test_an_agent_that_could_not_reach_a_stopped_service_keeps_its_job(
         headers = {"ipulse-fence": attempt.fence}
         response = service.worker.post(f"{attempt.path}/heartbeat", json={}, headers=headers)
         assert response.status_code == 200
+
+
+def test_a_broker_holds_only_so_many_messages_however_long_the_queue(
+    settings: Settings, broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatcher, "MOST_WAITING", 3)
+    with InProcess(settings) as service:
+        jobs = {service.submit()["id"] for _ in range(8)}
+        eventually(lambda: promised(service) == 0)
+        looks = count_looks(service, monkeypatch)
+        eventually(lambda: len(looks) >= 3)
+        assert len(published(broker)) == 3
+        begun: set[str] = set()
+        while begun != jobs:  # an agent takes one message after the other
+            message = eventually(lambda: broker.rpop(QUEUE))
+            [job_id], _, _ = json.loads(base64.b64decode(json.loads(message)["body"]))
+            answer = service.claim(job_id)
+            if answer.status_code == 200:
+                begun.add(answer.json()["job_id"])
+        assert max(looks) <= 3

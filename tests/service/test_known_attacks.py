@@ -22,6 +22,7 @@ from worker.agent.application import make_application
 from worker.agent.settings import Settings as AgentSettings
 
 from .agents import line
+from .conditions import eventually
 from .routes.test_submission import check_problem
 from .running import SPEC, InProcess, settings_for
 
@@ -107,6 +108,10 @@ class TestMLflowCVE20260545:
                     answer = nobody.request(method, path)
                     assert answer.status_code == 401, (method, path)
                     assert "secret" not in answer.text
+            upgrade = {"connection": "Upgrade", "upgrade": "websocket"}
+            key = {"sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==", "sec-websocket-version": "13"}
+            answer = nobody.get("/ajax-api/3.0/jobs/", headers={**upgrade, **key})
+            check_problem(answer, 401)
             assert service.user.get("/ajax-api/3.0/jobs/").text == "secret"  # it is there
 
 
@@ -268,6 +273,21 @@ class TestMLflowCVE20250453:
         check_problem(service.user.post("/v1/jobs", content=large, headers=headers), 413)
         deep = b"[" * 100_000 + b"]" * 100_000
         check_problem(service.user.post("/v1/jobs", content=deep, headers=headers), 400)
+
+    def test_one_token_has_only_so_many_requests_open(
+        self, redis_server: RedisServer, home: Path
+    ) -> None:
+        with InProcess(settings_for(home, redis_server.url, max_requests=2)) as service:
+            path = f"/v1/jobs/{service.submit()['id']}/events"
+            stream = {"accept": "text/event-stream"}
+            with service.user.stream("GET", path, headers=stream) as one:
+                assert one.status_code == 200
+                with service.user.stream("GET", path, headers=stream):
+                    refused = service.user.get("/v1/jobs")
+                    assert check_problem(refused, 429)["code"] == "too_many_requests"
+                    assert int(refused.headers["retry-after"]) > 0
+                    check_problem(service.worker.get("/v1/jobs"), 403)  # another token's may go on
+                eventually(lambda: service.user.get("/v1/jobs").status_code == 200)
 
 
 class TestRedisCVE202549844:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service import store
+from service import listing
 from tests.service.running import SPEC, InProcess
 
 from .test_submission import check_problem
@@ -74,7 +74,7 @@ def test_a_page_token_is_good_for_its_filters_only(
 def test_a_page_opens_so_many_specs_and_the_next_goes_on(
     service: InProcess, jobs: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "EXAMINED", 1)
+    monkeypatch.setattr(listing, "EXAMINED", 1)
     query = {"label": "team=red"}
     pages = []
     while not pages or query["page_token"]:

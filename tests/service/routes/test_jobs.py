@@ -160,6 +160,12 @@ class TestList:
         assert len(page["jobs"]) == 3
         assert "spec" not in page["jobs"][0]
 
+    def test_a_job_is_shown_as_a_look_at_it_shows_it(self, crowded: InProcess) -> None:
+        for shown in crowded.user.get("/v1/jobs").json()["jobs"]:
+            whole = crowded.job(shown["id"])
+            assert whole == {**shown, "spec": whole["spec"], "waiting_on": whole["waiting_on"]}
+            assert list(whole)[: len(shown)] == list(shown)
+
     def test_a_state_filters_every_page(self, crowded: InProcess) -> None:
         assert self.names(crowded, page_size=2, state="cancelled") == ["job 2"]
         assert len(self.names(crowded, page_size=2, state="queued")) == 6

@@ -1,0 +1,49 @@
+"""Answers in JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import Response
+from pydantic import BaseModel
+
+from ipulse.states import JobState
+
+from . import etags, shown_jobs
+from .job import Job
+from .leases import Attempt
+from .waiting import Waiting
+
+# Between two looks at a job: one that waits, one that is under way.
+IDLE_RETRY_SECONDS, RETRY_SECONDS = 5, 2
+
+
+def json_answer(
+    body: BaseModel | Mapping[str, Any],
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """An answer whose body is a model, or the JSON of one already."""
+    if isinstance(body, BaseModel):
+        text = body.model_dump_json()
+    else:
+        text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Response(text, status, headers, "application/json")
+
+
+def job_answer(
+    job: Job,
+    tried: Sequence[Attempt],
+    waits_for: Waiting | None = None,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """A whole job, with its ETag and when to look again."""
+    own = {"etag": etags.quoted(job.version)}
+    if not job.state.is_terminal:
+        idle = job.state in (JobState.QUEUED, JobState.RETRY_WAIT, JobState.PAUSED)
+        own["retry-after"] = str(IDLE_RETRY_SECONDS if idle else RETRY_SECONDS)
+    body = shown_jobs.whole(job, tried, waits_for)
+    return json_answer(body, status, {**own, **(headers or {})})

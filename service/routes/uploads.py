@@ -1,0 +1,176 @@
+"""The files of an attempt, as its agent sends them: whole, or the rest of what broke off."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
+
+from ipulse import parsing
+from ipulse.errors import Conflict, InvalidInput, Problem
+from ipulse.events import ArtifactEvent
+from ipulse.schema import MAX_INTEGER
+from service import artifacts, leases, log, payloads
+from service.answers import json_answer
+from service.artifacts import Description
+from service.auth import open_to
+from service.blobs import Incoming
+from service.parts import Parts, PartsOf
+from service.problems import TooLarge
+from service.representations import StoredBody
+
+from .worker import AttemptId, Fence
+
+_WRITE_BYTES = 2**20  # handed to a thread at once
+
+_MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?charset=[A-Za-z0-9-]+)?")
+
+router = APIRouter(prefix="/v1/worker", tags=["worker"])
+
+
+class WrongContent(InvalidInput):
+    """What arrived is not what was announced; send it again."""
+
+    code = "wrong_content"
+
+
+class WrongOffset(Conflict):
+    """The file does not go on where this begins; ask with HEAD where it does."""
+
+    code = "wrong_offset"
+
+
+class ArtifactQuery(BaseModel):
+    """What is announced of a file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: str
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    size: int = Field(ge=0, le=MAX_INTEGER, description="Bytes.")
+    media_type: str = "application/octet-stream"
+
+
+@router.head("/attempts/{attempt_id}/artifacts/{name}", include_in_schema=False)
+@open_to("worker")
+def uploaded(
+    attempt_id: AttemptId,
+    fence: Fence,
+    query: Annotated[ArtifactQuery, Query()],
+    parts: PartsOf,
+) -> Response:
+    """How much of a file has arrived: what an interrupted upload goes on from."""
+    log.know(attempt=attempt_id)
+    pk = _check_held(parts, attempt_id, fence)
+    return Response(headers={"upload-offset": str(parts.blobs.arrived(_partial(pk, query)))})
+
+
+@router.put(
+    "/attempts/{attempt_id}/artifacts/{name}",
+    responses={200: {"model": StoredBody}, 201: {"model": StoredBody}},
+    openapi_extra={"requestBody": {"content": {"application/octet-stream": {}}}},
+)
+@open_to("worker")
+async def store_artifact(
+    attempt_id: AttemptId,
+    name: str,
+    fence: Fence,
+    query: Annotated[ArtifactQuery, Query()],
+    request: Request,
+    parts: PartsOf,
+    upload_offset: Annotated[int, Header(ge=0, le=MAX_INTEGER)] = 0,
+) -> Response:
+    """Stores a file as it streams in. The same file twice is one artifact.
+
+    With `Upload-Offset: N` only the rest follows; HEAD says how much has arrived before.
+    """
+    log.know(attempt=attempt_id)
+    async with payloads.stream(request) as chunks:
+        described_as = _describe(name, query)
+        if query.size > parts.settings.max_artifact_bytes:
+            raise TooLarge((), f"a file may have {parts.settings.max_artifact_bytes:,} bytes")
+        pk = await run_in_threadpool(_check_held, parts, attempt_id, fence)
+        incoming = await run_in_threadpool(parts.blobs.receive, _partial(pk, query))
+        if upload_offset == 0:
+            await run_in_threadpool(incoming.restart)
+        elif upload_offset != incoming.size:
+            incoming.suspend()
+            raise WrongOffset(f"the file goes on at byte {incoming.size}")
+        try:
+            buffer = bytearray()
+            async for chunk in chunks:
+                buffer += chunk
+                if incoming.size + len(buffer) > query.size:
+                    raise _wrong("size", f"more than the {query.size} bytes announced")
+                if len(buffer) >= _WRITE_BYTES:
+                    await run_in_threadpool(incoming.write, bytes(buffer))
+                    buffer.clear()
+            await run_in_threadpool(incoming.write, bytes(buffer))
+            _check_content(incoming, query)
+            await run_in_threadpool(incoming.sync)
+            stored = await run_in_threadpool(
+                _keep, parts, attempt_id, fence, described_as, incoming
+            )
+        except ClientDisconnect:
+            incoming.suspend()
+            raise
+        except BaseException:
+            await run_in_threadpool(incoming.close)
+            raise
+        await run_in_threadpool(incoming.close)
+    for sha256 in stored.replaced:
+        await run_in_threadpool(artifacts.forget, parts.database, parts.blobs, sha256)
+    return json_answer(StoredBody(artifact_id=stored.artifact.id), 201 if stored.created else 200)
+
+
+def _describe(name: str, query: ArtifactQuery) -> Description:
+    # The rules for a name, a role and a media type stand in the event that announces a file.
+    places = {"/path": "/path/name", "/role": "/query/role", "/media_type": "/query/media_type"}
+    value = {
+        "kind": "artifact",
+        "path": name,
+        "role": query.role,
+        "media_type": query.media_type,
+    }
+    try:
+        event = parsing.parse(ArtifactEvent, value)
+    except InvalidInput as error:
+        found = [Problem(places[p.pointer], p.code, p.detail) for p in error.problems]
+        raise InvalidInput(found) from error
+    if not _MEDIA_TYPE.fullmatch(event.media_type):
+        detail = "must look like type/subtype"
+        raise InvalidInput([Problem("/query/media_type", "wrong_form", detail)])
+    return Description(name=event.path, role=event.role, media_type=event.media_type)
+
+
+def _check_held(parts: Parts, attempt_id: str, fence: str) -> int:
+    with parts.database.read() as transaction:
+        return leases.hold(transaction, attempt_id, fence).pk
+
+
+def _partial(attempt_pk: int, query: ArtifactQuery) -> str:
+    return f"{attempt_pk}-{query.sha256}"
+
+
+def _keep(
+    parts: Parts, attempt_id: str, fence: str, described_as: Description, incoming: Incoming
+) -> artifacts.Stored:
+    parts.blobs.place(incoming)
+    with parts.database.write() as transaction:
+        attempt = leases.hold(transaction, attempt_id, fence)
+        return artifacts.add(transaction, parts.blobs, attempt, described_as, incoming)
+
+
+def _check_content(incoming: Incoming, query: ArtifactQuery) -> None:
+    if incoming.size != query.size:
+        raise _wrong("size", f"{incoming.size} bytes arrived; {query.size} were announced")
+    if incoming.sha256 != query.sha256:
+        raise _wrong("sha256", f"the bytes that arrived have {incoming.sha256}")
+
+
+def _wrong(field: str, detail: str) -> WrongContent:
+    return WrongContent([Problem(f"/query/{field}", f"wrong_{field}", detail)])
