@@ -11,7 +11,7 @@ from .axes import Axes, nice_ceiling, whole_ticks
 
 CHART = (520.0, 270.0)  # of the charts that stand side by side, in pixels of their own
 FULL = 1064.0  # width of those that have a row to themselves
-LABEL_ROOM = 112.0  # right of a chart, for the names of its lines
+LABEL_ROOM = 126.0  # right of a chart, for the names of its lines
 
 # (name, class in the style sheet, values)
 Series = Tuple[str, str, Sequence[float]]
