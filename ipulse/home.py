@@ -11,8 +11,11 @@ from typing import Optional
 
 from .errors import Conflict, Unavailable
 from .program_log import ProgramLog
+from .tls import first_certificate
 
 TOKEN_BYTES = 32  # of randomness
+# A service that listens everywhere on the machine, and where to find it there.
+REACHED_AS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - an address to avoid
 
 
 class Home:
@@ -21,6 +24,7 @@ class Home:
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser().absolute()
         self.server_file = self.path / "server.json"
+        self.certificate_file = self.path / "certificate.pem"  # the service's, if it has one
         self.token_file = self.path / "token"
         self.worker_token_file = self.path / "worker-token"
         self.artifacts = self.path / "artifacts"
@@ -43,6 +47,14 @@ class Home:
         for token_file in (self.token_file, self.worker_token_file):
             if not token_file.exists():
                 _write_token(token_file)
+
+    def keep_certificate(self, path: Optional[Path]) -> None:
+        """Shows clients at this home whom to trust: a copy of the first certificate in a file.
+
+        Raises OSError if it cannot be read."""
+        self.certificate_file.unlink(missing_ok=True)
+        if path is not None:
+            self.certificate_file.write_text(first_certificate(path))
 
     def close(self) -> None:
         """Lets another process have it."""

@@ -18,12 +18,13 @@ import sysconfig
 import time
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Dict, List, Mapping, Optional, Sequence, Type, Union
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Type, Union
 from urllib.parse import urlsplit
 
+from . import tls
 from .errors import Unavailable
 from .guarded_process import GuardedProcess
-from .home import Home
+from .home import REACHED_AS, Home
 from .part import Part, ended_badly
 from .redis_server import RedisServer
 
@@ -34,7 +35,6 @@ POLL_SECONDS = 0.02
 AGENT_NICE = "10"  # training takes all that is left, and the service beside it still answers
 # What a user's shell may hold for the client is no business of the parts.
 _NOT_INHERITED = ("IPULSE_TOKEN", "IPULSE_TOKEN_FILE", "IPULSE_URL")
-_REACHED_AS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - an address to avoid
 
 
 class Stack:
@@ -48,8 +48,10 @@ class Stack:
         agents: int = 1,
         allow_remote: bool = False,
         environment: Optional[Mapping[str, str]] = None,
+        certificate: Optional[Tuple[Path, Path]] = None,
     ) -> None:
         """Port 0 takes a free one. `environment` is added to the one that the parts inherit.
+        `certificate`: its file and its key's, with which the service then speaks TLS.
 
         Raises MissingDependency where there is no Redis server.
         """
@@ -58,6 +60,7 @@ class Stack:
         self._port = port
         self._allow_remote = allow_remote
         self._more = dict(environment or {})
+        self._certificate = certificate
         self._redis = RedisServer(self._home.redis, self._home.log("redis"))
         self._service = Part("service", "service", self._home.log("service"))
         names = ["agent", *(f"agent-{number}" for number in range(2, agents + 1))]
@@ -81,6 +84,11 @@ class Stack:
         return self._home.token_file
 
     @property
+    def certificate_path(self) -> Optional[Path]:
+        """The file with the certificate that the service shows, if it shows one."""
+        return self._home.certificate_file if self._certificate else None
+
+    @property
     def broker_socket(self) -> Path:
         """The socket of the embedded Redis."""
         return self._redis.socket
@@ -100,6 +108,7 @@ class Stack:
         """
         self._home.open()
         try:
+            self._home.keep_certificate(self._certificate and self._certificate[0])
             self._redis.start()
             self._start_service()
             self._start_agents(self._agents)
@@ -194,6 +203,9 @@ class Stack:
             "IPULSE_WORKER_TOKEN_FILE": str(self._home.worker_token_file),
             **({"IPULSE_ALLOW_REMOTE": "1"} if self._allow_remote else {}),
         }
+        if self._certificate:
+            certificate, key = self._certificate
+            told.update(IPULSE_TLS_CERTIFICATE=str(certificate), IPULSE_TLS_KEY=str(key))
         return self._environment(**{**told, **different})
 
     def _start_service(self) -> None:
@@ -213,10 +225,10 @@ class Stack:
             announced = urlsplit(json.loads(self._home.server_file.read_bytes())["url"])
         except FileNotFoundError:
             return False
-        host = _REACHED_AS.get(announced.hostname or "", announced.hostname or "")
+        host = REACHED_AS.get(announced.hostname or "", announced.hostname or "")
         shown = f"[{host}]" if ":" in host else host
-        self._url = f"http://{shown}:{announced.port}"
-        connection = http.client.HTTPConnection(host, announced.port, timeout=START_SECONDS)
+        self._url = f"{announced.scheme}://{shown}:{announced.port}"
+        connection = self._connection(host, announced.port or 0)
         try:
             connection.request("GET", "/readyz")
             return connection.getresponse().status == http.client.OK
@@ -224,6 +236,12 @@ class Stack:
             return False
         finally:
             connection.close()
+
+    def _connection(self, host: str, port: int) -> http.client.HTTPConnection:
+        if self._certificate is None:
+            return http.client.HTTPConnection(host, port, timeout=START_SECONDS)
+        trust = tls.pinned(self._home.certificate_file)
+        return http.client.HTTPSConnection(host, port, timeout=START_SECONDS, context=trust)
 
     def _start_agents(self, agents: Sequence[Part]) -> None:
         """Starts them side by side and waits until each of them is ready."""
@@ -251,6 +269,7 @@ class Stack:
             IPULSE_DEVICES=str(self._home.path / "devices"),
             IPULSE_NICE=os.environ.get("IPULSE_NICE", AGENT_NICE),
             IPULSE_READY_FD=str(announce),
+            **({"IPULSE_PINNED": str(self._home.certificate_file)} if self._certificate else {}),
         )
 
     def _environment(self, **own: str) -> Dict[str, str]:

@@ -34,6 +34,14 @@ TokenFile = Annotated[
     Optional[Path],
     typer.Option(metavar="FILE", help="File with the token. [env: IPULSE_TOKEN_FILE]"),
 ]
+Authority = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--ca",
+        metavar="FILE",
+        help="Authority, or certificate, that the service shows. [env: IPULSE_CA]",
+    ),
+]
 Home = Annotated[
     Optional[Path],
     typer.Option(
@@ -44,6 +52,9 @@ Home = Annotated[
 ]
 
 
+_ADDRESS = {"url": URL, "token_file": TokenFile, "home": Home, "ca": Authority}
+
+
 @dataclass(frozen=True)
 class Address:
     """Where a command finds the service: what its options say, if anything."""
@@ -51,10 +62,11 @@ class Address:
     url: Optional[str]
     token_file: Optional[Path]
     home: Optional[Path]
+    ca: Optional[Path]
 
     def connect(self) -> Client:
         """A client; raises what ipulse.client.location.find raises."""
-        return Client(self.url, token_file=self.token_file, home=self.home)
+        return Client(self.url, token_file=self.token_file, home=self.home, ca=self.ca)
 
 
 def addressed(command: Callable[..., Exit]) -> Callable[..., Exit]:
@@ -66,9 +78,10 @@ def addressed(command: Callable[..., Exit]) -> Callable[..., Exit]:
         url: Optional[str],
         token_file: Optional[Path],
         home: Optional[Path],
+        ca: Optional[Path],
         **options: Any,
     ) -> Exit:
-        return command(Address(url, token_file, home), *arguments, **options)
+        return command(Address(url, token_file, home, ca), *arguments, **options)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = [
@@ -77,7 +90,7 @@ def addressed(command: Callable[..., Exit]) -> Callable[..., Exit]:
     ]
     added = [
         inspect.Parameter(name, keyword, default=None, annotation=hint)
-        for name, hint in (("url", URL), ("token_file", TokenFile), ("home", Home))
+        for name, hint in _ADDRESS.items()
     ]
     # What the command line is made from, and its documentation.
     signature = inspect.Signature([*own, *added])

@@ -6,7 +6,7 @@ import ipaddress
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, List, Optional, Sequence, Tuple
 
 import typer
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ipulse.stack import Stack
 
 PORT = 8470
+_OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")  # names that a service has anyway
 
 
 def up(
@@ -31,6 +32,21 @@ def up(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = PORT,
     agents: Annotated[int, typer.Option(min=1, max=64, help="Jobs that run at once.")] = 1,
+    tls: Annotated[
+        bool,
+        typer.Option("--tls", help="Speak TLS, with a certificate that vouches for itself."),
+    ] = False,
+    tls_cert: Annotated[
+        Optional[Path],
+        typer.Option(metavar="FILE", help="Speak TLS with this certificate and its chain (PEM)."),
+    ] = None,
+    tls_key: Annotated[
+        Optional[Path], typer.Option(metavar="FILE", help="The certificate's private key (PEM).")
+    ] = None,
+    name: Annotated[
+        Optional[List[str]],
+        typer.Option(metavar="NAME", help="What others call this machine; may be repeated."),
+    ] = None,
     allow_remote: Annotated[
         bool,
         typer.Option("--allow-remote", help="Answer other machines too, without encryption."),
@@ -62,15 +78,25 @@ def up(
     A stack is the service, its queue and its agents. Jobs and results stay in the home and are
     there again the next time.
     """
-    if not allow_remote and not _is_loopback(host):
-        detail = f"{host} would answer other machines without encryption: add --allow-remote"
+    if (tls_cert is None) is not (tls_key is None) or (tls and tls_cert):
+        detail = "--tls-cert and --tls-key go together, and without --tls"
+        raise InvalidInput([Problem("/tls-cert", "incomplete", detail)], detail)
+    if not (allow_remote or tls or tls_cert or _is_loopback(host)):
+        detail = (
+            f"{host} would answer other machines without encryption: add --tls, or --tls-cert and "
+            "--tls-key, or --allow-remote if that is meant"
+        )
         raise InvalidInput([Problem("/host", "not_loopback", detail)], "refused to listen there")
     from ipulse.stack import Stack  # what starts a stack is of no use to the other commands
 
     more = {} if data is None else {"IPULSE_DATA": str(data)}
     if emulated_ipus is not None:
         more["IPULSE_EMULATED_IPUS"] = str(emulated_ipus)
-    stack = Stack(home_folder(home, os.environ), host, port, agents, allow_remote, more)
+    if name:
+        more["IPULSE_ALLOWED_HOSTS"] = ",".join([*_OWN_NAMES, *map(_bracketed, name)])
+    folder = home_folder(home, os.environ)
+    certificate = _certificate(folder, tls, tls_cert, tls_key, name or ())
+    stack = Stack(folder, host, port, agents, allow_remote, more, certificate)
     with terminable():
         stack.start()
         try:
@@ -84,18 +110,44 @@ def up(
     return Exit.OK
 
 
+def _certificate(
+    folder: Path,
+    is_made_here: bool,
+    cert: Optional[Path],
+    key: Optional[Path],
+    names: Sequence[str],
+) -> Optional[Tuple[Path, Path]]:
+    """The files to speak TLS with, if any. Raises InvalidInput for files that cannot serve."""
+    from ipulse import tls
+
+    if is_made_here:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        cert, key = tls.self_signed(folder, names)
+    if cert is None or key is None:
+        return None
+    tls.check(cert, key)
+    return cert.absolute(), key.absolute()
+
+
 def _announce(stack: Stack, as_json: bool, where: str) -> None:
+    ca = stack.certificate_path
     if as_json:
-        emit({"url": stack.url, "token_file": str(stack.token_path), "pid": os.getpid()}, indent=0)
+        told = {"url": stack.url, "token_file": str(stack.token_path), "pid": os.getpid()}
+        emit({**told, **({"certificate": str(ca)} if ca else {})}, indent=0)
         return
     show(f"IPUlse answers at {stack.url}", style="bold")
     show_facts(
         [
             ("token", str(stack.token_path)),
+            *([("certificate", str(ca))] if ca else []),
             ("submit", f"ipulse submit FILE --watch{where}"),
             ("stop", "Ctrl-C"),
         ]
     )
+
+
+def _bracketed(name: str) -> str:
+    return f"[{name}]" if ":" in name else name
 
 
 def _is_loopback(host: str) -> bool:

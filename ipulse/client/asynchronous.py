@@ -21,10 +21,11 @@ class AsyncClient(Conversation):
         *,
         token_file: Optional[PathLike] = None,
         home: Optional[PathLike] = None,
+        ca: Optional[PathLike] = None,
         timeout: float = 30.0,
         retries: int = 4,
     ) -> None:
-        service = find(url, token, token_file, home)
+        service = find(url, token, token_file, home, ca=ca)
         transport = Awaiting(**options_for(service, timeout))
         super().__init__(service.url, transport, timeout, retries)
         self._http = transport.http

@@ -27,6 +27,7 @@ def options_for(service: Service, timeout: float) -> Dict[str, Any]:
             "User-Agent": f"ipulse/{__version__}",
         },
         "timeout": httpx.Timeout(timeout),
+        "verify": service.trust or True,
         # A proxy of the environment cannot reach this machine's own address.
         "trust_env": not service.is_local,
         # A redirect would carry the token wherever it points.

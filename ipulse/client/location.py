@@ -1,21 +1,23 @@
 """Where the service is, and the secret that opens it.
 
-Arguments come first, then the environment (IPULSE_URL, IPULSE_TOKEN, IPULSE_TOKEN_FILE), then
-what `ipulse up` left in its home (IPULSE_HOME, or ~/.local/state/ipulse).
+Arguments come first, then the environment (IPULSE_URL, IPULSE_TOKEN, IPULSE_TOKEN_FILE,
+IPULSE_CA), then what `ipulse up` left in its home (IPULSE_HOME, or ~/.local/state/ipulse).
 """
 
 from __future__ import annotations
 
 import os
 import re
+import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping, Optional, Union
 
 import httpx
 
-from ipulse import strict_json
+from ipulse import strict_json, tls
 from ipulse.errors import InvalidInput, InvalidJSON, NotAuthenticated, Problem, Unavailable
+from ipulse.home import REACHED_AS, Home
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -29,6 +31,8 @@ class Service:
 
     url: str
     token: str = field(repr=False)
+    # Whom to believe that it is the service; None: the machine's own authorities.
+    trust: Optional[ssl.SSLContext] = field(default=None, repr=False)
 
     @property
     def is_local(self) -> bool:
@@ -42,16 +46,19 @@ def find(
     token_file: Optional[PathLike] = None,
     home: Optional[PathLike] = None,
     environment: Optional[Mapping[str, str]] = None,
+    ca: Optional[PathLike] = None,
 ) -> Service:
     """The service to speak to.
 
+    ca: a file with the authority, or with the certificate, that it shows (PEM).
+
     Raises Unavailable where no service is known, NotAuthenticated where no token for it is, and
-    InvalidInput for an address that is none.
+    InvalidInput for an address that is none, or an authority that is none.
     """
     known = os.environ if environment is None else environment
     folder = home_folder(home, known)
-    where = url or known.get("IPULSE_URL") or _url_at_home(folder)
-    where = _checked(where)
+    elsewhere = url or known.get("IPULSE_URL")
+    where = _checked(elsewhere or _url_at_home(folder))
     secret = token or _read(token_file)
     if secret is None:
         secret = known.get("IPULSE_TOKEN") or _read(known.get("IPULSE_TOKEN_FILE"))
@@ -66,7 +73,16 @@ def find(
         raise NotAuthenticated(
             "the token has characters that no token has; is its file the right one?"
         )
-    return Service(url=where, token=secret)
+    trust = _trust(ca or known.get("IPULSE_CA"), None if elsewhere else folder)
+    return Service(url=where, token=secret, trust=trust)
+
+
+def _trust(ca: Optional[PathLike], at_home: Optional[Path]) -> Optional[ssl.SSLContext]:
+    if ca:
+        return tls.authorities(ca)
+    if at_home is not None and (certificate := Home(at_home).certificate_file).exists():
+        return tls.pinned(certificate)
+    return None
 
 
 def home_folder(home: Optional[PathLike], environment: Mapping[str, str]) -> Path:
@@ -78,7 +94,10 @@ def home_folder(home: Optional[PathLike], environment: Mapping[str, str]) -> Pat
 def _url_at_home(folder: Path) -> str:
     try:
         value: Any = strict_json.loads((folder / "server.json").read_bytes())
-        return str(value["url"])
+        told = str(value["url"])
+        for listened, reached in REACHED_AS.items():  # an IPv6 address has brackets around it
+            told = re.sub(rf"//(\[?){re.escape(listened)}(\]?:)", rf"//\g<1>{reached}\2", told)
+        return told
     except FileNotFoundError:
         raise Unavailable(
             f"no service is known in {folder}: start one with `ipulse up`, "

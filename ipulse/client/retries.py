@@ -14,6 +14,7 @@ from typing import Optional
 import httpx
 
 from ipulse.errors import Unavailable
+from ipulse.tls import distrust_in
 
 FIRST_DELAY = 0.2  # seconds; doubles with every failure
 LONGEST_DELAY = 5.0
@@ -39,6 +40,8 @@ class Retries:
         """Seconds until the next try after a connection failed; None: it ended too early."""
         if isinstance(error, (httpx.UnsupportedProtocol, httpx.LocalProtocolError)):
             raise Unavailable(f"{self._url}: {error}") from error
+        if why := distrust_in(error):
+            raise Unavailable(f"{self._url}: {why}") from error
         if self._spent():
             raise Unavailable(self._told(error)) from error
         return self._delay()
@@ -66,7 +69,10 @@ class Retries:
         if isinstance(error, httpx.TimeoutException):
             return f"the service at {self._url} does not answer in time"
         how = "the stream ended early" if error is None else str(error) or type(error).__name__
-        return f"the connection to {self._url} keeps breaking: {how}"
+        hint = ""
+        if error is not None and self._url.startswith("http://"):
+            hint = " (if it speaks TLS, its address begins with https://)"
+        return f"the connection to {self._url} keeps breaking: {how}{hint}"
 
 
 def _retry_after(response: httpx.Response) -> float:

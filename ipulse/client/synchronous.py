@@ -18,10 +18,10 @@ class Client:
     """Submits jobs, follows them and fetches what they leave.
 
     Finds the service by its arguments, the environment (IPULSE_URL, IPULSE_TOKEN,
-    IPULSE_TOKEN_FILE) or the home of `ipulse up`. Calls are repeated up to `retries` times
-    while the service is away, twice as often where a job is followed or a file fetched;
-    `timeout` (seconds) is for each answer to begin. Errors are those
-    of ipulse.errors. Close it, or use it as a context manager.
+    IPULSE_TOKEN_FILE, IPULSE_CA) or the home of `ipulse up`; `ca` is a file with the authority or
+    the certificate that it shows. Calls are repeated up to `retries` times while the service is
+    away, twice as often where a job is followed or a file fetched; `timeout` (seconds) is for each
+    answer to begin. Errors are those of ipulse.errors. Close it, or use it as a context manager.
     """
 
     def __init__(
@@ -31,10 +31,11 @@ class Client:
         *,
         token_file: Optional[PathLike] = None,
         home: Optional[PathLike] = None,
+        ca: Optional[PathLike] = None,
         timeout: float = 30.0,
         retries: int = 4,
     ) -> None:
-        service = find(url, token, token_file, home)
+        service = find(url, token, token_file, home, ca=ca)
         self.url = service.url
         transport = Blocking(**options_for(service, timeout))
         self._conversation = Conversation(service.url, transport, timeout, retries)

@@ -19,6 +19,7 @@ from ipulse.client import Client, JobEvent
 from ipulse.errors import Conflict, Unavailable
 from ipulse.stack import Stack
 from ipulse.states import JobState
+from ipulse.tls import self_signed
 
 from .test_guarded_process import DEADLINE, Watched
 
@@ -40,18 +41,21 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def stack(home: Path) -> Iterator[Stack]:
+def stack(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """It speaks TLS, with its agents, too; the stacks of other tests do without."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IPULSE_TOKEN", "a-token-for-another-service")
-        stack = Stack(home, environment=ENVIRONMENT)
+        made = self_signed(tmp_path_factory.mktemp("made"))
+        stack = Stack(home, environment=ENVIRONMENT, certificate=made)
         stack.start()
     yield stack
     stack.stop()
 
 
 @pytest.fixture
-def client(stack: Stack) -> Iterator[Client]:
-    with Client(stack.url, token_file=stack.token_path) as client:
+def client(stack: Stack, home: Path) -> Iterator[Client]:
+    with Client(token_file=stack.token_path, home=home) as client:
+        assert client.url.startswith("https://")
         yield client
 
 

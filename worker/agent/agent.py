@@ -29,7 +29,7 @@ class Agent:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._api = ServiceAPI(settings.service_url, settings.worker_token)
+        self._api = ServiceAPI(settings.service_url, settings.worker_token, settings.trust())
         self._record = LeaseRecord(settings.work_dir, settings.name)
         self._warm = WarmRunner(
             lambda environment: RunnerProcess(settings, environment, [self._record.fileno()]),

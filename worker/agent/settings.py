@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import ssl
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ipulse import tls
 from ipulse.errors import InvalidInput, Problem, Unavailable
 
 SERVICE_SCHEMES = ("http", "https")
@@ -27,6 +29,8 @@ class Settings:
     worker_token: str = field(repr=False)
     broker_url: str = field(repr=False)  # may hold a password
     work_dir: Path
+    ca: Path | None = None  # the authority that vouches for the service's certificate
+    pinned: Path | None = None  # or the certificate itself, by whatever name it is reached
     runner_python: str = sys.executable
     runner_module: str = "worker.runner"
     device_kinds: tuple[str, ...] = EVERYWHERE
@@ -40,6 +44,14 @@ class Settings:
     nice: int = 0  # added to the niceness of the agent, and so of all its runners
     name: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
 
+    def trust(self) -> ssl.SSLContext | None:
+        """Whom the agent believes that it is the service; None: the machine's own authorities.
+
+        Raises InvalidInput for a file that holds no certificate."""
+        if self.pinned:
+            return tls.pinned(self.pinned)
+        return tls.authorities(self.ca) if self.ca else None
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
         """Raises InvalidInput with every wrong variable, Unavailable for a missing token."""
@@ -48,6 +60,8 @@ class Settings:
             "service_url": reader.url("IPULSE_SERVICE_URL", SERVICE_SCHEMES).rstrip("/"),
             "broker_url": reader.url("IPULSE_BROKER_URL", BROKER_SCHEMES),
             "work_dir": Path(reader.text("IPULSE_WORK_DIR")).expanduser().absolute(),
+            "ca": reader.file("IPULSE_CA"),
+            "pinned": reader.file("IPULSE_PINNED"),
             "runner_python": reader.program("IPULSE_RUNNER_PYTHON", cls.runner_python),
             "runner_module": reader.text("IPULSE_RUNNER_MODULE", cls.runner_module),
             "device_kinds": reader.choices("IPULSE_DEVICE_KINDS", KINDS, EVERYWHERE),
@@ -94,6 +108,10 @@ class _Reader:
         if path is None:
             self._wrong(name, f"must be an interpreter; {value} cannot be executed")
         return path or value
+
+    def file(self, name: str) -> Path | None:
+        value = self._environment.get(name)
+        return Path(value) if value else None
 
     def directory(self, name: str) -> Path | None:
         """An absolute path, because a runner works in a directory of its own."""

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ipulse import __version__
+from ipulse.tls import self_signed
 from tests.ipulse.live_service import Agent, LiveService
 
 from .conftest import FILES, Run, environment, finished
@@ -135,4 +136,12 @@ class TestItself:
     def test_up_refuses_other_machines(self, offline: Run) -> None:
         ran = offline("up", "--host", "0.0.0.0", "--json")  # noqa: S104  # it is refused
         assert ran.code == 2
+        assert "--tls" in ran.err
         assert "--allow-remote" in ran.err
+
+    def test_up_refuses_a_certificate_it_cannot_serve(self, offline: Run, tmp_path: Path) -> None:
+        certificate, _ = self_signed(tmp_path)
+        ran = offline("up", "--tls-cert", str(certificate), "--tls-key", str(certificate))
+        assert ran.code == 2
+        assert "tls-certificate.pem is not the certificate's private key" in ran.err
+        assert offline("up", "--tls-cert", str(certificate)).code == 2
