@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, inspect, select, text
+from sqlalchemy import create_engine, insert, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from ipulse.errors import Unavailable
@@ -177,6 +177,16 @@ def test_another_process_that_keeps_the_file_locked_is_reported_as_unavailable(
     finally:
         other.close()
         impatient.close()
+
+
+def test_more_readers_than_connections_are_told_to_come_again(
+    sqlite: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = create_engine(sqlite.url, pool_size=1, max_overflow=0, pool_timeout=0.05)
+    monkeypatch.setattr(sqlite.backend, "reading", few)
+    with sqlite.read(), pytest.raises(Unavailable, match="busy"), sqlite.read():
+        pass
+    few.dispose()
 
 
 def test_the_clock_is_that_of_the_database_in_milliseconds(database: Database) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
+import time
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from sqlalchemy import func, select
 from ipulse import messages
 from ipulse.program_log import ProgramLog
 from ipulse.redis_server import RedisServer
-from service import dispatcher, tables
+from service import dispatcher, queue, tables
 from service.settings import Settings
 
 from .conditions import eventually
@@ -152,3 +154,23 @@ def test_a_broker_holds_only_so_many_messages_however_long_the_queue(
             if answer.status_code == 200:
                 begun.add(answer.json()["job_id"])
         assert max(looks) <= 3
+
+
+def test_a_broker_that_hangs_keeps_nobody_waiting(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes connections and says nothing, as one behind a network that drops packets."""
+    monkeypatch.setattr(queue, "TIMEOUT_SECONDS", 0.2)
+    path = tmp_path / "mute.sock"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as mute:
+        mute.bind(str(path))
+        mute.listen(64)
+        with InProcess(settings_for(home, f"redis+socket://{path}", rescan_seconds=0.1)) as service:
+            began = time.monotonic()
+            jobs = {service.submit()["id"] for _ in range(5)}
+            listed = service.user.get("/v1/jobs").json()["jobs"]
+            assert {job["id"] for job in listed} == jobs
+            assert time.monotonic() - began < 5.0
+            refused = service.user.get("/readyz")
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+            assert promised(service) == 5

@@ -3,11 +3,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import event
 
 from service import migrations
 from service.database import Database
@@ -41,6 +43,30 @@ def test_the_revisions_lead_to_the_tables_that_the_code_uses(url: str) -> None:
         options = {"compare_type": True}
         context = MigrationContext.configure(transaction.connection, opts=options)
         assert compare_metadata(context, metadata) == []
+    database.close()
+
+
+@pytest.mark.parametrize("statement", [5, 25, 40])
+def test_one_that_is_cut_short_is_begun_again(url: str, statement: int) -> None:
+    database = Database(url)
+    with database.write() as transaction:  # a server's database has had an example before
+        connection = transaction.connection
+        metadata.drop_all(connection)
+        connection.exec_driver_sql("DROP TABLE IF EXISTS alembic_version")
+    countdown = iter(range(statement, 0, -1))
+
+    def stop(*_: Any) -> None:
+        if next(countdown) == 1:
+            raise KeyboardInterrupt
+
+    engine = database.backend.writing
+    event.listen(engine, "before_cursor_execute", stop)
+    with pytest.raises(KeyboardInterrupt):
+        migrations.upgrade(database)
+    event.remove(engine, "before_cursor_execute", stop)
+    migrations.upgrade(database)
+    with database.read() as transaction:
+        assert compare_metadata(MigrationContext.configure(transaction.connection), metadata) == []
     database.close()
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from ipulse.redis_server import RedisServer
 from service import store
+from service.routes.worker import EVENTS_PER_COMMIT
 from tests.service.agents import METRIC, Attempt, line, phase
 from tests.service.conditions import eventually
 from tests.service.running import InProcess, settings_for
@@ -20,6 +21,7 @@ from tests.service.running import InProcess, settings_for
 from .test_submission import check_problem
 
 MAX_ATTEMPTS = 3
+TALK = 10 * EVENTS_PER_COMMIT
 
 
 @pytest.fixture(scope="module")
@@ -181,6 +183,18 @@ class TestEvents:
         lines = [line(str(number)) for number in range(1203)]
         assert attempt.post("events", {"first": 1, "events": lines}).json() == {"next": 1204}
         assert service.job(attempt.claim["job_id"])["last_seq"] == 1205
+
+    def test_a_chatty_job_keeps_nobody_waiting(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        talk = threading.Thread(target=attempt.say, args=[line("word")] * TALK)
+        talk.start()
+        answered = 0
+        while talk.is_alive():
+            service.submit()
+            answered += talk.is_alive()
+        talk.join()
+        assert answered >= 2, "others write between the parts of a long batch"
+        assert attempt.next == TALK + 1
 
     def test_a_phase_moves_the_job_and_a_metric_is_its_progress(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
