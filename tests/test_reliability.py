@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -23,6 +24,17 @@ def test_the_tests_that_hold_a_promise_exist() -> None:
     sources = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     for name in re.findall(r"\(`((?:test_|Test|check_)\w+)`\)", PAGE.read_text()):
         assert re.search(rf"(def|class) {name}\b", sources), name
+
+
+def test_each_rule_names_tests_that_exist() -> None:
+    named = set(re.findall(r"`([\w/]+\.py)((?:::\w+)+)`", PAGE.read_text()))
+    assert len(named) > 50
+    for file, path in named:
+        body: list[ast.stmt] = ast.parse((ROOT / "tests" / file).read_text()).body
+        for name in path.strip(":").split("::"):
+            found = [one for one in body if getattr(one, "name", "") == name]
+            assert len(found) == 1, f"{file}{path}"
+            body = getattr(found[0], "body", [])
 
 
 def test_runs_add_up() -> None:
