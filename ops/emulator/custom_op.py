@@ -12,7 +12,7 @@ import json
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -45,6 +45,11 @@ class CustomOpError(RuntimeError):
     code = "custom_op"
 
 
+# Steps of compiling that are done, and all of them.
+Progress = Callable[[int, int], None]
+_PROGRESS = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int)
+
+
 class _Tensor(ctypes.Structure):
     """CustomOpTensor of custom_op.h."""
 
@@ -75,6 +80,7 @@ class _Call(ctypes.Structure):
         ("output", ctypes.POINTER(_Tensor)),
         ("inputs_with_gradients", ctypes.POINTER(ctypes.c_int64)),
         ("separate_gradients", ctypes.c_uint32),
+        ("progress", _PROGRESS),
     )
 
 
@@ -97,6 +103,7 @@ class CustomOp:
         tiles_per_ipu: int = MK2_TILES,
         options: Mapping[str, str] = {},
         cache: Optional[ExecutableCache] = None,
+        progress: Optional[Progress] = None,
     ) -> None:
         """Compile, or take from the cache what was compiled before; neither needs a device.
 
@@ -106,6 +113,7 @@ class CustomOp:
         separate_gradients: whether each of them has a gradient op of its own.
         options: of the Poplar engine.
         cache: asked first, and given what was compiled, if the op's metadata let it be kept.
+        progress: told what Poplar's compileGraph tells; it must not raise.
 
         Raises CustomOpError; MissingCompiler, BuildFailed if the emulator cannot be built.
         """
@@ -132,6 +140,7 @@ class CustomOp:
             output=made,
             inputs_with_gradients=listed,
             separate_gradients=separate_gradients,
+            progress=_PROGRESS() if progress is None else _PROGRESS(progress),
         )
         if cache is None or not _asked("hashable", call):
             self._op = _made("compile", call)

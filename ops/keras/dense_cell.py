@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
 import tensorflow as tf
 
+from ops.emulator.custom_op import MK2_TILES
+from ops.keras import dense_ops
 from ops.keras.cell import NetworkCell
+from ops.keras.config import choice
 from ops.keras.packing import parts
-from ops.keras.surrogates import phi
 from ops.lif.network import LIF
-from ops.surrogate import Surrogate
 
 
 class DenseOutputs(NamedTuple):
@@ -28,20 +29,43 @@ class DenseLIFCell(NetworkCell):
         rnn = tf.keras.layers.RNN(cell, return_sequences=True)
         outputs = cell.unpack(rnn(spikes))
 
-    with dense spikes `[batch, time, inputs]`. Its arguments are NetworkLayer's. Nobody goes without
-    a slot here, so that a layer may have no capacity below its neurons, and policies say nothing.
+    with dense spikes `[batch, time, inputs]`. Nobody goes without a slot here, so that a layer may
+    have no capacity below its neurons, and policies say nothing. Its arguments are NetworkLayer's,
+    and
 
-    Raises ValueError for such a capacity.
+    backend: "cpu" takes TensorFlow's own products; "emulator" Poplar's on an emulated IPU, which
+        must know all shapes.
+    tiles_per_ipu: of the emulated one.
+
+    Raises ValueError for such a capacity, or if an argument is out of range; a call raises what
+    ops.lif.poplar.backends.step_ops_on_ipus raises.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, backend: str = "cpu", tiles_per_ipu: int = MK2_TILES, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
+        self.backend = choice("backend", backend, ("cpu", "emulator"))
+        self.tiles_per_ipu = tiles_per_ipu
         for number, layer in enumerate(self.network.spiking):
             if layer.slots < layer.neurons:
                 raise ValueError(
                     f"layers[{number}] has {layer.slots} slots for {layer.neurons} neurons; "
                     "DenseLIFCell has no slots, SparseLIFCell and MultiLIF do"
                 )
+
+    def get_config(self) -> Dict[str, Any]:
+        own = {"backend": self.backend, "tiles_per_ipu": self.tiles_per_ipu}
+        return {**super().get_config(), **own}
+
+    def _ops(self) -> Any:
+        """dense_matmul and emit_spikes."""
+        if self.backend == "cpu":
+            return dense_ops
+        # Imported only here: who asks for it gets it, and nobody else.
+        from ops.lif.poplar.backends import step_ops_on_ipus
+
+        return step_ops_on_ipus(self.tiles_per_ipu)
 
     @property
     def output_size(self) -> int:
@@ -51,7 +75,7 @@ class DenseLIFCell(NetworkCell):
     def call(
         self, inputs: Any, states: Sequence[Any], training: Any = None
     ) -> Tuple[Any, List[Any]]:
-        network = self.network
+        network, ops = self.network, self._ops()
         kernels, constants = self._tensors()
         spikes = tf.cast(inputs, tf.float32)
         emitted: List[Any] = []
@@ -60,17 +84,17 @@ class DenseLIFCell(NetworkCell):
         u: Any = None
         for number, (layer, state) in enumerate(zip(self._all, self._layer_states(states))):
             tensors = constants[number]
-            current = tf.linalg.matmul(spikes, kernels[number].input)
+            current = ops.dense_matmul(spikes, kernels[number].input)
             if kernels[number].recurrent is not None:
-                current += tf.linalg.matmul(state["spikes"], kernels[number].recurrent)
+                current += ops.dense_matmul(state["spikes"], kernels[number].recurrent)
             if kernels[number].bias is not None:
                 current += kernels[number].bias
             u, synapse = self._membrane(layer, tensors, state, current)
             if not isinstance(layer, LIF):
                 after += [u, *synapse]
                 break
-            gate = u - tensors.second_threshold if layer.second_threshold is not None else None
-            spiked = emit(u - tensors.threshold, u > tensors.threshold, gate, network.surrogate)
+            gate = None if layer.second_threshold is None else tensors.second_threshold
+            spiked = ops.emit_spikes(u, tensors.threshold, gate, network.surrogate)
             after += [self._after_reset(u, spiked, tensors.threshold), *synapse]
             if self._remembers(number):
                 after.append(spiked)
@@ -93,20 +117,3 @@ class DenseLIFCell(NetworkCell):
 
     def _spikes_size(self, layer: LIF) -> int:
         return layer.neurons
-
-
-def emit(x: Any, spikes: Any, gate: Any, surrogate: Surrogate) -> Any:
-    """float32 1 where `spikes`, else 0; its gradient by x is the surrogate's where the gate is
-    above 0, everywhere if that is None."""
-
-    @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
-    def emitted(x: Any) -> Any:
-        def gradient(grad: Any) -> Any:
-            slope = phi(surrogate, x)
-            if gate is not None:
-                slope = tf.where(tf.logical_or(gate > 0, spikes), slope, 0.0)
-            return grad * slope
-
-        return tf.cast(spikes, tf.float32), gradient
-
-    return emitted(x)

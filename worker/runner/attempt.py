@@ -23,6 +23,7 @@ from .data.directory import DataDirectory
 from .data.load import load
 from .devices import device_of
 from .devices.connection import attaches
+from .devices.device import unheard
 from .initial_weights import initial_weights
 from .judging import judge, look_at
 from .manifest import spec_sha256
@@ -75,7 +76,6 @@ class Attempt:
             os.environ.update(self.spec.device.environment(assignment.work_dir))
         self.device = device_of(self.spec, reporter.log, cancellation.check)
         self.device.job_id = assignment.job_id
-        self.device.tell_part = self._tell_part
         self.device.directory = self.work_dir.path
         self.message = ""  # what came of it, in a sentence
 
@@ -128,6 +128,7 @@ class Attempt:
     def _compile(self) -> None:
         dataset = self._dataset
         began = self.timeline.clock.now()
+        self.device.tell_part = self._tell_part
         training = Training(
             spec=self.spec,
             model=self.device.compile(dataset.trains.slots),
@@ -151,6 +152,7 @@ class Attempt:
         for warning in warnings_of(self.spec):
             self.reporter.log(warning, level="warning")
         training.model.trace()
+        self.device.tell_part = unheard  # a capacity that grows compiles again while it trains
         self._compile_seconds = self.timeline.clock.now() - began
         self.reporter.log(self._how_compiled())
         self._training = training

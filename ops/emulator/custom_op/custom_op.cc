@@ -9,8 +9,10 @@
 
 #include <poplar/DeviceManager.hpp>
 #include <poplar/Engine.hpp>
+#include <poplin/codelets.hpp>
 #include <popnn/codelets.hpp>
 #include <popops/codelets.hpp>
+#include <poprand/codelets.hpp>
 #include <poputil/TileMapping.hpp>
 
 #include "../src/machine.h"
@@ -147,8 +149,10 @@ std::unique_ptr<CompiledOp> compile(const CustomOpCall &call) {
   const OpLibrary library(call.library, call.op_name, call.api_level);
   const Target target = targetOf(call);
   Graph graph(target);
-  popops::addCodelets(graph);
+  poplin::addCodelets(graph);
   popnn::addCodelets(graph);
+  popops::addCodelets(graph);
+  poprand::addCodelets(graph);
   if (call.codelets && *call.codelets)
     graph.addCodelets(call.codelets);
 
@@ -182,8 +186,9 @@ std::unique_ptr<CompiledOp> compile(const CustomOpCall &call) {
   checkPromises(graph, op->name, promised, inputs, outputs);
   if (call.gradients)
     programs.push_back(buildGradient(graph, library, call, *op, inputs, outputs));
-  op->executable =
-      std::make_unique<Executable>(compileGraph(graph, programs, optionsOf(call.options)));
+  const ProgressFunc progress = call.progress ? ProgressFunc(call.progress) : ProgressFunc();
+  op->executable = std::make_unique<Executable>(
+      compileGraph(graph, programs, optionsOf(call.options), progress));
   return op;
 }
 

@@ -26,6 +26,7 @@ typedef struct CustomOpCall {
   const CustomOpTensor *input, *output;
   const int64_t *inputs_with_gradients; // `gradients` of them; none: no gradient op is built
   uint32_t separate_gradients; // one gradient op for each of them, as TensorFlow asks for it
+  void (*progress)(int step, int total); // told while the programs are compiled, unless NULL
 } CustomOpCall;
 
 // An op compiled for that machine, without a device, or NULL; then the error is in `message`.

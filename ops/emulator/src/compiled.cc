@@ -125,7 +125,8 @@ void checkHandles(const GraphState &graph) {
 
 std::shared_ptr<Compiled> compile(std::shared_ptr<GraphState> graph,
                                   std::vector<std::shared_ptr<ProgramNode>> programs,
-                                  OptionFlags options) {
+                                  OptionFlags options,
+                                  const std::function<void(int step, int total)> &progress) {
   auto compiled = std::make_shared<Compiled>();
   compiled->options = completeOptions(std::move(options));
   compiled->graph = std::move(graph);
@@ -133,13 +134,22 @@ std::shared_ptr<Compiled> compile(std::shared_ptr<GraphState> graph,
   completePrograms(*compiled);
   for (const auto &program : compiled->programs)
     listNodes(*program, *compiled);
+  // A step for each of the programs', one for the liveness of variables, one for the memory.
+  const int total = static_cast<int>(compiled->nodes.size()) + 2;
+  const auto tell = [&](int step) {
+    if (progress)
+      progress(step, total);
+  };
   MemoryModel memory(*compiled->graph);
-  for (const ProgramNode *node : compiled->nodes) {
-    checkNode(*compiled->graph, *node);
-    costNode(*compiled, *node, memory);
+  for (std::size_t i = 0; i < compiled->nodes.size(); ++i) {
+    tell(static_cast<int>(i));
+    checkNode(*compiled->graph, *compiled->nodes[i]);
+    costNode(*compiled, *compiled->nodes[i], memory);
   }
+  tell(total - 2);
   checkHandles(*compiled->graph);
   compiled->liveness = livenessOf(*compiled->graph, compiled->programs, memory.messages());
+  tell(total - 1);
   memory.addVariables(compiled->liveness);
   compiled->memory = memory.tiles();
   log(LogModule::Engine, LogLevel::Info, "compiled ", compiled->nodes.size(), " program steps, ",
@@ -151,6 +161,7 @@ std::shared_ptr<Compiled> compile(std::shared_ptr<GraphState> graph,
     error.profilePath = writeReports(*compiled, nullptr);
     throw;
   }
+  tell(total);
   return compiled;
 }
 

@@ -2,6 +2,7 @@
 #define IPULSE_EMULATOR_COMPILED_H
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -51,9 +52,11 @@ struct Compiled {
 };
 
 /// Checks, and computes what is known before a run. Raises the class of the fault.
+/// progress: told how many of all steps are done, unless empty; the last one is told, too.
 std::shared_ptr<Compiled> compile(std::shared_ptr<GraphState> graph,
                                   std::vector<std::shared_ptr<ProgramNode>> programs,
-                                  OptionFlags options);
+                                  OptionFlags options,
+                                  const std::function<void(int step, int total)> &progress = {});
 
 } // namespace poplar::emulator
 

@@ -19,12 +19,7 @@ std::shared_ptr<Compiled> compiledOf(const Graph &graph, ArrayRef<program::Progr
   std::vector<std::shared_ptr<emulator::ProgramNode>> nodes;
   for (const program::Program &p : progs)
     nodes.push_back(p.getNode());
-  if (progress)
-    progress(0, 1);
-  auto compiled = emulator::compile(graph.getState(), std::move(nodes), opt);
-  if (progress)
-    progress(1, 1);
-  return compiled;
+  return emulator::compile(graph.getState(), std::move(nodes), opt, progress);
 }
 
 /// 0 for a handle that there is not: what follows says so.

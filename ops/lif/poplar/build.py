@@ -73,7 +73,7 @@ def _compile(prefix: Path, complete: Path, scratch: Path) -> None:
         for level in LEVELS:
             objects = [future.result() for future in (*common, *own[level])]
             out = str(complete / f"libipulse_lif_{level}.so")
-            libraries = ["-lpoplar", "-lpoputil", "-lpopops"]
+            libraries = ["-lpoplar", "-lpoplin", "-lpoputil", "-lpopops"]
             run_compiler([*compiler(), *FLAGS, *link, "-o", out, *objects, *libraries])
 
 

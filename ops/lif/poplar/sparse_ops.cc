@@ -1,7 +1,5 @@
 // The smaller ops, each with its gradient: `op_name` is SparseToDense, DenseToSparse, SelectSpikes
 // or SpikeMatmul. docs/poplar_op.md lists their inputs, outputs and attributes.
-#include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +11,7 @@
 
 #include "api_level.h"
 #include "backward.h"
+#include "exported_op.h"
 #include "forward.h"
 #include "rows.h"
 #include "selection.h"
@@ -115,31 +114,7 @@ lif::Operands productOperands(Graph &graph, const lif::Network &network, const T
   return lif::Operands(network, {inputs[1], inputs[2], inputs[0], constant(0), constant(1)});
 }
 
-void describe(std::vector<std::int64_t> &allocating, std::map<std::int64_t, std::int64_t> &aliasing,
-              bool &elementwise, bool &stateless, bool &hashable) {
-  allocating.clear();
-  aliasing.clear();
-  elementwise = false;
-  stateless = true;
-  hashable = true;
-}
-
 } // namespace
-
-#define IPULSE_METADATA(op)                                                                        \
-  void op##_metadata(IPULSE_METADATA_PARAMETERS) {                                                 \
-    static_cast<void>(num_inputs);                                                                 \
-    IPULSE_NO_IDENTICAL_OUTPUTS;                                                                   \
-    describe(allocating_indices, input_to_output_tensor_aliasing, is_elementwise, is_stateless,    \
-             is_hashable);                                                                         \
-  }
-#define IPULSE_BUILD(op)                                                                           \
-  Program op(Graph &graph, const Tensors &inputs, Tensors &outputs, const std::string &attributes, \
-             const std::string &)
-#define IPULSE_GRADIENT(op)                                                                        \
-  Program op##_grad(Graph &graph, std::int64_t, const Tensors &gradients, const Tensors &inputs,   \
-                    const Tensors &results, Tensors &outputs, const std::string &attributes,       \
-                    const std::string &)
 
 extern "C" {
 

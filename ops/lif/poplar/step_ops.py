@@ -59,6 +59,22 @@ class PoplarStepOps(NamedTuple):
         found = self._run("SelectSpikes", words, [u, threshold, *given], outputs, [0, 1])
         return Selected(*found[:3])
 
+    def dense_matmul(self, spikes: Any, weights: Any) -> Any:
+        """ops.keras.dense_ops.dense_matmul."""
+        shape = (spikes.shape[0], weights.shape[1])
+        words = "ipulse-dense-matmul/1"
+        return self._run("DenseMatmul", words, [spikes, weights], [shape], [0, 1])[0]
+
+    def emit_spikes(
+        self, u: Any, threshold: Any, second_threshold: Optional[Any], surrogate: Surrogate
+    ) -> Any:
+        """ops.keras.dense_ops.emit_spikes; thresholds `[neurons]`."""
+        words = f"ipulse-emit-spikes/1 surrogate={surrogate_word(surrogate)}"
+        words += "" if second_threshold is None else " second_threshold"
+        given = [] if second_threshold is None else [second_threshold]
+        inputs = [u, threshold, *given]
+        return self._run("EmitSpikes", words, inputs, [tuple(u.shape)], [0, 1])[0]
+
     def _run(
         self,
         name: str,

@@ -134,9 +134,9 @@ def by_sparse_cell(problem: Problem, traced: bool = False) -> Way:
     return [np.asarray(tensor) for tensor in made], [np.asarray(grad) for grad in grads]
 
 
-def by_dense_cell(problem: Problem) -> Way:
+def by_dense_cell(problem: Problem, **options: Any) -> Way:
     p = problem
-    cell = DenseLIFCell(**arguments(p.network), trainable=TRAINED)
+    cell = DenseLIFCell(**arguments(p.network), trainable=TRAINED, **options)
     cell.set_kernels(p.weights)
     rnn = tf.keras.layers.RNN(cell, return_sequences=True)
     dense = sparse_to_dense(p.ids, p.counts, p.network.inputs).numpy().transpose(1, 0, 2)
@@ -194,6 +194,14 @@ def test_surrogates(surrogate: Any) -> None:
     sequence = by_sequence(problem)
     assert_same(by_sparse_cell(problem), sequence, f"sparse cell, seed {problem.seed}")
     assert_same(by_dense_cell(problem), sequence, f"dense cell, seed {problem.seed}")
+
+
+@pytest.mark.parametrize("fields", ["gated", "synapse"])
+def test_dense_cell_on_tiles(fields: str) -> None:
+    """By Poplar's products, several rows a tile and several tiles."""
+    problem = problem_of(network_of(FIELDS[fields], True, surrogate=SURROGATES[-1]))
+    on_tiles = by_dense_cell(problem, backend="emulator", tiles_per_ipu=4)
+    assert_same(on_tiles, by_dense_cell(problem), f"seed {problem.seed}")
 
 
 @pytest.mark.parametrize("kind", [SparseLIFCell, DenseLIFCell])

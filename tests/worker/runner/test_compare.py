@@ -65,7 +65,7 @@ class TestWays:
     @pytest.mark.parametrize(
         ("layers", "left_out"),
         [
-            ("without slots", ["dense cell on emulator"]),
+            ("without slots", []),
             ("with slots", ["dense cell on cpu", "dense cell on emulator"]),
             (
                 "with drawn slots",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from pathlib import Path
 from typing import Any, Dict
@@ -72,6 +73,12 @@ class TestEveryConnection:
         assert done == sorted(done)
         assert all(part["phase"] == "compile" for part in parts)
         assert ("the Poplar op" in str(parts)) == (kind == "emulator")
+        if connection == "NEVER" and kind == "emulator":  # of a program, whatever the cache has
+            last = re.fullmatch(
+                r"compiling program \d: ([\d,]+) of ([\d,]+) steps", parts[-1]["message"]
+            )
+            assert last is not None
+            assert last[1] == last[2]
         roles = [event["role"] for event in told.events if event["kind"] == "artifact"]
         assert roles[-1] == "manifest"
         assert ("weights" in roles) == executes

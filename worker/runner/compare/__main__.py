@@ -79,8 +79,6 @@ def _row(way: Any, problem: Any, free: Any, tiles: int) -> Dict[str, Any]:
     from .verdict import judge
 
     row: Dict[str, Any] = {"way": way.name, "device": way.device}
-    if way.run is None:
-        return {**row, "skipped": way.why_not}
     began = time.monotonic()
     try:
         result = way.run(problem, tiles)

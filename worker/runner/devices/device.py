@@ -22,6 +22,10 @@ class Log(Protocol):
 TellPart = Callable[[float, str], None]
 
 
+def unheard(fraction: float, message: str) -> None:
+    """A TellPart while nobody listens."""
+
+
 class Description(NamedTuple):
     """What figures depend on, for the manifest and the profile."""
 
@@ -58,7 +62,7 @@ class Device(ABC):
         self.spec = spec
         self.log = log
         self.check = check
-        self.tell_part: TellPart = lambda fraction, message: None
+        self.tell_part: TellPart = unheard
 
     @property
     def connection(self) -> str:

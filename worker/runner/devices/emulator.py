@@ -19,10 +19,14 @@ from worker.runner import poplar_errors
 from worker.runner.model import Model
 from worker.runner.network import network_of
 from worker.runner.pool import Lease, Patience, Pool
+from worker.runner.reporter import Throttle
 
 from .connection import attaches
 from .cpu import configure_tensorflow, cpu_target, usable_cores
 from .device import Description, Device, Executable, Log
+
+PROGRAMS_FROM = 0.7  # of the phase compile: what comes before is built once a machine
+PROGRESS_SECONDS = 1.0  # between two words on how far a program is
 
 
 class Emulator(Device):
@@ -54,7 +58,7 @@ class Emulator(Device):
         native.build_kernels(self.building(0.0))  # for the initial weights
         native.build_tensorflow_op(self.building(0.25))  # the optimizer's
         emulator.build(progress=self.building(0.4))
-        self.tell_part(0.7, "the Poplar op and its program")
+        self.tell_part(PROGRAMS_FROM, "the Poplar op and its program")
         poplar_op.build()
         cache = ExecutableCache(lambda words: self.log(words, level="warning"))
         self.emulated.options = engine_options(self._settings.engine_options)
@@ -106,7 +110,8 @@ class Emulator(Device):
     def _compiled(self, cache: ExecutableCache, **arguments: Any) -> CustomOp:
         """Raises NotKept where the executable is all that the job is for."""
         # What NEVER compiles is an answer, and thrown away.
-        op = compile_op(cache=None if self.connection == "NEVER" else cache, **arguments)
+        kept_in = None if self.connection == "NEVER" else cache
+        op = compile_op(cache=kept_in, progress=self._compiling(), **arguments)
         if self.connection == "PRE_COMPILE" and op.cache_key is None:
             name = arguments["op_name"]
             raise NotKept(
@@ -115,6 +120,21 @@ class Emulator(Device):
             )
         self._ops.append(op)
         return op
+
+    def _compiling(self) -> Callable[[int, int], None]:
+        """Tells how far the next program is. Nobody knows how many there will be, so that each
+        takes half of what is left of the phase."""
+        left = (1.0 - PROGRAMS_FROM) * 0.5 ** len(self._ops)
+        throttle = Throttle(PROGRESS_SECONDS)
+        number = len(self._ops) + 1
+        self.tell_part(1.0 - left, f"building the graph of program {number}")
+
+        def tell(step: int, total: int) -> None:
+            if throttle.allows() or step == total:
+                words = f"compiling program {number}: {step:,} of {total:,} steps"
+                self.tell_part(1.0 - left * (1.0 - 0.5 * step / total), words)
+
+        return tell
 
     def _target(self) -> Dict[str, Any]:
         """The emulated machine, and the one that emulates it."""
