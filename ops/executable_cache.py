@@ -20,11 +20,10 @@ import time
 from pathlib import Path
 from typing import Any, Callable, Iterator, List, Mapping, NamedTuple, Optional
 
+from ops.cache_limits import Entry, Limits
 from ops.cached_build import cache_directory
 
 FORMAT = 1
-LIMIT_BYTES = 2 * 2**30
-LIMIT_VARIABLE = "IPULSE_EXECUTABLE_BYTES"
 SUFFIX = ".executable"
 _KEY = re.compile(r"[0-9a-f]{64}")
 _PARTIAL = "partial-"
@@ -41,12 +40,6 @@ class Usage(NamedTuple):
     bytes: int
 
 
-class _Entry(NamedTuple):
-    used: float  # seconds since 1970
-    bytes: int
-    path: Path
-
-
 def key_of(parts: Mapping[str, Any]) -> str:
     """The key of an executable that was made from these parts, which must be plain JSON."""
     text = json.dumps([FORMAT, parts], sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -56,16 +49,6 @@ def key_of(parts: Mapping[str, Any]) -> str:
 def file_sha256(path: Path) -> str:
     """Of its content."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def limit_from_environment() -> int:
-    """Bytes that a cache may hold. Raises ValueError for a limit that is no number."""
-    named = os.environ.get(LIMIT_VARIABLE)
-    if not named:
-        return LIMIT_BYTES
-    if not named.isdigit():
-        raise ValueError(f"{LIMIT_VARIABLE} must be a number of bytes; got {named!r}")
-    return int(named)
 
 
 class ExecutableCache:
@@ -79,10 +62,10 @@ class ExecutableCache:
     ) -> None:
         """directory: `executables` in the cache directory unless named.
 
-        limit_bytes: $IPULSE_EXECUTABLE_BYTES, else 2 GiB, unless given.
+        limit_bytes: as Limits.of_environment takes it, and raises ValueError.
         """
         self.directory = directory or cache_directory() / "executables"
-        self.limit_bytes = limit_from_environment() if limit_bytes is None else limit_bytes
+        self.limits = Limits.of_environment(limit_bytes)
         self.warn = warn
 
     def load(self, key: str) -> Optional[bytes]:
@@ -134,7 +117,7 @@ class ExecutableCache:
             os.unlink(partial)
             raise
         self._flush_names()
-        self._evict(path)
+        self.prune(self.limits, path)
         return path
 
     def reject(self, key: str, why: str) -> None:
@@ -145,8 +128,29 @@ class ExecutableCache:
 
     def usage(self) -> Usage:
         """How many there are and how large they are together."""
-        entries = self._entries()
+        entries = self.entries()
         return Usage(len(entries), sum(entry.bytes for entry in entries))
+
+    def entries(self) -> List[Entry]:
+        """What is there; a path's stem is its key."""
+        return list(self._each_entry())
+
+    def prune(self, limits: Limits, kept: Optional[Path] = None) -> List[Entry]:
+        """Removes what is beyond the limits, but not the one just written, whatever its size.
+
+        Whoever reads one meanwhile has all of it.
+        """
+        for partial in self.directory.glob(f"{_PARTIAL}*"):
+            with contextlib.suppress(OSError):
+                if partial.stat().st_mtime < time.time() - _PARTIAL_SECONDS:
+                    partial.unlink()
+        gone = []
+        for entry in limits.beyond(self.entries(), time.time()):
+            if entry.path != kept:
+                with contextlib.suppress(OSError):
+                    entry.path.unlink()
+                    gone.append(entry)
+        return gone
 
     def _path(self, key: str) -> Path:
         if not _KEY.fullmatch(key):
@@ -163,30 +167,11 @@ class ExecutableCache:
         finally:
             os.close(descriptor)
 
-    def _evict(self, kept: Path) -> None:
-        """The one just written stays, whatever its size."""
-        for partial in self.directory.glob(f"{_PARTIAL}*"):
-            with contextlib.suppress(OSError):
-                if partial.stat().st_mtime < time.time() - _PARTIAL_SECONDS:
-                    partial.unlink()
-        entries = self._entries()
-        total = sum(entry.bytes for entry in entries)
-        for entry in sorted(entries):
-            if total <= self.limit_bytes:
-                return
-            if entry.path != kept:
-                with contextlib.suppress(OSError):
-                    entry.path.unlink()
-                total -= entry.bytes
-
-    def _entries(self) -> List[_Entry]:
-        return list(self._each_entry())
-
-    def _each_entry(self) -> Iterator[_Entry]:
+    def _each_entry(self) -> Iterator[Entry]:
         for path in self.directory.glob(f"*{SUFFIX}"):
             with contextlib.suppress(FileNotFoundError):  # gone since it was listed
                 status = path.stat()
-                yield _Entry(status.st_mtime, status.st_size, path)
+                yield Entry(status.st_mtime, status.st_size, path)
 
 
 def _wrong(header: bytes, key: str, executable: bytes) -> str:

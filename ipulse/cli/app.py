@@ -14,6 +14,7 @@ from .custom_ops import check_library
 from .demo import demo
 from .doctor import doctor
 from .emulate import ProgramCommand, emulate
+from .executables import list_executables, prune_executables
 from .exits import MEANINGS, Exit, guarded
 from .following import logs, watch
 from .jobs import cancel, delete, list_jobs, pause, resume, status
@@ -60,10 +61,12 @@ COMMANDS: Dict[str, Callable[..., int]] = {
 
 # Commands of a group are named with it: `ipulse ops check`.
 GROUPS: Dict[str, Dict[str, Callable[..., Exit]]] = {
+    "cache": {"list": list_executables, "prune": prune_executables},
     "ops": {"check": check_library},
     "token": {"create": create_token, "list": list_tokens, "revoke": revoke_token},
 }
 GROUP_HELP = {
+    "cache": "Look at the compiled programs that this machine keeps.",
     "ops": "Look at libraries of custom ops.",
     "token": "Hand out tokens, and take them back.",
 }

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import List
 
 import pytest
 
-from ops.executable_cache import LIMIT_VARIABLE, SUFFIX, ExecutableCache, key_of
+from ops.cache_limits import DAYS_VARIABLE, LIMIT_VARIABLE, Limits
+from ops.executable_cache import SUFFIX, ExecutableCache, key_of
 
 KEY = key_of({"graph": "one"})
 OTHER = key_of({"graph": "two"})
@@ -100,9 +102,10 @@ def test_what_could_not_be_used_is_removed(kept: Cache) -> None:
 def test_the_longest_unused_go_first(tmp_path: Path) -> None:
     cache = Cache(tmp_path, limit_bytes=3 * len(EXECUTABLE))
     keys = [key_of({"number": number}) for number in range(3)]
+    hour_ago = time.time() - 3600
     for age, key in enumerate(keys):
         cache.cache.store(key, EXECUTABLE[:-1000])
-        os.utime(cache.file(key), (1000 + age, 1000 + age))
+        os.utime(cache.file(key), (hour_ago + age, hour_ago + age))
     assert cache.cache.load(keys[0])  # used now
     cache.cache.store(KEY, EXECUTABLE)
     left = [key for key in keys if cache.cache.load(key)]
@@ -159,7 +162,18 @@ def test_two_processes_that_fill_it_at_once_never_see_a_part(tmp_path: Path) -> 
     assert [path.suffix for path in tmp_path.iterdir()] == [SUFFIX]
 
 
-def test_a_limit_that_is_no_number_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(LIMIT_VARIABLE, "2GB")
-    with pytest.raises(ValueError, match="IPULSE_EXECUTABLE_BYTES"):
+@pytest.mark.parametrize("variable", [LIMIT_VARIABLE, DAYS_VARIABLE])
+def test_a_limit_that_is_no_number_is_named(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv(variable, "2GB")
+    with pytest.raises(ValueError, match=variable):
         ExecutableCache(print)
+
+
+def test_what_nobody_used_for_long_goes(kept: Cache) -> None:
+    """However much room there is; what was used since stays."""
+    kept.cache.store(OTHER, EXECUTABLE)
+    now = time.time()
+    os.utime(kept.file(), (now - 91 * 86_400, now - 91 * 86_400))
+    (gone,) = kept.cache.prune(Limits.of_environment())
+    assert gone.path == kept.file()
+    assert kept.cache.load(OTHER) == EXECUTABLE

@@ -35,7 +35,12 @@ READ_BYTES = 65_536
 MAX_EVENT_BYTES = 2**20  # of one line; the longest valid event is far shorter
 FORWARDED_VARIABLES = (
     *("PATH", "HOME", "TMPDIR", "IPULSE_CACHE"),
-    *("IPULSE_DEVICES", "IPULSE_EMULATED_IPUS", "IPULSE_EXECUTABLE_BYTES"),
+    *(
+        "IPULSE_DEVICES",
+        "IPULSE_EMULATED_IPUS",
+        "IPULSE_EXECUTABLE_BYTES",
+        "IPULSE_EXECUTABLE_DAYS",
+    ),
     # What `source .../enable.sh` of a Poplar SDK sets, and where the IPUs of a pod are.
     *("POPLAR_SDK_ENABLED", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "IPULSE_POPLAR_OP"),
     *("IPUOF_VIPU_API_HOST", "IPUOF_VIPU_API_PORT", "IPUOF_VIPU_API_PARTITION_ID"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, List, Optional
@@ -11,17 +12,20 @@ import tensorflow as tf
 from ipulse.errors import Conflict, InvalidSpec, Problem
 from ipulse.spec import ExperimentSpec, IPUDevice, spec_to_json
 from ipulse.spec.poplar_options import REPORTS, TRACES
+from ops.cache_limits import Limits
 from ops.cached_build import cache_directory
 from ops.executable_cache import file_sha256, key_of
 from ops.lif.cpu import native
 from ops.lif.poplar import sdk
 from ops.lif.poplar.attributes import Placement, UnsupportedNetwork, attributes_of
 from ops.lif.poplar.build import BuiltOp
+from ops.poplar_executables import InUse, PoplarExecutables
 from worker.runner import pva_profile
 from worker.runner.ipu_model import IPUModel
 from worker.runner.network import network_of
-from worker.runner.pool import DeviceUnavailable
+from worker.runner.pool import DeviceUnavailable, Records, devices_directory
 
+from . import ipu_users
 from .connection import attaches
 from .cpu import configure_tensorflow, cpu_target, usable_cores
 from .device import Description, Device, DeviceFile, Executable, Log
@@ -58,6 +62,8 @@ class IPU(Device):
         self._settings = spec.device
         self._threads = usable_cores()
         self._is_configured = False
+        self._in_use: Optional[InUse] = None
+        self._records = Records(devices_directory(os.environ, cache_directory()) / "ipu-jobs")
 
     @property
     def is_compiled(self) -> bool:
@@ -67,8 +73,9 @@ class IPU(Device):
         """Raises MissingSDK, BuildFailed."""
         built = sdk.built_op()
         key = self._key(built)
-        self._executables = cache_directory() / "poplar-executables" / key
-        self._executables.mkdir(parents=True, mode=0o700, exist_ok=True)
+        self._cache = PoplarExecutables(cache_directory() / "poplar-executables")
+        self._in_use = self._cache.use(key)
+        self._executables = self._in_use.path
         self._kept = executables_in(self._executables)  # before anything was compiled
         set_environment(self._settings, self._executables)
         if self._settings.pvti_options:
@@ -94,7 +101,8 @@ class IPU(Device):
             self._connect()
         else:
             began = time.monotonic()
-            with _device_errors():
+            wanted, seconds = self._settings.ipus, self._settings.acquire_poll_seconds
+            with _device_errors(), ipu_users.told(self._records, wanted, seconds, self.log):
                 self._model.warm_up()
             took = f"in {time.monotonic() - began:.2f} s, with the wait for the device"
             executables = self.executables()
@@ -104,12 +112,18 @@ class IPU(Device):
             else:
                 self.log(f"compiled {took}")
         which = "" if self._settings.device_id is None else f" of device {self._settings.device_id}"
+        self._records.hold(self.job_id, self._settings.ipus)
         self.log(f"attached to ipu: {self._settings.ipus} IPU(s){which}")
 
     def release(self) -> None:
         if self._is_configured:
             self._ipu.config.reset_ipu_configuration()
             self._is_configured = False
+        self._records.drop()
+        if self._in_use is not None:
+            self._in_use.close()
+            self._in_use = None
+            self._cache.prune(Limits.of_environment())
 
     def executables(self) -> List[Executable]:
         """What TensorFlow keeps, by its own names; those compiled now, if there are any.

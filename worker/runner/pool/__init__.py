@@ -1,7 +1,21 @@
-"""The emulated IPUs that the processes of a host share: ipus.py. Imports no TensorFlow."""
+"""The emulated IPUs that the processes of a host share: ipus.py; who has IPUs: records.py.
+
+Imports no TensorFlow.
+"""
 
 from __future__ import annotations
 
-from .ipus import DeviceUnavailable, Holder, Lease, Patience, Pool, Wait
+from .ipus import DeviceUnavailable, Holder, Lease, Patience, Pool, Wait, devices_directory
+from .records import Record, Records
 
-__all__ = ["DeviceUnavailable", "Holder", "Lease", "Patience", "Pool", "Wait"]
+__all__ = [
+    "DeviceUnavailable",
+    "Holder",
+    "Lease",
+    "Patience",
+    "Pool",
+    "Record",
+    "Records",
+    "Wait",
+    "devices_directory",
+]

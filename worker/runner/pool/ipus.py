@@ -86,6 +86,12 @@ class Lease:
         self.release()
 
 
+def devices_directory(environment: Mapping[str, str], cache: Path) -> Path:
+    """Where the processes of this host say which devices they have."""
+    # A cache may lie on a disk that several hosts share; their processors are not shared.
+    return Path(environment.get("IPULSE_DEVICES") or cache / "devices" / socket.gethostname())
+
+
 class Pool:
     """The IPUs of a directory."""
 
@@ -105,9 +111,7 @@ class Pool:
             raise DeviceUnavailable(
                 f"IPULSE_EMULATED_IPUS must be a number from 1 to {MOST_IPUS}; got {named!r}"
             )
-        # A cache may lie on a disk that several hosts share; their processors are not shared.
-        directory = environment.get("IPULSE_DEVICES") or cache / "devices" / socket.gethostname()
-        return cls(Path(directory), int(named))
+        return cls(devices_directory(environment, cache), int(named))
 
     def acquire(self, wanted: int, job_id: str, patience: Patience) -> Lease:
         """Waits until so many IPUs are this process's alone.

@@ -1,0 +1,39 @@
+"""`ipulse cache`, which asks the operators' own module."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ops.executable_cache import ExecutableCache, key_of
+
+from .conftest import Run
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExecutableCache:
+    monkeypatch.setenv("IPULSE_CACHE", str(tmp_path))
+    kept = ExecutableCache(print)
+    kept.store(key_of({"graph": "one"}), b"executable")
+    return kept
+
+
+def test_lists_and_removes(offline: Run, cache: ExecutableCache) -> None:
+    listed = offline("cache", "list")
+    assert listed.code == 0, listed.err
+    assert key_of({"graph": "one"})[:16] in listed.out
+    assert "at most 2.1 GB, for 90 days after their last use" in listed.out.replace("\n", " ")
+    pruned = offline("cache", "prune", "--bytes", "0", "--json")
+    assert [row["key"] for row in pruned.json["removed"]] == [key_of({"graph": "one"})]
+    assert pruned.json["executables"] == []
+    assert cache.entries() == []
+
+
+def test_a_limit_that_is_none_is_told(
+    offline: Run, cache: ExecutableCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IPULSE_EXECUTABLE_BYTES", "2GB")
+    ran = offline("cache", "list")
+    assert ran.code == 2
+    assert "IPULSE_EXECUTABLE_BYTES must be a number of bytes" in ran.err
