@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +28,6 @@ def finished(client: Client, spec: dict[str, Any]) -> Job:
     job = client.wait(client.submit(spec).id, timeout=PATIENCE)
     assert job.succeeded, job.json
     return job
-
-
-def stored_in_attempt(client: Client, job: Job, attempt: int) -> int:
-    """Waits for the third checkpoint of an attempt; returns its step."""
-    stored = []
-    for event in client.watch(job.id):
-        if event.kind == "checkpoint" and event.attempt == attempt:
-            stored.append(event.fields["step"])
-            if len(stored) == 3:
-                break
-    assert len(stored) == 3, f"attempt {attempt} ended before"
-    return int(stored[-1])
 
 
 @pytest.fixture(scope="session")
@@ -164,38 +150,6 @@ class TestInterruption:
         assert psutil.wait_procs(processes, timeout=PATIENCE)[1] == []
         # What had been learned so far is kept.
         assert "checkpoint" in {artifact.role for artifact in client.artifacts(job.id)}
-
-    def test_what_is_killed_is_resumed_and_nothing_differs(
-        self, client: Client, stack: Stack, runners: Runners, tmp_path: Path
-    ) -> None:
-        """First its runner is killed, then the agent itself."""
-        spec = small_spec(epochs=60, name="killed")
-        job = client.submit(spec)
-        first = stored_in_attempt(client, job, 1)
-        runners.of(job.id).kill()
-        second = stored_in_attempt(client, job, 2)
-        os.kill(stack.processes["agent"].pid, signal.SIGKILL)
-        stack.restart_agent()
-        ended = client.wait(job.id, timeout=PATIENCE)
-        assert ended.succeeded, ended.json
-        reasons = [attempt["reason"] for attempt in ended.json["attempts"]]
-        assert reasons == ["runner_lost", "worker_lost", "completed"]
-        assert client.profile(job.id)["attempt"]["resumed_from_step"] >= second > first
-
-        undisturbed = finished(client, spec)
-        assert len(undisturbed.json["attempts"]) == 1
-        assert undisturbed.summary is not None
-        assert ended.summary is not None
-        assert undisturbed.summary["test_accuracy"] == ended.summary["test_accuracy"]
-        digests = [
-            {file.sha256 for file in client.artifacts(one.id) if file.role == "weights"}
-            for one in (ended, undisturbed)
-        ]
-        assert len(digests[0]) == 1
-        assert digests[0] == digests[1]
-        client.download(job.id, tmp_path / "killed")
-        client.download(undisturbed.id, tmp_path / "undisturbed")
-        assert_same_weights(tmp_path / "killed", tmp_path / "undisturbed")
 
     def test_a_restarted_service_is_no_gap_for_who_watches(
         self, client: Client, stack: Stack
