@@ -57,7 +57,7 @@ def headline(results: Results) -> Dict[str, str]:
 def _epochs(results: Results) -> str:
     """How long it was trained, and which epoch's weights these are."""
     done = len(results.history.epochs("loss"))
-    told = f"{done} epochs"
+    told = "1 epoch" if done == 1 else f"{done} epochs"
     if done < results.spec.training.epochs:
         told += f" of {results.spec.training.epochs} (stopped early)"
     if results.kept_epoch != done:

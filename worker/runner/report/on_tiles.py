@@ -167,7 +167,9 @@ def _category_table(categories: Dict[str, np.ndarray], fullest: int) -> str:
 def _liveness_plot(liveness: List[Tuple[str, float]]) -> str:
     if not liveness:
         return "<p>No step needs memory beside what is always live.</p>"
-    amounts = np.array([bytes_ for _, bytes_ in liveness]) / 1024
+    in_bytes = np.array([bytes_ for _, bytes_ in liveness])
+    unit, divisor = ("KiB", 1024) if in_bytes.max() < 1000 * 1024 else ("MiB", 1024**2)
+    amounts = in_bytes / divisor
     group = -(-len(amounts) // _CURVE_POINTS)
     most = [float(amounts[at : at + group].max()) for at in range(0, len(amounts), group)]
     peak = int(np.argmax(amounts))
@@ -176,12 +178,12 @@ def _liveness_plot(liveness: List[Tuple[str, float]]) -> str:
         series,
         [float(at) for at in range(0, len(amounts), group)],
         "step of the programs",
-        "KiB",
+        unit,
         plots.zero_range(series),
         "Memory that is not always live at each step",
         whole=True,
     )
-    where = f"The most, {size(1024 * amounts[peak])}, at step {peak:,}: {liveness[peak][0]}."
+    where = f"The most, {size(in_bytes[peak])}, at step {peak:,}: {liveness[peak][0]}."
     return f"{drawn}<p>{escape(where)}</p>"
 
 

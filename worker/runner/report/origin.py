@@ -15,7 +15,8 @@ from .tables import definitions
 def origin(results: Results) -> Dict[str, str]:
     profile, git = results.profile, results.git
     target, versions = profile["compilation"]["target"], profile["versions"]
-    kernel = ", ".join(f"{k} {v}" for k, v in profile["compilation"]["kernel"].items())
+    said = profile["compilation"]["kernel"].items()
+    kernel = ", ".join(v if k == "kernel" else f"{k} {v}" for k, v in said)
     revision = git["commit"] or f"not known: {git['why']}"
     if git["modified"]:
         revision += " with local changes"
@@ -31,12 +32,13 @@ def origin(results: Results) -> Dict[str, str]:
         ("Git revision", revision),
         *((f"metadata: {key}", value) for key, value in results.spec.metadata.items()),
     ]
+    tiles = "" if results.poplar_profile is None else "poplar_profile.json (of each tile), "
     shown = json.dumps(spec_to_json(results.spec), indent=2, ensure_ascii=False)
     return {
         "facts": definitions(facts),
         "spec": escape(shown),
         "footer": escape(
-            "Beside this page: profile.json (time, activity, memory), trace.json.gz (for "
+            f"Beside this page: profile.json (time, activity, memory), {tiles}trace.json.gz (for "
             "Perfetto), metrics.jsonl, weights.npz, network.nir, and manifest.json with the "
             "digest of each."
         ),

@@ -4,6 +4,8 @@ import re
 from types import SimpleNamespace
 from typing import Any, Dict, Optional
 
+import pytest
+
 from worker.runner.report.on_tiles import on_tiles
 
 from .test_page import Page
@@ -45,6 +47,18 @@ def test_every_caption_says_that_it_is_emulated() -> None:
     measured = section(document(emulated=False))
     assert "emulat" not in measured
     assert "measured" in measured
+
+
+@pytest.mark.parametrize(
+    ("live", "unit", "top"), [(900 * 1024, "KiB", "1000"), (10**7, "MiB", "10")]
+)
+def test_memory_over_the_steps_has_a_unit_that_fits(live: int, unit: str, top: str) -> None:
+    told = document()
+    for step in told["compilation"]["livenessProgramSteps"]:
+        step["notAlwaysLiveMemory"]["bytes"] = live
+    text = Page(section(told)).text["text"]
+    assert unit in text
+    assert top in text
 
 
 def test_names_of_a_program_are_text() -> None:
