@@ -23,6 +23,7 @@ from .recordings import (
 )
 from .regularisers import LowerBound, Regulariser, UpperBound
 from .schedules import EarlyStopping, RateSchedule, SecondThresholdRamp
+from .shifts import Shifts
 from .surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 from .training import SpikeTargets, Training
 
@@ -69,6 +70,7 @@ __all__ = [
     "SHDData",
     "SSCData",
     "SecondThresholdRamp",
+    "Shifts",
     "SpikeTargets",
     "SpikingReadout",
     "SuperSpike",

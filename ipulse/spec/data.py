@@ -13,6 +13,7 @@ from ipulse.schema import described
 from .encoding import Encoding, LogLatency
 from .generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
 from .recordings import DVSGestureData, NMNISTData, NpzData, SHDData, SSCData
+from .shifts import Shifts
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,9 @@ class DigitsData:
         default=None,
         ge=50,
         le=1797,
+    )
+    shifts: Optional[Shifts] = described(
+        "Shifted copies of the training images to learn from, too; null makes none.", default=None
     )
 
     @property

@@ -17,6 +17,7 @@ class Purpose(IntEnum):
     DATA = 5
     RATE_CODE = 6
     INPUT_CAPACITY = 7
+    SHIFTS = 8
 
 
 def stream(purpose: Purpose, *key: int) -> np.random.RandomState:

@@ -14,6 +14,7 @@ from ipulse.spec import DigitsData
 from .binning import Binning
 from .dataset import Dataset, DataUnavailable, divided, hold_out, subset
 from .encoding import encode
+from .shifts import shifted_copies
 
 BRIGHTEST = 16.0  # of a pixel as scikit-learn has them
 
@@ -27,6 +28,12 @@ def load(data: DigitsData) -> Dataset:
     chosen = subset(len(labels), data.samples, data.split_seed)
     images, labels = images[chosen], labels[chosen]
     held_out = hold_out(labels, data.test_fraction, data.split_seed)
+    if data.shifts is not None:
+        training = np.flatnonzero(~held_out)
+        copies = shifted_copies(images[training], chosen[training], data.shifts)
+        images = np.concatenate([images, copies])
+        labels = np.concatenate([labels, np.tile(labels[training], data.shifts.copies)])
+        held_out = np.concatenate([held_out, np.zeros(len(copies), dtype=bool)])
     binning = Binning(data.steps, data.inputs)
     pixels = images.reshape(len(images), -1)
     binning.add(*encode(pixels, data.encoding, data.steps, data.step_ms), samples=len(images))
