@@ -20,16 +20,21 @@ from .waiting import Waiting
 IDLE_RETRY_SECONDS, RETRY_SECONDS = 5, 2
 
 
+def json_text(value: Mapping[str, Any]) -> str:
+    """JSON as answers have it, with names in the order in which they are shown."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def json_answer(
-    body: BaseModel | Mapping[str, Any],
+    body: BaseModel | Mapping[str, Any] | str,
     status: int = 200,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """An answer whose body is a model, or the JSON of one already."""
+    """An answer whose body is a model, or the value or the text of its JSON already."""
     if isinstance(body, BaseModel):
         text = body.model_dump_json()
     else:
-        text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = body if isinstance(body, str) else json_text(body)
     return Response(text, status, headers, "application/json")
 
 

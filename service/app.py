@@ -45,6 +45,7 @@ from .routes import (
 from .s3 import S3Blobs
 from .settings import Settings
 from .shared_reads import SharedReads
+from .summaries import Summaries
 
 _PROBLEM: dict[int | str, dict[str, Any]] = {
     "4XX": {
@@ -92,6 +93,7 @@ def create_app(settings: Settings) -> FastAPI:
         blobs=blobs,
         changes=changes,
         shared_reads=SharedReads(),
+        summaries=Summaries(),
         lookout=Lookout(database, changes, settings.poll_seconds),
         dispatcher=Dispatcher(database, Queue(settings.broker_url), settings),
         housekeeper=Housekeeper(database, blobs, settings),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, cast, func
@@ -40,6 +40,10 @@ class JobFilter:
     def looks_inside(self) -> bool:
         """Whether specs must be opened, for which there is no index."""
         return bool(self.labels or self.fields)
+
+    def without_fields(self) -> JobFilter:
+        """The part of it for which there is an index."""
+        return replace(self, labels=(), fields=())
 
     def indexed_clauses(self) -> Iterator[ColumnElement[bool]]:
         if self.states:

@@ -2,48 +2,54 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Select, bindparam, select
 
 from .database import Transaction
 from .filters import JobFilter
-from .job import COLUMNS, Job
 from .tables import jobs
 
 EXAMINED = 10_000  # specs that one page of a list may open
 
-# Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
-_NEWEST: Select[Any] = select(*COLUMNS).order_by(jobs.c.pk.desc()).limit(bindparam("at_most"))
-_OLDER = _NEWEST.where(jobs.c.pk < bindparam("before"))
+Version = tuple[int, int]  # a job's key, and the version that it is in
 
 
 def page(
     transaction: Transaction, before: int | None, limit: int, wanted: JobFilter
-) -> tuple[list[Job], int | None]:
+) -> tuple[list[Version], int | None]:
     """At most `limit` jobs that pass a filter, newest first, older than `before`; and what to
     pass as `before` for the next page, None after the last.
 
     No more than EXAMINED jobs are opened to look into their specs, so that a page may be short.
     """
-    clauses = list(wanted.indexed_clauses())
+    query = _newest(wanted.without_fields(), before is not None)
     end = None
     if wanted.looks_inside:
         end = _end_of_examined(transaction, before, wanted)
+        query = query.where(*wanted.clauses_inside(transaction.connection.dialect.name))
         if end is not None:
-            clauses.append(jobs.c.pk > end)
-        clauses += wanted.clauses_inside(transaction.connection.dialect.name)
-    query = (_NEWEST if before is None else _OLDER).where(*clauses)
+            query = query.where(jobs.c.pk > end)
     bounds = {"at_most": limit + 1, "before": before}
-    found = [Job.of(row) for row in transaction.connection.execute(query, bounds)]
+    found = [(pk, version) for pk, version in transaction.connection.execute(query, bounds)]
     if len(found) > limit:
-        return found[:limit], found[limit - 1].pk
+        return found[:limit], found[limit - 1][0]
     return found, None if end is None else end + 1
+
+
+# What SQLAlchemy does to make a statement costs more than the database takes for it. Only what an
+# index finds is remembered: of values inside a spec, True and 1 would be the same to a cache.
+@lru_cache(64)
+def _newest(indexed: JobFilter, goes_on: bool) -> Select[Any]:
+    query = select(jobs.c.pk, jobs.c.version).where(*indexed.indexed_clauses())
+    if goes_on:
+        query = query.where(jobs.c.pk < bindparam("before"))
+    return query.order_by(jobs.c.pk.desc()).limit(bindparam("at_most"))
 
 
 def _end_of_examined(transaction: Transaction, before: int | None, wanted: JobFilter) -> int | None:
     """The newest job that a page may not open; None when it may open all that are left."""
-    older = [] if before is None else [jobs.c.pk < before]
-    query = select(jobs.c.pk).where(*older, *wanted.indexed_clauses()).order_by(jobs.c.pk.desc())
-    last = transaction.connection.execute(query.offset(EXAMINED).limit(1)).scalar_one_or_none()
-    return None if last is None else int(last)
+    query = _newest(wanted.without_fields(), before is not None).offset(EXAMINED)
+    found = transaction.connection.execute(query, {"at_most": 1, "before": before}).first()
+    return None if found is None else int(found.pk)

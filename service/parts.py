@@ -19,6 +19,7 @@ from .readiness import Readiness
 from .s3 import S3Blobs
 from .settings import Settings
 from .shared_reads import SharedReads
+from .summaries import Summaries
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Parts:
     blobs: Blobs | S3Blobs
     changes: Changes
     shared_reads: SharedReads
+    summaries: Summaries
     lookout: Lookout
     dispatcher: Dispatcher
     housekeeper: Housekeeper

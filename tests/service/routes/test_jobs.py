@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ipulse.redis_server import RedisServer
+from service import summaries
 from tests.service.agents import METRIC, PHASES, Attempt, phase
 from tests.service.running import SPEC, InProcess, settings_for
 
@@ -60,7 +61,7 @@ class TestGet:
         assert check_problem(response, 405)["code"] == "method_not_allowed"
         assert response.headers["allow"]
 
-    @pytest.mark.parametrize("path", ["/", "/v1", "/v1/jobs/", "/v2/jobs", "/docs", "/redoc"])
+    @pytest.mark.parametrize("path", ["/v1", "/v1/jobs/", "/v2/jobs", "/docs", "/redoc"])
     def test_an_unknown_path_is_not_found(self, service: InProcess, path: str) -> None:
         check_problem(service.user.get(path), 404)
 
@@ -160,11 +161,35 @@ class TestList:
         assert len(page["jobs"]) == 3
         assert "spec" not in page["jobs"][0]
 
-    def test_a_job_is_shown_as_a_look_at_it_shows_it(self, crowded: InProcess) -> None:
-        for shown in crowded.user.get("/v1/jobs").json()["jobs"]:
-            whole = crowded.job(shown["id"])
+    def test_a_job_is_shown_as_a_look_at_it_shows_it(self, service: InProcess) -> None:
+        def check() -> None:
+            [shown, *_] = service.user.get("/v1/jobs", params={"page_size": 1}).json()["jobs"]
+            whole = service.job(shown["id"])
             assert whole == {**shown, "spec": whole["spec"], "waiting_on": whole["waiting_on"]}
             assert list(whole)[: len(shown)] == list(shown)
+
+        job_id = service.submit({**SPEC, "name": "caf\u00e9 \U0001f9e0", "metadata": {"a": '"'}})[
+            "id"
+        ]
+        check()
+        attempt = service.attempt(job_id)
+        check()
+        attempt.say(METRIC)
+        check()
+        attempt.finish("runner_lost")
+        check()
+        service.attempt(job_id).complete()
+        check()
+
+    def test_what_is_kept_of_lists_has_a_bound(
+        self, crowded: InProcess, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(summaries, "MOST", 3)
+        crowded.parts.summaries._kept.clear()
+        pages = [crowded.user.get("/v1/jobs").json() for _ in range(3)]
+        assert pages[0] == pages[1] == pages[2]
+        assert len(pages[0]["jobs"]) == 7
+        assert len(crowded.parts.summaries._kept) == 3
 
     def test_a_state_filters_every_page(self, crowded: InProcess) -> None:
         assert self.names(crowded, page_size=2, state="cancelled") == ["job 2"]

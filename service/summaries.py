@@ -1,0 +1,46 @@
+"""Jobs as lists show them: their JSON, kept for as long as a job stays as it is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from sqlalchemy import bindparam, select
+
+from . import leases
+from .answers import json_text
+from .database import Transaction
+from .job import COLUMNS, Job
+from .listing import Version
+from .shown_jobs import summary_of
+from .tables import jobs
+
+MOST = 2_000  # jobs whose JSON is kept: some two mebibytes
+
+_SOME = select(*COLUMNS).where(jobs.c.pk.in_(bindparam("job_pks", expanding=True)))
+
+
+class Summaries:
+    """A job and its attempts change only together with the job's version; keys are never reused."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Version, str] = {}
+        self._changing = threading.Lock()
+
+    def of(self, transaction: Transaction, shown: Sequence[Version]) -> list[str]:
+        """The JSON of jobs that this transaction sees in these versions."""
+        texts = {version: self._kept.get(version) for version in shown}
+        missing = [pk for (pk, _), text in texts.items() if text is None]
+        if missing:
+            tried = leases.of_jobs(transaction, missing)
+            for row in transaction.connection.execute(_SOME, {"job_pks": missing}):
+                job = Job.of(row)
+                texts[job.pk, job.version] = text = json_text(summary_of(job, tried[job.pk]))
+                self._keep((job.pk, job.version), text)
+        return [text for text in texts.values() if text is not None]
+
+    def _keep(self, version: Version, text: str) -> None:
+        with self._changing:
+            self._kept[version] = text
+            if len(self._kept) > MOST:
+                del self._kept[next(iter(self._kept))]  # what was made first
