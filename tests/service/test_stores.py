@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import resource
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.awsrequest import AWSResponse  # type: ignore[import-untyped]  # no stubs locked
 
 from service.artifacts import Store
 from service.blobs import Blobs, StoreTrouble
@@ -128,3 +131,37 @@ def test_a_bucket_that_is_not_there_is_trouble(s3_settings: dict[str, Any], tmp_
     assert not store.is_writable()
     with pytest.raises(StoreTrouble, match=r"NoSuchBucket|does not exist"):
         store.discard(SHA256)
+
+
+class Refusal(io.BytesIO):
+    """The body of an S3 error, as botocore reads one."""
+
+    def stream(self, **_: Any) -> Iterator[bytes]:
+        yield self.read()
+
+
+@pytest.mark.parametrize(("status", "code"), [(403, "ExpiredToken"), (503, "SlowDown")])
+def test_a_bucket_that_refuses_is_trouble_and_one_that_stumbles_is_not(
+    s3_settings: dict[str, Any], tmp_path: Path, status: int, code: str
+) -> None:
+    store = S3Blobs(s3_settings["s3_bucket"], s3_settings["s3_endpoint_url"], "", tmp_path / "s")
+    store.prepare()
+    keep(store, CONTENT)
+    left = 1 if status == 503 else 100
+
+    def refuse(request: Any, **_: Any) -> AWSResponse | None:
+        nonlocal left
+        left -= 1
+        body = f"<Error><Code>{code}</Code><Message>no</Message></Error>".encode()
+        return AWSResponse(request.url, status, {}, Refusal(body)) if left >= 0 else None
+
+    store.client.meta.events.register("before-send.s3", refuse)
+    if status == 503:
+        with store.open(SHA256) as file:  # which it has asked for twice
+            assert file.read() == CONTENT
+        assert left < 0
+    else:
+        assert not store.is_writable()
+        for ask in (store.open, store.discard):
+            with pytest.raises(StoreTrouble, match=code):
+                ask(SHA256)
