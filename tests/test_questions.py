@@ -262,6 +262,13 @@ def test_ids_and_mask_cross_in_exchange_where_arithmetic_says() -> None:
         assert at / INPUTS == pytest.approx(1 / bits, rel=0.05)
 
 
+def test_no_program_changed_since_its_figures_were_measured() -> None:
+    measured = {row["program"]: row["settings"]["program_digest"] for row in ROWS}
+    now = {name: questions.program_digest(name) for name in questions.programs()}
+    changed = sorted(name for name in now if measured.get(name) != now[name])
+    assert not changed, f"measure again: python -m benchmarks.questions {' '.join(changed)}"
+
+
 def test_every_link_of_the_page_leads_somewhere() -> None:
     heads = re.findall(r"^#+ (.*)$", PAGE, re.MULTILINE)
     anchors = {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
