@@ -3,7 +3,9 @@
 Each task is an example of examples/, with all neurons carrying gradient (dense) and with a second
 threshold of 0.9 on the hidden layers (gated), over several seeds of weights and batch order. The
 settings were chosen on other data than those that are judged here: manifolds of another seed, the
-validation points, cross-validation within the digits' training samples. Writes docs/accuracy.md.
+validation points, cross-validation within the digits' training samples. The digits learn from
+shifted copies of the training images, too; no other task has more data than its data set.
+Writes docs/accuracy.md.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ TASKS = (
     Task("randman", 0.99, quick_epochs=5, quick_wanted=0.9),
     Task("randman", 0.99, neurons=(128, 128, 128), quick_epochs=4, quick_wanted=0.88),
     Task("yin_yang", 0.95, quick_epochs=8, quick_wanted=0.915),
-    Task("digits_population", 0.97, quick_epochs=3, quick_wanted=0.88),
+    Task("digits_population", 0.97, quick_epochs=1, quick_wanted=0.94),
 )
 
 
@@ -123,20 +125,25 @@ def outcome(
     )
 
 
-def page(outcomes: list[Outcome], seeds: int) -> str:
-    """docs/accuracy.md."""
-    words = (__doc__ or "").split("\n\n", 1)[1].replace(" Writes docs/accuracy.md.", "").strip()
+def page(outcomes: list[Outcome], seeds: int, before: str = "") -> str:
+    """docs/accuracy.md; of tasks that are not among the outcomes, the rows of the page `before`."""
+    words = (__doc__ or "").split("\n\n", 1)[1].replace("\nWrites docs/accuracy.md.", "").strip()
     head = (
         "| task | gradient | weights | network | accuracy, mean | spread | wanted | "
         "firing rate | epochs | seconds |\n" + "| --- " * 10 + "|"
     )
-    rows = [
+    titles = [task.title for task in TASKS]
+    others = {f"| {title} " for title in titles} - {f"| {o.task} " for o in outcomes}
+    rows = [line for line in before.split("\n") if line[: line.find("|", 1)] in others]
+    rows += [
         f"| {o.task} | {o.gating} | {o.weights_dtype} | {o.network} | {100 * o.mean:.2f} % | "
         f"{100 * min(o.accuracies):.2f} to {100 * max(o.accuracies):.2f} % | "
         f"{100 * o.wanted:g} %{'' if o.reached else ', **missed**'} | "
         f"{', '.join(f'{100 * rate:.1f} %' for rate in o.rates)} | {o.epochs} | {o.seconds:.1f} |"
         for o in outcomes
     ]
+    order = {f"| {title} ": number for number, title in enumerate(titles)}
+    rows.sort(key=lambda row: order.get(row[: row.find("|", 1)], 0))
     table = "\n".join([head, *rows])
     return (
         "# Accuracy\n\nWritten by `make accuracy`: run it again instead of changing this page.\n\n"
@@ -151,7 +158,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print the outcomes, write no page")
     parser.add_argument("--quick", action="store_true", help="few epochs, one seed, no page")
     parser.add_argument("--seeds", type=int, default=3, help="trainings per network")
-    parser.add_argument("--only", metavar="TASK", default="", help="tasks that begin so; no page")
+    parser.add_argument("--only", metavar="TASK", default="", help="tasks that begin so")
     asked = parser.parse_args()
     seeds = 1 if asked.quick else asked.seeds
     outcomes = []
@@ -164,11 +171,18 @@ def main() -> int:
             outcomes.append(outcome(task, True, seeds, "bfloat16"))
     if asked.json:
         print(json.dumps([dataclasses.asdict(each) for each in outcomes], indent=1))
-    elif asked.quick or asked.only:
+        return judged(outcomes)
+    before = PAGE.read_text(encoding="utf-8") if asked.only else ""
+    if asked.quick or (asked.only and f"over {seeds} seeds" not in before):
         print(page(outcomes, seeds).split("\n\n")[-1])
     else:
-        PAGE.write_text(page(outcomes, seeds), encoding="utf-8")
+        PAGE.write_text(page(outcomes, seeds, before), encoding="utf-8")
         print(f"wrote {PAGE.relative_to(ROOT)}")
+    return judged(outcomes)
+
+
+def judged(outcomes: list[Outcome]) -> int:
+    """The exit code; says on standard error what was missed."""
     missed = [each for each in outcomes if not each.reached]
     for each in missed:
         print(f"missed: {each.task}, {each.gating}, {each.weights_dtype}", file=sys.stderr)

@@ -42,3 +42,9 @@ def test_the_page_shows_what_was_missed() -> None:
     )
     good = dataclasses.replace(outcome, accuracies=[0.9, 0.95])
     assert "missed" not in accuracy.page([good], 2)
+
+
+def test_the_page_keeps_what_was_not_run_again() -> None:
+    before = accuracy.PAGE.read_text(encoding="utf-8")
+    again = accuracy.page([], 3, before)
+    assert again == before, "run `make accuracy`: the page is not what is written now"
