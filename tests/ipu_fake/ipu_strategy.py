@@ -65,6 +65,8 @@ class IPUStrategyV1:
             # Stock XLA has no emulated ops: the same function, traced for the host.
             self._programs[id(fn)] = (fn, tf.function(fn.python_function))
         _, program = self._programs[id(fn)]
+        if STATE.error:
+            raise tf.errors.InternalError(None, None, STATE.error)
         STATE.is_running = True
         try:
             return self._run(fn, program, args, kwargs or {})

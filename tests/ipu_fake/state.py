@@ -30,6 +30,7 @@ class Trace:
 @dataclass
 class State:
     devices: int = 1  # IPUs that are free
+    error: str = ""  # words of what executing raises
     checks_with_xla: bool = True  # off saves a second for each program
     configured: Optional[Any] = None  # the IPUConfig in use
     generation: int = 0  # of configurations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 import numpy as np
 import pytest
@@ -115,9 +115,9 @@ def by_sequence(problem: Problem, **options: Any) -> Way:
     return [np.asarray(tensor) for tensor in made], gradients(tape, loss, net)
 
 
-def by_sparse_cell(problem: Problem, traced: bool = False) -> Way:
+def by_sparse_cell(problem: Problem, traced: bool = False, **options: Any) -> Way:
     p = problem
-    cell = SparseLIFCell(**arguments(p.network), trainable=TRAINED, seed=p.seed)
+    cell = SparseLIFCell(**arguments(p.network), trainable=TRAINED, seed=p.seed, **options)
     cell.set_kernels(p.weights)
     rnn = tf.keras.layers.RNN(cell, return_sequences=True)
     packed = pack_spikes(p.ids.transpose(1, 0, 2), p.counts.T)
@@ -134,17 +134,22 @@ def by_sparse_cell(problem: Problem, traced: bool = False) -> Way:
     return [np.asarray(tensor) for tensor in made], [np.asarray(grad) for grad in grads]
 
 
-def by_dense_cell(problem: Problem, **options: Any) -> Way:
+def by_dense_cell(problem: Problem, traced: bool = False, **options: Any) -> Way:
     p = problem
     cell = DenseLIFCell(**arguments(p.network), trainable=TRAINED, **options)
     cell.set_kernels(p.weights)
     rnn = tf.keras.layers.RNN(cell, return_sequences=True)
     dense = sparse_to_dense(p.ids, p.counts, p.network.inputs).numpy().transpose(1, 0, 2)
-    with tf.GradientTape() as tape:
-        out = cell.unpack(rnn(dense))
-        loss = loss_of(p, out.membrane, out.spikes, out.membranes)
-    made = [out.membrane, *out.spikes, *out.membranes]
-    return [np.asarray(tensor) for tensor in made], gradients(tape, loss, cell)
+
+    def run() -> Any:
+        with tf.GradientTape() as tape:
+            out = cell.unpack(rnn(dense))
+            loss = loss_of(p, out.membrane, out.spikes, out.membranes)
+        made = [out.membrane, *out.spikes, *out.membranes]
+        return made, tape.gradient(loss, cell.trainable_weights)
+
+    made, grads = tf.function(run)() if traced else run()
+    return [np.asarray(tensor) for tensor in made], [np.asarray(grad) for grad in grads]
 
 
 def assert_same(one: Way, other: Way, what: str) -> None:
@@ -196,12 +201,13 @@ def test_surrogates(surrogate: Any) -> None:
     assert_same(by_dense_cell(problem), sequence, f"dense cell, seed {problem.seed}")
 
 
-@pytest.mark.parametrize("fields", ["gated", "synapse"])
-def test_dense_cell_on_tiles(fields: str) -> None:
-    """By Poplar's products, several rows a tile and several tiles."""
-    problem = problem_of(network_of(FIELDS[fields], True, surrogate=SURROGATES[-1]))
-    on_tiles = by_dense_cell(problem, backend="emulator", tiles_per_ipu=4)
-    assert_same(on_tiles, by_dense_cell(problem), f"seed {problem.seed}")
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize("by_cell", [by_dense_cell, by_sparse_cell])
+def test_cells_on_tiles(by_cell: Callable[..., Way], traced: bool) -> None:
+    """Several tiles; traced, the RNN is a while loop, in which every output has its gradient."""
+    problem = problem_of(network_of(FIELDS["gated"], True, surrogate=SURROGATES[-1]))
+    on_tiles = by_cell(problem, traced, backend="emulator", tiles_per_ipu=4)
+    assert_same(on_tiles, by_sequence(problem), f"seed {problem.seed}")
 
 
 @pytest.mark.parametrize("kind", [SparseLIFCell, DenseLIFCell])

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from ipulse.spec import IPUDevice, parse_spec
+from ipulse.states import Policy, Reason
 from ops.lif.poplar.build import build
 from tests.ipu_fake import State, install
 from worker.runner.attempt import Attempt
@@ -20,6 +21,7 @@ from worker.runner.devices.ipu_process import configuration
 
 from .attempts import Told, attempt
 from .emulated import ipu_spec
+from .test_poplar_errors import EXAMPLES
 
 
 @pytest.fixture
@@ -209,6 +211,21 @@ def test_the_spec_chooses_the_device(
     config = configuration(module, settings)
     for path, value in found.items():
         assert functools.reduce(getattr, path.split("."), config) == value, path
+
+
+@pytest.mark.parametrize(
+    ("words", "reason", "_policy"),
+    [one for one in EXAMPLES if "_runtime_error" in one[0]],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_an_error_of_the_device_ends_the_attempt_with_its_reason(
+    device: State, tmp_path: Path, words: str, reason: Reason, _policy: Policy
+) -> None:
+    device.error = words
+    told = attempt(tmp_path / "work", on("ipu"))
+    assert told.done["reason"] == reason.value
+    assert not [event for event in told.events if event["kind"] == "artifact"]
+    assert device.configured is None  # given back
 
 
 class TestWithoutAnSDK:
