@@ -1,3 +1,4 @@
+#include <poplar/RandomSeed.hpp>
 #include <popops/ElementWise.hpp>
 #include <poprand/RandomGen.hpp>
 #include <poputil/Util.hpp>
@@ -148,3 +149,15 @@ void setHwSeeds(Graph &graph, const Tensor &seeds, Sequence &prog,
 }
 
 } // namespace poprand
+
+namespace poplar {
+
+Tensor getHwSeeds(Graph &graph, program::Sequence &prog, const DebugContext &debugContext) {
+  return poprand::getHwSeeds(graph, prog, debugContext);
+}
+void setHwSeeds(Graph &graph, const Tensor &hwSeeds, program::Sequence &prog,
+                const DebugContext &debugContext) {
+  poprand::setHwSeeds(graph, hwSeeds, prog, debugContext);
+}
+
+} // namespace poplar

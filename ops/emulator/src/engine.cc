@@ -5,6 +5,7 @@
 #include <poplar/exceptions.hpp>
 
 #include "profile.h"
+#include "report.h"
 #include "session.h"
 
 namespace poplar {
@@ -134,6 +135,9 @@ void Engine::copyFromRemoteBuffer(std::string handle, void *dst, int repeatIndex
 }
 void Engine::setPrintTensorStream(std::ostream &stream) { session->setPrintStream(stream); }
 
+pva::Report Engine::getReport(bool reportExecution) const {
+  return emulator::reportOf(session->getCompiled(), reportExecution ? session.get() : nullptr);
+}
 ProfileValue Engine::getProfile() const {
   return emulator::profileOf(session->getCompiled(), session.get());
 }

@@ -119,7 +119,7 @@ void HostStreams::call(const std::string &handle, std::vector<std::vector<char>>
     in.push_back(input.data());
   for (std::vector<char> &output : outputs)
     out.push_back(output.data());
-  found->second(in, in.size(), out, out.size());
+  found->second(in, out);
 }
 
 } // namespace poplar::emulator

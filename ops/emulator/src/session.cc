@@ -115,10 +115,22 @@ std::vector<IpuCost> Session::ipuCosts(const Step &step, const StepCost &cost) c
   return ipus;
 }
 
+std::shared_ptr<const std::vector<std::uint64_t>> Session::recordedTileCycles(Step &step) const {
+  if (!step.computeSet)
+    return nullptr;
+  std::vector<std::uint64_t> cycles(compiled->graph->machine.numTiles());
+  for (const ComputeSetRun::TileCycles &tile : step.computeSet->tileCycles())
+    cycles[tile.tile] = tile.cycles;
+  if (!step.recordedTileCycles || *step.recordedTileCycles != cycles)
+    step.recordedTileCycles = std::make_shared<const std::vector<std::uint64_t>>(std::move(cycles));
+  return step.recordedTileCycles;
+}
+
 void Session::charge(Step &step, const StepCost &cost) {
   if (recording) {
     if (recording->steps.size() < kStepsKept)
-      recording->steps.push_back({&step, clock, cost, ipuCosts(step, cost)});
+      recording->steps.push_back(
+          {&step, clock, cost, ipuCosts(step, cost), recordedTileCycles(step)});
     else
       recording->truncated = true;
   }

@@ -41,6 +41,7 @@ struct Step {
   std::unique_ptr<ComputeSetRun> computeSet;
   std::uint64_t executions = 0;
   StepCost total;
+  std::shared_ptr<const std::vector<std::uint64_t>> recordedTileCycles;
 };
 
 /// A step as it ran, for the profile of a run.
@@ -49,6 +50,7 @@ struct StepRecord {
   std::uint64_t start;
   StepCost cost;
   std::vector<IpuCost> ipus;
+  std::shared_ptr<const std::vector<std::uint64_t>> cyclesByTile; // of a compute set
 };
 
 struct RunRecord {
@@ -96,6 +98,8 @@ private:
   std::int64_t decide(Step &step);
   void charge(Step &step, const StepCost &cost);
   std::vector<IpuCost> ipuCosts(const Step &step, const StepCost &cost) const;
+  /// Of a compute set that has just run; shared with the record before where they are equal.
+  std::shared_ptr<const std::vector<std::uint64_t>> recordedTileCycles(Step &step) const;
   StepCost hostCost(std::size_t bytes) const;
 
   std::shared_ptr<Compiled> compiled;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <poplar/ArrayRef.hpp>
@@ -18,6 +19,7 @@
 #include <poplar/ProfileValue.hpp>
 #include <poplar/Program.hpp>
 #include <poplar/StreamCallback.hpp>
+#include <pva/pva.hpp>
 
 namespace poplar {
 
@@ -27,8 +29,33 @@ class Session;
 
 using EngineOptions = OptionFlags;
 using ProgressFunc = std::function<void(int step, int total)>;
-using HostCallback =
-    std::function<void(ArrayRef<const void *>, std::size_t, ArrayRef<void *>, std::size_t)>;
+
+/// A function of the host: of the data of its inputs and of its outputs, with or without their
+/// numbers.
+class HostCallback {
+public:
+  HostCallback() = default;
+  template <typename F,
+            typename = std::enable_if_t<!std::is_same<std::decay_t<F>, HostCallback>::value>>
+  HostCallback(F f) {
+    using In = ArrayRef<const void *>;
+    using Out = ArrayRef<void *>;
+    if constexpr (std::is_invocable<F &, In, Out>::value)
+      call = std::move(f);
+    else if constexpr (std::is_invocable<F &, In, std::size_t, Out, std::size_t>::value)
+      call = [f = std::move(f)](In in, Out out) mutable { f(in, in.size(), out, out.size()); };
+    else
+      call = [f = std::move(f)](In in, Out out) mutable {
+        f(in.data(), in.size(), out.data(), out.size());
+      };
+  }
+  void operator()(ArrayRef<const void *> inputs, ArrayRef<void *> outputs) const {
+    call(inputs, outputs);
+  }
+
+private:
+  std::function<void(ArrayRef<const void *>, ArrayRef<void *>)> call;
+};
 
 /// Compiles a graph with its programs. Raises the class of error that the fault has; out of
 /// memory is graph_memory_allocation_error unless debug.allowOutOfMemory is "true".
@@ -106,7 +133,9 @@ public:
 
   ProfileValue getGraphProfile() const { return getProfile()["compilation"]; }
   ProfileValue getExecutionProfile() const { return getProfile()["execution"]; }
-  /// What libpva calls the report, as a tree: compilation and execution.
+  /// The report as libpva has it.
+  pva::Report getReport(bool reportExecution = true) const;
+  /// The same as a tree: compilation and execution.
   ProfileValue getProfile() const;
   void resetExecutionProfile();
   void disableExecutionProfiling();

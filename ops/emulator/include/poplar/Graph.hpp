@@ -135,6 +135,11 @@ public:
   Tensor addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, const std::uint16_t *values,
                          const DebugContext &debugContext = {"<const>"});
 
+  /// The number of the replica, UNSIGNED_INT {}: 0. As every constant it has no tile yet.
+  Tensor addReplicationIndexConstant(const DebugContext &debugContext = {}) {
+    return addConstant(UNSIGNED_INT, {}, 0u, debugContext);
+  }
+
   Tensor clone(const Type &type, const Tensor &t, const DebugContext &debugContext = {},
                TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
   Tensor clone(const Tensor &t, const DebugContext &debugContext = {},

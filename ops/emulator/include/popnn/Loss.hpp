@@ -7,7 +7,7 @@
 
 namespace popnn {
 
-enum class LossType { SUM_SQUARED_LOSS, CROSS_ENTROPY_LOSS };
+enum LossType { SUM_SQUARED_LOSS, CROSS_ENTROPY_LOSS };
 
 /// The loss of each sample, [batch], and the gradient of the outputs, [batch, classes]; expected
 /// are classes, [batch]. For CROSS_ENTROPY_LOSS the outputs are those of a softmax, and the

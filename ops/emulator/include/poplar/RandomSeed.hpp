@@ -1,0 +1,17 @@
+#ifndef poplar_RandomSeed_hpp
+#define poplar_RandomSeed_hpp
+
+#include <poplar/Graph.hpp>
+#include <poplar/Program.hpp>
+
+namespace poplar {
+
+/// The state of the random number generators of all tiles, as poprand has it: UNSIGNED_INT
+/// [tiles, 4]. What __builtin_ipu_urand32() draws from is not in it.
+Tensor getHwSeeds(Graph &graph, program::Sequence &prog, const DebugContext &debugContext = {});
+void setHwSeeds(Graph &graph, const Tensor &hwSeeds, program::Sequence &prog,
+                const DebugContext &debugContext = {});
+
+} // namespace poplar
+
+#endif

@@ -1,0 +1,82 @@
+#ifndef poplin_Convolution_hpp
+#define poplin_Convolution_hpp
+
+#include <cstdint>
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <poplar/OptionFlags.hpp>
+#include <poplar/Program.hpp>
+#include <poplin/ConvParams.hpp>
+#include <poplin/MatMul.hpp>
+
+namespace poplin {
+
+/// [groups, output channels, input channels, ...kernel], the channels of a group.
+poplar::Tensor createWeights(poplar::Graph &graph, const ConvParams &params,
+                             const poplar::DebugContext &debugContext,
+                             const poplar::OptionFlags &options = {},
+                             PlanningCache *cache = nullptr);
+/// [batch, input channels, ...field]
+poplar::Tensor createInput(poplar::Graph &graph, const ConvParams &params,
+                           const poplar::DebugContext &debugContext,
+                           const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
+/// [output channels] of activations [batch, output channels, ...field]
+poplar::Tensor createBiases(poplar::Graph &graph, const poplar::Tensor &activations,
+                            const poplar::DebugContext &debugContext = {"biases"});
+
+/// [batch, output channels, ...output field]. With transposeAndFlipWeights the weights are those
+/// of the forward pass, of which `params` are the gradient's.
+poplar::Tensor convolution(poplar::Graph &graph, const poplar::Tensor &in,
+                           const poplar::Tensor &weights, const ConvParams &params,
+                           bool transposeAndFlipWeights, poplar::program::Sequence &prog,
+                           const poplar::DebugContext &debugContext = {},
+                           const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
+/// weightsOut, [groups, in, out, ...kernel], becomes weightsIn with channels exchanged and the
+/// kernel reversed.
+void weightsTransposeChansFlipXY(poplar::Graph &graph, const poplar::Tensor &weightsIn,
+                                 const poplar::Tensor &weightsOut, poplar::program::Sequence &prog,
+                                 const poplar::DebugContext &debugContext = {});
+
+/// The gradient of the weights.
+poplar::Tensor calculateWeightDeltas(poplar::Graph &graph, const poplar::Tensor &zDeltas,
+                                     const poplar::Tensor &activations, const ConvParams &params,
+                                     poplar::program::Sequence &prog,
+                                     const poplar::DebugContext &debugContext = {},
+                                     const poplar::OptionFlags &options = {},
+                                     PlanningCache *cache = nullptr);
+/// weights += scale * their gradient
+void convolutionWeightUpdate(poplar::Graph &graph, const poplar::Tensor &zDeltas,
+                             const poplar::Tensor &weights, const poplar::Tensor &activations,
+                             ConvParams params, const poplar::Tensor &scale,
+                             poplar::program::Sequence &prog,
+                             const poplar::DebugContext &debugContext = {},
+                             const poplar::OptionFlags &options = {},
+                             PlanningCache *cache = nullptr);
+void convolutionWeightUpdate(poplar::Graph &graph, const poplar::Tensor &zDeltas,
+                             const poplar::Tensor &weights, const poplar::Tensor &activations,
+                             ConvParams params, float scale, poplar::program::Sequence &prog,
+                             const poplar::DebugContext &debugContext = {},
+                             const poplar::OptionFlags &options = {},
+                             PlanningCache *cache = nullptr);
+/// biases += scale * their gradient
+void convolutionBiasUpdate(poplar::Graph &graph, const poplar::Tensor &zDeltas,
+                           const poplar::Tensor &biases, const poplar::Tensor &scale,
+                           poplar::program::Sequence &prog,
+                           const poplar::DebugContext &debugContext = {},
+                           const poplar::OptionFlags &options = {});
+void convolutionBiasUpdate(poplar::Graph &graph, const poplar::Tensor &zDeltas,
+                           const poplar::Tensor &biases, float scale,
+                           poplar::program::Sequence &prog,
+                           const poplar::DebugContext &debugContext = {},
+                           const poplar::OptionFlags &options = {});
+void addBias(poplar::Graph &graph, const poplar::Tensor &in, const poplar::Tensor &biases,
+             poplar::program::Sequence &prog, const poplar::DebugContext &debugContext = {},
+             const poplar::OptionFlags &options = {});
+
+/// Two for each multiplication and addition that no padding takes part in.
+std::uint64_t getFwdFlops(const ConvParams &params);
+
+} // namespace poplin
+
+#endif

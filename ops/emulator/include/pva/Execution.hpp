@@ -1,0 +1,85 @@
+#ifndef pva_Execution_hpp
+#define pva_Execution_hpp
+
+#include <string>
+#include <vector>
+
+#include <pva/Program.hpp>
+
+namespace pva {
+
+class CycleRange : public ReportNode {
+public:
+  using ReportNode::ReportNode;
+  std::uint64_t min() const { return number("min"); }
+  std::uint64_t max() const { return number("max"); }
+};
+
+class ActiveCycles : public ReportNode {
+public:
+  using ReportNode::ReportNode;
+  CycleRange cyclesFrom() const { return member<CycleRange>("cyclesFrom"); }
+  CycleRange cyclesTo() const { return member<CycleRange>("cyclesTo"); }
+};
+
+/// One IPU in a step.
+class ExecutionStepIPU : public ReportNode {
+public:
+  using ReportNode::ReportNode;
+  std::uint64_t cycles() const { return number("cycles"); }
+  ActiveCycles activeCycles() const { return member<ActiveCycles>("activeCycles"); }
+  double tileBalance() const { return real("tileBalance"); }
+  double activeTileBalance() const { return real("activeTileBalance"); }
+};
+
+/// A step as it ran. Cycles are emulated.
+class ExecutionStep : public ReportNode {
+public:
+  using ReportNode::ReportNode;
+  ProgramPointer program() const { return compiled<ProgramPointer>("programs", number("program")); }
+  std::vector<ExecutionStepIPU> ipus() const { return list<ExecutionStepIPU>("ipus"); }
+  /// What each tile computed; 0 everywhere for a step that is no compute set.
+  std::vector<std::uint64_t> cyclesByTile() const;
+};
+
+class Microseconds : public ReportNode {
+public:
+  using ReportNode::ReportNode;
+  double start() const { return real("start"); }
+  double end() const { return real("end"); }
+};
+
+class Run : public ReportNode {
+public:
+  using ReportNode::ReportNode;
+  std::string name() const { return text("name"); }
+  Microseconds microseconds() const { return member<Microseconds>("microseconds"); }
+  std::vector<ExecutionStep> steps() const { return list<ExecutionStep>("steps"); }
+};
+
+class TotalCycles : public ReportNode {
+public:
+  using ReportNode::ReportNode;
+  std::uint64_t total() const { return number("total"); }
+};
+
+/// What ran: the first runs of the engine, 2 unless autoReport.executionProfileProgramRunCount
+/// says otherwise.
+class ExecutionReport : public ReportNode {
+public:
+  using ReportNode::ReportNode;
+  std::vector<Run> runs() const { return list<Run>("runs"); }
+  /// Of all runs.
+  std::vector<ExecutionStep> steps() const {
+    std::vector<ExecutionStep> all;
+    for (const Run &run : runs())
+      for (const ExecutionStep &step : run.steps())
+        all.push_back(step);
+    return all;
+  }
+  TotalCycles totalCycles() const { return member<TotalCycles>("totalCycles"); }
+};
+
+} // namespace pva
+
+#endif

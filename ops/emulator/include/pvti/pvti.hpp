@@ -1,0 +1,45 @@
+#ifndef pvti_pvti_hpp
+#define pvti_pvti_hpp
+
+#include <string>
+
+/// Traces for the System Analyser. Programs that make them run; nothing is recorded here.
+namespace pvti {
+
+class TraceChannel {
+public:
+  explicit TraceChannel(std::string name) : name(std::move(name)) {}
+  const std::string &getName() const { return name; }
+
+private:
+  std::string name;
+};
+
+inline TraceChannel createTraceChannel(const std::string &name) { return TraceChannel(name); }
+inline bool checkTracingEnabled() { return false; }
+
+class Tracepoint {
+public:
+  Tracepoint(TraceChannel *, const std::string &) {}
+  Tracepoint(TraceChannel &, const std::string &) {}
+  Tracepoint(const Tracepoint &) = delete;
+  Tracepoint &operator=(const Tracepoint &) = delete;
+  static void begin(TraceChannel *, const std::string &) {}
+  static void end(TraceChannel *, const std::string &) {}
+  static void event(TraceChannel *, const std::string &) {}
+};
+
+/// Series of numbers over time.
+class Graph {
+public:
+  explicit Graph(const std::string &, const std::string & = "") {}
+  class Series {
+  public:
+    void add(double) const {}
+  };
+  Series addSeries(const std::string &) { return {}; }
+};
+
+} // namespace pvti
+
+#endif

@@ -1,0 +1,170 @@
+#include <poplin/ConvParams.hpp>
+#include <poplin/ConvUtil.hpp>
+#include <poputil/exceptions.hpp>
+
+namespace poplin {
+
+using Numbers = std::vector<unsigned>;
+
+ConvParams::InputTransform::InputTransform(Numbers truncationLower, Numbers truncationUpper,
+                                           Numbers dilation, Numbers paddingLower,
+                                           Numbers paddingUpper, std::vector<bool> flip)
+    : truncationLower(std::move(truncationLower)), truncationUpper(std::move(truncationUpper)),
+      dilation(std::move(dilation)), paddingLower(std::move(paddingLower)),
+      paddingUpper(std::move(paddingUpper)), flip(std::move(flip)) {}
+
+ConvParams::OutputTransform::OutputTransform(Numbers truncationLower, Numbers truncationUpper,
+                                             Numbers stride, Numbers paddingLower,
+                                             Numbers paddingUpper)
+    : truncationLower(std::move(truncationLower)), truncationUpper(std::move(truncationUpper)),
+      stride(std::move(stride)), paddingLower(std::move(paddingLower)),
+      paddingUpper(std::move(paddingUpper)) {}
+
+ConvParams::ConvParams(poplar::Type dataType, std::size_t batchSize,
+                       std::vector<std::size_t> inputFieldShape,
+                       std::vector<std::size_t> kernelShape, std::size_t inputChannels,
+                       std::size_t outputChannels, std::size_t numConvGroups)
+    : ConvParams(dataType, dataType, batchSize, std::move(inputFieldShape), std::move(kernelShape),
+                 inputChannels, outputChannels, numConvGroups) {}
+
+ConvParams::ConvParams(poplar::Type inputType, poplar::Type outputType, std::size_t batchSize,
+                       std::vector<std::size_t> inputFieldShape,
+                       std::vector<std::size_t> kernelShape, std::size_t inputChannels,
+                       std::size_t outputChannels, std::size_t numConvGroups)
+    : ConvParams(inputType, outputType, batchSize, inputFieldShape, kernelShape, inputChannels,
+                 outputChannels, numConvGroups, InputTransform(inputFieldShape.size()),
+                 InputTransform(inputFieldShape.size()), OutputTransform(inputFieldShape.size())) {}
+
+ConvParams::ConvParams(poplar::Type inputType, poplar::Type outputType, std::size_t batchSize,
+                       std::vector<std::size_t> inputFieldShape,
+                       std::vector<std::size_t> kernelShape, std::size_t inputChannels,
+                       std::size_t outputChannels, std::size_t numConvGroups,
+                       InputTransform inputTransform, InputTransform kernelTransform,
+                       OutputTransform outputTransform)
+    : inputType(inputType), outputType(outputType), batchSize(batchSize),
+      inputFieldShape(std::move(inputFieldShape)), kernelShape(std::move(kernelShape)),
+      inputChannelsPerConvGroup(inputChannels), outputChannelsPerConvGroup(outputChannels),
+      numConvGroups(numConvGroups), inputTransform(std::move(inputTransform)),
+      kernelTransform(std::move(kernelTransform)), outputTransform(std::move(outputTransform)) {
+  validate();
+}
+
+namespace {
+
+unsigned dilated(unsigned n, unsigned dilation) { return n ? (n - 1) * dilation + 1 : 0; }
+unsigned strided(unsigned n, unsigned stride) { return n ? (n - 1) / stride + 1 : 0; }
+
+unsigned transformed(const ConvParams::InputTransform &t, unsigned truncated, unsigned dim) {
+  return dilated(truncated, t.dilation[dim]) + t.paddingLower[dim] + t.paddingUpper[dim];
+}
+
+template <typename T>
+void need(const std::vector<T> &values, std::size_t dims, const char *what, bool positive = false) {
+  if (values.size() != dims)
+    throw poputil::poplibs_error(std::string("convolution: ") + what + " has " +
+                                 std::to_string(values.size()) + " entries for " +
+                                 std::to_string(dims) + " spatial dimensions");
+  for (const T value : values)
+    if (positive && value == T())
+      throw poputil::poplibs_error(std::string("convolution: ") + what + " of 0");
+}
+
+void needTransform(const ConvParams::InputTransform &t, const std::vector<std::size_t> &shape) {
+  const std::size_t dims = shape.size();
+  need(t.truncationLower, dims, "truncationLower");
+  need(t.truncationUpper, dims, "truncationUpper");
+  need(t.dilation, dims, "dilation", true);
+  need(t.paddingLower, dims, "paddingLower");
+  need(t.paddingUpper, dims, "paddingUpper");
+  need(t.flip, dims, "flip");
+  for (std::size_t d = 0; d < dims; ++d)
+    if (t.truncationLower[d] + t.truncationUpper[d] > shape[d])
+      throw poputil::poplibs_error("convolution: more is truncated than there is");
+}
+
+} // namespace
+
+unsigned ConvParams::getTruncatedInputSize(unsigned dim) const {
+  return static_cast<unsigned>(inputFieldShape[dim]) - inputTransform.truncationLower[dim] -
+         inputTransform.truncationUpper[dim];
+}
+unsigned ConvParams::getTruncatedKernelSize(unsigned dim) const {
+  return static_cast<unsigned>(kernelShape[dim]) - kernelTransform.truncationLower[dim] -
+         kernelTransform.truncationUpper[dim];
+}
+unsigned ConvParams::getTransformedInputSize(unsigned dim) const {
+  return transformed(inputTransform, getTruncatedInputSize(dim), dim);
+}
+unsigned ConvParams::getTransformedKernelSize(unsigned dim) const {
+  return transformed(kernelTransform, getTruncatedKernelSize(dim), dim);
+}
+unsigned ConvParams::getUntransformedOutputSize(unsigned dim) const {
+  return getTransformedInputSize(dim) + 1 - getTransformedKernelSize(dim);
+}
+unsigned ConvParams::getOutputSize(unsigned dim) const {
+  const unsigned kept = getUntransformedOutputSize(dim) - outputTransform.truncationLower[dim] -
+                        outputTransform.truncationUpper[dim];
+  return strided(kept, outputTransform.stride[dim]) + outputTransform.paddingLower[dim] +
+         outputTransform.paddingUpper[dim];
+}
+std::vector<std::size_t> ConvParams::getOutputFieldShape() const {
+  std::vector<std::size_t> shape;
+  for (unsigned d = 0; d < getNumFieldDims(); ++d)
+    shape.push_back(getOutputSize(d));
+  return shape;
+}
+
+void ConvParams::validate() const {
+  const std::size_t dims = inputFieldShape.size();
+  need(kernelShape, dims, "the kernel's shape");
+  needTransform(inputTransform, inputFieldShape);
+  needTransform(kernelTransform, kernelShape);
+  need(outputTransform.truncationLower, dims, "the output's truncationLower");
+  need(outputTransform.truncationUpper, dims, "the output's truncationUpper");
+  need(outputTransform.stride, dims, "stride", true);
+  need(outputTransform.paddingLower, dims, "the output's paddingLower");
+  need(outputTransform.paddingUpper, dims, "the output's paddingUpper");
+  for (unsigned d = 0; d < dims; ++d) {
+    if (getTransformedKernelSize(d) > getTransformedInputSize(d))
+      throw poputil::poplibs_error("convolution: the kernel is larger than the input");
+    if (outputTransform.truncationLower[d] + outputTransform.truncationUpper[d] >
+        getUntransformedOutputSize(d))
+      throw poputil::poplibs_error("convolution: more of the output is truncated than there is");
+  }
+}
+
+ConvParams getGradientParams(const ConvParams &f) {
+  const std::size_t dims = f.getNumFieldDims();
+  ConvParams::InputTransform in(dims), kernel(dims);
+  ConvParams::OutputTransform out(dims);
+  for (unsigned d = 0; d < dims; ++d) {
+    const unsigned around = f.getTransformedKernelSize(d) - 1; // a full correlation
+    const unsigned stride = f.outputTransform.stride[d];
+    const unsigned conv = f.getUntransformedOutputSize(d) - f.outputTransform.truncationLower[d] -
+                          f.outputTransform.truncationUpper[d];
+    in.truncationLower[d] = f.outputTransform.paddingLower[d];
+    in.truncationUpper[d] = f.outputTransform.paddingUpper[d];
+    in.dilation[d] = stride;
+    in.paddingLower[d] = f.outputTransform.truncationLower[d] + around;
+    in.paddingUpper[d] = f.outputTransform.truncationUpper[d] + around +
+                         (conv - dilated(strided(conv, stride), stride));
+    // A reversed input has its gradient reversed: so do both operands give it.
+    in.flip[d] = f.inputTransform.flip[d];
+    kernel.flip[d] = f.kernelTransform.flip[d] != f.inputTransform.flip[d];
+    kernel.truncationLower[d] = f.kernelTransform.truncationUpper[d]; // the weights come reversed
+    kernel.truncationUpper[d] = f.kernelTransform.truncationLower[d];
+    kernel.dilation[d] = f.kernelTransform.dilation[d];
+    kernel.paddingLower[d] = f.kernelTransform.paddingUpper[d];
+    kernel.paddingUpper[d] = f.kernelTransform.paddingLower[d];
+    out.truncationLower[d] = f.inputTransform.paddingLower[d];
+    out.truncationUpper[d] = f.inputTransform.paddingUpper[d];
+    out.stride[d] = f.inputTransform.dilation[d];
+    out.paddingLower[d] = f.inputTransform.truncationLower[d];
+    out.paddingUpper[d] = f.inputTransform.truncationUpper[d];
+  }
+  return ConvParams(f.outputType, f.inputType, f.batchSize, f.getOutputFieldShape(), f.kernelShape,
+                    f.outputChannelsPerConvGroup, f.inputChannelsPerConvGroup, f.numConvGroups, in,
+                    kernel, out);
+}
+
+} // namespace poplin
