@@ -21,7 +21,7 @@ from ops.cached_build import cache_directory, compiler, locked, run_compiler, sa
 
 SOURCES = Path(__file__).resolve().parent
 # What a program links with -l<name>: one library has them all, under each of the SDK's names.
-LIBRARIES = ("poputil", "popops", "poplin", "popnn", "poprand")
+LIBRARIES = ("poputil", "popops", "poplin", "popnn", "poprand", "gcl", "pva", "pvti")
 FLAGS = ("-std=c++17", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror")
 OPTIMISED = ("-O2",)
 SANITISED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")

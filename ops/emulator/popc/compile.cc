@@ -56,6 +56,7 @@ std::string tableSource(const std::string &source, const Declarations &found, un
 
   std::ostringstream code;
   code << "#include \"" << source << "\"\n#include <poplar/VertexTable.hpp>\n"
+       << "#include <poplar/VertexName.hpp>\n"
        << "#include <string>\n#include <vector>\n";
   for (std::size_t n = 0; n < entries.size(); ++n)
     code << joined(entries[n].namespaces, "namespace ", " { ") << "using popc_vertex_" << unit
@@ -67,36 +68,6 @@ std::string tableSource(const std::string &source, const Declarations &found, un
   };
   code << R"(
 namespace popc_tables {
-// The name of V as graphs write it: "ns::V<float,true>".
-template <typename V> std::string nameOf() {
-  std::string name = __PRETTY_FUNCTION__;
-  name = name.substr(name.find("V = ") + 4);
-  name = name.substr(0, name.find("; std::"));
-  if (name.back() == ']')
-    name.pop_back();
-  for (const std::string &drop : {std::string("{anonymous}::"), std::string("(anonymous namespace)::")})
-    for (std::size_t at; (at = name.find(drop)) != std::string::npos;)
-      name.erase(at, drop.size());
-  for (std::size_t at; (at = name.find("_Float16")) != std::string::npos;)
-    name.replace(at, 8, "half");
-  for (std::size_t at; (at = name.find("poplar::half")) != std::string::npos;)
-    name.erase(at, 8);
-  for (std::size_t at; (at = name.find(", ")) != std::string::npos;)
-    name.erase(at + 1, 1);
-  for (std::size_t at; (at = name.find(" >")) != std::string::npos;)
-    name.erase(at, 1);
-  // g++'s names of integers, and those of poplar::Type::toString.
-  static const char *const integers[][2] = {{"long long unsigned int", "unsigned long long"},
-                                            {"long long int", "long long"},
-                                            {"long unsigned int", "unsigned long"},
-                                            {"long int", "long"},
-                                            {"short unsigned int", "unsigned short"},
-                                            {"short int", "short"}};
-  for (const auto &integer : integers)
-    for (std::size_t at; (at = name.find(integer[0])) != std::string::npos;)
-      name.replace(at, std::string(integer[0]).size(), integer[1]);
-  return name;
-}
 template <typename V, typename = void> struct HasCompute { static constexpr bool value = false; };
 template <typename V> struct HasCompute<V, std::void_t<decltype(&V::compute)>> {
   static constexpr bool value = true;
@@ -116,12 +87,15 @@ template <typename V> struct HasCompute<V, std::void_t<decltype(&V::compute)>> {
   for (std::size_t n = 0; n < entries.size(); ++n) {
     code << "  if constexpr (popc_tables::HasCompute<" << alias(n) << ">::value) {\n"
          << "    using V = " << alias(n) << ";\n"
-         << "    static const std::string name = popc_tables::nameOf<V>();\n"
+         << "    static const std::string name = nameOf<V>(), "
+         << "full = withDefaults<V>(name);\n"
          << "    static const std::vector<FieldTable> fields{\n";
     for (const std::string &field : found.fieldsOf(entries[n].className))
       code << "        named(Of<decltype(V::" << field << ")>::table, \"" << field
            << "\", __builtin_offsetof(V, " << field << ")),\n";
-    code << "    };\n    tables.push_back({name.c_str(), sizeof(V), alignof(V), kindOf<V>(), "
+    code << "    };\n    for (const std::string *one : {&name, &full})\n"
+         << "      if (one == &name || *one != name)\n"
+         << "        tables.push_back({one->c_str(), sizeof(V), alignof(V), kindOf<V>(), "
          << "fields.data(), static_cast<unsigned>(fields.size()), &popc_compute_" << unit << "_"
          << n << ", popc_code_bytes_" << unit << "[" << n << "]});\n  }\n";
   }

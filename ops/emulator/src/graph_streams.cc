@@ -31,7 +31,8 @@ RemoteBuffer Graph::addRemoteBuffer(StringRef handle, const Type &elementType,
 }
 
 void Graph::createHostWrite(StringRef handle, const Tensor &t, bool) {
-  t.view();
+  if (t.containsConstant())
+    throw control_program_error("host write '" + handle.cloneAsString() + "' to a constant");
   if (!state->hostWrites.emplace(handle, t).second)
     throw stream_connection_error("host write '" + handle.cloneAsString() + "' exists already");
 }

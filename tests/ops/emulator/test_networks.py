@@ -1,0 +1,135 @@
+"""Convolutions, pooling and batch norm against their definitions, written as loops in float64."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+from typing import Callable, Dict, List, Tuple
+
+import numpy as np
+import pytest
+
+Tensors = Dict[str, np.ndarray]
+
+
+@pytest.fixture(scope="module")
+def done(run_program: Callable) -> subprocess.CompletedProcess[str]:
+    run: subprocess.CompletedProcess[str] = run_program("networks")
+    assert run.returncode == 0, run.stderr
+    return run
+
+
+@pytest.fixture(scope="module")
+def tensors(done: subprocess.CompletedProcess[str]) -> Tensors:
+    found = {}
+    for line in done.stdout.splitlines():
+        head, colon, values = line.partition(":")
+        name, _, shape = head.partition(" ")
+        if colon and shape.startswith("{"):
+            sizes = [int(size) for size in shape.strip("{}").split(",")]
+            found[name] = np.array(values.split(), dtype=np.float64).reshape(sizes)
+    return found
+
+
+def places(size: int, lower: int, upper: int, apart: int, around: Tuple[int, int], turned: bool):
+    """Which element is at each place of a dimension that is transformed; None where none is."""
+    kept: List = [None] * around[0]
+    for index in range(lower, size - upper):
+        kept += [index] + [None] * (apart - 1)
+    if lower < size - upper:
+        kept = kept[: len(kept) - (apart - 1)]
+    kept += [None] * around[1]
+    return kept[::-1] if turned else kept
+
+
+def products(field, kernel, output) -> List[Tuple[int, int, int]]:
+    """(output, input, weight) of every product of one dimension."""
+    lower, upper, stride, before = output
+    count = len(field) - len(kernel) + 1 - lower - upper
+    found = []
+    for o in range(0, count, stride):
+        for k, weight in enumerate(kernel):
+            at = field[o + lower + k]
+            if at is not None and weight is not None:
+                found.append((before + o // stride, at, weight))
+    return found
+
+
+def test_a_convolution_and_its_gradients(tensors: Tensors, done) -> None:
+    x, w, dz = tensors["in"], tensors["weights"], tensors["d_out"]
+    rows = products(
+        places(7, 1, 0, 1, (2, 1), True), places(3, 0, 0, 2, (0, 1), False), (0, 1, 1, 0)
+    )
+    columns = products(
+        places(6, 0, 1, 2, (0, 1), False), places(4, 1, 0, 1, (1, 0), True), (1, 0, 2, 1)
+    )
+    z, dx, dw = np.zeros(dz.shape), np.zeros(x.shape), np.zeros(w.shape)
+    channels = list(itertools.product(range(2), range(3), range(2)))  # group, out, in
+    for (oy, iy, ky), (ox, ix, kx) in itertools.product(rows, columns):
+        for g, o, i in channels:
+            to, of, by = (
+                (slice(None), 3 * g + o, oy, ox),
+                (slice(None), 2 * g + i, iy, ix),
+                w[g, o, i],
+            )
+            z[to] += x[of] * by[ky, kx]
+            dx[of] += dz[to] * by[ky, kx]
+            dw[g, o, i, ky, kx] += np.sum(dz[to] * x[of])
+
+    np.testing.assert_allclose(tensors["out"], z, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(tensors["d_in"], dx, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(tensors["d_weights"], dw, rtol=1e-5, atol=1e-5)
+    biased = z + tensors["biases"][:, None, None]
+    np.testing.assert_allclose(tensors["biased"], biased, rtol=1e-5, atol=1e-5)
+    assert f"flops {2 * 2 * len(channels) * len(rows) * len(columns)}" in done.stdout
+
+
+@pytest.mark.parametrize("kind", ["max", "avg"])
+def test_pooling_and_its_gradient(tensors: Tensors, kind: str) -> None:
+    x, dz = tensors["pool_in"], tensors[f"{kind}_d_out"]
+    z, dx = np.zeros(dz.shape), np.zeros(x.shape)
+    for y, c in np.ndindex(*dz.shape[2:]):  # padded by 1 above, cropped by 1 on the left
+        rows = slice(max(2 * y - 1, 0), min(2 * y + 2, 5))
+        columns = slice(2 * c + 1, min(2 * c + 3, 6))
+        window, gradient = x[:, :, rows, columns], dz[:, :, y, c][:, :, None, None]
+        if kind == "max":
+            z[:, :, y, c] = window.max(axis=(2, 3))
+            dx[:, :, rows, columns] += gradient * (window == z[:, :, y, c][:, :, None, None])
+        else:
+            z[:, :, y, c] = window.mean(axis=(2, 3))
+            dx[:, :, rows, columns] += gradient / window[0, 0].size
+
+    np.testing.assert_allclose(tensors[kind], z, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(tensors[f"{kind}_d_in"], dx, rtol=1e-6, atol=1e-6)
+
+
+def test_batch_norm_and_its_gradients(tensors: Tensors) -> None:
+    """The gradient of the activations against finite differences."""
+    gamma, beta, dz = tensors["gamma"], tensors["beta"], tensors["d_norm"]
+
+    def whitened(x: np.ndarray) -> np.ndarray:
+        mean, variance = x.mean(axis=(0, 2)), x.var(axis=(0, 2))
+        result: np.ndarray = (x - mean[:, None]) / np.sqrt(variance + 1e-3)[:, None]
+        return result
+
+    acts = tensors["acts"]
+    white = whitened(acts)
+    np.testing.assert_allclose(
+        tensors["norm"], gamma[:, None] * white + beta[:, None], rtol=1e-5, atol=1e-5
+    )
+    np.testing.assert_allclose(tensors["d_beta"], dz.sum(axis=(0, 2)), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        tensors["d_gamma"], (dz * white).sum(axis=(0, 2)), rtol=1e-5, atol=1e-5
+    )
+    step, numeric = 1e-5, np.zeros(acts.shape)
+    for index in np.ndindex(*acts.shape):
+        above, below = acts.copy(), acts.copy()
+        above[index] += step
+        below[index] -= step
+        change = gamma[:, None] * (whitened(above) - whitened(below)) * dz
+        numeric[index] = change.sum() / (2 * step)
+    np.testing.assert_allclose(tensors["d_acts"], numeric, rtol=1e-4, atol=1e-4)
+
+
+def test_a_kernel_larger_than_its_input_is_refused(done) -> None:
+    assert "convolution: the kernel is larger than the input" in done.stdout

@@ -1,0 +1,23 @@
+"""The API by its documentation, and libpva's report of an engine in the same program."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+
+def test_programs_find_the_api_they_were_written_for(run_program: Callable) -> None:
+    """Compiling holds the signatures; what runs is the report."""
+    done = run_program("surface")
+
+    assert done.returncode == 0, done.stderr
+    steps = (
+        "0101 0000, Twice<float> on 1, Twice<float,true,2> on 3, exchange gather; "
+        "half of all cycles: 1"
+    )
+    assert done.stdout.splitlines() == [
+        "target 4 638976 1",
+        "bytes 128 0",
+        f"run first: {steps}",
+        f"run run 1: {steps}",
+        "no execution",
+    ]
