@@ -36,9 +36,16 @@ class Home:
     def open(self) -> None:
         """Takes the home for this process and makes what is missing.
 
-        Raises Conflict if another process has it, Unavailable if others may look into it.
+        Raises Conflict if another process has it, Unavailable if it cannot be made or if others may
+        look into it.
         """
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise Unavailable(
+                f"{self.path} cannot be a home ({error.strerror}): choose another with --home or "
+                "IPULSE_HOME"
+            ) from error
         self._check_private()
         self._take()
         self._logs.mkdir(mode=0o700, exist_ok=True)

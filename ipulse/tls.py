@@ -167,8 +167,8 @@ def _alternative(name: str) -> str:
     except ValueError:
         pass
     if not name or set(name) - _NAME_CHARACTERS:
-        words = "must be the name or the address of a machine"
-        raise InvalidInput([Problem("/name", "invalid_name", f"{words}; got {name[:60]!r}")], words)
+        detail = f"must be the name or the address of a machine; got {name[:60]!r}"
+        raise InvalidInput([Problem("/name", "invalid_name", detail)], "no certificate for that")
     return f"DNS:{name}"
 
 

@@ -68,6 +68,7 @@ def demo(
     goes to standard error.
     """
     chosen = read_spec_file(example_path() if spec is None else spec).spec()
+    (OUTPUT if to is None else to).mkdir(parents=True, exist_ok=True)  # or no need to train
     watch = Stopwatch()
     home = Path(tempfile.mkdtemp(prefix="ipulse-demo-"))
     try:

@@ -96,3 +96,9 @@ def test_the_announcement_of_the_dead_is_taken_back(home: Home) -> None:
     home.open()
     assert not home.server_file.exists()
     home.close()
+
+
+def test_a_home_that_cannot_be_made_says_the_cure(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Unavailable, match=r"cannot be a home \(.*--home or IPULSE_HOME"):
+        Home(tmp_path / "file" / "home").open()
