@@ -27,7 +27,8 @@ public:
     }
     for (int number = n_.layers - 1; number >= 0; --number) {
       enter_layer(number);
-      std::unique_ptr<Spikes> input = number ? emitted_by(number - 1) : input_spikes(n_, n_.counts);
+      std::unique_ptr<Spikes> input =
+          number ? emitted_by(number - 1) : input_spikes(n_, call_.threads, n_.counts);
       current = pass_layer(call_, number, *input, *own, std::move(current));
       sum_gradients(number, current, *input, own.get());
       own = std::move(input);
@@ -44,7 +45,8 @@ private:
 
   // dL/ds of the input's spikes, and of whoever else has a slot.
   void pass_inputs(const GradCurrent &first, const Spikes &spikes) {
-    std::unique_ptr<Spikes> filled = n_.filled ? input_spikes(n_, n_.filled) : nullptr;
+    std::unique_ptr<Spikes> filled =
+        n_.filled ? input_spikes(n_, call_.threads, n_.filled) : nullptr;
     const Spikes &input = filled ? *filled : spikes;
     float *grad = call_.gradient.grad_inputs;
     auto weights = pack_weights(call_.kernel, call_.threads, n_.layer[0].weights, n_.inputs,

@@ -1,8 +1,11 @@
 #include "checks.h"
 
+#include <atomic>
 #include <cmath>
+#include <numeric>
 
 #include "layout.h"
+#include "pool.h"
 #include "sequence.h"
 
 namespace lif {
@@ -65,11 +68,20 @@ template <class Id> bool check_place(const LifNetwork &n, int t, int b, const Me
 }
 
 template <class Id> bool check_spikes(const LifNetwork &n, const Message &message) {
-  for (int t = 0; t < n.steps; ++t)
-    for (int b = 0; b < n.batch; ++b)
-      if (!check_place<Id>(n, t, b, message))
-        return false;
-  return true;
+  auto check_steps = [&n](int64_t first, int64_t last, const Message &told) {
+    for (auto t = static_cast<int>(first); t < last; ++t)
+      for (int b = 0; b < n.batch; ++b)
+        if (!check_place<Id>(n, t, b, told))
+          return false;
+    return true;
+  };
+  std::atomic<bool> right{true};
+  parallel_for_runs(n.threads ? n.threads : default_threads(), n.steps,
+                    [&](int64_t first, int64_t last, int) {
+                      if (!check_steps(first, last, {nullptr, 0}))
+                        right = false;
+                    });
+  return right || check_steps(0, n.steps, message); // which says the first mistake
 }
 
 bool check_record(const Kernel &kernel, const LifNetwork &n, const LifRecord &record, int number,
@@ -83,11 +95,9 @@ bool check_record(const Kernel &kernel, const LifNetwork &n, const LifRecord &re
     needed = dense_membranes(cut(kernel, n, number), rows);
   } else {
     BitRows bits(layer, rows, record.bits);
-    for (int64_t row = 0; row < rows; ++row) {
-      int64_t count;
-      kernel.count_bits(bits.kept + row * bits.row_bytes, 1, bits.row_bytes, &count);
-      needed += count;
-    }
+    Buffer<int64_t> counts(rows);
+    kernel.count_bits(bits.kept, rows, bits.row_bytes, counts.get());
+    needed = std::accumulate(counts.get(), counts.get() + rows, needed);
   }
   return static_cast<int64_t>(record.membranes_size) == needed ||
          message.fail("layer %d: its record has %zu membranes and should have %lld; the forward "

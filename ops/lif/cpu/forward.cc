@@ -85,11 +85,14 @@ private:
       return;
     membranes = ask(result, kept[rows_]);
     Buffer<int64_t> position(int64_t(panels_.count) * threads_);
-    parallel_for(threads_, n_.batch, [&](int64_t b, int worker) {
-      int64_t place = b * n_.steps * bits.row_bytes;
-      kernel_.gather({n_.steps, panels_, raw.get() + b * stride, stride * n_.batch, bits.row_bytes,
-                      gate_ + place, bits.kept + place, &position[int64_t(worker) * panels_.count],
-                      membranes + kept[b * n_.steps], membranes + kept[(b + 1) * n_.steps]});
+    parallel_for_runs(threads_, n_.batch, [&](int64_t first, int64_t last, int worker) {
+      for (int64_t b = first; b < last; ++b) {
+        int64_t place = b * n_.steps * bits.row_bytes;
+        kernel_.gather({n_.steps, panels_, raw.get() + b * stride, stride * n_.batch,
+                        bits.row_bytes, gate_ + place, bits.kept + place,
+                        &position[int64_t(worker) * panels_.count], membranes + kept[b * n_.steps],
+                        membranes + kept[(b + 1) * n_.steps]});
+      }
     });
   }
 
@@ -199,7 +202,7 @@ int64_t dense_membranes(const Panels &panels, int64_t rows) {
 
 void run_forward(const Kernel &kernel, const LifNetwork &n, const LifForward &result) {
   int threads = n.threads ? n.threads : default_threads();
-  std::unique_ptr<Spikes> spikes = input_spikes(n, n.counts);
+  std::unique_ptr<Spikes> spikes = input_spikes(n, threads, n.counts);
   for (int number = 0; number < n.layers; ++number) {
     enter_layer(number);
     Layer(kernel, n, number, threads).run(spikes, result);

@@ -44,20 +44,21 @@ std::unique_ptr<Spikes> LayerSlots::select(bool chosen, const LifForward &result
   std::unique_ptr<Spikes> spikes(new Spikes(rows_));
   Buffer<int64_t> above(rows_), first(n_.batch + 1);
   int64_t row_bytes = bits_.row_bytes;
-  parallel_for(threads_, n_.batch, [&](int64_t b, int) {
-    int64_t row = b * n_.steps;
-    kernel_.count_bits(bits_.above + row * row_bytes, n_.steps, row_bytes, &above[row]);
+  parallel_for_runs(threads_, n_.batch, [&](int64_t begin, int64_t end, int) {
+    int64_t row = begin * n_.steps;
+    kernel_.count_bits(bits_.above + row * row_bytes, (end - begin) * n_.steps, row_bytes,
+                       &above[row]);
+    for (int64_t b = begin; b < end; ++b) {
+      first[b] = 0;
+      for (row = b * n_.steps; row < (b + 1) * n_.steps; ++row)
+        first[b] += std::min<int64_t>(above[row], layer_.slots);
+    }
   });
-  first[0] = 0;
-  for (int64_t b = 0; b < n_.batch; ++b) {
-    first[b + 1] = first[b];
-    for (int64_t row = b * n_.steps; row < (b + 1) * n_.steps; ++row)
-      first[b + 1] += std::min<int64_t>(above[row], layer_.slots);
-  }
+  lay_end_to_end(first.get(), n_.batch);
   spikes->storage.reset(new Buffer<int32_t>(first[n_.batch]));
   spikes->ids = spikes->storage->get();
   bool choosing = !chosen && is_truncated(layer_) && layer_.policy != LIF_POLICY_INDEX;
-  parallel_for(threads_, n_.batch, [&](int64_t b, int) {
+  auto select_sample = [&](int64_t b) {
     std::vector<int32_t> ids;
     for (int t = 0; choosing && t < n_.steps; ++t)
       choose(static_cast<int>(b), t, nullptr, ids);
@@ -83,6 +84,10 @@ std::unique_ptr<Spikes> LayerSlots::select(bool chosen, const LifForward &result
     a.dropped = result.dropped[number_] + b;
     a.batch = n_.batch;
     kernel_.select(a);
+  };
+  parallel_for_runs(threads_, n_.batch, [&](int64_t begin, int64_t end, int) {
+    for (int64_t b = begin; b < end; ++b)
+      select_sample(b);
   });
   if (is_sparse(layer_))
     lay_end_to_end(kept, rows_);

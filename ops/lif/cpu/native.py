@@ -31,7 +31,8 @@ COMMON_FLAGS = (
     *WARNINGS,
 )
 OP_SUFFIX = "_op"  # of the files that need TensorFlow
-AVX2_FLAGS = ("-mavx2", "-mfma", "-mbmi2", "-mpopcnt")
+# Where a CPU with AVX2 lacks prefetchw, it does nothing.
+AVX2_FLAGS = ("-mavx2", "-mfma", "-mbmi2", "-mpopcnt", "-mprfchw")
 # Flags by the end of a file's name: what a kernel may use that dispatch has asked for.
 ARCH_FLAGS: Dict[str, Tuple[str, ...]] = {
     "_avx2": AVX2_FLAGS,

@@ -7,19 +7,22 @@
 
 namespace lif {
 
-// Those of row r are ids[begin[r]] up to ids[end[r]]; start[r] is where they would begin if the
-// lists lay end to end.
+// Those of row r are ids[begin[r]] up to ids[end[r]], the rows end to end. start[r] is begin[r],
+// and has one more: where the last row ends.
 struct Spikes {
   explicit Spikes(int64_t rows) : begin(rows), end(rows), start(rows + 1) {}
-  void compute_start(int64_t rows);
+
+  // From the rows' counts, which are in `begin`.
+  void lay_end_to_end(int64_t rows);
 
   const int32_t *ids = nullptr;
-  std::unique_ptr<Buffer<int32_t>> storage; // of ids, unless they are the caller's
+  std::unique_ptr<Buffer<int32_t>> storage; // of ids
   Buffer<int64_t> begin, end, start;
 };
 
-// Of the input, the first `counts` of each step and sample.
-std::unique_ptr<Spikes> input_spikes(const LifNetwork &network, const int32_t *counts);
+// Of the input, the first `counts` of each step and sample. Copied sample by sample: every panel of
+// the first layer reads them again, where a sample's steps are far apart in the caller's.
+std::unique_ptr<Spikes> input_spikes(const LifNetwork &network, int threads, const int32_t *counts);
 
 // The set bits of all rows, end to end.
 std::unique_ptr<Spikes> list_spikes(const Kernel &kernel, const LifNetwork &network, int threads,
