@@ -15,14 +15,15 @@ constexpr signed char RESULT[7][4] = {{1, 0, 0, 1},  {0, 0, 1, -1}, {0, 1, 0, 1}
 constexpr int LEAST_DEPTH = 256;
 constexpr int MOST_LEVELS = 2;
 
-// Bytes of sums of either operand that are held at a time, if a sample's fit at all.
-constexpr int64_t LEFT_BYTES = 16 << 20, RIGHT_BYTES = 48 << 20;
+// Bytes of sums of weights that are held at a time, if those of a group fit at all.
+constexpr int64_t RIGHT_BYTES = 48 << 20;
 
-// Rows multiplied at a time. Divisible by the rows that each kernel holds in registers.
-constexpr int64_t ROWS = 120;
+// Rows multiplied at a time: of all blocks they share an L2 cache. Divisible by the rows that each
+// kernel holds in registers.
+constexpr int64_t ROWS = 60;
 
-// Rows added up at a time: of all blocks they share an L1 or L2 cache.
-constexpr int64_t SUM_ROWS = 8;
+// Rows added up at a time, and floats of weights: of all blocks they share an L1 or L2 cache.
+constexpr int64_t SUM_ROWS = 8, RUN = SUM_ROWS * MAX_WIDTH;
 
 } // namespace
 
@@ -47,20 +48,17 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
   depth_ = after.count / parts_;
   quarter_ = n.batch / parts_;
   groups_ = panels.count / parts_;
-  auto products = static_cast<int64_t>(left_of_.size());
-  int64_t left = products * steps_ * depth_ * after.width;
-  int64_t right = products * depth_ * after.width * panels.width;
-  auto fit = [](int64_t bytes, int64_t floats, int most) {
-    int64_t count = bytes / (4 * floats);
-    return static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(count, most)));
-  };
-  held_groups_ = fit(RIGHT_BYTES, right, groups_);
-  // Whichever is added up again and again, it is not the weights.
-  chunk_ = held_groups_ < groups_ ? quarter_ : fit(LEFT_BYTES, left, quarter_);
-  left_.reset(new Buffer<float>(chunk_ * left));
+  int64_t depth = int64_t(depth_) * after.width, blocks = int64_t(parts_) * parts_;
+  int64_t right = static_cast<int64_t>(right_of_.size()) * depth * panels.width;
+  held_groups_ =
+      static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(RIGHT_BYTES / (4 * right), groups_)));
   right_.reset(new Buffer<float>(held_groups_ * right));
-  int64_t blocks = int64_t(parts_) * parts_;
-  products_.reset(new Buffer<float>(threads * (blocks * steps_ + ROWS) * panels.width));
+  if (held_groups_ < groups_)
+    left_.reset(
+        new Buffer<float>(quarter_ * static_cast<int64_t>(left_of_.size()) * depth * steps_));
+  // The result of a sample of each part, a product and the left operand of ROWS rows.
+  of_worker_ = (held_groups_ * blocks * steps_ + ROWS) * panels.width + ROWS * depth;
+  products_.reset(new Buffer<float>(threads * of_worker_));
 }
 
 std::vector<Strassen::Sum> Strassen::sums(const signed char (&table)[7][4], int levels) {
@@ -81,37 +79,37 @@ std::vector<Strassen::Sum> Strassen::sums(const signed char (&table)[7][4], int 
   return found;
 }
 
-// Of samples `first` and so on of each part: [samples][products][depth panels][steps][width].
-void Strassen::add_up_left(int first, int count) {
-  int width = next_.panels.width;
-  int64_t block = depth_ * steps_ * width;
-  parallel_for(threads_, int64_t(count) * depth_, [&](int64_t task, int) {
-    int64_t s = task / depth_, p = task % depth_;
-    for (int64_t row = 0; row < steps_; row += SUM_ROWS) {
-      int64_t floats = std::min(SUM_ROWS, steps_ - row) * width;
-      for (size_t i = 0; i < left_of_.size(); ++i) {
-        BlockSum a{};
-        a.count = floats;
-        for (const Term &term : left_of_[i]) {
-          int64_t sample = first + s + int64_t(term.row) * quarter_;
-          int64_t panel = int64_t(term.column) * depth_ + p;
-          a.sign[a.terms] = term.sign;
-          a.from[a.terms++] =
-              next_.grad_current + (panel * next_.rows + sample * steps_ + row) * width;
-        }
-        auto product = static_cast<int64_t>(left_of_.size()) * s + static_cast<int64_t>(i);
-        a.to = left_->get() + product * block + (p * steps_ + row) * width;
-        kernel_.add_blocks(a);
-      }
-    }
+// Of some rows of a sample of each part and one panel of their depth: [rows][width].
+void Strassen::add_up_left(const Sum &sum, int sample, int64_t panel, int64_t row, int64_t rows,
+                           float *to) const {
+  BlockSum a{};
+  a.count = rows * next_.panels.width;
+  for (const Term &term : sum) {
+    int64_t first = (sample + int64_t(term.row) * quarter_) * steps_ + row;
+    a.sign[a.terms] = term.sign;
+    a.from[a.terms++] =
+        next_.grad_current +
+        ((int64_t(term.column) * depth_ + panel) * next_.rows + first) * next_.panels.width;
+  }
+  a.to = to;
+  kernel_.add_blocks(a);
+}
+
+void Strassen::add_up_all_left() {
+  auto products = static_cast<int64_t>(left_of_.size());
+  parallel_for(threads_, int64_t(quarter_) * depth_, [&](int64_t task, int) {
+    int64_t sample = task / depth_, p = task % depth_;
+    for (int64_t row = 0; row < steps_; row += SUM_ROWS)
+      for (int64_t i = 0; i < products; ++i)
+        add_up_left(left_of_[static_cast<size_t>(i)], static_cast<int>(sample), p, row,
+                    std::min(SUM_ROWS, steps_ - row),
+                    left_->get() + (((sample * products + i) * depth_ + p) * steps_ + row) *
+                                       next_.panels.width);
   });
 }
 
 // Of groups of panels: [groups][products][strips][depth][strip].
 void Strassen::add_up_right(int group, int count) {
-  if (held_ == group)
-    return;
-  held_ = group;
   int width = panels_.width, strip = std::min(kernel_.strip_vectors * kernel_.lanes, width);
   int64_t neurons = next_.panels.neurons, depth = int64_t(depth_) * next_.panels.width;
   int64_t panel = neurons * width, block = depth * width;
@@ -121,14 +119,12 @@ void Strassen::add_up_right(int group, int count) {
     pack_panel(kernel_.pack_transposed, weights_, panels_.neurons, static_cast<int>(neurons),
                panels_.first(p), width, packed.get() + task * panel, panel, storage_);
   });
-  // A run of a strip at a time.
-  constexpr int64_t run = SUM_ROWS * MAX_WIDTH;
-  int64_t runs = (depth * strip + run - 1) / run, strips = width / strip;
+  int64_t runs = (depth * strip + RUN - 1) / RUN, strips = width / strip;
   parallel_for(threads_, count * strips * runs, [&](int64_t task, int) {
-    int64_t g = task / (strips * runs), s = task / runs % strips, begin = task % runs * run;
+    int64_t g = task / (strips * runs), s = task / runs % strips, begin = task % runs * RUN;
     for (size_t i = 0; i < right_of_.size(); ++i) {
       BlockSum a{};
-      a.count = std::min(run, depth * strip - begin);
+      a.count = std::min(RUN, depth * strip - begin);
       for (const Term &term : right_of_[i]) {
         const float *from = packed.get() + (g * parts_ + term.column) * panel;
         a.sign[a.terms] = term.sign;
@@ -141,33 +137,42 @@ void Strassen::add_up_right(int group, int count) {
   });
 }
 
-// [rows' parts][columns' parts][steps][width] of one sample of each part and one group of panels.
-float *Strassen::multiply(int group, int sample, int worker) {
+// [groups][rows' parts][columns' parts][steps][width] of one sample of each part.
+float *Strassen::multiply(int groups, int sample, int worker) const {
   int width = panels_.width;
   int64_t depth = int64_t(depth_) * next_.panels.width, blocks = int64_t(parts_) * parts_;
   auto products = static_cast<int64_t>(left_of_.size());
-  float *result = products_->get() + worker * (blocks * steps_ + ROWS) * width;
-  float *one = result + blocks * steps_ * width;
-  std::fill(result, one, 0.0f);
+  float *result = products_->get() + worker * of_worker_;
+  float *one = result + held_groups_ * blocks * steps_ * width, *left = one + ROWS * width;
+  std::fill(result, result + groups * blocks * steps_ * width, 0.0f);
   LayerGradient next{};
   next.panels = next_.panels;
   next.panels.count = depth_;
   next.panels.neurons = static_cast<int>(depth);
-  next.rows = steps_;
+  next.grad_current = left;
   for (int64_t row = 0; row < steps_; row += ROWS) {
     int64_t rows = std::min(ROWS, steps_ - row);
+    next.rows = left_ ? steps_ : rows;
+    int64_t first = left_ ? row : 0;
     for (int64_t i = 0; i < products; ++i) {
-      next.grad_current = left_->get() + (sample * products + i) * depth * steps_;
-      const float *right = right_->get() + (group * products + i) * depth * width;
-      kernel_.dense_product({panels_.vectors, row, rows, next, right, one});
-      BlockSpread a{};
-      a.count = rows * width;
-      a.from = one;
-      for (const Term &term : result_of_[static_cast<size_t>(i)]) {
-        a.sign[a.terms] = term.sign;
-        a.to[a.terms++] = result + ((term.row * parts_ + term.column) * steps_ + row) * width;
+      if (left_)
+        next.grad_current = left_->get() + (sample * products + i) * depth * steps_;
+      for (int64_t p = 0; !left_ && p < depth_; ++p)
+        add_up_left(left_of_[static_cast<size_t>(i)], sample, p, row, rows,
+                    left + p * rows * next.panels.width);
+      for (int64_t g = 0; g < groups; ++g) {
+        const float *right = right_->get() + (g * products + i) * depth * width;
+        kernel_.dense_product({panels_.vectors, first, rows, next, right, one});
+        BlockSpread a{};
+        a.count = rows * width;
+        a.from = one;
+        for (const Term &term : result_of_[static_cast<size_t>(i)]) {
+          int64_t block = (g * parts_ + term.row) * parts_ + term.column;
+          a.sign[a.terms] = term.sign;
+          a.to[a.terms++] = result + (block * steps_ + row) * width;
+        }
+        kernel_.spread_block(a);
       }
-      kernel_.spread_block(a);
     }
   }
   return result;

@@ -2,8 +2,10 @@
 // half the size instead of eight, and once more of each.
 //
 // With e = g W^T, blocks of e are sums of products of sums of blocks of g and of W^T. A block of
-// rows is a part of the samples, so that what a task computes is whole samples of some panels. Sums
-// round more often than the plain product does: by norm its error is a few times as large.
+// rows is a part of the samples, so that what a task computes is whole samples. Where the sums of
+// W^T's blocks can all be held, those of g's are made some rows at a time, just before their use,
+// and stay in the L2 cache; else they are held, too. Sums round more often than the plain product
+// does: by norm its error is a few times as large.
 #ifndef IPULSE_OPS_LIF_CPU_STRASSEN_H
 #define IPULSE_OPS_LIF_CPU_STRASSEN_H
 
@@ -29,23 +31,19 @@ public:
   // Calls use(p, b, products, worker) for every panel and those samples, with dL/dI of the next
   // layer times its weights, [steps][width], which may be written to.
   template <class Use> void run(Use use) {
-    if (!samples())
-      return;
-    for (int first = 0; first < quarter_; first += chunk_) {
-      int count = std::min(chunk_, quarter_ - first);
-      add_up_left(first, count);
-      for (int group = 0; group < groups_; group += held_groups_) {
-        int held = std::min(held_groups_, groups_ - group);
-        add_up_right(group, held);
-        parallel_for(threads_, int64_t(held) * count, [&](int64_t task, int worker) {
-          int g = static_cast<int>(task / count), s = static_cast<int>(task % count);
-          float *products = multiply(g, s, worker);
+    if (left_)
+      add_up_all_left();
+    for (int group = 0; samples() && group < groups_; group += held_groups_) {
+      int held = std::min(held_groups_, groups_ - group);
+      add_up_right(group, held);
+      parallel_for(threads_, quarter_, [&](int64_t sample, int worker) {
+        float *products = multiply(held, static_cast<int>(sample), worker);
+        for (int g = 0; g < held; ++g)
           for (int part = 0; part < parts_; ++part)
-            for (int c = 0; c < parts_; ++c)
-              use(group + g + c * groups_, first + s + part * quarter_,
-                  products + (part * parts_ + c) * steps_ * panels_.width, worker);
-        });
-      }
+            for (int c = 0; c < parts_; ++c, products += steps_ * panels_.width)
+              use(group + g + c * groups_, static_cast<int>(sample) + part * quarter_, products,
+                  worker);
+      });
     }
   }
 
@@ -58,9 +56,11 @@ private:
   using Sum = std::vector<Term>;
 
   static std::vector<Sum> sums(const signed char (&table)[7][4], int levels);
-  void add_up_left(int first, int count);
+  void add_up_left(const Sum &sum, int sample, int64_t panel, int64_t row, int64_t rows,
+                   float *to) const;
+  void add_up_all_left();
   void add_up_right(int group, int count);
-  float *multiply(int group, int sample, int worker);
+  float *multiply(int groups, int sample, int worker) const;
 
   const Kernel &kernel_;
   const int threads_;
@@ -69,14 +69,15 @@ private:
   const float *weights_;
   const int storage_; // LifWeights
   const Panels panels_;
-  int parts_ = 1;                   // that rows, depth and columns are cut into
-  int depth_ = 0;                   // of a block, in panels of the next layer
-  int quarter_ = 0;                 // samples of a part
-  int groups_ = 0;                  // of parts_ panels each, one from each block of columns
-  int chunk_ = 0, held_groups_ = 0; // samples of a part and groups whose sums are held
-  int held_ = -1;                   // first of those groups
+  int parts_ = 1;       // that rows, depth and columns are cut into
+  int depth_ = 0;       // of a block, in panels of the next layer
+  int quarter_ = 0;     // samples of a part
+  int groups_ = 0;      // of parts_ panels each, one from each block of columns
+  int held_groups_ = 0; // whose sums of weights are held at a time
+  int64_t of_worker_ = 0;
   std::vector<Sum> left_of_, right_of_, result_of_;
-  std::unique_ptr<Buffer<float>> left_, right_, products_;
+  std::unique_ptr<Buffer<float>> left_; // [samples][products][depth panels][steps][width]; or null
+  std::unique_ptr<Buffer<float>> right_, products_;
 };
 
 } // namespace lif

@@ -30,33 +30,44 @@ Arrivals sort_by_channel(const LifNetwork &n, int threads, const LayerGradient &
   a.groups = static_cast<int>((layer.rows + a.group_rows - 1) / a.group_rows);
   a.start.reset(new Buffer<int64_t>(int64_t(a.groups) * (channels + 1)));
   a.rows.reset(new Buffer<uint32_t>(spikes.start[layer.rows]));
-  Buffer<int64_t> positions(int64_t(threads) * channels);
+  Buffer<uint32_t> all_positions(int64_t(threads) * channels);
   parallel_for(threads, a.groups, [&](int64_t g, int worker) {
     int64_t first = g * a.group_rows, last = std::min(first + a.group_rows, layer.rows);
     int64_t *start = a.start->get() + g * (channels + 1);
-    int64_t *position = positions.get() + int64_t(worker) * channels;
-    std::fill(start, start + channels + 1, 0);
-    // Calls visit(row) for every row whose spikes arrive.
-    auto for_rows = [&](auto visit) {
-      int64_t t = first % n.steps;
-      for (int64_t row = first; row < last; ++row) {
-        if (t + delay < n.steps)
-          visit(row);
-        t = t + 1 < n.steps ? t + 1 : 0;
+    // Counts, and then where a channel's next row goes, from the group's own place on.
+    uint32_t *position = all_positions.get() + int64_t(worker) * channels;
+    std::fill(position, position + channels, 0u);
+    const int32_t *ids = spikes.ids;
+    const int64_t *begin = spikes.start.get();
+    // Calls visit(first, last) for the longest runs of rows whose spikes arrive.
+    auto for_runs = [&](auto visit) {
+      for (int64_t row = first; row < last;) {
+        int64_t next = std::min(last, (row / n.steps + 1) * n.steps), stop = next;
+        if (next % n.steps == 0)
+          stop = std::max(row, next - delay);
+        visit(row, stop);
+        row = next;
       }
     };
-    for_rows([&](int64_t row) {
-      for (int64_t k = spikes.begin[row]; k < spikes.end[row]; ++k)
-        ++start[spikes.ids[k] + 1];
+    for_runs([=](int64_t row, int64_t stop) {
+      for (int64_t k = begin[row], all = begin[stop]; k < all; ++k)
+        ++position[ids[k]];
     });
-    start[0] = spikes.start[first];
+    uint32_t total = 0;
     for (int i = 0; i < channels; ++i) {
-      start[i + 1] += start[i];
-      position[i] = start[i];
+      uint32_t count = position[i];
+      start[i] = spikes.start[first] + total;
+      position[i] = total;
+      total += count;
     }
-    for_rows([&](int64_t row) {
-      for (int64_t k = spikes.begin[row]; k < spikes.end[row]; ++k)
-        (*a.rows)[position[spikes.ids[k]]++] = static_cast<uint32_t>(row + delay - first);
+    start[channels] = spikes.start[first] + total;
+    uint32_t *rows = a.rows->get() + spikes.start[first];
+    for_runs([=](int64_t row, int64_t stop) {
+      for (; row < stop; ++row) {
+        auto place = static_cast<uint32_t>(row + delay - first);
+        for (int64_t k = begin[row], all = begin[row + 1]; k < all; ++k)
+          rows[position[ids[k]]++] = place;
+      }
     });
   });
   return a;

@@ -113,10 +113,14 @@ class TestGradients:
 class TestStrassen:
     """Layers so wide that their product is made of smaller ones."""
 
-    @pytest.mark.parametrize(("neurons", "batch"), [(512, 3), (1024, 9)], ids=["once", "twice"])
+    @pytest.mark.parametrize(
+        ("neurons", "batch"),
+        [(512, 3), (1024, 9), (2048, 4)],
+        ids=["once", "twice", "not all weights at once"],
+    )
     @pytest.mark.parametrize("delay", [0, 1])
     def test_gradients(self, arch: int, neurons: int, batch: int, delay: int) -> None:
-        """One sample is left over; every part of a time step's rows has its own order."""
+        """A sample may be left over; every part of a time step's rows has its own order."""
         network = network_of((neurons, neurons), inputs=30, delay=delay, decay=0.9, slope=1.0)
         problem = random_problem(network, seed=neurons, steps=3, batch=batch, slots=12)
         forward = run(problem, arch)
