@@ -114,15 +114,14 @@ class TestStrassen:
     """Layers so wide that their product is made of smaller ones."""
 
     @pytest.mark.parametrize(
-        ("neurons", "batch"),
-        [(512, 3), (1024, 9), (2048, 4)],
-        ids=["once", "twice", "not all weights at once"],
+        ("neurons", "batch", "steps", "delay"),
+        [(512, 3, 63, 0), (512, 3, 63, 1), (1024, 9, 3, 0), (1024, 9, 3, 1), (2048, 4, 3, 0)],
+        ids=["once", "once, delay", "twice", "twice, delay", "not all weights at once"],
     )
-    @pytest.mark.parametrize("delay", [0, 1])
-    def test_gradients(self, arch: int, neurons: int, batch: int, delay: int) -> None:
+    def test_gradients(self, arch: int, neurons: int, batch: int, steps: int, delay: int) -> None:
         """A sample may be left over; every part of a time step's rows has its own order."""
         network = network_of((neurons, neurons), inputs=30, delay=delay, decay=0.9, slope=1.0)
-        problem = random_problem(network, seed=neurons, steps=3, batch=batch, slots=12)
+        problem = random_problem(network, seed=neurons, steps=steps, batch=batch, slots=12)
         forward = run(problem, arch)
         assert all(layer.spike_counts[..., 0].max() > 0 for layer in forward.layers)
         native.clock_phases(True)
