@@ -15,8 +15,8 @@ from tests.ops.lif.cpu import all_kernels
 LIMIT = 240  # seconds to compile, and to run, which take a tenth of that: a deadlock ends
 
 
-def build(directory: Path, sanitizer: str) -> List[str]:
-    """Compiles the kernels and their driver with a sanitizer; the command to run them."""
+def command_with(directory: Path, sanitizer: str) -> List[str]:
+    """The compiler's command with a sanitizer; skips the test where its runtime is missing."""
     flag = f"-fsanitize={sanitizer}"
     probe = directory / "probe.cc"
     probe.write_text("int main() { return 0; }\n")
@@ -25,10 +25,16 @@ def build(directory: Path, sanitizer: str) -> List[str]:
     tried = subprocess.run([*compiler, flag, str(probe), "-o", program], check=False)
     if tried.returncode or subprocess.run([program], check=False).returncode:
         pytest.skip(f"{' '.join(compiler)} has no runtime for {flag} that works here")
+    return [*compiler, flag]
+
+
+def build(directory: Path, sanitizer: str) -> List[str]:
+    """Compiles the kernels and their driver with a sanitizer; the command to run them."""
+    compiler = command_with(directory, sanitizer)
     jobs = []
     for source in (*all_kernels.sources(), all_kernels.DRIVER):
         arch = next((a for end, a in native.ARCH_FLAGS.items() if source.stem.endswith(end)), ())
-        flags = [*native.COMMON_FLAGS, "-std=c++17", "-O1", "-g", flag, "-fno-sanitize-recover=all"]
+        flags = [*native.COMMON_FLAGS, "-std=c++17", "-O1", "-g", "-fno-sanitize-recover=all"]
         out = directory / f"{source.stem}.o"
         command = [*compiler, *flags, *arch, f"-I{native.SOURCES}", "-c", str(source)]
         jobs.append((out, subprocess.Popen([*command, "-o", str(out)])))
@@ -39,7 +45,7 @@ def build(directory: Path, sanitizer: str) -> List[str]:
             job.kill()  # nothing to one that has ended
     program = str(directory / "all_kernels")
     objects = [str(out) for out, _ in jobs]
-    subprocess.run([*compiler, flag, "-pthread", *objects, "-o", program], check=True)
+    subprocess.run([*compiler, "-pthread", *objects, "-o", program], check=True)
     return [program]
 
 
