@@ -1,5 +1,6 @@
 #include <poplin/ConvParams.hpp>
 #include <poplin/ConvUtil.hpp>
+#include <poplin/Convolution.hpp>
 #include <poputil/exceptions.hpp>
 
 namespace poplin {
@@ -165,6 +166,31 @@ ConvParams getGradientParams(const ConvParams &f) {
   return ConvParams(f.outputType, f.inputType, f.batchSize, f.getOutputFieldShape(), f.kernelShape,
                     f.outputChannelsPerConvGroup, f.inputChannelsPerConvGroup, f.numConvGroups, in,
                     kernel, out);
+}
+
+std::uint64_t getFwdFlops(const ConvParams &p) {
+  std::uint64_t products = p.batchSize * p.getNumOutputChans() * p.inputChannelsPerConvGroup;
+  for (unsigned d = 0; d < p.getNumFieldDims(); ++d) {
+    // Places of the input that hold an element.
+    std::vector<bool> holds(p.getTransformedInputSize(d));
+    for (unsigned i = 0; i < p.getTruncatedInputSize(d); ++i)
+      holds[i * p.inputTransform.dilation[d] + p.inputTransform.paddingLower[d]] = true;
+    if (p.inputTransform.flip[d])
+      holds = std::vector<bool>(holds.rbegin(), holds.rend());
+    const std::size_t outputs =
+        p.getOutputSize(d) - p.outputTransform.paddingLower[d] - p.outputTransform.paddingUpper[d];
+    std::uint64_t met = 0;
+    for (std::size_t o = 0; o < outputs; ++o)
+      for (unsigned k = 0; k < p.getTruncatedKernelSize(d); ++k) {
+        std::size_t place = k * p.kernelTransform.dilation[d] + p.kernelTransform.paddingLower[d];
+        if (p.kernelTransform.flip[d])
+          place = p.getTransformedKernelSize(d) - 1 - place;
+        met +=
+            holds[place + p.outputTransform.truncationLower[d] + o * p.outputTransform.stride[d]];
+      }
+    products *= met;
+  }
+  return 2 * products;
 }
 
 } // namespace poplin

@@ -1,5 +1,3 @@
-#include <numeric>
-
 #include <poplin/Convolution.hpp>
 #include <popops/ElementWise.hpp>
 #include <popops/Pad.hpp>
@@ -83,9 +81,9 @@ Tensor patches(Graph &graph, const Tensor &in, const ConvParams &p) {
   const Tensor field = transformed(graph, in, p);
   const auto dims = static_cast<unsigned>(p.getNumFieldDims());
   std::vector<unsigned> kernel;
+  unsigned taps = 1;
   for (unsigned d = 0; d < dims; ++d)
-    kernel.push_back(p.getTruncatedKernelSize(d));
-  const unsigned taps = std::accumulate(kernel.begin(), kernel.end(), 1u, std::multiplies<>());
+    taps *= kernel.emplace_back(p.getTruncatedKernelSize(d));
   std::vector<Tensor> seen;
   for (unsigned tap = 0; tap < taps; ++tap) {
     Tensor t = field;
@@ -247,29 +245,6 @@ void addBias(Graph &graph, const Tensor &in, const Tensor &biases, Sequence &pro
                                  in.shapeToString());
   const Tensor along = biases.reshape(joined({1, biases.dim(0)}, Shape(in.rank() - 2, 1)));
   popops::addInPlace(graph, in, along, prog, debugContext, options);
-}
-
-std::uint64_t getFwdFlops(const ConvParams &p) {
-  std::uint64_t products = p.batchSize * p.getNumOutputChans() * p.inputChannelsPerConvGroup;
-  for (unsigned d = 0; d < p.getNumFieldDims(); ++d) {
-    // Places of the input that hold an element.
-    std::vector<bool> holds(p.getTransformedInputSize(d));
-    for (unsigned i = 0; i < p.getTruncatedInputSize(d); ++i)
-      holds[i * p.inputTransform.dilation[d] + p.inputTransform.paddingLower[d]] = true;
-    if (p.inputTransform.flip[d])
-      holds = std::vector<bool>(holds.rbegin(), holds.rend());
-    std::uint64_t met = 0;
-    for (std::size_t o = 0; o < computed(p, d); ++o)
-      for (unsigned k = 0; k < p.getTruncatedKernelSize(d); ++k) {
-        std::size_t place = k * p.kernelTransform.dilation[d] + p.kernelTransform.paddingLower[d];
-        if (p.kernelTransform.flip[d])
-          place = p.getTransformedKernelSize(d) - 1 - place;
-        met +=
-            holds[place + p.outputTransform.truncationLower[d] + o * p.outputTransform.stride[d]];
-      }
-    products *= met;
-  }
-  return 2 * products;
 }
 
 } // namespace poplin
