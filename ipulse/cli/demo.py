@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import tempfile
 import time
@@ -68,7 +70,7 @@ def demo(
     goes to standard error.
     """
     chosen = read_spec_file(example_path() if spec is None else spec).spec()
-    (OUTPUT if to is None else to).mkdir(parents=True, exist_ok=True)  # or no need to train
+    _check_can_be_made(OUTPUT if to is None else to)
     watch = Stopwatch()
     home = Path(tempfile.mkdtemp(prefix="ipulse-demo-"))
     try:
@@ -90,6 +92,15 @@ def demo(
     else:
         _show(finished, watch)
     return Exit.OK if finished.job.succeeded else Exit.JOB_FAILED
+
+
+def _check_can_be_made(folder: Path) -> None:
+    """Before the training, which would be for nothing. Raises OSError."""
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(there))
 
 
 def _run(
