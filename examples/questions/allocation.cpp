@@ -17,14 +17,15 @@ int main(int argc, char **argv) {
     for (const char *way : {"as allocated", "linear, read every step", "linear, copied once"})
       table.measure(way, steps, [&](Graph &graph, Sequence &program) {
         const auto weights = [&](bool linear) { // [tiles, neurons x inputs]
-          const Tensor t = graph.addVariable(FLOAT, {inputs, sizes["tiles"], neurons}, "weights");
-          const Tensor byTile = t.dimShuffle({1, 2, 0}).flatten(1, 3);
-          if (linear)
+          if (linear) {
+            const Tensor t = graph.addVariable(FLOAT, {inputs, sizes["tiles"], neurons}, "weights");
             poputil::mapTensorLinearly(graph, t);
-          else
-            for (unsigned tile = 0; tile < sizes["tiles"]; ++tile)
-              graph.setTileMapping(byTile[tile], tile);
-          return byTile;
+            return t.dimShuffle({1, 2, 0}).flatten(1, 3);
+          }
+          const Tensor t = graph.addVariable(FLOAT, {sizes["tiles"], neurons * inputs}, "weights");
+          for (unsigned tile = 0; tile < sizes["tiles"]; ++tile)
+            graph.setTileMapping(t[tile], tile);
+          return t;
         };
         Tensor read = weights(way != std::string("as allocated"));
         if (way == std::string("linear, copied once")) {

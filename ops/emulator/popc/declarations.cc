@@ -1,8 +1,11 @@
 #include "declarations.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
+#include "class_definition.h"
+#include "token_cursor.h"
 #include "tokens.h"
 
 namespace popc {
@@ -14,10 +17,10 @@ const std::set<std::string> kVertexBases{"Vertex", "MultiVertex", "SupervisorVer
 /// Walks the declarations of a translation unit. Function bodies are skipped as blocks.
 class Scanner {
 public:
-  explicit Scanner(std::vector<std::string> tokens) : tokens(std::move(tokens)) {}
+  explicit Scanner(std::vector<std::string> tokens) : cursor(std::move(tokens)) {}
 
   void run() {
-    while (!atEnd())
+    while (!cursor.atEnd())
       declaration();
   }
 
@@ -25,103 +28,61 @@ public:
   std::vector<Instantiation> instantiations;
 
 private:
-  bool atEnd() const { return at >= tokens.size(); }
-  const std::string &peek(std::size_t ahead = 0) const {
-    static const std::string none;
-    return at + ahead < tokens.size() ? tokens[at + ahead] : none;
-  }
-  bool accept(const char *token) { return peek() == token && (++at, true); }
-
-  /// From an opening bracket to behind its partner. `<` closes only at `>`.
-  void skipBalanced(const std::string &open, const std::string &close) {
-    int depth = 0;
-    while (!atEnd()) {
-      const std::string &t = tokens[at++];
-      if (t == open)
-        ++depth;
-      else if (t == close && --depth == 0)
-        return;
-      else if (open == "<" && t == "(") // a comparison inside parentheses is no bracket
-        --at, skipBalanced("(", ")");
-    }
-  }
-
-  /// To behind the `;` or the block that ends a declaration.
-  void skipDeclaration() {
-    while (!atEnd()) {
-      const std::string &t = peek();
-      if (t == ";") {
-        ++at;
-        return;
-      }
-      if (t == "(") {
-        skipBalanced("(", ")");
-      } else if (t == "{") {
-        skipBalanced("{", "}");
-        // `= {...};` and `struct {...} name;` go on; a function's body ends it.
-        if (peek() != ";" && peek() != "," && !(isWord(peek()) && peek(1) == ";"))
-          return;
-      } else if (t == "}") {
-        return; // of the scope around
-      } else {
-        ++at;
-      }
-    }
-  }
-
   void declaration() {
-    if (accept("}")) {
+    if (cursor.accept("}")) {
       if (!scopes.empty())
         scopes.pop_back();
-    } else if (peek() == "namespace" || (peek() == "inline" && peek(1) == "namespace")) {
-      accept("inline");
+    } else if (cursor.peek() == "namespace" ||
+               (cursor.peek() == "inline" && cursor.peek(1) == "namespace")) {
+      cursor.accept("inline");
       openNamespace();
-    } else if (peek() == "extern" && peek(1)[0] == '"' && peek(2) == "{") {
-      at += 3;
+    } else if (cursor.peek() == "extern" && cursor.peek(1)[0] == '"' && cursor.peek(2) == "{") {
+      cursor.advance(3);
       scopes.push_back(0);
       // A transparent scope: leaving it removes no namespace.
-    } else if (peek() == "template" && peek(1) == "<") {
-      ++at;
-      skipBalanced("<", ">");
-      if (peek() == "class" || peek() == "struct")
+    } else if (cursor.peek() == "template" && cursor.peek(1) == "<") {
+      cursor.advance();
+      cursor.skipBalanced("<", ">");
+      if (cursor.peek() == "class" || cursor.peek() == "struct")
         classDefinition(true);
       else
-        skipDeclaration();
-    } else if (peek() == "template" && (peek(1) == "class" || peek(1) == "struct")) {
-      at += 2;
+        cursor.skipDeclaration();
+    } else if (cursor.peek() == "template" &&
+               (cursor.peek(1) == "class" || cursor.peek(1) == "struct")) {
+      cursor.advance(2);
       instantiation();
-    } else if (peek() == "class" || peek() == "struct") {
+    } else if (cursor.peek() == "class" || cursor.peek() == "struct") {
       classDefinition(false);
     } else {
-      skipDeclaration();
+      cursor.skipDeclaration();
     }
   }
 
   void openNamespace() {
-    ++at;
+    cursor.advance();
     std::size_t names = 0;
-    while (isWord(peek()) || peek() == "::" || peek() == "inline") {
-      if (peek() == "__attribute__") {
-        ++at;
-        skipBalanced("(", ")");
+    while (isWord(cursor.peek()) || cursor.peek() == "::" || cursor.peek() == "inline") {
+      if (cursor.peek() == "__attribute__") {
+        cursor.advance();
+        cursor.skipBalanced("(", ")");
         continue;
       }
-      if (peek() != "::" && peek() != "inline") {
-        namespaces.push_back(peek());
+      if (cursor.peek() != "::" && cursor.peek() != "inline") {
+        namespaces.push_back(cursor.peek());
         ++names;
       }
-      ++at;
+      cursor.advance();
     }
-    if (accept("=")) { // an alias
+    if (cursor.accept("=")) { // an alias
       namespaces.resize(namespaces.size() - names);
-      skipDeclaration();
+      cursor.skipDeclaration();
       return;
     }
     if (names == 0) {
       namespaces.emplace_back();
       names = 1;
     }
-    accept("{");
+    cursor.accept("{");
     scopes.push_back(names);
     scopeEnds();
   }
@@ -129,170 +90,33 @@ private:
   /// Runs the declarations of the namespace just opened.
   void scopeEnds() {
     const std::size_t depth = scopes.size(), names = scopes.back();
-    while (!atEnd() && scopes.size() >= depth)
+    while (!cursor.atEnd() && scopes.size() >= depth)
       declaration();
     namespaces.resize(namespaces.size() - names);
   }
 
   void instantiation() {
     Instantiation found{namespaces, "", ""};
-    while (!atEnd() && peek() != ";") {
-      if (peek() == "<" && found.name.empty())
-        found.name = tokens[at - 1];
-      found.type += found.type.empty() ? peek() : " " + peek();
-      ++at;
+    while (!cursor.atEnd() && cursor.peek() != ";") {
+      if (cursor.peek() == "<" && found.name.empty())
+        found.name = cursor.previous();
+      found.type += found.type.empty() ? cursor.peek() : " " + cursor.peek();
+      cursor.advance();
     }
-    accept(";");
+    cursor.accept(";");
     instantiations.push_back(std::move(found));
   }
 
   void classDefinition(bool isTemplate) {
-    ++at;
-    VertexClass found;
-    found.namespaces = namespaces;
-    found.isTemplate = isTemplate;
-    while (isWord(peek()) && peek() != "final") {
-      const bool attribute = peek() == "__attribute__" || peek() == "alignas";
-      if (!attribute)
-        found.name = peek();
-      ++at;
-      if (attribute)
-        skipBalanced("(", ")");
-    }
-    accept("final");
-    if (peek() != ":" && peek() != "{") { // a declaration, a specialisation or a variable
-      skipDeclaration();
+    std::optional<VertexClass> found = ClassDefinition(cursor).read();
+    if (!found)
       return;
-    }
-    if (accept(":")) {
-      std::string last;
-      while (!atEnd() && peek() != "{") {
-        if (peek() == "<") {
-          skipBalanced("<", ">");
-          continue;
-        }
-        if (peek() == ",")
-          found.bases.push_back(last);
-        else if (isWord(peek()))
-          last = peek();
-        ++at;
-      }
-      found.bases.push_back(last);
-    }
-    accept("{");
-    while (!atEnd() && peek() != "}")
-      member(found);
-    accept("}");
-    skipDeclaration();
-    classes.push_back(std::move(found));
+    found->namespaces = namespaces;
+    found->isTemplate = isTemplate;
+    classes.push_back(std::move(*found));
   }
 
-  void member(VertexClass &owner) {
-    static const std::set<std::string> noFields{"using", "typedef",  "friend", "static",
-                                                "enum",  "class",    "struct", "static_assert",
-                                                "union", "constexpr"};
-    if (accept(";"))
-      return;
-    if ((peek() == "public" || peek() == "private" || peek() == "protected") && peek(1) == ":") {
-      at += 2;
-      return;
-    }
-    if (peek() == "template") {
-      ++at;
-      skipBalanced("<", ">");
-      function();
-      return;
-    }
-    if (noFields.count(peek())) {
-      // A static function may have a body; anything else ends with its `;`.
-      function();
-      return;
-    }
-    const std::size_t begin = at;
-    std::vector<std::string> names;
-    std::string last;
-    while (!atEnd()) {
-      const std::string t = peek();
-      if (t == "__attribute__" || t == "alignas" || t == "decltype") {
-        ++at;
-        skipBalanced("(", ")");
-      } else if (t == "(" || t == "operator" || t == "~") {
-        at = begin;
-        function();
-        return;
-      } else if (t == "<") {
-        skipBalanced("<", ">");
-      } else if (t == ";" || t == ",") {
-        if (!last.empty())
-          names.push_back(last);
-        last.clear();
-        ++at;
-        if (t == ";")
-          break;
-      } else if (t == "=" || t == "{" || t == "[" || t == ":") {
-        names.push_back(last);
-        last.clear();
-        initialiser();
-      } else if (t == "}") {
-        break;
-      } else {
-        if (isWord(t))
-          last = t;
-        ++at;
-      }
-    }
-    owner.fields.insert(owner.fields.end(), names.begin(), names.end());
-  }
-
-  /// To the `,` or `;` behind a field's initialiser, array bound or width.
-  void initialiser() {
-    while (!atEnd() && peek() != ";" && peek() != ",") {
-      if (peek() == "{")
-        skipBalanced("{", "}");
-      else if (peek() == "(")
-        skipBalanced("(", ")");
-      else if (peek() == "<")
-        skipBalanced("<", ">");
-      else
-        ++at;
-    }
-  }
-
-  /// To behind a member function, with its initialisers and its body.
-  void function() {
-    while (!atEnd() && peek() != "}") {
-      if (peek() == "(") {
-        skipBalanced("(", ")");
-      } else if (accept(";")) {
-        return;
-      } else if (peek() == "{") {
-        skipBalanced("{", "}");
-        accept(";");
-        return;
-      } else if (peek() == ":") {
-        ++at;
-        memberInitialisers();
-      } else {
-        ++at;
-      }
-    }
-  }
-
-  void memberInitialisers() {
-    while (!atEnd()) {
-      while (isWord(peek()) || peek() == "::" || peek() == "<")
-        peek() == "<" ? skipBalanced("<", ">") : static_cast<void>(++at);
-      if (peek() == "(")
-        skipBalanced("(", ")");
-      else if (peek() == "{")
-        skipBalanced("{", "}");
-      if (!accept(","))
-        return;
-    }
-  }
-
-  std::vector<std::string> tokens;
-  std::size_t at = 0;
+  TokenCursor cursor;
   std::vector<std::string> namespaces;
   std::vector<std::size_t> scopes; // by open scope: namespaces that it adds
 };

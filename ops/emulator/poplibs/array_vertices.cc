@@ -19,8 +19,9 @@ BuiltinVertex arrayVertex(const char *library, const char *name, unsigned use,
     edge("scalar", offsetof(ArrayVertex, scalar), Direction::Input, Shape::Scalar);
   if (use & kIndices)
     edge("indices", offsetof(ArrayVertex, indices), Direction::Input, Shape::Vector);
-  if (use & kOut)
-    edge("out", offsetof(ArrayVertex, out), Direction::Output, Shape::Vector);
+  if (use & (kOut | kOutRows))
+    edge("out", offsetof(ArrayVertex, out), Direction::Output,
+         use & kOut ? Shape::Vector : Shape::VectorOfVectors);
   if (use & (kInOut | kInOutRows))
     edge("inout", offsetof(ArrayVertex, inout), Direction::InOut,
          use & kInOut ? Shape::Vector : Shape::VectorOfVectors);

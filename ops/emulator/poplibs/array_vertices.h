@@ -36,7 +36,7 @@ struct ArrayVertex {
   field::Span rows;    // Input
   field::Span scalar;  // Input
   field::Span indices; // Input, UNSIGNED_INT
-  field::Span out;     // Output
+  field::Span out;     // Output, or Output rows
   field::Span inout;   // InOut
   unsigned type;       // of the elements of rows, out and inout
   unsigned outType;
@@ -49,7 +49,8 @@ enum Use : unsigned {
   kIndices = 4,
   kOut = 8,
   kInOut = 16,
-  kInOutRows = 32
+  kInOutRows = 32,
+  kOutRows = 64
 };
 
 inline const ArrayVertex &asArray(void *state) { return *static_cast<const ArrayVertex *>(state); }

@@ -30,7 +30,7 @@ using poplar::program::Sequence;
 
 namespace {
 
-/// One vertex a tile of `out`, for the part of it that lies there.
+/// One vertex a tile of `out`, for the regions of it that lie there.
 void addMap(Graph &graph, const expr::Expr &expr, std::vector<Tensor> ts, const Tensor &out,
             bool inPlace, ComputeSet cs) {
   const ExpressionCode code = encode(expr, ts);
@@ -38,26 +38,35 @@ void addMap(Graph &graph, const expr::Expr &expr, std::vector<Tensor> ts, const 
     throw poputil::poplibs_error("the expression gives " + code.result.toString() +
                                  " and is to be stored as " + out.elementType().toString());
   std::vector<unsigned> types;
+  unsigned scalars = 0; // a bit for each operand
   for (Tensor &t : ts) {
+    if (t.numElements() == 1 && out.numElements() > 1)
+      scalars |= 1u << types.size();
     types.push_back(static_cast<unsigned>(t.elementType().identity()));
     if (t.numElements() != 1)
       poputil::broadcastToMatch(t, out.shape());
     t = t.flatten();
   }
   types.push_back(static_cast<unsigned>(out.elementType().identity()));
+  types.push_back(scalars);
   const Tensor flat = out.flatten();
   const auto mapping = graph.getTileMapping(flat);
   for (unsigned tile = 0; tile < mapping.size(); ++tile) {
     if (mapping[tile].empty())
       continue;
-    const ArrayRef<Interval> regions(mapping[tile]);
-    std::vector<Tensor> rows;
-    for (const Tensor &t : ts)
-      rows.push_back(t.numElements() == 1 ? t : poplar::concat(t.slices(regions)));
+    std::vector<Tensor> rows, outs;
+    for (const auto &region : graph.getSortedContiguousRegions(flat, mapping[tile])) {
+      const auto regionOf = [&](const Tensor &t) {
+        return poplar::concat(t.slices(ArrayRef<Interval>(region)));
+      };
+      for (const Tensor &t : ts)
+        rows.push_back(t.numElements() == 1 ? t : regionOf(t));
+      outs.push_back(regionOf(flat));
+    }
     const VertexRef v =
         graph.addVertex(cs, inPlace ? "popops::MapExpressionInPlace" : "popops::MapExpression");
     graph.connect(v["in"], rows);
-    graph.connect(v["out"], poplar::concat(flat.slices(regions)));
+    graph.connect(v["out"], outs);
     graph.setInitialValue(v["code"], code.words);
     graph.setInitialValue(v["constants"], code.constants);
     graph.setInitialValue(v["types"], types);
@@ -137,8 +146,12 @@ void fill(Graph &graph, const Tensor &t, const std::vector<Interval> &tileRegion
           ComputeSet fillCS, double value) {
   if (tileRegions.empty())
     return;
-  const Tensor part = poplar::concat(t.flatten().slices(ArrayRef<Interval>(tileRegions)));
-  const VertexRef v = graph.addVertex(fillCS, poplar::emulator::kFill, {{"out", part}});
+  const Tensor flat = t.flatten();
+  std::vector<Tensor> regions;
+  for (const auto &region : graph.getSortedContiguousRegions(flat, tileRegions))
+    regions.push_back(poplar::concat(flat.slices(ArrayRef<Interval>(region))));
+  const VertexRef v = graph.addVertex(fillCS, poplar::emulator::kFill);
+  graph.connect(v["out"], regions);
   graph.setInitialValue(v["outType"], static_cast<unsigned>(t.elementType().identity()));
   // As two floats, so that every 32-bit integer arrives as it is.
   const auto high = static_cast<float>(value);

@@ -16,8 +16,10 @@ using field::Span;
 bool fillCompute(void *state, unsigned) {
   const ArrayVertex &v = asArray(state);
   const Type type = typeOf(v.outType);
-  for (std::size_t i = 0; i < v.out.count; ++i)
-    storeNumber(type, v.out.first, i, static_cast<double>(v.a) + static_cast<double>(v.b));
+  for (std::size_t r = 0; r < v.out.count; ++r)
+    for (std::size_t i = 0; i < row(v.out, r).count; ++i)
+      storeNumber(type, row(v.out, r).first, i,
+                  static_cast<double>(v.a) + static_cast<double>(v.b));
   return true;
 }
 
@@ -98,9 +100,8 @@ bool reduceFresh(void *state, unsigned) { return reduceCompute(state, false); }
 bool reduceUpdate(void *state, unsigned) { return reduceCompute(state, true); }
 
 /// PopLibs 3.3 cycle estimators, by the size of an element.
-VertexPerfEstimate fillCycles(const VertexIntrospector &v, const Target &target) {
-  const std::uint64_t n = v.getFieldInfo("out").size();
-  switch (sizeOf(typeOf(v.getFieldInfo("outType").getInitialValue<unsigned>(target)))) {
+std::uint64_t fillCyclesOf(std::uint64_t n, std::size_t bytes) {
+  switch (bytes) {
   case 1:
     return n < 64 ? 28 + n / 4 : 39 + n / 8;
   case 2:
@@ -110,6 +111,26 @@ VertexPerfEstimate fillCycles(const VertexIntrospector &v, const Target &target)
   default:
     return 16 + n / 2 + 6 + n % 2;
   }
+}
+std::size_t outBytes(const VertexIntrospector &v, const Target &target) {
+  return sizeOf(typeOf(v.getFieldInfo("outType").getInitialValue<unsigned>(target)));
+}
+VertexPerfEstimate countCycles(const VertexIntrospector &v, const Target &target) {
+  return fillCyclesOf(v.getFieldInfo("out").size(), outBytes(v, target));
+}
+
+/// Of several regions: the sum, but one start, and for each further region a row and its loop
+/// (inferred).
+VertexPerfEstimate fillCycles(const VertexIntrospector &v, const Target &target) {
+  const FieldIntrospector out = v.getFieldInfo("out");
+  const std::size_t bytes = outBytes(v, target);
+  const std::uint64_t start = fillCyclesOf(0, bytes);
+  const Machine &m = target.getMachine();
+  std::uint64_t cycles = start;
+  for (std::size_t r = 0; r < out.size(); ++r)
+    cycles += fillCyclesOf(out.getSizeAtIndex(r), bytes) - start +
+              (r ? m.listRowBundles + m.innerLoopBundles : 0);
+  return cycles;
 }
 
 /// PopLibs 3.3 ReductionPlan.cpp: rows x vectors, one at a time, for each of six workers' share;
@@ -130,8 +151,8 @@ VertexPerfEstimate reduceCycles(const VertexIntrospector &v, const Target &targe
 
 std::vector<BuiltinVertex> reduceVertices() {
   return {
-      arrayVertex("popops", kFill, kOut, &fillCompute, &fillCycles),
-      arrayVertex("popops", kCount, kOut, &countCompute, &fillCycles),
+      arrayVertex("popops", kFill, kOutRows, &fillCompute, &fillCycles),
+      arrayVertex("popops", kCount, kOut, &countCompute, &countCycles),
       arrayVertex("popops", kReduce, kRows | kScalar | kOut, &reduceFresh, &reduceCycles),
       arrayVertex("popops", kReduceUpdate, kRows | kScalar | kInOut, &reduceUpdate, &reduceCycles)};
 }

@@ -65,8 +65,11 @@ void addBuiltinLibrary(GraphState &graph, const std::string &name) {
   if (found == libraries.end())
     throw file_load_error("there is no library '" + name + "' in this emulator");
   graph.addLibrary(found->second.library);
-  for (const BuiltinVertex &vertex : found->second.vertices)
-    graph.vertexTypes[vertex.table.name].estimator = vertex.cycles;
+  for (const BuiltinVertex &vertex : found->second.vertices) {
+    VertexType &type = graph.vertexTypes[vertex.table.name];
+    type.estimator = vertex.cycles;
+    type.takesPieces = vertex.takesPieces;
+  }
 }
 
 } // namespace poplar::emulator

@@ -14,6 +14,7 @@ struct BuiltinVertex {
   field::VertexTable table;
   PerfEstimateFunc cycles;
   std::shared_ptr<const std::vector<field::FieldTable>> fields; // that the table points to
+  bool takesPieces = true;                                      // see VertexType
 };
 
 /// Makes the vertices of a library known to a graph, as its addCodelets does. Raises

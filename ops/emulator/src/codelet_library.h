@@ -42,6 +42,9 @@ struct VertexType {
   const field::VertexTable *table = nullptr;
   std::shared_ptr<CodeletLibrary> library;
   PerfEstimateFunc estimator; // empty unless registered
+  // Reads and writes what its fields are connected to piece by piece, as PopLibs' reductions,
+  // slices and random numbers do: nothing is brought together for it.
+  bool takesPieces = false;
 };
 
 } // namespace poplar::emulator

@@ -7,6 +7,7 @@
 #include "checks.h"
 #include "engine_options.h"
 #include "log.h"
+#include "rearrangement.h"
 #include "reports.h"
 #include "tile_memory.h"
 #include "traffic.h"
@@ -38,12 +39,15 @@ void checkRecursion(const GraphState &graph, const ProgramNode &node, std::set<u
     checkRecursion(graph, *child, calling);
 }
 
-void costComputeSet(Compiled &compiled, unsigned id, MemoryModel &memory) {
+void costComputeSet(Compiled &compiled, unsigned id, TileAddresses &addresses,
+                    MemoryModel &memory) {
   const GraphState &graph = *compiled.graph;
-  Traffic in(graph), out(graph);
+  Traffic in(graph, addresses), out(graph, addresses);
+  Rearrangement rearrangement(graph, addresses);
   for (const std::size_t v : graph.computeSets[id].vertices) {
     const VertexInstance &vertex = graph.vertices[v];
     memory.addVertex(vertex);
+    rearrangement.add(vertex);
     for (unsigned f = 0; f < vertex.type->table->numFields; ++f) {
       const field::Direction direction = vertex.type->table->fields[f].direction;
       for (const auto &row : vertex.fields[f].rows) {
@@ -56,9 +60,10 @@ void costComputeSet(Compiled &compiled, unsigned id, MemoryModel &memory) {
   }
   compiled.computeSetIn[id] = in.cost();
   compiled.computeSetOut[id] = out.cost();
+  compiled.rearranged[id] = rearrangement.cycles();
   memory.addExchange(in);
   memory.addExchange(out);
-  memory.addMessages(id, in, out);
+  memory.addBuffers(id, {&in.buffered(), &out.buffered(), &rearrangement.buffered()});
 }
 
 /// Makes of every program one that can be walked through.
@@ -93,20 +98,21 @@ void checkNode(const GraphState &graph, const ProgramNode &node) {
     throw control_program_error("Execute of a compute set that is none of this graph's");
 }
 
-void costNode(Compiled &compiled, const ProgramNode &node, MemoryModel &memory) {
+void costNode(Compiled &compiled, const ProgramNode &node, TileAddresses &addresses,
+              MemoryModel &memory) {
   const GraphState &graph = *compiled.graph;
   memory.addStep(node);
   if (node.kind == Kind::Execute && !compiled.computeSetIn.count(node.id)) {
     checkComputeSet(graph, node.id);
-    costComputeSet(compiled, node.id, memory);
+    costComputeSet(compiled, node.id, addresses, memory);
   } else if (node.kind == Kind::Copy) {
-    Traffic traffic(graph);
+    Traffic traffic(graph, addresses);
     traffic.copy(node.source.view(), node.destination.view());
     compiled.copies[&node] = traffic.cost();
     compiled.copyCycles[&node] = traffic.localCycles();
     memory.addExchange(traffic);
   } else if (node.kind == Kind::If || node.kind == Kind::Switch || node.kind == Kind::RepeatWhile) {
-    Traffic traffic(graph);
+    Traffic traffic(graph, addresses);
     for (unsigned tile = 0; tile < graph.machine.numTiles(); ++tile)
       traffic.read(node.source.view(), tile);
     compiled.copies[&node] = traffic.cost();
@@ -141,10 +147,11 @@ std::shared_ptr<Compiled> compile(std::shared_ptr<GraphState> graph,
       progress(step, total);
   };
   MemoryModel memory(*compiled->graph);
+  TileAddresses addresses(*compiled->graph);
   for (std::size_t i = 0; i < compiled->nodes.size(); ++i) {
     tell(static_cast<int>(i));
     checkNode(*compiled->graph, *compiled->nodes[i]);
-    costNode(*compiled, *compiled->nodes[i], memory);
+    costNode(*compiled, *compiled->nodes[i], addresses, memory);
   }
   tell(total - 2);
   checkHandles(*compiled->graph);

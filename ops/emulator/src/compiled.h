@@ -45,8 +45,10 @@ struct Compiled {
   std::map<const ProgramNode *, unsigned> ids; // their places in it
   std::vector<TileMemory> memory;              // by tile
   Liveness liveness;
-  std::map<unsigned, ExchangeCost> computeSetIn;           // by compute set: before compute
-  std::map<unsigned, ExchangeCost> computeSetOut;          // by compute set: after compute
+  std::map<unsigned, ExchangeCost> computeSetIn;  // by compute set: before compute
+  std::map<unsigned, ExchangeCost> computeSetOut; // by compute set: after compute
+  // By compute set: the tiles that bring elements together for their fields, and their cycles.
+  std::map<unsigned, std::vector<std::pair<unsigned, std::uint64_t>>> rearranged;
   std::map<const ProgramNode *, ExchangeCost> copies;      // and of what a program decides by
   std::map<const ProgramNode *, std::uint64_t> copyCycles; // on the tile that copies most to itself
 };

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <tuple>
 
 #include "counters.h"
 #include "field_layout.h"
 #include "vertex_estimate.h"
+#include "worker_schedule.h"
 
 namespace poplar::emulator {
 namespace {
@@ -18,35 +20,46 @@ using field::Shape;
 using field::Span;
 
 constexpr std::size_t kArenaBytes = 1 << 20;
-constexpr unsigned kMostWorkers = 64;
 
-bool overlap(const View &a, const View &b) {
-  bool found = false;
-  a.forEachPiece([&](const Piece &x) {
-    b.forEachPiece([&](const Piece &y) {
-      found |= x.variable == y.variable && x.begin < y.end && y.begin < x.end;
-    });
-  });
-  return found;
-}
-
-/// Whether an Output row also is what another field of the vertex reads: then the poison that
-/// goes into it must not reach that field.
-bool aliasesAnotherField(const VertexInstance &vertex, unsigned f, const View &view) {
-  for (unsigned other = 0; other < vertex.type->table->numFields; ++other) {
-    if (other == f || vertex.type->table->fields[other].direction == Direction::None)
-      continue;
-    for (const auto &row : vertex.fields[other].rows)
-      if (overlap(*row, view))
-        return true;
+/// What the other fields of a vertex are connected to. The poison that goes into an Output must not
+/// reach them.
+class OtherFields {
+public:
+  OtherFields(const VertexInstance &vertex, unsigned f) {
+    for (unsigned other = 0; other < vertex.type->table->numFields; ++other) {
+      if (other == f || vertex.type->table->fields[other].direction == Direction::None)
+        continue;
+      for (const auto &row : vertex.fields[other].rows)
+        row->forEachPiece([&](const Piece &piece) { pieces.push_back(piece); });
+    }
+    std::sort(pieces.begin(), pieces.end(), before);
+    for (std::size_t i = 1; i < pieces.size(); ++i) // so that ends ascend, too
+      if (pieces[i].variable == pieces[i - 1].variable)
+        pieces[i].end = std::max(pieces[i].end, pieces[i - 1].end);
   }
-  return false;
-}
+  bool overlap(const View &view) const {
+    bool found = false;
+    view.forEachPiece([&](const Piece &x) {
+      // The last that begins before x ends.
+      const auto after =
+          std::lower_bound(pieces.begin(), pieces.end(), Piece{x.variable, x.end, 0}, before);
+      found |= after != pieces.begin() && std::prev(after)->variable == x.variable &&
+               std::prev(after)->end > x.begin;
+    });
+    return found;
+  }
+
+private:
+  static bool before(const Piece &a, const Piece &b) {
+    return std::tie(a.variable, a.begin) < std::tie(b.variable, b.begin);
+  }
+  std::vector<Piece> pieces;
+};
 
 } // namespace
 
-ComputeSetRun::ComputeSetRun(const GraphState &graph, unsigned computeSet, MemoryImage &memory)
-    : graph(graph), memory(memory) {
+ComputeSetRun::ComputeSetRun(const Compiled &compiled, unsigned computeSet, MemoryImage &memory)
+    : graph(*compiled.graph), memory(memory) {
   std::vector<std::size_t> order = graph.computeSets[computeSet].vertices;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return graph.vertices[a].tile < graph.vertices[b].tile;
@@ -54,11 +67,17 @@ ComputeSetRun::ComputeSetRun(const GraphState &graph, unsigned computeSet, Memor
   for (const std::size_t v : order) {
     const unsigned tile = graph.vertices[v].tile;
     if (tiles.empty() || tiles.back().tile != tile) {
-      tiles.push_back({tile, vertices.size(), vertices.size()});
+      tiles.push_back({tile, vertices.size(), vertices.size(), 0});
       cycles.push_back({tile, 0});
     }
     bind(graph.vertices[v]);
     tiles.back().end = vertices.size();
+  }
+  std::size_t at = 0; // both lists go by tile
+  for (const auto &[tile, rearranged] : compiled.rearranged.at(computeSet)) {
+    while (tiles[at].tile != tile)
+      ++at;
+    tiles[at].rearranged = rearranged;
   }
   flops.resize(tiles.size());
   results.resize(tiles.size());
@@ -87,7 +106,8 @@ void ComputeSetRun::bind(const VertexInstance &vertex) {
     bindField(vertex, f, bound.state + table.fields[f].offset);
   bound.endStaged = static_cast<std::uint32_t>(staged.size());
   bound.endPoisoned = static_cast<std::uint32_t>(poisoned.size());
-  bound.overheadBundles = graph.machine.vertexOverheadBundles + unpackBundles(vertex);
+  bound.overheadBundles =
+      graph.machine.vertexOverheadBundles + unpackBundles(graph.machine, vertex);
   const std::optional<VertexPerfEstimate> estimate = estimateOf(graph, vertex);
   bound.estimate = estimate ? estimate->cycles : kCounted;
   bound.estimatedFlops = estimate ? estimate->flops : 0;
@@ -110,28 +130,33 @@ void ComputeSetRun::bindField(const VertexInstance &vertex, unsigned f, char *at
     std::memcpy(at, &span, sizeof span);
     return;
   }
+  std::optional<OtherFields> others;
+  if (table.direction == Direction::Output)
+    others.emplace(vertex, f);
+  const auto bindRow = [&](const View &view) {
+    return this->bindRow(table, view, others && others->overlap(view));
+  };
   Span span{nullptr, 0};
   if (table.shape == Shape::VectorOfVectors) {
     char *rows = allocate(c.rows.size() * sizeof(Span), alignof(Span));
     for (std::size_t i = 0; i < c.rows.size(); ++i) {
-      const Span row = bindRow(vertex, f, *c.rows[i]);
+      const Span row = bindRow(*c.rows[i]);
       std::memcpy(rows + i * sizeof row, &row, sizeof row);
     }
     span = {rows, c.rows.size()};
   } else if (c.rows.size() == 1) {
-    span = bindRow(vertex, f, *c.rows[0]);
+    span = bindRow(*c.rows[0]);
   } else {
     auto all = std::make_shared<View>();
     for (const auto &row : c.rows)
       all->append(*row, 0, row->size());
     joined.push_back(all);
-    span = bindRow(vertex, f, *all);
+    span = bindRow(*all);
   }
   std::memcpy(at, &span, sizeof span);
 }
 
-Span ComputeSetRun::bindRow(const VertexInstance &vertex, unsigned f, const View &view) {
-  const FieldTable &table = vertex.type->table->fields[f];
+Span ComputeSetRun::bindRow(const FieldTable &table, const View &view, bool aliased) {
   if (view.size() == 0)
     return {nullptr, 0};
   const Type type = graph.variables[view.runs()[0].variable].type;
@@ -143,8 +168,7 @@ Span ComputeSetRun::bindRow(const VertexInstance &vertex, unsigned f, const View
   const bool aligned = reinterpret_cast<std::uintptr_t>(direct) % align == 0;
   Span span{direct, view.size()};
   // Poplar rearranges what a field cannot point at: so does this, into a buffer.
-  if (!onePiece || !aligned ||
-      (table.direction == Direction::Output && aliasesAnotherField(vertex, f, view))) {
+  if (!onePiece || !aligned || aliased) {
     char *buffer = allocate(view.size() * size, std::max<std::size_t>(align, 16));
     staged.push_back({&view, buffer, table.direction != Direction::Output, written});
     span.first = buffer;
@@ -156,47 +180,42 @@ Span ComputeSetRun::bindRow(const VertexInstance &vertex, unsigned f, const View
 
 void ComputeSetRun::runTile(std::size_t index) {
   const Machine &m = graph.machine;
-  std::uint64_t worker[kMostWorkers] = {}; // by worker: cycles of its own time
-  const unsigned workers = std::min(m.workers, kMostWorkers);
-  std::uint64_t supervisor = 0, operations = 0;
+  WorkerSchedule schedule(m);
+  std::uint64_t operations = 0;
   bool result = true;
   enterTile(tiles[index].tile, rounds);
   for (std::size_t v = tiles[index].first; v < tiles[index].end; ++v) {
     const BoundVertex &vertex = vertices[v];
+    const bool counted = vertex.estimate == kCounted;
     for (std::uint32_t i = vertex.firstPoisoned; i < vertex.endPoisoned; ++i)
       poisonElements(poisoned[i].type, poisoned[i].first, poisoned[i].count);
     for (std::uint32_t i = vertex.firstStaged; i < vertex.endStaged; ++i)
       if (staged[i].in)
         memory.gather(*staged[i].view, staged[i].buffer);
-    const Counters before = popc_counters;
-    const auto bundlesSince = [](std::uint64_t start) { return popc_counters.bundles - start; };
-    std::uint64_t *least = std::min_element(worker, worker + workers);
+    const std::uint64_t flopsBefore = popc_counters.flops;
+    const auto compute = [&](unsigned worker) { // the bundles that it takes
+      const std::uint64_t before = popc_counters.bundles;
+      result &= vertex.table->compute(vertex.state, worker);
+      return popc_counters.bundles - before + vertex.overheadBundles;
+    };
     if (vertex.table->kind == Kind::MultiVertex) {
-      // The vertex starts when all workers are free, and each runs its share of it.
-      const std::uint64_t start = *std::max_element(worker, worker + workers);
-      for (unsigned w = 0; w < workers; ++w) {
-        const std::uint64_t own = popc_counters.bundles;
-        result &= vertex.table->compute(vertex.state, w);
-        worker[w] = start + (bundlesSince(own) + vertex.overheadBundles) * m.workers;
-      }
-      if (vertex.estimate != kCounted)
-        std::fill(worker, worker + workers, start + vertex.estimate);
+      schedule.runOnAll([&](unsigned worker) {
+        const std::uint64_t bundles = compute(worker);
+        return counted ? bundles * m.workers : vertex.estimate;
+      });
     } else {
-      result &= vertex.table->compute(vertex.state, 0);
-      const std::uint64_t bundles = bundlesSince(before.bundles) + vertex.overheadBundles;
+      const std::uint64_t bundles = compute(0);
       if (vertex.table->kind == Kind::SupervisorVertex)
-        supervisor += vertex.estimate == kCounted ? bundles : vertex.estimate;
+        schedule.supervise(counted ? bundles : vertex.estimate);
       else
-        *least += vertex.estimate == kCounted ? bundles * m.workers : vertex.estimate;
+        schedule.runOnOne(counted ? bundles * m.workers : vertex.estimate);
     }
-    operations +=
-        vertex.estimate == kCounted ? popc_counters.flops - before.flops : vertex.estimatedFlops;
+    operations += counted ? popc_counters.flops - flopsBefore : vertex.estimatedFlops;
     for (std::uint32_t i = vertex.firstStaged; i < vertex.endStaged; ++i)
       if (staged[i].out)
         memory.scatter(*staged[i].view, staged[i].buffer);
   }
-  const std::uint64_t slowest = *std::max_element(worker, worker + workers);
-  cycles[index].cycles = supervisor + slowest + (slowest ? m.superviseCycles : 0);
+  cycles[index].cycles = tiles[index].rearranged + schedule.cycles();
   flops[index] = operations;
   results[index] = result;
 }

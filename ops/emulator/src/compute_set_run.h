@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "graph_state.h"
+#include "compiled.h"
 #include "memory_image.h"
 #include "worker_threads.h"
 
@@ -23,7 +23,8 @@ struct ComputeCost {
 /// A compute set bound to memory: states of its vertices filled, pointers set.
 class ComputeSetRun {
 public:
-  ComputeSetRun(const GraphState &graph, unsigned computeSet, MemoryImage &memory);
+  /// compiled must outlive it.
+  ComputeSetRun(const Compiled &compiled, unsigned computeSet, MemoryImage &memory);
   ComputeCost run(WorkerThreads &threads);
   /// Cycles of each tile in the last run; only tiles with vertices.
   struct TileCycles {
@@ -54,13 +55,15 @@ private:
   };
   struct BoundTile {
     unsigned tile;
-    std::size_t first, end; // of vertices
+    std::size_t first, end;       // of vertices
+    std::uint64_t rearranged = 0; // cycles to bring together what fields point at
   };
   static constexpr std::uint64_t kCounted = ~std::uint64_t{0};
 
   void bind(const VertexInstance &vertex);
   void bindField(const VertexInstance &vertex, unsigned f, char *at);
-  field::Span bindRow(const VertexInstance &vertex, unsigned f, const View &view);
+  /// aliased: whether another field of the vertex is connected to some of the row, too.
+  field::Span bindRow(const field::FieldTable &table, const View &view, bool aliased);
   void runTile(std::size_t index);
   char *allocate(std::size_t bytes, std::size_t align);
 

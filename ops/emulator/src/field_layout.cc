@@ -21,7 +21,6 @@ std::uint64_t unpackBundles(VectorLayout layout) {
     return 0;
   }
 }
-constexpr std::uint64_t kListRowBundles = 5;
 
 } // namespace
 
@@ -59,14 +58,14 @@ std::uint64_t stateBytes(const VertexInstance &vertex) {
   return (bytes + 3) / 4 * 4;
 }
 
-std::uint64_t unpackBundles(const VertexInstance &vertex) {
+std::uint64_t unpackBundles(const Machine &machine, const VertexInstance &vertex) {
   std::uint64_t bundles = 0;
   for (unsigned f = 0; f < vertex.type->table->numFields; ++f) {
     const FieldTable &table = vertex.type->table->fields[f];
     if (table.shape == Shape::Scalar)
       continue;
     const bool list = table.listLayout != VectorListLayout::NOT_VECTOR;
-    bundles += (list ? kListRowBundles : unpackBundles(table.layout)) *
+    bundles += (list ? machine.listRowBundles : unpackBundles(table.layout)) *
                std::max<std::uint64_t>(1, vertex.fields[f].rows.size());
     if (table.shape == Shape::VectorOfVectors && !list)
       bundles += unpackBundles(table.outerLayout);

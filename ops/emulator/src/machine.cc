@@ -33,7 +33,10 @@ Machine mk2() {
   m.exchangeOverheadCycles = 100; // PopLibs CTCLossPlan.cpp: fixedOverheadExchangeCycles
   m.vertexOverheadBundles = 20;   // inferred: entry, loads of the vertex's state, exit
   m.superviseCycles = 11;         // PopLibs cycle estimators: supervisor part of a 1-D vertex
-  // PopLibs ConvModel.cpp, regression over rearrangements within a tile.
+  m.listRowBundles = 5;           // PopLibs cycle estimators: DELTANELEMENTS, a row
+  m.innerLoopBundles = 2;         // PopLibs cycle estimators: loop overhead of assembly
+  // PopLibs ConvModel.cpp, regression over rearrangements within a tile. That it holds for
+  // whatever a field cannot point at, and for copies, is inferred.
   m.copyFixedCycles = 587;
   m.copyCyclesPerByte8 = 0.4404;
   m.copyCyclesPerByte4 = 3.125;

@@ -38,6 +38,8 @@ struct Machine {
   unsigned exchangeOverheadCycles = 0; // of an exchange, whatever its size
   unsigned vertexOverheadBundles = 0;  // launch of a vertex on a worker
   unsigned superviseCycles = 0;        // launch of the workers of a tile
+  unsigned listRowBundles = 0;         // to unpack a row of a list of vectors
+  unsigned innerLoopBundles = 0;       // of PopLibs' vertices, each time an inner loop begins
   double copyFixedCycles = 0;          // of a rearrangement within a tile
   double copyCyclesPerByte8 = 0, copyCyclesPerByte4 = 0, copyCyclesPerByte2 = 0;
   double linkBytesPerSecond = 0; // of one link between two IPUs, one direction

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "estimated_compute.h"
 #include "field_layout.h"
 #include "profile.h"
 #include "tile_memory.h"
@@ -94,12 +95,28 @@ ProfileValue verticesOf(const GraphState &graph, const ComputeSetState &set) {
   return vertices;
 }
 
-ProfileValue computeSetsOf(const GraphState &graph) {
+/// Of the tile that copies most within itself so that fields can point at what they ask for.
+std::uint64_t rearrangementOf(const Compiled &c, unsigned computeSet) {
+  std::uint64_t most = 0;
+  const auto found = c.rearranged.find(computeSet);
+  if (found != c.rearranged.end())
+    for (const auto &tile : found->second)
+      most = std::max(most, tile.second);
+  return most;
+}
+
+ProfileValue computeSetsOf(const Compiled &c) {
   ProfileValue sets = profileList();
-  for (const ComputeSetState &set : graph.computeSets)
-    sets.append(profileMap({{"name", set.name},
-                            {"numVertices", profileNumber(set.vertices.size())},
-                            {"vertices", verticesOf(graph, set)}}));
+  for (unsigned id = 0; id < c.graph->computeSets.size(); ++id) {
+    const ComputeSetState &set = c.graph->computeSets[id];
+    ProfileValue one = profileMap({{"name", set.name},
+                                   {"numVertices", profileNumber(set.vertices.size())},
+                                   {"vertices", verticesOf(*c.graph, set)},
+                                   {"rearrangementCycles", profileNumber(rearrangementOf(c, id))}});
+    if (const auto estimated = estimatedCycles(c, id))
+      one.insert("estimatedCycles", profileNumber(*estimated));
+    sets.append(one);
+  }
   return sets;
 }
 
@@ -180,7 +197,7 @@ ProfileValue compilationOf(const Compiled &c) {
                              {"numComputeSets", profileNumber(graph.computeSets.size())}})},
        {"tiles", tiles},
        {"fullestTile", fullestTile(c)},
-       {"computeSets", computeSetsOf(graph)},
+       {"computeSets", computeSetsOf(c)},
        {"programs", programsOf(c)},
        {"alwaysLiveVariables", alwaysLiveOf(c)},
        {"livenessProgramSteps", livenessOf(c)}});

@@ -62,7 +62,7 @@ Step *Session::bind(const std::shared_ptr<ProgramNode> &node) {
   stepOf[node.get()] = step;
   bound.push_back(std::move(made));
   if (node->kind == Kind::Execute)
-    step->computeSet = std::make_unique<ComputeSetRun>(*compiled->graph, node->id, *memory);
+    step->computeSet = std::make_unique<ComputeSetRun>(*compiled, node->id, *memory);
   if (node->kind == Kind::Call && compiled->graph->functions[node->id])
     step->children.push_back(bind(compiled->graph->functions[node->id]));
   for (const auto &child : node->children)

@@ -45,10 +45,13 @@ void MemoryModel::addExchange(const Traffic &traffic) {
   }
 }
 
-void MemoryModel::addMessages(unsigned computeSet, const Traffic &in, const Traffic &out) {
+void MemoryModel::addBuffers(unsigned computeSet,
+                             const std::vector<const std::vector<std::uint64_t> *> &byTile) {
   auto &tiles = held[computeSet];
   for (unsigned t = 0; t < memory.size(); ++t) {
-    const std::uint64_t bytes = in.buffered()[t] + out.buffered()[t];
+    std::uint64_t bytes = 0;
+    for (const std::vector<std::uint64_t> *list : byTile)
+      bytes += (*list)[t];
     if (bytes)
       tiles.emplace_back(t, bytes);
   }

@@ -18,8 +18,10 @@ public:
   explicit MemoryModel(const GraphState &graph);
   void addVertex(const VertexInstance &vertex);
   void addExchange(const Traffic &traffic);
-  /// What the tiles of a compute set's vertices hold of other tiles' elements while it runs.
-  void addMessages(unsigned computeSet, const Traffic &in, const Traffic &out);
+  /// Bytes by tile, in several lists, of the buffers that a compute set's vertices point into: for
+  /// elements of other tiles, and for those that the tile brings together.
+  void addBuffers(unsigned computeSet,
+                  const std::vector<const std::vector<std::uint64_t> *> &byTile);
   void addStep(const ProgramNode &node);
   const Messages &messages() const { return held; }
   void addVariables(const Liveness &liveness);

@@ -8,14 +8,6 @@ namespace poplar::emulator {
 void Traffic::move(unsigned variable, std::size_t begin, std::size_t end, unsigned from,
                    unsigned to) {
   const std::uint64_t bytes = (end - begin) * sizeOf(graph.variables[variable].type);
-  if (from == to) {
-    // The regression's atoms are the words that a rearrangement moves in one piece.
-    const Machine &m = graph.machine;
-    local[to] += static_cast<double>(bytes) * (bytes % 8 == 0   ? m.copyCyclesPerByte8
-                                               : bytes % 4 == 0 ? m.copyCyclesPerByte4
-                                                                : m.copyCyclesPerByte2);
-    return;
-  }
   in[to] += bytes;
   total += bytes;
   sent.emplace_back(variable, begin, end, from);
@@ -58,14 +50,21 @@ void Traffic::copy(const View &from, const View &to) {
   std::size_t i = 0, j = 0, skipA = 0, skipB = 0;
   while (i < a.size() && j < b.size()) {
     const std::size_t n = std::min(a[i].end - a[i].begin - skipA, b[j].end - b[j].begin - skipB);
-    std::size_t at = a[i].begin + skipA;
+    const std::size_t at = a[i].begin + skipA;
     const std::size_t shift = b[j].begin + skipB - at; // wraps around, and back
-    graph.variables[a[i].variable].tiles.forEach(
-        at, at + n, [&](std::size_t s, std::size_t e, unsigned source) {
-          graph.variables[b[j].variable].tiles.forEach(
-              s + shift, e + shift, [&](std::size_t x, std::size_t y, unsigned target) {
-                move(a[i].variable, x - shift, y - shift, source, target);
-              });
+    const unsigned variable = a[i].variable, sink = b[j].variable;
+    const std::size_t size = sizeOf(graph.variables[variable].type);
+    addresses.forEach(
+        variable, at, at + n, [&](std::size_t s, std::size_t e, unsigned source, std::size_t from) {
+          addresses.forEach(sink, s + shift, e + shift,
+                            [&](std::size_t x, std::size_t y, unsigned target, std::size_t to) {
+                              const std::size_t begin = x - shift, end = y - shift;
+                              if (source == target)
+                                local.add(target, {variable, (from + begin - s) * size},
+                                          {sink, to * size}, (end - begin) * size);
+                              else
+                                move(variable, begin, end, source, target);
+                            });
         });
     skipA += n;
     skipB += n;
@@ -117,10 +116,11 @@ ExchangeCost Traffic::cost() const {
   return cost;
 }
 
-std::uint64_t Traffic::localCycles() const {
-  const double most = *std::max_element(local.begin(), local.end());
-  return most == 0 ? 0
-                   : static_cast<std::uint64_t>(std::ceil(graph.machine.copyFixedCycles + most));
+std::uint64_t Traffic::localCycles() {
+  std::uint64_t most = 0;
+  for (const auto &tile : local.cycles())
+    most = std::max(most, tile.second);
+  return most;
 }
 
 } // namespace poplar::emulator

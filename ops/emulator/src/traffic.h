@@ -8,13 +8,16 @@
 #include <vector>
 
 #include "compiled.h"
+#include "local_moves.h"
+#include "tile_addresses.h"
 
 namespace poplar::emulator {
 
 /// Adds up what one exchange moves between tiles.
 class Traffic {
 public:
-  explicit Traffic(const GraphState &graph) : graph(graph) {}
+  Traffic(const GraphState &graph, TileAddresses &addresses)
+      : graph(graph), addresses(addresses), local(graph.machine) {}
 
   /// The elements of `view` go to `tile`.
   void read(const View &view, unsigned tile);
@@ -25,7 +28,7 @@ public:
 
   ExchangeCost cost() const;
   /// Cycles of the tile that moves most within itself.
-  std::uint64_t localCycles() const;
+  std::uint64_t localCycles();
   /// Pieces that a tile receives: what its exchange code lists.
   struct Pieces {
     std::uint32_t within = 0, fromOtherIpus = 0;
@@ -46,8 +49,9 @@ private:
   };
 
   const GraphState &graph;
+  TileAddresses &addresses;
+  LocalMoves local;
   std::vector<std::uint64_t> in = std::vector<std::uint64_t>(graph.machine.numTiles());
-  std::vector<double> local = std::vector<double>(graph.machine.numTiles());
   std::vector<Pieces> received = std::vector<Pieces>(graph.machine.numTiles());
   std::vector<std::uint64_t> buffers = std::vector<std::uint64_t>(graph.machine.numTiles());
   // What leaves a tile, by source range: sent once, however many tiles listen.

@@ -34,10 +34,16 @@ private:
 
 std::optional<VertexPerfEstimate> estimateOf(const GraphState &graph,
                                              const VertexInstance &vertex) {
-  const bool asked = graph.machine.type == TargetType::IPU_MODEL;
-  if (asked && vertex.estimate)
+  if (graph.machine.type == TargetType::IPU_MODEL || vertex.type->library->isBuiltin())
+    return givenEstimate(graph, vertex);
+  return std::nullopt;
+}
+
+std::optional<VertexPerfEstimate> givenEstimate(const GraphState &graph,
+                                                const VertexInstance &vertex) {
+  if (vertex.estimate)
     return vertex.estimate;
-  if (vertex.type->estimator && (asked || vertex.type->library->isBuiltin()))
+  if (vertex.type->estimator)
     return vertex.type->estimator(Introspector(vertex),
                                   Target(std::make_shared<Machine>(graph.machine)));
   return std::nullopt;

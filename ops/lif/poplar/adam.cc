@@ -29,7 +29,7 @@ Program adamUpdate(IpuGraphs &graph, const AdamConstants &constants,
       .set("logBeta1", rounded(std::log(constants.beta1)))
       .set("logBeta2", rounded(std::log(constants.beta2)))
       .set("weightDecay", rounded(constants.weightDecay))
-      .estimate(6.0 * 700);
+      .estimate(6.0 * 42);
   for (const AdamMatrix &matrix : matrices) {
     for (std::size_t p = 0; p < matrix.weights.tileParts().size(); ++p) {
       const auto pairs = static_cast<unsigned>(matrix.weights.part(p).numElements() / 2);
@@ -43,7 +43,7 @@ Program adamUpdate(IpuGraphs &graph, const AdamConstants &constants,
           .set("newMean", rounded(1 - constants.beta1))
           .set("newSquare", rounded(1 - constants.beta2))
           .set("epsilon", rounded(constants.epsilon))
-          .estimate(40.0 * pairs);
+          .estimate(31.0 * pairs);
     }
   }
   return Sequence({Execute(first), Execute(all)});

@@ -1,5 +1,7 @@
 #include "layer_adjoint.h"
 
+#include <cmath>
+
 #include "new_vertex.h"
 
 namespace lif {
@@ -64,7 +66,8 @@ void LayerAdjoint::addWeightGradients(IpuGraphs &graph, ComputeSet set, std::siz
         .connect("starts", starts.valid() ? starts.flatten()
                                           : unusedField(graph, poplar::UNSIGNED_INT, part.place))
         .set("located", starts.valid())
-        .estimate(batch * source.slots * (18.0 + 4 * part.pairs()));
+        .estimate(starts.valid() ? batch * (100.0 + source.slots * (2.0 + 4.2 * part.pairs()))
+                                 : batch * source.slots * (24.0 + 4.2 * part.pairs()));
   }
 }
 
@@ -169,7 +172,8 @@ void LayerAdjoint::stepBack(IpuGraphs &graph, ComputeSet set, const SpikeSource 
         .set("resetsByThreshold", spiking && network->thresholdInReset())
         .set("resetTerm", resetTerm)
         .set("hasDirect", hasDirect)
-        .estimate(batch * (60.0 + 10 * part.pairs()));
+        .estimate(batch *
+                  (75.0 + 12 * part.pairs() + 22 * std::log2(1.0 + (spiking ? own->slots : 0))));
     if (layer.synapse)
       vertex.connect("synapseDecay", neurons.synapseDecay.field(p))
           .connect("gradSynapse", gradSynapse.field(p));
@@ -185,7 +189,7 @@ void LayerAdjoint::sumConstants(IpuGraphs &graph, ComputeSet set) const {
           .connect("sum", gradConstants[c].field(p))
           .set("rowCount", batch)
           .set("pairCount", part.pairs())
-          .estimate(6.0 * (20 + 2.0 * batch));
+          .estimate(6.0 * (20 + shareOf(part.pairs()) * (10 + 5.0 * batch)));
     }
   }
 }

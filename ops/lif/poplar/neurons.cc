@@ -93,7 +93,7 @@ void integrate(IpuGraphs &graph, ComputeSet set, const Network &network, const N
         .set("ownSlots", own ? own->stride : 0)
         .set("reset", static_cast<unsigned>(layer.spiking ? network.reset : Reset::None))
         .set("resetOnEmission", onEmission)
-        .estimate(batch * part.pairs() * (20 + 3 * spikes));
+        .estimate(batch * (20.0 + part.pairs() * (62 + 3.75 * spikes)));
     if (layer.synapse)
       vertex.connect("synapseDecay", neurons.synapseDecay.field(p)).connect("i", state.i.field(p));
   }

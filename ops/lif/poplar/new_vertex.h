@@ -21,6 +21,9 @@ inline poplar::Tensor unwrittenField(IpuGraphs &graph, Place place) {
   return graph.addVariable(poplar::FLOAT, {2}, place, "unwritten");
 }
 
+/// What a worker with most has of `n` things that six workers share.
+inline double shareOf(std::size_t n) { return static_cast<double>((n + 5) / 6); }
+
 class NewVertex {
 public:
   NewVertex(poplar::Graph &graph, poplar::ComputeSet set, const std::string &type, unsigned tile)
@@ -45,7 +48,8 @@ public:
     graph.setInitialValue(vertex[field], poplar::ArrayRef<unsigned>(values));
     return *this;
   }
-  /// In tile cycles: for the IPU model's profile, a device ignores it.
+  /// In tile cycles, of filled slots: for the IPU model's profile, a device ignores it. The
+  /// figures are those that the emulator counts.
   NewVertex &estimate(double cycles) {
     graph.setPerfEstimate(vertex, static_cast<std::uint64_t>(cycles));
     return *this;

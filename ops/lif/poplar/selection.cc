@@ -125,7 +125,7 @@ void Selection::join(IpuGraphs &graph, ComputeSet set, const TilePlan &plan,
         .set("listSlots", listSlots)
         .set("stride", stride)
         .set("slots", source.slots)
-        .estimate(6.0 * (30 + 6 * ids.size()) + (top ? 36.0 : 6.0) * source.slots);
+        .estimate(6.0 * (30 + 37 * ids.size()) + (top ? 80.0 : 51.0) * source.slots);
     if (top)
       continue;
     Tensor offset;

@@ -59,7 +59,7 @@ void SlotSums::partials(IpuGraphs &graph, ComputeSet set, const NeuronTensor &gr
         .set("samples", batch)
         .set("slots", source->stride)
         .set("pairCount", part.pairs())
-        .estimate(batch * source->slots * (4.0 + 3 * part.pairs()));
+        .estimate(batch * (25.0 + source->slots * (1.5 + 2 * part.pairs())));
   }
 }
 
@@ -72,7 +72,8 @@ void SlotSums::sum(IpuGraphs &graph, ComputeSet set) const {
         .connect("sum", flat[piece.group].slice(piece.begin, piece.end))
         .set("rowCount", piece.lastRow - piece.firstRow)
         .set("pairCount", static_cast<unsigned>(piece.end - piece.begin) / 2)
-        .estimate(6.0 * (20 + 2.0 * (piece.lastRow - piece.firstRow)));
+        .estimate(6.0 * (20 + shareOf((piece.end - piece.begin) / 2) *
+                                  (10 + 5.0 * (piece.lastRow - piece.firstRow))));
 }
 
 Tensor sumsOfSample(const std::vector<const SlotSums *> &all, std::size_t sample) {

@@ -118,7 +118,7 @@ poplar::program::Program CheckedInput::check(IpuGraphs &graph, const TilePlan &p
         .set("countWidth", static_cast<unsigned>(givenCounts.dim(2)))
         .set("neurons", neurons)
         .set("sorts", sorts)
-        .estimate(steps * (30 + 8.0 * slots));
+        .estimate(6.0 * (20 + shareOf(steps) * (20 + 18.5 * slots)));
   return poplar::program::Execute(set);
 }
 
@@ -137,7 +137,7 @@ void takeSpikes(IpuGraphs &graph, ComputeSet set, const TilePlan &plan, const Sp
         .set("offset", offset)
         .set("width", static_cast<unsigned>(ids.dim(2)))
         .set("countWidth", static_cast<unsigned>(counts.dim(2)))
-        .estimate(6.0 * 30 + 3.0 * source.slots);
+        .estimate(6.0 * 25 + 8.5 * source.slots);
   }
 }
 

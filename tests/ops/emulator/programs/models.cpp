@@ -6,89 +6,11 @@
 #include <sstream>
 
 #include <poplar/CycleCount.hpp>
-#include <poplar/DeviceManager.hpp>
-#include <poplar/Engine.hpp>
-#include <poplar/Graph.hpp>
-#include <poplar/IPUModel.hpp>
-#include <poplar/Program.hpp>
-#include <popops/Cast.hpp>
-#include <popops/DynamicSlice.hpp>
-#include <popops/ElementWise.hpp>
 #include <popops/Fill.hpp>
-#include <popops/Reduce.hpp>
-#include <popops/codelets.hpp>
 
-using namespace poplar;
-using namespace poplar::program;
+#include "model_fixture.h"
 
 namespace {
-
-struct Fixture {
-  Device device;
-  Graph graph;
-  ComputeSet cs;
-
-  static Device model(unsigned ipus, const char *version = "ipu2") {
-    IPUModel m(version);
-    m.numIPUs = ipus;
-    m.tilesPerIPU = 16;
-    return m.createDevice();
-  }
-  static Device ipu() {
-    for (Device &device : DeviceManager::createDeviceManager().getDevices(TargetType::IPU, 1))
-      if (device.attach())
-        return std::move(device);
-    throw poplar_error("no device is free");
-  }
-  explicit Fixture(Device d = model(1)) : device(std::move(d)), graph(device) {
-    graph.addCodelets("codelets.cpp");
-    popops::addCodelets(graph);
-    cs = graph.addComputeSet("cs");
-  }
-  Tensor variable(const Type &type, std::size_t n, unsigned tile, const char *name = "v") {
-    const Tensor t = graph.addVariable(type, {n}, name);
-    graph.setTileMapping(t, tile);
-    return t;
-  }
-  VertexRef sum(const Tensor &in, const Tensor &out, unsigned tile, unsigned estimate = 0) {
-    const VertexRef v = graph.addVertex(cs, "Sum", {{"in", in}, {"out", out}});
-    graph.setTileMapping(v, tile);
-    graph.setPerfEstimate(v, estimate);
-    return v;
-  }
-  ProfileValue run(const Program &prog) {
-    Engine engine(graph, prog);
-    engine.load(device);
-    engine.run();
-    return engine.getProfile();
-  }
-};
-
-std::size_t total(const ProfileValue &profile, const char *part) {
-  std::size_t sum = 0;
-  for (const ProfileValue &one : profile["execution"]["totals"].asVector())
-    sum += one[part].asUint();
-  return sum;
-}
-
-/// Sync, exchange, compute and host cycles.
-void print(const ProfileValue &profile) {
-  for (const char *part : {"syncCycles", "exchangeCycles", "computeCycles", "hostCycles"})
-    std::cout << total(profile, part) << ' ';
-}
-
-void printCompute(Fixture &f, const Program &prog) {
-  std::cout << total(f.run(prog), "computeCycles") << ' ';
-}
-
-std::size_t bytesOf(const ProfileValue &profile, unsigned tile, const char *what) {
-  return profile["compilation"]["tiles"][std::size_t{tile}]["memory"][what].asUint();
-}
-
-std::size_t category(const ProfileValue &profile, unsigned tile, const char *name) {
-  return profile["compilation"]["tiles"][std::size_t{tile}]["memory"]["category"][name]["total"]
-      .asUint();
-}
 
 const std::map<std::string, std::function<void()>> cases{
     {"workers",
@@ -189,6 +111,66 @@ const std::map<std::string, std::function<void()>> cases{
        printCompute(f, Copy(a.reshape({8, 8}).transpose(), b.reshape({8, 8})));
        printCompute(f, Copy(c.reshape({8, 8}).transpose(), d.reshape({8, 8})));
      }},
+    {"rearrangement",
+     [] {
+       // In one piece, in two, float by float, half by half, and half of it from another tile.
+       const auto cycles = [](const std::function<void(Fixture &, const Tensor &)> &add) {
+         Fixture f;
+         add(f, f.variable(FLOAT, 64, 0));
+         printCompute(f, Execute(f.cs));
+       };
+       const auto sum = [](Fixture &f, const Tensor &in) {
+         f.sum(in, f.variable(FLOAT, 1, 0)[0], 0);
+       };
+       const auto turned = [](const Tensor &t) { return t.reshape({8, 8}).transpose().flatten(); };
+       cycles(sum);
+       cycles(
+           [&](Fixture &f, const Tensor &t) { sum(f, concat(t.slice(32, 64), t.slice(0, 32))); });
+       cycles([&](Fixture &f, const Tensor &t) { sum(f, turned(t)); });
+       cycles([&](Fixture &f, const Tensor &) {
+         f.scale("half", f.variable(HALF, 64, 0).reverse(0), f.variable(HALF, 64, 0));
+       });
+       cycles([&](Fixture &f, const Tensor &t) {
+         sum(f, concat(t.slice(0, 32), f.variable(FLOAT, 32, 1)));
+       });
+       // What is written goes back, and is read once for two vertices.
+       cycles([&](Fixture &f, const Tensor &t) {
+         f.scale("float", f.variable(FLOAT, 64, 0), turned(t));
+       });
+       cycles([&](Fixture &f, const Tensor &t) {
+         sum(f, turned(t));
+         sum(f, turned(t));
+       });
+       // A tile's columns of a matrix are one piece on the tile.
+       cycles([&](Fixture &f, const Tensor &) {
+         const Tensor m = f.graph.addVariable(FLOAT, {8, 16}, "m");
+         for (unsigned tile = 0; tile < 2; ++tile)
+           f.graph.setTileMapping(m.slice(8 * tile, 8 * tile + 8, 1), tile);
+         sum(f, m.slice(0, 8, 1).flatten());
+       });
+       Fixture f;
+       sum(f, turned(f.variable(FLOAT, 64, 0)));
+       const ProfileValue profile = f.run(Execute(f.cs));
+       std::cout << category(profile, 0, "message") << ' '
+                 << profile["compilation"]["computeSets"][0]["rearrangementCycles"].asUint();
+     }},
+    {"estimated",
+     [] {
+       // Of seven vertices two share a worker; a vertex without an estimate leaves none for the
+       // set.
+       Fixture f(Fixture::ipu());
+       for (unsigned v = 0; v < 7; ++v)
+         f.sum(f.variable(FLOAT, 8, 0), f.variable(FLOAT, 1, 0)[0], 0, 600);
+       const ComputeSet without = f.graph.addComputeSet("without");
+       const VertexRef v = f.graph.addVertex(without, "Sum");
+       f.graph.connect(v["in"], f.variable(FLOAT, 8, 0));
+       f.graph.connect(v["out"], f.variable(FLOAT, 1, 0)[0]);
+       f.graph.setTileMapping(v, 0);
+       const ProfileValue profile = f.run(Sequence({Execute(f.cs), Execute(without)}));
+       const ProfileValue &sets = profile["compilation"]["computeSets"];
+       std::cout << sets[0]["estimatedCycles"].asUint() << ' '
+                 << sets[0].asMap().size() - sets[1].asMap().size();
+     }},
     {"host",
      [] {
        Fixture f;
@@ -206,63 +188,6 @@ const std::map<std::string, std::function<void()>> cases{
        Fixture two(Fixture::model(2)), four(Fixture::model(4));
        print(two.run(Copy(two.variable(FLOAT, 1024, 0), two.variable(FLOAT, 1024, 16))));
        print(four.run(Copy(four.variable(FLOAT, 1024, 16), four.variable(FLOAT, 1024, 32))));
-     }},
-    {"elementwise",
-     [] {
-       Fixture f(Fixture::ipu());
-       const Tensor a = f.variable(FLOAT, 120, 0), b = f.variable(FLOAT, 120, 0);
-       const Tensor i = f.variable(INT, 120, 0), j = f.variable(INT, 120, 0);
-       const Tensor h = f.variable(HALF, 120, 0), k = f.variable(HALF, 120, 0);
-       const auto cost = [&](const std::function<void(Sequence &)> &add) {
-         Sequence prog;
-         add(prog);
-         printCompute(f, prog);
-       };
-       cost([&](Sequence &p) { popops::addInPlace(f.graph, a, b, p); });
-       cost([&](Sequence &p) { popops::divInPlace(f.graph, a, b, p); });
-       cost([&](Sequence &p) { popops::maxInPlace(f.graph, a, b, p); });
-       cost([&](Sequence &p) { popops::powInPlace(f.graph, a, b, p); });
-       cost([&](Sequence &p) { popops::remInPlace(f.graph, a, b, p); });
-       cost([&](Sequence &p) { popops::mulInPlace(f.graph, h, k, p); });
-       cost([&](Sequence &p) { popops::addInPlace(f.graph, i, j, p); });
-       cost([&](Sequence &p) { popops::divInPlace(f.graph, i, j, p); });
-       cost([&](Sequence &p) { popops::expInPlace(f.graph, a, p); });
-       cost([&](Sequence &p) { popops::sqrtInPlace(f.graph, a, p); });
-       cost([&](Sequence &p) { popops::tanhInPlace(f.graph, a, p); });
-       cost([&](Sequence &p) { popops::rsqrtInPlace(f.graph, a, p); });
-       cost([&](Sequence &p) { popops::squareInPlace(f.graph, a, p); });
-       cost([&](Sequence &p) { popops::sinInPlace(f.graph, a, p); });
-     }},
-    {"elementwise_more",
-     [] {
-       using Unary = popops::expr::UnaryOpType;
-       using Binary = popops::expr::BinaryOpType;
-       Fixture f(Fixture::ipu());
-       const Tensor a = f.variable(FLOAT, 120, 0), b = f.variable(FLOAT, 120, 0);
-       for (const Unary op :
-            {Unary::SIGMOID, Unary::LOGARITHM, Unary::INVERSE, Unary::NEGATE, Unary::ABSOLUTE,
-             Unary::SIGNUM, Unary::RELU, Unary::COS, Unary::TAN}) {
-         Sequence prog;
-         popops::mapInPlace(f.graph, op, a, prog);
-         printCompute(f, prog);
-       }
-       for (const Binary op :
-            {Binary::SUBTRACT, Binary::MULTIPLY, Binary::MINIMUM, Binary::GREATER_THAN}) {
-         Sequence prog;
-         popops::map(f.graph, op, a, b, prog);
-         printCompute(f, prog);
-       }
-     }},
-    {"elementwise_scalar",
-     [] {
-       Fixture f(Fixture::ipu());
-       const Tensor a = f.variable(FLOAT, 120, 0), one = f.variable(FLOAT, 1, 0);
-       Sequence add, divide, cast;
-       popops::addInPlace(f.graph, a, 2.0f, add);
-       popops::divInPlace(f.graph, a, one, divide);
-       popops::cast(f.graph, a, HALF, cast);
-       for (const Program &prog : {add, divide, cast})
-         printCompute(f, prog);
      }},
     {"unpacking",
      [] {
@@ -283,41 +208,6 @@ const std::map<std::string, std::function<void()>> cases{
                  << ' ' << ofLayout("SCALED_PTR64", 8) - plain << ' '
                  << ofLayout("SCALED_PTR128", 16) - plain << ' '
                  << cycles("FirstOfList", true) - cycles("FirstOfRows", true);
-     }},
-    {"fill",
-     [] {
-       Fixture f(Fixture::ipu());
-       for (const auto &[type, n] : {std::pair<Type, std::size_t>{FLOAT, 100},
-                                     {FLOAT, 101},
-                                     {HALF, 100},
-                                     {UNSIGNED_CHAR, 60},
-                                     {UNSIGNED_CHAR, 64},
-                                     {UNSIGNED_LONGLONG, 10}}) {
-         Sequence prog;
-         popops::fill(f.graph, f.variable(type, n, 0), prog, 2.0f);
-         printCompute(f, prog);
-       }
-     }},
-    {"slices",
-     [] {
-       Fixture f(Fixture::ipu());
-       const Tensor rows = f.variable(FLOAT, 16 * 12, 0).reshape({16, 12});
-       const Tensor at = f.variable(UNSIGNED_INT, 3, 0);
-       Sequence one, several;
-       popops::dynamicSlice(f.graph, rows, at.slice(0, 1), {0}, {2}, one);
-       popops::multiSlice(f.graph, rows, at.reshape({3, 1}), {0}, {1}, several, popops::SlicePlan(),
-                          {});
-       for (const Program &prog : {one, several})
-         printCompute(f, prog);
-     }},
-    {"reduction",
-     [] {
-       Fixture f(Fixture::ipu());
-       const Tensor in = f.variable(FLOAT, 8 * 16, 0).reshape({8, 16});
-       Sequence prog;
-       popops::reduceWithOutput(f.graph, in, f.variable(FLOAT, 8, 0), {1}, popops::Operation::ADD,
-                                prog);
-       printCompute(f, prog);
      }},
     {"cycle_count",
      [] {

@@ -1,0 +1,32 @@
+#ifndef IPULSE_POPC_CLASS_DEFINITION_H
+#define IPULSE_POPC_CLASS_DEFINITION_H
+
+#include <optional>
+
+#include "declarations.h"
+#include "token_cursor.h"
+
+namespace popc {
+
+/// Reads a class from its `class` or `struct` to behind its end: name, bases and fields. Nothing
+/// for a declaration, a specialisation or a variable, which is passed.
+class ClassDefinition {
+public:
+  explicit ClassDefinition(TokenCursor &cursor) : cursor(cursor) {}
+  std::optional<VertexClass> read();
+
+private:
+  void bases(VertexClass &found);
+  void member(VertexClass &owner);
+  /// To the `,` or `;` behind a field's initialiser, array bound or width.
+  void initialiser();
+  /// To behind a member function, with its initialisers and its body.
+  void function();
+  void memberInitialisers();
+
+  TokenCursor &cursor;
+};
+
+} // namespace popc
+
+#endif
