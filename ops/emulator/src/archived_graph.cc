@@ -132,7 +132,8 @@ void put(Archive &a, Machine &m) {
   a(m.exchangeBytesPerCycle)(m.memcpyBytesPerCycle)(m.dataPathWidth)(m.minSyncDelay);
   a(m.maxSyncDelay)(m.globalSyncCycles)(m.atomicStoreGranularity)(m.interleavedElement);
   a(m.memoryElementOffsets)(m.rptCountMax)(m.syncCycles)(m.exchangeOverheadCycles);
-  a(m.vertexOverheadBundles)(m.superviseCycles)(m.copyFixedCycles)(m.copyCyclesPerByte8);
+  a(m.vertexOverheadBundles)(m.superviseCycles)(m.listRowBundles)(m.innerLoopBundles)(
+      m.copyFixedCycles)(m.copyCyclesPerByte8);
   a(m.copyCyclesPerByte4)(m.copyCyclesPerByte2)(m.linkBytesPerSecond)(m.linksWithinCard)(
       m.linksBetweenCards)(m.hostBytesPerSecond);
   a(m.hostLatencySeconds)(m.hopSeconds)(m.stackBytesPerWorker)(m.supervisorStackBytes);
