@@ -8,6 +8,7 @@ output, the outputs and the inputs. docs/emulator.md says what differs.
 
 from __future__ import annotations
 
+import threading
 import time
 from functools import lru_cache
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
@@ -53,6 +54,8 @@ class EmulatedIPUs:
         self.options = dict(options or {})
         self.compiler: Compiler = CustomOp
         self.seconds = {"forward": 0.0, "backward": 0.0}
+        # A graph may call ops from several threads; a device runs one program at a time.
+        self._turn = threading.Lock()
         self._compiled: Dict[_Op, CustomOp] = {}
 
     def precompiled_user_op(
@@ -148,10 +151,11 @@ class _Call:
         return self._timed("backward", lambda op: op.backward(grads, of=(inputs, made)))
 
     def _timed(self, name: str, run: Callable[[CustomOp], List[np.ndarray]]) -> List[np.ndarray]:
-        op = self._ipus._op(self._key)
-        began = time.perf_counter()
-        found = run(op)
-        self._ipus.seconds[name] += time.perf_counter() - began
+        with self._ipus._turn:
+            op = self._ipus._op(self._key)
+            began = time.perf_counter()
+            found = run(op)
+            self._ipus.seconds[name] += time.perf_counter() - began
         return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Callable, List, Sequence, Tuple
 
@@ -92,6 +93,24 @@ class TestInTensorFlow:
         np.testing.assert_array_equal(found, 3 * X + 2)
         np.testing.assert_array_equal(by[0], 2 * (3 * X + 2))
         np.testing.assert_array_equal(by[1], 4 * (3 * X + 2))
+
+    def test_calls_from_several_threads_do_not_mix(self, library: Path) -> None:
+        """As the threads of a graph make them: a forward pass amid another one's gradient."""
+        ipus = EmulatedIPUs(tiles_per_ipu=8)
+        outs = {"output_types": [tf.float32], "output_shapes": [tf.TensorShape(SHAPE)]}
+        options = {"outs": outs, "op_name": "Sum", "separate_gradients": True}
+
+        def one(n: int) -> None:
+            a = tf.constant(X + n)
+            with tf.GradientTape() as tape:
+                tape.watch(a)
+                (found,) = ipus.precompiled_user_op([a, 2 * a], str(library), **options)
+                loss = tf.reduce_sum(found * found)
+            np.testing.assert_array_equal(found, 5 * (X + n))
+            np.testing.assert_array_equal(tape.gradient(loss, a), 50 * (X + n))
+
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(one, range(100)))
 
     def test_an_input_that_is_not_listed_has_no_gradient(self, library: Path) -> None:
         a = tf.constant(X)
