@@ -53,9 +53,12 @@ def sweep(root: Path, keep_seconds: float = KEEP_SECONDS) -> Iterator[Path]:
     for path in root.iterdir():
         if not path.is_dir() or path.is_symlink():
             continue
-        if time.time() - path.stat().st_mtime < keep_seconds:
-            continue
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            if time.time() - path.stat().st_mtime < keep_seconds:
+                continue
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            continue  # another agent of this machine was faster
         try:
             # The lock of a living agent, here or in another process, is in the way.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -52,6 +52,19 @@ def test_the_sweep_follows_no_link(tmp_path: Path) -> None:
     assert treasure.exists()
 
 
+def test_one_that_another_agent_removes_meanwhile_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("att_1", "att_2"):
+        (tmp_path / name).mkdir()
+    # It is there when it is looked at, and gone the next moment.
+    monkeypatch.setattr(Path, "is_dir", lambda _: True)
+    swept = sweep(tmp_path, keep_seconds=0)
+    first = next(swept)
+    (tmp_path / {"att_1": "att_2", "att_2": "att_1"}[first.name]).rmdir()
+    assert list(swept) == []
+
+
 def test_one_that_cannot_be_removed_stops_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
