@@ -1,6 +1,6 @@
 """What the service bears, beside other job services in the same run.
 
-    python -m benchmarks.service                       every part on its own sides: some 12 minutes
+    python -m benchmarks.service                       every part on its own sides
     python -m benchmarks.service --part rate --side sqlite --side celery
     python -m benchmarks.service --quick               small numbers: whether it works
     python -m benchmarks.service --report              only writes docs/load.md from the results

@@ -29,7 +29,7 @@ class Limits(NamedTuple):
 
     @classmethod
     def of_environment(cls, bytes: Optional[int] = None, days: Optional[float] = None) -> Limits:
-        """$IPULSE_EXECUTABLE_BYTES, else 2 GiB, and $IPULSE_EXECUTABLE_DAYS, else 90, unless given.
+        """What is given, else what the variables name, else the limits above.
 
         Raises ValueError for a limit that is no number.
         """

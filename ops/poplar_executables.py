@@ -17,12 +17,14 @@ from typing import List, Optional
 from ops.cache_limits import Entry, Limits
 from ops.cached_build import cache_directory
 
+NAME = "poplar-executables"  # in the cache directory
+
 
 class PoplarExecutables:
-    """`poplar-executables` in the cache directory, unless another is named."""
+    """Those of the cache directory, unless another one is named."""
 
     def __init__(self, directory: Optional[Path] = None) -> None:
-        self.directory = directory or cache_directory() / "poplar-executables"
+        self.directory = directory or cache_directory() / NAME
 
     def use(self, key: str) -> InUse:
         """The directory of a key, made if there is none: used now, and kept until it is closed."""

@@ -146,20 +146,15 @@ class IpulseSide(Side):
 
     def keep_file(self, path: Path) -> Call:
         """Uploads a file of ours as a job's artifact; returns the request for it."""
-        with self.http() as user:
-            job = self.submit(user, Order())
-            with self.worker() as worker:
-                attempt = self.claim(worker, job)
-                for name in PHASES:
-                    attempt.say(phase(name))
-                stored = attempt.put("weights.npz", "weights", path.read_bytes())
-                assert stored.status_code == httpx.codes.CREATED, stored.text
-                attempt.finish("out_of_memory")
-                artifact = stored.json()["artifact_id"]
+        job, artifact = self._store(path)
         return Call("GET", f"/v1/jobs/{job}/artifacts/{artifact}/content")
 
     def upload(self, path: Path) -> None:
         """As an agent does it: with the digest, which the service checks, and then an fsync."""
+        self._store(path)
+
+    def _store(self, path: Path) -> tuple[str, str]:
+        """The ids of a new job, and of the file as its artifact."""
         with self.http() as user:
             job = self.submit(user, Order())
         with self.worker() as worker:
@@ -174,6 +169,7 @@ class IpulseSide(Side):
                 stored = attempt.put("weights.npz", "weights", b"", announced, sent=pieces)
             assert stored.status_code == httpx.codes.CREATED, stored.text
             attempt.finish("out_of_memory")
+        return job, str(stored.json()["artifact_id"])
 
 
 def _copy(

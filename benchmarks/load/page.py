@@ -15,8 +15,8 @@ HEAD = """<!-- Written by `benchmarks.service --report`; change the code or the 
 
 # What the service bears
 
-`python -m benchmarks.service` measures it, in some 12 minutes: each part starts each side afresh,
-with real processes, a real Redis and a real disk, one side after the other in one run. The *bare*
+`python -m benchmarks.service` measures it: each part starts each side afresh, with real processes,
+a real Redis and a real disk, and its sides are of one run, one after the other. The *bare*
 services are FastAPI and a row in SQLite with a queue behind it (`benchmarks/load/shim`), *Ray Jobs*
 is what `ray start --head` offers; what is not of this project is installed from PyPI into
 environments of its own. Jobs do nothing, or what a part says. With *submissions* and *rate* they

@@ -23,11 +23,12 @@ from benchmarks.load.payload import Mark, Order, marks
 from benchmarks.load.processors import all_of_them
 from benchmarks.submit import running_redis
 from ipulse.redis_server import RedisServer
+from ipulse.states import TERMINAL
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60.0
 POLL_SECONDS = 0.02
-TERMINAL = ("succeeded", "failed", "cancelled")
+ENDED = frozenset(state.value for state in TERMINAL)
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Side(ABC):
         return str(answer["id"])
 
     def state_of(self, answer: Any) -> str:
-        """One of TERMINAL, or something else."""
+        """One of ENDED, or something else."""
         return str(answer["state"])
 
     def order(self, kind: str, number: int = 0) -> Order:
@@ -139,7 +140,7 @@ class Side(ABC):
     def await_end(self, http: httpx.Client, job: str, limit: float = START_SECONDS) -> str:
         """The state in which it ended. Raises SystemExit if it does not."""
         deadline = time.monotonic() + limit
-        while (state := self.state(http, job)) not in TERMINAL:
+        while (state := self.state(http, job)) not in ENDED:
             if time.monotonic() > deadline:
                 raise SystemExit(f"{self.name}: the job is still {state}; see {self.home}")
             time.sleep(POLL_SECONDS)
