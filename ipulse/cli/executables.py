@@ -13,7 +13,7 @@ from ipulse.errors import InvalidInput, MissingDependency, Problem
 
 from .exits import Exit
 from .options import AsJSON
-from .terminal import emit, show, show_table
+from .terminal import emit, show, show_table, size_text
 
 HEADERS = ("device", "key", "size", "last used", "")
 _NO_LIMIT = 2  # what the module ends with where a limit is none
@@ -65,25 +65,17 @@ def _show(said: Dict[str, Any], as_json: bool) -> Exit:
         emit(said)
         return Exit.OK
     for row in said["removed"]:
-        show(f"removed {row['device']} {row['key'][:16]}, {_size(row['bytes'])}")
+        show(f"removed {row['device']} {row['key'][:16]}, {size_text(row['bytes'])}")
     if said["executables"]:
         show_table(HEADERS, [_cells(row) for row in said["executables"]])
     limits = said["limits"]
     show(
-        f"{len(said['executables'])} programs, {_size(said['bytes'])}; of each kind of device at "
-        f"most {_size(limits['bytes'])}, for {limits['days']:g} days after their last use"
+        f"{len(said['executables'])} programs, {size_text(said['bytes'])}; of each kind of device "
+        f"at most {size_text(limits['bytes'])}, for {limits['days']:g} days after their last use"
     )
     return Exit.OK
 
 
 def _cells(row: Dict[str, Any]) -> List[str]:
     in_use = "in use" if row["in_use"] else ""
-    return [row["device"], row["key"][:16], _size(row["bytes"]), row["used_at"], in_use]
-
-
-def _size(number: float) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if number < 1000:
-            return f"{number:,.0f} {unit}"
-        number /= 1000
-    return f"{number:,.1f} GB"
+    return [row["device"], row["key"][:16], size_text(row["bytes"]), row["used_at"], in_use]

@@ -6,6 +6,8 @@ from typing import Any, Dict, Iterator, List
 
 from ipulse.errors import RemoteError
 
+from .terminal import size_text
+
 SCHEMA = "ipulse.profile/1"
 
 
@@ -39,7 +41,7 @@ def profile_lines(profile: Dict[str, Any]) -> Iterator[str]:
     yield ""
     yield "memory"
     for name, memory in profile["memory"].items():
-        yield f"  {name:<18} {_size(memory['bytes']):>12}"
+        yield f"  {name:<18} {size_text(memory['bytes']):>12}"
 
 
 def _section(title: str, parts: List[Dict[str, Any]], seconds_of: Any) -> Iterator[str]:
@@ -50,9 +52,3 @@ def _section(title: str, parts: List[Dict[str, Any]], seconds_of: Any) -> Iterat
         seconds = seconds_of(part)
         share = seconds / whole if whole else 0.0
         yield f"  {part['name']:<18} {seconds:10.3f} s {share:6.1%}  {part.get('what', '')}"
-
-
-def _size(number: int) -> str:
-    if number < 2**20:
-        return f"{number / 2**10:.1f} KiB"
-    return f"{number / 2**20:.1f} MiB"

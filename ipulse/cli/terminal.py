@@ -75,6 +75,17 @@ def show_facts(facts: Iterable[Sequence[str]]) -> None:
         console().print(line, soft_wrap=True)
 
 
+def size_text(number: float) -> str:
+    """Bytes in binary units: 512 bytes, 98.5 KiB, 2.0 GiB."""
+    if number < 1024:
+        return f"{number:.0f} bytes"
+    for unit in ("KiB", "MiB"):
+        number /= 1024
+        if number < 1024:
+            return f"{number:.1f} {unit}"
+    return f"{number / 1024:,.1f} GiB"
+
+
 def clean(text: str) -> str:
     """The text with every character that is not to be seen written as an escape."""
     return "".join(

@@ -28,9 +28,12 @@ _OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")  # names that a service has any
 def up(
     home: Home = None,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Address to listen on.")
+        str,
+        typer.Option(metavar="ADDRESS", envvar="IPULSE_HOST", help="Address to listen on."),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = PORT,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, envvar="IPULSE_PORT", help="0 takes a free one.")
+    ] = PORT,
     agents: Annotated[int, typer.Option(min=1, max=64, help="Jobs that run at once.")] = 1,
     tls: Annotated[
         bool,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import service.web
+from ipulse.spec import Device
+from ipulse.states import STATE_OF_PHASE, TERMINAL, TRANSITIONS, JobState, Phase
 from service.web import FILES
 
-from .running import InProcess
+from .running import ROOT, InProcess
 
 STATIC = Path(service.web.__file__).parent / "static"
 OWN = sorted(path for path in STATIC.iterdir() if not path.name.startswith("uplot"))
@@ -71,3 +74,45 @@ def test_what_the_files_name_is_there() -> None:
         named |= {f"/web/{name}" for name in re.findall(r'from "\./([^"]+)"', text)}
     assert len(named) > 10
     assert named <= set(FILES)
+
+
+def constant(file: str, name: str) -> str:
+    """What a script gives this name, to the end of the statement."""
+    found = re.search(rf"\bconst {name} = ([^;]*);", (STATIC / file).read_text("utf-8"))
+    assert found, f"{file} has no {name}"
+    return found[1]
+
+
+def test_the_page_knows_every_state_and_device() -> None:
+    phases = re.findall(r'"(\w+)"', constant("words.js", "PHASES"))
+    assert phases == [phase.value for phase in Phase]
+    state_of = {p: s for s, p in re.findall(r'(\w+): "(\w+)"', constant("words.js", "PHASE_OF"))}
+    assert state_of == {phase.value: state.value for phase, state in STATE_OF_PHASE.items()}
+    ends = set(re.findall(r'"(\w+)"', constant("words.js", "ENDS")))
+    assert ends == {state.value for state in TERMINAL}
+    states = set(re.findall(r'"(\w+)"', constant("words.js", "STATES")))
+    assert states | set(state_of.values()) | ends == {state.value for state in JobState}
+    may_pause = {
+        before.value
+        for before, after in TRANSITIONS.items()
+        if after & {JobState.PAUSED, JobState.PAUSING} and before is not JobState.PAUSING
+    }
+    pausable = set(re.findall(r'"(\w+)"', constant("words.js", "PAUSABLE")))
+    assert pausable | set(state_of.values()) == may_pause
+    devices = re.findall(r'"(\w+)"', constant("jobs.js", "DEVICES"))
+    assert devices == [kind().kind for kind in get_args(Device)]
+
+
+def test_the_page_and_the_report_have_the_same_colours() -> None:
+    def colours(text: str) -> list[dict[str, str]]:
+        """By light and by dark; the report has some more."""
+        light, _, dark = text.partition("prefers-color-scheme: dark")
+        pattern = re.compile(r"--([\w-]+): (#[0-9a-f]{6})")
+        return [dict(pattern.findall(part)) for part in (light, dark)]
+
+    page = colours((STATIC / "page.css").read_text("utf-8"))
+    report = colours((ROOT / "worker/runner/report/page.html").read_text("utf-8"))
+    for ours, theirs in zip(page, report, strict=True):
+        shared = ours.keys() & theirs.keys()
+        assert len(shared) > 10
+        assert {name: ours[name] for name in shared} == {name: theirs[name] for name in shared}

@@ -23,7 +23,7 @@ def test_lists_and_removes(offline: Run, cache: ExecutableCache) -> None:
     listed = offline("cache", "list")
     assert listed.code == 0, listed.err
     assert key_of({"graph": "one"})[:16] in listed.out
-    assert "at most 2.1 GB, for 90 days after their last use" in listed.out.replace("\n", " ")
+    assert "at most 2.0 GiB, for 90 days after their last use" in listed.out.replace("\n", " ")
     pruned = offline("cache", "prune", "--bytes", "0", "--json")
     assert [row["key"] for row in pruned.json["removed"]] == [key_of({"graph": "one"})]
     assert pruned.json["executables"] == []
