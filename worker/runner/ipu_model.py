@@ -17,9 +17,10 @@ from ipulse.spec import ExperimentSpec
 from ops.keras import LIFOutputs
 from ops.philox import key_of
 
+from .batches import BatchOf, Execution, Judged, Learned
 from .device_optimizer import DeviceOptimizer, device_optimizer_of
 from .infeed import FedBatch, Infeed
-from .model import BatchOf, Execution, Judged, Learned, Model, step_seed
+from .model import Model, step_seed
 from .network import Gates
 from .seen import sums_of
 

@@ -8,7 +8,7 @@ from typing import Any, Deque, Dict, List
 
 import numpy as np
 
-from .model import Execution
+from .batches import Execution
 
 # The parts of a step, in the order in which they happen but for the kernels, which run inside of
 # the gradient call, and what each one is.

@@ -9,6 +9,7 @@ import numpy as np
 from ipulse.errors import InvalidSpec, IPUlseError, Problem
 from ipulse.spec import ExperimentSpec
 
+from .batches import Learned, TrainingBatch
 from .cancellation import Cancellation, Cancelled
 from .checkpoint import Checkpoint
 from .clock import Timeline
@@ -18,7 +19,7 @@ from .gate_control import GateControl
 from .history import History, logged_every
 from .judging import judge
 from .learning_rate import learning_rate
-from .model import Learned, Model, TrainingBatch
+from .model import Model
 from .network import spiking_names, spiking_neurons
 from .progress import Progress
 from .schedule import Schedule

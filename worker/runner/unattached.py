@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from ipulse.errors import Conflict
 
-from .model import Judged, Learned, Model
+from .batches import Judged, Learned
+from .model import Model
 
 
 class CompilationOnly(Conflict):
