@@ -174,7 +174,7 @@ def expired(transaction: Transaction) -> list[Attempt]:
             select(jobs.c.pk)
             .join(attempts, attempts.c.job_pk == jobs.c.pk)
             .where(*has_run_out)
-            .with_for_update(of=jobs, skip_locked=True)
+            .with_for_update(of=jobs, skip_locked=True, key_share=True)
         )
         held = transaction.connection.execute(holding).scalars().all()
         # Only now is it sure that no heartbeat renews them at the same moment.
@@ -194,7 +194,7 @@ def _hold_job(transaction: Transaction, attempt_id: str) -> None:
     if transaction.is_writing:
         of_attempt = select(attempts.c.job_pk).where(attempts.c.id == attempt_id)
         query = select(jobs.c.pk).where(jobs.c.pk == of_attempt.scalar_subquery())
-        transaction.connection.execute(query.with_for_update())
+        transaction.connection.execute(query.with_for_update(key_share=True))
 
 
 def _digest(fence: str) -> str:

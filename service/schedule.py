@@ -26,7 +26,7 @@ def head(transaction: Transaction, device: str) -> Job | None:
         .where(*queued, jobs.c.priority == priority)
         .order_by(jobs.c.queued_at, jobs.c.pk)
         .limit(1)
-        .with_for_update(skip_locked=True)
+        .with_for_update(skip_locked=True, key_share=True)
     )
     return _one(transaction, query)
 
@@ -97,5 +97,6 @@ def _one(transaction: Transaction, query: Select[tuple[object, ...]]) -> Job | N
 
 def _all(transaction: Transaction, query: Select[tuple[object, ...]]) -> list[Job]:
     if transaction.is_writing:
-        query = query.with_for_update(skip_locked=True)  # another replica moves the rest
+        # Another replica moves the rest.
+        query = query.with_for_update(skip_locked=True, key_share=True)
     return [Job.of(row) for row in transaction.connection.execute(query)]

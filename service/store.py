@@ -120,7 +120,8 @@ def find_by_pk(transaction: Transaction, pk: int) -> Job | None:
 
 def get_unless_held(transaction: Transaction, pk: int) -> Job | None:
     """The job, held, unless another writer holds it now."""
-    query = select(*COLUMNS).where(jobs.c.pk == pk).with_for_update(skip_locked=True)
+    this = select(*COLUMNS).where(jobs.c.pk == pk)
+    query = this.with_for_update(skip_locked=True, key_share=True)
     row = transaction.connection.execute(query).one_or_none()
     return None if row is None else Job.of(row)
 
@@ -191,8 +192,10 @@ def change(transaction: Transaction, job: Job, **columns: Any) -> Job:
 
 
 def _held(transaction: Transaction, query: Select[Any]) -> Select[Any]:
-    # A job's row is the lock of all that hangs on it: its attempts, events and artifacts.
-    return query.with_for_update() if transaction.is_writing else query
+    # A job's row is the lock of all that hangs on it: its attempts, events and artifacts. Its key
+    # stays free for what only refers to it, as another's claim does that promises it a wake-up:
+    # two such claims, each holding the job that the other names, would wait for each other.
+    return query.with_for_update(key_share=True) if transaction.is_writing else query
 
 
 def _state_event(state: JobState, reason: Reason | None, message: str) -> events.Occurrence:

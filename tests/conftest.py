@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 import pytest
 from hypothesis import settings
+
+from ipulse.json_log import JSONLines
 
 # How long an example takes says how busy the machine is. What fails prints how to see it again.
 settings.register_profile("ipulse", deadline=None, print_blob=True)
@@ -18,6 +21,20 @@ def pytest_configure() -> None:
     os.environ["IPULSE_NICE"] = "0"  # several runs at once would starve the agents of each other
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Python 3.8 repeats nothing that neither it nor its TensorFlow and NumPy have a part in."""
+    if sys.version_info < (3, 11):
+        same = {item for item in items if item.get_closest_marker("same_on_every_python")}
+        config.hook.pytest_deselected(items=[item for item in items if item in same])
+        items[:] = [item for item in items if item not in same]
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Says with each captured record all that it holds: the cause of a warning is not its name."""
+    logs = session.config.pluginmanager.get_plugin("logging-plugin")
+    logs.report_handler.setFormatter(JSONLines())
 
 
 @pytest.fixture(autouse=True)

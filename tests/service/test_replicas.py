@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ipulse.redis_server import RedisServer
-from service import attempts, leases
+from service import attempts, leases, outbox, schedule
 
 from .conditions import eventually
 from .postgresql_server import PostgreSQLServer
@@ -42,6 +42,21 @@ def test_two_agents_that_claim_at_two_replicas_never_both_win(
         codes = [answer.result().status_code for answer in asked]
     assert codes.count(200) == len(jobs)
     assert set(codes) == {200, 409}
+
+
+def test_two_claims_that_name_each_others_job_do_not_wait(
+    replicas: tuple[InProcess, InProcess],
+) -> None:
+    """Each gets the next job instead, and promises the one it named a wake-up."""
+    one, other = replicas
+    for _ in range(2):
+        one.submit()
+    with one.database.write() as holding, other.database.write() as claiming:
+        first = schedule.head(holding, "cpu")
+        assert first is not None
+        second = leases.claim(claiming, first.id, "agent", ["cpu"], 60.0).job
+        assert second.id != first.id
+        outbox.add(holding, second)
 
 
 def test_one_key_at_two_replicas_makes_one_job(replicas: tuple[InProcess, InProcess]) -> None:

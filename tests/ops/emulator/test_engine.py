@@ -7,6 +7,8 @@ from typing import Callable, Dict, List
 
 import pytest
 
+pytestmark = pytest.mark.same_on_every_python
+
 # By case of programs/engine.cpp: what it prints.
 RESULTS: Dict[str, List[str]] = {
     "views": [

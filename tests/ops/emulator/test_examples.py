@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Callable, Dict, List
 
@@ -53,12 +52,7 @@ def test_an_executable_runs_from_its_file(tmp_path: Path, environment: Dict[str,
     assert path.stat().st_size > 0
 
 
-once = pytest.mark.skipif(
-    sys.version_info < (3, 11), reason="runs under the other Python: C++ alone"
-)
-
-
-@once
+@pytest.mark.same_on_every_python
 def test_variables_constants_and_views(tmp_path: Path, environment: Dict[str, str]) -> None:
     lines = run_example("variables", tmp_path, environment).splitlines()
     said = dict(line.split(": ") for line in lines)
@@ -70,7 +64,7 @@ def test_variables_constants_and_views(tmp_path: Path, environment: Dict[str, st
     assert said["tiles with thresholds"] == "3"
 
 
-@once
+@pytest.mark.same_on_every_python
 def test_a_matrix_vector_product_by_hand_and_by_poplin(
     tmp_path: Path, environment: Dict[str, str]
 ) -> None:
@@ -80,14 +74,14 @@ def test_a_matrix_vector_product_by_hand_and_by_poplin(
     ]
 
 
-@once
+@pytest.mark.same_on_every_python
 def test_streams_go_on_where_they_were(tmp_path: Path, environment: Dict[str, str]) -> None:
     output = run_example("streams", tmp_path, environment)
     totals = [2 * sum(range(4)), 2 * sum(range(8))]
     assert output.splitlines() == [f"total: {total}" for total in totals]
 
 
-@once
+@pytest.mark.same_on_every_python
 def test_engine_options_report_and_allow_what_does_not_fit(
     tmp_path: Path, environment: Dict[str, str]
 ) -> None:
@@ -103,6 +97,7 @@ def test_engine_options_report_and_allow_what_does_not_fit(
     assert profile["compilation"]["target"]["numTiles"] == 2
 
 
+@pytest.mark.same_on_every_python
 @pytest.mark.parametrize("arguments", [(), ("reverse",)])
 def test_the_recurrent_loop_slices_and_keeps_every_step(
     run_program: Callable, arguments: List[str]
@@ -123,7 +118,7 @@ def test_the_recurrent_loop_slices_and_keeps_every_step(
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # the first of them builds the emulator once more
-@once
+@pytest.mark.same_on_every_python
 @pytest.mark.parametrize("name", ["engine", "popops", "runs"])
 def test_no_sanitiser_objects(run_program: Callable, name: str) -> None:
     """AddressSanitizer, with leaks, and UndefinedBehaviorSanitizer over every case at once."""

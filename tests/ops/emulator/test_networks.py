@@ -9,6 +9,8 @@ from typing import Callable, Dict, List, Tuple
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.same_on_every_python
+
 Tensors = Dict[str, np.ndarray]
 
 

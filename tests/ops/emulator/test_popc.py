@@ -10,6 +10,8 @@ import pytest
 
 from tests.ops.emulator.conftest import PROGRAMS, compile_program
 
+pytestmark = pytest.mark.same_on_every_python
+
 
 @pytest.fixture
 def popc(prefix: Path, environment: Dict[str, str]) -> Callable:

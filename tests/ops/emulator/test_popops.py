@@ -6,6 +6,8 @@ from typing import Callable, Dict
 
 import pytest
 
+pytestmark = pytest.mark.same_on_every_python
+
 # By case of programs/popops.cpp: what it prints.
 RESULTS: Dict[str, str] = {
     "map": "{2,3} -0 -1 16 16 19 22",

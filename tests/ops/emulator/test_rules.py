@@ -6,6 +6,8 @@ from typing import Callable, Dict, Tuple
 
 import pytest
 
+pytestmark = pytest.mark.same_on_every_python
+
 # By case of programs/rules.cpp: the class of the error, and words that its message must have.
 ERRORS: Dict[str, Tuple[str, ...]] = {
     "nothing": ("no error",),

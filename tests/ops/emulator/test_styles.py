@@ -35,6 +35,7 @@ def printed(output: str) -> Dict[str, List[List[float]]]:
     return found
 
 
+@pytest.mark.same_on_every_python
 def test_first_steps(run_program: Callable) -> None:
     done = run_program("first_steps")
     assert done.returncode == 0, done.stderr
@@ -49,6 +50,7 @@ def test_first_steps(run_program: Callable) -> None:
     assert "cycles>0 1" in lines
 
 
+@pytest.mark.same_on_every_python
 def test_vertices_of_every_style(run_program: Callable) -> None:
     done = run_program("styles")
     assert done.returncode == 0, done.stderr
@@ -73,6 +75,7 @@ def test_vertices_of_every_style(run_program: Callable) -> None:
     assert tensors["ok"] == [[0]]  # one compute() returned false
 
 
+@pytest.mark.same_on_every_python
 def test_operations_of_poplibs(run_program: Callable) -> None:
     done = run_program("poplibs")
     assert done.returncode == 0, done.stderr
@@ -128,6 +131,7 @@ def test_operations_of_poplibs(run_program: Callable) -> None:
     assert abs(tensors["drop"][0] - 1000) < 5 * 1000**0.5
 
 
+@pytest.mark.same_on_every_python
 def test_the_side_of_the_host(run_program: Callable) -> None:
     done = run_program("host_side")
     assert done.returncode == 0, done.stderr
@@ -151,6 +155,7 @@ def lines(run_program: Callable) -> Dict[str, List[float]]:
     return dict(zip(names, found))
 
 
+@pytest.mark.same_on_every_python
 class TestResearchPrograms:
     def test_a_stencil_exchanges_its_halos(self, lines: Dict[str, List[float]]) -> None:
         grid = np.zeros((18, 7), np.float32)

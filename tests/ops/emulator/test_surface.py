@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Callable
 
+import pytest
+
+pytestmark = pytest.mark.same_on_every_python
+
 
 def test_programs_find_the_api_they_were_written_for(run_program: Callable) -> None:
     """Compiling holds the signatures; what runs is the report."""

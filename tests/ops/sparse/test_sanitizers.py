@@ -7,7 +7,6 @@ write to rows of their own; what reckons with indices within a row is in headers
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,7 @@ from tests.ops.lif.cpu.test_sanitizers import command_with
 DRIVER = Path(__file__).with_name("selection_driver.cc")
 
 
-@pytest.mark.skipif(
-    sys.version_info < (3, 11), reason="runs under the other Python: no Python here"
-)
+@pytest.mark.same_on_every_python
 @pytest.mark.timeout(120)
 def test_selection_and_surrogates_are_clean(tmp_path: Path) -> None:
     compiler = command_with(tmp_path, "address,undefined")

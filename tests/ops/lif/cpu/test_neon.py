@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,7 @@ COMPILER = "aarch64-linux-gnu-g++"
 EMULATOR = "qemu-aarch64-static"
 
 pytestmark = [
-    pytest.mark.skipif(
-        sys.version_info < (3, 11), reason="the other Python compiles it: C++ alone"
-    ),
+    pytest.mark.same_on_every_python,
     pytest.mark.skipif(
         shutil.which(COMPILER) is None,
         reason=f"{COMPILER} is not here (Debian: apt-get install g++-aarch64-linux-gnu)",

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Iterator
 
 import pytest
 
 from ops.lif.cpu import native
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Kernels in a cache of their own; afterwards there is no compiler on PATH."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("IPULSE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.delenv("CXX", raising=False)
-        library = native.build_kernels()
-        patch.setenv("PATH", os.devnull)
-        yield library
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The kernels, and afterwards there is no compiler on PATH."""
+    monkeypatch.delenv("CXX", raising=False)
+    library = native.build_kernels()
+    monkeypatch.setenv("PATH", os.devnull)
+    return library
 
 
 def test_the_same_sources_need_no_compiler(built: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import List
 
@@ -49,9 +48,7 @@ def build(directory: Path, sanitizer: str) -> List[str]:
     return [program]
 
 
-@pytest.mark.skipif(
-    sys.version_info < (3, 11), reason="runs under the other Python: no Python here"
-)
+@pytest.mark.same_on_every_python
 @pytest.mark.slow
 @pytest.mark.timeout(2 * LIMIT + 60)
 @pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
