@@ -10,7 +10,7 @@ that two uses of one seed never share them; its first three say where.
 
 from __future__ import annotations
 
-from typing import Tuple, Union
+from typing import Any, Tuple, Union
 
 import numpy as np
 
@@ -50,10 +50,11 @@ def philox4x32(counter: Tuple[Words, Words, Words, Words], key: Tuple[int, int])
     return np.stack([c0, c1, c2, c3], axis=-1).astype(np.uint32)
 
 
-def key_of(seed: int) -> Tuple[int, int]:
-    """The key of a seed. Raises ValueError unless it is from 0 to 2^64 - 1."""
-    if not 0 <= seed < 2**64:
-        raise ValueError(f"seed must be 0 to 2^64 - 1; got {seed}")
+def key_of(seed: Any) -> Tuple[int, int]:
+    """The key of a seed. Raises ValueError unless it is a whole number from 0 to 2^64 - 1."""
+    if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+        raise ValueError(f"seed must be 0 to 2^64 - 1; got {seed!r}")
+    seed = int(seed)
     return seed & _WORD, seed >> 32
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any, Dict, Tuple, Union
 
 import numpy as np
@@ -11,6 +11,8 @@ from ops.lif.network import LIF, Layer, LeakyReadout
 from ops.surrogate import SURROGATES, Surrogate
 
 Plain = Dict[str, Any]
+
+_ONLY_LIF = {field.name for field in fields(LIF)} - {field.name for field in fields(LeakyReadout)}
 
 
 def plain_layer(layer: Layer) -> Plain:
@@ -28,8 +30,7 @@ def layer_of(plain: Union[Layer, Plain]) -> Layer:
     """
     if not isinstance(plain, dict):
         return plain
-    spikes = "threshold" in plain
-    return LIF(**plain) if spikes else LeakyReadout(**plain)
+    return LIF(**plain) if _ONLY_LIF.intersection(plain) else LeakyReadout(**plain)
 
 
 def plain_surrogate(surrogate: Surrogate) -> Plain:

@@ -77,6 +77,10 @@ class DenseLIFCell(NetworkCell):
     ) -> Tuple[Any, List[Any]]:
         network, ops = self.network, self._ops()
         kernels, constants = self._tensors()
+        if inputs.shape[-1] not in (None, network.inputs):
+            raise ValueError(
+                f"the input must be dense spikes of {network.inputs} channels; got {inputs.shape}"
+            )
         spikes = tf.cast(inputs, tf.float32)
         emitted: List[Any] = []
         membranes: List[Any] = []

@@ -98,10 +98,31 @@ class SequenceLayer(NetworkLayer):
     def entering(self, ids: Any, counts: Optional[Any]) -> Tuple[Any, Any]:
         """ids and counts with the time first, of whatever a call takes."""
         if counts is None and isinstance(ids, (tuple, list)):
+            if len(ids) != 2:
+                raise ValueError(f"spikes must be ids and counts, or dense; got {len(ids)} tensors")
             ids, counts = ids
+        if isinstance(ids, (tf.RaggedTensor, tf.SparseTensor)):
+            raise ValueError(
+                f"spikes must be ids and counts, or dense; got a {type(ids).__name__}: "
+                "its to_tensor() or tf.sparse.to_dense makes it dense"
+            )
         if counts is None:
-            ids, counts = dense_to_sparse(ids, capacity=self.network.inputs)
+            ids, counts = self._listed(ids)
         return (ids, counts) if self.time_major else (_swapped(ids), _swapped(counts))
+
+    def _listed(self, dense: Any) -> Tuple[Any, Any]:
+        """ids and counts of dense spikes."""
+        dense, inputs = tf.convert_to_tensor(dense), self.network.inputs
+        if dense.shape.rank != 3 or dense.shape[2] not in (None, inputs):
+            raise ValueError(
+                f"dense spikes must be three axes, of which the last has {inputs} channels; got "
+                f"shape {tuple(dense.shape)}. Spikes as ids need their counts, too"
+            )
+        if dense.shape[2] is None:  # while tracing
+            message = f"dense spikes must have {inputs} channels"
+            tf.debugging.assert_equal(tf.shape(dense)[2], inputs, message)
+        ids, counts = dense_to_sparse(dense, capacity=inputs)
+        return ids, counts
 
     def get_config(self) -> Dict[str, Any]:
         return {

@@ -57,6 +57,8 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
     ) -> None:
         kwargs.setdefault("dtype", "float32")
         super().__init__(trainable=trainable is not False, **kwargs)
+        if not isinstance(layers, (list, tuple)):
+            raise ValueError(f"layers must be a list of LIF; got {layers!r}")
         self.network = Network(
             inputs=inputs,
             layers=tuple(LIF(**layer) if isinstance(layer, dict) else layer for layer in layers),

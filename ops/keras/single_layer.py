@@ -42,7 +42,10 @@ class LIFLayer(SingleLayer):
     """
 
     def __init__(self, inputs: int, layer: Union[LIF, Plain], **kwargs: Any) -> None:
-        super().__init__(inputs=inputs, layers=(), readout=layer, **kwargs)
+        spiking: Any = LIF(**layer) if isinstance(layer, dict) else layer
+        if not isinstance(spiking, LIF):
+            raise ValueError(f"layer must be LIF; LIFReadout has leaky integrators; got {layer!r}")
+        super().__init__(inputs=inputs, layers=(), readout=spiking, **kwargs)
 
     def call(
         self,

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from ops.whole_numbers import whole_numbers
+
 
 class InputSpikes(NamedTuple):
     ids: Any  # int32 or uint16 [time, batch, slots]
@@ -17,6 +19,8 @@ class InputSpikes(NamedTuple):
 def input_spikes(ids: Any, counts: Any) -> InputSpikes:
     """ids `[time, batch, slots]` and counts `[time, batch]` or `[time, batch, 2]`, whatever
     numbers they are; counts' last axis are the spikes, and with gradient-only neurons.
+
+    Raises ValueError if they are no numbers.
     """
     ids, counts = tf.convert_to_tensor(ids), tf.convert_to_tensor(counts)
     filled = tf.zeros([0], tf.int32)
@@ -26,9 +30,9 @@ def input_spikes(ids: Any, counts: Any) -> InputSpikes:
     port = tf.zeros([0])
     if ids.dtype.is_floating:
         if both is not None:
-            filled = tf.cast(both[..., 1], tf.int32)
+            filled = whole_numbers("counts", both[..., 1])
         port = tf.cast(ids, tf.float32)
-        ids = tf.cast(tf.stop_gradient(ids), tf.int32)
+        ids = whole_numbers("ids", tf.stop_gradient(ids))
     elif ids.dtype != tf.uint16:
-        ids = tf.cast(ids, tf.int32)
-    return InputSpikes(ids, tf.cast(counts, tf.int32), filled, port)
+        ids = whole_numbers("ids", ids)
+    return InputSpikes(ids, whole_numbers("counts", counts), filled, port)

@@ -20,6 +20,7 @@ from ops.lif.cpu import abi, native
 from ops.lif.input_spikes import input_spikes
 from ops.lif.network import LIF, Network
 from ops.lif.poplar.attributes import Placement
+from ops.second_order import refuse_second_order
 from ops.sparse.seed import word64
 from ops.weight_types import rounded
 
@@ -217,6 +218,7 @@ def library() -> Any:
 
     tf.RegisterGradient("IpulseLif")(gradient)
     tf.RegisterGradient("IpulseLifSlots")(slots_gradient)
+    refuse_second_order("IpulseLifGrad")
     return loaded
 
 

@@ -6,6 +6,7 @@ from typing import Any, List, Optional, Tuple
 
 import tensorflow as tf
 
+from ops.second_order import refuse_second_order
 from ops.sparse.native import library
 
 
@@ -55,3 +56,4 @@ def _dense_to_sparse_gradient(op: Any, grad_ids: Any, _: Any) -> Any:
 
 tf.RegisterGradient("IpulseSparseToDense")(_sparse_to_dense_gradient)
 tf.RegisterGradient("IpulseDenseToSparse")(_dense_to_sparse_gradient)
+refuse_second_order("IpulseGatherSlots", "IpulseScatterSlots")

@@ -6,6 +6,7 @@ from typing import Any, List
 
 import tensorflow as tf
 
+from ops.second_order import refuse_second_order
 from ops.sparse.native import library
 
 
@@ -38,3 +39,4 @@ def _gradient(op: Any, grad_product: Any) -> List[Any]:
 
 
 tf.RegisterGradient("IpulseSpikeMatmul")(_gradient)
+refuse_second_order("IpulseSpikeMatmulGradWeights", "IpulseSpikeMatmulGradSlots")

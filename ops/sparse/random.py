@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from ops.sparse.native import library
 from ops.sparse.seed import word64
+from ops.whole_numbers import whole_numbers
 
 
 def random_spikes(seed: Any, counts: Any, neurons: int, slots: Optional[int] = None) -> Any:
@@ -25,7 +26,7 @@ def random_spikes(seed: Any, counts: Any, neurons: int, slots: Optional[int] = N
     if slots is not None and slots < 1:
         raise ValueError(f"slots must be at least 1; got {slots}")
     return library().ipulse_random_spikes(
-        seed=word64(seed), counts=tf.cast(counts, tf.int32), neurons=neurons, slots=slots or 0
+        seed=word64(seed), counts=whole_numbers("counts", counts), neurons=neurons, slots=slots or 0
     )
 
 

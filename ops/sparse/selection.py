@@ -6,6 +6,7 @@ from typing import Any, List, NamedTuple, Optional
 
 import tensorflow as tf
 
+from ops.second_order import refuse_second_order
 from ops.select_spikes import POLICIES
 from ops.sparse.native import library
 from ops.sparse.seed import word64
@@ -90,3 +91,4 @@ def _gradient(op: Any, grad_ids: Any, *_: Any) -> List[Any]:
 
 
 tf.RegisterGradient("IpulseSelectSpikes")(_gradient)
+refuse_second_order("IpulseSelectSpikesGrad")

@@ -27,6 +27,7 @@ class TestNetwork:
         ("changed", "message"),
         [
             ({"inputs": 0}, "inputs must be at least 1; got 0"),
+            ({"inputs": 3.0}, "inputs must be a whole number; got 3.0"),
             ({"layers": ()}, "at least one hidden layer"),
             ({"reset": "one"}, "reset must be zero, subtract or none; got one"),
             ({"reset_gradient": "some"}, "reset_gradient must be mask, term or none; got some"),
@@ -48,7 +49,10 @@ class TestLIF:
         ("fields", "message"),
         [
             ({"neurons": 0}, "neurons must be at least 1; got 0"),
+            ({"neurons": "3"}, "neurons must be a whole number; got '3'"),
+            ({"capacity": 2.5}, "capacity must be a whole number; got 2.5"),
             ({"capacity": 0}, "capacity must be 1 to 3; got 0"),
+            ({"decay": "slow"}, "decay must be one number or 3; got 'slow'"),
             ({"capacity": 4}, "capacity must be 1 to 3; got 4"),
             ({"decay": 1.0}, "decay must be at least 0 and less than 1"),
             ({"decay": [0.5, -0.1, 0.5]}, "decay must be at least 0 and less than 1"),

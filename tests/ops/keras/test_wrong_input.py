@@ -1,0 +1,113 @@
+"""Mistakes of a first day: each is answered with the cure, and none passes in silence."""
+
+from __future__ import annotations
+
+from typing import Any, Dict
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from ops.keras import LIF, DenseLIFCell, LeakyReadout, LIFLayer, MultiLIF, SuperSpike
+from ops.spikes import dense_to_sparse
+
+INVALID = (ValueError, tf.errors.InvalidArgumentError)
+DENSE = (np.random.Generator(np.random.PCG64(5)).random((6, 3, 20)) < 0.5).astype(np.float32)
+IDS, COUNTS = dense_to_sparse(DENSE)
+
+
+def net(**changed: Any) -> MultiLIF:
+    fields: Dict[str, Any] = {"inputs": 20, "layers": [LIF(9)], "readout": LeakyReadout(4)}
+    return MultiLIF(**{**fields, **changed})
+
+
+def with_first(value: float) -> np.ndarray:
+    """The ids as float32, but for the first that is looked at."""
+    ids = IDS.astype(np.float32)
+    ids[0, 0, 0] = value
+    return ids
+
+
+@pytest.mark.parametrize(
+    ("spikes", "message"),
+    [
+        ((DENSE[..., :5],), r"the last has 20 channels; got shape \(6, 3, 5\)"),
+        ((DENSE[:, 0],), "three axes"),
+        ((IDS,), "Spikes as ids need their counts"),
+        (((IDS, COUNTS, COUNTS),), "ids and counts, or dense; got 3 tensors"),
+        (
+            (tf.ragged.constant([[[1], [2, 3]]]), np.ones((1, 2))),
+            r"RaggedTensor: its to_tensor\(\)",
+        ),
+        ((IDS > 0, COUNTS), "ids must be whole numbers; got bool"),
+        ((IDS, COUNTS.astype(str)), "counts must be whole numbers; got string"),
+        ((IDS.astype(np.int64) + 2**32, COUNTS), r"ids\[0, 0, 0\] is"),
+        ((IDS.astype(np.uint32) + np.uint32(2**31), COUNTS), r"ids\[0, 0, 0\] is"),
+        ((with_first(2.5), COUNTS), r"ids\[0, 0, 0\] is"),
+        ((with_first(np.nan), COUNTS), r"ids\[0, 0, 0\] is"),
+        ((IDS, COUNTS.astype(np.int64) + 2**32), r"counts\[0, 0\] is"),
+        ((IDS, COUNTS + 0.5), r"counts\[0, 0\] is"),
+    ],
+)
+def test_spikes(spikes: Any, message: str) -> None:
+    assert COUNTS[0, 0] > 0
+    with pytest.raises(INVALID, match=message):
+        net()(*spikes)
+
+
+def test_what_lies_behind_the_count_is_not_looked_at() -> None:
+    ids = IDS.astype(np.float64)
+    ids[np.arange(ids.shape[2]) >= COUNTS[..., None]] = np.nan
+    made = net()
+    same = made(ids, COUNTS.astype(np.int64)).membrane
+    np.testing.assert_array_equal(same, made(IDS, COUNTS).membrane)
+
+
+def test_channels_that_tracing_does_not_know() -> None:
+    made = net()
+    traced = tf.function(lambda x: made(x).membrane).get_concrete_function(
+        tf.TensorSpec([6, 3, None], tf.float32)
+    )
+    np.testing.assert_array_equal(traced(tf.constant(DENSE)), made(DENSE).membrane)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must have 20 channels"):
+        traced(tf.constant(DENSE[..., :5]))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"layers": LIF(9)}, "layers must be a list of LIF"),
+        ({"layers": [9]}, r"layers\[0\] must be LIF; got 9"),
+        ({"layers": [LeakyReadout(9)]}, r"layers\[0\] must be LIF; got LeakyReadout"),
+        ({"readout": 4}, "readout must be LIF or LeakyReadout; got 4"),
+        ({"surrogate": SuperSpike}, "surrogate must be SuperSpike or .*; got <class"),
+        ({"seed": 1.5}, r"seed must be 0 to 2\^64 - 1; got 1.5"),
+    ],
+)
+def test_arguments(changed: Dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        net(**changed)
+
+
+def test_layers_in_each_others_place() -> None:
+    with pytest.raises(ValueError, match="layer must be LIF; LIFReadout has leaky integrators"):
+        LIFLayer(20, LeakyReadout(3))
+    assert LIFLayer(20, {"neurons": 3}).network.readout == LIF(3)
+    assert net(readout={"neurons": 4, "capacity": 2}).network.readout == LIF(4, capacity=2)
+
+
+def test_dense_cell_of_other_channels() -> None:
+    cell = DenseLIFCell(inputs=20, layers=[LIF(9)], readout=LeakyReadout(4))
+    with pytest.raises(ValueError, match="dense spikes of 20 channels"):
+        tf.keras.layers.RNN(cell)(np.zeros((3, 6, 7), np.float32))
+
+
+def test_a_gradient_of_a_gradient() -> None:
+    made = net()
+    with tf.GradientTape() as outer:
+        with tf.GradientTape() as inner:
+            loss = tf.reduce_sum(made(IDS, COUNTS).membrane ** 2)
+        (first, *_) = inner.gradient(loss, made.trainable_weights)
+        square = tf.reduce_sum(first**2)
+    with pytest.raises(NotImplementedError, match="no gradients of gradients"):
+        outer.gradient(square, made.trainable_weights)
