@@ -25,7 +25,6 @@ def replicas(
     home = tmp_path_factory.mktemp("replicas")
     url = postgresql_server.new_database()
     options = {"database_url": url, "poll_seconds": 0.2, "retry_seconds": 0.02}
-    options |= {"lease_seconds": 2.0, "heartbeat_seconds": 0.5}
     settings = settings_for(home, redis_server.url, **options)
     with InProcess(settings) as one, InProcess(settings) as other:
         for replica in (one, other):

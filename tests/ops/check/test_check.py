@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
-from typing import Dict, Iterator, List, Tuple
+from typing import Callable, Dict, List, Tuple
 
 import pytest
 
@@ -16,6 +16,7 @@ from ops.check.findings import Finding, check
 from ops.check.symbols import NotALibrary, exported
 from ops.lif.poplar.build import build
 
+Library = Callable[[str], Path]
 PARAMETERS = "metadata_parameters"
 SOURCE = Path(__file__).with_name("op.cc")
 # What is defined, and what is found: severities, codes and words.
@@ -52,26 +53,28 @@ CASES: Dict[str, Tuple[List[Tuple[str, str]], str]] = {
 
 
 @pytest.fixture(scope="module")
-def libraries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dict[str, Future[Path]]]:
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """The one of a case, compiled when it is first asked for."""
     directory = tmp_path_factory.mktemp("libraries")
 
-    def compiled(number: int, defined: str) -> Path:
-        out = directory / f"{number}.so"
-        command = [*compiler(), "-std=c++17", "-O1", "-shared", "-fPIC", *defined.split()]
+    @lru_cache(maxsize=None)
+    def compiled(case: str) -> Path:
+        out = directory / f"{len(list(directory.iterdir()))}.so"
+        command = [*compiler(), "-std=c++17", "-O0", "-shared", "-fPIC", *case.split()]
         subprocess.run([*command, str(SOURCE), "-o", str(out)], check=True)
         return out
 
-    with ThreadPoolExecutor(2) as pool:
-        yield {case: pool.submit(compiled, number, case) for number, case in enumerate(CASES)}
+    return compiled
 
 
+@pytest.mark.same_on_every_python
 @pytest.mark.parametrize("case", CASES)
 def test_each_fault_is_found_and_nothing_else(
-    libraries: Dict[str, Future[Path]], case: str, monkeypatch: pytest.MonkeyPatch
+    library: Library, case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ops.check.findings.PROCESSOR_SECONDS", 1)
     expected, words = CASES[case]
-    found = check(libraries[case].result())
+    found = check(library(case))
     # A case that changes Build_metadata alone leaves that of the gradient as it should be.
     assert [(one.severity, one.code) for one in found] == expected
     assert words in "\n".join(one.message for one in found)
@@ -88,14 +91,14 @@ def test_a_library_of_the_old_level_is_right_for_the_old_tensorflow(
 
 
 def test_an_op_that_cannot_be_kept_is_an_error_where_it_must_be(
-    libraries: Dict[str, Future[Path]],
+    library: Library,
 ) -> None:
-    (found,) = check(libraries["-DHASHABLE=false"].result(), pre_compile=True)
+    (found,) = check(library("-DHASHABLE=false"), pre_compile=True)
     assert (found.severity, found.code, found.op) == ("error", "not_hashable", "Build")
 
 
-def test_an_op_of_another_name_is_missed(libraries: Dict[str, Future[Path]]) -> None:
-    found = check(libraries[""].result(), ops=["SpikeMatmul"])
+def test_an_op_of_another_name_is_missed(library: Library) -> None:
+    found = check(library(""), ops=["SpikeMatmul"])
     assert Finding("error", "missing_symbol", "SpikeMatmul", "SpikeMatmul is not exported") in found
 
 
@@ -112,8 +115,8 @@ class TestTheProgram:
         root = Path(__file__).parents[3]
         return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
 
-    def test_says_what_is_wrong_as_json(self, libraries: Dict[str, Future[Path]]) -> None:
-        done = self.run("--json", str(libraries["-DPARAMETERS=6"].result()))
+    def test_says_what_is_wrong_as_json(self, library: Library) -> None:
+        done = self.run("--json", str(library("-DPARAMETERS=6")))
         assert done.returncode == 1
         said = json.loads(done.stdout)
         assert said["fine"] is False

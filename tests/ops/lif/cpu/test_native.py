@@ -34,12 +34,19 @@ class TestBuild:
         self, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         log = tmp_path / "log"
-        # Unoptimised: it is not run.
-        compiler_that_is(f'echo "$@" >> {log}\nexec $REAL "$@" -O0', tmp_path, monkeypatch)
-        code = "from ops.lif.cpu import native; print(native.build_kernels())"
-        started = [
-            subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(3)
-        ]
+        compiler_that_is(f'echo "$@" >> {log}\nexec $REAL "$@"', tmp_path, monkeypatch)
+        sources = tmp_path / "sources"  # a small one for all of the kernels
+        sources.mkdir()
+        (sources / "one.cc").write_text("int one() { return 1; }\n")
+        monkeypatch.setattr(native, "SOURCES", sources)
+        code = f"""
+from pathlib import Path
+from ops.lif.cpu import native
+native.SOURCES = Path({str(sources)!r})
+print(native.build_kernels())
+"""
+        command = [sys.executable, "-c", code]
+        started = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
         paths = {process.communicate()[0].decode().strip() for process in started}
         assert [process.returncode for process in started] == [0, 0, 0]
         (path,) = paths

@@ -33,7 +33,7 @@ def build(directory: Path, sanitizer: str) -> List[str]:
     jobs = []
     for source in (*all_kernels.sources(), all_kernels.DRIVER):
         arch = next((a for end, a in native.ARCH_FLAGS.items() if source.stem.endswith(end)), ())
-        flags = [*native.COMMON_FLAGS, "-std=c++17", "-O1", "-g", "-fno-sanitize-recover=all"]
+        flags = [*native.COMMON_FLAGS, "-std=c++17", "-O0", "-g1", "-fno-sanitize-recover=all"]
         out = directory / f"{source.stem}.o"
         command = [*compiler, *flags, *arch, f"-I{native.SOURCES}", "-c", str(source)]
         jobs.append((out, subprocess.Popen([*command, "-o", str(out)])))

@@ -20,16 +20,11 @@ from tests.ops.lif.cpu.kernels import (
     gradients,
     run,
 )
-from tests.ops.lif.variants import eventful, varied, with_gradient_only
+from tests.ops.lif.variants import RESETS, eventful, taken, varied, with_gradient_only
 from tests.ops.strategies import SURROGATES, Problem, random_problem
 
 FLAGS = (False, True)
 STORES = ("membranes", "spikes")
-# Without a reset it is nobody's, and nothing is held constant.
-RESETS = [
-    *product(("zero", "subtract"), ("state", "emission"), [("mask", "term", "none")]),
-    ("none", "state", ("mask",)),
-]
 SLOTS: Tuple[Dict[str, Any], ...] = (
     {},
     *({"capacity": 3, "policy": policy} for policy in ("index", "cyclic", "top")),
@@ -84,7 +79,7 @@ def test_the_product_of_all_variants(
 ) -> None:
     """Forward equal to the bit in every kernel; backward near, kernels and stores in turn."""
     dropped, kernels = 0, masks()
-    for number, network in enumerate(dyadic_networks(reset, reset_on)):
+    for number, network in taken(dyadic_networks(reset, reset_on)):
         network = replace(network, surrogate=SURROGATES[number % len(SURROGATES)])
         problem = random_problem(network, seed=3, steps=4, batch=2, duplicates=True, dyadic=True)
         if number % 3:
