@@ -47,8 +47,9 @@ class _IPUs:
     """What emulated IPUs and real ones have in common."""
 
     ipus: int = described(
-        "IPUs that the layers are spread over, at most one a layer: a power of two, as Poplar has "
-        "them.",
+        "IPUs that the network is spread over: a power of two, as Poplar has them. Layers are kept "
+        "whole as long as there is one for every IPU; with more IPUs each has some neurons of "
+        "every layer.",
         default=1,
         ge=1,
         le=64,

@@ -108,10 +108,18 @@ class ExperimentSpec:
         if self.data.inputs > MOST_SENDERS:
             detail = f"ids have 16 bits {on}: at most {MOST_SENDERS:,} channels"
             yield Problem("/data", "unsupported", f"{detail}; got {self.data.inputs:,}")
-        layers = len(network.layers) + 1
-        if device.ipus > layers:
-            detail = f"a layer lies on one IPU, and there are {layers} layers"
-            yield Problem("/device/ipus", "inconsistent", detail)
+        layers = [f"/network/layers/{number}" for number in range(len(network.layers))]
+        if device.ipus <= len(layers) + 1:
+            return
+        # Neurons of every layer are split over the IPUs; that of one or two are not.
+        sizes = [*(layer.neurons for layer in network.layers), self.data.classes]
+        for at, layer, neurons in zip([*layers, "/network/readout"], network.spiking, sizes):
+            if layer.policy == "top" and neurons > 2:
+                detail = (
+                    f"top compares membranes {on}, and only ids cross between IPUs: as many "
+                    f"IPUs as layers can be used, {len(layers) + 1}"
+                )
+                yield Problem(f"{at}/policy", "unsupported", detail)
 
 
 def parse_spec(value: Any) -> ExperimentSpec:

@@ -249,7 +249,10 @@ def _fit_device(spec: ExperimentSpec) -> ExperimentSpec:
     if isinstance(device, IPUDevice):
         trainable = tuple(name for name in network.trainable if name != "decay")
         network = dataclasses.replace(network, trainable=trainable)
-    power = 2 ** (min(device.ipus, len(network.layers) + 1).bit_length() - 1)
+    most = device.ipus
+    if any(layer.policy == "top" for layer in network.spiking):
+        most = min(most, len(network.layers) + 1)
+    power = 2 ** (most.bit_length() - 1)
     device = dataclasses.replace(device, ipus=power)
     return dataclasses.replace(spec, network=network, device=device)
 

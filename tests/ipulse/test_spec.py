@@ -380,11 +380,11 @@ class TestIPUs:
     @pytest.mark.parametrize("kind", ["emulator", "ipu"])
     def test_options(self, kind: str) -> None:
         spec = minimal()
-        options = {"ipus": 2, "mapping": "neurons", "steps_per_execution": 4}
+        options = {"ipus": 4, "mapping": "neurons", "steps_per_execution": 4}
         spec["device"] = {"kind": kind, "connection_type": "ALWAYS", **options}
         device = parse_spec(spec).device
         assert isinstance(device, (EmulatorDevice, IPUDevice))
-        assert (device.kind, device.ipus, device.connection_type) == (kind, 2, "ALWAYS")
+        assert (device.kind, device.ipus, device.connection_type) == (kind, 4, "ALWAYS")
 
     def test_tiles_are_the_emulators(self) -> None:
         spec = minimal()
@@ -400,6 +400,9 @@ class TestIPUs:
         if kind == "ipu":
             assert self.problems({"kind": kind}, trainable=["decay"]) == ["/network/trainable"]
         assert self.problems({"kind": kind, "ipus": 3}) == ["/device/ipus"]
+        top = [{"neurons": 8, "capacity": 2, "policy": "top"}]
+        problems = self.problems({"kind": kind, "ipus": 4}, layers=top)
+        assert problems == ["/network/layers/0/policy"]
         assert self.problems({"kind": kind, "threads": 2}) == ["/device/threads"]
 
     @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 from ops.emulator.custom_op import API_LEVEL, MK2_TILES, CustomOp
 from ops.lif.layer_trace import ConstantGradients, Gradients
 from ops.lif.network import LIF, Network, per_neuron
-from ops.lif.poplar.attributes import Placement, Wanted, attributes_of
+from ops.lif.poplar.attributes import Placement, Wanted, attributes_of, ranges_of
 from ops.lif.poplar.build import build
 from ops.lif.weights import weight_shapes
 from ops.philox import key_of
@@ -60,7 +60,7 @@ class PoplarLIF:
         self.network = network
         self.wanted = wanted
         self._dtype = "float32" if wanted.input_gradients else "int32"
-        self._outputs = output_specs(network, steps, batch, wanted)
+        self._outputs = output_specs(network, steps, batch, wanted, placement)
         self._shapes = weight_shapes(network)
         inputs: List[Tuple[str, Tuple[int, ...]]] = [
             (self._dtype, (steps, batch, input_slots)),
@@ -133,6 +133,8 @@ class PoplarLIF:
         layers = []
         for layer in range(len(self.network.spiking)):
             kept = {name: by_name[layer, name] for name in LayerRun._fields[:-1]}
+            if kept["surrogate"].ndim == 4:  # by range; the others' are 0
+                kept["surrogate"] = kept["surrogate"].sum(axis=2)
             hidden = None if layer == readout else by_name.get((layer, "membrane"))
             layers.append(LayerRun(**kept, membrane=hidden))
         return Run(by_name[readout, "membrane"], by_name[0, "ignored"], tuple(layers))
@@ -196,6 +198,7 @@ def output_specs(
     steps: int,
     batch: int,
     wanted: Wanted = Wanted(),  # noqa: B008 (frozen)
+    placement: Placement = Placement(),  # noqa: B008 (frozen)
 ) -> List[Tuple[str, int, Tuple[int, ...]]]:
     """Name, layer and shape of the op's outputs, all float32, in their order (operands.h)."""
     readout = len(network.layers)
@@ -210,14 +213,16 @@ def output_specs(
         everywhere = (steps, batch, layer.neurons)
         if isinstance(layer, LIF):
             slots = (steps, batch, layer.slots)
+            ranges = ranges_of(network, layer, placement)
+            values = slots if ranges == 1 else (steps, batch, ranges, layer.slots)
             specs += [
                 ("spike_ids", number, slots),
                 ("spike_counts", number, (steps, batch, 2)),
                 ("dropped", number, (steps, batch)),
-                ("surrogate", number, slots),
+                ("surrogate", number, values),
             ]
             if network.reset == "zero" and network.reset_gradient == "none":
-                specs.append(("slot_membrane", number, slots))
+                specs.append(("slot_membrane", number, values))
             by_reset = masked or (by_threshold and network.reset_gradient != "term")
             if by_reset and unseen and layer.slots < layer.neurons:
                 words = -(-batch // RESET_BITS)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import List
+from typing import List, Optional
 
 from ops.lif.network import LIF, Layer, Network
 from ops.surrogate import SURROGATES, Surrogate, Table
 
 MAPPINGS = ("capacity", "neurons", "linear")
+SPLITS = ("layers", "neurons")
 MOST_NEURONS = 65536  # whose ids have 16 bits
 MOST_NEURONS_OF_TOP = 60000  # whose places in the lists have, with their padding
 
@@ -25,17 +26,22 @@ class Placement:
 
     mapping: "capacity" gives every tile the same work by the slots that enter its neurons,
         "neurons" the same number of neurons, "linear" spreads every layer over all tiles.
-    ipus: that the layers are spread over, at most one a layer.
+    ipus: that the layers are spread over.
+    split: "layers" puts every layer on one IPU, "neurons" a range of every layer's neurons on
+        each; None is "layers" as long as there is one for every IPU.
     """
 
     mapping: str = "capacity"
     ipus: int = 1
+    split: Optional[str] = None
 
     def __post_init__(self) -> None:
         if self.mapping not in MAPPINGS:
             raise ValueError(f"mapping must be {', '.join(MAPPINGS)}; got {self.mapping}")
         if self.ipus < 1:
             raise ValueError(f"ipus must be at least 1; got {self.ipus}")
+        if self.split not in (None, *SPLITS):
+            raise ValueError(f"split must be {', '.join(SPLITS)} or None; got {self.split}")
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,21 @@ class Wanted:
     membranes: bool = False
     input_gradients: bool = False
     constant_gradients: bool = False
+
+
+def split_of(network: Network, placement: Placement) -> str:
+    """ "layers" or "neurons", as the attribute string says it."""
+    if placement.split is not None:
+        return placement.split
+    return "layers" if placement.ipus <= len(network.layers) + 1 else "neurons"
+
+
+def ranges_of(network: Network, layer: Layer, placement: Placement) -> int:
+    """In how many ranges a layer's neurons lie, each on an IPU of its own: network.h, rangesOf."""
+    if split_of(network, placement) == "layers":
+        return 1
+    size = 2 * -(-((layer.neurons + 1) // 2) // placement.ipus)
+    return -(-layer.neurons // size)
 
 
 def attributes_of(
@@ -80,6 +101,7 @@ def attributes_of(
             f"surrogate={surrogate_word(network.surrogate)}",
             f"mapping={placement.mapping}",
             f"ipus={placement.ipus}",
+            *(["split=neurons"] if split_of(network, placement) == "neurons" else []),
             f"gradients={'+'.join(gradients)}",
             f"input(neurons={network.inputs},slots={input_slots})",
             *layers,
@@ -116,13 +138,19 @@ def _check_supported(network: Network, placement: Placement) -> None:
                 f"the Poplar op's policy top is for at most {MOST_NEURONS_OF_TOP} neurons; "
                 f"layer {number} has {layer.neurons}"
             )
+        if layer.policy == "top" and ranges_of(network, layer, placement) > 1:
+            raise UnsupportedNetwork(
+                "policy top compares membranes, and spikes cross between IPUs as ids alone: layer "
+                f"{number} cannot be on {placement.ipus} IPUs by split=neurons"
+            )
     if max(network.sizes) > MOST_NEURONS:
         raise UnsupportedNetwork(
             f"the Poplar op's ids have 16 bits: at most {MOST_NEURONS} neurons or inputs; "
             f"got {max(network.sizes)}"
         )
     layers = len(network.layers) + 1
-    if placement.ipus > layers:
+    if split_of(network, placement) == "layers" and placement.ipus > layers:
         raise UnsupportedNetwork(
-            f"a layer lies on one IPU: {layers} layers can use as many; got ipus={placement.ipus}"
+            f"with split=layers a layer lies on one IPU: {layers} layers can use as many; got "
+            f"ipus={placement.ipus}"
         )

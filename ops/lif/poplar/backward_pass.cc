@@ -17,18 +17,12 @@ BackwardPass::BackwardPass(Graph &whole, const Network &network, const Operands 
       input(graph, plan, operands.get(Role::Ids), operands.get(Role::Counts), network.inputs,
             !network.inputGradients, arrivals),
       counters(graph, plan, operands.steps - 1) {
-  sources.emplace_back(graph, plan, 0, operands.batch, network.inputSlots, arrivals);
+  addSource(0, network.inputSlots);
   for (unsigned l = 0; l < network.layers.size(); ++l) {
     if (network.layers[l].spiking)
-      sources.emplace_back(graph, plan, l + 1, operands.batch, network.layers[l].slots, arrivals);
+      addSource(l + 1, network.layers[l].slots);
     layers.emplace_back(graph, network, plan, operands, l, recordOf(l, gradients, results),
                         arrivals);
-  }
-  for (unsigned source = 0; source < sources.size(); ++source) {
-    const bool ascending = source > 0 || !network.inputGradients;
-    starts.push_back(ascending ? newStarts(source) : Tensor());
-    sentStarts.push_back(ascending ? onNextIpu(graph, plan, source, starts.back(), "sent_starts")
-                                   : Tensor());
   }
   for (unsigned l = 0; l < layers.size(); ++l) {
     const bool wanted = l > 0 || network.inputGradients;
@@ -36,8 +30,8 @@ BackwardPass::BackwardPass(Graph &whole, const Network &network, const Operands 
     ownSums.push_back(network.layers[l].recurrent ? newSums(l, 1) : nullptr);
   }
   if (network.inputGradients)
-    gradIds = sampleTensor(graph, FLOAT, operands.batch, operands.steps, network.inputSlots, plan,
-                           0, "grad_ids");
+    gradIds = sampleTensor(graph, FLOAT, operands.batch, operands.steps, network.inputSlots,
+                           plan.samples(0), "grad_ids");
 }
 
 std::unique_ptr<SlotSums> BackwardPass::newSums(unsigned l, std::size_t matrix) {
@@ -60,24 +54,36 @@ LayerRecord BackwardPass::recordOf(unsigned l, const std::vector<Tensor> &gradie
   }
   if (!layer.spiking)
     return record;
-  const auto samples = [&](const std::vector<Tensor> &from, Result result, const char *name) {
-    return arrivals.samples(from[placeOf(network, result, l)], plan, l + 1, name);
-  };
-  record.ids = samples(results, Result::SpikeIds, "spike_ids");
-  record.counts = samples(results, Result::SpikeCounts, "spike_counts");
-  record.phi = samples(results, Result::Surrogate, "surrogate");
-  record.gradSlots = samples(gradients, Result::SpikeIds, "grad_slots");
-  if (network.recordsMembranes(layer))
-    record.membranes = samples(results, Result::SlotMembrane, "slot_membrane");
+  const Tensor ids = results[placeOf(network, Result::SpikeIds, l)];
+  const Tensor counts = results[placeOf(network, Result::SpikeCounts, l)];
+  record.ids = arrivals.samples(ids, plan.samples(l + 1), "spike_ids");
+  record.counts = arrivals.samples(counts, plan.samples(l + 1), "spike_counts");
+  for (std::size_t r = 0; r < plan.ranges[l].size(); ++r) {
+    const SampleTiles tiles = plan.samples(l + 1, plan.ranges[l][r].ipu);
+    const auto ofRange = [&](Result result, const char *name) {
+      const Tensor t = results[placeOf(network, result, l)];
+      return arrivals.samples(t.rank() == 4 ? t.slice(r, r + 1, 2).squeeze({2}) : t, tiles, name);
+    };
+    const Tensor direct = gradients[placeOf(network, Result::SpikeIds, l)];
+    record.phi.push_back(ofRange(Result::Surrogate, "surrogate"));
+    record.gradSlots.push_back(arrivals.samples(direct, tiles, "grad_slots"));
+    if (network.recordsMembranes(layer))
+      record.membranes.push_back(ofRange(Result::SlotMembrane, "slot_membrane"));
+  }
   if (network.recordsResets(layer))
     record.resets = rows(results[placeOf(network, Result::Resets, l)], "resets");
   return record;
 }
 
-Tensor BackwardPass::newStarts(unsigned source) {
+void BackwardPass::addSource(unsigned number, unsigned slots) {
+  // The slots come out of their history, which is on one IPU.
+  const std::vector<unsigned> home{plan.ipusOf(number)[0]};
+  sources.emplace_back(graph, plan, number, operands.batch, slots, home, arrivals);
+  const bool ascending = number > 0 || !network.inputGradients;
   const std::size_t width = graph.whole.getTarget().getNumWorkerContexts() + 2;
-  return sampleTensor(graph, poplar::UNSIGNED_INT, operands.batch, 1, width, plan, source, "starts")
-      .squeeze({1});
+  starts.push_back(ascending ? SentTensor(graph, poplar::UNSIGNED_INT, operands.batch, width, plan,
+                                          number, home, "starts")
+                             : SentTensor());
 }
 
 Tensor BackwardPass::gradientBy(const Operand &operand) const {

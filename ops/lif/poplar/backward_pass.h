@@ -38,15 +38,15 @@ private:
   Counters counters;
   poplar::Tensor gradIds;
   std::vector<SpikeSource> sources;
-  // Of each source's spikes by worker, and for the next layer; invalid if they may not ascend.
-  std::vector<poplar::Tensor> starts, sentStarts;
+  // Of each source's spikes by worker; invalid if they may not ascend.
+  std::vector<SentTensor> starts;
   std::deque<LayerAdjoint> layers; // referred to by the sums
   std::vector<std::unique_ptr<SlotSums>> inputSums, ownSums;
 
   LayerRecord recordOf(unsigned layer, const std::vector<poplar::Tensor> &gradients,
                        const std::vector<poplar::Tensor> &results);
   std::unique_ptr<SlotSums> newSums(unsigned layer, std::size_t matrix);
-  poplar::Tensor newStarts(unsigned source);
+  void addSource(unsigned number, unsigned slots);
   poplar::Tensor gradientBy(const Operand &operand) const;
 
   // Vertices, and steps of the time loop that execute them.

@@ -23,10 +23,9 @@ Program BackwardPass::build() {
   Crossing crossing;
   for (unsigned source = 0; source < sources.size(); ++source) {
     crossing.add(sources[source]);
-    if (sources[source].crosses)
-      crossing.add(starts[source], sentStarts[source]);
+    crossing.add(starts[source]);
   }
-  crossing.addTo(step);
+  crossing.addTo(step, "cross/");
   if (network.delay)
     addStepOfAll(step);
   else
@@ -46,7 +45,7 @@ void BackwardPass::takeAll(ComputeSet set) {
     takeSpikes(graph, set, plan, sources[source], ids, counts, counters.next, offset);
     if (starts[source].valid())
       locateSpikes(graph, set, plan, source, network.senders(source), ids, counts, counters.next,
-                   offset, starts[source]);
+                   offset, starts[source].home());
   };
   take(0, input.ids, input.counts, network.delay);
   for (unsigned l = 0; l < layers.size(); ++l)
@@ -59,8 +58,7 @@ void BackwardPass::spread(ComputeSet set, unsigned l, std::size_t matrix) {
   if (sums)
     sums->partials(graph, set, layers[l].gradCurrent);
   const unsigned from = matrix == 0 ? l : l + 1;
-  layers[l].addWeightGradients(graph, set, matrix, sources[from],
-                               (matrix == 0 ? sentStarts : starts)[from]);
+  layers[l].addWeightGradients(graph, set, matrix, sources[from], starts[from]);
   if (matrix == 0)
     layers[l].addBiasGradients(graph, set);
 }
@@ -71,18 +69,18 @@ void BackwardPass::slotGradients(ComputeSet set, unsigned l) {
     sums.push_back(inputSums[l + 1].get());
   if (ownSums[l])
     sums.push_back(ownSums[l].get());
-  layers[l].slotGradients(graph, set, plan, *own(l), sums, counters.now);
+  layers[l].slotGradients(graph, set, *own(l), sums, counters.now);
 }
 
 void BackwardPass::recordInputGradients(ComputeSet set) {
   for (unsigned b = 0; b < operands.batch; ++b) {
     const Tensor sums = sumsOfSample({inputSums[0].get()}, b);
-    const Place place = plan.sampleTile(0, b);
+    const Place place = plan.samples(0)[b];
     NewVertex(graph, set, "RecordInputGradients", place)
         .connect("sums", sums.flatten())
         .connect("ids", input.given[b].flatten())
         .set("neurons", network.inputs)
-        .connect("counts", sources[0].counts[b])
+        .connect("counts", sources[0].counts.home()[b])
         .connect("step", counters.now.on(place))
         .connect("history", gradIds[b].flatten())
         .set("steps", operands.steps)

@@ -5,6 +5,7 @@
 #include "neurons.h"
 #include "new_vertex.h"
 #include "selection.h"
+#include "split_selection.h"
 
 namespace lif {
 
@@ -42,10 +43,12 @@ namespace {
 struct LayerRun {
   Neurons neurons;
   NeuronState state;
-  std::vector<Selection> selection; // of a layer that spikes
-  Tensor offsets;                   // of its samples, with the policy "cyclic"
-  SlotHistory slots;
-  NeuronTensor membranes, resets; // [steps * batch, neurons], [steps * words, neurons]
+  // Of a layer that spikes, by its ranges of neurons; with the policy "cyclic" offsets, too.
+  std::vector<Selection> selection;
+  std::vector<Tensor> offsets;
+  std::vector<SlotHistory> slots;    // ids and counts in the first one's alone
+  std::vector<SplitSelection> split; // of all of them, if there are several
+  NeuronTensor membranes, resets;    // [steps * batch, neurons], [steps * words, neurons]
 };
 
 /// Copies or packs what a layer's tiles have into their histories.
@@ -73,13 +76,44 @@ void record(IpuGraphs &graph, ComputeSet set, const LayerRun &run, unsigned batc
   }
 }
 
+/// What a layer that spikes has on one of its IPUs.
+void addRange(IpuGraphs &graph, const Network &network, const TilePlan &plan,
+              const Operands &operands, const Range &range, Arrivals &arrivals, LayerRun &run) {
+  const unsigned l = run.neurons.number;
+  const Layer &layer = network.layers[l];
+  const std::string name = "layer" + std::to_string(l);
+  const bool membranes = network.recordsMembranes(layer);
+  const SampleTiles tiles = plan.samples(l + 1, range.ipu);
+  run.selection.emplace_back(
+      graph, network.surrogate, layer.policy, range, operands.get(Role::Threshold, l),
+      operands.get(Role::SecondThreshold, l), layer.slots, membranes, arrivals);
+  if (layer.policy == Policy::Cyclic) {
+    run.offsets.push_back(
+        sampleTensor(graph, poplar::UNSIGNED_INT, operands.batch, 1, 1, tiles, name + "/offsets")
+            .flatten());
+    run.selection.back().beginAt(run.offsets.back());
+  }
+  const auto history = [&](std::size_t width, const char *what) {
+    return sampleTensor(graph, FLOAT, operands.batch, operands.steps, width, tiles, name + what);
+  };
+  SlotHistory slots;
+  if (run.slots.empty()) {
+    slots.ids = history(layer.slots, "/slot_ids");
+    slots.counts = history(2, "/slot_counts");
+    slots.dropped = history(1, "/dropped");
+  }
+  for (unsigned v = 0; v < (membranes ? 2 : 1); ++v)
+    slots.values.push_back(history(layer.slots, v ? "/slot_u" : "/slot_phi"));
+  run.slots.push_back(std::move(slots));
+}
+
 LayerRun newRun(IpuGraphs &graph, const Network &network, const TilePlan &plan,
                 const Operands &operands, unsigned l, Arrivals &arrivals) {
   const Layer &layer = network.layers[l];
   const unsigned batch = operands.batch, steps = operands.steps;
   const std::vector<TilePart> &parts = plan.layers[l];
   const std::string name = "layer" + std::to_string(l);
-  LayerRun run{Neurons(graph, network, plan, operands, l, arrivals), {}, {}, {}, {}, {}, {}};
+  LayerRun run{Neurons(graph, network, plan, operands, l, arrivals), {}, {}, {}, {}, {}, {}, {}};
   const Tensor bias = operands.get(Role::Bias, l);
   run.state.bias = bias.valid() ? arrivals.neurons(bias, parts, name + "/bias")
                                 : constantNeurons(graph, parts, 0);
@@ -100,24 +134,11 @@ LayerRun newRun(IpuGraphs &graph, const Network &network, const TilePlan &plan,
   if (network.recordsResets(layer))
     run.resets =
         NeuronTensor(graph, std::size_t{steps} * ((batch + 23) / 24), parts, name + "/resets");
-  const bool membranes = network.recordsMembranes(layer);
-  run.selection.emplace_back(
-      graph, network.surrogate, layer.policy, plan.chunks[l], operands.get(Role::Threshold, l),
-      operands.get(Role::SecondThreshold, l), layer.slots, membranes, arrivals);
-  if (layer.policy == Policy::Cyclic) {
-    run.offsets =
-        sampleTensor(graph, poplar::UNSIGNED_INT, batch, 1, 1, plan, l + 1, name + "/offsets")
-            .flatten();
-    run.selection[0].beginAt(run.offsets);
-  }
-  const auto history = [&](std::size_t width, const char *what) {
-    return sampleTensor(graph, FLOAT, batch, steps, width, plan, l + 1, name + what);
-  };
-  run.slots.ids = history(layer.slots, "/slot_ids");
-  run.slots.counts = history(2, "/slot_counts");
-  run.slots.dropped = history(1, "/dropped");
-  for (unsigned v = 0; v < (membranes ? 2 : 1); ++v)
-    run.slots.values.push_back(history(layer.slots, v ? "/slot_u" : "/slot_phi"));
+  for (const Range &range : plan.ranges[l])
+    addRange(graph, network, plan, operands, range, arrivals, run);
+  const unsigned values = network.recordsMembranes(layer) ? 2 : 1;
+  if (run.selection.size() > 1)
+    run.split.emplace_back(graph, plan, l, batch, layer.slots, values);
   return run;
 }
 
@@ -127,6 +148,12 @@ std::vector<Tensor> outputsOf(const Network &network, const std::vector<LayerRun
   for (const Outcome &outcome : outcomesOf(network)) {
     const LayerRun &run = runs[outcome.layer];
     const auto byTime = [](const Tensor &t) { return t.dimShuffle({1, 0, 2}); };
+    const auto byRange = [&](std::size_t value) { // [time, batch, ranges, slots]
+      std::vector<Tensor> each;
+      for (const SlotHistory &slots : run.slots)
+        each.push_back(byTime(slots.values[value]).expand({2}));
+      return poplar::concat(each, 2);
+    };
     Tensor t;
     switch (outcome.result) {
     case Result::Membrane:
@@ -145,19 +172,19 @@ std::vector<Tensor> outputsOf(const Network &network, const std::vector<LayerRun
       t = run.state.current.dense();
       break;
     case Result::SpikeIds:
-      t = byTime(run.slots.ids);
+      t = byTime(run.slots[0].ids);
       break;
     case Result::SpikeCounts:
-      t = byTime(run.slots.counts);
+      t = byTime(run.slots[0].counts);
       break;
     case Result::Dropped:
-      t = byTime(run.slots.dropped);
+      t = byTime(run.slots[0].dropped);
       break;
     case Result::Surrogate:
-      t = byTime(run.slots.values[0]);
+      t = byRange(0);
       break;
     case Result::SlotMembrane:
-      t = byTime(run.slots.values[1]);
+      t = byRange(1);
       break;
     }
     outputs.push_back(t.reshape(shapeOf(network, outcome, steps, batch)));
@@ -175,10 +202,13 @@ Program buildForward(Graph &whole, const Network &network, const Operands &opera
   Arrivals arrivals(graph);
   std::vector<SpikeSource> sources;
   std::vector<LayerRun> runs;
-  sources.emplace_back(graph, plan, 0, batch, network.inputSlots, arrivals);
+  const auto addSource = [&](unsigned number, unsigned slots) {
+    sources.emplace_back(graph, plan, number, batch, slots, plan.ipusOf(number), arrivals);
+  };
+  addSource(0, network.inputSlots);
   for (unsigned l = 0; l < network.layers.size(); ++l) {
     if (network.layers[l].spiking)
-      sources.emplace_back(graph, plan, l + 1, batch, network.layers[l].slots, arrivals);
+      addSource(l + 1, network.layers[l].slots);
     runs.push_back(newRun(graph, network, plan, operands, l, arrivals));
   }
   const CheckedInput input(graph, plan, operands.get(Role::Ids), operands.get(Role::Counts),
@@ -206,29 +236,39 @@ Program buildForward(Graph &whole, const Network &network, const Operands &opera
     const std::string name = "stage" + std::to_string(s);
     const ComputeSet update = graph.addComputeSet(name + "/integrate");
     const ComputeSet list = graph.addComputeSet(name + "/list_candidates");
+    const ComputeSet merge = graph.addComputeSet(name + "/merge_candidates");
     const ComputeSet join = graph.addComputeSet(name + "/join_candidates");
+    Crossing sent, candidates;
     if (s == 0)
       counters.advance(graph, list, 1);
     const StepNumber &atUpdate = s == 0 ? counters.next : counters.now;
     for (const unsigned l : stages[s]) {
       const LayerRun &run = runs[l];
+      sent.add(sources[l]);
       integrate(graph, update, network, run.neurons, sources, batch, run.state, atUpdate);
-      if (run.offsets.valid())
-        drawOffsets(graph, update, plan, l, network.layers[l].neurons, seed, atUpdate, run.offsets);
+      for (std::size_t r = 0; r < run.offsets.size(); ++r)
+        drawOffsets(graph, update, plan.samples(l + 1, plan.ranges[l][r].ipu),
+                    network.layers[l].neurons, seed, atUpdate, run.offsets[r]);
       record(graph, join, run, batch, counters.now);
-      for (const Selection &selection : run.selection) {
+      for (const Selection &selection : run.selection)
         selection.list(graph, list, run.state.u.dense());
-        selection.join(graph, join, plan, sources[l + 1], run.slots, counters.now);
+      for (const SplitSelection &split : run.split) {
+        split.merge(graph, merge, run.selection, batch);
+        split.addTo(candidates);
+        split.join(graph, join, sources[l + 1], run.slots, run.offsets, counters.now);
       }
+      if (run.selection.size() == 1)
+        run.selection[0].join(graph, join, plan, sources[l + 1], run.slots[0], counters.now);
     }
     if (s + 1 == stages.size())
       takeInput(join);
-    Crossing crossing;
-    for (const unsigned l : stages[s])
-      crossing.add(sources[l]);
-    crossing.addTo(step);
-    for (const ComputeSet set : {update, list, join})
-      step.add(Execute(set));
+    sent.addTo(step, "cross/");
+    step.add(Execute(update));
+    step.add(Execute(list));
+    if (!candidates.empty())
+      step.add(Execute(merge));
+    candidates.addTo(step, "cross/candidates/");
+    step.add(Execute(join));
   }
   program.add(Repeat(operands.steps, step));
   outputs = outputsOf(network, runs, input, operands.steps, batch);

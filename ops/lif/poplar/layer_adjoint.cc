@@ -41,29 +41,32 @@ LayerAdjoint::LayerAdjoint(IpuGraphs &graph, const Network &net, const TilePlan 
   if (!layer.spiking)
     return;
   const std::size_t stride = layer.slots + layer.slots % 2;
-  const auto bySlot = [&](const char *what) {
-    return sampleTensor(graph, FLOAT, batch, 1, stride, plan, l + 1, name + what).squeeze({1});
-  };
-  gradients = bySlot("/slot_gradients");
-  if (net.resetTerm())
-    coefficients = bySlot("/reset_coefficients");
+  for (const Range &range : plan.ranges[l]) {
+    const auto bySlot = [&](const char *what) {
+      const SampleTiles tiles = plan.samples(l + 1, range.ipu);
+      return sampleTensor(graph, FLOAT, batch, 1, stride, tiles, name + what).squeeze({1});
+    };
+    gradients.push_back(bySlot("/slot_gradients"));
+    if (net.resetTerm())
+      coefficients.push_back(bySlot("/reset_coefficients"));
+  }
 }
 
 void LayerAdjoint::addWeightGradients(IpuGraphs &graph, ComputeSet set, std::size_t matrix,
-                                      const SpikeSource &source, const Tensor &starts) const {
+                                      const SpikeSource &source, const SentTensor &starts) const {
   for (std::size_t p = 0; p < neurons.parts->size(); ++p) {
     const TilePart &part = (*neurons.parts)[p];
     const std::size_t senders = gradWeights[matrix].part(p).dim(0);
     NewVertex(graph, set, "WeightGradients", part.place)
-        .connect("ids", source.idsFor(matrix).flatten())
-        .connect("counts", source.countsFor(matrix).flatten())
+        .connect("ids", source.ids.on(part.place.ipu).flatten())
+        .connect("counts", source.counts.on(part.place.ipu).flatten())
         .connect("gradCurrent", gradCurrent.field(p))
         .connect("gradWeights", gradWeights[matrix].field(p))
         .set("samples", batch)
         .set("slots", source.stride)
         .set("pairCount", part.pairs())
         .set("senders", static_cast<unsigned>(senders))
-        .connect("starts", starts.valid() ? starts.flatten()
+        .connect("starts", starts.valid() ? starts.on(part.place.ipu).flatten()
                                           : unusedField(graph, poplar::UNSIGNED_INT, part.place))
         .set("located", starts.valid())
         .estimate(starts.valid() ? batch * (100.0 + source.slots * (2.0 + 4.2 * part.pairs()))
@@ -85,41 +88,44 @@ void LayerAdjoint::addBiasGradients(IpuGraphs &graph, ComputeSet set) const {
   }
 }
 
-void LayerAdjoint::slotGradients(IpuGraphs &graph, ComputeSet set, const TilePlan &plan,
-                                 const SpikeSource &own, const std::vector<const SlotSums *> &sums,
+void LayerAdjoint::slotGradients(IpuGraphs &graph, ComputeSet set, const SpikeSource &own,
+                                 const std::vector<const SlotSums *> &sums,
                                  const StepNumber &step) const {
-  for (unsigned b = 0; b < batch; ++b) {
-    const Place place = plan.sampleTile(own.number, b);
-    const Tensor phi = record.phi[b].flatten();
-    // A readout's spikes go nowhere: its vertices have no group of sums to read.
-    const Tensor summed =
-        sums.empty() ? phi.reshape({1, phi.numElements()}) : sumsOfSample(sums, b);
-    const auto groups = static_cast<unsigned>(sums.empty() ? 0 : summed.dim(0));
-    NewVertex(graph, set, "SlotGradients", place)
-        .connect("sums", summed.flatten())
-        .connect("direct", record.gradSlots[b].flatten())
-        .connect("phi", phi)
-        .connect("counts", own.counts[b])
-        .connect("step", step.on(place))
-        .connect("gradients", gradients[b])
-        .set("steps", steps)
-        .set("slots", own.slots)
-        .set("groups", groups)
-        .set("width", own.stride)
-        .estimate(6.0 * 30 + own.slots * (6.0 + 2 * groups));
-    if (!coefficients.valid())
-      continue;
-    const bool membranes = record.membranes.valid();
-    NewVertex(graph, set, "ResetCoefficients", place)
-        .connect("phi", phi)
-        .connect("u", membranes ? record.membranes[b].flatten() : phi)
-        .connect("counts", own.counts[b])
-        .connect("step", step.on(place))
-        .connect("coefficients", coefficients[b])
-        .set("steps", steps)
-        .set("slots", own.slots)
-        .set("timesMembrane", membranes)
-        .estimate(6.0 * 30 + own.slots * 4.0);
+  for (std::size_t r = 0; r < gradients.size(); ++r) {
+    const unsigned ipu = neurons.plan->ranges[neurons.number][r].ipu;
+    for (unsigned b = 0; b < batch; ++b) {
+      const Place place = neurons.plan->samples(own.number, ipu)[b];
+      const Tensor phi = record.phi[r][b].flatten(), counts = own.counts.on(ipu)[b];
+      // A readout's spikes go nowhere: its vertices have no group of sums to read.
+      const Tensor summed =
+          sums.empty() ? phi.reshape({1, phi.numElements()}) : sumsOfSample(sums, b);
+      const auto groups = static_cast<unsigned>(sums.empty() ? 0 : summed.dim(0));
+      NewVertex(graph, set, "SlotGradients", place)
+          .connect("sums", summed.flatten())
+          .connect("direct", record.gradSlots[r][b].flatten())
+          .connect("phi", phi)
+          .connect("counts", counts)
+          .connect("step", step.on(place))
+          .connect("gradients", gradients[r][b])
+          .set("steps", steps)
+          .set("slots", own.slots)
+          .set("groups", groups)
+          .set("width", own.stride)
+          .estimate(6.0 * 30 + own.slots * (6.0 + 2 * groups));
+      if (coefficients.empty())
+        continue;
+      const bool membranes = !record.membranes.empty();
+      NewVertex(graph, set, "ResetCoefficients", place)
+          .connect("phi", phi)
+          .connect("u", membranes ? record.membranes[r][b].flatten() : phi)
+          .connect("counts", counts)
+          .connect("step", step.on(place))
+          .connect("coefficients", coefficients[r][b])
+          .set("steps", steps)
+          .set("slots", own.slots)
+          .set("timesMembrane", membranes)
+          .estimate(6.0 * 30 + own.slots * 4.0);
+    }
   }
 }
 
@@ -135,7 +141,9 @@ void LayerAdjoint::stepBack(IpuGraphs &graph, ComputeSet set, const SpikeSource 
     const TilePart &part = (*neurons.parts)[p];
     // What a vertex has no use for is connected to what is there anyway.
     const Tensor unused = neurons.decay.field(p);
-    const Tensor slots = spiking ? gradients.flatten() : unused;
+    const unsigned ipu = part.place.ipu;
+    const std::size_t range = neurons.plan->rangeOn(neurons.number, ipu);
+    const Tensor slots = spiking ? gradients[range].flatten() : unused;
     std::vector<Tensor> drive{unused}, sums;
     if (ofConstants)
       drive = {record.carried.field(p), record.current.field(p)};
@@ -145,12 +153,12 @@ void LayerAdjoint::stepBack(IpuGraphs &graph, ComputeSet set, const SpikeSource 
       sums.push_back(unwrittenField(graph, part.place));
     NewVertex vertex(graph, set, layer.synapse ? "AdjointSynapse" : "Adjoint", part.place);
     vertex
-        .connect("ids", spiking ? own->ids.flatten()
+        .connect("ids", spiking ? own->ids.on(ipu).flatten()
                                 : unusedField(graph, poplar::UNSIGNED_SHORT, part.place))
-        .connect("counts", spiking ? own->counts.flatten()
+        .connect("counts", spiking ? own->counts.on(ipu).flatten()
                                    : unusedField(graph, poplar::UNSIGNED_INT, part.place))
         .connect("slotGradients", slots)
-        .connect("coefficients", coefficients.valid() ? coefficients.flatten() : slots)
+        .connect("coefficients", coefficients.empty() ? slots : coefficients[range].flatten())
         .connect("decay", neurons.decay.field(p))
         .connect("scale", neurons.scale.field(p))
         .connect("threshold", neurons.threshold.field(p))

@@ -14,8 +14,9 @@ namespace lif {
 /// What the forward pass and the loss say of a layer, [batch, time, ...]; what it has not, is
 /// empty.
 struct LayerRecord {
-  poplar::Tensor ids, counts, phi, membranes, gradSlots;
-  NeuronTensor resets;           // [time * words, neurons]
+  poplar::Tensor ids, counts;
+  std::vector<poplar::Tensor> phi, membranes, gradSlots; // by the IPUs that it is on
+  NeuronTensor resets;                                   // [time * words, neurons]
   NeuronTensor direct;           // [time * batch, neurons], the loss's derivative by the membrane
   NeuronTensor carried, current; // [time * batch, neurons], with gradients by constants
 };
@@ -37,12 +38,12 @@ public:
   /// Adds to the gradients by weight matrix `matrix`, what `source` has and gradCurrent. starts:
   /// of the workers' shares of its spikes (locateSpikes), invalid if their ids may not ascend.
   void addWeightGradients(IpuGraphs &graph, poplar::ComputeSet set, std::size_t matrix,
-                          const SpikeSource &source, const poplar::Tensor &starts) const;
+                          const SpikeSource &source, const SentTensor &starts) const;
   void addBiasGradients(IpuGraphs &graph, poplar::ComputeSet set) const;
   /// Makes the slots' gradients from the sums of everyone that the layer's spikes go to.
-  void slotGradients(IpuGraphs &graph, poplar::ComputeSet set, const TilePlan &plan,
-                     const SpikeSource &own, const std::vector<const SlotSums *> &sums,
-                     const StepNumber &step) const;
+  /// On every IPU that has neurons of the layer, where those of the others get 0.
+  void slotGradients(IpuGraphs &graph, poplar::ComputeSet set, const SpikeSource &own,
+                     const std::vector<const SlotSums *> &sums, const StepNumber &step) const;
   /// Takes the state a step back. own: the layer's spikes; of a leaky readout null.
   void stepBack(IpuGraphs &graph, poplar::ComputeSet set, const SpikeSource *own,
                 const StepNumber &step) const;
@@ -53,7 +54,7 @@ private:
   const Network *network;
   unsigned steps, batch;
   NeuronTensor kappa, gradSynapse;
-  poplar::Tensor gradients, coefficients; // [batch, stride]
+  std::vector<poplar::Tensor> gradients, coefficients; // [batch, stride], by IPU as in the record
 };
 
 } // namespace lif

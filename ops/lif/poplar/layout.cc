@@ -49,11 +49,10 @@ bool NeuronTensor::padded() const {
 }
 
 Tensor sampleTensor(IpuGraphs &graph, const poplar::Type &type, std::size_t batch, std::size_t rows,
-                    std::size_t width, const TilePlan &plan, unsigned source,
-                    const std::string &name) {
+                    std::size_t width, const SampleTiles &tiles, const std::string &name) {
   const Tensor t = graph.addVariable(type, {batch, rows, width}, name);
   for (std::size_t b = 0; b < batch; ++b)
-    graph.setTileMapping(t[b], plan.sampleTile(source, static_cast<unsigned>(b)));
+    graph.setTileMapping(t[b], tiles[b]);
   return t;
 }
 
@@ -102,16 +101,15 @@ NeuronTensor Arrivals::zeros(std::size_t rows, const std::vector<TilePart> &part
   return t;
 }
 
-Tensor Arrivals::samples(const Tensor &given, const TilePlan &plan, unsigned source,
-                         const std::string &name) {
+Tensor Arrivals::samples(const Tensor &given, const SampleTiles &tiles, const std::string &name) {
   const Tensor bySample = (given.rank() == 2 ? given.expand({2}) : given).dimShuffle({1, 0, 2});
   bool fits = true;
   for (std::size_t b = 0; b < bySample.dim(0) && fits; ++b)
-    fits = liesOn(bySample[b].flatten(), plan.sampleTile(source, static_cast<unsigned>(b)));
+    fits = liesOn(bySample[b].flatten(), tiles[b]);
   if (fits)
     return bySample;
   const Tensor own = sampleTensor(graph, given.elementType(), bySample.dim(0), bySample.dim(1),
-                                  bySample.dim(2), plan, source, name);
+                                  bySample.dim(2), tiles, name);
   copy(bySample, own);
   return own;
 }

@@ -40,8 +40,8 @@ private:
 
 /// [batch, rows, width] of a source's samples, each on its own tile.
 poplar::Tensor sampleTensor(IpuGraphs &graph, const poplar::Type &type, std::size_t batch,
-                            std::size_t rows, std::size_t width, const TilePlan &plan,
-                            unsigned source, const std::string &name);
+                            std::size_t rows, std::size_t width, const SampleTiles &tiles,
+                            const std::string &name);
 
 /// Brings tensors of any layout into the codelets', those that are not, and all of them at once.
 class Arrivals {
@@ -52,7 +52,7 @@ public:
   NeuronTensor neurons(const poplar::Tensor &given, const std::vector<TilePart> &parts,
                        const std::string &name);
   /// given [rows, batch, width] or [rows, batch], as [batch, rows, width].
-  poplar::Tensor samples(const poplar::Tensor &given, const TilePlan &plan, unsigned source,
+  poplar::Tensor samples(const poplar::Tensor &given, const SampleTiles &tiles,
                          const std::string &name);
   /// Zeros, for what has no tensor.
   NeuronTensor zeros(std::size_t rows, const std::vector<TilePart> &parts, const std::string &name);

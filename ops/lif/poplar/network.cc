@@ -190,6 +190,9 @@ Network parseNetwork(const std::string &attributes) {
                                      {"neurons", Mapping::Neurons},
                                      {"linear", Mapping::Linear}});
   network.ipus = parseWhole("ipus", take("ipus"), 1);
+  if (values.count("split"))
+    network.splitsNeurons =
+        choice<bool>("split", take("split"), {{"layers", false}, {"neurons", true}});
   parseGradients(take("gradients"), network);
   if (!values.empty())
     refuse("there is no key '" + values.begin()->first + "'");
@@ -202,9 +205,14 @@ Network parseNetwork(const std::string &attributes) {
     if (!network.layers[l].spiking)
       refuse("only the last layer may be leaky");
   network.layers.back().membrane = true;
-  if (network.ipus > network.layers.size())
-    refuse("a layer lies on one IPU: " + std::to_string(network.layers.size()) +
+  if (!network.splitsNeurons && network.ipus > network.layers.size())
+    refuse("with split=layers a layer lies on one IPU: " + std::to_string(network.layers.size()) +
            " layers can use as many IPUs; got ipus=" + std::to_string(network.ipus));
+  for (std::size_t l = 0; l < network.layers.size(); ++l)
+    if (network.layers[l].policy == Policy::Top && network.rangesOf(network.layers[l]) > 1)
+      refuse("policy=top compares membranes, and spikes cross between IPUs as ids alone: layer " +
+             std::to_string(l) + " cannot be on " + std::to_string(network.ipus) +
+             " IPUs by split=neurons");
   return network;
 }
 

@@ -43,12 +43,20 @@ struct Network {
   Surrogate surrogate;
   Mapping mapping = Mapping::Capacity;
   unsigned ipus = 1;
+  bool splitsNeurons = false;     // every layer over all IPUs; else a layer lies on one
   bool inputGradients = false;    // by the input's spikes, besides those by the weights
   bool constantGradients = false; // and by every constant that has one
   bool countsIgnored = true;      // whether input slots that are no spikes are an output
 
   /// Neurons whose spikes enter a layer; of as many layers as there are, who leaves the last.
   unsigned senders(unsigned layer) const { return layer == 0 ? inputs : layers[layer - 1].neurons; }
+  /// A layer's neurons lie in ranges of so many, the last one of what is left, each on an IPU.
+  unsigned rangeSize(const Layer &layer) const {
+    return splitsNeurons ? 2 * (((layer.neurons + 1) / 2 + ipus - 1) / ipus) : layer.neurons;
+  }
+  unsigned rangesOf(const Layer &layer) const {
+    return (layer.neurons + rangeSize(layer) - 1) / rangeSize(layer);
+  }
   /// Whether the backward pass takes 1 - r from the state, and needs to know every r.
   bool maskedReset() const { return reset == Reset::Zero && resetGradient != ResetGradient::Term; }
   /// Whether it also takes dv/dr.
@@ -82,10 +90,11 @@ Surrogate parseSurrogate(const std::string &text);
 /// Raises poputil::poplibs_error, which says what was expected, if the text is not such a string:
 ///
 ///     ipulse-lif/1 reset=zero reset_gradient=mask reset_on=state delay=0 surrogate=superspike:10
-///     mapping=capacity ipus=1 gradients=weights input(neurons=2312,slots=32)
+///     mapping=capacity ipus=1 split=layers gradients=weights input(neurons=2312,slots=32)
 ///     lif(neurons=1466,slots=14,second_threshold,policy=top) leaky(neurons=10)
 ///
-/// in one line. Every key must be there; the order of the keys is free, that of the layers counts.
+/// in one line. Every key must be there but split, which is layers then; the order of the keys is
+/// free, that of the layers counts.
 Network parseNetwork(const std::string &attributes);
 
 } // namespace lif

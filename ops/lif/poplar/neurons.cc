@@ -11,7 +11,7 @@ using poplar::Tensor;
 
 Neurons::Neurons(IpuGraphs &graph, const Network &network, const TilePlan &plan,
                  const Operands &operands, unsigned l, Arrivals &arrivals)
-    : layer(&network.layers[l]), number(l), parts(&plan.layers[l]) {
+    : layer(&network.layers[l]), number(l), plan(&plan), parts(&plan.layers[l]) {
   const auto bring = [&](Role role) {
     return arrivals.neurons(operands.get(role, l), *parts, nameOf({role, l}));
   };
@@ -50,19 +50,20 @@ void integrate(IpuGraphs &graph, ComputeSet set, const Network &network, const N
   const std::vector<const SpikeSource *> from = sourcesOf(neurons, sources);
   const bool onEmission = layer.spiking && network.resetOnEmission;
   const SpikeSource *own = onEmission ? &sources[neurons.number + 1] : nullptr;
-  std::vector<Tensor> ids, counts;
   std::vector<unsigned> slots;
   double spikes = 0;
-  for (std::size_t matrix = 0; matrix < from.size(); ++matrix) {
-    const SpikeSource &source = *from[matrix];
-    ids.push_back(source.idsFor(matrix).flatten());
-    counts.push_back(source.countsFor(matrix).flatten());
-    slots.push_back(source.stride);
-    spikes += source.slots;
+  for (const SpikeSource *source : from) {
+    slots.push_back(source->stride);
+    spikes += source->slots;
   }
   for (std::size_t p = 0; p < neurons.parts->size(); ++p) {
     const TilePart &part = (*neurons.parts)[p];
-    std::vector<Tensor> weights;
+    const unsigned ipu = part.place.ipu;
+    std::vector<Tensor> ids, counts, weights;
+    for (const SpikeSource *source : from) {
+      ids.push_back(source->ids.on(ipu).flatten());
+      counts.push_back(source->counts.on(ipu).flatten());
+    }
     for (const NeuronTensor &matrix : neurons.weights)
       weights.push_back(matrix.field(p));
     const bool recorded = !state.carried.empty();
@@ -78,10 +79,10 @@ void integrate(IpuGraphs &graph, ComputeSet set, const Network &network, const N
         .connect("decay", neurons.decay.field(p))
         .connect("scale", neurons.scale.field(p))
         .connect("threshold", neurons.threshold.field(p))
-        .connect("ownIds",
-                 own ? own->ids.flatten() : unusedField(graph, poplar::UNSIGNED_SHORT, part.place))
-        .connect("ownCounts",
-                 own ? own->counts.flatten() : unusedField(graph, poplar::UNSIGNED_INT, part.place))
+        .connect("ownIds", own ? own->ids.on(ipu).flatten()
+                               : unusedField(graph, poplar::UNSIGNED_SHORT, part.place))
+        .connect("ownCounts", own ? own->counts.on(ipu).flatten()
+                                  : unusedField(graph, poplar::UNSIGNED_INT, part.place))
         .connect("u", state.u.field(p))
         .connect("step", recorded ? step.on(part.place)
                                   : unusedField(graph, poplar::UNSIGNED_INT, part.place)[0])

@@ -18,6 +18,7 @@ struct Neurons {
           unsigned layer, Arrivals &arrivals);
   const Layer *layer;
   unsigned number;
+  const TilePlan *plan;
   const std::vector<TilePart> *parts;
   std::vector<NeuronTensor> weights; // of the input and, if recurrent, of the layer itself
   NeuronTensor decay, scale, threshold;

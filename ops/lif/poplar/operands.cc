@@ -155,9 +155,12 @@ std::vector<std::size_t> shapeOf(const Network &network, const Outcome &outcome,
     return {steps, batch};
   case Result::Resets:
     return {steps, (batch + 23) / 24, layer.neurons};
-  case Result::SpikeIds:
   case Result::Surrogate:
   case Result::SlotMembrane:
+    if (network.rangesOf(layer) > 1)
+      return {steps, batch, network.rangesOf(layer), layer.slots};
+    break;
+  case Result::SpikeIds:
     break;
   }
   return {steps, batch, layer.slots};

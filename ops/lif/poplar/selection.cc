@@ -12,19 +12,18 @@ using poplar::FLOAT;
 using poplar::Tensor;
 
 Selection::Selection(IpuGraphs &graph, const Surrogate &surrogate, Policy policy,
-                     const std::vector<Chunk> &chunks, const Tensor &threshold,
-                     const Tensor &secondThreshold, unsigned slots, bool membranes,
-                     Arrivals &arrivals)
-    : surrogate(surrogate), policy(policy), chunks(chunks) {
+                     const Range &range, const Tensor &threshold, const Tensor &secondThreshold,
+                     unsigned slots, bool membranes, Arrivals &arrivals)
+    : surrogate(surrogate), policy(policy), range(range) {
   // The policy "top" compares membranes once more when lists are joined.
   const unsigned values = membranes || policy == Policy::Top ? 2 : 1;
   listSlots = 0;
-  for (const Chunk &chunk : chunks)
+  for (const Chunk &chunk : range.chunks)
     listSlots = std::max(listSlots, std::min(slots, chunk.neurons));
   stride = listSlots + listSlots % 2;
   const std::vector<float> table =
       surrogate.table.empty() ? std::vector<float>(2, 0.0f) : surrogate.table;
-  for (const Chunk &chunk : chunks) {
+  for (const Chunk &chunk : range.chunks) {
     const auto variable = [&](const poplar::Type &type, std::vector<std::size_t> shape,
                               const char *name) {
       return graph.addVariable(type, shape, chunk.place, std::string("candidates/") + name);
@@ -58,8 +57,8 @@ Tensor Selection::offsetsOf(IpuGraphs &graph, const Chunk &chunk) const {
 }
 
 void Selection::list(IpuGraphs &graph, ComputeSet set, const Tensor &u) const {
-  for (std::size_t c = 0; c < chunks.size(); ++c) {
-    const Chunk &chunk = chunks[c];
+  for (std::size_t c = 0; c < lists.size(); ++c) {
+    const Chunk &chunk = range.chunks[c];
     std::vector<Tensor> values;
     for (const Tensor &t : lists[c].values)
       values.push_back(t.flatten());
@@ -87,53 +86,83 @@ void Selection::list(IpuGraphs &graph, ComputeSet set, const Tensor &u) const {
   }
 }
 
+Candidates Selection::ofSample(std::size_t sample) const {
+  std::vector<Tensor> ids, counts;
+  std::vector<std::vector<Tensor>> values(lists[0].values.size());
+  for (std::size_t c = 0; c < lists.size(); ++c) {
+    const Chunk &chunk = range.chunks[c];
+    if (sample < chunk.firstSample || sample >= chunk.firstSample + chunk.samples)
+      continue;
+    const std::size_t row = sample - chunk.firstSample;
+    ids.push_back(lists[c].ids[row].expand({0}));
+    counts.push_back(lists[c].counts[row].expand({0}));
+    for (std::size_t v = 0; v < values.size(); ++v)
+      values[v].push_back(lists[c].values[v][row]);
+  }
+  Candidates found{poplar::concat(ids), poplar::concat(counts), {}};
+  for (const std::vector<Tensor> &ofChunks : values)
+    found.values.push_back(poplar::concat(ofChunks));
+  return found;
+}
+
+Tensor Selection::offsetOf(IpuGraphs &graph, std::size_t sample, Place place) const {
+  return offsets.valid() ? offsets[sample] : unusedField(graph, poplar::UNSIGNED_INT, place)[0];
+}
+
+void Selection::merge(IpuGraphs &graph, ComputeSet set, const SampleTiles &tiles, std::size_t batch,
+                      unsigned size, const std::function<Candidates(std::size_t)> &made) const {
+  for (std::size_t b = 0; b < batch; ++b) {
+    const Candidates from = ofSample(b), to = made(b);
+    const auto number = static_cast<unsigned>(from.ids.dim(0));
+    NewVertex(graph, set, "MergeCandidates", tiles[b])
+        .connect("ids", from.ids.flatten())
+        .connect("values", from.values)
+        .connect("counts", from.counts.flatten())
+        .connect("offset", offsetOf(graph, b, tiles[b]))
+        .connect("mergedIds", to.ids.flatten())
+        .connect("mergedValues", to.values)
+        .connect("mergedCounts", to.counts.flatten())
+        .set("chunks", number)
+        .set("chunkNeurons", range.chunks[0].neurons)
+        .set("firstNeuron", range.begin)
+        .set("neurons", range.end - range.begin)
+        .set("listSlots", listSlots)
+        .set("stride", stride)
+        .set("slots", size)
+        .estimate(6.0 * (30 + 37 * number) + 51.0 * size);
+  }
+}
+
 void Selection::join(IpuGraphs &graph, ComputeSet set, const TilePlan &plan,
                      const SpikeSource &source, const SlotHistory &history,
                      const StepNumber &step) const {
-  const std::size_t batch = source.ids.dim(0);
-  for (std::size_t b = 0; b < batch; ++b) {
-    std::vector<Tensor> ids, counts;
-    std::vector<std::vector<Tensor>> values(lists[0].values.size());
-    for (std::size_t c = 0; c < chunks.size(); ++c) {
-      if (b < chunks[c].firstSample || b >= chunks[c].firstSample + chunks[c].samples)
-        continue;
-      const std::size_t row = b - chunks[c].firstSample;
-      ids.push_back(lists[c].ids[row]);
-      counts.push_back(lists[c].counts[row]);
-      for (std::size_t v = 0; v < values.size(); ++v)
-        values[v].push_back(lists[c].values[v][row]);
-    }
-    std::vector<Tensor> joined, histories;
-    for (const std::vector<Tensor> &ofChunks : values)
-      joined.push_back(poplar::concat(ofChunks));
+  for (std::size_t b = 0; b < source.batch; ++b) {
+    const Candidates from = ofSample(b);
+    const auto number = static_cast<unsigned>(from.ids.dim(0));
+    std::vector<Tensor> histories;
     for (const Tensor &kept : history.values)
       histories.push_back(kept[b].flatten());
-    const Place place = plan.sampleTile(source.number, static_cast<unsigned>(b));
+    const Place place = plan.samples(source.number)[b];
     const bool top = policy == Policy::Top;
     NewVertex vertex(graph, set, top ? "JoinTopCandidates" : "JoinCandidates", place);
-    vertex.connect("ids", poplar::concat(ids))
-        .connect("values", joined)
-        .connect("counts", poplar::concat(counts))
+    vertex.connect("ids", from.ids.flatten())
+        .connect("values", from.values)
+        .connect("counts", from.counts.flatten())
         .connect("step", step.on(place))
-        .connect("slotIds", source.ids[b])
-        .connect("slotCounts", source.counts[b])
+        .connect("slotIds", source.ids.home()[b])
+        .connect("slotCounts", source.counts.home()[b])
         .connect("idHistory", history.ids[b].flatten())
         .connect("valueHistories", histories)
         .connect("countHistory", history.counts[b].flatten())
         .connect("droppedHistory", history.dropped[b].flatten())
-        .set("chunks", static_cast<unsigned>(ids.size()))
+        .set("chunks", number)
         .set("listSlots", listSlots)
         .set("stride", stride)
         .set("slots", source.slots)
-        .estimate(6.0 * (30 + 37 * ids.size()) + (top ? 80.0 : 51.0) * source.slots);
-    if (top)
-      continue;
-    Tensor offset;
-    if (offsets.valid())
-      offset = offsets[b];
-    else
-      offset = unusedField(graph, poplar::UNSIGNED_INT, place)[0];
-    vertex.connect("offset", offset).set("chunkNeurons", chunks[0].neurons);
+        .estimate(6.0 * (30 + 37 * number) + (top ? 80.0 : 51.0) * source.slots);
+    if (!top)
+      vertex.connect("offset", offsetOf(graph, b, place))
+          .set("chunkNeurons", range.chunks[0].neurons);
   }
 }
 
@@ -145,20 +174,17 @@ SeedCopies::SeedCopies(IpuGraphs &graph, const TilePlan &plan, const Tensor &giv
   }
 }
 
-void drawOffsets(IpuGraphs &graph, ComputeSet set, const TilePlan &plan, unsigned layer,
-                 unsigned neurons, const SeedCopies &seed, const StepNumber &step,
-                 const Tensor &offsets) {
-  for (unsigned b = 0; b < offsets.numElements(); ++b) {
-    const Place place = plan.sampleTile(layer + 1, b);
-    NewVertex(graph, set, "DrawOffset", place)
-        .connect("seed", seed.on(place))
-        .connect("step", step.on(place))
+void drawOffsets(IpuGraphs &graph, ComputeSet set, const SampleTiles &tiles, unsigned neurons,
+                 const SeedCopies &seed, const StepNumber &step, const Tensor &offsets) {
+  for (unsigned b = 0; b < offsets.numElements(); ++b)
+    NewVertex(graph, set, "DrawOffset", tiles[b])
+        .connect("seed", seed.on(tiles[b]))
+        .connect("step", step.on(tiles[b]))
         .connect("offset", offsets[b])
-        .set("layer", layer)
+        .set("layer", tiles.source - 1)
         .set("sample", b)
         .set("neurons", neurons)
         .estimate(6.0 * 400);
-  }
 }
 
 } // namespace lif

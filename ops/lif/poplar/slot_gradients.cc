@@ -20,39 +20,49 @@ SlotSums::SlotSums(IpuGraphs &graph, const TilePlan &plan, const Neurons &receiv
                    std::size_t matrix, const SpikeSource &source)
     : receivers(&receivers), matrix(matrix), source(&source) {
   const std::vector<TilePart> &parts = *receivers.parts;
-  const std::size_t batch = source.ids.dim(0), size = batch * source.stride;
+  const std::size_t batch = source.batch, size = batch * source.stride;
   rows = graph.addVariable(FLOAT, {parts.size(), size}, "slot_partials");
   for (std::size_t p = 0; p < parts.size(); ++p)
     graph.setTileMapping(rows[p], parts[p].place);
-  // As many pieces as there are tiles: first along the slots, then along the rows.
+  // As many pieces as an IPU has tiles: first along the slots, then along the rows.
   const std::size_t tiles = plan.tilesPerIpu;
   const std::size_t wide = std::max(kFloatsAPiece, (size + tiles - 1) / tiles + 1) / 2 * 2;
   const std::size_t across = (size + wide - 1) / wide;
-  const std::size_t number =
-      std::max<std::size_t>(1, std::min({kMostGroups, parts.size(), tiles / across}));
-  groups = graph.addVariable(FLOAT, {number, batch, source.stride}, "slot_sums");
-  const Tensor flat = groups.reshape({number, size});
-  const unsigned ipu = plan.ipuOfLayer[receivers.number];
-  for (std::size_t g = 0; g < number; ++g) {
-    for (std::size_t a = 0; a < across; ++a) {
-      const Place place = plan.workTile(ipu, pieces.size());
-      const auto row = [&](std::size_t i) {
-        return static_cast<unsigned>(parts.size() * i / number);
-      };
-      pieces.push_back({place, row(g), row(g + 1), static_cast<unsigned>(g), a * wide,
-                        std::min(size, (a + 1) * wide)});
-      graph.setTileMapping(flat[g].slice(pieces.back().begin, pieces.back().end), place);
+  const std::vector<Range> &ranges = plan.ranges[receivers.number];
+  const std::size_t most =
+      std::max<std::size_t>(1, std::min(kMostGroups / ranges.size(), tiles / across));
+  std::vector<Tensor> summed;
+  std::size_t first = 0;
+  for (const Range &range : ranges) {
+    std::size_t number = 0; // of the parts on this IPU
+    while (first + number < parts.size() && parts[first + number].place.ipu == range.ipu)
+      ++number;
+    const std::size_t count = std::min(most, number);
+    for (std::size_t g = 0, piece = 0; g < count; ++g) {
+      const Tensor group = graph.addVariable(FLOAT, {size}, "slot_sums");
+      for (std::size_t begin = 0; begin < size; begin += wide, ++piece) {
+        const auto row = [&](std::size_t i) {
+          return static_cast<unsigned>(first + number * i / count);
+        };
+        pieces.push_back({plan.workTile(range.ipu, piece), row(g), row(g + 1),
+                          static_cast<unsigned>(summed.size()), begin,
+                          std::min(size, begin + wide)});
+        graph.setTileMapping(group.slice(begin, pieces.back().end), pieces.back().place);
+      }
+      summed.push_back(group.reshape({1, batch, source.stride}));
     }
+    first += number;
   }
+  groups = poplar::concat(summed);
 }
 
 void SlotSums::partials(IpuGraphs &graph, ComputeSet set, const NeuronTensor &gradCurrent) const {
-  const auto batch = static_cast<unsigned>(source->ids.dim(0));
+  const auto batch = static_cast<unsigned>(source->batch);
   for (std::size_t p = 0; p < receivers->parts->size(); ++p) {
     const TilePart &part = (*receivers->parts)[p];
     NewVertex(graph, set, "SlotPartials", part.place)
-        .connect("ids", source->idsFor(matrix).flatten())
-        .connect("counts", source->countsFor(matrix).flatten())
+        .connect("ids", source->ids.on(part.place.ipu).flatten())
+        .connect("counts", source->counts.on(part.place.ipu).flatten())
         .connect("weights", receivers->weights[matrix].field(p))
         .connect("gradCurrent", gradCurrent.field(p))
         .connect("partials", rows[p])

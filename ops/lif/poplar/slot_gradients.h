@@ -11,8 +11,8 @@
 
 namespace lif {
 
-/// Sums [groups, batch, stride] of one matrix's part sums; they lie on the IPU of the receivers,
-/// and are all that crosses to the sender's.
+/// Sums [groups, batch, stride] of one matrix's part sums; a group's lies on the IPU of its
+/// receivers, and is all that crosses to the sender's.
 class SlotSums {
 public:
   SlotSums(IpuGraphs &graph, const TilePlan &plan, const Neurons &receivers, std::size_t matrix,

@@ -228,16 +228,16 @@ IPULSE_BUILD(SelectSpikes) {
   const lif::TilePlan plan = lif::planFor(graph, network, batch);
   lif::IpuGraphs graphs(graph, plan);
   lif::Arrivals arrivals(graphs);
-  const lif::SpikeSource source(graphs, plan, 1, batch, layer.slots, arrivals);
+  const lif::SpikeSource source(graphs, plan, 1, batch, layer.slots, {0}, arrivals);
   const lif::Policy policy = cyclic              ? lif::Policy::Cyclic
                              : words.flag("top") ? lif::Policy::Top
                                                  : lif::Policy::Index;
-  lif::Selection selection(graphs, words.surrogate(), policy, plan.chunks[0], inputs[1],
+  lif::Selection selection(graphs, words.surrogate(), policy, plan.ranges[0][0], inputs[1],
                            gated ? inputs[2] : Tensor(), layer.slots, false, arrivals);
   if (cyclic)
     selection.beginAt(inputs.back().reinterpret(poplar::UNSIGNED_INT));
   const auto history = [&](std::size_t width, const char *name) {
-    return lif::sampleTensor(graphs, FLOAT, batch, 1, width, plan, 1, name);
+    return lif::sampleTensor(graphs, FLOAT, batch, 1, width, plan.samples(1), name);
   };
   const lif::SlotHistory slots{history(layer.slots, "ids"),
                                history(2, "counts"),

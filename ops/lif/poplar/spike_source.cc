@@ -1,5 +1,7 @@
 #include "spike_source.h"
 
+#include <algorithm>
+
 #include <poputil/VertexTemplates.hpp>
 
 #include "new_vertex.h"
@@ -10,48 +12,51 @@ using poplar::ComputeSet;
 using poplar::Tensor;
 using poplar::program::Copy;
 
-SpikeSource::SpikeSource(IpuGraphs &graph, const TilePlan &plan, unsigned number, unsigned batch,
-                         unsigned slots, Arrivals &arrivals)
-    : number(number), slots(slots), stride(slots + slots % 2) {
-  const std::string name = "source" + std::to_string(number);
-  ids = sampleTensor(graph, poplar::UNSIGNED_SHORT, batch, 1, stride, plan, number, name + "/ids")
-            .squeeze({1});
-  counts = sampleTensor(graph, poplar::UNSIGNED_INT, batch, 1, 2, plan, number, name + "/counts")
-               .squeeze({1});
-  arrivals.zero(counts);
-  sentIds = onNextIpu(graph, plan, number, ids, name + "/sent_ids");
-  sentCounts = onNextIpu(graph, plan, number, counts, name + "/sent_counts");
-  crosses = plan.crosses(number);
+SentTensor::SentTensor(IpuGraphs &graph, const poplar::Type &type, std::size_t batch,
+                       std::size_t width, const TilePlan &plan, unsigned source,
+                       const std::vector<unsigned> &makers, const std::string &name)
+    : makers(makers), byIpu(plan.ipus) {
+  for (const unsigned ipu : plan.ipusWith(source)) {
+    byIpu[ipu] =
+        sampleTensor(graph, type, batch, 1, width, plan.samples(source, ipu), name).squeeze({1});
+    if (!std::count(makers.begin(), makers.end(), ipu))
+      others.push_back(ipu);
+  }
 }
 
-Tensor onNextIpu(IpuGraphs &graph, const TilePlan &plan, unsigned source, const Tensor &like,
-                 const std::string &name) {
-  if (!plan.crosses(source))
-    return like;
-  const Tensor t = graph.addVariable(like.elementType(), like.shape(), name);
-  for (unsigned b = 0; b < like.dim(0); ++b)
-    graph.setTileMapping(t[b], {plan.ipuOfLayer[source], plan.sampleTile(source, b).tile});
-  return t;
+SpikeSource::SpikeSource(IpuGraphs &graph, const TilePlan &plan, unsigned number, std::size_t batch,
+                         unsigned slots, const std::vector<unsigned> &makers, Arrivals &arrivals)
+    : number(number), batch(batch), slots(slots), stride(slots + slots % 2) {
+  const std::string name = "source" + std::to_string(number);
+  ids =
+      SentTensor(graph, poplar::UNSIGNED_SHORT, batch, stride, plan, number, makers, name + "/ids");
+  counts =
+      SentTensor(graph, poplar::UNSIGNED_INT, batch, 2, plan, number, makers, name + "/counts");
+  for (const unsigned ipu : makers)
+    arrivals.zero(counts.on(ipu));
 }
 
 void Crossing::add(const SpikeSource &source) {
-  if (!source.crosses)
-    return;
-  ids.push_back(source.ids.flatten());
-  sentIds.push_back(source.sentIds.flatten());
-  add(source.counts, source.sentCounts);
+  add(source.ids);
+  add(source.counts);
+}
+
+void Crossing::add(const SentTensor &sent) {
+  for (const unsigned ipu : sent.sentTo())
+    add(sent.home(), sent.on(ipu));
 }
 
 void Crossing::add(const Tensor &from, const Tensor &to) {
-  words.push_back(from.flatten());
-  sentWords.push_back(to.flatten());
+  const bool id = from.elementType() == poplar::UNSIGNED_SHORT;
+  (id ? ids : words).push_back(from.flatten());
+  (id ? sentIds : sentWords).push_back(to.flatten());
 }
 
-void Crossing::addTo(poplar::program::Sequence &program) const {
+void Crossing::addTo(poplar::program::Sequence &program, const std::string &name) const {
   if (!ids.empty())
-    program.add(Copy(poplar::concat(ids), poplar::concat(sentIds), false, "cross/ids"));
+    program.add(Copy(poplar::concat(ids), poplar::concat(sentIds), false, name + "ids"));
   if (!words.empty())
-    program.add(Copy(poplar::concat(words), poplar::concat(sentWords), false, "cross/counts"));
+    program.add(Copy(poplar::concat(words), poplar::concat(sentWords), false, name + "counts"));
 }
 
 StepNumber::StepNumber(IpuGraphs &graph, const TilePlan &plan, const std::string &name) {
@@ -90,11 +95,11 @@ poplar::program::Program Counters::start() const {
 CheckedInput::CheckedInput(IpuGraphs &graph, const TilePlan &plan, const Tensor &givenIds,
                            const Tensor &counted, unsigned neurons, bool sorts, Arrivals &arrivals)
     : neurons(neurons), sorts(sorts) {
-  given = arrivals.samples(givenIds, plan, 0, "ids");
-  givenCounts = arrivals.samples(counted, plan, 0, "counts");
+  given = arrivals.samples(givenIds, plan.samples(0), "ids");
+  givenCounts = arrivals.samples(counted, plan.samples(0), "counts");
   const std::size_t batch = given.dim(0), steps = given.dim(1), slots = given.dim(2);
   const auto made = [&](const poplar::Type &type, std::size_t width, const char *name) {
-    return sampleTensor(graph, type, batch, steps, width, plan, 0, name);
+    return sampleTensor(graph, type, batch, steps, width, plan.samples(0), name);
   };
   ids = made(poplar::UNSIGNED_SHORT, slots + slots % 2, "checked_ids");
   counts = made(poplar::UNSIGNED_SHORT, 2, "checked_counts");
@@ -106,7 +111,7 @@ poplar::program::Program CheckedInput::check(IpuGraphs &graph, const TilePlan &p
   const std::string type = poputil::templateVertex("CheckInput", given.elementType());
   const auto steps = static_cast<unsigned>(given.dim(1)), slots = unsigned(given.dim(2));
   for (std::size_t b = 0; b < given.dim(0); ++b)
-    NewVertex(graph, set, type, plan.sampleTile(0, static_cast<unsigned>(b)))
+    NewVertex(graph, set, type, plan.samples(0)[b])
         .connect("ids", given[b].flatten())
         .connect("counts", givenCounts[b].flatten())
         .connect("checkedIds", ids[b].flatten())
@@ -126,13 +131,13 @@ void takeSpikes(IpuGraphs &graph, ComputeSet set, const TilePlan &plan, const Sp
                 const Tensor &ids, const Tensor &counts, const StepNumber &step, unsigned offset) {
   const std::string type = poputil::templateVertex("TakeSpikes", ids.elementType());
   for (std::size_t b = 0; b < ids.dim(0); ++b) {
-    const Place place = plan.sampleTile(source.number, static_cast<unsigned>(b));
+    const Place place = plan.samples(source.number)[b];
     NewVertex(graph, set, type, place)
         .connect("ids", ids[b].flatten())
         .connect("counts", counts[b].flatten())
         .connect("step", step.on(place))
-        .connect("takenIds", source.ids[b])
-        .connect("takenCounts", source.counts[b])
+        .connect("takenIds", source.ids.home()[b])
+        .connect("takenCounts", source.counts.home()[b])
         .set("steps", static_cast<unsigned>(ids.dim(1)))
         .set("offset", offset)
         .set("width", static_cast<unsigned>(ids.dim(2)))
@@ -146,7 +151,7 @@ void locateSpikes(IpuGraphs &graph, ComputeSet set, const TilePlan &plan, unsign
                   unsigned offset, const Tensor &starts) {
   const std::string type = poputil::templateVertex("LocateSpikes", ids.elementType());
   for (std::size_t b = 0; b < ids.dim(0); ++b) {
-    const Place place = plan.sampleTile(source, static_cast<unsigned>(b));
+    const Place place = plan.samples(source)[b];
     NewVertex(graph, set, type, place)
         .connect("ids", ids[b].flatten())
         .connect("counts", counts[b].flatten())

@@ -12,41 +12,52 @@
 
 namespace lif {
 
-/// What tiles that need it are sent: 16-bit ids, the only thing about a spike that leaves an IPU.
-/// It does so once: where the spikes go to another IPU, its tiles read a copy that lies there.
-struct SpikeSource {
-  SpikeSource(IpuGraphs &graph, const TilePlan &plan, unsigned number, unsigned batch,
-              unsigned slots, Arrivals &arrivals);
-  unsigned number; // 0 is the input, l + 1 is layer l
-  unsigned slots;
-  unsigned stride;       // slots of a sample's row: even, so that rows are whole words
-  poplar::Tensor ids;    // unsigned short [batch, stride]
-  poplar::Tensor counts; // unsigned int [batch, 2]: spikes, filled slots. Zeros at first
-  poplar::Tensor sentIds, sentCounts; // on the IPU of the next layer: the same tensors, or copies
-  bool crosses = false;               // whether they are copies
+/// A tensor [batch, width] of a source, on its samples' tiles of every IPU that needs it: made on
+/// some, and sent from the first of those to the others.
+class SentTensor {
+public:
+  SentTensor() = default;
+  SentTensor(IpuGraphs &graph, const poplar::Type &type, std::size_t batch, std::size_t width,
+             const TilePlan &plan, unsigned source, const std::vector<unsigned> &makers,
+             const std::string &name);
+  bool valid() const { return !makers.empty(); }
+  const poplar::Tensor &on(unsigned ipu) const { return byIpu[ipu]; }
+  const poplar::Tensor &home() const { return byIpu[makers[0]]; }
+  const std::vector<unsigned> &madeOn() const { return makers; }
+  const std::vector<unsigned> &sentTo() const { return others; }
 
-  /// As the tiles of a weight matrix read them: 0 is the next layer's, 1 the layer's own.
-  const poplar::Tensor &idsFor(std::size_t matrix) const { return matrix == 0 ? sentIds : ids; }
-  const poplar::Tensor &countsFor(std::size_t matrix) const {
-    return matrix == 0 ? sentCounts : counts;
-  }
+private:
+  std::vector<unsigned> makers, others;
+  std::vector<poplar::Tensor> byIpu;
 };
 
-/// What sources have for other IPUs, by type, so that all of it crosses at once.
+/// What tiles that need it are sent: 16-bit ids, the only thing about a spike that leaves an IPU.
+/// It does so once: the tiles of another IPU read a copy that lies there.
+struct SpikeSource {
+  /// makers: the IPUs where vertices write it.
+  SpikeSource(IpuGraphs &graph, const TilePlan &plan, unsigned number, std::size_t batch,
+              unsigned slots, const std::vector<unsigned> &makers, Arrivals &arrivals);
+  unsigned number; // 0 is the input, l + 1 is layer l
+  std::size_t batch;
+  unsigned slots;
+  unsigned stride;   // slots of a sample's row: even, so that rows are whole words
+  SentTensor ids;    // unsigned short [batch, stride]
+  SentTensor counts; // unsigned int [batch, 2]: spikes, filled slots. Zeros at first
+};
+
+/// What has to go to other IPUs, by type, so that all of it crosses at once.
 class Crossing {
 public:
   void add(const SpikeSource &source);
+  void add(const SentTensor &sent);
   void add(const poplar::Tensor &from, const poplar::Tensor &to);
-  void addTo(poplar::program::Sequence &program) const;
+  bool empty() const { return ids.empty() && words.empty(); }
+  /// name: what those of the copies begin with.
+  void addTo(poplar::program::Sequence &program, const std::string &name) const;
 
 private:
   std::vector<poplar::Tensor> ids, sentIds, words, sentWords;
 };
-
-/// A tensor [batch, ...] like `like`, on the tiles of a source's samples, but of the IPU of the
-/// layer that the source's spikes go to; `like` itself if that is the source's own.
-poplar::Tensor onNextIpu(IpuGraphs &graph, const TilePlan &plan, unsigned source,
-                         const poplar::Tensor &like, const std::string &name);
 
 /// A step's number, which every IPU has for itself.
 class StepNumber {

@@ -47,40 +47,59 @@ std::vector<unsigned> splitOverIpus(const std::vector<double> &weights, unsigned
 } // namespace
 
 TilePlan::TilePlan(const Network &network, unsigned batch, unsigned tilesPerIpu)
-    : ipus(network.ipus), tilesPerIpu(tilesPerIpu), mapping(network.mapping) {
-  std::vector<double> memory;
-  unsigned senders = network.inputs, slots = network.inputSlots;
+    : ipus(network.ipus), tilesPerIpu(tilesPerIpu), mapping(network.mapping),
+      splitsNeurons(network.splitsNeurons) {
+  unsigned slots = network.inputSlots;
   for (const Layer &layer : network.layers) {
     pairCosts.push_back(kUpdateCost + slots + (layer.recurrent ? layer.slots : 0));
-    memory.push_back(double(layer.neurons) * (senders + (layer.recurrent ? layer.neurons : 0)));
-    senders = layer.neurons;
+    spiking.push_back(layer.spiking);
     slots = layer.slots;
   }
   layers.resize(network.layers.size());
-  chunks.resize(network.layers.size());
-  ipuOfLayer = splitOverIpus(memory, ipus);
-  for (unsigned first = 0, last; first < layers.size(); first = last) {
-    for (last = first; last < layers.size() && ipuOfLayer[last] == ipuOfLayer[first];)
-      ++last;
-    placeLayers(network, ipuOfLayer[first], first, last);
-  }
-  for (unsigned l = 0; l < layers.size(); ++l) {
+  ranges.resize(network.layers.size());
+  splitLayers(network);
+  for (unsigned ipu = 0; ipu < ipus; ++ipu)
+    placeNeurons(ipu);
+  placeChunks(batch);
+}
+
+void TilePlan::splitLayers(const Network &network) {
+  std::vector<double> memory;
+  for (unsigned l = 0; l < network.layers.size(); ++l) {
     const Layer &layer = network.layers[l];
-    if (!layer.spiking)
-      continue;
-    // A worker looks at a chunk's neurons one by one, and joining looks at the chunks one by one:
-    // this is where the sum of both is least (22 and 24 bundles, counted by the emulator).
-    const unsigned groups = ceilDivide(batch, kSamplesAtOnce);
-    const double fewest = std::sqrt(22.0 / 24 * layer.neurons);
-    const unsigned most = std::max(1u, std::min(layer.neurons, tilesPerIpu / groups));
-    const unsigned number = std::min(most, std::max(1u, unsigned(fewest)));
-    const unsigned size = ceilDivide(layer.neurons, number);
-    std::size_t index = 0;
-    for (unsigned b = 0; b < batch; b += kSamplesAtOnce)
-      for (unsigned n = 0; n < layer.neurons; n += size)
-        chunks[l].push_back({workTile(ipuOfLayer[l], index++), b,
-                             std::min(kSamplesAtOnce, batch - b), n,
-                             std::min(size, layer.neurons - n)});
+    const unsigned senders = network.senders(l) + (layer.recurrent ? layer.neurons : 0);
+    memory.push_back(double(layer.neurons) * senders);
+  }
+  const std::vector<unsigned> ipuOf =
+      splitsNeurons ? std::vector<unsigned>(memory.size()) : splitOverIpus(memory, ipus);
+  for (unsigned l = 0; l < network.layers.size(); ++l) {
+    const Layer &layer = network.layers[l];
+    const unsigned size = network.rangeSize(layer);
+    for (unsigned r = 0; r < network.rangesOf(layer); ++r)
+      ranges[l].push_back({ipuOf[l] + r, r * size, std::min((r + 1) * size, layer.neurons), {}});
+  }
+}
+
+void TilePlan::placeChunks(unsigned batch) {
+  // A worker looks at a chunk's neurons one by one, and joining looks at the chunks one by one:
+  // this is where the sum of both is least (22 and 24 bundles, counted by the emulator).
+  const unsigned groups = ceilDivide(batch, kSamplesAtOnce);
+  for (unsigned l = 0; l < ranges.size(); ++l) {
+    for (Range &range : ranges[l]) {
+      if (!spiking[l])
+        continue;
+      const unsigned neurons = range.end - range.begin;
+      const double fewest = std::sqrt(22.0 / 24 * neurons);
+      const unsigned most = std::max(1u, std::min(neurons, tilesPerIpu / groups));
+      const unsigned number = std::min(most, std::max(1u, unsigned(fewest)));
+      const unsigned size = ceilDivide(neurons, number);
+      std::size_t index = 0;
+      for (unsigned b = 0; b < batch; b += kSamplesAtOnce)
+        for (unsigned n = range.begin; n < range.end; n += size)
+          range.chunks.push_back({workTile(range.ipu, index++), b,
+                                  std::min(kSamplesAtOnce, batch - b), n,
+                                  std::min(size, range.end - n)});
+    }
   }
 }
 
@@ -89,16 +108,43 @@ Place TilePlan::workTile(unsigned ipu, std::size_t index) const {
   return {ipu, tilesPerIpu == 1 ? 0 : 1 + static_cast<unsigned>(index % most)};
 }
 
-Place TilePlan::sampleTile(unsigned source, unsigned sample) const {
+Place SampleTiles::operator[](std::size_t sample) const {
   // From the last tile down, so that sources spread and meet the fewest neurons.
-  const std::size_t most = std::max(1u, tilesPerIpu - 1);
-  const std::size_t back = (std::size_t{sample} + 97 * source) % most;
-  return workTile(ipuOfSource(source), most - 1 - back);
+  const std::size_t most = std::max(1u, plan->tilesPerIpu - 1);
+  const std::size_t back = (sample + 97 * std::size_t{source}) % most;
+  return plan->workTile(ipu, most - 1 - back);
 }
 
-void TilePlan::placeLayers(const Network &network, unsigned ipu, unsigned first, unsigned last) {
+std::vector<unsigned> TilePlan::ipusOf(unsigned source) const {
+  if (source == 0)
+    return {0};
+  std::vector<unsigned> found;
+  for (const Range &range : ranges[source - 1])
+    found.push_back(range.ipu);
+  return found;
+}
+
+std::vector<unsigned> TilePlan::ipusWith(unsigned source) const {
+  std::vector<unsigned> found = ipusOf(source);
+  if (source < ranges.size())
+    for (const Range &range : ranges[source])
+      found.push_back(range.ipu);
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+void TilePlan::placeNeurons(unsigned ipu) {
+  struct Piece {
+    unsigned layer, begin, neurons;
+    unsigned pairs() const { return ceilDivide(neurons, 2); }
+  };
+  std::vector<Piece> pieces;
+  for (unsigned l = 0; l < ranges.size(); ++l)
+    for (const Range &range : ranges[l])
+      if (range.ipu == ipu)
+        pieces.push_back({l, range.begin, range.end - range.begin});
   const unsigned tiles = std::max(1u, tilesPerIpu - 1);
-  const auto pairsOf = [&](unsigned l) { return ceilDivide(network.layers[l].neurons, 2); };
   // Pairs a tile of each layer, if no tile may have more than `load`.
   const auto pairsATile = [&](unsigned l, double load) {
     const double cost = mapping == Mapping::Capacity ? pairCosts[l] : 1;
@@ -106,8 +152,8 @@ void TilePlan::placeLayers(const Network &network, unsigned ipu, unsigned first,
   };
   const auto needed = [&](double load) {
     unsigned sum = 0;
-    for (unsigned l = first; l < last; ++l)
-      sum += ceilDivide(pairsOf(l), pairsATile(l, load));
+    for (const Piece &piece : pieces)
+      sum += ceilDivide(piece.pairs(), pairsATile(piece.layer, load));
     return sum;
   };
   double load = 0;
@@ -116,7 +162,7 @@ void TilePlan::placeLayers(const Network &network, unsigned ipu, unsigned first,
     while (needed(high) > tiles && high < 1e12)
       high *= 2;
     if (needed(high) > tiles)
-      throw poputil::poplibs_error("LIF op: " + std::to_string(last - first) + " layers on " +
+      throw poputil::poplibs_error("LIF op: " + std::to_string(pieces.size()) + " layers on " +
                                    std::to_string(tiles) +
                                    " tiles of an IPU; each layer needs "
                                    "one tile at least. Use more IPUs or mapping=linear");
@@ -127,19 +173,19 @@ void TilePlan::placeLayers(const Network &network, unsigned ipu, unsigned first,
     load = high;
   }
   std::size_t next = 0;
-  for (unsigned l = first; l < last; ++l) {
-    const unsigned most =
-        mapping == Mapping::Linear ? ceilDivide(pairsOf(l), tiles) : pairsATile(l, load);
+  for (const Piece &piece : pieces) {
+    const unsigned most = mapping == Mapping::Linear ? ceilDivide(piece.pairs(), tiles)
+                                                     : pairsATile(piece.layer, load);
     // As many tiles as that takes, and as even a share on each as whole pairs allow.
-    const unsigned parts = ceilDivide(pairsOf(l), most);
+    const unsigned parts = ceilDivide(piece.pairs(), most);
     if (mapping == Mapping::Linear)
       next = 0;
     for (unsigned p = 0; p < parts; ++p) {
       const auto bound = [&](unsigned i) {
-        const auto pair = static_cast<unsigned>(std::size_t{pairsOf(l)} * i / parts);
-        return std::min(2 * pair, network.layers[l].neurons);
+        const auto pair = static_cast<unsigned>(std::size_t{piece.pairs()} * i / parts);
+        return piece.begin + std::min(2 * pair, piece.neurons);
       };
-      layers[l].push_back({workTile(ipu, next++), bound(p), bound(p + 1)});
+      layers[piece.layer].push_back({workTile(ipu, next++), bound(p), bound(p + 1)});
     }
   }
 }
@@ -163,15 +209,22 @@ std::string TilePlan::report() const {
     sum += load;
   std::ostringstream out;
   out << "{\"mapping\": \"" << names[static_cast<unsigned>(mapping)] << "\", \"ipus\": " << ipus
-      << ", \"tiles_per_ipu\": " << tilesPerIpu << ", \"layers\": [";
+      << ", \"split\": \"" << (splitsNeurons ? "neurons" : "layers")
+      << "\", \"tiles_per_ipu\": " << tilesPerIpu << ", \"layers\": [";
   for (unsigned l = 0; l < layers.size(); ++l) {
     unsigned most = 0;
+    std::size_t chunks = 0;
+    std::string on;
     for (const TilePart &part : layers[l])
       most = std::max(most, part.neurons());
-    out << (l ? ", " : "") << "{\"ipu\": " << ipuOfLayer[l]
-        << ", \"first_tile\": " << layers[l].front().place.tile
+    for (const Range &range : ranges[l]) {
+      chunks += range.chunks.size();
+      on += (on.empty() ? "" : ", ") + std::to_string(range.ipu);
+    }
+    out << (l ? ", " : "") << "{\"ipus\": [" << on
+        << "], \"first_tile\": " << layers[l].front().place.tile
         << ", \"tiles\": " << layers[l].size() << ", \"most_neurons\": " << most
-        << ", \"chunks\": " << chunks[l].size() << "}";
+        << ", \"chunks\": " << chunks << "}";
   }
   out << "], \"tiles_used\": " << found.size() << ", \"load_balance\": "
       << sum / (static_cast<double>(found.size()) * *std::max_element(found.begin(), found.end()))

@@ -59,7 +59,7 @@ def run_user_op(
                 places.append(len(inputs))
             inputs.append(tensor)
     attributes = attributes_of(network, slots, placement, wanted)
-    specs = output_specs(network, steps, batch, wanted)
+    specs = output_specs(network, steps, batch, wanted, placement)
     outputs = precompiled_user_op(
         inputs,
         str(built.library),

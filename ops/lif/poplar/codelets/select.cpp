@@ -3,6 +3,7 @@
 #include <poplar/Vertex.hpp>
 
 #include "candidates.h"
+#include "join.h"
 #include "philox.h"
 
 using namespace poplar;
@@ -75,43 +76,10 @@ public:
   InOut<Vector<float, VectorLayout::ONE_PTR, 4>> droppedHistory;
   const unsigned chunks, chunkNeurons, listSlots, stride, slots;
 
+  float value(unsigned i, unsigned from) const { return values[i][from]; }
+  bool keepsIds() const { return true; }
   bool compute(unsigned worker) {
-    join(*this, worker, numWorkers(),
-         [&](const auto &listed, const auto &place, int by, unsigned room, auto &share) {
-           const unsigned all = chunks;
-           const auto put = [&](unsigned c, unsigned from, unsigned to) {
-             const unsigned count = to - from < room ? to - from : room;
-             if (count == 0)
-               return;
-             share.put(place(c) + static_cast<int>(from) * by, by, count);
-             room -= count;
-           };
-           unsigned home = 0; // the chunk with the offset
-           for (unsigned end = chunkNeurons; *offset >= end && home < all; ++home)
-             end += chunkNeurons;
-           if (*offset == 0 || home == all) {
-             for (unsigned c = 0; c < all && room != 0; ++c)
-               put(c, 0, listed(c));
-             return;
-           }
-           // Those from the offset on come first, and in the slots after those below it.
-           const unsigned ofHome = listed(home);
-           unsigned below = 0; // of home's list, the first that is below the offset
-           while (below < ofHome && ids[place(home) + static_cast<int>(below) * by] >= *offset)
-             ++below;
-           unsigned after = below;
-           for (unsigned c = home + 1; c < all; ++c)
-             after += listed(c);
-           after = after < room ? after : room;
-           room -= after;
-           for (unsigned c = 0; c < home; ++c)
-             put(c, 0, listed(c));
-           put(home, below, ofHome);
-           room = after;
-           put(home, 0, below);
-           for (unsigned c = home + 1; c < all; ++c)
-             put(c, 0, listed(c));
-         });
+    joinByOffset(*this, worker, numWorkers());
     return true;
   }
 };

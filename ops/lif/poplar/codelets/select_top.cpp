@@ -4,6 +4,7 @@
 
 #include "best.h"
 #include "candidates.h"
+#include "join.h"
 
 using namespace poplar;
 
@@ -86,6 +87,8 @@ public:
   InOut<Vector<float, VectorLayout::ONE_PTR, 4>> droppedHistory;
   const unsigned chunks, listSlots, stride, slots;
 
+  float value(unsigned i, unsigned from) const { return values[i][from]; }
+  bool keepsIds() const { return true; }
   bool compute(unsigned worker) {
     if (worker != 0)
       return true;

@@ -8,10 +8,11 @@ from typing import Any, Dict, List
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.poplar.arrays import PoplarLIF, tile_plan
-from ops.lif.poplar.attributes import MAPPINGS, Placement, UnsupportedNetwork, Wanted
+from ops.lif.poplar.attributes import MAPPINGS, SPLITS, Placement, UnsupportedNetwork, Wanted
 from ops.surrogate import SuperSpike
 from tests.ops.lif.poplar.variants import (
     assert_bit_equal,
@@ -20,6 +21,7 @@ from tests.ops.lif.poplar.variants import (
     judge,
     op_problems,
     run_both,
+    split_over,
 )
 from tests.ops.strategies import Problem, random_problem
 
@@ -37,10 +39,10 @@ class TestDyadic:
     """float32 sums of these problems are exact, so that every order of summation agrees."""
 
     @settings(max_examples=50, deadline=None)
-    @given(problem=op_problems(dyadic=True))
-    def test_any_network_is_bit_equal(self, problem: Problem) -> None:
+    @given(problem=op_problems(dyadic=True), ipus=st.sampled_from([1, 2, 4]))
+    def test_any_network_is_bit_equal(self, problem: Problem, ipus: int) -> None:
         p = problem
-        with compiled(problem, wanted=Wanted(membranes=True)) as op:
+        with compiled(problem, split_over(problem, ipus), wanted=Wanted(membranes=True)) as op:
             assert_bit_equal(op.forward(p.weights, p.ids, p.counts, p.seed), judge(problem))
 
     @pytest.mark.parametrize("delay", [0, 1])
@@ -60,10 +62,11 @@ class TestDyadic:
     ) -> None:
         network = network_of(neurons, delay, **fields)
         problem = random_problem(network, seed=2, steps=steps, batch=batch, dyadic=True)
-        with compiled(problem, tiles=5) as op:
-            run, trace = run_both(op, problem)
-            assert_bit_equal(run, judge(problem))
-            assert_gradients(op, problem, trace)
+        for ipus in (1, 4):
+            with compiled(problem, split_over(problem, ipus), tiles=5) as op:
+                run, trace = run_both(op, problem)
+                assert_bit_equal(run, judge(problem))
+                assert_gradients(op, problem, trace)
 
     def test_silent_and_saturated_layers(self) -> None:
         network = network_of(capacity=4, second_threshold=0.5)
@@ -117,9 +120,9 @@ class TestDyadic:
 
 class TestGradients:
     @settings(max_examples=50, deadline=None)
-    @given(problem=op_problems())
-    def test_any_network_has_the_references(self, problem: Problem) -> None:
-        with compiled(problem, wanted=ALL) as op:
+    @given(problem=op_problems(), ipus=st.sampled_from([1, 2, 4]))
+    def test_any_network_has_the_references(self, problem: Problem, ipus: int) -> None:
+        with compiled(problem, split_over(problem, ipus), wanted=ALL) as op:
             _, trace = run_both(op, problem)
             assert_gradients(op, problem, trace)
 
@@ -128,11 +131,12 @@ class TestGradients:
         """Chunks of neurons with more candidates than slots, ties included."""
         network = network_of(60, capacity=5, threshold=0.125, second_threshold=-0.25, policy=policy)
         problem = random_problem(network, seed=4, steps=4, batch=7, dyadic=True)
-        with compiled(problem, tiles=32) as op:
-            run, trace = run_both(op, problem)
-            assert_bit_equal(run, judge(problem))
-            assert_gradients(op, problem, trace)
-        assert run.layers[0].dropped.any()
+        for ipus in (1, 2):
+            with compiled(problem, split_over(problem, ipus), tiles=32) as op:
+                run, trace = run_both(op, problem)
+                assert_bit_equal(run, judge(problem))
+                assert_gradients(op, problem, trace)
+            assert run.layers[0].dropped.any()
 
     def test_every_layers_loss_counts(self) -> None:
         problem = random_problem(network_of(), seed=3)
@@ -151,11 +155,12 @@ def _between_ipus(
     totals: List[Dict[str, Any]], names: Dict[int, str], turns: int
 ) -> Dict[str, float]:
     """Bytes from IPU to IPU in a turn of the time loop, by the compute set that is sent them."""
-    return {
-        names[total["program"]]: total["bytesBetweenIpus"] / turns
-        for total in totals
-        if total["executions"] == turns and total["bytesBetweenIpus"]
-    }
+    found: Dict[str, float] = {}
+    for total in totals:
+        if total["executions"] == turns and total["bytesBetweenIpus"]:
+            name = names[total["program"]]
+            found[name] = found.get(name, 0) + total["bytesBetweenIpus"] / turns
+    return found
 
 
 class TestPlacement:
@@ -175,7 +180,8 @@ class TestPlacement:
         network = replace(self.network, delay=delay)
         problem = random_problem(network, seed=5, steps=5, batch=7)
         found = []
-        for placement in [*map(Placement, MAPPINGS), Placement(ipus=2), Placement(ipus=4)]:
+        many = [Placement(ipus=ipus, split=split) for ipus in (2, 4) for split in SPLITS]
+        for placement in [*map(Placement, MAPPINGS), *many]:
             with compiled(problem, placement) as op:
                 run, trace = run_both(op, problem)
                 assert_gradients(op, problem, trace)
@@ -198,7 +204,7 @@ class TestPlacement:
             after = op.op.profile()["execution"]["totals"]
             names = {one["_id"]: one["name"] for one in op.op.profile()["compilation"]["programs"]}
         plan = tile_plan(network, batch, problem.ids.shape[2], Placement(ipus=4), tiles_per_ipu=12)
-        assert [layer["ipu"] for layer in plan["layers"]] == [0, 1, 2, 3]
+        assert [layer["ipus"] for layer in plan["layers"]] == [[0], [1], [2], [3]]
         # Of each sample, from three IPUs to the next: 6 slots of 2 bytes and 2 counts of 4.
         ids, counts = 3 * batch * 6 * 2, 3 * batch * 2 * 4
         assert _between_ipus(totals, names, steps) == {"cross/ids": ids, "cross/counts": counts}
@@ -219,10 +225,36 @@ class TestPlacement:
         assert balance["capacity"] > 0.85
         assert balance["neurons"] < 0.7
 
-    def test_a_layer_is_not_split_over_ipus(self) -> None:
-        problem = random_problem(network_of(), seed=0)
+    @pytest.mark.parametrize("delay", [0, 1])
+    def test_only_ids_and_counts_cross_between_parts_of_a_layer(self, delay: int) -> None:
+        network = replace(self.network, delay=delay)
+        steps, batch = 5, 7
+        problem = random_problem(network, seed=5, steps=steps, batch=batch)
+        placement = Placement(ipus=2, split="neurons")
+        with compiled(problem, placement) as op:
+            op.forward(problem.weights, problem.ids, problem.counts)
+            profile = op.op.profile()
+        names = {one["_id"]: one["name"] for one in profile["compilation"]["programs"]}
+        slots = problem.ids.shape[2]
+        plan = tile_plan(network, batch, slots, placement, tiles_per_ipu=12)
+        assert [layer["ipus"] for layer in plan["layers"]] == [[0, 1]] * 4
+        # Of each sample, either way: a list of 6 of 2 bytes and 2 counts of 4, of three layers;
+        # the input's, to the second IPU.
+        assert _between_ipus(profile["execution"]["totals"], names, steps) == {
+            "cross/ids": batch * (slots + slots % 2) * 2,
+            "cross/counts": batch * 2 * 4,
+            "cross/candidates/ids": 3 * 2 * batch * 6 * 2,
+            "cross/candidates/counts": 3 * 2 * batch * 2 * 4,
+        }
+
+    def test_what_cannot_be_split_is_refused(self) -> None:
+        problem = random_problem(network_of(policy="top", capacity=2), seed=0)
         with pytest.raises(UnsupportedNetwork, match="3 layers can use as many; got ipus=4"):
+            compiled(problem, Placement(ipus=4, split="layers"))
+        with pytest.raises(UnsupportedNetwork, match=r"top .* layer 0 cannot be on 4 IPUs"):
             compiled(problem, Placement(ipus=4))
+        with pytest.raises(ValueError, match="layers, neurons or None; got spikes"):
+            Placement(split="spikes")
 
 
 class TestSize:

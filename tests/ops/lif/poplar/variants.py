@@ -21,6 +21,13 @@ def op_problems(dyadic: bool = False) -> st.SearchStrategy[Problem]:
     return problems(dyadic=dyadic, variants=True, max_neurons=20, max_batch=8, max_steps=5)
 
 
+def split_over(problem: Problem, ipus: int) -> Placement:
+    """Every layer's neurons on all IPUs, unless its policy needs them on one."""
+    if any(layer.policy == "top" for layer in problem.network.spiking):
+        return Placement()
+    return Placement(ipus=ipus, split="neurons")
+
+
 def compiled(
     problem: Problem,
     placement: Placement = Placement(),  # noqa: B008 (frozen)
