@@ -1,6 +1,7 @@
 """Where the time of our training step goes, part by part and layer by layer.
 
     python -m benchmarks.breakdown [--config A] [--threads 2] [--seconds 4]
+    python -m benchmarks.breakdown --within 60       rows for 60 s; the same again goes on
 
 The kernels' own clocks (native.clock_phases) give their parts; what gathering costs beside the
 state update comes from a second network that hears nothing; the optimizer is timed alone, on the
@@ -28,7 +29,10 @@ from ops.spikes import dense_to_sparse
 
 # Parts of a kernel (kernel.h) that are told by layer, and those that are added up.
 BY_LAYER = {
-    "backward": ("sampled_product", "sparse_backward", "dense_backward"),
+    "backward": (
+        *("sampled_product", "sparse_backward", "dense_backward", "general_backward"),
+        *("dense_product", "add_blocks", "spread_block"),
+    ),
     "weight gradient": ("weight_gradient",),
 }
 ADDED_UP = {
@@ -134,7 +138,8 @@ def measure(name: str, variant: str, threads: int, seconds: float) -> dict[str, 
                 parts[f"{label} {number + 1}"] = spent
     known = {"lif_forward", "all"}.union(*ADDED_UP.values(), *BY_LAYER.values())
     for one in sorted(set(found) - known):
-        parts[one] = sum(found[one])
+        if any(found[one]):
+            parts[one] = sum(found[one])
     kernels = sum(found["all"])
     parts["rest of the kernels"] = max(0.0, kernels - sum(parts.values()))
     parts["optimizer"] = adam
@@ -161,10 +166,21 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--variant", choices=ours.SECOND_THRESHOLD, action="append")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=4.0, help="of each of four measurements")
+    parser.add_argument("--again", action="store_true", help="also what has a result already")
+    parser.add_argument(
+        "--within", type=float, default=float("inf"), help="seconds after which no row begins"
+    )
     options = parser.parse_args(arguments)
     results = Results("breakdown", ("config", "variant", "threads"), {}, DIRECTORY)
+    end = time.monotonic() + options.within
     for name in options.config or "ABCD":
         for variant in options.variant or ours.SECOND_THRESHOLD:
+            place = {"config": name, "variant": variant, "threads": options.threads}
+            if results.has(**place) and not options.again:
+                continue
+            if time.monotonic() > end:
+                print("more is to be measured: the same command again goes on")
+                return
             row = measure(name, variant, options.threads, options.seconds)
             results.put(row)
             parts = ", ".join(f"{part} {ms:.2f}" for part, ms in row["parts_ms"].items())

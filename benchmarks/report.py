@@ -181,7 +181,8 @@ def _roofline(rows: list[Row], images: Path, results: Path) -> str:
     text.append(
         "The parts of a step against these limits. Operations and bytes are counted from the "
         "spikes (`benchmarks/work_counts.py` says how); a row of weights that is read again from "
-        "a cache counts again."
+        "a cache counts again. An exact product is counted as if it were taken row by column; "
+        "Strassen's way needs fewer operations, so that it may lie above the peak."
     )
     for variant in sorted({row["variant"] for row in parts}):
         chosen = [row for row in parts if row["variant"] == variant]
@@ -197,12 +198,6 @@ def _roofline(rows: list[Row], images: Path, results: Path) -> str:
 def _growth(rows: list[Row], images: Path, results: Path) -> str:
     plots.growth(rows, images / "growth.svg")
     _, along_activity = next(growth.sizes("activity", growth.AXES["activity"]))
-    worst = max(
-        row[what]["ms"] / row[f"dense_{what}"]["ms"]
-        for row in rows
-        if row["axis"] == "activity"
-        for what in ("forward", "train")
-    )
     return "\n\n".join(
         [
             f"One size changes at a time, from {_told(growth.Size())}; with {growth.THREADS} "
@@ -212,7 +207,10 @@ def _growth(rows: list[Row], images: Path, results: Path) -> str:
             "![Growth](images/growth.svg)",
             "Fitted exponents (1 is proportional):",
             tables.exponents(rows),
-            f"Against the dense products, by activity; at worst {worst:.2f} times their time:",
+            "The cost is to follow the spikes while they are few, and to exceed that of the dense "
+            f"products by no more than {tables.DENSE_LIMIT - 1:.0%} when they are many:",
+            tables.dense_limit(rows),
+            "Time and its ratio to that of the dense products, by activity:",
             tables.against_dense(rows),
         ]
     )

@@ -15,6 +15,8 @@ from benchmarks.workload import CONFIGS
 
 BUSY = 0.1  # processors used by others, from which on a figure is to be doubted
 DISTURBED = 0.5  # and from which on a ratio says nothing
+SPIKES_COUNT = 0.03  # activity from which on spikes take more time than what is there without them
+DENSE_LIMIT = 1.1  # times the dense products: the goal for high activity
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -231,7 +233,13 @@ def exponent(points: Sequence[tuple[float, float]]) -> float:
 def exponents(rows: list[Row]) -> str:
     """Fitted exponents of time and memory along each axis."""
     lines = []
-    for (axis, variant), group in by_axis(rows):
+    groups = by_axis(rows)
+    busy = [
+        (key, [row for row in group if row["value"] >= SPIKES_COUNT])
+        for key, group in groups
+        if key[0] == "activity"
+    ]
+    for (axis, variant), group in sorted(groups + busy, key=lambda pair: pair[0]):
         if len(group) < 2:
             continue
         line = [f"{axis}, {variant}", f"{group[0]['value']:g} to {group[-1]['value']:g}"]
@@ -266,6 +274,24 @@ def against_dense(rows: list[Row]) -> str:
         lines.append([*line, f"{row['others_load']:.2f}"])
     heads = ["variant", "activity of the hidden layers", "forward, ms", "over dense"]
     return table([*heads, "training step, ms", "over dense", "other load"], lines)
+
+
+def dense_limit(rows: list[Row]) -> str:
+    """Of each variant and pass the highest ratio to the dense products at any activity, beside the
+    goal."""
+    lines = []
+    for (axis, variant), group in by_axis(rows):
+        for what in ("forward", "train") if axis == "activity" else ():
+            ratio, row = max(
+                ((row[what]["ms"] / row[f"dense_{what}"]["ms"], row) for row in group),
+                key=lambda pair: pair[0],
+            )
+            place = ", ".join(f"{100 * rate:.2g} %" for rate in row["rates"])
+            verdict = "met" if ratio <= DENSE_LIMIT else "**missed**"
+            passes = "training step" if what == "train" else what
+            lines.append([f"{passes}, {variant}", f"{ratio:.2f}", place, verdict])
+    heads = ["pass", "at worst over dense", "at an activity of"]
+    return table([*heads, f"at most {DENSE_LIMIT:.2f}"], lines)
 
 
 def stored(rows: list[Row]) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from benchmarks import (
+    breakdown,
     connection_types,
     growth,
     ours,
@@ -36,7 +37,7 @@ from benchmarks.results import Results, read, rounded
 from benchmarks.side import Ended, OverBudget, Side
 from benchmarks.turns import Effort, summary
 from benchmarks.workload import CONFIGS, draw
-from ops.lif.cpu import arrays
+from ops.lif.cpu import arrays, native
 from ops.spikes import dense_to_sparse
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -239,10 +240,53 @@ class TestGrowth:
         rates = [layer.spike_counts[..., 0].mean() / 128 for layer in run.layers]
         assert rates == pytest.approx([0.05] * 3, rel=0.4)
 
+    def test_layers_fire_in_half_of_all_steps_where_that_is_wanted(self) -> None:
+        size = growth.Size(neurons=128, steps=20, batch=4, activity=0.5)
+        work = growth.workload(size)
+        network = ours.network_of(work.config, None)
+        run = arrays.forward(network, work.weights, *dense_to_sparse(work.spikes))
+        rates = [layer.spike_counts[..., 0].mean() / 128 for layer in run.layers]
+        assert rates == pytest.approx([0.5] * 2, rel=0.1)
+
+    def test_the_dense_path_is_a_limit_that_is_met_or_missed(self) -> None:
+        def row(value: float, ms: float) -> dict[str, object]:
+            passes = {what: {"ms": ms} for what in ("forward", "train")}
+            dense = {f"dense_{what}": {"ms": 1.0} for what in passes}
+            return {"axis": "activity", "variant": "exact", "value": value, "rates": [value]} | (
+                passes | dense
+            )
+
+        told = tables.dense_limit([row(0.01, 0.2), row(0.3, 1.1), row(0.5, 0.9)])
+        assert "| training step, exact | 1.10 | 30 % | met |" in told
+        assert "| forward, exact | 1.11 | 50 % | **missed** |" in tables.dense_limit(
+            [row(0.3, 0.5), row(0.5, 1.11)]
+        )
+
+    def test_goes_on_where_it_was_stopped(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        told = {"forward": {"ms": 1.0}, "dense_forward": {"ms": 1.0}, "step_mib": 1.0, "rates": []}
+        told |= {"train": {"ms": 1.0}, "dense_train": {"ms": 1.0}}
+        monkeypatch.setattr(growth, "DIRECTORY", tmp_path)
+        monkeypatch.setattr(growth, "in_process", lambda *_: told)
+        growth.main(["--axis", "layers", "--within", "-1"])
+        assert "the same command again goes on" in capsys.readouterr().out
+        growth.main(["--axis", "layers"])
+        assert len(capsys.readouterr().out.splitlines()) == 2 * len(growth.AXES["layers"])
+        growth.main(["--axis", "layers", "--within", "-1"])
+        assert capsys.readouterr().out == ""
+
     def test_one_size_changes_along_an_axis(self) -> None:
         points = dict(growth.sizes("batch", (8, 16)))
         assert points[8].batch == 8
         assert {point.neurons for point in points.values()} == {growth.Size().neurons}
+
+
+class TestBreakdown:
+    def test_every_part_of_the_kernels_is_told_under_a_name(self) -> None:
+        told = set().union(*breakdown.ADDED_UP.values(), *breakdown.BY_LAYER.values())
+        # The forward passes: of these networks, and of those with synapses.
+        assert set(native.phases()) - told == {"lif_forward", "general_forward"}
 
 
 class TestRoofline:
