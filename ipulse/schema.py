@@ -21,6 +21,8 @@ MAX_KEY = 64  # characters of a key in a map
 CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 UNIONS = (Union, getattr(types, "UnionType", Union))  # `X | Y` has a type of its own since 3.10
 _FIELDS: Dict[Type[Any], Tuple[Tuple[dataclasses.Field[Any], Any], ...]] = {}
+_NAMES: Dict[Type[Any], Tuple[str, ...]] = {}
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def described(
@@ -68,8 +70,11 @@ def described(
 
 def to_json(value: Any) -> Any:
     """The JSON value of a schema dataclass; `parse` of it gives an equal object."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    kind = type(value)
+    if kind in _PLAIN:  # nearly everything is, and a log has tens of thousands of them
+        return value
+    if dataclasses.is_dataclass(kind):
+        return {name: to_json(getattr(value, name)) for name in names_of(kind)}
     if isinstance(value, (list, tuple)):
         return [to_json(item) for item in value]
     if isinstance(value, dict):
@@ -84,6 +89,13 @@ def fields_of(cls: Type[Any]) -> Tuple[Tuple[dataclasses.Field[Any], Any], ...]:
         hints = get_type_hints(cls)
         _FIELDS[cls] = tuple((field, hints[field.name]) for field in dataclasses.fields(cls))
     return _FIELDS[cls]
+
+
+def names_of(cls: Type[Any]) -> Tuple[str, ...]:
+    """The names of a schema dataclass's fields, in order."""
+    if cls not in _NAMES:
+        _NAMES[cls] = tuple(field.name for field in dataclasses.fields(cls))
+    return _NAMES[cls]
 
 
 def default_of(field: dataclasses.Field[Any]) -> Any:

@@ -11,6 +11,9 @@ from .errors import InvalidJSON, Problem
 MAX_DEPTH = 64  # levels of nesting; the deepest valid spec has six
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_MAYBE_SURROGATE = re.compile("[\ud800-\udfff]|\\\\u[dD][89a-fA-F]")
+_CONTAINERS = (list, dict)
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def loads(text: Union[bytes, str]) -> Any:
@@ -33,13 +36,16 @@ def loads(text: Union[bytes, str]) -> Any:
         raise _invalid(detail) from error
     except ValueError as error:  # Python refuses to read them, in words meant for programmers
         raise _invalid("an integer has thousands of digits") from error
-    _check(value, "", 0)
+    if type(value) in _CONTAINERS:
+        _check_depth(value, "", 0)
+    if _MAYBE_SURROGATE.search(text):
+        _check_text(value, "")
     return value
 
 
 def dumps(value: Any) -> str:
     """The one canonical text of a value: sorted keys, no spaces, no NaN."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def escape(key: str) -> str:
@@ -66,19 +72,27 @@ def _unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     return found
 
 
-def _check(value: Any, pointer: str, depth: int) -> None:
-    if depth == MAX_DEPTH and isinstance(value, (list, dict)):
+def _check_depth(value: Any, pointer: str, depth: int) -> None:
+    """`value` is a list or an object."""
+    if depth == MAX_DEPTH:
         raise _invalid(f"nested deeper than {MAX_DEPTH} levels", pointer)
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        if type(item) in _CONTAINERS:
+            place = f"{pointer}/{key}" if isinstance(key, int) else f"{pointer}/{escape(key)}"
+            _check_depth(item, place, depth + 1)
+
+
+def _check_text(value: Any, pointer: str) -> None:
     if isinstance(value, str) and _SURROGATE.search(value):
         raise _invalid("a lone surrogate is not text", pointer)
     if isinstance(value, list):
         for index, item in enumerate(value):
-            _check(item, f"{pointer}/{index}", depth + 1)
+            _check_text(item, f"{pointer}/{index}")
     if isinstance(value, dict):
         for key, item in value.items():
             if _SURROGATE.search(key):
                 raise _invalid("a lone surrogate is not text", pointer)
-            _check(item, f"{pointer}/{escape(key)}", depth + 1)
+            _check_text(item, f"{pointer}/{escape(key)}")
 
 
 def _shown(key: str) -> str:
