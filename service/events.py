@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import insert, select
+from sqlalchemy import Integer, bindparam, insert, select
 
 from ipulse import strict_json
 from ipulse.errors import Conflict
@@ -32,12 +32,48 @@ class Occurrence:
     body: dict[str, Any]
 
 
+class Told(NamedTuple):
+    """An event as it is told: its number, its kind and its JSON."""
+
+    seq: int
+    kind: str
+    text: str
+
+
 @dataclass(frozen=True)
 class Page:
     """Some events of a job in order, and where the next page begins."""
 
-    events: list[dict[str, Any]]
+    events: list[Told]
     next_after: int
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Some lines of a job's log in order, and where the next ones begin."""
+
+    lines: list[str]
+    next_after: int
+
+
+_SOME = (
+    select(events.c.seq, events.c.time, events.c.attempt, events.c.kind, events.c.body)
+    .where(events.c.job_pk == bindparam("of_job"), events.c.seq > bindparam("after"))
+    .order_by(events.c.seq)
+    .limit(bindparam("most", type_=Integer))
+)
+_SOME_OF_KINDS = _SOME.where(events.c.kind.in_(bindparam("kinds", expanding=True)))
+_LOG = (
+    select(events.c.seq, events.c.body)
+    .where(
+        events.c.job_pk == bindparam("of_job"),
+        events.c.seq > bindparam("after"),
+        events.c.kind == "log",
+    )
+    .order_by(events.c.seq)
+    .limit(bindparam("most", type_=Integer))
+)
+_APPEND = insert(events)
 
 
 def append(
@@ -64,7 +100,7 @@ def append(
         for seq, occurrence in enumerate(occurrences, start=last_seq + 1)
     ]
     if rows:
-        transaction.connection.execute(insert(events), rows)
+        transaction.connection.execute(_APPEND, rows)
     return last_seq + len(rows)
 
 
@@ -81,24 +117,28 @@ def page(
     `last_seq` is the job's, read in this transaction: events that the kinds leave out are
     passed over for good.
     """
-    query = (
-        select(events)
-        .where(events.c.job_pk == job_pk, events.c.seq > after)
-        .order_by(events.c.seq)
-        .limit(limit)
-    )
+    asked = {"of_job": job_pk, "after": after, "most": limit}
     if kinds:
-        query = query.where(events.c.kind.in_(sorted(kinds)))
-    rows = transaction.connection.execute(query).all()
-    found = [
-        {
-            "seq": row.seq,
-            "time": rfc3339(row.time),
-            "attempt": row.attempt,
-            "kind": row.kind,
-            **json.loads(row.body),
-        }
-        for row in rows
-    ]
-    full = len(rows) == limit
-    return Page(found, rows[-1].seq if full else max(after, last_seq))
+        rows = transaction.connection.execute(_SOME_OF_KINDS, {**asked, "kinds": sorted(kinds)})
+    else:
+        rows = transaction.connection.execute(_SOME, asked)
+    found = [_told(*row) for row in rows]
+    full = len(found) == limit
+    return Page(found, found[-1].seq if full else max(after, last_seq))
+
+
+def log(transaction: Transaction, job_pk: int, after: int, limit: int) -> Lines:
+    """At most `limit` lines of what a job's programs wrote, after an event; fewer are the last."""
+    asked = {"of_job": job_pk, "after": after, "most": limit}
+    rows = transaction.connection.execute(_LOG, asked).all()
+    # One call of the parser for all of them: it costs more than to read one.
+    bodies = json.loads(f"[{','.join([row.body for row in rows])}]")
+    return Lines([body["message"] for body in bodies], rows[-1].seq if rows else after)
+
+
+def _told(seq: int, time: int, attempt: int | None, kind: str, body: str) -> Told:
+    # The body is the JSON of an object already: parsing it, to write it again, would cost more
+    # than all the rest.
+    number = "null" if attempt is None else attempt
+    head = f'{{"seq":{seq},"time":"{rfc3339(time)}","attempt":{number},"kind":"{kind}"'
+    return Told(seq, kind, f"{head}}}" if body == "{}" else f"{head},{body[1:]}")

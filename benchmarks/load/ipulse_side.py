@@ -23,7 +23,6 @@ from service.database import Database
 from tests.service.agents import PHASES, Attempt, phase
 
 SPEC = {"version": 1, "name": "load", "network": {"layers": [{"neurons": 4}]}}
-LINES_AT_ONCE = 1_000
 ROWS_AT_ONCE = 5_000
 # Tables whose rows belong to a job, in an order that their references allow.
 OF_A_JOB = (tables.attempts, tables.events, tables.artifacts)
@@ -111,15 +110,7 @@ class IpulseSide(Side):
         return Call("GET", "/v1/jobs?page_size=100")
 
     def log(self, http: httpx.Client, job: str) -> str:
-        lines: list[str] = []
-        after = 0
-        while True:
-            query: dict[str, str | int] = {"kind": "log", "after": after, "limit": LINES_AT_ONCE}
-            page = http.get(f"/v1/jobs/{job}/events", params=query).raise_for_status().json()
-            lines += [event["message"] for event in page["events"]]
-            after = page["next_after"]
-            if len(page["events"]) < LINES_AT_ONCE:
-                return "\n".join(lines)
+        return http.get(f"/v1/jobs/{job}/log").raise_for_status().text
 
     def multiply(self, job: str, count: int) -> None:
         database = Database(self._database_url)

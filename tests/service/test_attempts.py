@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -302,8 +303,9 @@ class Life(RuleBasedStateMachine):
 
     def check(self, transaction: Transaction, job: Job) -> None:
         page = events.page(transaction, job.pk, job.last_seq, 0, 10_000)
-        assert [event["seq"] for event in page.events] == list(range(1, job.last_seq + 1))
-        states = [JobState(e["state"]) for e in page.events if e["kind"] == "state"]
+        told = [json.loads(event.text) for event in page.events]
+        assert [event["seq"] for event in told] == list(range(1, job.last_seq + 1))
+        states = [JobState(event["state"]) for event in told if event["kind"] == "state"]
         assert states[0] is JobState.QUEUED
         assert states[-1] is job.state
         for before, after in zip(states, states[1:], strict=False):

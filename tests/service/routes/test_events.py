@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from ipulse.redis_server import RedisServer
+from service.routes import logs
 from tests.service.agents import METRIC, PHASES, line
 from tests.service.running import InProcess, settings_for
 
@@ -63,6 +64,25 @@ def finished(service: InProcess) -> str:
     attempt.complete()
     job_id: str = attempt.claim["job_id"]
     return job_id
+
+
+class TestLog:
+    def test_is_what_was_written_as_text(self, service: InProcess, finished: str) -> None:
+        response = service.user.get(f"/v1/jobs/{finished}/log")
+        assert response.headers["content-type"] == "text/plain; charset=utf-8"
+        assert response.text == "".join(f"line {number}\n" for number in range(20))
+
+    def test_a_long_one_comes_in_pieces_and_without_gap(
+        self, service: InProcess, finished: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        whole = service.user.get(f"/v1/jobs/{finished}/log").content
+        for piece in (1, 7, 20):
+            monkeypatch.setattr(logs, "LINES_AT_ONCE", piece)
+            assert service.user.get(f"/v1/jobs/{finished}/log").content == whole
+
+    def test_of_a_job_that_has_written_nothing_is_empty(self, service: InProcess) -> None:
+        assert service.user.get(f"/v1/jobs/{service.submit()['id']}/log").content == b""
+        check_problem(service.user.get("/v1/jobs/job_none/log"), 404)
 
 
 class TestPages:

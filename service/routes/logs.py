@@ -1,0 +1,54 @@
+"""What a job's programs wrote, as text to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fastapi import APIRouter, Response
+from fastapi.responses import StreamingResponse
+
+from service import events, log, store
+from service.database import Transaction
+from service.events import Lines
+from service.parts import Parts, PartsOf
+
+LINES_AT_ONCE = 16_384  # a log that is longer than its quota usually allows is read in pieces
+
+_MEDIA_TYPE = "text/plain; charset=utf-8"
+
+router = APIRouter(prefix="/v1", tags=["events"])
+
+
+@router.get(
+    "/jobs/{job_id}/log",
+    responses={200: {"content": {"text/plain": {}}}},
+    response_class=Response,
+)
+def read_log(job_id: str, parts: PartsOf) -> Response:
+    """The log as plain text, of all attempts, as far as it goes now.
+
+    It is the messages of the events of the kind `log`; those say besides when a line was written,
+    on which stream, and how bad it is.
+    """
+    log.know(job=job_id)
+    with parts.database.read() as transaction:
+        pk = store.get(transaction, job_id).pk
+        first = _some(transaction, pk, 0)
+    if len(first.lines) < LINES_AT_ONCE:
+        return Response(_text(first), media_type=_MEDIA_TYPE)
+    return StreamingResponse(_on_from(parts, pk, first), media_type=_MEDIA_TYPE)
+
+
+def _on_from(parts: Parts, job_pk: int, some: Lines) -> Iterator[bytes]:
+    while some.lines:
+        yield _text(some)
+        with parts.database.read() as transaction:
+            some = _some(transaction, job_pk, some.next_after)
+
+
+def _some(transaction: Transaction, job_pk: int, after: int) -> Lines:
+    return events.log(transaction, job_pk, after, LINES_AT_ONCE)
+
+
+def _text(some: Lines) -> bytes:
+    return "".join([f"{line}\n" for line in some.lines]).encode()
