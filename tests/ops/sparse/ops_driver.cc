@@ -1,0 +1,138 @@
+// Every sparse op on a stand-in for TensorFlow, with one thread and with several; for sanitizers.
+#include "sparse/tensorflow_ops.cc"
+
+#include <cstdio>
+
+namespace {
+
+using namespace ipulse;
+using tensorflow::OpKernelConstruction;
+using Attributes = std::map<std::string, std::any>;
+using Tensors = std::vector<Tensor>;
+
+int failures = 0, calls = 0;
+
+void fail(const char *what, const std::string &message) {
+  std::printf("%s: %s\n", what, message.c_str());
+  ++failures;
+}
+
+// The first outputs; they must be the same with one thread and with many.
+template <typename Op>
+Tensors run(const char *name, const Attributes &attributes, const Tensors &inputs, int outputs) {
+  Tensors first;
+  for (int64_t threads : {1, 4}) {
+    OpKernelConstruction construction(attributes);
+    Op op(&construction);
+    OpKernelContext context(inputs, threads);
+    op.Compute(&context);
+    ++calls;
+    if (!context.status().ok()) {
+      fail(name, context.status().message());
+      return Tensors(static_cast<size_t>(outputs));
+    }
+    for (int i = 0; i < outputs; ++i) {
+      const Tensor &got = context.output(i);
+      if (threads == 1)
+        first.push_back(got);
+      else if (std::memcmp(floats_of(got), floats_of(first[static_cast<size_t>(i)]),
+                           static_cast<size_t>(got.NumElements()) * sizeof(float)))
+        fail(name, "another result with more threads");
+    }
+  }
+  return first;
+}
+
+// What it says of inputs that are wrong.
+template <typename Op>
+void refuses(const char *name, const Attributes &attributes, const Tensors &inputs,
+             const char *words) {
+  OpKernelConstruction construction(attributes);
+  Op op(&construction);
+  OpKernelContext context(inputs, 4);
+  op.Compute(&context);
+  ++calls;
+  if (context.status().message().find(words) == std::string::npos)
+    fail(name, "said '" + context.status().message() + "' and not '" + words + "'");
+}
+
+Tensor drawn(TensorShape shape, uint64_t seed) {
+  std::vector<float> values(static_cast<size_t>(shape.num_elements()));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(
+                    below(philox4x32({static_cast<uint32_t>(i), 0, 0, 7}, seed)[0], 2001) - 1000) /
+                500;
+  return Tensor::of(std::move(shape), values);
+}
+
+template <typename T> Tensor as(const Tensor &floats) {
+  const float *from = floats_of(floats);
+  return Tensor::of(floats.shape(), std::vector<T>(from, from + floats.NumElements()));
+}
+
+const Attributes SURROGATE = {{"surrogate", std::string("superspike")},
+                              {"slope", 10.0f},
+                              {"width", 0.0f},
+                              {"values", std::vector<float>()}};
+
+void all_ops(int64_t steps, int64_t batch, int64_t n_in, int64_t n_out, int capacity,
+             const std::string &policy, uint64_t seed) {
+  const int slots = capacity ? capacity : static_cast<int>(n_in);
+  const Tensor u = drawn({steps, batch, n_in}, seed), weights = drawn({n_in, n_out}, seed + 1);
+  const Tensor high = Tensor::of<float>({n_in}, std::vector<float>(static_cast<size_t>(n_in), 1));
+  const Tensor low = Tensor::of<float>({n_in}, std::vector<float>(static_cast<size_t>(n_in), 0));
+  const Tensor word = Tensor::of<int64_t>({}, {5});
+  Attributes chosen = SURROGATE;
+  chosen.insert({{"gated", true}, {"capacity", capacity}, {"policy", policy}, {"layer", 1}});
+  Tensors picked = run<SelectSpikesOp>("select", chosen, {u, high, low, word, word}, 3);
+  const Tensor &ids = picked[0], &counts = picked[1];
+  const Tensor by_slots = drawn({steps, batch, slots}, seed + 2);
+  run<SelectSpikesGradOp>("select_grad", SURROGATE, {u, high, ids, counts, by_slots}, 2);
+
+  const Tensor by_product = drawn({steps, batch, n_out}, seed + 3);
+  run<SpikeMatmulOp>("matmul", {}, {weights, ids, counts}, 1);
+  run<SpikeMatmulOp>("matmul", {}, {weights, as<uint16_t>(ids), as<int64_t>(counts)}, 1);
+  run<SpikeMatmulGradWeightsOp>("matmul_grad_weights", {}, {weights, ids, counts, by_product}, 1);
+  run<SpikeMatmulGradSlotsOp>("matmul_grad_slots", {}, {weights, ids, counts, by_product}, 1);
+
+  const Attributes neurons = {{"neurons", static_cast<int>(n_in)}};
+  const Tensor by_dense = drawn({steps, batch, n_in}, seed + 4);
+  Tensors dense = run<ScatterOp>("sparse_to_dense", neurons, {ids, counts}, 1);
+  run<ScatterOp>("scatter_slots", neurons, {ids, counts, by_slots}, 1);
+  run<GatherSlotsOp>("gather_slots", {}, {ids, counts, by_dense}, 1);
+  run<DenseToSparseOp>("dense_to_sparse", {{"capacity", 0}}, {dense[0]}, 2);
+
+  std::vector<int32_t> wanted(static_cast<size_t>(steps * batch));
+  for (size_t i = 0; i < wanted.size(); ++i)
+    wanted[i] = static_cast<int32_t>(static_cast<int64_t>(i) % (n_in + 1));
+  run<RandomSpikesOp>("random", {{"neurons", static_cast<int>(n_in)}, {"slots", 0}},
+                      {word, Tensor::of({steps, batch}, wanted)}, 1);
+
+  if (steps * batch * slots == 0)
+    return;
+  std::vector<int32_t> wrong(static_cast<size_t>(steps * batch * slots), 0);
+  wrong.back() = static_cast<int32_t>(n_in);
+  std::vector<int32_t> full(static_cast<size_t>(steps * batch), slots);
+  const Tensor outside = Tensor::of({steps, batch, slots}, wrong);
+  const Tensor filled = Tensor::of({steps, batch}, full);
+  refuses<SpikeMatmulOp>("matmul", {}, {weights, outside, filled}, "it must be 0 to");
+  refuses<ScatterOp>("sparse_to_dense", neurons, {outside, filled}, "it must be 0 to");
+  full.back() = slots + 1;
+  refuses<SpikeMatmulOp>("matmul", {}, {weights, ids, Tensor::of({steps, batch}, full)}, "counts");
+  refuses<SpikeMatmulOp>("matmul", {}, {weights, ids, Tensor::of<float>({1}, {0})}, "counts must");
+}
+
+} // namespace
+
+int main() {
+  uint64_t seed = 0;
+  for (const char *policy : {"index", "cyclic", "top"})
+    for (int capacity : {0, 1, 3}) {
+      all_ops(3, 2, 7, 5, capacity, policy, ++seed);
+      all_ops(1, 1, 3, 1, capacity, policy, ++seed);
+      all_ops(2, 5, 64, 600, capacity, policy, ++seed); // more than one block of columns
+      all_ops(0, 4, 9, 2, capacity, policy, ++seed);
+    }
+  std::printf("%d\n", calls);
+  return failures ? 1 : 0;
+}
