@@ -21,8 +21,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def stack(home: Path) -> Iterator[Stack]:
-    short = {"IPULSE_LEASE_SECONDS": "8", "IPULSE_HEARTBEAT_SECONDS": "1"}
-    with Stack(home, environment=short) as started:
+    # A busy machine may take longer to start the service again than a lease usually lasts.
+    patient = {"IPULSE_LEASE_SECONDS": "60", "IPULSE_HEARTBEAT_SECONDS": "1"}
+    with Stack(home, environment=patient) as started:
         yield started
 
 
