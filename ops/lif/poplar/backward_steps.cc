@@ -88,7 +88,7 @@ void BackwardPass::recordInputGradients(ComputeSet set) {
         .set("slots", network.inputSlots)
         .set("groups", static_cast<unsigned>(sums.dim(0)))
         .set("width", sources[0].stride)
-        .estimate(6.0 * (30 + 2.0 * network.inputSlots * sums.dim(0)));
+        .estimate(6.0 * (200 + network.inputSlots * (16.0 + 5 * sums.dim(0))));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "layer_adjoint.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "new_vertex.h"
@@ -57,6 +58,8 @@ void LayerAdjoint::addWeightGradients(IpuGraphs &graph, ComputeSet set, std::siz
   for (std::size_t p = 0; p < neurons.parts->size(); ++p) {
     const TilePart &part = (*neurons.parts)[p];
     const std::size_t senders = gradWeights[matrix].part(p).dim(0);
+    const double mine = std::min<double>(source.slots, shareOf(senders)); // of a worker's senders
+    const double row = 7.2 + 6.2 * part.pairs();
     NewVertex(graph, set, "WeightGradients", part.place)
         .connect("ids", source.ids.on(part.place.ipu).flatten())
         .connect("counts", source.counts.on(part.place.ipu).flatten())
@@ -69,8 +72,8 @@ void LayerAdjoint::addWeightGradients(IpuGraphs &graph, ComputeSet set, std::siz
         .connect("starts", starts.valid() ? starts.on(part.place.ipu).flatten()
                                           : unusedField(graph, poplar::UNSIGNED_INT, part.place))
         .set("located", starts.valid())
-        .estimate(starts.valid() ? batch * (100.0 + source.slots * (2.0 + 4.2 * part.pairs()))
-                                 : batch * source.slots * (24.0 + 4.2 * part.pairs()));
+        .estimate(6.0 * (140 + batch * (24 + mine * (part.pairs() == 1 ? 5.3 : row)) +
+                         (starts.valid() ? 0.0 : batch * 4.0 * source.slots)));
   }
 }
 
@@ -111,7 +114,7 @@ void LayerAdjoint::slotGradients(IpuGraphs &graph, ComputeSet set, const SpikeSo
           .set("slots", own.slots)
           .set("groups", groups)
           .set("width", own.stride)
-          .estimate(6.0 * 30 + own.slots * (6.0 + 2 * groups));
+          .estimate(6.0 * 140 + own.slots * (11.0 + 2 * groups));
       if (coefficients.empty())
         continue;
       const bool membranes = !record.membranes.empty();
@@ -137,6 +140,10 @@ void LayerAdjoint::stepBack(IpuGraphs &graph, ComputeSet set, const SpikeSource 
   unsigned resetTerm = kNoTerm;
   if (spiking && network->resetTerm())
     resetTerm = network->reset == Reset::Zero ? kMembraneTerm : kThresholdTerm;
+  const double perPair = (!spiking                ? 14
+                          : record.resets.empty() ? 68
+                                                  : 80) +
+                         (ofConstants ? 20 : 0) + (layer.synapse ? 12 : 0);
   for (std::size_t p = 0; p < neurons.parts->size(); ++p) {
     const TilePart &part = (*neurons.parts)[p];
     // What a vertex has no use for is connected to what is there anyway.
@@ -180,8 +187,10 @@ void LayerAdjoint::stepBack(IpuGraphs &graph, ComputeSet set, const SpikeSource 
         .set("resetsByThreshold", spiking && network->thresholdInReset())
         .set("resetTerm", resetTerm)
         .set("hasDirect", hasDirect)
-        .estimate(batch *
-                  (75.0 + 12 * part.pairs() + 22 * std::log2(1.0 + (spiking ? own->slots : 0))));
+        .estimate(980 + 6 * shareOf(batch) *
+                            (55 + perPair * part.pairs() +
+                             (record.resets.empty() ? 4 : 15) *
+                                 std::log2(1.0 + (spiking ? own->slots : 0))));
     if (layer.synapse)
       vertex.connect("synapseDecay", neurons.synapseDecay.field(p))
           .connect("gradSynapse", gradSynapse.field(p));

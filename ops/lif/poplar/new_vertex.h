@@ -48,8 +48,10 @@ public:
     graph.setInitialValue(vertex[field], poplar::ArrayRef<unsigned>(values));
     return *this;
   }
-  /// In tile cycles, of filled slots: for the IPU model's profile, a device ignores it. The
-  /// figures are those that the emulator counts.
+  /// In tile cycles, for the IPU model's profile; a device ignores it. What the vertex takes when
+  /// there is all to do that there can be: filled slots of which as many as can are one worker's,
+  /// every neuron a candidate, every reset recorded. Figures are of what the emulator counts with
+  /// the surrogate superspike, and six times a worker's bundles.
   NewVertex &estimate(double cycles) {
     graph.setPerfEstimate(vertex, static_cast<std::uint64_t>(cycles));
     return *this;

@@ -11,6 +11,11 @@ using poplar::ComputeSet;
 using poplar::FLOAT;
 using poplar::Tensor;
 
+double joinCost(std::size_t lists, unsigned listSlots, unsigned slots, bool cyclic) {
+  const double all = 6.0 * (30 + 37.0 * static_cast<double>(lists)) + 40.0 * slots;
+  return all + (cyclic ? 6.0 * (24.0 * static_cast<double>(lists) + 8.0 * listSlots) : 0.0);
+}
+
 Selection::Selection(IpuGraphs &graph, const Surrogate &surrogate, Policy policy,
                      const Range &range, const Tensor &threshold, const Tensor &secondThreshold,
                      unsigned slots, bool membranes, Arrivals &arrivals)
@@ -80,7 +85,10 @@ void Selection::list(IpuGraphs &graph, ComputeSet set, const Tensor &u) const {
         .set("stride", stride)
         .set("kind", surrogate.kind)
         .set("parameter", surrogate.parameter)
-        .estimate(6.0 * (20 + 4 * chunk.neurons + 10 * listSlots));
+        .estimate(
+            6.0 *
+            (180 + (top ? 22.4 : 9.4) * chunk.neurons + 30 * std::min(chunk.neurons, listSlots) +
+             (top && chunk.neurons > listSlots ? 21.0 * chunk.neurons + 22.0 * listSlots : 0.0)));
     if (!top)
       vertex.connect("offsets", offsetsOf(graph, chunk));
   }
@@ -129,7 +137,7 @@ void Selection::merge(IpuGraphs &graph, ComputeSet set, const SampleTiles &tiles
         .set("listSlots", listSlots)
         .set("stride", stride)
         .set("slots", size)
-        .estimate(6.0 * (30 + 37 * number) + 51.0 * size);
+        .estimate(joinCost(number, listSlots, size, offsets.valid()));
   }
 }
 
@@ -144,6 +152,7 @@ void Selection::join(IpuGraphs &graph, ComputeSet set, const TilePlan &plan,
       histories.push_back(kept[b].flatten());
     const Place place = plan.samples(source.number)[b];
     const bool top = policy == Policy::Top;
+    const double listed = std::min(number * listSlots, range.end - range.begin);
     NewVertex vertex(graph, set, top ? "JoinTopCandidates" : "JoinCandidates", place);
     vertex.connect("ids", from.ids.flatten())
         .connect("values", from.values)
@@ -159,7 +168,8 @@ void Selection::join(IpuGraphs &graph, ComputeSet set, const TilePlan &plan,
         .set("listSlots", listSlots)
         .set("stride", stride)
         .set("slots", source.slots)
-        .estimate(6.0 * (30 + 37 * number) + (top ? 80.0 : 51.0) * source.slots);
+        .estimate(top ? 6.0 * (100 + 40 * number + 31 * listed + 104 * source.slots)
+                      : joinCost(number, listSlots, source.slots, offsets.valid()));
     if (!top)
       vertex.connect("offset", offsetOf(graph, b, place))
           .set("chunkNeurons", range.chunks[0].neurons);

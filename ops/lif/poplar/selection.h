@@ -20,6 +20,9 @@ struct SlotHistory {
   std::vector<poplar::Tensor> values; // surrogates, and membranes if those are recorded
 };
 
+/// In cycles, of a vertex that puts candidates of so many lists into slots, not by policy "top".
+double joinCost(std::size_t lists, unsigned listSlots, unsigned slots, bool cyclic);
+
 /// A sample's candidates, of one chunk or of several, one after another.
 struct Candidates {
   poplar::Tensor ids, counts; // [lists, stride], [lists, 2]: spiking, others listed

@@ -69,7 +69,8 @@ void SlotSums::partials(IpuGraphs &graph, ComputeSet set, const NeuronTensor &gr
         .set("samples", batch)
         .set("slots", source->stride)
         .set("pairCount", part.pairs())
-        .estimate(batch * (25.0 + source->slots * (1.5 + 2 * part.pairs())));
+        .estimate(6.0 * shareOf(batch) *
+                  (25 + source->slots * (part.pairs() == 1 ? 9.0 : 5.5 + 5.3 * part.pairs())));
   }
 }
 

@@ -142,7 +142,7 @@ void takeSpikes(IpuGraphs &graph, ComputeSet set, const TilePlan &plan, const Sp
         .set("offset", offset)
         .set("width", static_cast<unsigned>(ids.dim(2)))
         .set("countWidth", static_cast<unsigned>(counts.dim(2)))
-        .estimate(6.0 * 25 + 8.5 * source.slots);
+        .estimate(6.0 * 50 + 8.5 * source.slots);
   }
 }
 

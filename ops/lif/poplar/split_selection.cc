@@ -88,7 +88,7 @@ void SplitSelection::join(IpuGraphs &graph, ComputeSet set, const SpikeSource &s
           .set("listSlots", listSlots)
           .set("stride", stride)
           .set("slots", source.slots)
-          .estimate(6.0 * (30 + 37 * number) + 51.0 * source.slots);
+          .estimate(joinCost(number, listSlots, source.slots, !offsets.empty()));
     }
   }
 }
