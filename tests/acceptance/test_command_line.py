@@ -47,6 +47,22 @@ def descendants(process: subprocess.Popen[str]) -> list[psutil.Process]:
     return psutil.Process(process.pid).children(recursive=True)
 
 
+def check_stop(
+    running: subprocess.Popen[str], announced: dict[str, Any], home: Path, number: signal.Signals
+) -> None:
+    """That a stack kept its secrets, and leaves nothing behind when it gets a signal."""
+    children = descendants(running)
+    assert {child.pid for child in children}
+    secret = Path(announced["token_file"])
+    assert [path.stat().st_mode & 0o777 for path in (home, secret)] == [0o700, 0o600]
+    running.send_signal(number)
+    _, err = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0
+    assert "Traceback" not in err
+    assert psutil.wait_procs(children, timeout=PATIENCE)[1] == []
+    assert not (home / "server.json").exists()
+
+
 class TestUp:
     @pytest.fixture
     def home(self, tmp_path: Path) -> Path:
@@ -69,33 +85,19 @@ class TestUp:
             running.kill()
             running.communicate()
 
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
-    def test_it_stops_cleanly(self, up: Any, home: Path, number: signal.Signals) -> None:
-        running, announced = up()
-        children = descendants(running)
-        assert {child.pid for child in children}
-        secret = Path(announced["token_file"])
-        assert [path.stat().st_mode & 0o777 for path in (home, secret)] == [0o700, 0o600]
-        running.send_signal(number)
-        _, err = running.communicate(timeout=PATIENCE)
-        assert running.returncode == 0
-        assert "Traceback" not in err
-        assert psutil.wait_procs(children, timeout=PATIENCE)[1] == []
-        assert not (home / "server.json").exists()
-
-    def test_jobs_outlive_it(self, up: Any, home: Path) -> None:
+    def test_it_stops_cleanly_and_jobs_outlive_it(self, up: Any, home: Path) -> None:
         running, announced = up()
         with Client(home=home) as client:
             assert client.url == announced["url"]
             job = client.submit(small_spec())
             assert client.wait(job.id, timeout=PATIENCE).succeeded
-        running.send_signal(signal.SIGINT)
-        running.communicate(timeout=PATIENCE)
-        up()
+        check_stop(running, announced, home, signal.SIGINT)
+        running, announced = up()
         with Client(home=home) as client:
             assert [found.id for found in client.list()] == [job.id]
             paths = client.download(job.id, home.parent / "again")
             assert "report.html" in {path.name for path in paths}
+        check_stop(running, announced, home, signal.SIGTERM)
 
     def test_killed_with_no_chance_to_clean_up_it_leaves_no_process(self, up: Any) -> None:
         running, _ = up()

@@ -14,6 +14,7 @@ from ipulse.stack import Stack
 from ipulse.states import Phase
 
 PATIENCE = 120.0
+OLDER = Path(__file__).parents[2] / ".venv38" / "bin" / "python"
 SPEC = {
     "version": 1,
     "name": "killed",
@@ -41,6 +42,8 @@ def stack(home: Path) -> Iterator[Stack]:
         "IPULSE_LEASE_SECONDS": "8",
         "IPULSE_HEARTBEAT_SECONDS": "1",
     }
+    if OLDER.exists():  # whose TensorFlow, as Graphcore's is, is an old one, and starts sooner
+        environment["IPULSE_RUNNER_PYTHON"] = str(OLDER)
     with Stack(home, environment=environment) as started:
         yield started
 

@@ -92,6 +92,7 @@ def test_saved_model_runs(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.run(dense()), net(dense()).membrane)
 
 
+@pytest.mark.same_on_every_python
 def test_no_compiler_is_named_and_numpy_needs_none(tmp_path: Path) -> None:
     code = """
 import numpy as np

@@ -8,13 +8,14 @@ from typing import List, Optional, Tuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.reference import Gradients, Trace, backward, forward
 from ops.surrogate import SuperSpike, Surrogate
 from tests.ops.lif.smooth import error_and_size_in_a_direction, twin_loss
-from tests.ops.lif.variants import RESETS, eventful, run, taken, varied, with_gradient_only
+from tests.ops.lif.variants import RESETS, eventful, run, varied, with_gradient_only
+from tests.ops.repeated import examples, taken
 from tests.ops.strategies import SURROGATES, Problem, problems, random_problem
 
 
@@ -85,7 +86,7 @@ class TestAgainstTheSmoothTwin:
         assert error < 1e-12 * size
 
     @given(problems(variants=True, max_neurons=12))
-    @settings(max_examples=200, deadline=None)
+    @examples(200)
     def test_every_shape(self, problem: Problem) -> None:
         problem = with_gradient_only(problem)
         trace = run(problem)
@@ -95,7 +96,7 @@ class TestAgainstTheSmoothTwin:
         assert error < 1e-12 * max(size, 0.1)
 
     @given(problems(variants=True, max_neurons=12))
-    @settings(max_examples=100, deadline=None)
+    @examples(100)
     def test_twin_does_what_the_network_does(self, problem: Problem) -> None:
         """Else its derivative would say nothing about this network."""
         trace = run(problem)
@@ -263,7 +264,7 @@ class TestSlots:
 
 class TestReplay:
     @given(problems(variants=True))
-    @settings(max_examples=50, deadline=None)
+    @examples(50)
     def test_reads_slots_and_surrogates_of_another_backend(self, problem: Problem) -> None:
         """Float32 surrogates of a kernel give gradients as near as float32 is."""
         trace = run(problem)
@@ -284,7 +285,7 @@ class TestReplay:
             np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-4 * np.abs(theirs).max())
 
     @given(problems(variants=True))
-    @settings(max_examples=50, deadline=None)
+    @examples(50)
     def test_gradients_are_linear_in_the_losses(self, problem: Problem) -> None:
         trace = run(problem)
         silent = replace(

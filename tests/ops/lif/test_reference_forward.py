@@ -8,13 +8,14 @@ from typing import Any, List, Optional, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.reference import LayerTrace, Trace, forward
 from tests.ops.lif.loops import simulate
 from tests.ops.lif.variants import assert_equal, one_neuron, run, varied
+from tests.ops.repeated import examples
 from tests.ops.strategies import Problem, problems, random_problem
 
 
@@ -206,12 +207,12 @@ class TestSlots:
 
 class TestProperties:
     @given(problems(variants=True, max_neurons=12))
-    @settings(max_examples=300, deadline=None)
+    @examples(300)
     def test_equals_plain_loops_to_the_bit(self, problem: Problem) -> None:
         assert_same_as_loops(problem, run(problem))
 
     @given(problems(variants=True))
-    @settings(max_examples=150, deadline=None)
+    @examples(150)
     def test_slots_are_what_they_say(self, problem: Problem) -> None:
         for layer, trace in zip(problem.network.spiking, run(problem).layers):
             for t, b in np.ndindex(*problem.counts.shape):
@@ -232,7 +233,7 @@ class TestProperties:
                 assert not trace.surrogate[t, b, n_g:].any()
 
     @given(problems(variants=True), st.randoms(use_true_random=False))
-    @settings(max_examples=50, deadline=None)
+    @examples(50)
     def test_samples_do_not_see_each_other(self, problem: Problem, random: Random) -> None:
         for layer in problem.network.spiking:
             assume(layer.policy != "cyclic")  # its offsets know the sample's number
@@ -242,7 +243,7 @@ class TestProperties:
         assert_equal(run(shuffled), run(problem), lambda array: array[:, order])
 
     @given(problems(variants=True), st.integers(1, 4))
-    @settings(max_examples=50, deadline=None)
+    @examples(50)
     def test_later_silence_changes_nothing_before_it(self, problem: Problem, more: int) -> None:
         steps = len(problem.counts)
         longer = replace(
@@ -255,14 +256,14 @@ class TestProperties:
         assert_equal(run(problem), run(longer), lambda array: array[:steps])
 
     @given(problems(variants=True))
-    @settings(max_examples=50, deadline=None)
+    @examples(50)
     def test_what_lies_behind_the_counts_is_not_read(self, problem: Problem) -> None:
         behind = np.arange(problem.ids.shape[2]) >= problem.counts[..., None]
         garbage = replace(problem, ids=np.where(behind, -7, problem.ids).astype(np.int32))
         assert_equal(run(garbage), run(problem), lambda array: array)
 
     @given(problems(variants=True, dyadic=True))
-    @settings(max_examples=300, deadline=None)
+    @examples(300)
     def test_dyadic_problems_are_exact_in_float32(self, problem: Problem) -> None:
         """What makes bit-equality with a float32 kernel a fair demand: no sum is ever rounded."""
         trace = run(problem)
@@ -270,7 +271,7 @@ class TestProperties:
             assert np.array_equal(array.astype(np.float32), array)
 
     @given(problems(variants=True, dyadic=True, max_neurons=10))
-    @settings(max_examples=100, deadline=None)
+    @examples(100)
     def test_dyadic_problems_do_not_depend_on_arithmetic_or_order(self, problem: Problem) -> None:
         """In float32, and with the input's slots summed backwards."""
         trace = run(problem)

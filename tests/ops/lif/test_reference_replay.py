@@ -6,17 +6,18 @@ from typing import Any, List
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.reference import forward
 from tests.ops.lif.variants import assert_equal, one_neuron, run
+from tests.ops.repeated import examples
 from tests.ops.strategies import Problem, problems
 
 
 class TestReplay:
     @given(problems(variants=True))
-    @settings(max_examples=150, deadline=None)
+    @examples(150)
     def test_own_slots_give_the_same_run(self, problem: Problem) -> None:
         trace = run(problem)
         slots = [(layer.spike_ids, layer.spike_counts) for layer in trace.layers]

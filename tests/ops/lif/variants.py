@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from itertools import islice, product
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, TypeVar
+from itertools import product
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 
@@ -14,8 +13,6 @@ from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.reference import forward
 from ops.surrogate import SuperSpike
 from tests.ops.strategies import Problem, random_problem
-
-Case = TypeVar("Case")
 
 # What is reset, when, and what the gradient may be told of it. Without a reset it is nobody's,
 # and nothing is held constant.
@@ -86,14 +83,6 @@ def with_gradient_only(problem: Problem) -> Problem:
     ids = np.where(np.arange(ids.shape[2]) < spikes[..., None], ids, others)
     counts = np.stack([spikes, filled], axis=-1)
     return replace(problem, ids=ids.astype(np.int32), counts=counts.astype(np.int32))
-
-
-def taken(cases: Iterable[Case]) -> Iterator[Tuple[int, Case]]:
-    """Every case of a product and its number; on Python 3.8, which repeats them, every seventh.
-
-    Seven goes into no power of two, so that every choice of every factor is still there.
-    """
-    return islice(enumerate(cases), 0, None, 1 if sys.version_info >= (3, 11) else 7)
 
 
 def eventful(network: Network, drops: bool) -> Tuple[Problem, Trace]:

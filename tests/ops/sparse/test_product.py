@@ -7,11 +7,12 @@ from typing import Any, List
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import spike_matmul as reference
 from ops.sparse import select_spikes, spike_matmul
+from tests.ops.repeated import examples
 from tests.ops.strategies import random_spikes
 
 INVALID = (ValueError, tf.errors.InvalidArgumentError)
@@ -20,7 +21,7 @@ DTYPES = (np.float32, np.int32, np.int64, np.uint16)
 
 class TestProduct:
     @given(st.data())
-    @settings(max_examples=40, deadline=None)
+    @examples(40)
     def test_value_and_gradients_are_the_references(self, data: Any) -> None:
         """Dyadic numbers, of which sums are exact: equal to the bit."""
         rng = np.random.Generator(np.random.PCG64(data.draw(st.integers(0, 2**32 - 1))))

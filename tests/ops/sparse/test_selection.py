@@ -7,11 +7,12 @@ from typing import Any, Optional, Tuple
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import select_spikes as reference
 from ops.sparse import select_spikes
+from tests.ops.repeated import examples
 from tests.ops.strategies import SURROGATES
 
 INVALID = (ValueError, tf.errors.InvalidArgumentError)
@@ -24,7 +25,7 @@ def membranes(rng: np.random.Generator, shape: Tuple[int, ...], ties: bool) -> n
 
 class TestForward:
     @given(st.data())
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     def test_slots_are_the_references(self, data: Any) -> None:
         rng = np.random.Generator(np.random.PCG64(data.draw(st.integers(0, 2**32 - 1))))
         neurons, steps, batch = (data.draw(st.integers(1, top)) for top in (70, 4, 3))

@@ -34,8 +34,8 @@ def test_bits_do_not_depend_on_threads() -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        for threads in (1, 2, 5)
+        for threads in (1, 5)
     ]
     printed = {process.communicate()[0] for process in started}
-    assert [process.returncode for process in started] == [0, 0, 0]
+    assert [process.returncode for process in started] == [0, 0]
     assert len(printed) == 1

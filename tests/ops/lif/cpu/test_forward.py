@@ -6,12 +6,13 @@ from typing import Any, Dict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops.lif import reference
 from ops.lif.cpu import arrays, native
 from tests.ops.lif.cpu.kernels import TAILS, assert_same_forward, every_kernel, network_of, run
+from tests.ops.repeated import examples
 from tests.ops.strategies import Problem, problems, random_problem
 
 
@@ -24,7 +25,7 @@ def judge(problem: Problem) -> reference.Trace:
 class TestDyadic:
     """float32 sums of these problems are exact, so that every order of summation agrees."""
 
-    @settings(max_examples=100, deadline=None)
+    @examples(100)
     @given(problem=problems(dyadic=True, variants=True), u=st.booleans())
     def test_any_problem_is_bit_equal(self, arch: int, problem: Problem, u: bool) -> None:
         assert_same_forward(run(problem, arch, u=u), judge(problem))
@@ -81,7 +82,7 @@ class TestEveryKernel:
         assert native.description(arch=0)["kernel"] == "scalar"
         assert native.description()["kernel"] == runnable[0]
 
-    @settings(max_examples=50, deadline=None)
+    @examples(50)
     @given(problem=problems(variants=True))
     def test_instruction_sets_and_threads_agree_on_any_floats(self, problem: Problem) -> None:
         supported = native.supported_arch()

@@ -20,7 +20,8 @@ from tests.ops.lif.cpu.kernels import (
     gradients,
     run,
 )
-from tests.ops.lif.variants import RESETS, eventful, taken, varied, with_gradient_only
+from tests.ops.lif.variants import RESETS, eventful, varied, with_gradient_only
+from tests.ops.repeated import taken
 from tests.ops.strategies import SURROGATES, Problem, random_problem
 
 FLAGS = (False, True)

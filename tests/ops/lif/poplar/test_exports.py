@@ -64,6 +64,7 @@ class TestLibrary:
             assert_gradients(op, problem, trace)
 
 
+@pytest.mark.same_on_every_python
 @pytest.mark.skipif(shutil.which("clang++") is None, reason="needs clang++")
 @pytest.mark.parametrize("source", ["lif_op", "layout"])
 def test_clang_has_no_word_against_the_sources(source: str) -> None:

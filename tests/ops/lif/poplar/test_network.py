@@ -7,7 +7,7 @@ from typing import Any, Dict, List
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops.lif.network import LIF, LeakyReadout, Network
@@ -23,6 +23,7 @@ from tests.ops.lif.poplar.variants import (
     run_both,
     split_over,
 )
+from tests.ops.repeated import examples
 from tests.ops.strategies import Problem, random_problem
 
 ALL = Wanted(membranes=True, input_gradients=True, constant_gradients=True)
@@ -38,7 +39,7 @@ def network_of(neurons: int = 9, delay: int = 0, **fields: Any) -> Network:
 class TestDyadic:
     """float32 sums of these problems are exact, so that every order of summation agrees."""
 
-    @settings(max_examples=50, deadline=None)
+    @examples(50)
     @given(problem=op_problems(dyadic=True), ipus=st.sampled_from([1, 2, 4]))
     def test_any_network_is_bit_equal(self, problem: Problem, ipus: int) -> None:
         p = problem
@@ -119,7 +120,7 @@ class TestDyadic:
 
 
 class TestGradients:
-    @settings(max_examples=50, deadline=None)
+    @examples(50)
     @given(problem=op_problems(), ipus=st.sampled_from([1, 2, 4]))
     def test_any_network_has_the_references(self, problem: Problem, ipus: int) -> None:
         with compiled(problem, split_over(problem, ipus), wanted=ALL) as op:
@@ -270,6 +271,7 @@ class TestSize:
         assert neurons - few < 24 * 5  # more neurons: fuller tiles, some more chunks
         assert both - few < 1.5 * (neurons - few + samples - few)
 
+    @pytest.mark.same_on_every_python
     def test_the_network_of_the_benchmarks_fits_one_ipu(self) -> None:
         layer = LIF(neurons=1466, decay=0.5, gain=2.0, capacity=14, second_threshold=0.5)
         readout = LeakyReadout(neurons=10, decay=0.5, gain=2.0)
