@@ -18,7 +18,9 @@ public:
       : call_(kernel, n, gradient), n_(n) {}
 
   void run() {
-    std::unique_ptr<Spikes> own = emitted_by(n_.layers - 1);
+    std::unique_ptr<Spikes> own;
+    if (n_.leaky_readout || n_.layer[n_.layers - 1].recurrent)
+      own = emitted_by(n_.layers - 1);
     GradCurrent current;
     enter_layer(n_.layers);
     if (n_.leaky_readout) {
@@ -27,9 +29,15 @@ public:
     }
     for (int number = n_.layers - 1; number >= 0; --number) {
       enter_layer(number);
-      std::unique_ptr<Spikes> input =
-          number ? emitted_by(number - 1) : input_spikes(n_, call_.threads, n_.counts);
-      current = pass_layer(call_, number, *input, *own, std::move(current));
+      // Lists are long: none is there while nobody reads it.
+      if (!n_.layer[number].recurrent)
+        own.reset();
+      std::unique_ptr<Spikes> input;
+      if (call_.replays(number))
+        input = entering(number);
+      current = pass_layer(call_, number, input.get(), own.get(), std::move(current));
+      if (!input)
+        input = entering(number);
       sum_gradients(number, current, *input, own.get());
       own = std::move(input);
     }
@@ -38,7 +46,11 @@ public:
   }
 
 private:
-  std::unique_ptr<Spikes> emitted_by(int number) {
+  std::unique_ptr<Spikes> entering(int number) const {
+    return number ? emitted_by(number - 1) : input_spikes(n_, call_.threads, n_.counts);
+  }
+
+  std::unique_ptr<Spikes> emitted_by(int number) const {
     BitRows bits(n_.layer[number], call_.rows, call_.gradient.record[number].bits);
     return list_spikes(call_.kernel, n_, call_.threads, bits.emitted, bits.row_bytes);
   }
@@ -67,7 +79,7 @@ private:
     });
   }
 
-  // By the weights and bias of layer `number`, whose dL/dI is `current`.
+  // By the weights and bias of layer `number`, whose dL/dI is `current`. own: of a recurrent layer.
   void sum_gradients(int number, const GradCurrent &current, const Spikes &input,
                      const Spikes *own) {
     const LifGradient &wanted = call_.gradient.gradient[number];

@@ -23,6 +23,11 @@ struct BackwardCall {
 
   bool wants_constants(int number) const;
 
+  // Whether a layer runs again, which reads the spikes that enter it.
+  bool replays(int number) const {
+    return wants_constants(number) || (number < n.layers && n.store == LIF_STORE_SPIKES);
+  }
+
   // The loss's own derivative by the membranes of a layer or the readout; null: zeros.
   const float *grad_u_of(int number) const;
 

@@ -152,22 +152,23 @@ struct PanelBackward {
   const float *product;
   // Of a layer where all neurons do:
   int delay;
-  // dL/dI of the next layer times its weights, as it reaches steps `first` to steps - delay,
-  // [steps][width], which may be written to; null: none.
+  // dL/dI of the next layer times its weights, as it reaches steps `first` to last, but those
+  // behind steps - delay, [steps][width], which may be written to; null: none.
   float *products;
   const float *membranes;   // row of step 0, [steps][width]
   const float *grad_spikes; // of the sample's step 0, in slot order, or null
   int64_t grad_spikes_stride;
   float slope;
+  int first, last; // steps to run; sparse_backward runs all
+  float *lambda;   // [width] of the step after and then of the first; null: zeros
   // Read by general_backward alone; without a slot or a spike `product` and `membranes` are null.
-  int first, last;    // steps to run
   bool spiking;       // not a leaky readout
   int reset;          // LifReset
   int reset_gradient; // LifResetGradient
   const LifSurrogate *surrogate;
-  float *lambda, *grad_i; // [width] of the step after and then of the first; null: zeros
-  const float *extra;     // [width], added to dL/ds of step `first`; or null
-  const float *grad_u;    // of step 0 and this panel, or null
+  float *grad_i;       // as lambda, and null together with it
+  const float *extra;  // [width], added to dL/ds of step `first`; or null
+  const float *grad_u; // of step 0 and this panel, or null
   int64_t grad_u_stride;
   const float *v_trace, *i_trace, *current_trace; // [steps][width], if sums is not null
   float *sums; // [4][width], added to: dL/ddecay, dscale, dsynapse_decay, dthreshold; or null
@@ -218,6 +219,7 @@ struct BlockSpread {
 struct Kernel {
   const char *name;
   int lanes;
+  int product_rows;  // of a dense product, held in registers
   int strip_vectors; // at most, of a strip of pack_transposed
   void (*pack)(const float *weights, int64_t rows, int64_t columns, int first, int width,
                float *panel);

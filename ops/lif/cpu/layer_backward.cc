@@ -20,14 +20,13 @@ constexpr int PRODUCT_ROWS = 192;
 
 class LayerBackward {
 public:
-  LayerBackward(const BackwardCall &call, int number, const Spikes &input, const Spikes &own,
+  LayerBackward(const BackwardCall &call, int number, const Spikes *input, const Spikes *own,
                 GradCurrent next)
       : call_(call), n_(call.n), number_(number), layer_(n_.layer[number]),
         bits_(layer_, call.rows, call.gradient.record[number].bits),
         panels_(cut(call.kernel, n_, number)), constants_(layer_, panels_),
         sparse_(is_sparse(layer_)), next_(std::move(next)),
-        after_(next_.floats ? &n_.layer[number + 1] : nullptr),
-        replay_(call.kernel, n_, call.gradient, number, call.threads, input, &own) {
+        after_(next_.floats ? &n_.layer[number + 1] : nullptr), replay_(call, number, input, own) {
     if (call.gradient.grad_spikes)
       direct_ = call.gradient.grad_spikes[number];
   }
@@ -98,12 +97,19 @@ private:
     return a;
   }
 
-  // All steps of panel p and sample b. products: dL/dI of the layer after it times its weights,
-  // [steps][width]; null: none.
-  void pass_panel(int p, int b, float *products, int worker) const {
+  // The steps of panel p and sample b that rows of dL/dI of the layer after it reach; all without
+  // products.
+  void pass_panel(int p, int b, const ProductRows &rows, int worker) const {
     PanelBackward a = panel(p, b);
-    if (products)
-      a.products = products + n_.delay * panels_.width;
+    if (rows.products) {
+      a.first = std::max(0, rows.first - n_.delay);
+      a.last = rows.last == n_.steps ? n_.steps : rows.last - n_.delay;
+      a.products = rows.products + (a.first + n_.delay - rows.first) * panels_.width;
+    }
+    if (rows.state) {
+      a.lambda = rows.state;
+      a.grad_i = rows.state + panels_.width;
+    }
     replay_.run(p, b, 0, worker);
     replay_.show(a, p, b, 0, worker);
     auto run = !plain()  ? call_.kernel.general_backward
@@ -115,15 +121,16 @@ private:
   void pass_samples() {
     parallel_for(call_.threads, int64_t(panels_.count) * n_.batch, [&](int64_t task, int worker) {
       int p = static_cast<int>(task / n_.batch), b = static_cast<int>(task % n_.batch);
-      pass_panel(p, b, nullptr, worker);
+      pass_panel(p, b, ProductRows(), worker);
     });
   }
 
   // Every neuron carries gradient from the layer after it.
   void pass_dense() {
-    Strassen wide(call_.kernel, n_, call_.threads, call_.layer(next_), after_->weights, panels_);
+    Strassen wide(call_.kernel, n_, call_.threads, call_.layer(next_), after_->weights, panels_,
+                  call_.wants_constants(number_));
     wide.run(
-        [&](int p, int b, float *products, int worker) { pass_panel(p, b, products, worker); });
+        [&](int p, int b, const ProductRows &rows, int worker) { pass_panel(p, b, rows, worker); });
     int done = wide.samples();
     PanelTasks tasks(panels_, n_.batch - done, call_.threads);
     WorkerPanel transposed(call_.threads, call_.kernel.pack_transposed, after_->weights,
@@ -140,7 +147,7 @@ private:
         if ((b - first) % block == 0)
           call_.kernel.dense_product({panels_.vectors, int64_t(b) * n_.steps, rows,
                                       call_.layer(next_), transposed.get(worker, p), products});
-        pass_panel(p, b, products + (b - first) % block * sample, worker);
+        pass_panel(p, b, {0, n_.steps, products + (b - first) % block * sample, nullptr}, worker);
       }
     });
   }
@@ -226,7 +233,7 @@ private:
 
 } // namespace
 
-GradCurrent pass_layer(const BackwardCall &call, int number, const Spikes &input, const Spikes &own,
+GradCurrent pass_layer(const BackwardCall &call, int number, const Spikes *input, const Spikes *own,
                        GradCurrent next) {
   return LayerBackward(call, number, input, own, std::move(next)).run();
 }

@@ -8,8 +8,9 @@
 namespace lif {
 
 // Its dL/dI, from that of the layer after it, `next`; that is empty if there is none.
-// input, own: the spikes that enter layer `number`, and its own.
-GradCurrent pass_layer(const BackwardCall &call, int number, const Spikes &input, const Spikes &own,
+// input: the spikes that enter layer `number`; null if it does not run again.
+// own: its own; null if it is not recurrent.
+GradCurrent pass_layer(const BackwardCall &call, int number, const Spikes *input, const Spikes *own,
                        GradCurrent next);
 
 } // namespace lif

@@ -1,6 +1,9 @@
 #include "memory.h"
 
+#include <cstdint>
 #include <cstdlib>
+#include <iterator>
+#include <map>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -8,15 +11,21 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(memory, bytes) (static_cast<void>(memory))
+#define ASAN_UNPOISON_MEMORY_REGION(memory, bytes) (static_cast<void>(memory))
+#endif
 
 namespace {
 
-constexpr size_t ALIGNMENT = 64, HUGE_PAGE = size_t(2) << 20;
+constexpr size_t ALIGNMENT = 64, PAGE = 4096, HUGE_PAGE = size_t(2) << 20;
 constexpr size_t SMALL = size_t(1) << 16; // below this, malloc keeps its pages by itself
-// From here on a block lies in huge pages: what is read here and there in a cache would otherwise
-// spend its time on finding the pages.
-constexpr size_t LARGE = HUGE_PAGE / 4;
-// Blocks that nobody has taken for this many takes of large blocks are unmapped.
+// From here on a block is a mapping of its own; smaller ones are cut from regions, where what one
+// part of a pass gives back is what the next part takes.
+constexpr size_t LARGE = size_t(16) << 20, REGION = size_t(64) << 20;
+// Pages that nobody has taken for this many takes go back to the system.
 constexpr size_t STALE = 256;
 
 struct Idle {
@@ -24,9 +33,16 @@ struct Idle {
   size_t given; // value of `takes` when it was given back
 };
 
+struct Region {
+  // Of each huge page the value of `takes` when it was last taken or given; 0: not in memory.
+  size_t used[REGION / HUGE_PAGE];
+};
+
 struct Store {
   std::mutex mutex;
-  std::unordered_map<size_t, std::vector<Idle>> idle; // by size class
+  std::unordered_map<size_t, std::vector<Idle>> idle; // large blocks by size class
+  std::map<char *, Region> regions;                   // by address
+  std::map<char *, size_t> holes; // bytes by address; of one region, never side by side
   size_t takes = 0;
 };
 
@@ -42,22 +58,42 @@ size_t size_class(size_t bytes) {
   size_t step = HUGE_PAGE;
   while (step * 16 < bytes)
     step *= 2;
-  return bytes < LARGE ? (bytes + SMALL - 1) / SMALL * SMALL : (bytes + step - 1) / step * step;
+  return (bytes + step - 1) / step * step;
 }
 
-void *allocate(size_t bytes) {
+size_t in_pages(size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
+
+// In huge pages: what is read here and there in a cache would otherwise spend its time on finding
+// the pages.
+void *map_huge(size_t bytes) {
   void *memory = nullptr;
-  size_t alignment = bytes < LARGE ? ALIGNMENT : HUGE_PAGE;
-  if (posix_memalign(&memory, alignment, bytes) != 0)
+  if (posix_memalign(&memory, HUGE_PAGE, bytes) != 0)
     return nullptr;
 #if defined(__linux__)
-  if (bytes >= LARGE)
-    madvise(memory, bytes, MADV_HUGEPAGE);
+  madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
   return memory;
 }
 
+// Calls visit(page, used) for the huge pages that a block lies in.
+template <class Visit> void for_pages(Store &all, char *memory, size_t bytes, Visit visit) {
+  auto region = std::prev(all.regions.upper_bound(memory));
+  auto first = static_cast<size_t>(memory - region->first);
+  for (size_t page = first / HUGE_PAGE; page * HUGE_PAGE < first + bytes; ++page)
+    visit(region->first + page * HUGE_PAGE, region->second.used[page]);
+}
+
 void drop_stale(Store &all) {
+#if defined(__linux__)
+  for (const auto &hole : all.holes)
+    for_pages(all, hole.first, hole.second, [&](char *page, size_t &used) {
+      bool within = page >= hole.first && page + HUGE_PAGE <= hole.first + hole.second;
+      if (!within || !used || all.takes - used <= STALE)
+        return;
+      madvise(page, HUGE_PAGE, MADV_DONTNEED);
+      used = 0;
+    });
+#endif
   for (auto entry = all.idle.begin(); entry != all.idle.end();) {
     auto &blocks = entry->second;
     size_t kept = 0;
@@ -71,25 +107,73 @@ void drop_stale(Store &all) {
   }
 }
 
+void *take_large(Store &all, size_t size) {
+  auto found = all.idle.find(size);
+  if (found == all.idle.end() || found->second.empty())
+    return map_huge(size);
+  void *memory = found->second.back().memory;
+  found->second.pop_back();
+  return memory;
+}
+
+// From the smallest hole that is large enough: the others stay whole, and the pages few.
+void *take_from_region(Store &all, size_t size) {
+  auto best = all.holes.end();
+  for (auto hole = all.holes.begin(); hole != all.holes.end(); ++hole)
+    if (hole->second >= size && (best == all.holes.end() || hole->second < best->second))
+      best = hole;
+  if (best == all.holes.end()) {
+    char *region = static_cast<char *>(map_huge(REGION));
+    if (!region)
+      return nullptr;
+    ASAN_POISON_MEMORY_REGION(region, REGION);
+    all.regions[region] = Region();
+    best = all.holes.insert({region, REGION}).first;
+  }
+  char *memory = best->first;
+  size_t rest = best->second - size;
+  all.holes.erase(best);
+  if (rest)
+    all.holes[memory + size] = rest;
+  for_pages(all, memory, size, [&](char *, size_t &used) { used = all.takes; });
+  return memory;
+}
+
+void give_to_region(Store &all, char *memory, size_t size) {
+  for_pages(all, memory, size, [&](char *, size_t &used) { used = all.takes; });
+  auto after = all.holes.lower_bound(memory);
+  if (after != all.holes.begin()) {
+    auto before = std::prev(after);
+    if (before->first + before->second == memory && !all.regions.count(memory)) {
+      memory = before->first;
+      size += before->second;
+      all.holes.erase(before);
+    }
+  }
+  if (after != all.holes.end() && memory + size == after->first &&
+      !all.regions.count(after->first)) {
+    size += after->second;
+    all.holes.erase(after);
+  }
+  all.holes[memory] = size;
+}
+
 } // namespace
 
 extern "C" void *lif_memory_take(size_t bytes) {
-  if (bytes <= SMALL)
-    return allocate(bytes ? bytes : 1);
-  size_t size = size_class(bytes);
-  Store &all = store();
-  {
-    std::lock_guard<std::mutex> lock(all.mutex);
-    if (++all.takes % STALE == 0)
-      drop_stale(all);
-    auto found = all.idle.find(size);
-    if (found != all.idle.end() && !found->second.empty()) {
-      void *memory = found->second.back().memory;
-      found->second.pop_back();
-      return memory;
-    }
+  if (bytes <= SMALL) {
+    void *memory = nullptr;
+    return posix_memalign(&memory, ALIGNMENT, bytes ? bytes : 1) == 0 ? memory : nullptr;
   }
-  return allocate(size);
+  Store &all = store();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  if (++all.takes % STALE == 0)
+    drop_stale(all);
+  void *memory =
+      bytes > LARGE ? take_large(all, size_class(bytes)) : take_from_region(all, in_pages(bytes));
+  if (memory)
+    ASAN_UNPOISON_MEMORY_REGION(memory, bytes);
+  return memory;
 }
 
 extern "C" void lif_memory_give(void *memory, size_t bytes) {
@@ -101,5 +185,9 @@ extern "C" void lif_memory_give(void *memory, size_t bytes) {
   }
   Store &all = store();
   std::lock_guard<std::mutex> lock(all.mutex);
-  all.idle[size_class(bytes)].push_back({memory, all.takes});
+  ASAN_POISON_MEMORY_REGION(memory, bytes);
+  if (bytes > LARGE)
+    all.idle[size_class(bytes)].push_back({memory, all.takes});
+  else
+    give_to_region(all, static_cast<char *>(memory), in_pages(bytes));
 }

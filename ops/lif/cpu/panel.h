@@ -22,6 +22,7 @@ namespace {
 constexpr Kernel make_kernel(const char *name) {
   return {name,
           L,
+          Vec::product_rows,
           Vec::product_vectors,
           pack,
           pack_transposed,

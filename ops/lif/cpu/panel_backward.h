@@ -85,12 +85,13 @@ inline void add_direct(const PanelBackward &a, int t, float *grad_spikes) {
 template <int V> void dense_backward_of(const PanelBackward a) {
   constexpr int W = V * L;
   F lambda[V];
-  LIF_UNROLL for (int j = 0; j < V; ++j) lambda[j] = Vec::zero();
+  LIF_UNROLL for (int j = 0; j < V; ++j) lambda[j] =
+      a.lambda ? Vec::load(a.lambda + j * L) : Vec::zero();
   F slope = Vec::all(a.slope), one = Vec::all(1);
   float nothing[W];
   int first_byte = a.first_neuron / 8;
-  for (int t = a.steps - 1; t >= 0; --t) {
-    float *row = a.products + static_cast<int64_t>(t) * W;
+  for (int t = a.last - 1; t >= a.first; --t) {
+    float *row = a.products + static_cast<int64_t>(t - a.first) * W;
     if (t + a.delay >= a.steps) {
       memset(nothing, 0, sizeof nothing);
       row = nothing;
@@ -108,6 +109,8 @@ template <int V> void dense_backward_of(const PanelBackward a) {
       step_back<V>(a, above, j, direct, lambda, a.grad_current + static_cast<int64_t>(t) * W);
     }
   }
+  if (a.lambda)
+    LIF_UNROLL for (int j = 0; j < V; ++j) Vec::store(a.lambda + j * L, lambda[j]);
 }
 
 void dense_backward(const PanelBackward &a) { LIF_FOR_VECTORS(a.vectors, dense_backward_of, a) }

@@ -16,7 +16,7 @@ GradCurrent pass_readout(const BackwardCall &call, const Spikes &input) {
   GradCurrent current(panels, std::move(storage), nullptr);
   int64_t tasks = int64_t(panels.count) * n.batch;
   if (readout.synapse_decay || call.wants_constants(number)) {
-    Replay replay(call.kernel, n, call.gradient, number, call.threads, input, nullptr);
+    Replay replay(call, number, &input, nullptr);
     parallel_for(call.threads, tasks, [&](int64_t task, int worker) {
       int p = static_cast<int>(task / n.batch), b = static_cast<int>(task % n.batch);
       PanelBackward a = call.panel(number, current, constants, p, b);

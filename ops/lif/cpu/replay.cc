@@ -7,21 +7,19 @@
 
 namespace lif {
 
-Replay::Replay(const Kernel &kernel, const LifNetwork &n, const LifBackward &gradient, int number,
-               int threads, const Spikes &input, const Spikes *own)
-    : kernel_(kernel), n_(n), threads_(threads), rows_(int64_t(n.batch) * n.steps),
-      layer_(n.layer[number]), wanted_(gradient.gradient[number]), input_(input), own_(own),
-      panels_(cut(kernel, n, number)),
-      tracing_(wanted_.decay || wanted_.scale || wanted_.synapse_decay || wanted_.threshold),
-      slots_(own && layer_.recurrent ? panels_.count : 1) {
-  if (own)
-    bits_.reset(new BitRows(layer_, rows_, gradient.record[number].bits));
-  if (tracing_ || (own && n.store == LIF_STORE_SPIKES))
-    packed_.reset(new PackedLayer(kernel, n, number, threads, true));
+Replay::Replay(const BackwardCall &call, int number, const Spikes *input, const Spikes *own)
+    : kernel_(call.kernel), n_(call.n), threads_(call.threads), rows_(call.rows),
+      layer_(n_.layer[number]), wanted_(call.gradient.gradient[number]), input_(input), own_(own),
+      panels_(cut(kernel_, n_, number)), tracing_(call.wants_constants(number)),
+      slots_(own ? panels_.count : 1) {
+  if (number < n_.layers)
+    bits_.reset(new BitRows(layer_, rows_, call.gradient.record[number].bits));
+  if (call.replays(number))
+    packed_.reset(new PackedLayer(kernel_, n_, number, threads_, true));
   if (!tracing_)
     return;
-  traces_.reset(new Buffer<float>(threads * slots_ * trace_size()));
-  int64_t sums = int64_t(panels_.count) * n.batch * sums_size();
+  traces_.reset(new Buffer<float>(threads_ * slots_ * trace_size()));
+  int64_t sums = int64_t(panels_.count) * n_.batch * sums_size();
   sums_.reset(new Buffer<float>(sums));
   std::fill(sums_->get(), sums_->get() + sums, 0.0f);
 }
@@ -78,7 +76,7 @@ void Replay::write_sums() const {
 }
 
 PanelForward Replay::panel(int p, int b) const {
-  PanelForward a = packed_->panel(input_, own_, p, b);
+  PanelForward a = packed_->panel(*input_, own_, p, b);
   if (bits_) {
     const uint8_t *reset = n_.reset_on == LIF_RESET_ON_EMISSION ? bits_->emitted : bits_->above;
     a.reset_bits = reset + int64_t(b) * n_.steps * bits_->row_bytes + panels_.first(p) / 8;

@@ -2,6 +2,7 @@
 #ifndef IPULSE_OPS_LIF_CPU_REPLAY_H
 #define IPULSE_OPS_LIF_CPU_REPLAY_H
 
+#include "backward_call.h"
 #include "packed_layer.h"
 
 namespace lif {
@@ -10,9 +11,9 @@ namespace lif {
 // v and i of every step.
 class Replay {
 public:
-  // own: the layer's spikes; null of a leaky readout.
-  Replay(const Kernel &kernel, const LifNetwork &network, const LifBackward &gradient, int number,
-         int threads, const Spikes &input, const Spikes *own);
+  // input: the spikes that enter the layer, null if it does not run again. own: a recurrent
+  // layer's.
+  Replay(const BackwardCall &call, int number, const Spikes *input, const Spikes *own);
 
   // u of the record: of all neurons, or of those in `kept`.
   std::unique_ptr<Buffer<float>> membranes(const Spikes *kept) const;
@@ -39,8 +40,7 @@ private:
   const int64_t rows_;
   const LifLayer &layer_;
   const LifGradient &wanted_;
-  const Spikes &input_;
-  const Spikes *own_;
+  const Spikes *input_, *own_;
   const Panels panels_;
   const bool tracing_;
   const int64_t slots_;           // traces of a worker

@@ -18,9 +18,9 @@ constexpr int MOST_LEVELS = 2;
 // Bytes of sums of weights that are held at a time, if those of a group fit at all.
 constexpr int64_t RIGHT_BYTES = 48 << 20;
 
-// Rows multiplied at a time: of all blocks they share an L2 cache. Divisible by the rows that each
-// kernel holds in registers.
-constexpr int64_t ROWS = 60;
+// Rows multiplied at a time, at most: of all blocks, and of what they are made of and become, they
+// share an L2 cache.
+constexpr int ROWS = 60;
 
 // Rows added up at a time, and floats of weights: of all blocks they share an L1 or L2 cache.
 constexpr int64_t SUM_ROWS = 8, RUN = SUM_ROWS * MAX_WIDTH;
@@ -28,7 +28,8 @@ constexpr int64_t SUM_ROWS = 8, RUN = SUM_ROWS * MAX_WIDTH;
 } // namespace
 
 Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
-                   const LayerGradient &next, const float *weights, const Panels &panels)
+                   const LayerGradient &next, const float *weights, const Panels &panels,
+                   bool whole)
     : kernel_(kernel), threads_(threads), steps_(n.steps), next_(next), weights_(weights),
       storage_(n.weights), panels_(panels) {
   const Panels &after = next.panels;
@@ -56,8 +57,13 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
   if (held_groups_ < groups_)
     left_.reset(
         new Buffer<float>(quarter_ * static_cast<int64_t>(left_of_.size()) * depth * steps_));
-  // The result of a sample of each part, a product and the left operand of ROWS rows.
-  of_worker_ = (held_groups_ * blocks * steps_ + ROWS) * panels.width + ROWS * depth;
+  // As few runs of rows as ROWS allows, of nearly one length that a kernel holds in registers.
+  int runs = whole ? 1 : (steps_ + ROWS - 1) / ROWS;
+  rows_ = ((steps_ + runs - 1) / runs + kernel.product_rows - 1) / kernel.product_rows *
+          kernel.product_rows;
+  // Of a sample of each part the result and the states; a product and the left operand.
+  of_worker_ =
+      (held_groups_ * blocks * (rows_ + 2) + rows_) * int64_t(panels.width) + rows_ * depth;
   products_.reset(new Buffer<float>(threads * of_worker_));
 }
 
@@ -113,66 +119,66 @@ void Strassen::add_up_right(int group, int count) {
   int width = panels_.width, strip = std::min(kernel_.strip_vectors * kernel_.lanes, width);
   int64_t neurons = next_.panels.neurons, depth = int64_t(depth_) * next_.panels.width;
   int64_t panel = neurons * width, block = depth * width;
-  Buffer<float> packed(count * parts_ * panel);
-  parallel_for(threads_, int64_t(count) * parts_, [&](int64_t task, int) {
-    int p = group + static_cast<int>(task / parts_ + task % parts_ * groups_);
-    pack_panel(kernel_.pack_transposed, weights_, panels_.neurons, static_cast<int>(neurons),
-               panels_.first(p), width, packed.get() + task * panel, panel, storage_);
-  });
   int64_t runs = (depth * strip + RUN - 1) / RUN, strips = width / strip;
-  parallel_for(threads_, count * strips * runs, [&](int64_t task, int) {
-    int64_t g = task / (strips * runs), s = task / runs % strips, begin = task % runs * RUN;
-    for (size_t i = 0; i < right_of_.size(); ++i) {
-      BlockSum a{};
-      a.count = std::min(RUN, depth * strip - begin);
-      for (const Term &term : right_of_[i]) {
-        const float *from = packed.get() + (g * parts_ + term.column) * panel;
-        a.sign[a.terms] = term.sign;
-        a.from[a.terms++] = from + (s * neurons + term.row * depth) * strip + begin;
+  auto products = static_cast<int64_t>(right_of_.size());
+  Buffer<float> packed(parts_ * panel);
+  for (int g = 0; g < count; ++g) {
+    parallel_for(threads_, parts_, [&](int64_t part, int) {
+      int p = group + g + static_cast<int>(part) * groups_;
+      pack_panel(kernel_.pack_transposed, weights_, panels_.neurons, static_cast<int>(neurons),
+                 panels_.first(p), width, packed.get() + part * panel, panel, storage_);
+    });
+    parallel_for(threads_, strips * runs, [&](int64_t task, int) {
+      int64_t s = task / runs, begin = task % runs * RUN;
+      for (int64_t i = 0; i < products; ++i) {
+        BlockSum a{};
+        a.count = std::min(RUN, depth * strip - begin);
+        for (const Term &term : right_of_[static_cast<size_t>(i)]) {
+          const float *from = packed.get() + term.column * panel;
+          a.sign[a.terms] = term.sign;
+          a.from[a.terms++] = from + (s * neurons + term.row * depth) * strip + begin;
+        }
+        a.to = right_->get() + (products * g + i) * block + s * depth * strip + begin;
+        kernel_.add_blocks(a);
       }
-      auto product = static_cast<int64_t>(right_of_.size()) * g + static_cast<int64_t>(i);
-      a.to = right_->get() + product * block + s * depth * strip + begin;
-      kernel_.add_blocks(a);
-    }
-  });
+    });
+  }
 }
 
-// [groups][rows' parts][columns' parts][steps][width] of one sample of each part.
-float *Strassen::multiply(int groups, int sample, int worker) const {
+// [groups][rows' parts][columns' parts][rows][width], rows first to last of one sample of each
+// part.
+float *Strassen::multiply(int groups, int sample, int first, int last, int worker) const {
   int width = panels_.width;
   int64_t depth = int64_t(depth_) * next_.panels.width, blocks = int64_t(parts_) * parts_;
+  int64_t rows = last - first;
   auto products = static_cast<int64_t>(left_of_.size());
-  float *result = products_->get() + worker * of_worker_;
-  float *one = result + held_groups_ * blocks * steps_ * width, *left = one + ROWS * width;
-  std::fill(result, result + groups * blocks * steps_ * width, 0.0f);
+  float *result = of_worker(worker);
+  float *one = result + held_groups_ * blocks * (rows_ + 2) * width, *left = one + rows_ * width;
+  std::fill(result, result + groups * blocks * rows * width, 0.0f);
   LayerGradient next{};
   next.panels = next_.panels;
   next.panels.count = depth_;
   next.panels.neurons = static_cast<int>(depth);
   next.grad_current = left;
-  for (int64_t row = 0; row < steps_; row += ROWS) {
-    int64_t rows = std::min(ROWS, steps_ - row);
-    next.rows = left_ ? steps_ : rows;
-    int64_t first = left_ ? row : 0;
-    for (int64_t i = 0; i < products; ++i) {
-      if (left_)
-        next.grad_current = left_->get() + (sample * products + i) * depth * steps_;
-      for (int64_t p = 0; !left_ && p < depth_; ++p)
-        add_up_left(left_of_[static_cast<size_t>(i)], sample, p, row, rows,
-                    left + p * rows * next.panels.width);
-      for (int64_t g = 0; g < groups; ++g) {
-        const float *right = right_->get() + (g * products + i) * depth * width;
-        kernel_.dense_product({panels_.vectors, first, rows, next, right, one});
-        BlockSpread a{};
-        a.count = rows * width;
-        a.from = one;
-        for (const Term &term : result_of_[static_cast<size_t>(i)]) {
-          int64_t block = (g * parts_ + term.row) * parts_ + term.column;
-          a.sign[a.terms] = term.sign;
-          a.to[a.terms++] = result + (block * steps_ + row) * width;
-        }
-        kernel_.spread_block(a);
+  next.rows = left_ ? steps_ : rows;
+  for (int64_t i = 0; i < products; ++i) {
+    if (left_)
+      next.grad_current = left_->get() + (sample * products + i) * depth * steps_;
+    for (int64_t p = 0; !left_ && p < depth_; ++p)
+      add_up_left(left_of_[static_cast<size_t>(i)], sample, p, first, rows,
+                  left + p * rows * next.panels.width);
+    for (int64_t g = 0; g < groups; ++g) {
+      const float *right = right_->get() + (g * products + i) * depth * width;
+      kernel_.dense_product({panels_.vectors, left_ ? first : 0, rows, next, right, one});
+      BlockSpread a{};
+      a.count = rows * width;
+      a.from = one;
+      for (const Term &term : result_of_[static_cast<size_t>(i)]) {
+        int64_t block = (g * parts_ + term.row) * parts_ + term.column;
+        a.sign[a.terms] = term.sign;
+        a.to[a.terms++] = result + block * rows * width;
       }
+      kernel_.spread_block(a);
     }
   }
   return result;

@@ -18,31 +18,49 @@
 
 namespace lif {
 
+// dL/dI of the next layer times its weights, of a panel and a sample: rows first to last, which may
+// be written to. state: [2][width], zeros with a sample's last rows, and left alone from there to
+// its first ones.
+struct ProductRows {
+  int first, last;
+  float *products, *state;
+};
+
 class Strassen {
 public:
   // next: the layer after; weights: its [neurons of this layer, neurons of the next].
+  // whole: the rows of a sample come all at once.
   Strassen(const Kernel &kernel, const LifNetwork &network, int threads, const LayerGradient &next,
-           const float *weights, const Panels &panels);
+           const float *weights, const Panels &panels, bool whole);
 
   // How many samples are computed, from the first on: all that fall into equal parts, or none
   // where the plain product is faster.
   int samples() const { return parts_ > 1 ? parts_ * quarter_ : 0; }
 
-  // Calls use(p, b, products, worker) for every panel and those samples, with dL/dI of the next
-  // layer times its weights, [steps][width], which may be written to.
+  // Calls use(p, b, rows, worker) for every panel and those samples, from their last rows to their
+  // first.
   template <class Use> void run(Use use) {
     if (left_)
       add_up_all_left();
     for (int group = 0; samples() && group < groups_; group += held_groups_) {
       int held = std::min(held_groups_, groups_ - group);
       add_up_right(group, held);
-      parallel_for(threads_, quarter_, [&](int64_t sample, int worker) {
-        float *products = multiply(held, static_cast<int>(sample), worker);
-        for (int g = 0; g < held; ++g)
-          for (int part = 0; part < parts_; ++part)
-            for (int c = 0; c < parts_; ++c, products += steps_ * panels_.width)
-              use(group + g + c * groups_, static_cast<int>(sample) + part * quarter_, products,
-                  worker);
+      parallel_for(threads_, quarter_, [&](int64_t task, int worker) {
+        auto sample = static_cast<int>(task);
+        float *states =
+            of_worker(worker) + int64_t(held_groups_) * parts_ * parts_ * rows_ * panels_.width;
+        std::fill(states, states + held * parts_ * parts_ * 2 * panels_.width, 0.0f);
+        for (int first = (steps_ - 1) / rows_ * rows_; first >= 0; first -= rows_) {
+          ProductRows rows{first, std::min(first + rows_, steps_), nullptr, states};
+          rows.products = multiply(held, sample, rows.first, rows.last, worker);
+          for (int g = 0; g < held; ++g)
+            for (int part = 0; part < parts_; ++part)
+              for (int c = 0; c < parts_; ++c) {
+                use(group + g + c * groups_, sample + part * quarter_, rows, worker);
+                rows.products += (rows.last - rows.first) * panels_.width;
+                rows.state += 2 * panels_.width;
+              }
+        }
       });
     }
   }
@@ -60,11 +78,12 @@ private:
                    float *to) const;
   void add_up_all_left();
   void add_up_right(int group, int count);
-  float *multiply(int groups, int sample, int worker) const;
+  float *multiply(int groups, int sample, int first, int last, int worker) const;
+  float *of_worker(int worker) const { return products_->get() + worker * of_worker_; }
 
   const Kernel &kernel_;
   const int threads_;
-  const int64_t steps_;
+  const int steps_;
   const LayerGradient next_;
   const float *weights_;
   const int storage_; // LifWeights
@@ -74,6 +93,7 @@ private:
   int quarter_ = 0;     // samples of a part
   int groups_ = 0;      // of parts_ panels each, one from each block of columns
   int held_groups_ = 0; // whose sums of weights are held at a time
+  int rows_ = 0;        // of a sample at a time
   int64_t of_worker_ = 0;
   std::vector<Sum> left_of_, right_of_, result_of_;
   std::unique_ptr<Buffer<float>> left_; // [samples][products][depth panels][steps][width]; or null
