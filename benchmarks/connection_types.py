@@ -1,17 +1,20 @@
 """What the connection types of a device cost, and what it costs to wait for one.
 
-    python -m benchmarks.connection_types [--json] [--write]
+    python -m benchmarks.connection_types [--json] [--write | --check]
 
 Each attempt is a runner of its own at `examples/emulator.yaml`, on `cpu` and on `emulator`: seconds
 of its phases, and the trace that it leaves in the log. The ops are built before; `cold` means that
 no program lies in the executable cache. Then one emulated IPU is held while others wait for it:
-processor seconds of a waiter, and milliseconds from a release to the next one's start.
---write keeps the figures in benchmarks/results and puts their tables into docs/devices.md.
+processor seconds of a waiter, and milliseconds from a release to the next one's start. At last the
+memory of a whole runner that waits.
+--write keeps the figures in benchmarks/results and puts their tables into docs/devices.md; --check
+measures nothing and says whether those kept are of these sources: 1 if not.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import statistics
@@ -19,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +50,7 @@ ATTEMPTS = [
 ]
 MARKS = ("compiled", "attached", "loaded", "pre-compiled")
 PHASES = ("prepare", "compile", "acquire", "run", "report")
+SOURCES = (".py", ".cc", ".cpp", ".h", ".hpp", ".inc", ".html")
 WAITERS = (1, 4, 16)
 HELD_SECONDS = 5.0
 PATIENCE_SECONDS = 120.0
@@ -73,15 +78,25 @@ def main() -> int:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--write", action="store_true", help="into benchmarks/results and docs/")
+    parser.add_argument("--check", action="store_true", help="say whether figures are stale")
     options = parser.parse_args()
-    figures = rounded(
-        {
-            "machine": machine.description(),
-            "load_average": os.getloadavg()[0],
-            "attempts": attempts(),
-            "waiters": [waiting(number) for number in WAITERS],
-        }
-    )
+    if options.check:
+        fresh = read(NAME).get("sources") == sources_digest()
+        print("the figures are of these sources" if fresh else "stale: connection_types")
+        return 0 if fresh else 1
+    with tempfile.TemporaryDirectory() as directory:
+        scratch = Path(directory)
+        fill_cache(scratch / "cache")
+        figures = rounded(
+            {
+                "sources": sources_digest(),
+                "machine": machine.description(),
+                "load_average": os.getloadavg()[0],
+                "attempts": attempts(scratch),
+                "waiting_runner_mib": waiting_runner_mib(scratch),
+                "waiters": [waiting(number) for number in WAITERS],
+            }
+        )
     if options.write:
         (DIRECTORY / f"{NAME}.json").write_text(json.dumps(figures, indent=1) + "\n")
         PAGE.write_text(written(), "utf-8")
@@ -89,26 +104,36 @@ def main() -> int:
     return 0
 
 
-def attempts() -> list[Row]:
-    """A row for each of ATTEMPTS."""
+def sources_digest() -> str:
+    """Of what an attempt runs."""
+    files = [SPEC]
+    for folder in (ROOT / "worker" / "runner", ROOT / "ops"):
+        files += [path for path in folder.rglob("*") if path.suffix in SOURCES]
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def attempts(scratch: Path) -> list[Row]:
+    """A row for each of ATTEMPTS. scratch: has a cache that is filled."""
     rows = []
-    with tempfile.TemporaryDirectory() as scratch:
-        cache = Path(scratch) / "cache"
-        cache.mkdir()
-        for built in cache_directory().iterdir():
-            if built.name not in ("executables", "devices"):
-                (cache / built.name).symlink_to(built)
-        run(Path(scratch), "emulator", "NEVER")  # builds what is not built yet
-        for kind, connection, state in ATTEMPTS:
-            if state == "cold":
-                for executable in (cache / "executables").glob("*"):
-                    executable.unlink()
-            rows.append(run(Path(scratch), kind, connection) | {"program": state})
+    run(scratch, "emulator", "NEVER")  # builds what is not built yet
+    for kind, connection, state in ATTEMPTS:
+        if state == "cold":
+            for executable in (scratch / "cache" / "executables").glob("*"):
+                executable.unlink()
+        rows.append(run(scratch, kind, connection) | {"program": state})
     return rows
 
 
-def run(scratch: Path, kind: str, connection: str) -> Row:
-    """One attempt by a runner of its own. Raises SystemExit if it fails."""
+def run(
+    scratch: Path, kind: str, connection: str, heard: Callable[[Row, int], None] | None = None
+) -> Row:
+    """One attempt by a runner of its own. Raises SystemExit if it fails.
+
+    heard: given each event and the runner's process.
+    """
     spec: dict[str, Any] = dict(read_spec_file(SPEC).value)
     device = {"kind": "cpu"} if kind == "cpu" else spec["device"]
     spec["device"] = {**device, "connection_type": connection}
@@ -130,8 +155,12 @@ def run(scratch: Path, kind: str, connection: str) -> Row:
             assert runner.stdin is not None
             runner.stdin.write(line)
             runner.stdin.flush()
+            said = []
             with os.fdopen(ours) as events:
-                said = [(time.perf_counter(), json.loads(event)) for event in events]
+                for line_of_event in events:
+                    said.append((time.perf_counter(), json.loads(line_of_event)))
+                    if heard is not None:
+                        heard(said[-1][1], runner.pid)
     if said[-1][1]["reason"] != "completed":
         raise SystemExit(f"{kind}, {connection}: {said[-1][1]}")
     entered = [(event["phase"], at) for at, event in said if event["kind"] == "phase"]
@@ -143,6 +172,31 @@ def run(scratch: Path, kind: str, connection: str) -> Row:
         "seconds": {phase: end - at for (phase, at), end in zip(entered, ends, strict=True)},
         "trace": [line.split(":")[0] for line in logged if line.startswith(MARKS)],
     }
+
+
+def fill_cache(cache: Path) -> None:
+    """What is built already, and no program."""
+    cache.mkdir()
+    for built in cache_directory().iterdir():
+        if built.name not in ("executables", "devices"):
+            (cache / built.name).symlink_to(built)
+
+
+def waiting_runner_mib(scratch: Path) -> float:
+    """What a runner holds of the machine's memory alone while it waits, compiled and all."""
+    patience = Patience(1.0, PATIENCE_SECONDS, lambda: None, lambda wait: None)
+    lease = Pool(scratch / "devices", 1).acquire(1, "holder", patience)
+    found: list[float] = []
+
+    def heard(event: Row, process: int) -> None:
+        if event["kind"] == "log" and event["message"].startswith("waiting for"):
+            lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+            private = (line.split()[1] for line in lines if line.startswith("Private_"))
+            found.append(sum(map(int, private)) / 1024)
+            lease.release()
+
+    run(scratch, "emulator", "ON_DEMAND", heard)
+    return found[0]
 
 
 def waiting(number: int) -> Row:
@@ -217,8 +271,21 @@ def tables(figures: Row) -> str:
             f"Processes that wait for one emulated IPU, which is held for {HELD_SECONDS:g} s and "
             "then passed on by each as soon as it has it; their processor time includes queueing:",
             table(wait_heads, waits),
+            *_memory_of_waiting(figures),
         ]
     )
+
+
+def _memory_of_waiting(figures: Row) -> list[str]:
+    mib = figures.get("waiting_runner_mib")
+    if mib is None:
+        return []
+    share = max(row["cpu_share"] for row in figures["waiters"])
+    return [
+        f"A runner that waits holds {mib:,.0f} MiB of its own: TensorFlow and its compiled "
+        f"program. {1 / share:,.0f} waiters would take one processor, so that memory is what "
+        f"bounds their number: {1024 / mib:,.1f} a GiB."
+    ]
 
 
 def written() -> str:

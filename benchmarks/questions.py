@@ -1,7 +1,9 @@
 """The programs of examples/questions on the emulator, and their figures in docs/questions.md.
 
-python -m benchmarks.questions            runs all, writes results, tables and plots
-python -m benchmarks.questions activity   runs some
+python -m benchmarks.questions            runs those whose figures are stale; writes results,
+                                          tables and plots
+python -m benchmarks.questions activity   runs this one in any case
+python -m benchmarks.questions --check    says which are stale, and runs nothing: 1 if any is
 python -m benchmarks.questions --tables   writes tables and plots from the results there are
 
 Every figure is emulated. Programs print a line a case; benchmarks/question_tables.py says what of
@@ -74,24 +76,44 @@ def emulator_digest() -> str:
     return _digest([path for path in files if path.suffix in (".cc", ".h", ".hpp")])
 
 
+def settings_of(name: str) -> Row:
+    """What a program's figures hang on: with others they are stale."""
+    return {"program_digest": program_digest(name), "emulator_digest": emulator_digest()}
+
+
+def stale() -> list[str]:
+    """Programs that were never measured, or not with these sources."""
+    rows = Results("questions", ("program",), {}, DIRECTORY)
+    kept = {row["program"]: row["settings"] for row in rows}
+    return [
+        name for name in programs() if not settings_of(name).items() <= kept.get(name, {}).items()
+    ]
+
+
 def _digest(sources: list[Path]) -> str:
     content = b"".join(path.name.encode() + path.read_bytes() for path in sorted(sources))
     return hashlib.sha256(content).hexdigest()[:12]
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: list[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser("python -m benchmarks.questions", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *programs()], metavar="PROGRAM")
-    parser.add_argument("--tables", action="store_true", help="run nothing")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--tables", action="store_true", help="run nothing")
+    which.add_argument("--check", action="store_true", help="say which figures are stale")
     given = parser.parse_args(arguments)
-    for name in [] if given.tables else given.names or programs():
-        settings = {"program_digest": program_digest(name), "emulator_digest": emulator_digest()}
-        results = Results("questions", ("program",), settings, DIRECTORY)
+    if given.check:
+        found = stale()
+        print("\n".join(f"stale: {name}" for name in found) or "all figures are of these sources")
+        return 1 if found else 0
+    for name in [] if given.tables else given.names or stale():
+        results = Results("questions", ("program",), settings_of(name), DIRECTORY)
         results.put({"program": name, "question": question_of(name), "cases": run(name)})
-        print(name)
+        print(name, flush=True)
     question_tables.write()
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

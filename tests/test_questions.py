@@ -269,6 +269,19 @@ def test_no_program_changed_since_its_figures_were_measured() -> None:
     assert not changed, f"measure again: python -m benchmarks.questions {' '.join(changed)}"
 
 
+def test_figures_of_another_emulator_are_stale(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = {row["settings"]["emulator_digest"] for row in ROWS}
+    if len(measured) == 1:
+        monkeypatch.setattr(questions, "emulator_digest", measured.pop)
+        assert questions.main(["--check"]) == 0
+    monkeypatch.setattr(questions, "emulator_digest", lambda: "another")
+    assert questions.main(["--check"]) == 1
+    said = capsys.readouterr().out.splitlines()[-len(ROWS) :]
+    assert said == [f"stale: {name}" for name in questions.programs()]
+
+
 def test_every_link_of_the_page_leads_somewhere() -> None:
     heads = re.findall(r"^#+ (.*)$", PAGE, re.MULTILINE)
     anchors = {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}

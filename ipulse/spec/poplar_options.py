@@ -29,6 +29,15 @@ SWITCHES = frozenset(
         "debug.retainDebugInformation",
     }
 )
+# Options whose value is where a file or a directory is to be written.
+_PLACES = frozenset(
+    {
+        "autoReport.directory",
+        "debug.graphReportDestination",
+        "debug.loweredVarDumpFile",
+        "target.saveArchive",
+    }
+)
 # Of autoReport every option is known; of the others the SDK's versions have different ones.
 FAMILIES = (
     *("debug.", "exchange.", "gcl.", "makeFunctions.", "opt.", "prng.", "profiler.", "report."),
@@ -74,7 +83,7 @@ def problems_of_engine(options: Mapping[str, str]) -> Iterator[Problem]:
     """Pointers begin at the options."""
     for name, value in options.items():
         at = f"/{escape(name)}"
-        if "/" in value or name == "autoReport.directory":
+        if "/" in value or name in _PLACES:
             detail = "where reports and dumps lie is for the worker to say: leave it out"
             yield Problem(at, "not_allowed", detail)
         elif name == RUN_COUNT:

@@ -132,8 +132,9 @@ def main(arguments: List[str]) -> None:
 
 
 def _say(said: Dict[str, Any]) -> None:
-    # At once, and without the library's own endings: it may have damaged this process.
-    sys.stdout.write(json.dumps(said))
+    # At once, and without the library's own endings: it may have damaged this process. On a line
+    # of its own, whatever the library has printed.
+    sys.stdout.write(f"\n{json.dumps(said)}")
     sys.stdout.flush()
     os._exit(0)
 

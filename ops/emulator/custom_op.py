@@ -47,6 +47,8 @@ class CustomOpError(RuntimeError):
 
 # Steps of compiling that are done, and all of them.
 Progress = Callable[[int, int], None]
+# What begins now, in words, and may take a while.
+Told = Callable[[str], None]
 _PROGRESS = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int)
 
 
@@ -104,6 +106,7 @@ class CustomOp:
         options: Mapping[str, str] = {},
         cache: Optional[ExecutableCache] = None,
         progress: Optional[Progress] = None,
+        told: Told = lambda words: None,
     ) -> None:
         """Compile, or take from the cache what was compiled before; neither needs a device.
 
@@ -114,6 +117,7 @@ class CustomOp:
         options: of the Poplar engine.
         cache: asked first, and given what was compiled, if the op's metadata let it be kept.
         progress: told what Poplar's compileGraph tells; it must not raise.
+        told: told what else takes its time, as it begins.
 
         Raises CustomOpError; MissingCompiler, BuildFailed if the emulator cannot be built.
         """
@@ -143,12 +147,16 @@ class CustomOp:
             progress=_PROGRESS() if progress is None else _PROGRESS(progress),
         )
         if cache is None or not _asked("hashable", call):
+            told("building the graph")
             self._op = _made("compile", call)
             return
         self.cache_key = _key(call, inputs, outputs, self._with_gradients, Path(library), codelets)
+        told("looking into the executable cache")
         self._op = self._from_cache(call, cache, self.cache_key)
         if self._op is None:
+            told("building the graph")
             self._op = _made("compile", call)
+            told("keeping it in the executable cache")
             try:
                 cache.store(self.cache_key, self._executable())
             except OSError as error:

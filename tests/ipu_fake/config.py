@@ -136,12 +136,13 @@ class IPUConfig(_Section):
     def configure_ipu_system(self, device: str = "cpu") -> None:
         configure_ipu_system(self, device)
 
-    def ipus(self) -> int:
-        """That are asked for. Not of the real one."""
-        chosen = self.auto_select_ipus or self.select_ipus
-        if isinstance(chosen, int):
-            return chosen if self.auto_select_ipus else 1
-        return sum(chosen) if self.auto_select_ipus else len(chosen)
+
+def ipus_of(config: IPUConfig) -> int:
+    """That are asked for."""
+    chosen = config.auto_select_ipus or config.select_ipus
+    if isinstance(chosen, int):
+        return chosen if config.auto_select_ipus else 1
+    return sum(chosen) if config.auto_select_ipus else len(chosen)
 
 
 def configure_ipu_system(
@@ -165,12 +166,13 @@ def configure_ipu_system(
     STATE.configured = config
     if connection.type is DeviceConnectionType.ALWAYS:
         STATE.attach(
+            ipus_of(config),
             tf.errors.InvalidArgumentError(
                 None,
                 None,
                 "Target configuration failed: model disabled and no hardware IPU found. (Are you "
                 "sure you enabled the Poplar driver ?)",
-            )
+            ),
         )
 
 

@@ -13,6 +13,7 @@ from ops.emulator.custom_op import CustomOp
 from ops.emulator.user_op import EmulatedIPUs
 from ops.executable_cache import ExecutableCache
 
+from .config import ipus_of
 from .state import STATE
 
 TILES = 16  # enough for a test
@@ -54,6 +55,11 @@ def precompiled_user_op(
     for words in (attributes, gradient_attributes):
         if words is not None and not isinstance(words, str):
             raise ValueError("attributes and gradient_attributes must be strings")
+    if not isinstance(separate_gradients, bool):
+        raise TypeError(f"separate_gradients is a bool; got {separate_gradients!r}")
+    listed = range(len(inputs)) if inputs_with_gradients is None else inputs_with_gradients
+    if not all(type(index) is int and 0 <= index < len(inputs) for index in listed):
+        raise ValueError(f"inputs_with_gradients lists inputs by number; got {listed!r}")
     for path in (library_path, gp_path):
         if not isinstance(path, str):
             raise TypeError(f"library_path and gp_path are strings; got {path!r}")
@@ -70,7 +76,7 @@ def precompiled_user_op(
     if trace.checks:
         return _of_that_shape(tensors, outs)
     assert STATE.configured is not None
-    return emulated(STATE.configured.ipus()).precompiled_user_op(
+    return emulated(ipus_of(STATE.configured)).precompiled_user_op(
         tensors,
         library_path,
         gp_path=gp_path,

@@ -12,6 +12,15 @@ from .state import STATE
 PREFETCHED = 3  # elements that wait for the device unless prefetch_depth says otherwise
 
 
+def check_settings(ordinal: Any, depth: Any, optimise_latency: Any) -> None:
+    """Of a queue of either kind. Raises ValueError, TypeError."""
+    for name, value, least in (("device_ordinal", ordinal, 0), ("depth", depth, 1)):
+        if value is not None and (type(value) is not int or value < least):
+            raise ValueError(f"{name} must be a whole number from {least} on; got {value!r}")
+    if not isinstance(optimise_latency, bool):
+        raise TypeError(f"optimise_latency is a bool; got {optimise_latency!r}")
+
+
 class IPUInfeedQueue:
     def __init__(
         self,
@@ -27,6 +36,7 @@ class IPUInfeedQueue:
                 raise ValueError(f"an infeed queue needs static shapes; got {spec.shape}")
             if spec.dtype in (tf.float64, tf.string):
                 raise ValueError(f"Unsupported data type for input/output: {spec.dtype.name}")
+        check_settings(device_ordinal, prefetch_depth, optimise_latency)
         self._dataset = dataset
         self._ahead = PREFETCHED if prefetch_depth is None else prefetch_depth
 

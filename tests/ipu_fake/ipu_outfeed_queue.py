@@ -8,6 +8,7 @@ from typing import Any, List, Optional, Tuple
 import numpy as np
 import tensorflow as tf
 
+from .ipu_infeed_queue import check_settings
 from .state import STATE
 
 IPUOutfeedMode = Enum("IPUOutfeedMode", ["ALL", "LAST"])
@@ -24,6 +25,8 @@ class IPUOutfeedQueue:
         self._mode = IPUOutfeedMode.ALL if outfeed_mode is None else outfeed_mode
         if not isinstance(self._mode, IPUOutfeedMode):
             raise ValueError(f"Invalid outfeed mode: {outfeed_mode!r}")
+        check_settings(device_ordinal, buffer_depth, optimise_latency)
+        self._structure: Any = None
         self._rows: List[Tuple[np.ndarray, ...]] = []
         self._sink = tf.Variable(0.0, trainable=False)  # what XLA is to compile must be used
 
@@ -34,6 +37,7 @@ class IPUOutfeedQueue:
         if self in STATE.trace.outfeeds:
             raise ValueError("an outfeed queue can be enqueued only once in a program")
         STATE.trace.outfeeds.append(self)
+        self._structure = tensors
         flat = [tf.convert_to_tensor(tensor) for tensor in tf.nest.flatten(tensors)]
         for tensor in flat:
             if tensor.dtype == tf.float64:
@@ -44,13 +48,15 @@ class IPUOutfeedQueue:
         return tf.numpy_function(self._append, flat, tf.bool)
 
     def dequeue(self, wait_for_completion: bool = False) -> Any:
-        """Stacked tensors, a tuple of them as in enqueue."""
+        """Stacked tensors, in the structure that enqueue was given."""
         rows, self._rows = self._rows, []
         if not rows:
             raise RuntimeError("no program has enqueued anything: this would be empty tensors")
         if self._mode is IPUOutfeedMode.LAST:
-            return tuple(map(tf.constant, rows[-1]))
-        return tuple(tf.stack(column) for column in zip(*rows))
+            found = [tf.constant(value) for value in rows[-1]]
+        else:
+            found = [tf.stack(column) for column in zip(*rows)]
+        return tf.nest.pack_sequence_as(self._structure, found)
 
     def _append(self, *values: np.ndarray) -> np.bool_:
         self._rows.append(tuple(np.array(value) for value in values))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 import tensorflow as tf
 
-from .config import DeviceConnectionType
+from .config import DeviceConnectionType, ipus_of
 from .state import STATE, Trace
 
 
@@ -83,7 +84,9 @@ class IPUStrategyV1:
             self._check_variables(concrete)
             _check_with_xla(fn, args, kwargs)
             self._compile(fn, concrete, trace)
-        connection = STATE.configured.device_connection.type  # type: ignore[union-attr] # see run
+        config = STATE.configured
+        assert config is not None  # see run
+        connection = config.device_connection.type
         if connection is DeviceConnectionType.NEVER:
             raise tf.errors.InvalidArgumentError(
                 None,
@@ -99,7 +102,7 @@ class IPUStrategyV1:
             )
         if not STATE.is_attached:
             words = "Could not find an available device for /device:IPU:0"
-            STATE.attach(tf.errors.InternalError(None, None, words))
+            STATE.attach(ipus_of(config), tf.errors.InternalError(None, None, words))
         STATE.trace = None
         return program(*args, **kwargs)
 
@@ -172,11 +175,15 @@ def _check_with_xla(fn: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> Non
     STATE.trace = Trace(checks=True)
     compiled = tf.function(program, jit_compile=True)
     try:
-        compiled.experimental_get_compiler_ir(*tensors)(stage="hlo")
+        text = compiled.experimental_get_compiler_ir(*tensors)(stage="hlo")
     except ValueError as error:  # newer TensorFlow's class for what XLA refuses
         if "unsupported operations" not in str(error):
             raise
         raise tf.errors.InvalidArgumentError(None, None, str(error)) from error
+    unknown = sorted(set(re.findall(r"\b(f64|u16|c64|c128)\[", text)))
+    if unknown:
+        words = f"unsupported primitive type in Poplar: {', '.join(unknown)}"
+        raise tf.errors.FailedPreconditionError(None, None, words)
     STATE.trace = None
 
 

@@ -54,9 +54,8 @@ class State:
                 raise SystemExit(f"on_demand_device_poll_time must be at least 100; got {poll}")
         return self.read_flags
 
-    def attach(self, error: Exception) -> None:
+    def attach(self, wanted: int, error: Exception) -> None:
         """Raises the error where too few devices are free."""
-        wanted = self.configured.ipus()  # type: ignore[union-attr] # attached when configured
         if wanted > self.devices:
             raise error
         self.is_attached = True

@@ -422,6 +422,10 @@ class TestIPUs:
                 {"engine_options": {"target.saveArchive": "/etc/x"}},
                 "/engine_options/target.saveArchive",
             ),
+            (  # a name alone is a place, too: where the agent was started
+                {"engine_options": {"debug.loweredVarDumpFile": "vars"}},
+                "/engine_options/debug.loweredVarDumpFile",
+            ),
             ({"poplar_flags": ["--allow_nans", "--alow_nans"]}, "/poplar_flags/1"),
             ({"poplar_flags": ["--allow_nans=1"]}, "/poplar_flags/0"),
             ({"poplar_flags": ["--log_cycle_count"]}, "/poplar_flags/0"),

@@ -5,6 +5,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "../src/shared_object.h"
+
 namespace custom_op {
 namespace {
 
@@ -27,13 +29,18 @@ using Metadata4 = void (*)(Indices &, Aliasing &, bool &, bool &, bool &, std::u
 using Metadata5 = void (*)(Indices &, Indices &, Aliasing &, bool &, bool &, bool &, std::uint32_t);
 }
 
+void *loaded(const std::string &path) {
+  try {
+    return poplar::emulator::loadedObject(path);
+  } catch (const std::runtime_error &error) {
+    throw std::runtime_error("the library cannot be loaded: " + std::string(error.what()));
+  }
+}
+
 } // namespace
 
 OpLibrary::OpLibrary(const std::string &path, const std::string &opName, std::uint32_t apiLevel)
-    : path(path), opName(opName), apiLevel(apiLevel),
-      handle(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-  if (!handle)
-    throw std::runtime_error("the library cannot be loaded: " + std::string(dlerror()));
+    : path(path), opName(opName), apiLevel(apiLevel), handle(loaded(path)) {
   const auto *level = static_cast<const std::int32_t *>(symbol("custom_op_api_level", false));
   const std::int32_t found = level ? *level : 0;
   if (found != static_cast<std::int32_t>(apiLevel))

@@ -13,6 +13,7 @@
 #include "../popc/compile.h"
 #include "../popc/shell.h"
 #include "log.h"
+#include "shared_object.h"
 
 namespace poplar::emulator {
 namespace {
@@ -49,7 +50,7 @@ fs::path cacheDirectory() {
 /// at the same time sees none or all of it.
 std::string cached(const std::string &hash, const std::function<void(const std::string &)> &write) {
   const fs::path target = cacheDirectory() / (hash + ".gp");
-  if (!fs::exists(target)) {
+  if (!fs::exists(target) || isCutShort(target.string())) { // a machine's crash may leave a part
     const popc::ScratchDirectory scratch(cacheDirectory().string());
     const std::string partial = scratch.file("partial.gp");
     write(partial);
@@ -116,6 +117,8 @@ std::string cachedObject(const std::string &given) {
   const std::string path = located(given);
   if (!fs::exists(path))
     throw file_load_error("codelet file '" + path + "' does not exist: popc makes it of a .cpp");
+  if (isCutShort(path))
+    throw file_load_error("codelet file '" + path + "' is cut short: let popc make it again");
   // dlopen knows a file by its path: one that was written again must get another.
   return cachedBytes(popc::readFile(path));
 }

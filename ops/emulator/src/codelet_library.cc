@@ -4,12 +4,17 @@
 
 #include <poplar/exceptions.hpp>
 
+#include "shared_object.h"
+
 namespace poplar::emulator {
 
 std::shared_ptr<CodeletLibrary> CodeletLibrary::load(const std::string &path) {
-  void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle)
-    throw graph_object_load_error(path + " cannot be loaded: " + dlerror());
+  void *handle = nullptr;
+  try {
+    handle = loadedObject(path);
+  } catch (const std::runtime_error &error) {
+    throw graph_object_load_error(path + " cannot be loaded: " + error.what());
+  }
   std::shared_ptr<CodeletLibrary> library(new CodeletLibrary());
   library->handle = handle;
   library->file = path;

@@ -73,12 +73,16 @@ class TestEveryConnection:
         assert done == sorted(done)
         assert all(part["phase"] == "compile" for part in parts)
         assert ("the Poplar op" in str(parts)) == (kind == "emulator")
-        if connection == "NEVER" and kind == "emulator":  # of a program, whatever the cache has
-            last = re.fullmatch(
-                r"compiling program \d: ([\d,]+) of ([\d,]+) steps", parts[-1]["message"]
-            )
-            assert last is not None
+        if kind == "emulator":
+            compiled = [
+                re.fullmatch(r"compiling program \d: ([\d,]+) of ([\d,]+) steps", said)
+                for said in (part["message"] for part in parts)
+            ]
+            *_, last = [found for found in compiled if found]
             assert last[1] == last[2]
+            kept = any("keeping it" in part["message"] for part in parts)
+            assert kept == (connection != "NEVER")  # which throws away what it has compiled
+            assert parts[-1]["message"].startswith("tracing")
         roles = [event["role"] for event in told.events if event["kind"] == "artifact"]
         assert roles[-1] == "manifest"
         assert ("weights" in roles) == executes
@@ -137,6 +141,17 @@ class TestTheExecutableCache:
         told = attempt(tmp_path / "ahead", "emulator", "PRE_COMPILE")
         assert told.done["reason"] == "runner_error"
         assert "PRE_COMPILE has nowhere to keep" in told.done["message"]
+
+
+def test_what_poplar_refuses_while_it_compiles_fails_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the worker's own environment: what a spec may ask for was checked before."""
+    monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", '{"debug.retainDebugInformation": "perhaps"}')
+    told = attempt(tmp_path / "work", "emulator", "ON_DEMAND")
+    assert told.done["reason"] == "graph_refused", told.done
+    assert "(Compile engine): invalid_option" in told.done["message"]
+    assert told.phases[-1] == "compile"
 
 
 class TestTheWait:

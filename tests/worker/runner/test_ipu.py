@@ -214,11 +214,9 @@ def test_the_spec_chooses_the_device(
 
 
 @pytest.mark.parametrize(
-    ("words", "reason", "_policy"),
-    [one for one in EXAMPLES if "_runtime_error" in one[0]],
-    ids=lambda value: getattr(value, "name", ""),
+    ("words", "reason", "_policy"), EXAMPLES, ids=lambda value: getattr(value, "name", "")
 )
-def test_an_error_of_the_device_ends_the_attempt_with_its_reason(
+def test_an_error_of_poplar_ends_the_attempt_with_its_reason(
     device: State, tmp_path: Path, words: str, reason: Reason, _policy: Policy
 ) -> None:
     device.error = words
@@ -226,6 +224,19 @@ def test_an_error_of_the_device_ends_the_attempt_with_its_reason(
     assert told.done["reason"] == reason.value
     assert not [event for event in told.events if event["kind"] == "artifact"]
     assert device.configured is None  # given back
+
+
+def test_codelets_that_poplar_cannot_load_are_refused(device: State, tmp_path: Path) -> None:
+    """Not worded by the stand-in: the graph is built, and what takes it refuses it."""
+    device.checks_with_xla = False
+    codelets = Path(os.environ["IPULSE_POPLAR_OP"]) / "ipulse_lif.gp"
+    whole = codelets.read_bytes()
+    codelets.unlink()  # a link
+    codelets.write_bytes(whole[: len(whole) // 2])
+    told = attempt(tmp_path / "work", on("ipu"))
+    assert told.done["reason"] == "graph_refused", told.done
+    assert "file_load_error" in told.done["message"]
+    assert str(codelets) in told.done["message"]
 
 
 class TestWithoutAnSDK:

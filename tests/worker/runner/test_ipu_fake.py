@@ -45,6 +45,7 @@ class TestIPUConfig:
             ("device_connection.type", "ALWAYS", TypeError, "device_connection.type"),
             ("device_connection.version", None, TypeError, "device_connection.version"),
             ("device_connection", {"type": 1}, ValueError, "is a category"),
+            ("ipus", 1, AttributeError, "is no attribute"),
             ("compilation_poplar_options", {"autoReport.all": True}, TypeError, "poplar_options"),
             ("optimizations.math.fastest", True, AttributeError, "Did you mean 'fast'"),
         ],
@@ -100,6 +101,23 @@ class TestOrder:
         with pytest.raises(RuntimeError):
             early(ipu)
 
+    def test_queues_are_of_programs_alone(self, ipu: Any, strategy: Any) -> None:
+        queue = iter(ipu.ipu_infeed_queue.IPUInfeedQueue(tf.data.Dataset.range(3)))
+        for outside in (lambda: next(queue), tf.function(lambda: next(queue))):
+            with pytest.raises(RuntimeError, match="on the device alone"):
+                outside()
+
+    @pytest.mark.parametrize(
+        ("wrong", "error"),
+        [({"device_ordinal": -1}, ValueError), ({"optimise_latency": 1}, TypeError)],
+        ids=str,
+    )
+    def test_queues_take_what_is_documented(self, ipu: Any, wrong: Any, error: Any) -> None:
+        with pytest.raises(error):
+            ipu.ipu_infeed_queue.IPUInfeedQueue(tf.data.Dataset.range(3), **wrong)
+        with pytest.raises(error):
+            ipu.ipu_outfeed_queue.IPUOutfeedQueue(**wrong)
+
     def test_a_new_configuration_ends_the_strategy(self, ipu: Any, strategy: Any) -> None:
         ipu.config.reset_ipu_configuration()
         with pytest.raises(RuntimeError, match="configured anew"):
@@ -121,6 +139,15 @@ class TestPrograms:
         for function, given in ((lambda x: x, tf.cast(one, tf.float64)), (_as_double, one)):
             with pytest.raises(TypeError, match="float64"):
                 self.run(strategy, function, given)
+
+    def test_have_no_doubles_inside_either(self, strategy: Any) -> None:
+        with pytest.raises(tf.errors.FailedPreconditionError, match="f64"):
+            self.run(strategy, lambda x: tf.cast(_as_double(x) + 1, tf.float32), tf.constant(1.0))
+
+    def test_give_back_what_was_enqueued_in_its_structure(self, ipu: Any, strategy: Any) -> None:
+        queue = ipu.ipu_outfeed_queue.IPUOutfeedQueue()
+        self.run(strategy, lambda x: queue.enqueue({"loss": x}), tf.constant(1.0))
+        assert queue.dequeue()["loss"].numpy().tolist() == [1.0]
 
     def test_have_only_ops_that_xla_compiles(self, strategy: Any) -> None:
         def of_the_host(x: Any) -> Any:
@@ -154,6 +181,8 @@ class TestPrograms:
             ({"outs": {"output_types": []}}, ValueError),
             ({"gp_path": None}, TypeError),
             ({"codelets": ""}, TypeError),
+            ({"separate_gradients": "no"}, TypeError),
+            ({"inputs_with_gradients": [1]}, ValueError),
         ],
         ids=str,
     )

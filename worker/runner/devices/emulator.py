@@ -111,7 +111,7 @@ class Emulator(Device):
         """Raises NotKept where the executable is all that the job is for."""
         # What NEVER compiles is an answer, and thrown away.
         kept_in = None if self.connection == "NEVER" else cache
-        op = compile_op(cache=kept_in, progress=self._compiling(), **arguments)
+        op = compile_op(cache=kept_in, **self._compiling(), **arguments)
         if self.connection == "PRE_COMPILE" and op.cache_key is None:
             name = arguments["op_name"]
             raise NotKept(
@@ -119,22 +119,28 @@ class Emulator(Device):
                 f"written, or {name}_metadata does not set is_hashable (ipulse ops check)"
             )
         self._ops.append(op)
+        left = (1.0 - PROGRAMS_FROM) * 0.5 ** len(self._ops)
+        self.tell_part(1.0 - left, "tracing TensorFlow's graph of the training")
         return op
 
-    def _compiling(self) -> Callable[[int, int], None]:
-        """Tells how far the next program is. Nobody knows how many there will be, so that each
-        takes half of what is left of the phase."""
+    def _compiling(self) -> Dict[str, Any]:
+        """What tells how far the next program is, as a CustomOp takes it. Nobody knows how many
+        there will be, so that each takes half of what is left of the phase."""
         left = (1.0 - PROGRAMS_FROM) * 0.5 ** len(self._ops)
         throttle = Throttle(PROGRESS_SECONDS)
         number = len(self._ops) + 1
-        self.tell_part(1.0 - left, f"building the graph of program {number}")
+        done = 1.0 - left
 
-        def tell(step: int, total: int) -> None:
+        def progress(step: int, total: int) -> None:
+            nonlocal done
+            done = 1.0 - left * (1.0 - 0.5 * step / total)
             if throttle.allows() or step == total:
-                words = f"compiling program {number}: {step:,} of {total:,} steps"
-                self.tell_part(1.0 - left * (1.0 - 0.5 * step / total), words)
+                self.tell_part(done, f"compiling program {number}: {step:,} of {total:,} steps")
 
-        return tell
+        return {
+            "progress": progress,
+            "told": lambda words: self.tell_part(done, f"program {number}: {words}"),
+        }
 
     def _target(self) -> Dict[str, Any]:
         """The emulated machine, and the one that emulates it."""

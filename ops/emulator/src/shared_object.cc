@@ -1,0 +1,48 @@
+#include "shared_object.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <vector>
+
+namespace poplar::emulator {
+
+bool isCutShort(const std::string &path) {
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(in.tellg(), 0));
+  in.seekg(0);
+  Elf64_Ehdr header{};
+  in.read(reinterpret_cast<char *>(&header), sizeof header);
+  if (std::memcmp(header.e_ident, ELFMAG, std::min<std::uint64_t>(size, SELFMAG)) ||
+      (size > EI_CLASS && header.e_ident[EI_CLASS] != ELFCLASS64))
+    return false; // dlopen says what it is not
+  if (!in)
+    return true;
+  // Linkers put the sections' table last; who strips it leaves the segments.
+  std::uint64_t end = header.e_shoff + std::uint64_t{header.e_shnum} * header.e_shentsize;
+  std::vector<Elf64_Phdr> segments(header.e_phnum);
+  in.seekg(static_cast<std::streamoff>(header.e_phoff));
+  in.read(reinterpret_cast<char *>(segments.data()),
+          static_cast<std::streamsize>(segments.size() * sizeof(Elf64_Phdr)));
+  if (!in)
+    return true;
+  for (const Elf64_Phdr &segment : segments)
+    end = std::max(end, segment.p_offset + segment.p_filesz);
+  return size < end;
+}
+
+void *loadedObject(const std::string &path) {
+  if (isCutShort(path))
+    throw std::runtime_error(path + ": file is cut short");
+  void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    throw std::runtime_error(dlerror());
+  return handle;
+}
+
+} // namespace poplar::emulator
