@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ops.emulator import custom_op
-from ops.emulator.custom_op import CustomOp
+from ops.emulator.custom_op import CustomOp, CustomOpError
 from ops.executable_cache import SUFFIX, ExecutableCache
 from ops.lif.poplar.build import build
 
@@ -120,3 +120,12 @@ def test_a_cache_that_cannot_be_written_is_only_a_warning(
     assert one.cache_key is None
     assert "No space left" in warnings[0]
     run(one)
+
+
+def test_a_library_that_is_cut_short_is_refused_in_words(tmp_path: Path) -> None:
+    """Mapped and touched, it would end the process."""
+    whole, built = build().library.read_bytes(), tmp_path / "op.so"
+    for size in (40, 100, len(whole) // 2, len(whole) - 1):
+        built.write_bytes(whole[:size])
+        with pytest.raises(CustomOpError, match=r"cannot be loaded.*cut short"):
+            CustomOp(built, "", **ARGUMENTS)
