@@ -11,7 +11,7 @@ import tensorflow as tf
 class TrainingBatch(NamedTuple):
     """What a training step reads."""
 
-    ids: np.ndarray  # int32 [time, batch, slots]
+    ids: np.ndarray  # uint16 or int32 [time, batch, slots], as SpikeTrains.batch gives them
     counts: np.ndarray  # int32 [time, batch]
     labels: np.ndarray  # int32 [batch]
     rate: float  # of learning

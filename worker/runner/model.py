@@ -12,6 +12,7 @@ from ops.keras import LIFOutputs
 from ops.regularisers import mean_over
 
 from .batches import BatchOf, Execution, Judged, Learned
+from .data.spike_trains import index_type
 from .network import Gates, first_gates, keras_network, trained_names
 from .objective import Objective
 from .optimizer import Optimizer, clipped, optimizer_of
@@ -22,9 +23,10 @@ from .state import State, in_order, numbered, part, within
 class Model:
     """The network with its weights and its optimizer.
 
-    A batch is ids int32 `[time, batch, slots]`, counts int32 `[time, batch]`, labels int32
-    `[batch]`. `threads`: that the kernels use. `batch`: None for batches of any size; else its
-    graphs are for that one alone, and a smaller batch is filled up with samples that do not count.
+    A batch is ids `[time, batch, slots]` of index_type(inputs), counts int32 `[time, batch]`,
+    labels int32 `[batch]`. `threads`: that the kernels use. `batch`: None for batches of any size;
+    else its graphs are for that one alone, and a smaller batch is filled up with samples that do
+    not count.
     """
 
     def __init__(
@@ -61,8 +63,9 @@ class Model:
 
     def _make_functions(self) -> None:
         time, size = self.spec.data.steps, self._batch
+        ids = tf.as_dtype(index_type(self.spec.data.inputs)) if size is None else tf.int32
         batch = [
-            tf.TensorSpec([time, size, self._slots], tf.int32),
+            tf.TensorSpec([time, size, self._slots], ids),
             tf.TensorSpec([time, size], tf.int32),
             tf.TensorSpec([size], tf.int32),
         ]
@@ -174,13 +177,14 @@ class Model:
                 variable.assign(value)
 
     def _filled(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> List[np.ndarray]:
-        """The batch, and where batches have one size, up to it with a mask of what counts."""
+        """The batch; where batches have one size, up to it, with a mask of what counts, and with
+        ids int32, as devices have them."""
         if self._batch is None:
             return [ids, counts, labels]
         missing = self._batch - len(labels)
         mask = np.concatenate([np.ones(len(labels), np.float32), np.zeros(missing, np.float32)])
         return [
-            np.pad(ids, [(0, 0), (0, missing), (0, 0)], "constant"),
+            np.pad(ids.astype(np.int32), [(0, 0), (0, missing), (0, 0)], "constant"),
             np.pad(counts, [(0, 0), (0, missing)], "constant"),
             np.pad(labels, [(0, missing)], "constant"),
             mask,

@@ -33,7 +33,7 @@ def problem_of(spec: ExperimentSpec, dataset: Dataset, samples: int, steps: int)
     """The first training samples, at most so many, in at most so many of their first steps."""
     network = network_of(spec)
     ids, counts = dataset.trains.batch(dataset.training[:samples])
-    ids, counts = ids[:steps], counts[:steps]
+    ids, counts = ids[:steps].astype(np.int32), counts[:steps]
     rng = stream(Purpose.WEIGHTS, spec.seed, 1)
 
     def drawn(neurons: int) -> Any:

@@ -28,8 +28,8 @@ class SpikeTrains:
         return len(self.offsets) - 1
 
     def batch(self, indices: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-        """Ids int32 `[time, batch, slots]`, ascending, 0 beyond the count, and counts int32
-        `[time, batch]` of the samples at `indices`."""
+        """Ids `[time, batch, slots]` of index_type(channels), ascending, 0 beyond the count, and
+        counts int32 `[time, batch]` of the samples at `indices`."""
         starts = self.offsets[indices]
         lengths = self.offsets[indices + 1] - starts
         before = np.cumsum(lengths) - lengths
@@ -38,7 +38,7 @@ class SpikeTrains:
         step = self.spike_steps[spikes]
 
         counts = np.zeros((self.steps, len(indices)), dtype=np.int32)
-        ids = np.zeros((self.steps, len(indices), self.slots), dtype=np.int32)
+        ids = np.zeros((self.steps, len(indices), self.slots), dtype=index_type(self.channels))
         if len(spikes):
             slot, group, group_sizes = ranks(column * self.steps + step)
             ids[step, column, slot] = self.spike_channels[spikes]

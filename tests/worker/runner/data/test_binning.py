@@ -38,7 +38,7 @@ class TestBatch:
         expected_ids, expected_counts = dense_to_sparse(dense[:, indices], capacity=trains.slots)
         np.testing.assert_array_equal(ids, expected_ids, err_msg=f"seed {SEED}")
         np.testing.assert_array_equal(counts, expected_counts)
-        assert (ids.dtype, counts.dtype) == (np.int32, np.int32)
+        assert (ids.dtype, counts.dtype) == (np.uint16, np.int32)
         assert trains.slots == dense.sum(axis=2).max()
 
     def test_of_silence_has_one_empty_slot(self) -> None:
@@ -56,7 +56,9 @@ class TestBatch:
         binning.add(np.array([0]), np.array([3]), last, samples=1)
         trains = binning.trains()
         assert trains.spike_channels.itemsize == width
-        assert trains.batch(np.array([0]))[0][3, 0, 0] == channels - 1
+        ids, _ = trains.batch(np.array([0]))
+        assert ids.itemsize == width
+        assert ids[3, 0, 0] == channels - 1
 
 
 class TestCounts:
