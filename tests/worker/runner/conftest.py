@@ -37,6 +37,15 @@ SPEC: Dict[str, Any] = {
 }
 
 
+@pytest.fixture
+def threads_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For an attempt in the test's own process: TensorFlow's threads are started, and are kept."""
+    from worker.runner.devices import cpu, emulator
+
+    for module in (cpu, emulator):
+        monkeypatch.setattr(module, "configure_tensorflow", lambda threads, seed: None)
+
+
 @pytest.fixture(scope="session")
 def start_runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
     """Starts a runner; the usual kind is one that was started ahead, as an agent keeps one warm."""

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ipulse.spec import parse_spec
-from worker.runner.devices import cpu, emulator
+from worker.runner.devices import emulator
 from worker.runner.model import Model
 from worker.runner.pool import Patience, Pool
 from worker.runner.unattached import CompilationOnly, Unattached
@@ -37,15 +37,13 @@ TRACES = {
 
 
 @pytest.fixture(autouse=True)
-def _own_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache and a pool of each test's own; threads are the test process's."""
+def _own_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads_are_set: None) -> None:
+    """A cache and a pool of each test's own."""
     executables = tmp_path / "executables"
     cache = emulator.ExecutableCache
     monkeypatch.setattr(emulator, "ExecutableCache", lambda warn: cache(warn, executables))
     monkeypatch.setenv("IPULSE_DEVICES", str(tmp_path / "devices"))
     monkeypatch.setenv("IPULSE_EMULATED_IPUS", "1")
-    for module in (cpu, emulator):
-        monkeypatch.setattr(module, "configure_tensorflow", lambda threads, seed: None)
 
 
 def attempt(directory: Path, kind: str, connection: str, **device: Any) -> Told:

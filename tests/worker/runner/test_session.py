@@ -24,6 +24,7 @@ from worker.runner.reporter import Reporter
 from worker.runner.session import see_through, verdict_of
 from worker.runner.training import Diverged
 
+from .attempts import attempt
 from .conftest import SPEC, Start
 from .driven_runner import DrivenRunner
 
@@ -119,19 +120,17 @@ class TestWithoutAnAssignment:
 
 
 class TestABadAssignment:
-    def test_is_answered_with_the_places(self, start_runner: Start, tmp_path: Path) -> None:
+    def test_is_answered_with_the_places(self, tmp_path: Path) -> None:
         def spoil(spec: Dict[str, Any]) -> None:
             spec["network"]["layers"][1]["neurons"] = 0
             spec["surprise"] = True
 
-        runner = start_runner()
-        runner.assign(tmp_path, changed(spoil))
-        assert runner.finish() == 0
-        done = runner.events[-1]
+        told = attempt(tmp_path / "work", changed(spoil))
+        done = told.done
         assert (done["kind"], done["reason"]) == ("done", "runner_error")
         assert "/network/layers/1/neurons: must be at least 1; got 0" in done["message"]
         assert "/surprise: no such field" in done["message"]
-        assert not runner.kinds("phase")
+        assert told.phases == []
 
 
 class TestAStop:
@@ -196,7 +195,9 @@ class TestALoss:
 
 
 class TestAFailure:
-    def test_of_the_training_is_called_diverged(self, start_runner: Start, tmp_path: Path) -> None:
+    def test_of_the_training_is_called_diverged(
+        self, threads_are_set: None, tmp_path: Path
+    ) -> None:
         """Adam that forgets all squares divides by nothing wherever a synapse was not used."""
 
         def spoil(spec: Dict[str, Any]) -> None:
@@ -207,10 +208,7 @@ class TestAFailure:
                 "weight_decay": 1000.0,
             }
 
-        runner = start_runner()
-        runner.assign(tmp_path, changed(spoil))
-        assert runner.finish() == 0
-        done = runner.events[-1]
+        done = attempt(tmp_path / "work", changed(spoil)).done
         assert done["reason"] == "diverged"
         assert "no longer a finite number at step" in done["message"]
         assert "learning_rate" in done["message"]

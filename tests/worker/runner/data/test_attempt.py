@@ -1,4 +1,4 @@
-"""A whole attempt on a user's file, in a runner as an agent starts it."""
+"""A whole attempt on a user's file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, Dict
 
 import numpy as np
+import pytest
 
-from tests.worker.runner.conftest import Start
+from tests.worker.runner.attempts import attempt
 
 SPEC: Dict[str, Any] = {
     "version": 1,
@@ -18,7 +19,12 @@ SPEC: Dict[str, Any] = {
 }
 
 
-def test_trains_on_a_file_of_the_data_directory(start_runner: Start, tmp_path: Path) -> None:
+@pytest.fixture(autouse=True)
+def _data_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads_are_set: None) -> None:
+    monkeypatch.setenv("IPULSE_DATA", str(tmp_path))
+
+
+def test_trains_on_a_file_of_the_data_directory(tmp_path: Path) -> None:
     """Its data have no images and lose events: the report shows neither a picture nor silence."""
     random = np.random.RandomState(4)
     labels = np.arange(90) % 3
@@ -30,13 +36,9 @@ def test_trains_on_a_file_of_the_data_directory(start_runner: Start, tmp_path: P
         event_times_ms=random.randint(11, size=450),  # some of them at 10, after the last step
         event_channels=at,
     )
-    runner = start_runner({"IPULSE_DATA": str(tmp_path)})
-    runner.assign(tmp_path / "work", SPEC)
-    assert runner.finish() == 0, runner.printed()
-    done = runner.events[-1]
-    assert done["reason"] == "completed", done
-    logged = [event["message"] for event in runner.events if event["kind"] == "log"]
-    assert any(line.startswith("data: 90 samples, ") for line in logged), logged
+    told = attempt(tmp_path / "work", SPEC)
+    assert told.done["reason"] == "completed", told.done
+    assert any(line.startswith("data: 90 samples, ") for line in told.log), told.log
     profile = json.loads((tmp_path / "work" / "profile.json").read_text())
     events = profile["activity"]["input"]["events"]
     assert events["read"] == 450 == events["kept"] + events["repeated"] + events["outside"]
@@ -48,13 +50,8 @@ def test_trains_on_a_file_of_the_data_directory(start_runner: Start, tmp_path: P
     assert "recorded spikes" in page
 
 
-def test_a_file_that_is_not_there_fails_with_its_place_and_cure(
-    start_runner: Start, tmp_path: Path
-) -> None:
-    runner = start_runner({"IPULSE_DATA": str(tmp_path)})
-    runner.assign(tmp_path / "work", SPEC)
-    runner.finish()
-    done = runner.events[-1]
+def test_a_file_that_is_not_there_fails_with_its_place_and_cure(tmp_path: Path) -> None:
+    done = attempt(tmp_path / "work", SPEC).done
     assert done["reason"] == "data_unavailable"
     assert f"{tmp_path}/mine.npz" in done["message"]
     assert "docs/data.md" in done["message"]
