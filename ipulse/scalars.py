@@ -71,6 +71,8 @@ def parse_text(value: Any, at: str, limits: Any, found: List[Problem]) -> Any:
 
 
 def parse_choice(choices: Sequence[Any], value: Any, at: str, found: List[Problem]) -> Any:
+    if type(value) is str and value in choices:
+        return value
     # True == 1 in Python, so the type is compared too.
     for choice in choices:
         if type(choice) is type(value) and choice == value:

@@ -80,6 +80,8 @@ STATE_OF_PHASE: Mapping[Phase, JobState] = {
 
 TERMINAL: FrozenSet[JobState] = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
 ACTIVE: FrozenSet[JobState] = frozenset(STATE_OF_PHASE.values())  # an attempt holds the job
+# An attempt still holds the job, and is to leave it.
+STOPPING: FrozenSet[JobState] = frozenset({JobState.CANCELLING, JobState.PAUSING})
 
 
 class Policy(str, Enum):

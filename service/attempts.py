@@ -1,42 +1,23 @@
-"""What the holder of an attempt may say about its job, and how attempts and jobs end."""
+"""How attempts and jobs end, stop, go on, and begin again."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ipulse import events as protocol
 from ipulse import strict_json
 from ipulse.errors import Conflict, IllegalTransition, StaleToken
-from ipulse.states import (
-    INFRASTRUCTURE,
-    OUTCOMES,
-    STATE_OF_PHASE,
-    JobState,
-    Phase,
-    Reason,
-)
+from ipulse.states import INFRASTRUCTURE, OUTCOMES, STOPPING, JobState, Reason
 
-from . import artifacts, events, leases, outbox, schedule, store
+from . import artifacts, leases, outbox, schedule, store
 from .database import Transaction
 from .job import Job
 from .leases import Attempt
 from .settings import Settings
 from .wishes import Wishes
 
-Reportable = (
-    protocol.PhaseEvent
-    | protocol.ProgressEvent
-    | protocol.MetricEvent
-    | protocol.LogEvent
-    | protocol.CheckpointEvent
-)
-
-
 DOUBLINGS = 3  # of the wait before another attempt, however often a job was lost
 
 _IDLE = (JobState.QUEUED, JobState.RETRY_WAIT, JobState.PAUSED)  # no attempt holds the job
-_STOPPING = (JobState.CANCELLING, JobState.PAUSING)
 
 
 class Incomplete(Conflict):
@@ -56,35 +37,7 @@ class Verdict:
 
 def is_to_stop(transaction: Transaction, attempt: Attempt) -> bool:
     """Whether somebody has asked the attempt's job to stop, for now or for good."""
-    return store.get_by_pk(transaction, attempt.job_pk).state in _STOPPING
-
-
-def record(
-    transaction: Transaction, attempt: Attempt, first: int, reported: Sequence[Reportable]
-) -> int:
-    """Writes an attempt's events down; the first has the attempt-local number `first`.
-
-    Events that are there already are passed over. Returns the number expected next.
-    Raises SequenceGap, or IllegalTransition for a phase that cannot come now.
-    """
-    expected = attempt.next_event
-    if first > expected:
-        raise events.SequenceGap(f"event {expected} is expected next; got {first}")
-    fresh = reported[expected - first :]
-    if not fresh:
-        return expected
-    job = store.get_by_pk(transaction, attempt.job_pk)
-    run: list[Reportable] = []
-    for event in fresh:
-        run.append(event)
-        if isinstance(event, protocol.PhaseEvent):
-            job = _enter(transaction, _write_down(transaction, job, attempt, run), event)
-            run = []
-    if run:
-        _write_down(transaction, job, attempt, run)
-    following = expected + len(fresh)
-    leases.write(transaction, attempt, next_event=following)
-    return following
+    return store.get_by_pk(transaction, attempt.job_pk).state in STOPPING
 
 
 def finish(transaction: Transaction, attempt: Attempt, verdict: Verdict, settings: Settings) -> Job:
@@ -226,29 +179,6 @@ def requeue(transaction: Transaction) -> list[Job]:
         outbox.add(transaction, moved)
         queued.append(moved)
     return queued
-
-
-def _write_down(
-    transaction: Transaction, job: Job, attempt: Attempt, reported: Sequence[Reportable]
-) -> Job:
-    occurrences = []
-    columns = {}
-    for event in reported:
-        body = protocol.event_to_json(event)
-        kind = body.pop("kind")
-        occurrences.append(events.Occurrence(kind, body))
-        if isinstance(event, protocol.MetricEvent):
-            columns["progress"] = strict_json.dumps(body)
-    last_seq = events.append(transaction, job.pk, job.last_seq, attempt.number, occurrences)
-    return store.change(transaction, job, last_seq=last_seq, **columns)
-
-
-def _enter(transaction: Transaction, job: Job, event: protocol.PhaseEvent) -> Job:
-    state = STATE_OF_PHASE[Phase(event.phase)]
-    # A job that is asked to stop goes no further, whatever its runner still enters.
-    if job.state is state or job.state in _STOPPING:
-        return job
-    return store.move(transaction, job, state)
 
 
 def _said(attempt: Attempt) -> Verdict:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Integer, bindparam, insert, select
+from sqlalchemy import Integer, bindparam, cast, func, select
+from sqlalchemy.dialects.postgresql import JSON
 
-from ipulse import strict_json
 from ipulse.errors import Conflict
 
 from .database import Transaction, rfc3339
@@ -24,12 +23,11 @@ class SequenceGap(Conflict):
     code = "sequence_gap"
 
 
-@dataclass(frozen=True)
-class Occurrence:
-    """Something to be written down: the kind of event and its fields."""
+class Occurrence(NamedTuple):
+    """Something to be written down: the kind of event and the JSON of its fields."""
 
     kind: str
-    body: dict[str, Any]
+    body: str
 
 
 class Told(NamedTuple):
@@ -63,8 +61,13 @@ _SOME = (
     .limit(bindparam("most", type_=Integer))
 )
 _SOME_OF_KINDS = _SOME.where(events.c.kind.in_(bindparam("kinds", expanding=True)))
-_LOG = (
-    select(events.c.seq, events.c.body)
+# The database takes the line out of the body: it does so in a third of the time that we need.
+_MESSAGE = {
+    "sqlite": func.json_extract(events.c.body, "$.message"),
+    "postgresql": cast(events.c.body, JSON)["message"].astext,
+}
+_LOG = {
+    dialect: select(events.c.seq, message)
     .where(
         events.c.job_pk == bindparam("of_job"),
         events.c.seq > bindparam("after"),
@@ -72,8 +75,8 @@ _LOG = (
     )
     .order_by(events.c.seq)
     .limit(bindparam("most", type_=Integer))
-)
-_APPEND = insert(events)
+    for dialect, message in _MESSAGE.items()
+}
 
 
 def append(
@@ -95,12 +98,12 @@ def append(
             "time": transaction.now,
             "attempt": attempt,
             "kind": occurrence.kind,
-            "body": strict_json.dumps(occurrence.body),
+            "body": occurrence.body,
         }
         for seq, occurrence in enumerate(occurrences, start=last_seq + 1)
     ]
     if rows:
-        transaction.connection.execute(_APPEND, rows)
+        transaction.append(events, rows)
     return last_seq + len(rows)
 
 
@@ -130,10 +133,9 @@ def page(
 def log(transaction: Transaction, job_pk: int, after: int, limit: int) -> Lines:
     """At most `limit` lines of what a job's programs wrote, after an event; fewer are the last."""
     asked = {"of_job": job_pk, "after": after, "most": limit}
-    rows = transaction.connection.execute(_LOG, asked).all()
-    # One call of the parser for all of them: it costs more than to read one.
-    bodies = json.loads(f"[{','.join([row.body for row in rows])}]")
-    return Lines([body["message"] for body in bodies], rows[-1].seq if rows else after)
+    query = _LOG[transaction.connection.dialect.name]
+    rows = transaction.connection.execute(query, asked).all()
+    return Lines([line for _, line in rows], rows[-1].seq if rows else after)
 
 
 def _told(seq: int, time: int, attempt: int | None, kind: str, body: str) -> Told:

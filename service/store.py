@@ -200,4 +200,4 @@ def _held(transaction: Transaction, query: Select[Any]) -> Select[Any]:
 
 def _state_event(state: JobState, reason: Reason | None, message: str) -> events.Occurrence:
     body = {"state": state.value, "reason": reason.value if reason else None, "message": message}
-    return events.Occurrence("state", body)
+    return events.Occurrence("state", strict_json.dumps(body))

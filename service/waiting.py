@@ -7,7 +7,7 @@ from typing import Literal
 
 from sqlalchemy import func, select
 
-from ipulse.states import ACTIVE, JobState
+from ipulse.states import ACTIVE, STOPPING, JobState
 
 from . import agents, schedule
 from .database import Transaction
@@ -57,7 +57,7 @@ def of_job(transaction: Transaction, job: Job) -> Waiting | None:
 
 def _holders(transaction: Transaction, device: str) -> list[tuple[str, int]]:
     """The ids of the jobs that agents hold and when each began, the longest held first."""
-    holding = [*ACTIVE, JobState.CANCELLING, JobState.PAUSING]
+    holding = [*ACTIVE, *STOPPING]
     query = (
         select(jobs.c.id, jobs.c.started_at)
         .where(jobs.c.state.in_([state.value for state in holding]), jobs.c.device == device)

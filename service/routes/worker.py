@@ -21,7 +21,17 @@ from ipulse.events import (
 )
 from ipulse.schema import described
 from ipulse.states import Reason
-from service import agents, artifacts, attempts, leases, log, payloads, preferences, store
+from service import (
+    agents,
+    artifacts,
+    attempts,
+    leases,
+    log,
+    payloads,
+    preferences,
+    reports,
+    store,
+)
 from service.answers import job_answer, json_answer
 from service.attempts import Verdict
 from service.auth import open_to
@@ -185,7 +195,7 @@ def record(attempt_id: AttemptId, fence: Fence, body: EventsBody, parts: PartsOf
         some = batch.events[start : start + EVENTS_PER_COMMIT]
         with parts.database.write() as transaction:
             attempt = leases.hold(transaction, attempt_id, fence)
-            following = attempts.record(transaction, attempt, batch.first + start, some)
+            following = reports.record(transaction, attempt, batch.first + start, some)
     return json_answer(NextEventBody(next=following))
 
 

@@ -33,6 +33,7 @@ from service import (
     events,
     leases,
     migrations,
+    reports,
     store,
     submission,
     tables,
@@ -137,11 +138,11 @@ class Life(RuleBasedStateMachine):
     def log(self, which: int) -> None:
         self.say(which, protocol.LogEvent(message="a line"))
 
-    def say(self, which: int, said: attempts.Reportable) -> None:
+    def say(self, which: int, said: reports.Reportable) -> None:
         token = self.token(which)
         with self.speaking(token) as transaction:
             attempt = leases.hold(transaction, token.attempt_id, token.fence)
-            attempts.record(transaction, attempt, attempt.next_event, [said])
+            reports.record(transaction, attempt, attempt.next_event, [said])
 
     @precondition(lambda self: self.tokens)
     @rule(which=held_by, role=st.sampled_from(["manifest", "checkpoint"]))

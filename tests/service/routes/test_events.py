@@ -80,6 +80,15 @@ class TestLog:
             monkeypatch.setattr(logs, "LINES_AT_ONCE", piece)
             assert service.user.get(f"/v1/jobs/{finished}/log").content == whole
 
+    def test_every_character_comes_back_as_it_was_written(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        said = ['"', "a \\ b", "tab\there", "", "\u00e9 \u2028 \U0001f9e0", '{"level":"x"}']
+        attempt.say(*(line(text) for text in said), METRIC)
+        job_id = attempt.claim["job_id"]
+        assert service.user.get(f"/v1/jobs/{job_id}/log").text == "".join(f"{s}\n" for s in said)
+        told = service.events(job_id, kind="log")["events"]
+        assert [event["message"] for event in told] == said
+
     def test_of_a_job_that_has_written_nothing_is_empty(self, service: InProcess) -> None:
         assert service.user.get(f"/v1/jobs/{service.submit()['id']}/log").content == b""
         check_problem(service.user.get("/v1/jobs/job_none/log"), 404)

@@ -1,0 +1,82 @@
+"""What the holder of an attempt says about its job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from json.encoder import encode_basestring_ascii
+
+from ipulse import events as protocol
+from ipulse import strict_json
+from ipulse.states import STATE_OF_PHASE, STOPPING, Phase
+
+from . import events, leases, store
+from .database import Transaction
+from .job import Job
+from .leases import Attempt
+
+Reportable = (
+    protocol.PhaseEvent
+    | protocol.ProgressEvent
+    | protocol.MetricEvent
+    | protocol.LogEvent
+    | protocol.CheckpointEvent
+)
+
+
+def record(
+    transaction: Transaction, attempt: Attempt, first: int, reported: Sequence[Reportable]
+) -> int:
+    """Writes an attempt's events down; the first has the attempt-local number `first`.
+
+    Events that are there already are passed over. Returns the number expected next.
+    Raises SequenceGap, or IllegalTransition for a phase that cannot come now.
+    """
+    expected = attempt.next_event
+    if first > expected:
+        raise events.SequenceGap(f"event {expected} is expected next; got {first}")
+    fresh = reported[expected - first :]
+    if not fresh:
+        return expected
+    job = store.get_by_pk(transaction, attempt.job_pk)
+    run: list[Reportable] = []
+    for event in fresh:
+        run.append(event)
+        if isinstance(event, protocol.PhaseEvent):
+            job = _enter(transaction, _write_down(transaction, job, attempt, run), event)
+            run = []
+    if run:
+        _write_down(transaction, job, attempt, run)
+    following = expected + len(fresh)
+    leases.write(transaction, attempt, next_event=following)
+    return following
+
+
+def _write_down(
+    transaction: Transaction, job: Job, attempt: Attempt, reported: Sequence[Reportable]
+) -> Job:
+    occurrences = [events.Occurrence(event.kind, _body(event)) for event in reported]
+    columns = {}
+    for event, occurrence in zip(reported, occurrences, strict=True):
+        if isinstance(event, protocol.MetricEvent):
+            columns["progress"] = occurrence.body
+    last_seq = events.append(transaction, job.pk, job.last_seq, attempt.number, occurrences)
+    return store.change(transaction, job, last_seq=last_seq, **columns)
+
+
+def _body(event: Reportable) -> str:
+    """The canonical JSON of an event without its kind."""
+    if isinstance(event, protocol.LogEvent):
+        # The same text as below in a tenth of the time: a job may print 10,000 lines at once.
+        message = encode_basestring_ascii(event.message)
+        return f'{{"level":"{event.level}","message":{message},"stream":"{event.stream}"}}'
+    body = protocol.event_to_json(event)
+    del body["kind"]
+    return strict_json.dumps(body)
+
+
+def _enter(transaction: Transaction, job: Job, event: protocol.PhaseEvent) -> Job:
+    state = STATE_OF_PHASE[Phase(event.phase)]
+    # A job that is asked to stop goes no further, whatever its runner still enters.
+    if job.state is state or job.state in STOPPING:
+        return job
+    return store.move(transaction, job, state)
