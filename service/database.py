@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
-from operator import itemgetter
-from typing import Any
 
-from sqlalchemy import Connection, Dialect, Table, delete, insert, make_url
+from sqlalchemy import Connection, delete, insert, make_url
 from sqlalchemy.exc import (
     DatabaseError,
     InterfaceError,
@@ -17,7 +15,6 @@ from sqlalchemy.exc import (
     OperationalError,
     TimeoutError,
 )
-from sqlalchemy.sql.compiler import SQLCompiler
 
 from ipulse.errors import Unavailable
 
@@ -45,19 +42,6 @@ class Transaction:
     def now(self) -> int:
         """Milliseconds since 1970 by the database's clock, the same for the whole transaction."""
         return int(self.connection.exec_driver_sql(self._backend.clock).scalar_one())
-
-    def append(self, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-        """Inserts many rows, of which each has every column of the table.
-
-        For each row SQLAlchemy would work out again what the driver wants, which takes longer
-        than the database needs for it.
-        """
-        compiled = _insertion(table, self.connection.dialect)
-        if compiled.positiontup is None:
-            self.connection.exec_driver_sql(compiled.string, list(rows))
-        else:
-            in_order = itemgetter(*compiled.positiontup)
-            self.connection.exec_driver_sql(compiled.string, [in_order(row) for row in rows])
 
     def lock(self, name: str) -> None:
         """Keeps every other writing transaction that asks for this name waiting."""
@@ -123,11 +107,6 @@ def rfc3339(milliseconds: int | None) -> str | None:
         return None
     second, rest = divmod(milliseconds, 1000)
     return f"{_second(second)}.{rest:03d}Z"
-
-
-@lru_cache
-def _insertion(table: Table, dialect: Dialect) -> SQLCompiler:
-    return insert(table).compile(dialect=dialect)
 
 
 @lru_cache(1024)  # a page of a list has hundreds of times, many of them in the same second

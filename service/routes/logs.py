@@ -34,21 +34,17 @@ def read_log(job_id: str, parts: PartsOf) -> Response:
     with parts.database.read() as transaction:
         pk = store.get(transaction, job_id).pk
         first = _some(transaction, pk, 0)
-    if len(first.lines) < LINES_AT_ONCE:
-        return Response(_text(first), media_type=_MEDIA_TYPE)
+    if first.count < LINES_AT_ONCE:
+        return Response(first.text, media_type=_MEDIA_TYPE)
     return StreamingResponse(_on_from(parts, pk, first), media_type=_MEDIA_TYPE)
 
 
-def _on_from(parts: Parts, job_pk: int, some: Lines) -> Iterator[bytes]:
-    while some.lines:
-        yield _text(some)
+def _on_from(parts: Parts, job_pk: int, some: Lines) -> Iterator[str]:
+    while some.count:
+        yield some.text
         with parts.database.read() as transaction:
             some = _some(transaction, job_pk, some.next_after)
 
 
 def _some(transaction: Transaction, job_pk: int, after: int) -> Lines:
     return events.log(transaction, job_pk, after, LINES_AT_ONCE)
-
-
-def _text(some: Lines) -> bytes:
-    return "".join([f"{line}\n" for line in some.lines]).encode()
