@@ -12,7 +12,8 @@
 namespace lif {
 
 /// The graph that the op is given, and of each IPU the virtual graph of its range of tiles. What
-/// is mapped, is mapped in one of those: to a tile of that IPU, or Poplar refuses.
+/// is mapped, is mapped in one of those: to a tile of that IPU, or Poplar refuses. That IPU i has
+/// the tiles from i * tilesPerIPU on is inferred; were it not so, results would be the same.
 class IpuGraphs {
 public:
   IpuGraphs(poplar::Graph &graph, const TilePlan &plan) : whole(graph) {

@@ -43,7 +43,8 @@ poplar::Tensor sampleTensor(IpuGraphs &graph, const poplar::Type &type, std::siz
                             std::size_t rows, std::size_t width, const SampleTiles &tiles,
                             const std::string &name);
 
-/// Brings tensors of any layout into the codelets', those that are not, and all of them at once.
+/// Brings tensors of any layout into the codelets', those that are not, and all of them at once:
+/// that TensorFlow may hand on another op's layout for the allocator's is inferred from its code.
 class Arrivals {
 public:
   explicit Arrivals(IpuGraphs &graph) : graph(graph) {}

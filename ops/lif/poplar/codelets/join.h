@@ -4,7 +4,8 @@
 #define IPULSE_LIF_POPLAR_JOIN_H
 
 /// A worker's share [first, last) of a sample's slots, in pairs of them: ids are 16 bits, and a
-/// tile writes whole words. Chunks' candidates come run by run, ascending. `v.value(i, from)` is of
+/// tile writes whole words: that smaller stores race is documented, that the word has 4 bytes is
+/// from memory. Chunks' candidates come run by run, ascending. `v.value(i, from)` is of
 /// the candidate at `from` what history i takes; `v.keepsIds()` whether there is one of ids.
 template <typename V> class SlotShare {
 public:
