@@ -259,7 +259,7 @@ class TestStarletteCVE202562727:
         response = service.user.get(path, headers={"range": f"bytes={ranges}"})
         assert response.status_code == 416
         assert response.headers["content-range"] == "bytes */1000"
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 15
 
 
 class TestMLflowCVE20250453:

@@ -25,10 +25,14 @@ from .routes.test_events import frames
 from .running import ROOT, SPEC, InProcess, Program, Service, settings_for
 from .test_dispatcher import published
 
+PATIENCE = 20  # seconds
+
 
 @pytest.fixture
 def program(home: Path, redis_server: RedisServer, broker: redis.Redis) -> Program:
-    return Program(settings_for(home, redis_server.url))
+    # So patient that a busy machine ends in time, and a service that waits for a reader does not.
+    patient = {"IPULSE_SHUTDOWN_SECONDS": str(PATIENCE)}
+    return Program(settings_for(home, redis_server.url, shutdown_seconds=PATIENCE), **patient)
 
 
 def log_lines(service: Program) -> list[dict[str, Any]]:
@@ -114,7 +118,7 @@ class TestStopped:
             assert log_lines(program)[-1]["action"] == "stopped"
 
     def test_whoever_waits_is_answered_at_once(self, home: Path, redis_server: RedisServer) -> None:
-        service = InProcess(settings_for(home, redis_server.url))
+        service = InProcess(settings_for(home, redis_server.url, shutdown_seconds=PATIENCE))
         answers: list[bytes] = []
 
         def follow(client: httpx.Client, path: str, headers: dict[str, str]) -> None:
@@ -142,17 +146,17 @@ class TestStopped:
         self, home: Path, redis_server: RedisServer
     ) -> None:
         settings = settings_for(home, redis_server.url)
-        short = {"IPULSE_LEASE_SECONDS": "1", "IPULSE_HEARTBEAT_SECONDS": "0.2"}
+        short = {"IPULSE_LEASE_SECONDS": "2", "IPULSE_HEARTBEAT_SECONDS": "0.2"}
         with Program(settings, **short) as program:
             attempt = program.attempt(program.submit()["id"])
             # Past the first lease that everybody gets after a start, so that leases count.
-            until = time.monotonic() + 1.5
+            until = time.monotonic() + 2.5
             while time.monotonic() < until:
                 assert attempt.heartbeat().status_code == 200
                 time.sleep(0.1)
             assert program.process is not None
             program.process.send_signal(signal.SIGSTOP)
-            time.sleep(2.5)
+            time.sleep(3.5)
             program.process.send_signal(signal.SIGCONT)
             assert attempt.heartbeat().status_code == 200
             eventually(lambda: program.job(attempt.claim["job_id"])["state"] != "preparing")

@@ -32,7 +32,7 @@ def hasty(
     settings = settings_for(
         tmp_path_factory.mktemp("hasty"),
         redis_server.url,
-        lease_seconds=2.0,
+        lease_seconds=5.0,
         heartbeat_seconds=0.5,
         retry_seconds=0.02,
         max_attempts=MAX_ATTEMPTS,
@@ -364,7 +364,7 @@ class TestLoss:
             return bool(hasty.job(silent.claim["job_id"])["attempts"][0]["finished_at"])
 
         eventually(silent_one_is_lost)
-        assert held.heartbeat().json() == {"cancel": False, "lease_seconds": 2.0}
+        assert held.heartbeat().json() == {"cancel": False, "lease_seconds": 5.0}
         held.finish("diverged")
 
     def test_an_agent_that_dies_while_stopping_does_not_hold_the_job_up(

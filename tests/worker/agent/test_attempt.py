@@ -422,7 +422,7 @@ class TestShutdown:
             hanging.set()
             began = time.monotonic()
             agent.stop()
-        assert time.monotonic() - began < 5.0
+        assert time.monotonic() - began < DEADLINE / 2
         may_answer.set()
         assert service.job(job_id).last.verdict is None, "the lease runs out, another goes on"
 
