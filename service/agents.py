@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from ipulse.errors import InvalidInput, Problem
 
@@ -14,6 +14,8 @@ from .tables import agents
 
 PRESENT_MS = 90_000  # an agent that was silent for longer is not counted on now
 KNOWN_MS = 7 * 86_400_000  # one that was silent for longer is forgotten
+
+_KNOWN = select(agents).where(agents.c.seen_at > bindparam("since")).order_by(agents.c.name)
 
 
 class NoSuchDevice(InvalidInput):
@@ -52,7 +54,6 @@ def announce(
 
 def known(transaction: Transaction) -> list[Agent]:
     """All that were there in the last week."""
-    query = select(agents).where(agents.c.seen_at > transaction.now - KNOWN_MS)
     return [
         Agent(
             row.name,
@@ -60,7 +61,7 @@ def known(transaction: Transaction) -> list[Agent]:
             tuple(json.loads(row.resting)),
             row.seen_at,
         )
-        for row in transaction.connection.execute(query.order_by(agents.c.name))
+        for row in transaction.connection.execute(_KNOWN, {"since": transaction.now - KNOWN_MS})
     ]
 
 

@@ -18,6 +18,7 @@ from sqlalchemy.exc import (
 
 from ipulse.errors import Unavailable
 
+from .named_turns import NamedTurns
 from .postgresql import PostgreSQL
 from .sqlite import SQLite
 from .tables import trials
@@ -62,6 +63,7 @@ class Database:
                 "postgresql://USER@HOST/DATABASE"
             )
         self.backend: Backend = SQLite(self.url) if kind == "sqlite" else PostgreSQL(self.url)
+        self.turns = NamedTurns()  # among the threads of this process
         self.listeners: list[Callable[[frozenset[str]], None]] = []
 
     @contextmanager

@@ -15,6 +15,8 @@ from .tables import jobs, outbox
 
 TOPIC = "outbox"  # what the dispatcher listens for
 
+_PROMISE = insert(outbox)
+
 
 @dataclass(frozen=True)
 class WakeUp:
@@ -26,7 +28,7 @@ class WakeUp:
 
 def add(transaction: Transaction, job: Job) -> None:
     """Promises a wake-up for a job; called in the transaction that queues it."""
-    transaction.connection.execute(insert(outbox), {"job_pk": job.pk})
+    transaction.connection.execute(_PROMISE, {"job_pk": job.pk})
     transaction.topics.add(TOPIC)
 
 

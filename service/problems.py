@@ -16,6 +16,7 @@ from ipulse import errors, strict_json
 from ipulse.errors import InvalidInput, IPUlseError, Problem
 
 from . import etags, log
+from .submission import KeyInUse
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 2  # after which somebody refused for want of a part may ask again
@@ -88,7 +89,7 @@ def response(instance: str, error: IPUlseError) -> JSONResponse:
     headers = {}
     if status == 401:
         headers["www-authenticate"] = "Bearer"
-    if status in (429, 503):
+    if status in (429, 503) or isinstance(error, KeyInUse):
         headers["retry-after"] = str(RETRY_SECONDS)
     if status == 503:
         _log.warning("unavailable", extra={"error": error.message, "cause": str(error.__cause__)})

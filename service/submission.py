@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, insert, select
 
 from ipulse import strict_json
-from ipulse.errors import InvalidInput, Problem
+from ipulse.errors import Conflict, InvalidInput, Problem
 from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
 
 from . import agents, outbox, store
@@ -19,14 +19,24 @@ from .job import Job
 from .tables import idempotency_keys
 from .wishes import Wishes
 
+PATIENCE_SECONDS = 1.0  # with another request of the same key: nearly always it has ended by then
 KEY_MS = 24 * 3_600_000  # for which a key finds its job again
 
 _THIS = (
     idempotency_keys.c.caller == bindparam("of_caller"),
     idempotency_keys.c.key == bindparam("this_key"),
 )
+# Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
+_KEEP = insert(idempotency_keys)
+_KEY_OF_THIS = select(idempotency_keys).where(*_THIS)
 _NO_WISHES = Wishes()
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+
+class KeyInUse(Conflict):
+    """A request with this Idempotency-Key is under way; ask again for its job."""
+
+    code = "idempotency_key_in_use"
 
 
 class KeyReused(InvalidInput):
@@ -76,16 +86,27 @@ def submit(
 ) -> Submitted:
     """Stores a job once; the same key from the same caller finds it again, for a day.
 
-    Raises KeyReused when that key came with another spec or other wishes, NoSuchDevice for a
-    job that nobody can run.
+    Raises KeyInUse while another request with that key is under way, KeyReused when it came with
+    another spec or other wishes, NoSuchDevice for a job that nobody can run.
     """
+    if key is None:
+        return _submit(database, checked, caller, None, wishes)
+    with database.turns.turn(_name(caller, key), PATIENCE_SECONDS) as is_mine:
+        if not is_mine:
+            raise KeyInUse()
+        return _submit(database, checked, caller, key, wishes)
+
+
+def _submit(
+    database: Database, checked: CheckedSpec, caller: str, key: str | None, wishes: Wishes
+) -> Submitted:
     fingerprint = checked.sha256
     if wishes != _NO_WISHES:
         text = strict_json.dumps(asdict(wishes)) + fingerprint
         fingerprint = hashlib.sha256(text.encode()).hexdigest()
     with database.write() as transaction:
         if key is not None:
-            transaction.lock(f"idempotency/{caller}/{key}")
+            transaction.lock(_name(caller, key))  # there may be other replicas
             former = _find(transaction, fingerprint, caller, key)
             if former is not None:
                 return Submitted(former, replayed=True)
@@ -100,8 +121,12 @@ def submit(
                 "job_pk": job.pk,
                 "created_at": transaction.now,
             }
-            transaction.connection.execute(insert(idempotency_keys), row)
+            transaction.connection.execute(_KEEP, row)
     return Submitted(job, replayed=False)
+
+
+def _name(caller: str, key: str) -> str:
+    return f"idempotency/{caller}/{key}"
 
 
 def forget_keys(transaction: Transaction) -> int:
@@ -112,7 +137,7 @@ def forget_keys(transaction: Transaction) -> int:
 
 def _find(transaction: Transaction, fingerprint: str, caller: str, key: str) -> Job | None:
     this = {"of_caller": caller, "this_key": key}
-    row = transaction.connection.execute(select(idempotency_keys).where(*_THIS), this).one_or_none()
+    row = transaction.connection.execute(_KEY_OF_THIS, this).one_or_none()
     if row is None:
         return None
     if row.created_at <= transaction.now - KEY_MS:

@@ -48,7 +48,9 @@ class Retries:
 
     def after_answer(self, response: httpx.Response) -> Optional[float]:
         """Seconds until the next try if the answer says "not now"; None: it is the answer."""
-        if response.status_code not in _RETRIED:
+        # An idempotency key that is in use is the only conflict that says when to come again.
+        is_in_use = response.status_code == 409 and "retry-after" in response.headers
+        if response.status_code not in _RETRIED and not is_in_use:
             return None
         asked = _retry_after(response)
         if self._spent() or asked > LONGEST_REQUESTED:

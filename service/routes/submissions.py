@@ -54,7 +54,8 @@ def submit(
 ) -> Response:
     """Accepts a spec. Once answered, the job is on disk and will run.
 
-    An Idempotency-Key finds the same job again for 24 hours.
+    An Idempotency-Key finds the same job again for 24 hours; while another request with it is
+    under way and takes long, 409 with Retry-After.
     """
     key = None if idempotency_key is None else submission.check_key(idempotency_key)
     checked = submission.check(strict_json.loads(body))

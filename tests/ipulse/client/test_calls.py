@@ -252,6 +252,18 @@ class TestRefusals:
 
 
 class TestRetries:
+    def test_a_key_in_use_is_asked_for_again_and_another_conflict_is_not(
+        self, connect: Connect
+    ) -> None:
+        in_use = problem_answer(409, "idempotency_key_in_use")
+        in_use.headers["retry-after"] = "0"
+        with ScriptedServer(in_turn(in_use, json_answer(job(), 202))) as server:
+            assert connect(server.url, "t").submit(SPEC).id == "job_1"
+        with ScriptedServer(lambda _: problem_answer(409, "conflict")) as server:
+            with pytest.raises(errors.Conflict):
+                connect(server.url, "t").submit(SPEC)
+            assert len(server.requests) == 1
+
     @pytest.mark.parametrize("status", [429, 502, 503, 504])
     def test_a_service_that_is_busy_is_asked_again(self, connect: Connect, status: int) -> None:
         answer = in_turn(problem_answer(status, "unavailable"), REFUSED_TWICE, json_answer(job()))

@@ -11,6 +11,7 @@ import pytest
 
 from ipulse import strict_json
 from ipulse.spec import parse_spec, spec_to_json
+from service import submission
 from tests.service.running import SPEC, InProcess
 
 JSON = {"content-type": "application/json"}
@@ -238,6 +239,18 @@ class TestIdempotencyKey:
         for thread in threads:
             thread.join()
         assert len(ids) == 1
+
+    def test_one_that_is_in_use_is_a_reason_to_come_again(
+        self, service: InProcess, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(submission, "PATIENCE_SECONDS", 0.05)
+        headers = {"idempotency-key": "slow"}
+        with service.database.turns.turn("idempotency/user/slow", 0.0):  # as if one were under way
+            response = service.user.post("/v1/jobs", json=SPEC, headers=headers)
+            assert check_problem(response, 409)["code"] == "idempotency_key_in_use"
+            assert int(response.headers["retry-after"]) > 0
+            service.submit(SPEC, **{"idempotency-key": "another"})
+        assert service.submit(SPEC, **headers)["state"] == "queued"
 
     @pytest.mark.parametrize("key", ["", "a b", "\xe9", "x" * 256])
     def test_a_key_that_cannot_be_one_is_refused(self, service: InProcess, key: str) -> None:
