@@ -93,10 +93,14 @@ def test_saved_model_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.same_on_every_python
-def test_no_compiler_is_named_and_numpy_needs_none(tmp_path: Path) -> None:
+def test_no_compiler_is_named_numpy_needs_none_and_a_build_is_told(tmp_path: Path) -> None:
+    compiler = tmp_path / "compiler"
+    compiler.write_text('#!/bin/sh\n[ "$1" = --version ]\n')
+    compiler.chmod(0o755)
     code = """
+import os, sys
 import numpy as np
-from ops.cached_build import MissingCompiler
+from ops.cached_build import BuildFailed, MissingCompiler
 from ops.keras import LIF, LeakyReadout, MultiLIF
 fields = dict(inputs=20, layers=[LIF(neurons=9)], readout=LeakyReadout(neurons=4))
 ids, counts = np.ones((5, 2, 3), np.int32), np.full((5, 2), 3, np.int32)
@@ -105,11 +109,21 @@ try:
 except MissingCompiler as error:
     print(error)
 print(MultiLIF(backend="numpy", **fields)(ids, counts).membrane.shape)
+os.environ["CXX"] = sys.argv[1]
+try:
+    MultiLIF(**fields)(ids, counts)
+except BuildFailed:
+    print("refused")
 """
     environment = {**os.environ, "IPULSE_CACHE": str(tmp_path), "PATH": ""}
     environment.pop("CXX", None)
     done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, str(compiler)],
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert "Debian: apt-get install g++" in done.stdout
     assert "(5, 2, 4)" in done.stdout
+    assert "refused" in done.stdout, done.stderr
+    assert f"building liblif.so with {compiler} (once; kept in {tmp_path}" in done.stderr

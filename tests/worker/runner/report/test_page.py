@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from typing import Dict, List, Optional, Set, Tuple
 import pytest
 
 from tests.worker.runner.driven_runner import DrivenRunner
+from worker.runner.report.quantities import size
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 LOADS = {"src", "href", "srcset", "action", "data", "poster", "xlink:href"}
@@ -108,6 +110,17 @@ class TestReportHTML:
     def test_shows_the_figures_of_the_summary(self, page: Page, finished: DrivenRunner) -> None:
         accuracy = finished.events[-1]["summary"]["test_accuracy"]
         assert f"{100 * accuracy:.1f} %" in "".join(page.text["dd"])
+
+    def test_tells_what_a_sample_leaves_for_the_backward_pass(
+        self, finished_dir: Path, html: str
+    ) -> None:
+        """A float32 of 32 and 24 neurons in 40 steps would be all of it."""
+        memory = json.loads((finished_dir / "profile.json").read_text("utf-8"))["memory"]
+        assert memory["fullHistory"]["bytes_per_sample"] == 4 * 40 * (32 + 24)
+        kept = memory["savedForBackward"]["bytes_per_sample"]
+        assert 0 < kept < memory["fullHistory"]["bytes_per_sample"]
+        assert f"{size(kept)} of a sample, where every membrane of every step" in html
+        assert f"would take {size(4 * 40 * (32 + 24))}" in html
 
     @pytest.mark.browser
     def test_is_drawn_by_a_browser_without_a_complaint(
