@@ -1,15 +1,10 @@
+#include <poplin/Norms.hpp>
 #include <popnn/BatchNorm.hpp>
-#include <popops/Cast.hpp>
-#include <popops/ElementWise.hpp>
-#include <popops/Reduce.hpp>
 #include <popops/ScaledAdd.hpp>
-#include <poputil/TileMapping.hpp>
-#include <poputil/exceptions.hpp>
 
 namespace popnn {
 namespace bn {
 
-using namespace popops::expr;
 using poplar::DebugContext;
 using poplar::Graph;
 using poplar::OptionFlags;
@@ -17,72 +12,25 @@ using poplar::Tensor;
 using poplar::Type;
 using poplar::program::Sequence;
 
-namespace {
-
-std::size_t numSamples(const Tensor &acts) {
-  if (acts.rank() < 2 || acts.dim(1) == 0 || acts.numElements() == 0)
-    throw poputil::poplibs_error("batch norm needs activations [batch, channels, ...field], not " +
-                                 acts.shapeToString());
-  return acts.numElements() / acts.dim(1);
-}
-
-/// A vector of the channels, to be broadcast to the activations.
-Tensor along(const Tensor &channels, const Tensor &acts) {
-  if (channels.rank() != 1 || channels.dim(0) != acts.dim(1))
-    throw poputil::poplibs_error("batch norm: " + channels.shapeToString() +
-                                 " is not one value for each channel of " + acts.shapeToString());
-  std::vector<std::size_t> shape(acts.rank(), 1);
-  shape[1] = acts.dim(1);
-  return channels.reshape(shape);
-}
-
-/// The sum over all but the channels.
-Tensor total(Graph &graph, const Tensor &acts, const Type &type, Sequence &prog,
-             const DebugContext &dc) {
-  std::vector<std::size_t> dims{0};
-  for (unsigned d = 2; d < acts.rank(); ++d)
-    dims.push_back(d);
-  return popops::reduce(graph, acts, type, dims, popops::Operation::ADD, prog, dc);
-}
-
-} // namespace
-
 std::pair<Tensor, Tensor> batchNormStatistics(Graph &graph, const Tensor &acts, float eps,
-                                              Sequence &prog, bool unbiasedVarEstimate, bool,
-                                              const Type &partialsType,
+                                              Sequence &prog, bool unbiasedVarEstimate,
+                                              bool stableAlgo, const Type &partialsType,
                                               const DebugContext &debugContext,
-                                              const OptionFlags &) {
-  const DebugContext dc{debugContext, "batchNormStatistics"};
-  const auto n = static_cast<float>(numSamples(acts));
-  if (unbiasedVarEstimate && n < 2)
-    throw poputil::poplibs_error("batch norm: an unbiased variance of one sample");
-  const Tensor mean =
-      popops::map(graph, _1 * (1 / n), {total(graph, acts, partialsType, prog, dc)}, prog, dc);
-  // Around the mean, which is the stable way, in either case.
-  const Tensor squares =
-      popops::map(graph, Square(Cast(_1, partialsType) - _2), {acts, along(mean, acts)}, prog, dc);
-  const float scale = 1 / (unbiasedVarEstimate ? n - 1 : n);
-  const Tensor invStdDev = popops::map(graph, Rsqrt(_1 * scale + eps),
-                                       {total(graph, squares, partialsType, prog, dc)}, prog, dc);
-  return {popops::cast(graph, mean, acts.elementType(), prog, dc),
-          popops::cast(graph, invStdDev, acts.elementType(), prog, dc)};
+                                              const OptionFlags &options) {
+  return poplin::normStatistics(graph, acts, eps, prog, unbiasedVarEstimate, stableAlgo,
+                                partialsType, {debugContext, "batchNorm"}, options);
 }
 
 std::pair<Tensor, Tensor> createBatchNormParams(Graph &graph, const Tensor &acts,
                                                 const DebugContext &debugContext,
                                                 const OptionFlags &) {
-  const auto make = [&](const char *name) {
-    return poputil::createBroadcastOperand(graph, acts, acts.elementType(), 1, false,
-                                           {debugContext, name});
-  };
-  return {make("gamma"), make("beta")};
+  return poplin::createNormParams(graph, acts, debugContext);
 }
 
 Tensor batchNormWhiten(Graph &graph, const Tensor &acts, const Tensor &mean,
                        const Tensor &invStdDev, Sequence &prog, const DebugContext &debugContext,
                        const OptionFlags &options) {
-  return popops::map(graph, (_1 - _2) * _3, {acts, along(mean, acts), along(invStdDev, acts)}, prog,
-                     {debugContext, "whiten"}, options);
+  return poplin::normWhiten(graph, acts, mean, invStdDev, prog, debugContext, options);
 }
 
 std::pair<Tensor, Tensor> batchNormalise(Graph &graph, const Tensor &acts, const Tensor &gamma,
@@ -98,9 +46,7 @@ std::pair<Tensor, Tensor> batchNormalise(Graph &graph, const Tensor &acts, const
 Tensor batchNormalise(Graph &graph, const Tensor &acts, const Tensor &combinedMultiplicand,
                       const Tensor &addend, Sequence &prog, const DebugContext &debugContext,
                       const OptionFlags &options) {
-  return popops::map(graph, _1 * _2 + _3,
-                     {acts, along(combinedMultiplicand, acts), along(addend, acts)}, prog,
-                     {debugContext, "batchNormalise"}, options);
+  return poplin::normalise(graph, acts, combinedMultiplicand, addend, prog, debugContext, options);
 }
 
 std::pair<Tensor, Tensor>
@@ -116,14 +62,9 @@ std::pair<Tensor, Tensor> batchNormParamGradients(Graph &graph, const Tensor &ac
                                                   const Tensor &gradsIn, Sequence &prog,
                                                   const Type &partialsType,
                                                   const DebugContext &debugContext,
-                                                  const OptionFlags &) {
-  numSamples(gradsIn);
-  const DebugContext dc{debugContext, "batchNormParamGradients"};
-  const Type type = gradsIn.elementType();
-  const Tensor products = popops::mul(graph, actsWhitened, gradsIn, prog, dc);
-  const Tensor gamma = total(graph, products, partialsType, prog, dc),
-               beta = total(graph, gradsIn, partialsType, prog, dc);
-  return {popops::cast(graph, gamma, type, prog, dc), popops::cast(graph, beta, type, prog, dc)};
+                                                  const OptionFlags &options) {
+  return poplin::normParamGradients(graph, actsWhitened, gradsIn, prog, partialsType, debugContext,
+                                    options);
 }
 
 Tensor batchNormGradients(Graph &graph, const Tensor &acts, const Tensor &gradsIn,
@@ -140,14 +81,9 @@ Tensor batchNormGradients(Graph &graph, const Tensor &actsWhitened, const Tensor
                           const Tensor &invStdDev, const Tensor &gamma, Sequence &prog,
                           const Type &partialsType, const DebugContext &debugContext,
                           const OptionFlags &options) {
-  const DebugContext dc{debugContext, "batchNormGradients"};
-  const float share = 1 / static_cast<float>(numSamples(gradsIn));
-  const auto sums =
-      batchNormParamGradients(graph, actsWhitened, gradsIn, prog, partialsType, dc, options);
-  return popops::map(graph, _1 * _2 * (_3 - (_4 + _5 * _6) * share),
-                     {along(gamma, gradsIn), along(invStdDev, gradsIn), gradsIn,
-                      along(sums.second, gradsIn), actsWhitened, along(sums.first, gradsIn)},
-                     prog, dc, options);
+  const Tensor grads = poplin::normGradients(graph, gradsIn, gamma, prog, debugContext, options);
+  return poplin::normStatisticsGradients(graph, actsWhitened, grads, invStdDev, prog, partialsType,
+                                         debugContext, options);
 }
 
 void batchNormParamUpdate(Graph &graph, const Tensor &gammaDelta, const Tensor &betaDelta,

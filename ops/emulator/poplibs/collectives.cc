@@ -1,20 +1,189 @@
+#include <algorithm>
+#include <numeric>
+
 #include <gcl/Collectives.hpp>
+#include <gcl/TileAllocation.hpp>
+#include <popops/ElementWise.hpp>
+#include <popops/Reduce.hpp>
 #include <poputil/Util.hpp>
+#include <poputil/exceptions.hpp>
 
 namespace gcl {
 
+using poplar::DebugContext;
 using poplar::Graph;
+using poplar::OptionFlags;
 using poplar::Tensor;
+using poplar::program::Copy;
+using poplar::program::Sequence;
 
-Tensor allReduceCrossReplica(Graph &graph, const Tensor &data, CollectiveOperator,
-                             poplar::program::Sequence &prog,
-                             const poplar::DebugContext &debugContext,
-                             const poplar::OptionFlags &) {
+namespace {
+
+void checkGroup(const CommGroup &group) {
+  if (group.type() != CommGroupType::ALL && group.replicaGroupSize() > 1)
+    throw poputil::poplibs_error("a collective over groups of " +
+                                 std::to_string(group.replicaGroupSize()) +
+                                 " replicas: the emulator has one replica");
+}
+
+popops::Operation operationOf(CollectiveOperator op) {
+  switch (op) {
+  case CollectiveOperator::ADD:
+  case CollectiveOperator::MEAN:
+    return popops::Operation::ADD;
+  case CollectiveOperator::MUL:
+    return popops::Operation::MUL;
+  case CollectiveOperator::MIN:
+    return popops::Operation::MIN;
+  case CollectiveOperator::MAX:
+    return popops::Operation::MAX;
+  case CollectiveOperator::LOGICAL_AND:
+    return popops::Operation::LOGICAL_AND;
+  case CollectiveOperator::LOGICAL_OR:
+    return popops::Operation::LOGICAL_OR;
+  case CollectiveOperator::SQUARE_ADD:
+    return popops::Operation::SQUARE_ADD;
+  default:
+    throw poputil::poplibs_error("LOCAL does not reduce over IPUs");
+  }
+}
+
+/// Of a row's elements those that IPU `i` of `n` keeps.
+poplar::Interval partOf(std::size_t elements, std::size_t i, std::size_t n) {
+  const std::size_t each = (elements + n - 1) / n;
+  return {std::min(i * each, elements), std::min((i + 1) * each, elements)};
+}
+
+} // namespace
+
+Tensor allReduceCrossReplica(Graph &graph, const Tensor &data, CollectiveOperator, Sequence &prog,
+                             const DebugContext &debugContext, const OptionFlags &) {
+  return poputil::duplicate(graph, data, prog, debugContext);
+}
+void allReduceInPlaceCrossReplica(Graph &, Tensor, CollectiveOperator, Sequence &,
+                                  const DebugContext &, const OptionFlags &) {}
+void allReduceToDestinationCrossReplica(Graph &, const Tensor &data, const Tensor &destination,
+                                        CollectiveOperator, Sequence &prog,
+                                        const DebugContext &debugContext, const OptionFlags &) {
+  prog.add(Copy(data, destination, false, debugContext));
+}
+Tensor reduceScatterCrossReplica(Graph &graph, const Tensor &data, CollectiveOperator,
+                                 Sequence &prog, const DebugContext &debugContext,
+                                 const OptionFlags &) {
+  return poputil::duplicate(graph, data, prog, debugContext).flatten();
+}
+Tensor allGatherCrossReplica(Graph &graph, const Tensor &data, Sequence &prog,
+                             const DebugContext &debugContext, const OptionFlags &) {
+  return poputil::duplicate(graph, data, prog, debugContext).expand({0});
+}
+Tensor allToAllCrossReplica(Graph &graph, const Tensor &data, Sequence &prog,
+                            const DebugContext &debugContext, const OptionFlags &) {
+  if (data.rank() == 0 || data.dim(0) != 1)
+    throw poputil::poplibs_error("allToAll needs a row for each replica, of which there is one, "
+                                 "not " +
+                                 data.shapeToString());
+  return poputil::duplicate(graph, data, prog, debugContext);
+}
+Tensor broadcastCrossReplica(Graph &graph, const Tensor &data, Sequence &prog,
+                             const DebugContext &debugContext, const OptionFlags &) {
   return poputil::duplicate(graph, data, prog, debugContext);
 }
 
-void allReduceInPlaceCrossReplica(Graph &, const Tensor &, CollectiveOperator,
-                                  poplar::program::Sequence &, const poplar::DebugContext &,
-                                  const poplar::OptionFlags &) {}
+Tensor allReduceCrossReplica(Graph &graph, const Tensor &data, CollectiveOperator op,
+                             Sequence &prog, const CommGroup &group,
+                             const DebugContext &debugContext, const OptionFlags &options) {
+  checkGroup(group);
+  return allReduceCrossReplica(graph, data, op, prog, debugContext, options);
+}
+void allReduceInPlaceCrossReplica(Graph &graph, Tensor data, CollectiveOperator op, Sequence &prog,
+                                  const CommGroup &group, const DebugContext &debugContext,
+                                  const OptionFlags &options) {
+  checkGroup(group);
+  allReduceInPlaceCrossReplica(graph, data, op, prog, debugContext, options);
+}
+Tensor reduceScatterCrossReplica(Graph &graph, const Tensor &data, CollectiveOperator op,
+                                 Sequence &prog, const CommGroup &group,
+                                 const DebugContext &debugContext, const OptionFlags &options) {
+  checkGroup(group);
+  return reduceScatterCrossReplica(graph, data, op, prog, debugContext, options);
+}
+Tensor allGatherCrossReplica(Graph &graph, const Tensor &data, Sequence &prog,
+                             const CommGroup &group, const DebugContext &debugContext,
+                             const OptionFlags &options) {
+  checkGroup(group);
+  return allGatherCrossReplica(graph, data, prog, debugContext, options);
+}
+
+Chunks reduceScatterWithinReplica(Graph &graph, const Tensor &toReduce, CollectiveOperator op,
+                                  Sequence &prog, const DebugContext &debugContext,
+                                  const OptionFlags &) {
+  const DebugContext dc{debugContext, "reduceScatter"};
+  if (toReduce.rank() != 2)
+    throw poputil::poplibs_error("a collective over IPUs needs [IPUs, elements], not " +
+                                 toReduce.shapeToString());
+  const std::size_t ipus = toReduce.dim(0), elements = toReduce.dim(1);
+  Chunks chunks{toReduce, {}};
+  for (std::size_t i = 0; i < ipus; ++i) {
+    const poplar::Interval part = partOf(elements, i, ipus);
+    if (part.size() == 0)
+      continue;
+    // What the chunk is made of is brought to the IPU that keeps it, and reduced there.
+    const Tensor chunk = graph.clone(toReduce[i].slice(part), dc);
+    popops::reduceWithOutput(graph, toReduce.slice(part, 1), chunk, {0}, operationOf(op), prog, dc);
+    if (op == CollectiveOperator::MEAN)
+      popops::mulInPlace(graph, chunk, 1.0f / static_cast<float>(ipus), prog, dc);
+    chunks.chunks.push_back({chunk, static_cast<unsigned>(i), static_cast<unsigned>(part.begin())});
+  }
+  return chunks;
+}
+
+Tensor concatChunks(Chunks chunks) {
+  std::sort(chunks.chunks.begin(), chunks.chunks.end(),
+            [](const Chunk &a, const Chunk &b) { return a.offset < b.offset; });
+  std::vector<Tensor> parts;
+  for (const Chunk &chunk : chunks.chunks)
+    parts.push_back(chunk.tensor);
+  return poplar::concat(parts);
+}
+
+Tensor allGatherWithinReplica(Graph &graph, const Chunks &toGather, Sequence &prog,
+                              const DebugContext &debugContext, const OptionFlags &) {
+  const DebugContext dc{debugContext, "allGather"};
+  const Tensor gathered = graph.clone(toGather.originalInput, dc);
+  prog.add(
+      Copy(concatChunks(toGather).expand({0}).broadcast(static_cast<unsigned>(gathered.dim(0)), 0),
+           gathered, false, dc));
+  return gathered;
+}
+
+Tensor allReduceWithinReplica(Graph &graph, const Tensor &toReduce, CollectiveOperator op,
+                              Sequence &prog, const DebugContext &debugContext,
+                              const OptionFlags &options) {
+  return allGatherWithinReplica(
+      graph, reduceScatterWithinReplica(graph, toReduce, op, prog, debugContext, options), prog,
+      debugContext, options);
+}
+
+std::vector<unsigned> perIPUTiles(const Graph &graph, unsigned offset, unsigned count, bool sorted,
+                                  bool tilePairs) {
+  const unsigned all = graph.getTarget().getTilesPerIPU(), apiece = tilePairs ? 2 : 1;
+  if (offset > all || count > all - offset)
+    throw poputil::poplibs_error("perIPUTiles: " + std::to_string(count) + " tiles from number " +
+                                 std::to_string(offset) + " on of " + std::to_string(all));
+  // Numbers 0, 1, ... of the tiles go to places far from each other, and every tile has one.
+  const unsigned places = (all + apiece - 1) / apiece;
+  unsigned stride = std::max(1u, places / 32);
+  while (std::gcd(stride, places) != 1)
+    ++stride;
+  std::vector<unsigned> tiles;
+  for (unsigned i = 0; tiles.size() < offset + count; ++i)
+    for (unsigned k = 0; k < apiece && tiles.size() < offset + count; ++k)
+      if (const unsigned tile = i % places * stride % places * apiece + k; tile < all)
+        tiles.push_back(tile);
+  tiles.erase(tiles.begin(), tiles.begin() + offset);
+  if (sorted)
+    std::sort(tiles.begin(), tiles.end());
+  return tiles;
+}
 
 } // namespace gcl

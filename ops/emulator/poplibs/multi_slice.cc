@@ -1,5 +1,4 @@
 #include <popops/DynamicSlice.hpp>
-#include <popops/Gather.hpp>
 #include <poputil/TileMapping.hpp>
 #include <poputil/exceptions.hpp>
 
@@ -166,25 +165,6 @@ void multiUpdateMax(Graph &graph, const Tensor &t, const Tensor &s, const Tensor
                     const OptionFlags &, const poplar::DebugContext &debugContext) {
   update(graph, t, s, offsets, one(graph, t.elementType()), poplar::emulator::MultiUpdate::Max,
          dims, sizes, prog, debugContext);
-}
-
-Tensor createGatherInput(Graph &graph, const poplar::Type &type, const Sizes &operandShape,
-                         unsigned axis, GatherParams, const poplar::DebugContext &debugContext) {
-  return createSliceableTensor(graph, type, operandShape, {axis}, {1}, 0, debugContext);
-}
-
-Tensor gather(Graph &graph, const Tensor &input, const Tensor &indices, unsigned axis,
-              Sequence &prog, GatherParams, const poplar::DebugContext &debugContext,
-              const OptionFlags &options) {
-  if (axis >= input.rank())
-    throw poputil::poplibs_error("gather: axis " + std::to_string(axis) + " of a tensor of shape " +
-                                 input.shapeToString());
-  const Tensor offsets = indices.flatten().expand({1}).reinterpret(poplar::UNSIGNED_INT);
-  const Tensor slices =
-      multiSlice(graph, input, offsets, {axis}, {1}, prog, SlicePlan(), options, debugContext)
-          .squeeze({axis + 1})
-          .dimRoll(0, axis);
-  return slices.reshapePartial(axis, axis + 1, indices.shape());
 }
 
 } // namespace popops

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import subprocess
-from typing import Callable, Dict, List, Tuple
+from typing import Callable, List, Tuple
 
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.same_on_every_python
+from .printed import Tensors, printed_tensors
 
-Tensors = Dict[str, np.ndarray]
+pytestmark = pytest.mark.same_on_every_python
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +23,7 @@ def done(run_program: Callable) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def tensors(done: subprocess.CompletedProcess[str]) -> Tensors:
-    found = {}
-    for line in done.stdout.splitlines():
-        head, colon, values = line.partition(":")
-        name, _, shape = head.partition(" ")
-        if colon and shape.startswith("{"):
-            sizes = [int(size) for size in shape.strip("{}").split(",")]
-            found[name] = np.array(values.split(), dtype=np.float64).reshape(sizes)
-    return found
+    return printed_tensors(done.stdout)
 
 
 def places(size: int, lower: int, upper: int, apart: int, around: Tuple[int, int], turned: bool):

@@ -1,33 +1,86 @@
 #ifndef gcl_Collectives_hpp
 #define gcl_Collectives_hpp
 
+#include <gcl/CollectiveTypes.hpp>
 #include <poplar/Graph.hpp>
 #include <poplar/OptionFlags.hpp>
 #include <poplar/Program.hpp>
 
 namespace gcl {
 
-enum class CollectiveOperator {
-  ADD,
-  MEAN,
-  MUL,
-  MIN,
-  MAX,
-  LOGICAL_AND,
-  LOGICAL_OR,
-  SQUARE_ADD,
-  LOCAL
-};
-
 /// Over the replicas, of which there is one: a copy of the data.
 poplar::Tensor allReduceCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
                                      CollectiveOperator op, poplar::program::Sequence &prog,
                                      const poplar::DebugContext &debugContext = {},
                                      const poplar::OptionFlags &options = {});
-void allReduceInPlaceCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
+void allReduceInPlaceCrossReplica(poplar::Graph &graph, poplar::Tensor data, CollectiveOperator op,
+                                  poplar::program::Sequence &prog,
+                                  const poplar::DebugContext &debugContext = {},
+                                  const poplar::OptionFlags &options = {});
+void allReduceToDestinationCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
+                                        const poplar::Tensor &destination, CollectiveOperator op,
+                                        poplar::program::Sequence &prog,
+                                        const poplar::DebugContext &debugContext = {},
+                                        const poplar::OptionFlags &options = {});
+/// [elements], of which each replica has its part.
+poplar::Tensor reduceScatterCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
+                                         CollectiveOperator op, poplar::program::Sequence &prog,
+                                         const poplar::DebugContext &debugContext = {},
+                                         const poplar::OptionFlags &options = {});
+/// [replicas, ...data]
+poplar::Tensor allGatherCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
+                                     poplar::program::Sequence &prog,
+                                     const poplar::DebugContext &debugContext = {},
+                                     const poplar::OptionFlags &options = {});
+/// Row r goes to replica r. Raises poplibs_error unless there is a row for each.
+poplar::Tensor allToAllCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
+                                    poplar::program::Sequence &prog,
+                                    const poplar::DebugContext &debugContext = {},
+                                    const poplar::OptionFlags &options = {});
+poplar::Tensor broadcastCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
+                                     poplar::program::Sequence &prog,
+                                     const poplar::DebugContext &debugContext = {},
+                                     const poplar::OptionFlags &options = {});
+
+/// The same in groups of replicas; with one replica every group has it alone. Raises poplibs_error
+/// for groups of more.
+poplar::Tensor allReduceCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
+                                     CollectiveOperator op, poplar::program::Sequence &prog,
+                                     const CommGroup &group,
+                                     const poplar::DebugContext &debugContext = {},
+                                     const poplar::OptionFlags &options = {});
+void allReduceInPlaceCrossReplica(poplar::Graph &graph, poplar::Tensor data, CollectiveOperator op,
+                                  poplar::program::Sequence &prog, const CommGroup &group,
+                                  const poplar::DebugContext &debugContext = {},
+                                  const poplar::OptionFlags &options = {});
+poplar::Tensor reduceScatterCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
+                                         CollectiveOperator op, poplar::program::Sequence &prog,
+                                         const CommGroup &group,
+                                         const poplar::DebugContext &debugContext = {},
+                                         const poplar::OptionFlags &options = {});
+poplar::Tensor allGatherCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
+                                     poplar::program::Sequence &prog, const CommGroup &group,
+                                     const poplar::DebugContext &debugContext = {},
+                                     const poplar::OptionFlags &options = {});
+
+/// Over the IPUs of the graph: toReduce is [IPUs, elements], a row on each.
+/// The sum, in chunks.
+Chunks reduceScatterWithinReplica(poplar::Graph &graph, const poplar::Tensor &toReduce,
                                   CollectiveOperator op, poplar::program::Sequence &prog,
                                   const poplar::DebugContext &debugContext = {},
                                   const poplar::OptionFlags &options = {});
+/// Every IPU's row has all chunks: [IPUs, elements].
+poplar::Tensor allGatherWithinReplica(poplar::Graph &graph, const Chunks &toGather,
+                                      poplar::program::Sequence &prog,
+                                      const poplar::DebugContext &debugContext = {},
+                                      const poplar::OptionFlags &options = {});
+/// Every IPU's row has the result: [IPUs, elements].
+poplar::Tensor allReduceWithinReplica(poplar::Graph &graph, const poplar::Tensor &toReduce,
+                                      CollectiveOperator op, poplar::program::Sequence &prog,
+                                      const poplar::DebugContext &debugContext = {},
+                                      const poplar::OptionFlags &options = {});
+/// The chunks in their order: [elements]
+poplar::Tensor concatChunks(Chunks chunks);
 
 } // namespace gcl
 

@@ -8,7 +8,8 @@ namespace pvti {
 
 class TraceChannel {
 public:
-  explicit TraceChannel(std::string name) : name(std::move(name)) {}
+  TraceChannel(std::string name) : name(std::move(name)) {}
+  TraceChannel(const char *name) : name(name) {}
   const std::string &getName() const { return name; }
 
 private:

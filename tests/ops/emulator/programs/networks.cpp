@@ -1,77 +1,17 @@
 // Convolutions, pooling and batch norm, forward and backward: prints every tensor.
-#include <cmath>
-#include <iostream>
-#include <limits>
 #include <string>
-#include <vector>
 
-#include <poplar/Engine.hpp>
-#include <poplar/Graph.hpp>
-#include <poplar/IPUModel.hpp>
 #include <poplin/ConvUtil.hpp>
 #include <poplin/Convolution.hpp>
-#include <poplin/codelets.hpp>
 #include <popnn/BatchNorm.hpp>
 #include <popnn/Pooling.hpp>
-#include <popnn/codelets.hpp>
-#include <popops/codelets.hpp>
-#include <poputil/TileMapping.hpp>
 #include <poputil/exceptions.hpp>
 
-using namespace poplar;
-using namespace poplar::program;
+#include "network_fixture.h"
+
 using poplin::ConvParams;
 
 namespace {
-
-struct Network {
-  Device device;
-  Graph graph;
-  Sequence prog;
-  std::vector<std::pair<std::string, Tensor>> shown;
-
-  Network() : device(model()), graph(device) {
-    popops::addCodelets(graph);
-    poplin::addCodelets(graph);
-    popnn::addCodelets(graph);
-  }
-  static Device model() {
-    IPUModel m;
-    m.tilesPerIPU = 8;
-    return m.createDevice();
-  }
-  void show(const std::string &name, const Tensor &t) {
-    graph.createHostRead(name, t);
-    shown.emplace_back(name, t);
-  }
-  /// Numbers without a pattern, of which many are equal.
-  Tensor filled(const std::string &name, const Tensor &t, unsigned first) {
-    std::vector<float> values(t.numElements());
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = std::round(8 * std::sin(static_cast<float>(first + i * i))) / 4;
-    graph.setInitialValue(t, ArrayRef<float>(values));
-    show(name, t);
-    return t;
-  }
-  Tensor filled(const std::string &name, std::vector<std::size_t> shape, unsigned first) {
-    const Tensor t = graph.addVariable(FLOAT, shape, VariableMappingMethod::LINEAR, name);
-    return filled(name, t, first);
-  }
-  void run() {
-    Engine engine(graph, prog);
-    engine.load(device);
-    engine.run();
-    std::cout.precision(std::numeric_limits<float>::max_digits10);
-    for (const auto &[name, t] : shown) {
-      std::vector<float> values(t.numElements());
-      engine.readTensor(name, values.data(), values.data() + values.size());
-      std::cout << name << ' ' << t.shapeToString() << ':';
-      for (const float value : values)
-        std::cout << ' ' << value;
-      std::cout << '\n';
-    }
-  }
-};
 
 void convolution(Network &n) {
   const ConvParams params(

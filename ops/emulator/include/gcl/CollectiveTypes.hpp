@@ -1,0 +1,52 @@
+#ifndef gcl_CollectiveTypes_hpp
+#define gcl_CollectiveTypes_hpp
+
+#include <vector>
+
+#include <poplar/Tensor.hpp>
+
+namespace gcl {
+
+enum class CollectiveOperator {
+  ADD,
+  MEAN,
+  MUL,
+  MIN,
+  MAX,
+  LOGICAL_AND,
+  LOGICAL_OR,
+  SQUARE_ADD,
+  LOCAL
+};
+
+/// What one IPU has of a result.
+struct Chunk {
+  poplar::Tensor tensor;
+  unsigned index = 0;  ///< of the IPU
+  unsigned offset = 0; ///< of its first element
+};
+struct Chunks {
+  poplar::Tensor originalInput;
+  std::vector<Chunk> chunks;
+};
+
+/// Which replicas take part.
+enum class CommGroupType { ALL, CONSECUTIVE, ORTHOGONAL };
+class CommGroup {
+public:
+  CommGroup() = default;
+  CommGroup(const CommGroupType &groupType, unsigned groupSize, unsigned replicaStride = 1)
+      : groupType(groupType), groupSize(groupSize), stride(replicaStride) {}
+  CommGroupType type() const { return groupType; }
+  unsigned replicaGroupSize() const { return groupSize; }
+  unsigned replicaStride() const { return stride; }
+
+private:
+  CommGroupType groupType = CommGroupType::ALL;
+  unsigned groupSize = 0;
+  unsigned stride = 1;
+};
+
+} // namespace gcl
+
+#endif

@@ -1,0 +1,121 @@
+#ifndef popnn_Gru_hpp
+#define popnn_Gru_hpp
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <poplar/OptionFlags.hpp>
+#include <poplar/Program.hpp>
+#include <poplin/MatMul.hpp>
+#include <popnn/GruDef.hpp>
+#include <popnn/NonLinearityDef.hpp>
+#include <popnn/Rnn.hpp>
+
+namespace popnn {
+namespace gru {
+
+const std::vector<BasicGruCellUnit> getDefaultBasicGruCellOrder();
+
+/// The shape of a layer and what is wanted of it.
+struct GruParams {
+  rnn::RnnParams rnn;
+  poplar::Type dataType;               ///< deprecated: rnn.dataType
+  std::size_t batchSize = 0;           ///< deprecated: rnn.batchSize
+  std::size_t timeSteps = 0;           ///< deprecated: rnn.maxTimeSteps
+  std::vector<std::size_t> layerSizes; ///< deprecated: rnn.layerSizes
+  bool outputFullSequence = true;      ///< else the output is that of the last step
+  bool calcInputGradients = true;
+  std::vector<BasicGruCellUnit> cellOrder = getDefaultBasicGruCellOrder();
+  bool resetAfter = false; ///< the reset gate after the product with the weights, and two biases
+  NonLinearityType activation = NonLinearityType::TANH;
+  NonLinearityType recurrentActivation = NonLinearityType::SIGMOID;
+
+  GruParams() = default;
+  GruParams(poplar::Type dataType, std::size_t batchSize, std::size_t timeSteps,
+            std::vector<std::size_t> layerSizes,
+            NonLinearityType activation = NonLinearityType::TANH,
+            NonLinearityType recurrentActivation = NonLinearityType::SIGMOID);
+  GruParams(poplar::Type dataType, std::size_t batchSize, std::size_t maxTimeSteps,
+            const poplar::Tensor &timeSteps, std::vector<std::size_t> layerSizes,
+            NonLinearityType activation = NonLinearityType::TANH,
+            NonLinearityType recurrentActivation = NonLinearityType::SIGMOID);
+};
+
+/// [units, in, out], [units, out, out] and [units, out], or [units, 2, out] with resetAfter.
+struct GruWeights {
+  poplar::Tensor inputWeights;
+  poplar::Tensor outputWeights;
+  poplar::Tensor biases;
+};
+
+/// [time, batch, in]
+poplar::Tensor createInput(poplar::Graph &graph, const GruParams &params,
+                           const poplar::DebugContext &debugContext = {},
+                           const poplar::OptionFlags &options = {},
+                           poplin::PlanningCache *planningCache = nullptr);
+/// [batch, out]
+poplar::Tensor createInitialState(poplar::Graph &graph, const GruParams &params,
+                                  const poplar::DebugContext &debugContext = {},
+                                  const poplar::OptionFlags &options = {},
+                                  poplin::PlanningCache *planningCache = nullptr);
+/// The weights of the input and of the output.
+std::pair<poplar::Tensor, poplar::Tensor> createWeightsKernel(
+    poplar::Graph &graph, const GruParams &params, const poplar::DebugContext &debugContext = {},
+    const poplar::OptionFlags &options = {}, poplin::PlanningCache *planningCache = nullptr);
+poplar::Tensor createWeightsBiases(poplar::Graph &graph, const GruParams &params,
+                                   const poplar::DebugContext &debugContext = {},
+                                   const poplar::OptionFlags &options = {},
+                                   poplin::PlanningCache *planningCache = nullptr);
+GruWeights createWeights(poplar::Graph &graph, const GruParams &params,
+                         const poplar::DebugContext &debugContext = {},
+                         const poplar::OptionFlags &options = {},
+                         poplin::PlanningCache *planningCache = nullptr);
+std::uint64_t getBasicGruCellFwdFlops(const GruParams &params);
+std::uint64_t getBasicGruCellBwdFlops(const GruParams &params);
+std::uint64_t getBasicGruCellWuFlops(const GruParams &params);
+
+/// The outputs, [time, batch, out] or the last one's [batch, out]. What the gradient needs of
+/// every step is left in *intermediates unless that is null. Raises poplibs_error for time steps
+/// that vary, and for activations whose gradient needs their input.
+poplar::Tensor
+gruFwd(poplar::Graph &graph, const GruParams &params, const poplar::Tensor &stateInit,
+       const poplar::Tensor &in, const GruWeights &weights, poplar::Tensor *intermediates,
+       poplar::program::Sequence &fwdProg, const poplar::DebugContext &debugContext = {},
+       const poplar::OptionFlags &options = {}, poplin::PlanningCache *planningCache = nullptr);
+
+/// The gradient of the initial state, and of the inputs unless inputGrad is null.
+poplar::Tensor gruBwd(poplar::Graph &graph, const GruParams &params,
+                      poplar::program::Sequence &prog, const poplar::Tensor &fwdOutputInit,
+                      const poplar::Tensor &fwdIntermediatesSeq, const GruWeights &weights,
+                      const poplar::Tensor &fwdInputSeq, const poplar::Tensor &fwdOutput,
+                      const poplar::Tensor &gradLayerNext, poplar::Tensor *inputGrad,
+                      poplar::Tensor *bwdIntermediates,
+                      const poplar::DebugContext &debugContext = {},
+                      const poplar::OptionFlags &options = {},
+                      poplin::PlanningCache *planningCache = nullptr);
+
+/// The gradient of the weights, from what gruBwd left in bwdIntermediates.
+GruWeights gruWU(poplar::Graph &graph, const GruParams &params, poplar::program::Sequence &prog,
+                 const poplar::Tensor &fwdOutputInit, const poplar::Tensor &fwdIntermediates,
+                 const poplar::Tensor &bwdIntermediates, const GruWeights &weights,
+                 const poplar::Tensor &input, const poplar::Tensor &output,
+                 const poplar::DebugContext &debugContext = {},
+                 const poplar::OptionFlags &options = {},
+                 poplin::PlanningCache *planningCache = nullptr);
+
+/// Both.
+poplar::Tensor gruBwdWithWU(poplar::Graph &graph, const GruParams &params,
+                            poplar::program::Sequence &prog, const poplar::Tensor &fwdOutputInit,
+                            const poplar::Tensor &fwdIntermediates, const GruWeights &weights,
+                            const poplar::Tensor &input, const poplar::Tensor &output,
+                            const poplar::Tensor &outputGrad, poplar::Tensor *inputGrad,
+                            GruWeights &weightsGrad, const poplar::DebugContext &debugContext = {},
+                            const poplar::OptionFlags &options = {},
+                            poplin::PlanningCache *planningCache = nullptr);
+
+} // namespace gru
+} // namespace popnn
+
+#endif

@@ -1,0 +1,140 @@
+#ifndef popnn_Lstm_hpp
+#define popnn_Lstm_hpp
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <poplar/OptionFlags.hpp>
+#include <poplar/Program.hpp>
+#include <poplin/MatMul.hpp>
+#include <popnn/LstmDef.hpp>
+#include <popnn/NonLinearityDef.hpp>
+#include <popnn/Rnn.hpp>
+
+namespace popnn {
+namespace lstm {
+
+const std::vector<BasicLstmCellUnit> getDefaultBasicLstmCellOrder();
+
+/// The shape of a layer and what is wanted of it.
+struct LstmParams {
+  rnn::RnnParams rnn;
+  poplar::Type dataType;               ///< deprecated: rnn.dataType
+  std::size_t batchSize = 0;           ///< deprecated: rnn.batchSize
+  std::size_t timeSteps = 0;           ///< deprecated: rnn.maxTimeSteps
+  std::vector<std::size_t> layerSizes; ///< deprecated: rnn.layerSizes
+  bool outputFullSequence = true;      ///< else the output is that of the last step
+  bool doInputWeightCalc = true;       ///< taken as true
+  bool calcInputGradients = true;
+  bool preserveFinalState = false; ///< it is kept, always
+  std::vector<BasicLstmCellUnit> cellOrder = getDefaultBasicLstmCellOrder();
+  NonLinearityType activation = NonLinearityType::TANH;
+  NonLinearityType recurrentActivation = NonLinearityType::SIGMOID;
+
+  LstmParams() = default;
+  LstmParams(poplar::Type dataType, std::size_t batchSize, std::size_t timeSteps,
+             std::vector<std::size_t> layerSizes,
+             NonLinearityType activation = NonLinearityType::TANH,
+             NonLinearityType recurrentActivation = NonLinearityType::SIGMOID);
+  LstmParams(poplar::Type dataType, std::size_t batchSize, std::size_t maxTimeSteps,
+             const poplar::Tensor &timeSteps, std::vector<std::size_t> layerSizes,
+             NonLinearityType activation = NonLinearityType::TANH,
+             NonLinearityType recurrentActivation = NonLinearityType::SIGMOID);
+};
+
+/// [batch, out], both.
+struct LstmState {
+  poplar::Tensor output;
+  poplar::Tensor cellState;
+  /// [2, batch, out]
+  poplar::Tensor getAsTensor() const;
+};
+
+/// [units, in, out], [units, out, out] and [units, out].
+struct LstmWeights {
+  poplar::Tensor inputWeights;
+  poplar::Tensor outputWeights;
+  poplar::Tensor biases;
+};
+
+/// [time, batch, in]
+poplar::Tensor createInput(poplar::Graph &graph, const LstmParams &params,
+                           const poplar::DebugContext &debugContext = {},
+                           const poplar::OptionFlags &options = {},
+                           poplin::PlanningCache *planningCache = nullptr);
+poplar::Tensor createInitialOutput(poplar::Graph &graph, const LstmParams &params,
+                                   const poplar::DebugContext &debugContext = {},
+                                   const poplar::OptionFlags &options = {},
+                                   poplin::PlanningCache *planningCache = nullptr);
+poplar::Tensor createInitialCellState(poplar::Graph &graph, const LstmParams &params,
+                                      const poplar::DebugContext &debugContext = {},
+                                      const poplar::OptionFlags &options = {},
+                                      poplin::PlanningCache *planningCache = nullptr);
+LstmState createInitialState(poplar::Graph &graph, const LstmParams &params,
+                             const poplar::DebugContext &debugContext = {},
+                             const poplar::OptionFlags &options = {},
+                             poplin::PlanningCache *planningCache = nullptr);
+void zeroInitialState(poplar::Graph &graph, const LstmState &initialState,
+                      poplar::program::Sequence &prog,
+                      const poplar::DebugContext &debugContext = {});
+/// The weights of the input and of the output.
+std::pair<poplar::Tensor, poplar::Tensor> createWeightsKernel(
+    poplar::Graph &graph, const LstmParams &params, const poplar::DebugContext &debugContext = {},
+    const poplar::OptionFlags &options = {}, poplin::PlanningCache *planningCache = nullptr);
+poplar::Tensor createWeightsBiases(poplar::Graph &graph, const LstmParams &params,
+                                   const poplar::DebugContext &debugContext = {},
+                                   const poplar::OptionFlags &options = {},
+                                   poplin::PlanningCache *planningCache = nullptr);
+LstmWeights createWeights(poplar::Graph &graph, const LstmParams &params,
+                          const poplar::DebugContext &debugContext = {},
+                          const poplar::OptionFlags &options = {},
+                          poplin::PlanningCache *planningCache = nullptr);
+std::uint64_t getBasicLstmCellFwdFlops(const LstmParams &params);
+std::uint64_t getBasicLstmCellBwdFlops(const LstmParams &params);
+std::uint64_t getBasicLstmCellWuFlops(const LstmParams &params);
+
+/// The outputs, [time, batch, out] or the last one's [batch, out], and the last cell state. What
+/// the gradient needs of every step is left in *intermediates unless that is null. Raises
+/// poplibs_error for time steps that vary, and for activations whose gradient needs their input.
+std::pair<poplar::Tensor, poplar::Tensor>
+lstmFwd(poplar::Graph &graph, const LstmParams &params, const LstmState &stateInit,
+        const poplar::Tensor &in, const LstmWeights &weights, poplar::Tensor *intermediates,
+        poplar::program::Sequence &fwdProg, const poplar::DebugContext &debugContext = {},
+        const poplar::OptionFlags &options = {}, poplin::PlanningCache *planningCache = nullptr);
+
+/// The gradient of the initial state, and of the inputs unless inputGrad is null.
+LstmState lstmBwd(poplar::Graph &graph, const LstmParams &params, poplar::program::Sequence &prog,
+                  const LstmState &fwdStateInit, const poplar::Tensor &fwdIntermediates,
+                  const LstmWeights &weights, const poplar::Tensor &input,
+                  const poplar::Tensor &output, const poplar::Tensor &outputGrad,
+                  const poplar::Tensor *lastCellStateGrad, poplar::Tensor *inputGrad,
+                  poplar::Tensor *bwdIntermediates, const poplar::DebugContext &debugContext = {},
+                  const poplar::OptionFlags &options = {},
+                  poplin::PlanningCache *planningCache = nullptr);
+
+/// The gradient of the weights, from what lstmBwd left in bwdIntermediates.
+LstmWeights lstmWU(poplar::Graph &graph, const LstmParams &params, poplar::program::Sequence &prog,
+                   const LstmState &fwdStateInit, const poplar::Tensor &fwdIntermediates,
+                   const poplar::Tensor &bwdIntermediates, const LstmWeights &weights,
+                   const poplar::Tensor &input, const poplar::Tensor &output,
+                   const poplar::DebugContext &debugContext = {},
+                   const poplar::OptionFlags &options = {},
+                   poplin::PlanningCache *planningCache = nullptr);
+
+/// Both.
+LstmState lstmBwdWithWU(poplar::Graph &graph, const LstmParams &params,
+                        poplar::program::Sequence &prog, const LstmState &fwdStateInit,
+                        const poplar::Tensor &fwdIntermediates, const LstmWeights &weights,
+                        const poplar::Tensor &input, const poplar::Tensor &output,
+                        const poplar::Tensor &outputGrad, const poplar::Tensor *lastCellStateGrad,
+                        poplar::Tensor *inputGrad, LstmWeights &weightsGrad,
+                        const poplar::DebugContext &debugContext = {},
+                        const poplar::OptionFlags &options = {},
+                        poplin::PlanningCache *planningCache = nullptr);
+
+} // namespace lstm
+} // namespace popnn
+
+#endif

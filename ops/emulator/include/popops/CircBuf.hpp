@@ -1,0 +1,36 @@
+#ifndef popops_CircBuf_hpp
+#define popops_CircBuf_hpp
+
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <poplar/Program.hpp>
+
+namespace popops {
+
+/// A ring of `size` tensors of a shape.
+class CircBuf {
+public:
+  CircBuf(poplar::Graph &graph, const poplar::Type &dataType, unsigned size,
+          const std::vector<std::size_t> &shape, const poplar::DebugContext &debugContext = {});
+  /// What was added i steps ago: a copy. Raises poplibs_error unless i < size.
+  poplar::Tensor prev(unsigned i, poplar::program::Sequence &seq,
+                      const poplar::DebugContext &debugContext = {});
+  /// Steps on, and writes t there. Raises poplibs_error when t has not the shape.
+  void add(poplar::Tensor t, poplar::program::Sequence &seq,
+           const poplar::DebugContext &debugContext = {});
+  /// UNSIGNED_INT [1]: the place that was written last.
+  poplar::Tensor getIndex() const { return index; }
+  unsigned size() const { return length; }
+
+private:
+  poplar::Graph &graph;
+  unsigned length;
+  std::vector<std::size_t> shape;
+  poplar::Tensor index;
+  poplar::Tensor hist; // [size, elements]
+};
+
+} // namespace popops
+
+#endif

@@ -1,0 +1,17 @@
+#ifndef popops_UpdateScalarInRows_hpp
+#define popops_UpdateScalarInRows_hpp
+
+#include <poplar/Graph.hpp>
+#include <poplar/Program.hpp>
+
+namespace popops {
+
+/// Subtracts 1 from element indices[i] of row i of params [rows, columns]; nothing for
+/// MASKED_LABEL_CODE, and a row of not-a-number for an index out of range.
+void updateScalarInRows(poplar::Graph &graph, const poplar::Tensor &params,
+                        const poplar::Tensor &indices, poplar::program::Sequence &program,
+                        const poplar::DebugContext &debugContext = {});
+
+} // namespace popops
+
+#endif
