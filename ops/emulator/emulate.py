@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess  # runs the compiler
 import sys
 from pathlib import Path
@@ -17,6 +18,10 @@ from typing import Any, Dict, List, Sequence
 
 from ops.cached_build import NativeError, compiler, say_on_stderr
 from ops.emulator.build import build, program_flags
+
+_MISSING_HEADER = re.compile(r"fatal error: '?([\w/.-]+)'?(?:: No such file| file not found)")
+_BOOST_SYMBOL = re.compile(r"undefined reference to `boost::(\w+)")
+_SDK = ("gcl", "poplar", "poplin", "popnn", "popops", "poprand", "popsparse", "poputil", "pva")
 
 
 class CompileFailed(NativeError):
@@ -68,13 +73,30 @@ def main(request: Dict[str, Any]) -> None:
         sys.exit(1)
 
 
+def cure(output: str) -> str:
+    """What helps against the compiler's words, to be said after them; else empty."""
+    header = _MISSING_HEADER.search(output)
+    if header and header[1].startswith("boost/"):
+        part = Path(header[1]).stem.replace("_", "-")
+        return (
+            f"; Boost's headers are not installed: apt-get install libboost-dev, and for parts "
+            f"that are libraries those, as libboost-{part}-dev"
+        )
+    if header and header[1].partition("/")[0] in _SDK:
+        return f"; the emulator has no {header[1]}: docs/emulator.md lists what it has"
+    symbol = _BOOST_SYMBOL.search(output)
+    if symbol:
+        return f"; link Boost's library: --flag=-lboost_{symbol[1]}"
+    return ""
+
+
 def _compile(command: List[str], message: str) -> None:
     done = subprocess.run(  # noqa: S603 (the user's own compiler, without a shell)
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )
     output = done.stdout.decode(errors="replace")
     if done.returncode != 0:
-        raise CompileFailed(message, output)
+        raise CompileFailed(message + cure(output), output)
     sys.stderr.write(output)
 
 
