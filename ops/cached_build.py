@@ -93,6 +93,9 @@ class SharedLibrary:
     headers: Sequence[Path]  # what the sources include of ours
     flags: Sequence[str]  # of every source
     link: Sequence[str] = ()
+    # Where the libraries that it links are found. No part of the recipe: a cache that is moved or
+    # seen through links keeps what was built.
+    link_directories: Sequence[Path] = ()
     # Flags by the end of a file's name, for x86-64 alone: elsewhere such a file is empty.
     arch_flags: Optional[Dict[str, Tuple[str, ...]]] = None
 
@@ -154,7 +157,9 @@ class SharedLibrary:
 
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             objects = list(pool.map(compile_one, self.sources))
-        run_compiler([*command, "-shared", "-pthread", "-o", str(target), *objects, *self.link])
+        found = [f"-L{directory}" for directory in self.link_directories]
+        link = ["-shared", "-pthread", "-o", str(target), *objects, *found, *self.link]
+        run_compiler([*command, *link])
 
 
 def tensorflow_flags() -> Tuple[List[str], List[str]]:

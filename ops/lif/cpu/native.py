@@ -75,7 +75,8 @@ def build_tensorflow_op(progress: Optional[Progress] = None) -> Path:
         sources=sorted(SOURCES.glob(f"*{OP_SUFFIX}.cc")),
         headers=_headers(),
         flags=(*flags, *COMMON_FLAGS),
-        link=(*link, f"-L{kernels.parent}", "-llif", rpath),
+        link=(*link, "-llif", rpath),
+        link_directories=[kernels.parent],
     ).build(progress)
 
 
