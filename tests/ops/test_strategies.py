@@ -12,6 +12,8 @@ from hypothesis import Phase, find, settings
 from ops.lif.reference import Trace, forward
 from tests.ops.strategies import SURROGATES, Problem, problems
 
+pytestmark = pytest.mark.same_on_every_python
+
 
 def run(problem: Problem) -> Trace:
     arguments = (problem.network, problem.weights, problem.ids, problem.counts)

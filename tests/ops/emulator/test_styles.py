@@ -18,6 +18,8 @@ from ops.emulator.custom_op import CustomOp
 from ops.lif.cpu.native import compiler
 from tests.ops.emulator.conftest import PROGRAMS, prefix_of
 
+pytestmark = pytest.mark.same_on_every_python
+
 
 def values(line: str) -> List[float]:
     return [
@@ -35,7 +37,6 @@ def printed(output: str) -> Dict[str, List[List[float]]]:
     return found
 
 
-@pytest.mark.same_on_every_python
 def test_first_steps(run_program: Callable) -> None:
     done = run_program("first_steps")
     assert done.returncode == 0, done.stderr
@@ -50,7 +51,6 @@ def test_first_steps(run_program: Callable) -> None:
     assert "cycles>0 1" in lines
 
 
-@pytest.mark.same_on_every_python
 def test_vertices_of_every_style(run_program: Callable) -> None:
     done = run_program("styles")
     assert done.returncode == 0, done.stderr
@@ -75,7 +75,6 @@ def test_vertices_of_every_style(run_program: Callable) -> None:
     assert tensors["ok"] == [[0]]  # one compute() returned false
 
 
-@pytest.mark.same_on_every_python
 def test_operations_of_poplibs(run_program: Callable) -> None:
     done = run_program("poplibs")
     assert done.returncode == 0, done.stderr
@@ -131,7 +130,6 @@ def test_operations_of_poplibs(run_program: Callable) -> None:
     assert abs(tensors["drop"][0] - 1000) < 5 * 1000**0.5
 
 
-@pytest.mark.same_on_every_python
 def test_the_side_of_the_host(run_program: Callable) -> None:
     done = run_program("host_side")
     assert done.returncode == 0, done.stderr
@@ -155,7 +153,6 @@ def lines(run_program: Callable) -> Dict[str, List[float]]:
     return dict(zip(names, found))
 
 
-@pytest.mark.same_on_every_python
 class TestResearchPrograms:
     def test_a_stencil_exchanges_its_halos(self, lines: Dict[str, List[float]]) -> None:
         grid = np.zeros((18, 7), np.float32)
