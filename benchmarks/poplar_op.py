@@ -4,9 +4,9 @@ python -m benchmarks.poplar_op      measures, a process for each capacity
 python -m benchmarks.poplar_report  writes the tables into docs/poplar_op.md
 
 Cycles are the emulator's, never a device's. The network is 2312-1466-1466-10 with 100 steps, 48
-samples and capacities of 1, 5 and 10 %. Every input slot is filled. The hidden weights are drawn so
-that, were there no reset, spikes would fill a layer's slots; its second threshold of 0.5 takes what
-they leave. The tables say how many there were.
+samples and capacities of 1, 5 and 10 %, and once with every layer on two IPUs. Every input slot is
+filled. The hidden weights are drawn so that, were there no reset, spikes would fill a layer's
+slots; its second threshold of 0.5 takes what they leave. The tables say how many there were.
 """
 
 from __future__ import annotations
@@ -32,10 +32,12 @@ from ops.lif.cpu import arrays as cpu
 from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.poplar import adam
 from ops.lif.poplar.arrays import PoplarLIF, tile_plan
+from ops.lif.poplar.attributes import Placement
 from ops.lif.poplar.build import build
 
 SIZES, STEPS, BATCH = (2312, 1466, 1466, 10), 100, 48
 CAPACITIES = (0.01, 0.05, 0.1)
+SPLIT = (0.05, 2)  # the capacity and the IPUs that every layer is also split over
 SMALL_SIZES, SMALL_CAPACITY = (700, 256, 256, 20), 0.05  # where the emulator's speed is taken
 DECAY = 0.95
 PARTS = ("sync", "exchange", "compute", "host")
@@ -74,13 +76,15 @@ def problem(sizes: tuple[int, ...], capacity: float, steps: int, batch: int) -> 
     return Problem(network, weights, ids, counts, grad)
 
 
-def costs_of(capacity: float, steps: int) -> Row:
-    """The row of a capacity, in a process of its own: its peak memory is the host's."""
+def costs_of(capacity: float, steps: int, ipus: int) -> Row:
+    """The row of a capacity, in a process of its own: its peak memory is the host's. With several
+    IPUs each has neurons of every layer."""
     p = problem(SIZES, capacity, steps, BATCH)
     slots = p.ids.shape[2]
     build()
     start = time.perf_counter()
-    with PoplarLIF(p.network, steps, BATCH, slots) as op:
+    placement = Placement(ipus=ipus, split="neurons" if ipus > 1 else "layers")
+    with PoplarLIF(p.network, steps, BATCH, slots, placement) as op:
         compile_seconds = time.perf_counter() - start
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
         run = op.forward(p.weights, p.ids, p.counts)
@@ -97,6 +101,7 @@ def costs_of(capacity: float, steps: int) -> Row:
     return {
         "what": "cycles",
         "capacity": capacity,
+        "ipus": ipus,
         "slots": [slots, *(layer.slots for layer in p.network.layers)],
         "spikes": [float(layer.spike_counts[..., 0].mean()) for layer in run.layers],
         "filled": [float(layer.spike_counts[..., 1].mean()) for layer in run.layers],
@@ -105,7 +110,7 @@ def costs_of(capacity: float, steps: int) -> Row:
         "fullest_tile_bytes": max(tiles),
         "tile_bytes": profile["compilation"]["target"]["bytesPerTile"],
         "vertices": profile["compilation"]["graph"]["numVertices"],
-        "load_balance": tile_plan(p.network, BATCH, slots)["load_balance"],
+        "load_balance": tile_plan(p.network, BATCH, slots, placement)["load_balance"],
         "forward": _table(forward, steps),
         "backward": _table(backward, steps + 1),
         "adam": _table(update, 0),
@@ -122,6 +127,7 @@ def _passed(op: CustomOp, before: dict[int, Row]) -> dict[int, Row]:
         if total["program"] not in before:
             name = names[total["program"]]
             cycles = {part: total[f"{part}Cycles"] for part in PARTS}
+            cycles["between_ipus"] = total["bytesBetweenIpus"]
             row = {"name": name, "executions": total["executions"], "vertices": sets.get(name)}
             found[total["program"]] = {**row, **cycles}
     return found
@@ -135,6 +141,7 @@ def _table(programs: dict[int, Row], times: int) -> Row:
         "turns": times,
         "turn": {part: sum(row[part] for row in loop) / max(times, 1) for part in PARTS},
         "once": {part: sum(row[part] for row in once) for part in PARTS},
+        "bytes_between_ipus": sum(row["between_ipus"] for row in loop) / max(times, 1),
         "programs": [
             {**row, **{part: row[part] / times for part in PARTS}}
             for row in sorted(loop, key=lambda row: -row["compute"])
@@ -145,7 +152,8 @@ def _table(programs: dict[int, Row], times: int) -> Row:
 def speed(steps: int) -> Row:
     """Seconds of a forward and a backward pass, emulated and on the CPU, medians of a few."""
     p = problem(SMALL_SIZES, SMALL_CAPACITY, steps, BATCH)
-    found: Row = {"what": "speed", "capacity": SMALL_CAPACITY, "sizes": list(SMALL_SIZES)}
+    found: Row = {"what": "speed", "capacity": SMALL_CAPACITY, "ipus": 1}
+    found["sizes"] = list(SMALL_SIZES)
     with PoplarLIF(p.network, steps, BATCH, p.ids.shape[2]) as op:
         emulated = _timed(
             3,
@@ -186,25 +194,29 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser("python -m benchmarks.poplar_op", description=__doc__)
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--one", help="a capacity, or speed: print its row")
+    parser.add_argument("--ipus", type=int, default=1, help="of --one: that have its layers")
     given = parser.parse_args(arguments)
     if given.one:
         row = (
-            speed(given.steps) if given.one == "speed" else costs_of(float(given.one), given.steps)
+            speed(given.steps)
+            if given.one == "speed"
+            else costs_of(float(given.one), given.steps, given.ipus)
         )
         print(json.dumps(row))
         return
     settings = {"op": digest(), "steps": given.steps, "batch": BATCH, "sizes": list(SIZES)}
-    results = Results("poplar_op", ("what", "capacity"), settings, DIRECTORY)
-    for what, capacity in [*(("cycles", c) for c in CAPACITIES), ("speed", SMALL_CAPACITY)]:
-        if results.has(what=what, capacity=capacity):
+    results = Results("poplar_op", ("what", "capacity", "ipus"), settings, DIRECTORY)
+    cases = [*(("cycles", capacity, 1) for capacity in CAPACITIES), ("cycles", *SPLIT)]
+    for what, capacity, ipus in [*cases, ("speed", SMALL_CAPACITY, 1)]:
+        if results.has(what=what, capacity=capacity, ipus=ipus):
             continue
         one = "speed" if what == "speed" else str(capacity)
-        command = [sys.executable, "-m", "benchmarks.poplar_op", "--one", one]
+        command = [sys.executable, "-m", "benchmarks.poplar_op", "--one", one, "--ipus", str(ipus)]
         done = subprocess.run(
             [*command, "--steps", str(given.steps)], cwd=ROOT, stdout=subprocess.PIPE, check=True
         )
         results.put(json.loads(done.stdout))
-        print(f"{what} {one}")
+        print(f"{what} {one} on {ipus}")
 
 
 if __name__ == "__main__":

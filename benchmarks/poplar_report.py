@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.poplar_op import BATCH, CLOCK, PARTS, SIZES
+from benchmarks.poplar_op import BATCH, CLOCK, PARTS, SIZES, SPLIT
 from benchmarks.results import DIRECTORY, Row, read
 from benchmarks.tables import table
 
@@ -21,7 +21,8 @@ PASSES = ("forward", "backward", "adam")
 def cost() -> str:
     """What a step and a run take on the emulated device."""
     rows = read("poplar_op", DIRECTORY)["rows"]
-    costs = [row for row in rows if row["what"] == "cycles"]
+    every = [row for row in rows if row["what"] == "cycles"]
+    costs = [row for row in every if row["ipus"] == 1]
     steps = costs[0]["settings"]["steps"]
     sizes = "-".join(map(str, SIZES))
     return "\n\n".join(
@@ -33,8 +34,12 @@ def cost() -> str:
             "The programs of a turn:",
             _programs(costs),
             "What was in the slots on average, and what compiling took (forward and backward "
-            "together, the op already built; others used the machine, too, most at 1 %):",
+            "together, the op already built; eight processes of others shared the two processors):",
             _problems(costs),
+            "Every layer on one IPU and split over two, of 1,472 tiles each; bytes cross from IPU "
+            "to IPU in a turn. A tile has a pair of neurons at least, which it has on one IPU "
+            "already: a second one saves memory here, and hardly time.",
+            _split([row for row in every if row["capacity"] == SPLIT[0]]),
         ]
     )
 
@@ -104,6 +109,23 @@ def _cycles(costs: list[Row]) -> str:
                 ]
             )
     return table(["capacity, pass", *PARTS, "a turn", "once", "ms a run"], lines)
+
+
+def _split(costs: list[Row]) -> str:
+    lines = [
+        [
+            f"{row['capacity']:.0%} {name}",
+            str(row["ipus"]),
+            *(f"{row[name]['turn'][part]:,.0f}" for part in PARTS[:3]),
+            f"{sum(row[name]['turn'].values()):,.0f}",
+            f"{row[name]['bytes_between_ipus']:,.0f}",
+            f"{row['fullest_tile_bytes']:,}",
+        ]
+        for name in PASSES[:2]
+        for row in costs
+    ]
+    heads = ["capacity, pass", "IPUs", *PARTS[:3], "a turn", "bytes between IPUs"]
+    return table([*heads, "fullest tile, bytes"], lines)
 
 
 def _programs(costs: list[Row]) -> str:
