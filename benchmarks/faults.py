@@ -1,15 +1,16 @@
 """Adds up runs of `ipulse selftest --faults --json` into benchmarks/results/faults.json, and
 writes them into docs/reliability.md.
 
-    python -m benchmarks.faults RUN.json ...
+    python -m benchmarks.faults [--beside NAME] RUN.json ...
 
-Runs that differ in their runner stand apart. A run counts with whatever it found.
+Runs that differ in their runner stand apart. A run counts with whatever it found. With --beside
+the new runs stand below those of before, under that name, and not in their place.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -95,7 +96,7 @@ def page_with(page: str, told: dict[str, Any]) -> str:
 def _lines(told: dict[str, Any]) -> Iterator[str]:
     for runner, one in told.items():
         yield (
-            f"{runner.capitalize()} runner, seeds {', '.join(map(str, one['seeds']))}: "
+            f"Runner: {runner}. Seeds {', '.join(map(str, one['seeds']))}: "
             f"{one['kills']} kills in {one['seconds'] / 60:.0f} minutes, "
             f"{one['jobs_accepted']} jobs accepted, {one['lost']} lost, "
             f"{one['run_twice_officially']} run twice officially, "
@@ -121,9 +122,21 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
         yield ""
 
 
-if __name__ == "__main__":
-    runs_told = [json.loads(Path(path).read_text()) for path in sys.argv[1:]]
-    added = add_up(runs_told)
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--beside", metavar="NAME", help="what these runs are of")
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN.json")
+    options = parser.parse_args()
+    added = add_up([json.loads(path.read_text()) for path in options.runs])
+    if options.beside:
+        named = {f"{runner} ({options.beside})": one for runner, one in added.items()}
+        added = {**json.loads(RESULTS.read_text()), **named}
     RESULTS.write_text(json.dumps(added, indent=2) + "\n")
     PAGE.write_text(page_with(PAGE.read_text(), added))
-    print(f"{len(runs_told)} runs in {RESULTS}")
+    print(f"{len(options.runs)} runs in {RESULTS}")
+
+
+if __name__ == "__main__":
+    main()

@@ -8,7 +8,8 @@ from ipulse.errors import IPUlseError
 
 from .companion import Companion
 from .lease import Lease
-from .service_api import ServiceAPI, ServiceUnavailable
+from .service_answers import ServiceUnavailable
+from .service_api import ServiceAPI
 
 WAIT_SECONDS = 20  # that the service may hold an answer back
 PAUSE_SECONDS = 2.0  # after an answer that did not come, or came at once without news

@@ -8,7 +8,8 @@ from ipulse.errors import IPUlseError
 
 from .companion import Companion
 from .lease import Lease
-from .service_api import ServiceAPI, ServiceUnavailable
+from .service_answers import ServiceUnavailable
+from .service_api import ServiceAPI
 
 OUT_OF_REACH = "the service was out of reach for as long as the lease lasts"
 RETRY_SECONDS = 1.0  # after a heartbeat that was not answered

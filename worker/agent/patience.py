@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from .service_api import ServiceUnavailable
+from .service_answers import ServiceUnavailable
 
 T = TypeVar("T")
 

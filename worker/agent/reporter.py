@@ -13,7 +13,8 @@ from ipulse.events import Event, LogEvent, MetricEvent, ProgressEvent
 
 from .lease import Lease
 from .patience import patiently
-from .service_api import ServiceAPI, ServiceUnavailable
+from .service_answers import ServiceUnavailable
+from .service_api import ServiceAPI
 
 # The first event after a quiet moment goes at once. What follows waits for company: lines of a
 # log longer than what somebody watches the job for.

@@ -6,14 +6,11 @@ import logging
 import os
 import select
 import subprocess
-import sysconfig
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
-import ipulse
 from ipulse import strict_json
 from ipulse.errors import InvalidInput
 from ipulse.events import (
@@ -27,25 +24,13 @@ from ipulse.guarded_process import GuardedProcess
 from ipulse.schema import to_json
 
 from .captured_output import CapturedOutput, LogQuota, LogRate
+from .runner_environment import runner_environment
 from .settings import Settings
 
 _log = logging.getLogger(__name__)
 
 READ_BYTES = 65_536
 MAX_EVENT_BYTES = 2**20  # of one line; the longest valid event is far shorter
-FORWARDED_VARIABLES = (
-    *("PATH", "HOME", "TMPDIR", "IPULSE_CACHE"),
-    *(
-        "IPULSE_DEVICES",
-        "IPULSE_EMULATED_IPUS",
-        "IPULSE_EXECUTABLE_BYTES",
-        "IPULSE_EXECUTABLE_DAYS",
-    ),
-    # What `source .../enable.sh` of a Poplar SDK sets, and where the IPUs of a pod are.
-    *("POPLAR_SDK_ENABLED", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "IPULSE_POPLAR_OP"),
-    *("IPUOF_VIPU_API_HOST", "IPUOF_VIPU_API_PORT", "IPUOF_VIPU_API_PARTITION_ID"),
-    *("IPUOF_VIPU_API_GCD_ID", "IPUOF_VIPU_API_TIMEOUT", "IPUOF_CONFIG_PATH"),
-)
 
 
 @dataclass(frozen=True)
@@ -276,23 +261,3 @@ def _read_or_nothing(source: int) -> bytes:
         return os.read(source, READ_BYTES)
     except BlockingIOError:
         return b""
-
-
-def runner_environment(
-    environment: Mapping[str, str], data_dir: Path | None = None
-) -> dict[str, str]:
-    """All that a runner is told through its environment: no token, no address."""
-    told = {name: environment[name] for name in FORWARDED_VARIABLES if name in environment}
-    if data_dir:
-        told["IPULSE_DATA"] = str(data_dir)
-    told["LANG"] = "C.UTF-8"
-    told["PYTHONUNBUFFERED"] = "1"  # what was printed before a crash reaches the log
-    told["PYTHONFAULTHANDLER"] = "1"  # a segmentation fault leaves a traceback there
-    if "POPLAR_SDK_ENABLED" in told and "PYTHONPATH" in environment:
-        told["PYTHONPATH"] = environment["PYTHONPATH"]  # the SDK's own modules, such as pva
-    source = Path(ipulse.__file__).resolve().parents[1]
-    installed = {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}
-    if source not in installed:
-        # A checkout. The runner's interpreter may be another than ours, and has no link to it.
-        told["PYTHONPATH"] = os.pathsep.join(filter(None, [str(source), told.get("PYTHONPATH")]))
-    return told

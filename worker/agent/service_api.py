@@ -7,28 +7,16 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import httpx
 
-from ipulse import strict_json
-from ipulse.errors import (
-    Conflict,
-    InvalidJSON,
-    IPUlseError,
-    NotAuthenticated,
-    NotFound,
-    NotPermitted,
-    RemoteError,
-    StaleToken,
-    Unavailable,
-)
 from ipulse.events import Event, event_to_json
 
 from .lease import Lease
+from .service_answers import object_in, raise_refusal, understood, unreachable
 from .verdict import Verdict
 
 FENCE = "IPUlse-Fence"
@@ -37,20 +25,6 @@ RESUMED_BYTES = 8 * 2**20  # of a smaller file it costs less to begin again than
 HEARTBEAT_SECONDS = 4.0  # that an answer to a heartbeat may take
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 _TRANSFER_TIMEOUT = httpx.Timeout(60.0, connect=3.0)
-
-
-class NotClaimable(Conflict):
-    """The job is held by another attempt, not due yet, or ended: there is nothing to do."""
-
-    code = "not_claimable"
-
-
-class ServiceUnavailable(Unavailable):
-    """The service cannot be reached, or cannot answer now; later it may."""
-
-    def __init__(self, message: str, retry_after: float = 0.0) -> None:
-        self.retry_after = retry_after  # seconds
-        super().__init__(message)
 
 
 @dataclass(frozen=True)
@@ -108,7 +82,7 @@ class ServiceAPI:
         sent_at = time.monotonic()
         question = {"job_id": job_id, "agent": agent, "device_kinds": list(device_kinds)}
         answer = self._post("/v1/worker/claims", question)
-        with _understood("a claim"):
+        with understood("a claim"):
             stored = answer["checkpoint"]
             lease_seconds = float(answer["lease_seconds"])
             return Claim(
@@ -136,7 +110,7 @@ class ServiceAPI:
         longest = min(HEARTBEAT_SECONDS, max(lease.seconds_left(), 0.1))
         path = f"/v1/worker/attempts/{lease.attempt_id}/heartbeat"
         answer = self._post(path, {}, lease, httpx.Timeout(longest))
-        with _understood("a heartbeat"):
+        with understood("a heartbeat"):
             lease.renew(float(answer["lease_seconds"]), sent_at)
             return bool(answer["cancel"])
 
@@ -149,15 +123,15 @@ class ServiceAPI:
             headers={FENCE: lease.fence, "Prefer": f"wait={wait_seconds}"},
             timeout=httpx.Timeout(wait_seconds + 10.0, connect=3.0),
         )
-        answer = _object_in(response, path)
-        with _understood("a question for orders"):
+        answer = object_in(response, path)
+        with understood("a question for orders"):
             return Orders(bool(answer["cancel"]), "Preference-Applied" in response.headers)
 
     def send_events(self, lease: Lease, first: int, events: Sequence[Event]) -> int:
         """Sends events numbered from `first`; returns the number that is expected next."""
         body = {"first": first, "events": [event_to_json(event) for event in events]}
         answer = self._post(f"/v1/worker/attempts/{lease.attempt_id}/events", body, lease)
-        with _understood("events"):
+        with understood("events"):
             return int(answer["next"])
 
     def upload(
@@ -195,7 +169,7 @@ class ServiceAPI:
         try:
             response = self._http.head(path, params=params, headers={FENCE: lease.fence})
         except httpx.TransportError as error:
-            raise _unreachable(error) from error
+            raise unreachable(error) from error
         return int(response.headers.get("Upload-Offset", 0)) if response.is_success else 0
 
     def download(self, job_id: str, artifact_id: str, into: BinaryIO) -> None:
@@ -209,11 +183,11 @@ class ServiceAPI:
             ) as response:
                 if response.is_error:
                     response.read()
-                _raise_refusal(response)
+                raise_refusal(response)
                 for chunk in response.iter_bytes(CHUNK_BYTES):
                     into.write(chunk)
         except httpx.TransportError as error:
-            raise _unreachable(error) from error
+            raise unreachable(error) from error
 
     def finish(self, lease: Lease, verdict: Verdict) -> None:
         body = {
@@ -232,25 +206,15 @@ class ServiceAPI:
     ) -> dict[str, Any]:
         headers = {FENCE: lease.fence} if lease else {}
         response = self._request("POST", path, json=body, headers=headers, timeout=timeout)
-        return _object_in(response, path)
+        return object_in(response, path)
 
     def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:
             response = self._http.request(method, path, **options)
         except httpx.TransportError as error:
-            raise _unreachable(error) from error
-        _raise_refusal(response)
+            raise unreachable(error) from error
+        raise_refusal(response)
         return response
-
-
-def _object_in(response: httpx.Response, path: str) -> dict[str, Any]:
-    try:
-        answer = strict_json.loads(response.content)
-    except InvalidJSON as error:
-        raise RemoteError(f"{path} answered with no JSON: is this an IPUlse service?") from error
-    if not isinstance(answer, dict):
-        raise RemoteError(f"{path} answered with no JSON object")
-    return answer
 
 
 def _checkpoint(stored: Any) -> StoredCheckpoint:
@@ -260,54 +224,3 @@ def _checkpoint(stored: Any) -> StoredCheckpoint:
         size=int(stored["size"]),
         name=str(stored["name"]),
     )
-
-
-@contextmanager
-def _understood(what: str) -> Iterator[None]:
-    try:
-        yield
-    except (KeyError, TypeError, ValueError) as error:
-        raise RemoteError(f"the answer to {what} is not understood: {error!r}") from error
-
-
-def _unreachable(error: httpx.TransportError) -> ServiceUnavailable:
-    return ServiceUnavailable(f"the service cannot be reached: {type(error).__name__}: {error}")
-
-
-def _raise_refusal(response: httpx.Response) -> None:
-    """Raises what a response that is no success stands for."""
-    status = response.status_code
-    if response.is_success:
-        return
-    problem = _problem_in(response)
-    code, detail = str(problem.get("code", "")), str(problem.get("detail", f"HTTP {status}"))
-    if status >= 500 or status == 429:
-        raise ServiceUnavailable(detail, _retry_after(response))
-    by_code: dict[str, type[IPUlseError]] = {
-        "stale_token": StaleToken,
-        "not_claimable": NotClaimable,
-    }
-    by_status: dict[int, type[IPUlseError]] = {
-        401: NotAuthenticated,
-        403: NotPermitted,
-        404: NotFound,
-    }
-    known = by_code.get(code) or by_status.get(status)
-    if known is NotAuthenticated:
-        raise NotAuthenticated("the service does not know this agent's worker token")
-    if known is not None:
-        raise known(detail)
-    raise RemoteError(detail, status=status, remote_code=code)
-
-
-def _problem_in(response: httpx.Response) -> dict[str, Any]:
-    try:
-        problem = strict_json.loads(response.content)
-    except InvalidJSON:
-        return {}
-    return problem if isinstance(problem, dict) else {}
-
-
-def _retry_after(response: httpx.Response) -> float:
-    value = response.headers.get("Retry-After", "0")
-    return float(value) if value.isdigit() else 0.0

@@ -15,7 +15,8 @@ from ipulse.states import Reason
 from worker.agent import patience
 from worker.agent.lease import Lease
 from worker.agent.patience import patiently
-from worker.agent.service_api import Claim, NotClaimable, ServiceAPI, ServiceUnavailable
+from worker.agent.service_answers import NotClaimable, ServiceUnavailable
+from worker.agent.service_api import Claim, ServiceAPI
 from worker.agent.verdict import Verdict
 
 from .fake_service import HANG_UP, FakeService

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ipulse.errors import InvalidInput, Unavailable
-from worker.agent.runner_process import runner_environment
+from worker.agent.runner_environment import runner_environment
 from worker.agent.settings import Settings
 
 
