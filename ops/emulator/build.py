@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Callable, Optional, Sequence, Tuple
 
-from ops.cached_build import cache_directory, compiler, locked, run_compiler, say_on_stderr
+from ops.cached_build import cache_directory, compiler, locked, run_compiler, say_on_stderr, units
 
 SOURCES = Path(__file__).resolve().parent
 # What a program links with -l<name>: one library has them all, under each of the SDK's names.
@@ -65,15 +65,15 @@ def _make(command: Sequence[str], flags: Sequence[str], prefix: Path, scratch: P
     shutil.copytree(SOURCES / "include", prefix / "include")
     includes = [f"-I{SOURCES / 'include'}", f"-I{SOURCES / 'src'}"]
 
-    def compile_one(source: Path) -> str:
-        out = str(scratch / f"{source.parent.name}-{source.stem}.o")
-        run_compiler([*command, *flags, *includes, "-c", str(source), "-o", out])
+    def compile_one(unit: Path) -> str:
+        out = str(unit.with_suffix(".o"))
+        run_compiler([*command, *flags, *includes, "-c", str(unit), "-o", out])
         return out
 
     main = SOURCES / "popc" / "main.cc"
     sources = [path for path in sorted(SOURCES.glob("*/*.cc")) if path != main]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        objects = list(pool.map(compile_one, sources))
+        objects = list(pool.map(compile_one, units(sources, scratch)))
     library = prefix / "lib" / "libpoplar.so"
     link = ["-shared", "-Wl,-soname,libpoplar.so", "-o", str(library), *objects, "-ldl"]
     run_compiler([*command, *flags, *link])

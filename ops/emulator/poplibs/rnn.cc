@@ -16,6 +16,7 @@ using poplar::Interval;
 using poplar::Tensor;
 using poplar::program::Copy;
 using poplar::program::Repeat;
+using poplar::program::RepeatWhileTrue;
 using poplar::program::Sequence;
 
 namespace {
@@ -126,9 +127,9 @@ std::vector<Tensor> Rnn(Graph &graph, const RnnParams &params, bool reverse,
                         const poplar::DebugContext &debugContext) {
   if (params.layerSizes.size() < 2)
     throw poputil::poplibs_error("Rnn: layerSizes needs the sizes of input and output");
-  if (params.variableTimeSteps())
-    throw poputil::poplibs_error("Rnn: time steps that vary by tensor are not emulated: give a "
-                                 "fixed number of time steps");
+  if (params.batchVariableTimeSteps())
+    throw poputil::poplibs_error("Rnn: time steps that vary by sample are not emulated: give one "
+                                 "number of time steps");
   const std::size_t steps = params.maxTimeSteps;
   const poplar::DebugNameAndId dnai(debugContext.getPathName());
 
@@ -153,8 +154,18 @@ std::vector<Tensor> Rnn(Graph &graph, const RnnParams &params, bool reverse,
   };
   const Tensor counter = graph.addVariable(poplar::UNSIGNED_INT, {1}, {dnai, "seqIdx"});
   graph.setTileMapping(counter, 0);
-  const TimeStepState time{scalar(0), counter, Tensor()};
+  // Steps that are left, where a tensor says how many there are, and whether there are any.
+  Tensor left, more;
   prog.add(Copy(scalar(reverse ? static_cast<unsigned>(steps) - 1 : 0), counter));
+  if (params.variableTimeSteps()) {
+    left = popops::min(graph, params.varTimeSteps.reinterpret(poplar::UNSIGNED_INT),
+                       scalar(static_cast<unsigned>(steps)), prog, {dnai, "timeSteps"});
+    more = graph.addVariable(poplar::BOOL, {1}, {dnai, "variableSeqFlag"});
+    graph.setTileMapping(more, 0);
+    if (reverse)
+      popops::subWithOutput(graph, left, scalar(1), counter, prog, {dnai, "lastStep"});
+  }
+  const TimeStepState time{scalar(0), counter, more};
 
   Sequence step, init;
   RnnSlice slice;
@@ -202,7 +213,14 @@ std::vector<Tensor> Rnn(Graph &graph, const RnnParams &params, bool reverse,
   else
     popops::addInPlace(graph, counter, 1u, step, {dnai, "seqIdxIncrement"});
   prog.add(init);
-  prog.add(Repeat(static_cast<unsigned>(steps), step, {dnai, "loop"}));
+  if (!params.variableTimeSteps()) {
+    prog.add(Repeat(static_cast<unsigned>(steps), step, {dnai, "loop"}));
+    return state;
+  }
+  Sequence test;
+  popops::neqWithOutput(graph, left, 0u, more, test, {dnai, "anyLeft"});
+  popops::subInPlace(graph, left, 1u, step, {dnai, "timeStepsLeft"});
+  prog.add(RepeatWhileTrue(test, more.reshape({}), step, {dnai, "loop"}));
   return state;
 }
 

@@ -116,6 +116,18 @@ Tensor createSliceTensor(Graph &graph, const Tensor &t, const Sizes &dims, const
   return poplar::concat(slices);
 }
 
+Tensor createDynamicSliceOutput(Graph &graph, const Tensor &t, const Sizes &dims,
+                                const Sizes &sizes, const poplar::DebugContext &debugContext) {
+  if (dims.size() != sizes.size())
+    throw poputil::poplibs_error("createDynamicSliceOutput needs a size for each dimension");
+  Tensor output = t;
+  for (const std::size_t dim : dims)
+    output = output.slice(0, 1, static_cast<unsigned>(dim));
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    output = firstRows(graph, output, static_cast<unsigned>(dims[i]), sizes[i], debugContext);
+  return output;
+}
+
 void dynamicSliceWithOutput(Graph &graph, const Tensor &output, const Tensor &t,
                             const Tensor &offset, const Sizes &dims, const Sizes &sizes,
                             Sequence &prog, const poplar::DebugContext &debugContext,
@@ -140,11 +152,7 @@ Tensor dynamicSlice(Graph &graph, const Tensor &t, const Tensor &offset, const S
   check(t, offset, dims, sizes);
   if (dims.empty())
     return t;
-  Tensor output = t;
-  for (std::size_t i = 0; i < dims.size(); ++i)
-    output = output.slice(0, 1, static_cast<unsigned>(dims[i]));
-  for (std::size_t i = 0; i < dims.size(); ++i)
-    output = firstRows(graph, output, static_cast<unsigned>(dims[i]), sizes[i], debugContext);
+  const Tensor output = createDynamicSliceOutput(graph, t, dims, sizes, debugContext);
   dynamicSliceWithOutput(graph, output, t, offset, dims, sizes, prog, debugContext, options);
   return output;
 }

@@ -61,6 +61,15 @@ Device Device::createCPUDevice(unsigned numIPUs) {
       DeviceState{0, Target::createCPUTarget(false, numIPUs), {}, true}));
 }
 
+Device Device::createSimulatorDevice(const Target &target, const OptionFlags &) {
+  if (target.getTargetType() == TargetType::CPU)
+    throw invalid_machine_model("a simulator needs a target with IPUs, such as createIPUTarget's");
+  emulator::Machine m = target.getMachine();
+  m.type = TargetType::IPU_MODEL;
+  return Device(std::make_shared<DeviceState>(
+      DeviceState{0, Target(std::make_shared<emulator::Machine>(std::move(m))), {}, true}));
+}
+
 unsigned Device::getId() const { return state->id; }
 const Target &Device::getTarget() const { return state->target; }
 const std::vector<int> &Device::getDriverIDs() const { return state->ipus; }
@@ -153,6 +162,10 @@ Device IPUModel::createDevice(OptionFlags, bool, unsigned deviceManagerId) const
   emulator::Machine m = emulator::machineOf(IPUVersion);
   if (numIPUs == 0 || tilesPerIPU == 0 || numWorkerContexts == 0)
     throw invalid_machine_model("an IPUModel needs at least one IPU, one tile and one worker");
+  if (relativeSyncDelay != RelativeSyncDelayType::NO_DELAY || !globalExchangeConstraints.empty() ||
+      instructionBytes != 4)
+    throw invalid_machine_model("relativeSyncDelay, globalExchangeConstraints and instructionBytes "
+                                "of an IPUModel are not emulated: leave them as they are");
   m.type = TargetType::IPU_MODEL;
   m.numIPUs = numIPUs;
   m.tilesPerIPU = tilesPerIPU;

@@ -85,6 +85,11 @@ unsigned Target::getRptCountMax() const { return machine->rptCountMax; }
 unsigned Target::getFp16InFp16OutConvUnitsPerTile() const { return 16; } // from memory
 unsigned Target::getFp16InFp32OutConvUnitsPerTile() const { return 16; } // from memory
 unsigned Target::getFp32InFp32OutConvUnitsPerTile() const { return 8; }  // from memory
+unsigned Target::getNumConvUnits(bool floatInputs, bool floatPartials) const {
+  if (floatInputs)
+    return getFp32InFp32OutConvUnitsPerTile();
+  return floatPartials ? getFp16InFp32OutConvUnitsPerTile() : getFp16InFp16OutConvUnitsPerTile();
+}
 
 bool Target::operator==(const Target &other) const {
   const Machine &a = *machine, &b = *other.machine;

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ops.cached_build import cache_directory, compiler, locked, run_compiler
+from ops.cached_build import cache_directory, compiler, locked, run_compiler, units
 from ops.emulator import build as emulator
 from ops.emulator.custom_op import API_LEVEL
 
@@ -66,9 +66,8 @@ def _compile(prefix: Path, complete: Path, scratch: Path) -> None:
     lib = prefix / "lib"
     link = ["-shared", f"-L{lib}", f"-Wl,-rpath,{lib}"]
     with ThreadPoolExecutor() as pool:
-        common = [
-            pool.submit(compile_one, source, 0) for source in sources if source not in exporting
-        ]
+        shared = [source for source in sources if source not in exporting]
+        common = [pool.submit(compile_one, unit, 0) for unit in units(shared, scratch)]
         own = {level: [pool.submit(compile_one, s, level) for s in exporting] for level in LEVELS}
         for level in LEVELS:
             objects = [future.result() for future in (*common, *own[level])]

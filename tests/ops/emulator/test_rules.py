@@ -71,6 +71,7 @@ ERRORS: Dict[str, Tuple[str, ...]] = {
     "float_predicate": ("control_program_error", "bool"),
     "abort": ("application_runtime_error", "no further"),
     "unknown_ipu": ("invalid_machine_model", "ipu9"),
+    "no_effect_in_the_model": ("invalid_machine_model", "instructionBytes"),
     "attached_elsewhere": ("poplar_error", "as it should be"),
     "not_attached": ("runtime_error", "attach"),
     "damaged_executable": ("parse_error",),

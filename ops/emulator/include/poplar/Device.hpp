@@ -22,6 +22,9 @@ public:
   Device &operator=(const Device &) = delete;
   ~Device();
   static Device createCPUDevice(unsigned numIPUs = 1);
+  /// In place of the SDK's simulator an emulated device, as an IPUModel is. Raises
+  /// invalid_machine_model for a target without IPUs. [M] the arguments
+  static Device createSimulatorDevice(const Target &target, const OptionFlags &options = {});
 
   unsigned getId() const;
   const Target &getTarget() const;

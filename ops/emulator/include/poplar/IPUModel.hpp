@@ -8,6 +8,15 @@
 
 namespace poplar {
 
+/// Traffic that shares a bandwidth between IPUs. [M]
+struct GlobalExchangeFlow {
+  unsigned src, dst; ///< IPUs
+};
+struct GlobalExchangeConstraint {
+  double bandwidth; ///< in bits a second
+  std::vector<GlobalExchangeFlow> flows;
+};
+
 /// A machine to be emulated, every figure of which may be changed before createDevice().
 struct IPUModel {
   /// Raises invalid_machine_model for another version than "ipu1", "ipu2", "ipu21".
@@ -32,6 +41,11 @@ struct IPUModel {
   unsigned tilesPerSuperTile = 2;
   bool supportsSuperTileSendReceive = false;
   bool compileIPUCode = false;
+  // Figures that the emulator has no use for: createDevice() raises invalid_machine_model where one
+  // of them was changed, as its effect would be missing. [M] their types
+  RelativeSyncDelayType relativeSyncDelay = RelativeSyncDelayType::NO_DELAY;
+  std::vector<GlobalExchangeConstraint> globalExchangeConstraints;
+  unsigned instructionBytes = 4;
 
   Device createDevice(OptionFlags opts = {}, bool accurateHalf = true,
                       unsigned deviceManagerId = 0) const;

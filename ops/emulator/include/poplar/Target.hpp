@@ -56,6 +56,8 @@ public:
   unsigned getFp16InFp16OutConvUnitsPerTile() const;
   unsigned getFp16InFp32OutConvUnitsPerTile() const;
   unsigned getFp32InFp32OutConvUnitsPerTile() const;
+  /// Of a tile, by the types of inputs and partials. [M]
+  unsigned getNumConvUnits(bool floatInputs, bool floatPartials) const;
   Target createVirtualTarget(unsigned numIPUs, unsigned tilesPerIPU) const;
   bool operator==(const Target &other) const;
   bool operator!=(const Target &other) const { return !(*this == other); }

@@ -89,7 +89,9 @@ using LoopBodyType = std::function<poplar::program::Sequence(
     poplar::program::Sequence *initProg, const poplar::DebugNameAndId &dnai)>;
 
 /// Runs loopFn over the time steps; the final states. Shards are a choice of tiles: the emulator
-/// runs one loop whatever numShards says. Time steps that vary by tensor are not emulated.
+/// runs one loop whatever numShards says. Of varTimeSteps [1], UNSIGNED_INT or INT, the first steps
+/// are run, or in reverse from the last of these; what belongs to the others is not written. Raises
+/// poplibs_error where every sample has a number of its own.
 std::vector<poplar::Tensor>
 Rnn(poplar::Graph &graph, const RnnParams &params, bool reverse,
     const std::vector<poplar::Tensor> &initState, const StateSequence &stateSequence,

@@ -28,6 +28,11 @@ poplar::Tensor dynamicSlice(poplar::Graph &graph, const poplar::Tensor &t,
                             const std::vector<std::size_t> &sizes, poplar::program::Sequence &prog,
                             const poplar::DebugContext &debugContext = {},
                             const poplar::OptionFlags &options = {});
+/// What dynamicSliceWithOutput writes to, laid out as t is. [M] the order of its arguments
+poplar::Tensor createDynamicSliceOutput(poplar::Graph &graph, const poplar::Tensor &t,
+                                        const std::vector<std::size_t> &dims,
+                                        const std::vector<std::size_t> &sizes,
+                                        const poplar::DebugContext &debugContext = {});
 void dynamicSliceWithOutput(poplar::Graph &graph, const poplar::Tensor &output,
                             const poplar::Tensor &t, const poplar::Tensor &offset,
                             const std::vector<std::size_t> &dims,

@@ -7,6 +7,7 @@
 #include <poplar/Interval.hpp>
 #include <poplar/Program.hpp>
 #include <poplar/Tensor.hpp>
+#include <poputil/TensorUseTracker.hpp>
 
 namespace poputil {
 

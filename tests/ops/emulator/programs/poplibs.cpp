@@ -161,6 +161,16 @@ int main() {
       popnn::calcLoss(graph, sm, lab, lossT, deltas, good, popnn::LossType::CROSS_ENTROPY_LOSS));
   show("loss", lossT);
   show("good", good);
+  Tensor used = graph.addVariable(FLOAT, {8});
+  poputil::TensorUseTracker uses(graph.getTarget().getNumTiles());
+  uses.add(graph, 3, used.slice(0, 4));
+  uses.add(graph, 1, used.slice(2, 8));
+  uses.mapTensorsByUse(graph, 1, 1);
+  for (std::size_t i = 0; i < 8; ++i)
+    for (unsigned tile = 0; tile < 8; ++tile)
+      if (!graph.getTileMapping(used[i])[tile].empty())
+        std::cout << tile;
+  std::cout << "\n";
   poputil::PoplibsOpDebugInfo di(DebugContext{"x"}, DI_ARGS(a, C));
   di.addOutput(a);
   Engine e(graph, prog);

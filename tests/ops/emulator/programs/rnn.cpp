@@ -1,6 +1,8 @@
 // A cumulative sum as a recurrent layer: prints the outputs, the states of all steps and the final
-// state; forwards, or in reverse with an argument.
+// state; forwards, or in reverse with the argument "reverse"; as many steps as a number says, or
+// all.
 #include <iostream>
+#include <string>
 
 #include <poplar/Engine.hpp>
 #include <poplar/Graph.hpp>
@@ -14,8 +16,16 @@ using namespace poplar;
 using namespace poplar::program;
 using namespace popnn::rnn;
 
-int main(int argc, char **) {
+int main(int argc, char **argv) {
   constexpr std::size_t kSteps = 3, kBatch = 2, kSize = 3;
+  bool reverse = false;
+  unsigned some = 0;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string(argv[i]) == "reverse")
+      reverse = true;
+    else
+      some = static_cast<unsigned>(std::stoul(argv[i]));
+  }
   IPUModel model;
   model.tilesPerIPU = 5;
   const Device device = model.createDevice();
@@ -23,7 +33,12 @@ int main(int argc, char **) {
   popops::addCodelets(graph);
   Sequence prog;
 
-  const RnnParams params(FLOAT, kBatch, kSteps, {kSize, kSize});
+  RnnParams params(FLOAT, kBatch, kSteps, {kSize, kSize});
+  if (some > 0) {
+    const Tensor count = graph.addVariable(UNSIGNED_INT, {1}, VariableMappingMethod::LINEAR);
+    graph.setInitialValue(count, some);
+    params = RnnParams(FLOAT, kBatch, kSteps, count, {kSize, kSize});
+  }
   const Tensor input = createInputTensor(graph, params, 1, "input");
   const Tensor output = createOutputTensor(graph, params, 1, "output");
   const Tensor states = createOutputTensor(graph, params, 1, "states");
@@ -44,12 +59,14 @@ int main(int argc, char **) {
   };
   OptionFlags options;
   const std::vector<Tensor> last =
-      Rnn(graph, params, argc > 1, {initial.expand({0})}, StateSequence{states, 0}, {input},
-          nullptr, nullptr, {output}, {}, prog, body, 1, options, "rnn");
+      Rnn(graph, params, reverse, {initial.expand({0})}, StateSequence{states, 0}, {input}, nullptr,
+          nullptr, {output}, {}, prog, body, 1, options, "rnn");
   graph.createHostRead("output", output);
   graph.createHostRead("states", states);
   graph.createHostRead("last", last[0]);
 
+  for (const Tensor &all : {output, states})
+    graph.setInitialValue(all, 0.f);
   Engine engine(graph, prog);
   engine.load(device);
   std::vector<float> in(kSteps * kBatch * kSize), start(kBatch * kSize);

@@ -245,6 +245,12 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
        e.run();
      }},
     {"unknown_ipu", [](Fixture &) { Target::createIPUTarget(1, "ipu9"); }},
+    {"no_effect_in_the_model",
+     [](Fixture &) {
+       IPUModel m;
+       m.instructionBytes = 8;
+       m.createDevice();
+     }},
     {"attached_elsewhere",
      [](Fixture &) {
        const DeviceManager manager;

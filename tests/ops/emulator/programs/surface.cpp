@@ -113,6 +113,8 @@ void popopsAsListed() {
       &popops::scaledAddTo);
   has<void(Graph &, Tensor, Tensor, Tensor, Sequence &, const DebugContext &, const OptionFlags &)>(
       &popops::scaledSubtractFrom);
+  has<Tensor(Graph &, const Tensor &, const Sizes &, const Sizes &, const DebugContext &)>(
+      &popops::createDynamicSliceOutput);
   has<void(Graph &)>(&popops::addCodelets);
 }
 
@@ -229,6 +231,8 @@ void poplarAsListed(Graph &graph, Device &device) {
   Target::createIPUTarget(2, "ipu2");
   Target::createIPUTarget(1, 4, "ipu21", {});
   static_cast<void>(target.getMaxIPUSyncDelay() + target.getRptCountMax());
+  static_cast<void>(target.getNumConvUnits(false, true));
+  Device::createSimulatorDevice(target);
   pvti::TraceChannel channel = pvti::createTraceChannel("steps");
   pvti::Tracepoint point(&channel, "step");
 }
