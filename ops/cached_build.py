@@ -61,8 +61,8 @@ def cache_directory() -> Path:
 def units(sources: Sequence[Path], scratch: Path) -> List[Path]:
     """Files in `scratch` that include some sources of a directory each.
 
-    The headers that these share, most of a compiler's work on them, are read once for all of them,
-    which compiles in a third of the time. Names of two sources that clash do not compile.
+    The headers that these share, most of a compiler's work on them, are read once for all of them.
+    Names of two sources that clash do not compile.
     """
     made = []
     for directory in sorted({source.parent for source in sources}):
