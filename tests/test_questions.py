@@ -274,7 +274,8 @@ def test_figures_of_another_emulator_are_stale(
 ) -> None:
     measured = {row["settings"]["emulator_digest"] for row in ROWS}
     if len(measured) == 1:
-        monkeypatch.setattr(questions, "emulator_digest", measured.pop)
+        (digest,) = measured
+        monkeypatch.setattr(questions, "emulator_digest", lambda: digest)
         assert questions.main(["--check"]) == 0
     monkeypatch.setattr(questions, "emulator_digest", lambda: "another")
     assert questions.main(["--check"]) == 1
