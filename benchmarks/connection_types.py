@@ -271,21 +271,19 @@ def tables(figures: Row) -> str:
             f"Processes that wait for one emulated IPU, which is held for {HELD_SECONDS:g} s and "
             "then passed on by each as soon as it has it; their processor time includes queueing:",
             table(wait_heads, waits),
-            *_memory_of_waiting(figures),
+            _memory_of_waiting(figures),
         ]
     )
 
 
-def _memory_of_waiting(figures: Row) -> list[str]:
-    mib = figures.get("waiting_runner_mib")
-    if mib is None:
-        return []
+def _memory_of_waiting(figures: Row) -> str:
+    mib = figures["waiting_runner_mib"]
     share = max(row["cpu_share"] for row in figures["waiters"])
-    return [
+    return (
         f"A runner that waits holds {mib:,.0f} MiB of its own: TensorFlow and its compiled "
         f"program. {1 / share:,.0f} waiters would take one processor, so that memory is what "
         f"bounds their number: {1024 / mib:,.1f} a GiB."
-    ]
+    )
 
 
 def written() -> str:

@@ -1,6 +1,6 @@
 """How time and memory grow with the network, and where the cost stops following the spikes.
 
-    python -m benchmarks.growth                      every point: a quarter of an hour
+    python -m benchmarks.growth                      every point; --within says how long at most
     python -m benchmarks.growth --within 100         points for 100 s; the same again goes on
     python -m benchmarks.growth --axis activity --quick
 

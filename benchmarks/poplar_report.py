@@ -34,7 +34,7 @@ def cost() -> str:
             "The programs of a turn:",
             _programs(costs),
             "What was in the slots on average, and what compiling took (forward and backward "
-            "together, the op already built; eight processes of others shared the two processors):",
+            "together, the op already built):",
             _problems(costs),
             "Every layer on one IPU and split over two, of 1,472 tiles each; bytes cross from IPU "
             "to IPU in a turn. A tile has a pair of neurons at least, which it has on one IPU "
