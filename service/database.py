@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -27,6 +28,8 @@ from .tables import trials
 _TROUBLE = (DatabaseError, OperationalError, InterfaceError, InternalError)
 
 Backend = SQLite | PostgreSQL
+
+_log = logging.getLogger(__name__)
 
 
 class Transaction:
@@ -125,4 +128,9 @@ def _explained() -> Iterator[None]:
     except (DatabaseError, InterfaceError) as error:
         if type(error) not in _TROUBLE:
             raise  # a constraint or a statement: what we asked for was wrong
-        raise Unavailable(f"the database fails: {error.orig}; try again later") from error
+        # A driver speaks of statements and processes: words for who runs the service.
+        _log.warning("database_failed", extra={"error": str(error.orig).strip()})
+        raise Unavailable(
+            "the database cannot be used now; try again in a few seconds, and if that does not "
+            "help, ask who runs this service: its log has the reason"
+        ) from error

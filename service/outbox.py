@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import bindparam, delete, func, insert, select
 
 from ipulse.states import JobState
 
@@ -16,6 +16,12 @@ from .tables import jobs, outbox
 TOPIC = "outbox"  # what the dispatcher listens for
 
 _PROMISE = insert(outbox)
+_PROMISE_UNLESS_GONE = insert(outbox).from_select(
+    ["job_pk"],
+    select(jobs.c.pk)
+    .where(jobs.c.pk == bindparam("of_job"))
+    .with_for_update(read=True, key_share=True),
+)
 
 
 @dataclass(frozen=True)
@@ -27,8 +33,14 @@ class WakeUp:
 
 
 def add(transaction: Transaction, job: Job) -> None:
-    """Promises a wake-up for a job; called in the transaction that queues it."""
+    """Promises a wake-up for a job; called in the transaction that queues it, and holds it."""
     transaction.connection.execute(_PROMISE, {"job_pk": job.pk})
+    transaction.topics.add(TOPIC)
+
+
+def add_unless_gone(transaction: Transaction, pk: int) -> None:
+    """Promises a wake-up for a job that nobody holds: it may be deleted at this moment."""
+    transaction.connection.execute(_PROMISE_UNLESS_GONE, {"of_job": pk})
     transaction.topics.add(TOPIC)
 
 

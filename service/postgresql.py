@@ -45,6 +45,7 @@ class PostgreSQL:
             raise MissingDependency("PostgreSQL needs psycopg 3: pip install 'ipulse[postgresql]'")
         engine = create_engine(
             url.set(drivername=DRIVER),
+            hide_parameters=True,  # specs and digests of tokens have no place in a log
             pool_size=10,
             max_overflow=32,  # with that, one for each thread of the server and the dispatcher
             pool_timeout=LOCK_SECONDS,

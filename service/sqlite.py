@@ -30,7 +30,13 @@ class SQLite:
         self._log = f"{self._path}-wal"
         # A connection for each of the server's forty threads and the two of the dispatcher. The
         # one used last is used next: its cache is warm, and those of the others stay small.
-        self.reading = create_engine(url, pool_size=42, max_overflow=8, pool_use_lifo=True)
+        self.reading = create_engine(
+            url,
+            pool_size=42,
+            max_overflow=8,
+            pool_use_lifo=True,
+            hide_parameters=True,  # specs and digests of tokens have no place in a log
+        )
         event.listen(self.reading, "connect", _prepare_connection)
         event.listen(self.reading, "begin", _begin)
         self.writing = self.reading.execution_options(begin="BEGIN IMMEDIATE")

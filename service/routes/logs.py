@@ -40,10 +40,12 @@ def read_log(job_id: str, parts: PartsOf) -> Response:
 
 
 def _on_from(parts: Parts, job_pk: int, some: Lines) -> Iterator[str]:
-    while some.count:
-        yield some.text
+    yield some.text
+    # A piece that is not full is the last one: a job that runs may write for as long as we read.
+    while some.count == LINES_AT_ONCE:
         with parts.database.read() as transaction:
             some = _some(transaction, job_pk, some.next_after)
+        yield some.text
 
 
 def _some(transaction: Transaction, job_pk: int, after: int) -> Lines:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, insert, inspect, select, text
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from ipulse.errors import Unavailable
 from service import migrations
@@ -114,6 +114,29 @@ def test_a_row_must_refer_to_a_job_that_exists(database: Database) -> None:
         transaction.connection.execute(insert(outbox).values(job_pk=MISSING_JOB))
 
 
+BREAKS = {
+    "sqlite": "SELECT nowhere FROM jobs WHERE id = :x",
+    "postgresql": "SELECT pg_terminate_backend(pg_backend_pid()), CAST(:x AS text)",
+}
+
+
+def test_a_client_is_told_what_to_do_and_the_log_why(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A driver's words hold statements, and those of PostgreSQL process ids."""
+    statement = text(BREAKS[database.url.get_backend_name()])
+    with pytest.raises(Unavailable) as raised, database.read() as transaction:
+        transaction.connection.execute(statement, {"x": "secret"})
+    cause = raised.value.__cause__
+    assert isinstance(cause, DBAPIError)
+    why = str(cause.orig).strip()
+    assert "try again in a few seconds" in str(raised.value)
+    assert why not in str(raised.value)
+    [record] = caplog.records
+    assert record.error == why  # type: ignore[attr-defined]  # given as an extra
+    assert "secret" not in f"{why}{cause}"
+
+
 def test_topics_are_told_once_the_commit_is_visible(database: Database) -> None:
     seen: list[int] = []
 
@@ -170,7 +193,7 @@ def test_another_process_that_keeps_the_file_locked_is_reported_as_unavailable(
     other = sqlite3.connect(tmp_path / "ipulse.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:
-        with pytest.raises(Unavailable, match="database is locked"), impatient.write():
+        with pytest.raises(Unavailable, match="try again in a few seconds"), impatient.write():
             pass
         with impatient.read() as transaction:
             assert transaction.connection.execute(select(outbox)).all() == []

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from ipulse.redis_server import RedisServer
+from service import events
 from service.routes import logs
 from tests.service.agents import METRIC, PHASES, line
 from tests.service.running import InProcess, settings_for
@@ -79,6 +80,26 @@ class TestLog:
         for piece in (1, 7, 20):
             monkeypatch.setattr(logs, "LINES_AT_ONCE", piece)
             assert service.user.get(f"/v1/jobs/{finished}/log").content == whole
+
+    def test_of_a_job_that_goes_on_writing_ends(
+        self, service: InProcess, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each time a piece is read there is one line more."""
+        attempt = service.attempt(service.submit()["id"])
+        attempt.say(*(line(str(number)) for number in range(7)))
+        read, said = events.log, iter(range(7, 30))
+
+        def read_while_writing(*asked: Any) -> events.Lines:
+            some = read(*asked)
+            attempt.say(line(str(next(said))))
+            return some
+
+        monkeypatch.setattr(logs, "LINES_AT_ONCE", 3)
+        monkeypatch.setattr(events, "log", read_while_writing)
+        job_id = attempt.claim["job_id"]
+        told = service.user.get(f"/v1/jobs/{job_id}/log").text.split()
+        assert told == [str(number) for number in range(len(told))]
+        assert 7 <= len(told) < 12
 
     def test_every_character_comes_back_as_it_was_written(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])

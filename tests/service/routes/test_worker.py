@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from ipulse.redis_server import RedisServer
-from service import store
+from service import schedule, store
+from service.job import Job
 from service.routes.worker import EVENTS_PER_COMMIT
 from tests.service.agents import METRIC, Attempt, line, phase
 from tests.service.conditions import eventually
@@ -70,6 +72,33 @@ class TestClaim:
         now = service.job(job["id"])
         assert now["state"] == "preparing"
         assert [attempt["agent"] for attempt in now["attempts"]] == ["agent-1"]
+
+    def test_a_job_that_is_deleted_at_that_moment_costs_nobody_an_error(
+        self, service: InProcess, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The agent names it, another job's turn comes first, and the one it named is gone."""
+        service.submit()
+        named = service.submit()["id"]
+        head = schedule.head
+
+        def remove() -> httpx.Response:
+            service.user.post(f"/v1/jobs/{named}/cancel")
+            return service.user.delete(f"/v1/jobs/{named}")
+
+        with ThreadPoolExecutor(1) as beside:
+
+            def head_meanwhile(*asked: Any) -> Job | None:
+                removed.append(beside.submit(remove))
+                if service.database.url.get_backend_name() == "postgresql":
+                    removed[0].result()  # on SQLite whoever writes is alone, and it comes after
+                return head(*asked)
+
+            removed: list[Future[httpx.Response]] = []
+            monkeypatch.setattr(schedule, "head", head_meanwhile)
+            claimed = service.claim(named)
+            assert removed[0].result().status_code == 204
+        assert claimed.status_code == 200, claimed.text
+        assert claimed.json()["job_id"] != named
 
     def test_of_many_who_ask_at_once_one_gets_it(self, service: InProcess) -> None:
         job = service.submit()
