@@ -13,6 +13,7 @@ import pytest
 
 from ipulse.spec import IPUDevice, parse_spec
 from ipulse.states import Policy, Reason
+from ops import poplar_executables
 from ops.lif.poplar.build import build
 from tests.ipu_fake import State, install
 from worker.runner.attempt import Attempt
@@ -24,6 +25,12 @@ from .emulated import ipu_spec
 from .test_poplar_errors import EXAMPLES
 
 
+def keep_apart(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has a test's own directory keep executables and records; what g++ built stays shared."""
+    monkeypatch.setattr(poplar_executables, "cache_directory", lambda: directory / "cache")
+    monkeypatch.setenv("IPULSE_DEVICES", str(directory / "devices"))
+
+
 @pytest.fixture
 def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> State:
     """A host with one free IPU, Graphcore's TensorFlow and the op, built before."""
@@ -32,7 +39,7 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> State:
     for path, name in zip(build(), ("libipulse_lif.so", "ipulse_lif.gp")):
         (built / name).symlink_to(path)
     monkeypatch.setenv("IPULSE_POPLAR_OP", str(built))
-    monkeypatch.setattr(ipu, "cache_directory", lambda: tmp_path / "cache")
+    keep_apart(tmp_path, monkeypatch)
     for name in ("TF_POPLAR_FLAGS", "PVTI_OPTIONS", "POPLAR_ENGINE_OPTIONS"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)  # and again when the test is over
@@ -256,7 +263,7 @@ class TestWithoutAnSDK:
         monkeypatch.undo()
         built = tmp_path / "op"
         monkeypatch.setenv("IPULSE_POPLAR_OP", str(built))
-        monkeypatch.setattr(ipu, "cache_directory", lambda: tmp_path / "cache")
+        keep_apart(tmp_path, monkeypatch)
         told = attempt(tmp_path / "work", on("ipu"))
         assert told.done["reason"] == "kernel_unavailable"
         assert "IPULSE_RUNNER_PYTHON" in told.done["message"]

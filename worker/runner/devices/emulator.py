@@ -119,14 +119,18 @@ class Emulator(Device):
                 f"written, or {name}_metadata does not set is_hashable (ipulse ops check)"
             )
         self._ops.append(op)
-        left = (1.0 - PROGRAMS_FROM) * 0.5 ** len(self._ops)
-        self.tell_part(1.0 - left, "tracing TensorFlow's graph of the training")
+        self.tell_part(1.0 - self._left, "tracing TensorFlow's graph of the training")
         return op
 
+    @property
+    def _left(self) -> float:
+        """Of the phase compile, from 0 to 1. Nobody knows how many programs there will be, so that
+        each takes half of what is left."""
+        return (1.0 - PROGRAMS_FROM) * 0.5 ** len(self._ops)
+
     def _compiling(self) -> Dict[str, Any]:
-        """What tells how far the next program is, as a CustomOp takes it. Nobody knows how many
-        there will be, so that each takes half of what is left of the phase."""
-        left = (1.0 - PROGRAMS_FROM) * 0.5 ** len(self._ops)
+        """What tells how far the next program is, as a CustomOp takes it."""
+        left = self._left
         throttle = Throttle(PROGRESS_SECONDS)
         number = len(self._ops) + 1
         done = 1.0 - left

@@ -12,7 +12,6 @@ import tensorflow as tf
 from ipulse.errors import Conflict, InvalidSpec, Problem
 from ipulse.spec import ExperimentSpec, IPUDevice, spec_to_json
 from ipulse.spec.poplar_options import REPORTS, TRACES
-from ops import poplar_executables
 from ops.cache_limits import Limits
 from ops.cached_build import cache_directory
 from ops.executable_cache import file_sha256, key_of
@@ -74,7 +73,7 @@ class IPU(Device):
         """Raises MissingSDK, BuildFailed."""
         built = sdk.built_op()
         key = self._key(built)
-        self._cache = PoplarExecutables(cache_directory() / poplar_executables.NAME)
+        self._cache = PoplarExecutables()
         self._in_use = self._cache.use(key)
         self._executables = self._in_use.path
         self._kept = executables_in(self._executables)  # before anything was compiled
