@@ -17,12 +17,13 @@ import shlex
 import shutil
 import subprocess  # runs the compiler
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+
+from ops.scratch_directory import scratch_directory
 
 Progress = Callable[[str], None]
 
@@ -143,12 +144,10 @@ class SharedLibrary:
             say = progress or (lambda line: None)
             say(f"building {self.file} with {' '.join(command)} (once; kept in {directory})")
             start = time.monotonic()
-            with tempfile.TemporaryDirectory(
-                dir=directory.parent, prefix=f"{self.name}-"
-            ) as scratch:
-                complete = Path(scratch) / "complete"
+            with scratch_directory(directory.parent, self.name) as scratch:
+                complete = scratch / "complete"
                 complete.mkdir()
-                self._compile(command, complete / self.file, Path(scratch))
+                self._compile(command, complete / self.file, scratch)
                 (complete / COMPILER_FILE).write_text(version, "utf-8")
                 shutil.rmtree(directory, ignore_errors=True)  # of a crash between mkdir and rename
                 complete.rename(directory)

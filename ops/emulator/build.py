@@ -12,12 +12,12 @@ import os
 import platform
 import shutil
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Callable, Optional, Sequence, Tuple
 
 from ops.cached_build import cache_directory, compiler, locked, run_compiler, say_on_stderr, units
+from ops.scratch_directory import scratch_directory
 
 SOURCES = Path(__file__).resolve().parent
 # What a program links with -l<name>: one library has them all, under each of the SDK's names.
@@ -45,9 +45,9 @@ def build(sanitised: bool = False, progress: Optional[Callable[[str], None]] = N
             return prefix
         if progress:
             progress(f"building the emulator with {' '.join(command)} (once; kept in {prefix})")
-        with tempfile.TemporaryDirectory(dir=prefix.parent, prefix="emulator-") as scratch:
-            complete = Path(scratch) / "complete"
-            _make(command, flags, complete, Path(scratch))
+        with scratch_directory(prefix.parent, "emulator") as scratch:
+            complete = scratch / "complete"
+            _make(command, flags, complete, scratch)
             complete.rename(prefix)
     return prefix
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import NamedTuple
 from ops.cached_build import cache_directory, compiler, locked, run_compiler, units
 from ops.emulator import build as emulator
 from ops.emulator.custom_op import API_LEVEL
+from ops.scratch_directory import scratch_directory
 
 SOURCES = Path(__file__).resolve().parent
 FLAGS = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror")
@@ -42,10 +42,10 @@ def build(api_level: int = API_LEVEL) -> BuiltOp:
         return built
     with locked(directory.with_suffix(".lock")):
         if not directory.exists():
-            with tempfile.TemporaryDirectory(dir=directory.parent, prefix="poplar-op-") as scratch:
-                complete = Path(scratch) / "complete"
+            with scratch_directory(directory.parent, "poplar-op") as scratch:
+                complete = scratch / "complete"
                 complete.mkdir()
-                _compile(prefix, complete, Path(scratch))
+                _compile(prefix, complete, scratch)
                 codelets = [str(path) for path in sorted(SOURCES.glob("codelets/*.cpp"))]
                 gp = str(complete / built.codelets.name)
                 run_compiler([str(prefix / "bin" / "popc"), "-O3", *codelets, "-o", gp])

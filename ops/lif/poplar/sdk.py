@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any, Callable, List, Optional
 
 from ops.cached_build import NativeError, cache_directory, locked, run_tool
 from ops.emulator.custom_op import API_LEVEL
 from ops.lif.poplar.build import SOURCES, BuiltOp, hash_of_sources
+from ops.scratch_directory import scratch_directory
 
 VARIABLE = "IPULSE_POPLAR_OP"
 OLD_LEVEL = 4
@@ -85,8 +85,8 @@ def level_of(version: str) -> int:
 
 
 def _build(directory: Path, api_level: int) -> None:
-    with tempfile.TemporaryDirectory(dir=directory.parent, prefix="sdk-op-") as scratch:
-        sources, complete = Path(scratch) / "sources", Path(scratch) / "complete"
+    with scratch_directory(directory.parent, "sdk-op") as scratch:
+        sources, complete = scratch / "sources", scratch / "complete"
         shutil.copytree(SOURCES, sources)
         run_tool(["make", "-C", str(sources), f"LEVEL={api_level}"], CURE)
         complete.mkdir()
