@@ -47,6 +47,7 @@ from .s3 import S3Blobs
 from .settings import Settings
 from .shared_reads import SharedReads
 from .summaries import Summaries
+from .transfers import Transfers
 
 _PROBLEM: dict[int | str, dict[str, Any]] = {
     "4XX": {
@@ -92,6 +93,7 @@ def create_app(settings: Settings) -> FastAPI:
         tokens=Tokens.read(settings),
         database=database,
         blobs=blobs,
+        transfers=Transfers(),
         changes=changes,
         shared_reads=SharedReads(),
         summaries=Summaries(),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Row, Select, delete, insert, select
 
-from ipulse.errors import Conflict, NotFound
+from ipulse.errors import Conflict, IPUlseError, NotFound, Unavailable
 
 from .blobs import Blobs, Incoming
 from .database import Database, Transaction
@@ -67,14 +69,33 @@ class Stored:
     replaced: list[str]
 
 
-def add(
-    transaction: Transaction,
+def keep(
+    database: Database,
     blobs: Store,
-    attempt: Attempt,
     described: Description,
     incoming: Incoming,
+    holder: Callable[[Transaction], Attempt],
 ) -> Stored:
-    """Keeps a synced file as an artifact of an attempt. The same file twice is one artifact.
+    """Keeps a synced file as an artifact of the attempt that `holder` finds to hold its job.
+
+    The file goes first, and the transaction that adds its row waits for no store, however slow
+    it is. Raises what `holder` and `add` raise, and Unavailable.
+    """
+    with database.exclusively(_blob(incoming.sha256)):
+        blobs.keep(incoming)
+        try:
+            with database.write() as transaction:
+                return add(transaction, holder(transaction), described, incoming)
+        except IPUlseError:
+            with suppress(Unavailable):  # then it is cleaned up as an orphan
+                _discard_unless_used(database, blobs, incoming.sha256)
+            raise
+
+
+def add(
+    transaction: Transaction, attempt: Attempt, described: Description, incoming: Incoming
+) -> Stored:
+    """The row of a kept file. The same file twice is one artifact.
 
     Raises ArtifactExists when another file has the name. A checkpoint replaces the former one.
     """
@@ -88,8 +109,6 @@ def add(
             replaced.append(former.sha256)
         elif same_name:
             raise ArtifactExists()
-    transaction.lock(_blob(incoming.sha256))
-    blobs.keep(incoming)
     values = {
         "id": f"art_{secrets.token_hex(12)}",
         "job_pk": attempt.job_pk,
@@ -109,11 +128,9 @@ def add(
 
 def forget(database: Database, blobs: Store, sha256: str) -> None:
     """Removes a file that no artifact refers to any more."""
-    with database.write() as transaction:
-        # Keeps a new row of this digest from appearing between look and removal.
-        transaction.lock(_blob(sha256))
-        if not _is_used(transaction, sha256):
-            blobs.discard(sha256)
+    # No new row of this digest appears between look and removal.
+    with database.exclusively(_blob(sha256)):
+        _discard_unless_used(database, blobs, sha256)
 
 
 def collect(database: Database, blobs: Store) -> int:
@@ -168,6 +185,13 @@ def latest_checkpoint(transaction: Transaction, job: Job) -> Artifact | None:
 
 def _blob(sha256: str) -> str:
     return f"blob/{sha256}"
+
+
+def _discard_unless_used(database: Database, blobs: Store, sha256: str) -> None:
+    with database.read() as transaction:
+        is_used = _is_used(transaction, sha256)
+    if not is_used:
+        blobs.discard(sha256)
 
 
 def _is_used(transaction: Transaction, sha256: str) -> bool:

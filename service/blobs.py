@@ -130,17 +130,14 @@ class Blobs:
         return receive(lambda unique: Incoming(self._incoming / unique), name)
 
     def arrived(self, name: str) -> int:
-        """How many bytes of a file that can be resumed are here."""
-        path = self._incoming / name
-        return path.stat().st_size if path.exists() else 0
-
-    def place(self, _incoming: Incoming) -> None:
-        """What can be done before the transaction of `keep`: here nothing, a rename is short."""
+        """How many bytes of a file are here and can be gone on with."""
+        return resumable(self._incoming / name)
 
     def keep(self, incoming: Incoming) -> None:
         """Makes a synced file visible under its digest, durably.
 
-        Called in the transaction that adds its row: no `discard` can come between the two.
+        Called in the digest's turn, in which its row is added then: no `discard` can come
+        between the two.
         """
         path = self._path(incoming.sha256)
         with _explained():
@@ -151,7 +148,7 @@ class Blobs:
             _sync_directory(path.parent)
 
     def discard(self, sha256: str) -> None:
-        """Called in a write transaction that has found no row of this digest."""
+        """Called in the digest's turn, once no row of it was found."""
         with _explained():
             self._path(sha256).unlink(missing_ok=True)
 
@@ -206,6 +203,20 @@ def receive(make: Callable[[str], Incoming], name: str) -> Incoming:
             if not isinstance(error.__cause__, BlockingIOError):
                 raise
     return make(secrets.token_hex(16))
+
+
+def resumable(path: Path) -> int:
+    """The bytes of a file that broke off; 0 while another upload writes there or is kept."""
+    try:
+        incoming = path.open("rb")
+    except FileNotFoundError:
+        return 0
+    with incoming:
+        try:
+            fcntl.flock(incoming, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return 0
+        return os.fstat(incoming.fileno()).st_size
 
 
 def digest_path(sha256: str) -> str:

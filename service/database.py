@@ -92,6 +92,16 @@ class Database:
             for listener in self.listeners:
                 listener(frozenset(transaction.topics))
 
+    @contextmanager
+    def exclusively(self, name: str) -> Iterator[None]:
+        """Keeps everybody else who asks for this name waiting, and no transaction.
+
+        Take it before a transaction and never inside of one. Raises Unavailable when it is not
+        free in time.
+        """
+        with _explained(), self.backend.exclusively(name):
+            yield
+
     def is_writable(self) -> bool:
         """Writes a row and keeps it: a disk may be full, a server a replica that only reads."""
         try:

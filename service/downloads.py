@@ -11,11 +11,11 @@ from typing import BinaryIO
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
-from starlette.concurrency import run_in_threadpool
 
 from . import etags
 from .artifacts import Artifact, Store
 from .problems import RangeNotSatisfiable
+from .transfers import Transfers
 
 _CHUNK_BYTES = 2**18
 _RANGE = re.compile(r"bytes\s*=\s*([0-9]{0,18})\s*-\s*([0-9]{0,18})\s*", re.IGNORECASE)
@@ -54,7 +54,12 @@ def requested_span(header: str | None, size: int) -> Span | None:
 
 
 async def respond(
-    request: Request, artifact: Artifact, blobs: Store, disposition: str, may_redirect: bool
+    request: Request,
+    artifact: Artifact,
+    blobs: Store,
+    transfers: Transfers,
+    disposition: str,
+    may_redirect: bool,
 ) -> Response:
     """The answer to GET or HEAD: the file, or where the store itself gives it out.
 
@@ -89,23 +94,25 @@ async def respond(
         return Response(status_code=status, headers=headers)
     if span != Span(0, artifact.size):
         # Its digest says nothing of a part: the whole file is read before the first one is sent.
-        await run_in_threadpool(blobs.verify, artifact.sha256)
-    file = await run_in_threadpool(blobs.open, artifact.sha256, span.start)
-    return StreamingResponse(_chunks(file, span, artifact), status, headers)
+        await transfers.run(blobs.verify, artifact.sha256)
+    file = await transfers.run(blobs.open, artifact.sha256, span.start)
+    return StreamingResponse(_chunks(file, span, artifact, transfers), status, headers)
 
 
-async def _chunks(file: BinaryIO, span: Span, artifact: Artifact) -> AsyncIterator[bytes]:
+async def _chunks(
+    file: BinaryIO, span: Span, artifact: Artifact, transfers: Transfers
+) -> AsyncIterator[bytes]:
     with file:
         digest = hashlib.sha256()
         is_whole = span == Span(0, artifact.size)
         left = span.stop - span.start
         while left > 0:
-            chunk = await run_in_threadpool(file.read, min(_CHUNK_BYTES, left))
+            chunk = await transfers.run(file.read, min(_CHUNK_BYTES, left))
             if not chunk:
                 raise Damaged(f"the file {artifact.sha256} is shorter than its row says")
             left -= len(chunk)
             if is_whole:
-                await run_in_threadpool(digest.update, chunk)
+                await transfers.run(digest.update, chunk)
                 # The last chunk is held back: whoever gets all bytes gets the right ones.
                 if left == 0 and digest.hexdigest() != artifact.sha256:
                     raise Damaged(f"the file {artifact.sha256} has other content")

@@ -20,6 +20,7 @@ from .s3 import S3Blobs
 from .settings import Settings
 from .shared_reads import SharedReads
 from .summaries import Summaries
+from .transfers import Transfers
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Parts:
     tokens: Tokens
     database: Database
     blobs: Blobs | S3Blobs
+    transfers: Transfers
     changes: Changes
     shared_reads: SharedReads
     summaries: Summaries

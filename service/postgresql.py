@@ -57,6 +57,8 @@ class PostgreSQL:
         self.reading = engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
+        # Outside of transactions: an idle one would be ended, and a store may take its time.
+        self._alone = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -68,8 +70,21 @@ class PostgreSQL:
 
     def lock(self, connection: Connection, name: str) -> None:
         """Waits for whoever holds this name, and holds it until the transaction ends."""
-        key = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _key(name)})
+
+    @contextmanager
+    def exclusively(self, name: str) -> Iterator[None]:
+        """Open while this session has the lock of a name, as no transaction of another can."""
+        with self._alone.connect() as connection:
+            connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _key(name)})
+            try:
+                yield
+            finally:
+                try:
+                    connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": _key(name)})
+                except BaseException:
+                    connection.invalidate()  # a connection that ends gives its locks back
+                    raise
 
     def migrating(self) -> nullcontext[None]:
         """The migration's transaction takes a lock of its own."""
@@ -77,3 +92,7 @@ class PostgreSQL:
 
     def close(self) -> None:
         self.writing.dispose()
+
+
+def _key(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)

@@ -13,34 +13,11 @@ from typing import Any, BinaryIO
 
 from ipulse.errors import MissingDependency
 
-from .blobs import ABANDONED_SECONDS, Incoming, StoreTrouble, digest_path, receive
+from . import transfers
+from .blobs import ABANDONED_SECONDS, Incoming, StoreTrouble, digest_path, receive, resumable
 
 SIGNED_SECONDS = 300  # for which a download may begin
 TIMEOUT_SECONDS = 10
-_NOT_FOUND = 404
-
-
-class StagedIncoming(Incoming):
-    """A file that `sync` has put into the bucket under a name that nobody else knows."""
-
-    def __init__(self, path: Path, store: S3Blobs) -> None:
-        super().__init__(path)
-        self._store = store
-        self.key = f"{store.prefix}incoming/{secrets.token_hex(16)}"
-        self._is_staged = False
-
-    def sync(self) -> None:
-        super().sync()
-        with _explained():
-            self._store.client.upload_file(str(self.path), self._store.bucket, self.key)
-        self._is_staged = True
-
-    def close(self) -> None:
-        super().close()
-        if self._is_staged:
-            with _explained():
-                self._store.client.delete_object(Bucket=self._store.bucket, Key=self.key)
-            self._is_staged = False
 
 
 class S3Blobs:
@@ -60,6 +37,7 @@ class S3Blobs:
             connect_timeout=TIMEOUT_SECONDS,
             read_timeout=TIMEOUT_SECONDS,
             retries={"max_attempts": 3, "mode": "standard"},
+            max_pool_connections=transfers.THREADS,
             signature_version="s3v4",
             s3={"addressing_style": "path" if endpoint_url else "auto"},
         )
@@ -87,44 +65,22 @@ class S3Blobs:
 
     def receive(self, name: str = "") -> Incoming:
         """A file to write to, and to close in the end; of a name of our own it can be resumed."""
-        return receive(lambda unique: StagedIncoming(self._spool / unique, self), name)
+        return receive(lambda unique: Incoming(self._spool / unique), name)
 
     def arrived(self, name: str) -> int:
-        """How many bytes of a file that can be resumed are here."""
-        path = self._spool / name
-        return path.stat().st_size if path.exists() else 0
-
-    def place(self, incoming: Incoming) -> None:
-        """Copies a synced file to its digest, which takes as long as the file is large.
-
-        Called outside of any transaction. If nobody keeps it, it is cleaned up as an orphan.
-        """
-        assert isinstance(incoming, StagedIncoming)  # noqa: S101 - it came from `receive`
-        source = {"Bucket": self.bucket, "Key": incoming.key}
-        with _explained():
-            self.client.copy_object(
-                Bucket=self.bucket, Key=self._key(incoming.sha256), CopySource=source
-            )
+        """How many bytes of a file are here and can be gone on with."""
+        return resumable(self._spool / name)
 
     def keep(self, incoming: Incoming) -> None:
-        """Makes sure that the file is at its digest, in the transaction that adds its row."""
-        if not self._has(incoming.sha256):  # discarded between `place` and the transaction
-            self.place(incoming)
+        """Puts a synced file to its digest, where it appears all at once or not at all.
 
-    def _has(self, sha256: str) -> bool:
-        from botocore.exceptions import ClientError
-
+        Called in the digest's turn, and in no transaction: it takes as long as the file is large.
+        """
         with _explained():
-            try:
-                self.client.head_object(Bucket=self.bucket, Key=self._key(sha256))
-            except ClientError as error:
-                if error.response["ResponseMetadata"]["HTTPStatusCode"] == _NOT_FOUND:
-                    return False
-                raise
-        return True
+            self.client.upload_file(str(incoming.path), self.bucket, self._key(incoming.sha256))
 
     def discard(self, sha256: str) -> None:
-        """Called in a write transaction that has found no row of this digest."""
+        """Called in the digest's turn, once no row of it was found."""
         with _explained():
             self.client.delete_object(Bucket=self.bucket, Key=self._key(sha256))
 

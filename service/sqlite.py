@@ -15,6 +15,7 @@ from sqlalchemy import URL, Connection, create_engine, event
 from ipulse.errors import Unavailable
 
 from .group_sync import GroupSync
+from .named_turns import NamedTurns
 
 BUSY_SECONDS = 10.0  # how long a write waits for another writer before it gives up
 
@@ -42,6 +43,7 @@ class SQLite:
         self.writing = self.reading.execution_options(begin="BEGIN IMMEDIATE")
         # SQLite would let waiting writers poll; in one process they can simply queue.
         self._writer = threading.Lock()
+        self._turns = NamedTurns()
         self._group = GroupSync(self._sync_log)
 
     @contextmanager
@@ -75,6 +77,14 @@ class SQLite:
 
     def lock(self, _connection: Connection, _name: str) -> None:
         """There is nothing to do: who writes is alone."""
+
+    @contextmanager
+    def exclusively(self, name: str) -> Iterator[None]:
+        """Open in this thread's turn for a name; all who use the file are in this process."""
+        with self._turns.turn(name, BUSY_SECONDS) as is_mine:
+            if not is_mine:
+                raise Unavailable(f"somebody else is at {name}; try again in a few seconds")
+            yield
 
     @contextmanager
     def migrating(self) -> Iterator[None]:

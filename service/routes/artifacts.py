@@ -50,7 +50,9 @@ async def content(job_id: str, artifact_id: str, request: Request, parts: PartsO
     artifact = await run_in_threadpool(_get, parts, job_id, artifact_id)
     # A script in a browser may not follow to another host; the page's policy sees to that.
     may_redirect = "sec-fetch-dest" not in request.headers
-    return await downloads.respond(request, artifact, parts.blobs, "attachment", may_redirect)
+    return await downloads.respond(
+        request, artifact, parts.blobs, parts.transfers, "attachment", may_redirect
+    )
 
 
 @router.get("/profile", responses={200: {"content": {"application/json": {}}}, 304: {}})
@@ -59,7 +61,9 @@ async def profile(job_id: str, request: Request, parts: PartsOf) -> Response:
     log.know(job=job_id)
     for artifact in await run_in_threadpool(_official, parts, job_id):
         if artifact.role == "profile":
-            return await downloads.respond(request, artifact, parts.blobs, "inline", False)
+            return await downloads.respond(
+                request, artifact, parts.blobs, parts.transfers, "inline", False
+            )
     raise NotFound("the job has no profile yet; it is written when training ends")
 
 

@@ -19,9 +19,9 @@ async def alive() -> JSONResponse:
 @router.get(
     "/readyz", summary="Database and artifact store take what is written, and the broker answers"
 )
-def ready(parts: PartsOf) -> JSONResponse:
+async def ready(parts: PartsOf) -> JSONResponse:
     checks = {
-        **parts.readiness.checks(),
+        **await parts.readiness.checks(),
         "dispatcher": parts.dispatcher.is_alive,
         "broker": parts.dispatcher.broker_answers,
     }

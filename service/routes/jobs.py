@@ -72,15 +72,11 @@ def resume(job_id: str, parts: PartsOf, if_match: IfMatch = None) -> Response:
 
 
 @router.delete("/jobs/{job_id}", status_code=204)
-def delete(job_id: str, parts: PartsOf, if_match: IfMatch = None) -> Response:
+async def delete(job_id: str, parts: PartsOf, if_match: IfMatch = None) -> Response:
     """Removes a job that has ended: its events, its files, and its idempotency key."""
     log.know(job=job_id)
-    with parts.database.write() as transaction:
-        job = store.get(transaction, job_id)
-        etags.require(if_match, job.version)
-        digests = deletion.delete_job(transaction, job)
-    for sha256 in digests:
-        artifacts.forget(parts.database, parts.blobs, sha256)
+    for sha256 in await run_in_threadpool(_delete, parts, job_id, if_match):
+        await parts.transfers.run(artifacts.forget, parts.database, parts.blobs, sha256)
     return Response(status_code=204)
 
 
@@ -115,6 +111,13 @@ def _change(
         etags.require(if_match, job.version)
         change(transaction, job)
     return _show(parts, job_id)
+
+
+def _delete(parts: Parts, job_id: str, if_match: str | None) -> set[str]:
+    with parts.database.write() as transaction:
+        job = store.get(transaction, job_id)
+        etags.require(if_match, job.version)
+        return deletion.delete_job(transaction, job)
 
 
 def _read(parts: Parts, job_id: str) -> Job:

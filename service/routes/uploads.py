@@ -19,6 +19,8 @@ from service.answers import json_answer
 from service.artifacts import Description
 from service.auth import open_to
 from service.blobs import Incoming
+from service.database import Transaction
+from service.leases import Attempt
 from service.parts import Parts, PartsOf
 from service.problems import TooLarge
 from service.representations import StoredBody
@@ -94,9 +96,10 @@ async def store_artifact(
         if query.size > parts.settings.max_artifact_bytes:
             raise TooLarge((), f"a file may have {parts.settings.max_artifact_bytes:,} bytes")
         pk = await run_in_threadpool(_check_held, parts, attempt_id, fence)
-        incoming = await run_in_threadpool(parts.blobs.receive, _partial(pk, query))
+        transfers = parts.transfers
+        incoming = await transfers.run(parts.blobs.receive, _partial(pk, query))
         if upload_offset == 0:
-            await run_in_threadpool(incoming.restart)
+            await transfers.run(incoming.restart)
         elif upload_offset != incoming.size:
             incoming.suspend()
             raise WrongOffset(f"the file goes on at byte {incoming.size}")
@@ -107,23 +110,21 @@ async def store_artifact(
                 if incoming.size + len(buffer) > query.size:
                     raise _wrong("size", f"more than the {query.size} bytes announced")
                 if len(buffer) >= _WRITE_BYTES:
-                    await run_in_threadpool(incoming.write, bytes(buffer))
+                    await transfers.run(incoming.write, bytes(buffer))
                     buffer.clear()
-            await run_in_threadpool(incoming.write, bytes(buffer))
+            await transfers.run(incoming.write, bytes(buffer))
             _check_content(incoming, query)
-            await run_in_threadpool(incoming.sync)
-            stored = await run_in_threadpool(
-                _keep, parts, attempt_id, fence, described_as, incoming
-            )
+            await transfers.run(incoming.sync)
+            stored = await transfers.run(_keep, parts, attempt_id, fence, described_as, incoming)
         except ClientDisconnect:
             incoming.suspend()
             raise
         except BaseException:
-            await run_in_threadpool(incoming.close)
+            await transfers.run(incoming.close)
             raise
-        await run_in_threadpool(incoming.close)
+        await transfers.run(incoming.close)
     for sha256 in stored.replaced:
-        await run_in_threadpool(artifacts.forget, parts.database, parts.blobs, sha256)
+        await transfers.run(artifacts.forget, parts.database, parts.blobs, sha256)
     return json_answer(StoredBody(artifact_id=stored.artifact.id), 201 if stored.created else 200)
 
 
@@ -159,10 +160,10 @@ def _partial(attempt_pk: int, query: ArtifactQuery) -> str:
 def _keep(
     parts: Parts, attempt_id: str, fence: str, described_as: Description, incoming: Incoming
 ) -> artifacts.Stored:
-    parts.blobs.place(incoming)
-    with parts.database.write() as transaction:
-        attempt = leases.hold(transaction, attempt_id, fence)
-        return artifacts.add(transaction, parts.blobs, attempt, described_as, incoming)
+    def holder(transaction: Transaction) -> Attempt:
+        return leases.hold(transaction, attempt_id, fence)
+
+    return artifacts.keep(parts.database, parts.blobs, described_as, incoming, holder)
 
 
 def _check_content(incoming: Incoming, query: ArtifactQuery) -> None:

@@ -153,7 +153,8 @@ class Life(RuleBasedStateMachine):
             incoming.sync()
             attempt = leases.hold(transaction, token.attempt_id, token.fence)
             described = Description(name=role, role=role, media_type="text/plain")
-            artifacts.add(transaction, self.blobs, attempt, described, incoming)
+            self.blobs.keep(incoming)
+            artifacts.add(transaction, attempt, described, incoming)
 
     @precondition(lambda self: self.tokens)
     @rule(which=held_by, reason=st.sampled_from(Reason))

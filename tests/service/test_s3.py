@@ -75,19 +75,20 @@ def test_a_checkpoint_that_was_replaced_and_a_job_that_was_deleted_leave_nothing
     assert list(service.parts.blobs.kept(0)) == []
 
 
-def test_other_writers_do_not_wait_for_a_copy_inside_the_bucket(
+def test_other_writers_do_not_wait_for_the_bucket(
     service: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempt = service.attempt(service.submit()["id"])
     store = service.parts.blobs
     assert isinstance(store, S3Blobs)
-    copy = store.client.copy_object
-    submitted = []
+    upload = store.client.upload_file
+    answered = []
 
-    def slow_copy(**options: Any) -> Any:
-        submitted.append(service.submit()["id"])  # would wait for a transaction that is open
-        return copy(**options)
+    def slow_upload(*options: Any) -> Any:
+        answered.append(service.submit())  # would wait for a transaction that is open
+        answered.append(attempt.heartbeat())  # would wait for the job's row
+        return upload(*options)
 
-    monkeypatch.setattr(store.client, "copy_object", slow_copy)
+    monkeypatch.setattr(store.client, "upload_file", slow_upload)
     assert attempt.put("weights.npz", "weights", CONTENT).status_code == 201
-    assert len(submitted) == 1
+    assert len(answered) == 2

@@ -76,6 +76,7 @@ def test_an_upload_that_broke_off_goes_on(blobs: Store) -> None:
     assert blobs.arrived("7-upload") == 100
     second = blobs.receive("7-upload")
     assert second.size == 100
+    assert blobs.arrived("7-upload") == 0, "it is gone on with already"
     second.write(CONTENT[100:])
     assert second.sha256 == SHA256
     second.sync()
@@ -112,18 +113,6 @@ def test_a_disk_that_takes_nothing_more_is_not_writable(tmp_path: Path) -> None:
     assert not is_writable
     assert store.is_writable()
     assert list((tmp_path / "incoming").iterdir()) == []
-
-
-def test_what_was_discarded_before_it_was_kept_is_placed_again(blobs: Store) -> None:
-    incoming = blobs.receive()
-    incoming.write(CONTENT)
-    incoming.sync()
-    blobs.place(incoming)
-    blobs.discard(SHA256)
-    blobs.keep(incoming)
-    incoming.close()
-    with blobs.open(SHA256) as file:
-        assert file.read() == CONTENT
 
 
 def test_a_bucket_that_is_not_there_is_trouble(s3_settings: dict[str, Any], tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def raise_refusal(response: httpx.Response) -> None:
     by_code: dict[str, type[IPUlseError]] = {
         "stale_token": StaleToken,
         "not_claimable": NotClaimable,
+        "wrong_offset": ServiceUnavailable,  # an earlier try goes on: where to begin has changed
     }
     by_status: dict[int, type[IPUlseError]] = {
         401: NotAuthenticated,

@@ -24,7 +24,10 @@ CHUNK_BYTES = 2**20
 RESUMED_BYTES = 8 * 2**20  # of a smaller file it costs less to begin again than to ask
 HEARTBEAT_SECONDS = 4.0  # that an answer to a heartbeat may take
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
-_TRANSFER_TIMEOUT = httpx.Timeout(60.0, connect=3.0)
+_DOWNLOAD_TIMEOUT = httpx.Timeout(60.0, connect=3.0)
+# A file is answered for once the store has it, and a bucket may be slow. That the service itself
+# is gone, the heartbeats tell.
+_UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=3.0, read=600.0)
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,7 @@ class ServiceAPI:
             params=params,
             headers=headers,
             content=iter(lambda: file.read(CHUNK_BYTES), b""),
-            timeout=_TRANSFER_TIMEOUT,
+            timeout=_UPLOAD_TIMEOUT,
         )
 
     def _arrived(self, path: str, params: dict[str, Any], lease: Lease) -> int:
@@ -179,7 +182,7 @@ class ServiceAPI:
         path = f"/v1/jobs/{job_id}/artifacts/{artifact_id}/content"
         try:
             with self._http.stream(
-                "GET", path, timeout=_TRANSFER_TIMEOUT, follow_redirects=True
+                "GET", path, timeout=_DOWNLOAD_TIMEOUT, follow_redirects=True
             ) as response:
                 if response.is_error:
                     response.read()

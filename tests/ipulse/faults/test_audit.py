@@ -71,7 +71,8 @@ class Scene:
         incoming.sync()
         with self.database.write() as transaction:
             described = Description(name=role, role=role, media_type="text/plain")
-            artifacts.add(transaction, self.blobs, attempt, described, incoming)
+            self.blobs.keep(incoming)
+            artifacts.add(transaction, attempt, described, incoming)
         incoming.close()
 
     def saw(self, attempt: int, first: float, last: float) -> None:

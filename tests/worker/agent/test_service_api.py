@@ -7,6 +7,7 @@ import io
 import time
 from collections.abc import Callable, Iterator
 
+import httpx
 import pytest
 
 from ipulse.errors import NotAuthenticated, NotFound, RemoteError, StaleToken
@@ -15,7 +16,7 @@ from ipulse.states import Reason
 from worker.agent import patience
 from worker.agent.lease import Lease
 from worker.agent.patience import patiently
-from worker.agent.service_answers import NotClaimable, ServiceUnavailable
+from worker.agent.service_answers import NotClaimable, ServiceUnavailable, raise_refusal
 from worker.agent.service_api import Claim, ServiceAPI
 from worker.agent.verdict import Verdict
 
@@ -151,6 +152,11 @@ class TestPatience:
                 lambda seconds: False,
             )
         assert len(service.requests) == before + 1
+
+    def test_a_file_that_an_earlier_try_still_stores_is_sent_again(self) -> None:
+        """Where to go on was asked a moment ago, and is no longer true."""
+        with pytest.raises(ServiceUnavailable):
+            raise_refusal(httpx.Response(409, json={"code": "wrong_offset"}))
 
     def test_it_has_an_end(self, service: FakeService, claim: Claim, api: ServiceAPI) -> None:
         service.fail("finish", 503, times=1000)
