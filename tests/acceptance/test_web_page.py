@@ -39,6 +39,9 @@ class Browser:
     def find(self, selector: str) -> WebElement:
         return self.until(lambda: self.driver.find_element(By.CSS_SELECTOR, selector))
 
+    def all(self, selector: str) -> list[WebElement]:
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
     def press(self, words: str) -> None:
         by_text = f"//*[self::button or self::a][normalize-space()='{words}']"
 
@@ -99,7 +102,7 @@ def signed_in(browser: Browser, stack: Stack) -> Browser:
 def test_a_token_is_asked_for_and_kept_by_the_tab(browser: Browser, stack: Stack) -> None:
     browser.open("/")
     browser.find("#token").send_keys("not the token\n")
-    assert "ASCII" in browser.text(".complaint")
+    browser.until(lambda: "ASCII" in browser.text(".complaint"))
     field = browser.find("#token")
     field.clear()
     field.send_keys("x" * 40 + "\n")
@@ -118,7 +121,7 @@ def test_a_wrong_spec_is_refused_with_its_places(signed_in: Browser) -> None:
     signed_in.open("/#/submit")
     signed_in.write_spec('{"version": 1,')
     signed_in.press("Check only")
-    assert "JSON" in signed_in.text(".complaint")
+    signed_in.until(lambda: "JSON" in signed_in.text(".complaint"))
     signed_in.write_spec({**small_spec(), "network": {"layers": [{"neurons": -4}]}, "colour": 3})
     signed_in.press("Check only")
     signed_in.until(lambda: "/network/layers/0/neurons" in signed_in.text(".complaint"))
@@ -138,12 +141,12 @@ def test_from_a_spec_to_its_report(signed_in: Browser, client: Client) -> None:
     job_id = signed_in.driver.current_url.rpartition("/")[2]
     assert signed_in.text("h1") == name
     signed_in.find(".chip.succeeded")
-    assert len(signed_in.driver.find_elements(By.CSS_SELECTOR, ".phases .over")) == 5
-    titles = [f.text for f in signed_in.driver.find_elements(By.CSS_SELECTOR, "figcaption")]
-    assert titles[:2] == ["Accuracy", "Loss"]
-    assert "attempt 1: report" in signed_in.text(".log")
+    signed_in.until(lambda: len(signed_in.all(".phases .over")) == 5)
+    titles = ["Accuracy", "Loss"]
+    signed_in.until(lambda: [found.text for found in signed_in.all("figcaption")][:2] == titles)
+    signed_in.until(lambda: "attempt 1: report" in signed_in.text(".log"))
     accuracy = client.get(job_id).json["summary"]["test_accuracy"]
-    assert f"{100 * accuracy:.1f} %" in signed_in.text(".figures")
+    signed_in.until(lambda: f"{100 * accuracy:.1f} %" in signed_in.text(".figures"))
     signed_in.press("Open the report")
     frame = signed_in.find("iframe")
     assert frame.get_attribute("sandbox") == ""

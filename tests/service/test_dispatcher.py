@@ -103,6 +103,7 @@ def test_a_job_that_is_held_is_not_published_again(
         waits = service.submit()["id"]
         eventually(lambda: len(published(broker)) == 2)
         broker.flushall()
+        eventually(lambda: published(broker) == [waits])
         looks = count_looks(service, monkeypatch)
         eventually(lambda: len(looks) >= 2)
         assert published(broker) == [waits]

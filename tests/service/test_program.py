@@ -146,7 +146,7 @@ class TestStopped:
         self, home: Path, redis_server: RedisServer
     ) -> None:
         settings = settings_for(home, redis_server.url)
-        short = {"IPULSE_LEASE_SECONDS": "2", "IPULSE_HEARTBEAT_SECONDS": "0.2"}
+        short = {"IPULSE_LEASE_SECONDS": "3", "IPULSE_HEARTBEAT_SECONDS": "0.2"}
         with Program(settings, **short) as program:
             attempt = program.attempt(program.submit()["id"])
             # Past the first lease that everybody gets after a start, so that leases count.
@@ -156,7 +156,7 @@ class TestStopped:
                 time.sleep(0.1)
             assert program.process is not None
             program.process.send_signal(signal.SIGSTOP)
-            time.sleep(3.5)
+            time.sleep(4.0)
             program.process.send_signal(signal.SIGCONT)
             assert attempt.heartbeat().status_code == 200
             eventually(lambda: program.job(attempt.claim["job_id"])["state"] != "preparing")

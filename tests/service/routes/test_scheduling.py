@@ -223,7 +223,8 @@ class TestDeadline:
         assert job["message"] == "no agent took it within 1 s"
 
     def test_a_job_that_was_taken_is_not_late_in_the_queue(self, service: InProcess) -> None:
-        job_id = submit(service, queue_seconds=1)
+        job_id = submit(service, queue_seconds=3600)
+        assert service.job(job_id)["deadline_at"] is not None
         attempt = service.attempt(job_id)
         assert service.job(job_id)["deadline_at"] is None
         assert attempt.complete()["state"] == "succeeded"
@@ -232,8 +233,11 @@ class TestDeadline:
     def test_a_job_that_runs_too_long_is_stopped_and_keeps_its_checkpoint(
         self, service: InProcess, limit: str
     ) -> None:
-        job_id = submit(service, **{limit: 1})
+        job_id = submit(service, **{limit: 3600})
         attempt = service.attempt(job_id)
+        with service.database.write() as transaction:
+            late = update(tables.jobs).where(tables.jobs.c.id == job_id)
+            transaction.connection.execute(late.values({limit: 0, "deadline_at": 1}))
         assert attempt.orders(wait=30).json() == {"cancel": True}
         assert service.job(job_id)["state"] == "cancelling"
         assert attempt.put("c", "checkpoint").status_code == 201

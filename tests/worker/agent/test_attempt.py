@@ -43,6 +43,12 @@ def logged_pid(service: FakeService, job_id: str, what: str) -> int:
     return int(found()[-1].split()[1])
 
 
+def end_lease(agent: Agent) -> None:
+    """As if it had been long since the service last renewed it."""
+    assert agent._attempt is not None
+    agent._attempt._lease.renew(0.0, time.monotonic())
+
+
 class TestSuccess:
     def test_everything_arrives_and_the_manifest_last(
         self, service: FakeService, agent: Agent
@@ -508,12 +514,13 @@ class TestTrouble:
     def test_an_absence_longer_than_the_lease_ends_the_runner(
         self, tmp_path: Path, settings: Settings
     ) -> None:
-        with FakeService(tmp_path / "token", lease_seconds=1.0) as service:
+        with FakeService(tmp_path / "token") as service:
             job_id = service.submit("ignores_term")
             changes = {"service_url": service.url, "worker_token": service.token}
             with agent_with(settings, **changes) as agent, beside(lambda: agent.look_at(job_id)):
                 runner = Watched(logged_pid(service, job_id, "pid"))
                 service.hang_up()
+                end_lease(agent)
                 assert runner.ends()
             assert service.job(job_id).last.verdict is None
             # Its results may be nowhere else, so they are kept for whoever looks.
@@ -538,7 +545,8 @@ class TestTrouble:
         self, tmp_path: Path, settings: Settings
     ) -> None:
         """As after SIGSTOP and SIGCONT: heartbeats that come too late are not sent."""
-        with FakeService(tmp_path / "token", lease_seconds=1.0, heartbeat_seconds=30.0) as service:
+        # Long enough for the runner to begin on a busy machine.
+        with FakeService(tmp_path / "token", lease_seconds=4.0, heartbeat_seconds=30.0) as service:
             job_id = service.submit("ignores_term")
             changes = {"service_url": service.url, "worker_token": service.token}
             with agent_with(settings, **changes) as agent, beside(lambda: agent.look_at(job_id)):
