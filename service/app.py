@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import Depends, FastAPI, Security
-from fastapi.security import HTTPBearer
+from fastapi import Depends, FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from ipulse import __version__
@@ -16,7 +15,7 @@ from ipulse.json_schema import json_schema
 from ipulse.spec import ExperimentSpec
 
 from . import migrations, problems, web
-from .auth import Gate, Tokens, permit
+from .auth import OPEN_PATHS, Gate, Tokens, permit
 from .blobs import Blobs
 from .changes import Changes
 from .database import Database
@@ -71,7 +70,8 @@ _REQUESTS = (
 
 
 class Application(FastAPI):
-    """FastAPI, with our own schemas of what is posted in its OpenAPI document."""
+    """FastAPI; its OpenAPI document has our own schemas of what is posted, and says where a token
+    is needed. As a dependency of every route, that would cost each request time."""
 
     def openapi(self) -> dict[str, Any]:
         document = super().openapi()
@@ -79,6 +79,13 @@ class Application(FastAPI):
         schemas.update({cls.__name__: json_schema(cls) for cls in _REQUESTS})
         for name, example in EXAMPLES.items():
             schemas[name] = {**schemas[name], "examples": [example]}
+        document["components"]["securitySchemes"] = {
+            "HTTPBearer": {"type": "http", "scheme": "bearer"}
+        }
+        for path, operations in document["paths"].items():
+            if path not in OPEN_PATHS:
+                for operation in operations.values():
+                    operation["security"] = [{"HTTPBearer": []}]
         return document
 
 
@@ -159,8 +166,7 @@ def create_app(settings: Settings) -> FastAPI:
         uploads,
         metrics,
     ):
-        # The gate has checked the token by now; this tells readers of the document about it.
-        app.include_router(module.router, dependencies=[Security(HTTPBearer(auto_error=False))])
+        app.include_router(module.router)
     return app
 
 

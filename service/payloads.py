@@ -11,7 +11,7 @@ from fastapi import Depends, Request
 from ipulse import parsing, strict_json
 from ipulse.errors import IPUlseError
 
-from .parts import PartsOf
+from .parts import parts_of
 from .problems import TooLarge, WrongMediaType
 
 T = TypeVar("T")
@@ -57,12 +57,12 @@ async def read_json(request: Request, cap: int) -> bytes:
     return bytes(body)
 
 
-async def _ordinary(request: Request, parts: PartsOf) -> bytes:
-    return await read_json(request, parts.settings.max_body_bytes)
+async def _ordinary(request: Request) -> bytes:
+    return await read_json(request, parts_of(request).settings.max_body_bytes)
 
 
-async def _events(request: Request, parts: PartsOf) -> bytes:
-    return await read_json(request, parts.settings.max_events_bytes)
+async def _events(request: Request) -> bytes:
+    return await read_json(request, parts_of(request).settings.max_events_bytes)
 
 
 JSONBody = Annotated[bytes, Depends(_ordinary)]

@@ -12,7 +12,7 @@ from service import artifacts, downloads, log, store
 from service.answers import json_answer
 from service.artifacts import Artifact
 from service.auth import open_to
-from service.parts import Parts, PartsOf
+from service.parts import Parts, parts_of
 from service.representations import ArtifactBody, ArtifactListBody
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["artifacts"])
@@ -26,8 +26,9 @@ _FILE: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/artifacts", responses={200: {"model": ArtifactListBody}})
-def list_artifacts(job_id: str, parts: PartsOf) -> Response:
+def list_artifacts(job_id: str, request: Request) -> Response:
     """The files of the job's latest attempt so far."""
+    parts = parts_of(request)
     log.know(job=job_id)
     found = _official(parts, job_id)
     body = ArtifactListBody(
@@ -40,12 +41,13 @@ def list_artifacts(job_id: str, parts: PartsOf) -> Response:
 @router.head("/artifacts/{artifact_id}/content", responses=_FILE, include_in_schema=False)
 @router.get("/artifacts/{artifact_id}/content", responses=_FILE)
 @open_to("user", "worker")  # an agent fetches the checkpoint that it is to resume from
-async def content(job_id: str, artifact_id: str, request: Request, parts: PartsOf) -> Response:
+async def content(job_id: str, artifact_id: str, request: Request) -> Response:
     """The bytes of a file; its ETag is their SHA-256. One range at a time.
 
     A whole file is verified while it is read: a damaged one breaks off before its end. Of one
     that is damaged no range is answered.
     """
+    parts = parts_of(request)
     log.know(job=job_id)
     artifact = await run_in_threadpool(_get, parts, job_id, artifact_id)
     # A script in a browser may not follow to another host; the page's policy sees to that.
@@ -56,8 +58,9 @@ async def content(job_id: str, artifact_id: str, request: Request, parts: PartsO
 
 
 @router.get("/profile", responses={200: {"content": {"application/json": {}}}, 304: {}})
-async def profile(job_id: str, request: Request, parts: PartsOf) -> Response:
+async def profile(job_id: str, request: Request) -> Response:
     """Where the job's time and memory went, once its attempt has reported."""
+    parts = parts_of(request)
     log.know(job=job_id)
     for artifact in await run_in_threadpool(_official, parts, job_id):
         if artifact.role == "profile":

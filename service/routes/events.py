@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
@@ -20,7 +20,7 @@ from ipulse.schema import MAX_INTEGER
 from service import events, log, store
 from service.answers import json_answer
 from service.auth import Caller
-from service.parts import CallerOf, Parts, PartsOf
+from service.parts import Parts, caller_of, parts_of
 from service.problems import InvalidParameter
 from service.representations import EventPageBody
 
@@ -76,8 +76,7 @@ class Look:
 async def list_events(
     job_id: str,
     query: Annotated[EventQuery, Query()],
-    parts: PartsOf,
-    caller: CallerOf,
+    request: Request,
     accept: Annotated[str, Header()] = "",
     last_event_id: Annotated[str, Header()] = "",
 ) -> Response:
@@ -86,6 +85,8 @@ async def list_events(
     A stream resumes after `Last-Event-ID` if that is sent, else after `after`. It breaks off when
     the token expires or is revoked.
     """
+    parts = parts_of(request)
+    caller = caller_of(request)
     log.know(job=job_id)
     limit = min(query.limit, MAX_PAGE) or DEFAULT_PAGE
     if "text/event-stream" not in accept.lower():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from service import problems
-from service.parts import PartsOf
+from service.parts import parts_of
 
 router = APIRouter(tags=["health"])
 
@@ -19,7 +19,8 @@ async def alive() -> JSONResponse:
 @router.get(
     "/readyz", summary="Database and artifact store take what is written, and the broker answers"
 )
-async def ready(parts: PartsOf) -> JSONResponse:
+async def ready(request: Request) -> JSONResponse:
+    parts = parts_of(request)
     checks = {
         **await parts.readiness.checks(),
         "dispatcher": parts.dispatcher.is_alive,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from ipulse import strict_json
@@ -13,7 +13,7 @@ from ipulse.errors import InvalidJSON, Problem
 from ipulse.states import JobState
 from service import filters, listing, pages
 from service.answers import json_answer
-from service.parts import PartsOf
+from service.parts import parts_of
 from service.problems import InvalidParameter
 from service.shown_jobs import JobPageBody
 
@@ -65,12 +65,13 @@ class JobQuery(BaseModel):
 
 
 @router.get("/jobs", responses={200: {"model": JobPageBody}})
-def list_jobs(query: Annotated[JobQuery, Query()], parts: PartsOf) -> Response:
+def list_jobs(query: Annotated[JobQuery, Query()], request: Request) -> Response:
     """Jobs, newest first.
 
     A page by `label` or `field` looks into 10,000 jobs at most: it may be short, or empty, and
     yet have a `next_page_token`.
     """
+    parts = parts_of(request)
     wanted = query.filter()
     shown_by = repr(wanted)
     key = parts.tokens.page_key

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, Header, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from service import (
@@ -24,7 +24,7 @@ from service import (
 from service.answers import job_answer
 from service.database import Transaction
 from service.job import Job
-from service.parts import Parts, PartsOf
+from service.parts import Parts, parts_of
 from service.shown_jobs import JobBody
 
 IfMatch = Annotated[str | None, Header()]
@@ -37,7 +37,7 @@ router = APIRouter(prefix="/v1", tags=["jobs"])
 @router.get("/jobs/{job_id}", responses={200: {"model": JobBody}, 304: {}})
 async def get_job(
     job_id: str,
-    parts: PartsOf,
+    request: Request,
     if_none_match: Annotated[str | None, Header()] = None,
     prefer: Annotated[str, Header()] = "",
 ) -> Response:
@@ -45,6 +45,7 @@ async def get_job(
 
     News is any other version than that of If-None-Match; without that header, the job's end.
     """
+    parts = parts_of(request)
     log.know(job=job_id)
     seconds = preferences.wait_seconds(prefer)
     if seconds:
@@ -54,26 +55,30 @@ async def get_job(
 
 
 @router.post("/jobs/{job_id}/cancel", responses={200: {"model": JobBody}})
-def cancel(job_id: str, parts: PartsOf, if_match: IfMatch = None) -> Response:
+def cancel(job_id: str, request: Request, if_match: IfMatch = None) -> Response:
     """Asks a job to stop. Asking twice, or after its end, changes nothing."""
+    parts = parts_of(request)
     return _change(parts, job_id, if_match, attempts.cancel)
 
 
 @router.post("/jobs/{job_id}/pause", responses={200: {"model": JobBody}})
-def pause(job_id: str, parts: PartsOf, if_match: IfMatch = None) -> Response:
+def pause(job_id: str, request: Request, if_match: IfMatch = None) -> Response:
     """Stops a job for now, at a checkpoint if it has begun. It keeps its place in no queue."""
+    parts = parts_of(request)
     return _change(parts, job_id, if_match, attempts.pause)
 
 
 @router.post("/jobs/{job_id}/resume", responses={200: {"model": JobBody}})
-def resume(job_id: str, parts: PartsOf, if_match: IfMatch = None) -> Response:
+def resume(job_id: str, request: Request, if_match: IfMatch = None) -> Response:
     """Queues a paused job again; it goes on from its last checkpoint."""
+    parts = parts_of(request)
     return _change(parts, job_id, if_match, attempts.resume)
 
 
 @router.delete("/jobs/{job_id}", status_code=204)
-async def delete(job_id: str, parts: PartsOf, if_match: IfMatch = None) -> Response:
+async def delete(job_id: str, request: Request, if_match: IfMatch = None) -> Response:
     """Removes a job that has ended: its events, its files, and its idempotency key."""
+    parts = parts_of(request)
     log.know(job=job_id)
     for sha256 in await run_in_threadpool(_delete, parts, job_id, if_match):
         await parts.transfers.run(artifacts.forget, parts.database, parts.blobs, sha256)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from service import events, log, store
 from service.database import Transaction
 from service.events import Lines
-from service.parts import Parts, PartsOf
+from service.parts import Parts, parts_of
 
 LINES_AT_ONCE = 16_384  # a log that is longer than its quota usually allows is read in pieces
 
@@ -24,12 +24,13 @@ router = APIRouter(prefix="/v1", tags=["events"])
     responses={200: {"content": {"text/plain": {}}}},
     response_class=Response,
 )
-def read_log(job_id: str, parts: PartsOf) -> Response:
+def read_log(job_id: str, request: Request) -> Response:
     """The log as plain text, of all attempts, as far as it goes now.
 
     It is the messages of the events of the kind `log`; those say besides when a line was written,
     on which stream, and how bad it is.
     """
+    parts = parts_of(request)
     log.know(job=job_id)
     with parts.database.read() as transaction:
         pk = store.get(transaction, job_id).pk

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from service.parts import PartsOf
+from service.parts import parts_of
 
 router = APIRouter(tags=["operations"])
 
 
 @router.get("/metrics", responses={200: {"content": {"text/plain": {}}}})
-def metrics(parts: PartsOf) -> Response:
+def metrics(request: Request) -> Response:
     """Requests by route and status, jobs by state, agents, and what waits to be published."""
+    parts = parts_of(request)
     return Response(parts.metrics.text(), headers={"content-type": CONTENT_TYPE_LATEST})

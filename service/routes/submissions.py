@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ipulse import strict_json
 from ipulse.spec import ExperimentSpec, spec_to_json
 from service import agents, leases, log, payloads, submission
 from service.answers import job_answer, json_answer
-from service.parts import CallerOf, PartsOf
+from service.parts import caller_of, parts_of
 from service.payloads import JSONBody
 from service.representations import ValidationBody
 from service.shown_jobs import JobBody
@@ -47,8 +47,7 @@ class SubmitQuery(BaseModel):
 )
 def submit(
     body: JSONBody,
-    parts: PartsOf,
-    caller: CallerOf,
+    request: Request,
     query: Annotated[SubmitQuery, Query()],
     idempotency_key: Annotated[str | None, Header()] = None,
 ) -> Response:
@@ -57,6 +56,8 @@ def submit(
     An Idempotency-Key finds the same job again for 24 hours; while another request with it is
     under way and takes long, 409 with Retry-After.
     """
+    parts = parts_of(request)
+    caller = caller_of(request)
     key = None if idempotency_key is None else submission.check_key(idempotency_key)
     checked = submission.check(strict_json.loads(body))
     wishes = Wishes(**query.model_dump())
@@ -75,8 +76,9 @@ def submit(
 
 
 @router.post("/jobs:validate", responses={200: {"model": ValidationBody}}, openapi_extra=_SPEC_BODY)
-def validate(body: JSONBody, parts: PartsOf) -> Response:
+def validate(body: JSONBody, request: Request) -> Response:
     """Checks a spec as a submission would, and stores nothing."""
+    parts = parts_of(request)
     checked = submission.check(strict_json.loads(body))
     with parts.database.read() as transaction:
         agents.check_satisfiable(transaction, checked.spec.device.kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from ipulse.schema import described
@@ -13,7 +13,7 @@ from service import payloads, tokens
 from service.answers import json_answer
 from service.auth import open_to
 from service.database import rfc3339
-from service.parts import PartsOf
+from service.parts import parts_of
 from service.payloads import JSONBody
 
 LONGEST_SECONDS = 366 * 86_400
@@ -72,8 +72,9 @@ class TokenListBody(BaseModel):
     openapi_extra=payloads.described(TokenRequest),
 )
 @open_to("owner")
-def issue(body: JSONBody, parts: PartsOf) -> Response:
+def issue(body: JSONBody, request: Request) -> Response:
     """A new token, for one role and until a day."""
+    parts = parts_of(request)
     wanted = payloads.parse(TokenRequest, body)
     with parts.database.write() as transaction:
         token, text = tokens.issue(transaction, wanted.name, wanted.role, wanted.seconds)
@@ -83,8 +84,9 @@ def issue(body: JSONBody, parts: PartsOf) -> Response:
 
 @router.get("", responses={200: {"model": TokenListBody}})
 @open_to("owner")
-def list_tokens(parts: PartsOf) -> Response:
+def list_tokens(request: Request) -> Response:
     """The tokens, without their secrets."""
+    parts = parts_of(request)
     with parts.database.read() as transaction:
         found = tokens.issued(transaction)
     body = TokenListBody(tokens=[TokenBody.of(token) for token in found])
@@ -93,8 +95,9 @@ def list_tokens(parts: PartsOf) -> Response:
 
 @router.delete("/{token_id}", status_code=204)
 @open_to("owner")
-def revoke(token_id: str, parts: PartsOf) -> Response:
+def revoke(token_id: str, request: Request) -> Response:
     """Makes a token worthless from the next request on."""
+    parts = parts_of(request)
     with parts.database.write() as transaction:
         tokens.revoke(transaction, token_id)
     return Response(status_code=204)

@@ -21,7 +21,7 @@ from service.auth import open_to
 from service.blobs import Incoming
 from service.database import Transaction
 from service.leases import Attempt
-from service.parts import Parts, PartsOf
+from service.parts import Parts, parts_of
 from service.problems import TooLarge
 from service.representations import StoredBody
 
@@ -63,9 +63,10 @@ def uploaded(
     attempt_id: AttemptId,
     fence: Fence,
     query: Annotated[ArtifactQuery, Query()],
-    parts: PartsOf,
+    request: Request,
 ) -> Response:
     """How much of a file has arrived: what an interrupted upload goes on from."""
+    parts = parts_of(request)
     log.know(attempt=attempt_id)
     pk = _check_held(parts, attempt_id, fence)
     return Response(headers={"upload-offset": str(parts.blobs.arrived(_partial(pk, query)))})
@@ -83,13 +84,13 @@ async def store_artifact(
     fence: Fence,
     query: Annotated[ArtifactQuery, Query()],
     request: Request,
-    parts: PartsOf,
     upload_offset: Annotated[int, Header(ge=0, le=MAX_INTEGER)] = 0,
 ) -> Response:
     """Stores a file as it streams in. The same file twice is one artifact.
 
     With `Upload-Offset: N` only the rest follows; HEAD says how much has arrived before.
     """
+    parts = parts_of(request)
     log.know(attempt=attempt_id)
     async with payloads.stream(request) as chunks:
         described_as = _describe(name, query)

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Path, Response
+from fastapi import APIRouter, Header, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from ipulse.errors import InvalidInput, Problem
@@ -35,7 +35,7 @@ from service import (
 from service.answers import job_answer, json_answer
 from service.attempts import Verdict
 from service.auth import open_to
-from service.parts import Parts, PartsOf
+from service.parts import Parts, parts_of
 from service.payloads import EventsBody, JSONBody
 from service.representations import (
     CheckpointBody,
@@ -102,8 +102,9 @@ class Orders:
 
 @router.post("/agents", status_code=204, openapi_extra=payloads.described(Announcement))
 @open_to("worker")
-def announce(body: JSONBody, parts: PartsOf) -> Response:
+def announce(body: JSONBody, request: Request) -> Response:
     """An agent says that it is there and what it can use; now and then, so that it stays known."""
+    parts = parts_of(request)
     said = payloads.parse(Announcement, body)
     with parts.database.write() as transaction:
         agents.announce(transaction, said.agent, said.device_kinds, said.resting)
@@ -114,8 +115,9 @@ def announce(body: JSONBody, parts: PartsOf) -> Response:
     "/claims", responses={200: {"model": ClaimBody}}, openapi_extra=payloads.described(ClaimRequest)
 )
 @open_to("worker")
-def claim(body: JSONBody, parts: PartsOf) -> Response:
+def claim(body: JSONBody, request: Request) -> Response:
     """Starts the next attempt at a queued job: one of two that ask at once gets it."""
+    parts = parts_of(request)
     wanted = payloads.parse(ClaimRequest, body)
     log.know(job=wanted.job_id)
     lease_seconds = parts.settings.lease_seconds
@@ -147,8 +149,9 @@ def claim(body: JSONBody, parts: PartsOf) -> Response:
 
 @router.post("/attempts/{attempt_id}/heartbeat", responses={200: {"model": HeartbeatBody}})
 @open_to("worker")
-def heartbeat(attempt_id: AttemptId, fence: Fence, parts: PartsOf) -> Response:
+def heartbeat(attempt_id: AttemptId, fence: Fence, request: Request) -> Response:
     """Renews the lease, and says whether the job is to stop."""
+    parts = parts_of(request)
     log.know(attempt=attempt_id)
     with parts.database.write() as transaction:
         attempt = leases.hold(transaction, attempt_id, fence)
@@ -160,9 +163,10 @@ def heartbeat(attempt_id: AttemptId, fence: Fence, parts: PartsOf) -> Response:
 @router.get("/attempts/{attempt_id}", responses={200: {"model": OrdersBody}})
 @open_to("worker")
 async def orders(
-    attempt_id: AttemptId, fence: Fence, parts: PartsOf, prefer: Annotated[str, Header()] = ""
+    attempt_id: AttemptId, fence: Fence, request: Request, prefer: Annotated[str, Header()] = ""
 ) -> Response:
     """Whether the job is to stop; with `Prefer: wait=N` said when it is, or after N seconds."""
+    parts = parts_of(request)
     log.know(attempt=attempt_id)
     seconds = preferences.wait_seconds(prefer)
     until = time.monotonic() + (seconds or 0)
@@ -185,8 +189,9 @@ async def orders(
     openapi_extra=payloads.described(EventBatch),
 )
 @open_to("worker")
-def record(attempt_id: AttemptId, fence: Fence, body: EventsBody, parts: PartsOf) -> Response:
+def record(attempt_id: AttemptId, fence: Fence, body: EventsBody, request: Request) -> Response:
     """Stores events once, however often they are sent."""
+    parts = parts_of(request)
     log.know(attempt=attempt_id)
     batch = payloads.parse(EventBatch, body)
     following = 0
@@ -205,8 +210,9 @@ def record(attempt_id: AttemptId, fence: Fence, body: EventsBody, parts: PartsOf
     openapi_extra=payloads.described(DoneEvent),
 )
 @open_to("worker")
-def finish(attempt_id: AttemptId, fence: Fence, body: JSONBody, parts: PartsOf) -> Response:
+def finish(attempt_id: AttemptId, fence: Fence, body: JSONBody, request: Request) -> Response:
     """Ends the attempt. Its job ends too, or is tried again if only infrastructure was lost."""
+    parts = parts_of(request)
     log.know(attempt=attempt_id)
     verdict = _verdict(payloads.parse(DoneEvent, body))
     with parts.database.write() as transaction:
