@@ -23,6 +23,7 @@ from .named_turns import NamedTurns
 from .postgresql import PostgreSQL
 from .sqlite import SQLite
 from .tables import trials
+from .wake_up import WakeUp
 
 # Nothing that was asked for was wrong: locked, full, unreadable, gone, or no database at all.
 _TROUBLE = (DatabaseError, OperationalError, InterfaceError, InternalError)
@@ -40,6 +41,7 @@ class Transaction:
         # What a writing transaction reads in order to change it, it must lock.
         self.is_writing = is_writing
         self.topics: set[str] = set()  # job ids, or another word that somebody waits on
+        self.wake_ups: dict[int, WakeUp] = {}  # promised here, by their keys in the outbox
         self._backend = backend
 
     @cached_property
@@ -53,7 +55,8 @@ class Transaction:
 
 
 class Database:
-    """Opens transactions; after each commit it passes the topics on to `listeners`."""
+    """Opens transactions; after each commit it passes the topics on to `listeners`, and the
+    promised wake-ups to `wake_up_listeners`."""
 
     def __init__(self, url: str) -> None:
         """Raises Unavailable for a URL of something else, MissingDependency without its driver."""
@@ -68,6 +71,7 @@ class Database:
         self.backend: Backend = SQLite(self.url) if kind == "sqlite" else PostgreSQL(self.url)
         self.turns = NamedTurns()  # among the threads of this process
         self.listeners: list[Callable[[frozenset[str]], None]] = []
+        self.wake_up_listeners: list[Callable[[dict[int, WakeUp]], None]] = []
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
@@ -91,6 +95,9 @@ class Database:
         if transaction.topics:
             for listener in self.listeners:
                 listener(frozenset(transaction.topics))
+        if transaction.wake_ups:
+            for hear in self.wake_up_listeners:
+                hear(transaction.wake_ups)
 
     @contextmanager
     def exclusively(self, name: str) -> Iterator[None]:

@@ -6,15 +6,16 @@ import logging
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 
 from ipulse.errors import Unavailable
 
 from . import attempts, leases, outbox, schedule, store
 from .database import Database
-from .outbox import WakeUp
 from .queue import Queue
 from .settings import Settings
+from .wake_up import WakeUp
 
 BATCH = 500  # wake-ups per look into the outbox
 # A message wakes whichever agent is free, for whichever job comes next: with so many of them in a
@@ -37,12 +38,14 @@ class Dispatcher:
         self._queue = queue
         self._settings = settings
         self._stopping = threading.Event()
-        self._promised = threading.Event()  # the outbox may hold something new
+        self._promised = threading.Event()  # the outbox holds something new
+        self._fresh: deque[dict[int, WakeUp]] = deque()  # what that is, as far as it came from here
         self._retry = threading.Event()  # another job waits for its next attempt
         self._sent: set[int] = set()  # published, and still in the outbox
         self._waiting: dict[str, int] = {}  # at most so many messages wait, by kind of device
         self._held_back = False  # somebody was promised a message, and there were enough
         self._next_flush = 0.0  # these are in seconds of the monotonic clock
+        self._next_outbox = 0.0
         self._next_rescan = 0.0
         self._last_look = -math.inf
         self._judge_from = 0.0
@@ -53,6 +56,7 @@ class Dispatcher:
             threading.Thread(target=self._run, args=(self._judge, self._retry)),
         ]
         database.listeners.append(self._hear)
+        database.wake_up_listeners.append(self._hear_promises)
 
     @property
     def is_alive(self) -> bool:
@@ -71,10 +75,12 @@ class Dispatcher:
         self._queue.close()
 
     def _hear(self, topics: frozenset[str]) -> None:
-        if outbox.TOPIC in topics:
-            self._promised.set()
         if store.RETRY_TOPIC in topics:
             self._retry.set()
+
+    def _hear_promises(self, wake_ups: dict[int, WakeUp]) -> None:
+        self._fresh.append(wake_ups)
+        self._promised.set()
 
     def _run(self, step: Callable[[], float], wake: threading.Event) -> None:
         while not self._stopping.is_set():
@@ -91,10 +97,18 @@ class Dispatcher:
     def _publish(self) -> float:
         """Publishes what is promised. Returns the seconds until it must look again."""
         self._promised.clear()
-        with self._database.read() as transaction:
-            pending = outbox.pending(transaction, BATCH)
-        is_full = len(pending) == BATCH
+        is_full = False
         try:
+            pending = self._heard()
+            if time.monotonic() >= self._next_outbox:
+                # What was promised before this start or when the broker was away, or by a replica
+                # that died. Who made a promise just now keeps it by itself.
+                with self._database.read() as transaction:
+                    since = transaction.now - round(self._tick_seconds * 1000)
+                    found = outbox.pending(transaction, BATCH, since)
+                is_full = len(found) == BATCH
+                pending.update(found)
+                self._next_outbox = time.monotonic() + (0.0 if is_full else self._tick_seconds)
             for key, wake_up in pending.items():
                 if key not in self._sent:
                     self._wake(wake_up)
@@ -102,12 +116,20 @@ class Dispatcher:
             self._rescan()
         except Unavailable:
             self.broker_answers = False
+            self._next_outbox = 0.0
             raise
         finally:
             self._flush(at_once=is_full)
         if is_full:
             return 0.0
         return min(FLUSH_SECONDS, self._tick_seconds) if self._sent else self._tick_seconds
+
+    def _heard(self) -> dict[int, WakeUp]:
+        """What was promised in this process since the last time, in order."""
+        heard: dict[int, WakeUp] = {}
+        while self._fresh:
+            heard.update(self._fresh.popleft())
+        return heard
 
     def _wake(self, wake_up: WakeUp) -> None:
         waiting = self._waiting.get(wake_up.device, 0)

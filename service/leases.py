@@ -90,7 +90,7 @@ def claim(
     if job is None or job.state is not JobState.QUEUED:
         raise NotClaimable("another agent asks for the job at this moment")
     if job.pk != named.pk:
-        outbox.add_unless_gone(transaction, named.pk)  # its own wake-up is used up by the other
+        outbox.add_unless_gone(transaction, named)  # its own wake-up is used up by the other
     fence = secrets.token_urlsafe(32)
     number = job.attempt + 1
     values = {

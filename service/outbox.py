@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from sqlalchemy import bindparam, delete, func, insert, select
 
@@ -12,43 +11,43 @@ from ipulse.states import JobState
 from .database import Transaction
 from .job import Job
 from .tables import jobs, outbox
-
-TOPIC = "outbox"  # what the dispatcher listens for
+from .wake_up import WakeUp
 
 _PROMISE = insert(outbox)
-_PROMISE_UNLESS_GONE = insert(outbox).from_select(
-    ["job_pk"],
-    select(jobs.c.pk)
-    .where(jobs.c.pk == bindparam("of_job"))
-    .with_for_update(read=True, key_share=True),
+_PROMISE_UNLESS_GONE = (
+    insert(outbox)
+    .from_select(
+        ["job_pk"],
+        select(jobs.c.pk)
+        .where(jobs.c.pk == bindparam("of_job"))
+        .with_for_update(read=True, key_share=True),
+    )
+    .returning(outbox.c.pk)
 )
-
-
-@dataclass(frozen=True)
-class WakeUp:
-    """One message to send: look at this job."""
-
-    job_id: str
-    device: str
 
 
 def add(transaction: Transaction, job: Job) -> None:
     """Promises a wake-up for a job; called in the transaction that queues it, and holds it."""
-    transaction.connection.execute(_PROMISE, {"job_pk": job.pk})
-    transaction.topics.add(TOPIC)
+    promised = transaction.connection.execute(_PROMISE, {"job_pk": job.pk})
+    key = promised.inserted_primary_key
+    assert key is not None  # noqa: S101 - one row was inserted
+    transaction.wake_ups[key.pk] = WakeUp(job.id, job.device)
 
 
-def add_unless_gone(transaction: Transaction, pk: int) -> None:
+def add_unless_gone(transaction: Transaction, job: Job) -> None:
     """Promises a wake-up for a job that nobody holds: it may be deleted at this moment."""
-    transaction.connection.execute(_PROMISE_UNLESS_GONE, {"of_job": pk})
-    transaction.topics.add(TOPIC)
+    promised = transaction.connection.execute(_PROMISE_UNLESS_GONE, {"of_job": job.pk})
+    key = promised.scalar_one_or_none()
+    if key is not None:
+        transaction.wake_ups[key] = WakeUp(job.id, job.device)
 
 
-def pending(transaction: Transaction, limit: int) -> dict[int, WakeUp]:
-    """The oldest promises by their keys, in order."""
+def pending(transaction: Transaction, limit: int, since: int) -> dict[int, WakeUp]:
+    """The oldest promises by their keys, in order, of jobs that are as they are since `since`."""
     query = (
         select(outbox.c.pk, jobs.c.id, jobs.c.device)
         .join(jobs, jobs.c.pk == outbox.c.job_pk)
+        .where(jobs.c.state_since <= since)
         .order_by(outbox.c.pk)
         .limit(limit)
     )
