@@ -114,7 +114,7 @@ PARTS: dict[str, Part] = {
     "first_step": Part(_first_step, ("sqlite",), ("sqlite",)),
     "rate": Part(_rate, ("celery", "celery_durable", "huey", *OURS)),
     "backlog": Part(_backlog, ("celery", "sqlite")),
-    "stored": Part(_stored, ("celery", "sqlite"), ROWS),
+    "stored": Part(_stored, ROWS, ROWS),
     "streams": Part(_streams, ("sqlite",), OURS),
     "memory": Part(_memory, ("celery", "ray", "sqlite")),
     "lines": Part(_lines, ("celery", "ray", "sqlite")),
