@@ -3,14 +3,9 @@
 #define IPULSE_OPS_LIF_CPU_BITS_H
 
 #include "vectors.h"
+#include "word.h"
 
 namespace {
-
-inline uint64_t load_word(const uint8_t *bits) {
-  uint64_t word;
-  memcpy(&word, bits, sizeof word);
-  return word;
-}
 
 inline unsigned load_mask(const uint8_t *bits) {
   uint16_t mask = 0;

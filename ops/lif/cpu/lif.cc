@@ -13,6 +13,7 @@
 #include "phases.h"
 #include "pool.h"
 #include "sequence.h"
+#include "word.h"
 
 namespace lif {
 
@@ -55,12 +56,6 @@ private:
   std::atomic<int64_t> &nanoseconds_, &calls_;
   std::chrono::steady_clock::time_point start_;
 };
-
-uint64_t load_word(const uint8_t *bits) {
-  uint64_t word;
-  memcpy(&word, bits, sizeof word);
-  return word;
-}
 
 template <class Run> int guarded(const Message &message, Run run) {
   try {

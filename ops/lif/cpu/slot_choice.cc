@@ -4,15 +4,10 @@
 #include <cstring>
 
 #include "lif.h"
+#include "word.h"
 
 namespace lif {
 namespace {
-
-uint64_t load_word(const uint8_t *bits) {
-  uint64_t word;
-  memcpy(&word, bits, sizeof word);
-  return word;
-}
 
 // Moves those who get one of `slots` to the front of ids, which ascend; returns how many.
 int64_t choose(const SlotChoice &c, int64_t slots, std::vector<int32_t> &ids) {

@@ -6,7 +6,7 @@
 namespace {
 
 using namespace ipulse;
-using tensorflow::OpKernelConstruction;
+using tensorflow::call;
 using Attributes = std::map<std::string, std::any>;
 using Tensors = std::vector<Tensor>;
 
@@ -17,43 +17,36 @@ void fail(const char *what, const std::string &message) {
   ++failures;
 }
 
-// The first outputs; they must be the same with one thread and with many.
-template <typename Op>
-Tensors run(const char *name, const Attributes &attributes, const Tensors &inputs, int outputs) {
+// The outputs, which must be the same with one thread and with many.
+Tensors run(const char *op, const Attributes &attributes, const Tensors &inputs) {
   Tensors first;
   for (int64_t threads : {1, 4}) {
-    OpKernelConstruction construction(attributes);
-    Op op(&construction);
-    OpKernelContext context(inputs, threads);
-    op.Compute(&context);
+    Status status;
+    const Tensors found = call({op, attributes}, inputs, threads, &status);
     ++calls;
-    if (!context.status().ok()) {
-      fail(name, context.status().message());
-      return Tensors(static_cast<size_t>(outputs));
+    if (!status.ok()) {
+      std::printf("%s: %s\n", op, status.message().c_str());
+      std::exit(1);
     }
-    for (int i = 0; i < outputs; ++i) {
-      const Tensor &got = context.output(i);
-      if (threads == 1)
-        first.push_back(got);
-      else if (std::memcmp(floats_of(got), floats_of(first[static_cast<size_t>(i)]),
-                           static_cast<size_t>(got.NumElements()) * sizeof(float)))
-        fail(name, "another result with more threads");
-    }
+    if (threads == 1)
+      first = found;
+    for (size_t i = 0; i < found.size(); ++i)
+      if (found[i].NumElements() &&
+          std::memcmp(found[i].data(), first[i].data(),
+                      static_cast<size_t>(found[i].NumElements()) * sizeof(float)))
+        fail(op, "another result with more threads");
   }
   return first;
 }
 
 // What it says of inputs that are wrong.
-template <typename Op>
-void refuses(const char *name, const Attributes &attributes, const Tensors &inputs,
+void refuses(const char *op, const Attributes &attributes, const Tensors &inputs,
              const char *words) {
-  OpKernelConstruction construction(attributes);
-  Op op(&construction);
-  OpKernelContext context(inputs, 4);
-  op.Compute(&context);
+  Status status;
+  call({op, attributes}, inputs, 4, &status);
   ++calls;
-  if (context.status().message().find(words) == std::string::npos)
-    fail(name, "said '" + context.status().message() + "' and not '" + words + "'");
+  if (status.message().find(words) == std::string::npos)
+    fail(op, "said '" + status.message() + "' and not '" + words + "'");
 }
 
 Tensor drawn(TensorShape shape, uint64_t seed) {
@@ -84,29 +77,29 @@ void all_ops(int64_t steps, int64_t batch, int64_t n_in, int64_t n_out, int capa
   const Tensor word = Tensor::of<int64_t>({}, {5});
   Attributes chosen = SURROGATE;
   chosen.insert({{"gated", true}, {"capacity", capacity}, {"policy", policy}, {"layer", 1}});
-  Tensors picked = run<SelectSpikesOp>("select", chosen, {u, high, low, word, word}, 3);
+  Tensors picked = run("IpulseSelectSpikes", chosen, {u, high, low, word, word});
   const Tensor &ids = picked[0], &counts = picked[1];
   const Tensor by_slots = drawn({steps, batch, slots}, seed + 2);
-  run<SelectSpikesGradOp>("select_grad", SURROGATE, {u, high, ids, counts, by_slots}, 2);
+  run("IpulseSelectSpikesGrad", SURROGATE, {u, high, ids, counts, by_slots});
 
   const Tensor by_product = drawn({steps, batch, n_out}, seed + 3);
-  run<SpikeMatmulOp>("matmul", {}, {weights, ids, counts}, 1);
-  run<SpikeMatmulOp>("matmul", {}, {weights, as<uint16_t>(ids), as<int64_t>(counts)}, 1);
-  run<SpikeMatmulGradWeightsOp>("matmul_grad_weights", {}, {weights, ids, counts, by_product}, 1);
-  run<SpikeMatmulGradSlotsOp>("matmul_grad_slots", {}, {weights, ids, counts, by_product}, 1);
+  run("IpulseSpikeMatmul", {}, {weights, ids, counts});
+  run("IpulseSpikeMatmul", {}, {weights, as<uint16_t>(ids), as<int64_t>(counts)});
+  run("IpulseSpikeMatmulGradWeights", {}, {weights, ids, counts, by_product});
+  run("IpulseSpikeMatmulGradSlots", {}, {weights, ids, counts, by_product});
 
   const Attributes neurons = {{"neurons", static_cast<int>(n_in)}};
   const Tensor by_dense = drawn({steps, batch, n_in}, seed + 4);
-  Tensors dense = run<ScatterOp>("sparse_to_dense", neurons, {ids, counts}, 1);
-  run<ScatterOp>("scatter_slots", neurons, {ids, counts, by_slots}, 1);
-  run<GatherSlotsOp>("gather_slots", {}, {ids, counts, by_dense}, 1);
-  run<DenseToSparseOp>("dense_to_sparse", {{"capacity", 0}}, {dense[0]}, 2);
+  Tensors dense = run("IpulseSparseToDense", neurons, {ids, counts});
+  run("IpulseScatterSlots", neurons, {ids, counts, by_slots});
+  run("IpulseGatherSlots", {}, {ids, counts, by_dense});
+  run("IpulseDenseToSparse", {{"capacity", 0}}, {dense[0]});
 
   std::vector<int32_t> wanted(static_cast<size_t>(steps * batch));
   for (size_t i = 0; i < wanted.size(); ++i)
     wanted[i] = static_cast<int32_t>(static_cast<int64_t>(i) % (n_in + 1));
-  run<RandomSpikesOp>("random", {{"neurons", static_cast<int>(n_in)}, {"slots", 0}},
-                      {word, Tensor::of({steps, batch}, wanted)}, 1);
+  run("IpulseRandomSpikes", {{"neurons", static_cast<int>(n_in)}, {"slots", 0}},
+      {word, Tensor::of({steps, batch}, wanted)});
 
   if (steps * batch * slots == 0)
     return;
@@ -115,11 +108,11 @@ void all_ops(int64_t steps, int64_t batch, int64_t n_in, int64_t n_out, int capa
   std::vector<int32_t> full(static_cast<size_t>(steps * batch), slots);
   const Tensor outside = Tensor::of({steps, batch, slots}, wrong);
   const Tensor filled = Tensor::of({steps, batch}, full);
-  refuses<SpikeMatmulOp>("matmul", {}, {weights, outside, filled}, "it must be 0 to");
-  refuses<ScatterOp>("sparse_to_dense", neurons, {outside, filled}, "it must be 0 to");
+  refuses("IpulseSpikeMatmul", {}, {weights, outside, filled}, "it must be 0 to");
+  refuses("IpulseSparseToDense", neurons, {outside, filled}, "it must be 0 to");
   full.back() = slots + 1;
-  refuses<SpikeMatmulOp>("matmul", {}, {weights, ids, Tensor::of({steps, batch}, full)}, "counts");
-  refuses<SpikeMatmulOp>("matmul", {}, {weights, ids, Tensor::of<float>({1}, {0})}, "counts must");
+  refuses("IpulseSpikeMatmul", {}, {weights, ids, Tensor::of({steps, batch}, full)}, "counts");
+  refuses("IpulseSpikeMatmul", {}, {weights, ids, Tensor::of<float>({1}, {0})}, "counts must");
 }
 
 } // namespace

@@ -1,1 +1,0 @@
-#include "tensorflow/core/framework/op_kernel.h"
