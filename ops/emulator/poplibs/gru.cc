@@ -20,33 +20,12 @@ using Cache = poplin::PlanningCache;
 
 namespace {
 
-constexpr std::size_t kUnits = 3;
+constexpr std::size_t kUnits = unitsOf<GruParams>();
 /// What is kept of a step: the units in their own order, the state before the step, and of the
 /// candidate what goes into the product with its weights, or comes out of it with resetAfter.
 enum Kept : unsigned { kReset, kUpdate, kCandidate, kBefore, kProduct, kCount };
 /// The gradients of a step: of the units' sums, and of the candidate's product with its weights.
 enum Grads : unsigned { kProductGrad = kUnits, kGrads };
-
-RecurrentCell cellOf(Graph &graph, const GruParams &params, const DebugContext &dc,
-                     const OptionFlags &options, Cache *cache) {
-  return {graph, params.rnn, kUnits, {params.activation, params.recurrentActivation},
-          dc,    options,    cache};
-}
-
-/// Units of the weights, [units, ...], in the order of Kept.
-Tensor inOrder(const Tensor &t, const GruParams &params) {
-  std::vector<Tensor> units;
-  for (const std::size_t place : placesOf(params.cellOrder, "gru"))
-    units.push_back(t.slice(place, place + 1));
-  return poplar::concat(units);
-}
-/// And back.
-Tensor inCellOrder(const Tensor &t, const GruParams &params) {
-  std::vector<Tensor> units;
-  for (const BasicGruCellUnit unit : params.cellOrder)
-    units.push_back(t.slice(static_cast<std::size_t>(unit), static_cast<std::size_t>(unit) + 1));
-  return poplar::concat(units);
-}
 
 /// [units, 1, out]: the input's bias, or the recurrent one, which there is with resetAfter only.
 Tensor biasOf(const Tensor &biases, const GruParams &params, unsigned which) {
@@ -60,20 +39,6 @@ Tensor biasOf(const Tensor &biases, const GruParams &params, unsigned which) {
 
 const std::vector<BasicGruCellUnit> getDefaultBasicGruCellOrder() {
   return {BasicGruCellUnit::RESET_GATE, BasicGruCellUnit::UPDATE_GATE, BasicGruCellUnit::CANDIDATE};
-}
-
-GruParams::GruParams(poplar::Type dataType, std::size_t batchSize, std::size_t timeSteps,
-                     std::vector<std::size_t> layerSizes, NonLinearityType activation,
-                     NonLinearityType recurrentActivation)
-    : rnn(dataType, batchSize, timeSteps, layerSizes), dataType(dataType), batchSize(batchSize),
-      timeSteps(timeSteps), layerSizes(layerSizes), activation(activation),
-      recurrentActivation(recurrentActivation) {}
-GruParams::GruParams(poplar::Type dataType, std::size_t batchSize, std::size_t maxTimeSteps,
-                     const Tensor &timeSteps, std::vector<std::size_t> layerSizes,
-                     NonLinearityType activation, NonLinearityType recurrentActivation)
-    : GruParams(dataType, batchSize, maxTimeSteps, std::move(layerSizes), activation,
-                recurrentActivation) {
-  rnn.varTimeSteps = timeSteps;
 }
 
 Tensor createInput(Graph &graph, const GruParams &params, const DebugContext &debugContext,
@@ -103,20 +68,13 @@ GruWeights createWeights(Graph &graph, const GruParams &params, const DebugConte
 }
 
 std::uint64_t getBasicGruCellFwdFlops(const GruParams &params) {
-  const std::uint64_t samples = params.rnn.batchSize * params.rnn.maxTimeSteps;
-  const std::uint64_t in = params.rnn.layerSizes.at(0), out = params.rnn.layerSizes.at(1);
-  return samples * (2 * kUnits * (in + out) * out + (kUnits + 4) * out);
+  return forwardFlops(params.rnn, kUnits);
 }
 std::uint64_t getBasicGruCellBwdFlops(const GruParams &params) {
-  const std::uint64_t samples = params.rnn.batchSize * params.rnn.maxTimeSteps;
-  const std::uint64_t in = params.calcInputGradients ? params.rnn.layerSizes.at(0) : 0;
-  const std::uint64_t out = params.rnn.layerSizes.at(1);
-  return samples * 2 * kUnits * (in + out) * out;
+  return backwardFlops(params.rnn, kUnits, params.calcInputGradients);
 }
 std::uint64_t getBasicGruCellWuFlops(const GruParams &params) {
-  const std::uint64_t samples = params.rnn.batchSize * params.rnn.maxTimeSteps;
-  const std::uint64_t in = params.rnn.layerSizes.at(0), out = params.rnn.layerSizes.at(1);
-  return samples * (2 * kUnits * (in + out) * out + kUnits * out);
+  return weightFlops(params.rnn, kUnits);
 }
 
 Tensor gruFwd(Graph &graph, const GruParams &params, const Tensor &stateInit, const Tensor &in,
@@ -138,7 +96,7 @@ Tensor gruFwd(Graph &graph, const GruParams &params, const Tensor &stateInit, co
   if (intermediates)
     *intermediates = cell.sequence(kCount, "intermediates");
   cell.loop(false, fwdProg, [&](const Tensor &t, Sequence &step) {
-    const Tensor fromInput = cell.read(ahead, t, step);
+    const Tensor active = cell.active(t, step), fromInput = cell.read(ahead, t, step);
     Tensor fromState = cell.product(h, params.resetAfter ? recurrent : gates, step);
     if (params.resetAfter)
       popops::addInPlace(graph, fromState, biasOf(weights.biases, params, 1), step, dc);
@@ -160,9 +118,9 @@ Tensor gruFwd(Graph &graph, const GruParams &params, const Tensor &stateInit, co
       cell.write(*intermediates,
                  poplar::concat({open, sum.expand({0}), h.expand({0}), product.expand({0})}), t,
                  step);
-    popops::mapInPlace(graph, _1 * _2 + (1.f - _2) * _3, {h, open[kUpdate], sum}, step, dc);
+    cell.update(_1 * _2 + (1.f - _2) * _3, {h, open[kUpdate], sum}, active, step);
     if (outputs.valid())
-      cell.write(outputs, h, t, step);
+      cell.write(outputs, cell.masked(h, active, step), t, step);
   });
   return outputs.valid() ? outputs : h;
 }
@@ -182,9 +140,9 @@ Tensor gruBwd(Graph &graph, const GruParams &params, Sequence &prog, const Tenso
   else
     prog.add(Copy(gradLayerNext, outGrad));
   cell.loop(true, prog, [&](const Tensor &t, Sequence &step) {
-    const Tensor kept = cell.read(fwdIntermediatesSeq, t, step);
+    const Tensor active = cell.active(t, step), kept = cell.read(fwdIntermediatesSeq, t, step);
     if (params.outputFullSequence)
-      popops::addInPlace(graph, outGrad, cell.read(gradLayerNext, t, step), step, dc);
+      cell.update(_1 + _2, {outGrad, cell.read(gradLayerNext, t, step)}, active, step);
     const auto through = [&](NonLinearityType type, unsigned unit, const Tensor &grad) {
       return nonLinearityInputGradient(graph, type, kept[unit], grad, step, dc).expand({0});
     };
@@ -203,12 +161,12 @@ Tensor gruBwd(Graph &graph, const GruParams &params, Sequence &prog, const Tenso
                                              {params.resetAfter ? candidate[0] : before,
                                               params.resetAfter ? kept[kProduct] : kept[kBefore]},
                                              step, dc));
-    cell.write(grads, poplar::concat({reset, update, candidate, product}), t, step);
+    const Tensor all = poplar::concat({reset, update, candidate, product});
+    cell.write(grads, cell.masked(all, active, step), t, step);
     const Tensor fromGates =
         cell.inputGradient(poplar::concat(reset, update), recurrent.slice(0, kCandidate), step);
-    popops::mapInPlace(graph,
-                       params.resetAfter ? Any(_1 * _2 + _3 + _4) : Any(_1 * _2 + _3 * _5 + _4),
-                       {outGrad, kept[kUpdate], before, fromGates, kept[kReset]}, step, dc);
+    cell.update(params.resetAfter ? Any(_1 * _2 + _3 + _4) : Any(_1 * _2 + _3 * _5 + _4),
+                {outGrad, kept[kUpdate], before, fromGates, kept[kReset]}, active, step);
   });
   if (inputGrad && params.calcInputGradients)
     *inputGrad = cell.inputGradient(grads.dimRoll(1).slice(0, kUnits),

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include <popnn/Lstm.hpp>
 #include <popnn/NonLinearity.hpp>
 #include <popops/ElementWise.hpp>
@@ -22,30 +20,9 @@ using Cache = poplin::PlanningCache;
 
 namespace {
 
-constexpr std::size_t kUnits = 4;
+constexpr std::size_t kUnits = unitsOf<LstmParams>();
 /// What is kept of a step: the four units in their own order, and the state before the step.
 enum Kept : unsigned { kForget, kInput, kCandidate, kOutput, kCellBefore, kOutputBefore, kCount };
-
-RecurrentCell cellOf(Graph &graph, const LstmParams &params, const DebugContext &dc,
-                     const OptionFlags &options, Cache *cache) {
-  return {graph, params.rnn, kUnits, {params.activation, params.recurrentActivation},
-          dc,    options,    cache};
-}
-
-/// Units of the weights, [units, ...], in the order of Kept.
-Tensor inOrder(const Tensor &t, const LstmParams &params) {
-  std::vector<Tensor> units;
-  for (const std::size_t place : placesOf(params.cellOrder, "lstm"))
-    units.push_back(t.slice(place, place + 1));
-  return poplar::concat(units);
-}
-/// And back.
-Tensor inCellOrder(const Tensor &t, const LstmParams &params) {
-  std::vector<Tensor> units;
-  for (const BasicLstmCellUnit unit : params.cellOrder)
-    units.push_back(t.slice(static_cast<std::size_t>(unit), static_cast<std::size_t>(unit) + 1));
-  return poplar::concat(units);
-}
 
 NonLinearityType activationOf(unsigned unit, const LstmParams &params) {
   return unit == kCandidate ? params.activation : params.recurrentActivation;
@@ -56,20 +33,6 @@ NonLinearityType activationOf(unsigned unit, const LstmParams &params) {
 const std::vector<BasicLstmCellUnit> getDefaultBasicLstmCellOrder() {
   return {BasicLstmCellUnit::FORGET_GATE, BasicLstmCellUnit::INPUT_GATE,
           BasicLstmCellUnit::CANDIDATE, BasicLstmCellUnit::OUTPUT_GATE};
-}
-
-LstmParams::LstmParams(poplar::Type dataType, std::size_t batchSize, std::size_t timeSteps,
-                       std::vector<std::size_t> layerSizes, NonLinearityType activation,
-                       NonLinearityType recurrentActivation)
-    : rnn(dataType, batchSize, timeSteps, layerSizes), dataType(dataType), batchSize(batchSize),
-      timeSteps(timeSteps), layerSizes(layerSizes), activation(activation),
-      recurrentActivation(recurrentActivation) {}
-LstmParams::LstmParams(poplar::Type dataType, std::size_t batchSize, std::size_t maxTimeSteps,
-                       const Tensor &timeSteps, std::vector<std::size_t> layerSizes,
-                       NonLinearityType activation, NonLinearityType recurrentActivation)
-    : LstmParams(dataType, batchSize, maxTimeSteps, std::move(layerSizes), activation,
-                 recurrentActivation) {
-  rnn.varTimeSteps = timeSteps;
 }
 
 Tensor LstmState::getAsTensor() const {
@@ -118,20 +81,13 @@ LstmWeights createWeights(Graph &graph, const LstmParams &params, const DebugCon
 }
 
 std::uint64_t getBasicLstmCellFwdFlops(const LstmParams &params) {
-  const std::uint64_t samples = params.rnn.batchSize * params.rnn.maxTimeSteps;
-  const std::uint64_t in = params.rnn.layerSizes.at(0), out = params.rnn.layerSizes.at(1);
-  return samples * (2 * kUnits * (in + out) * out + (kUnits + 4) * out);
+  return forwardFlops(params.rnn, kUnits);
 }
 std::uint64_t getBasicLstmCellBwdFlops(const LstmParams &params) {
-  const std::uint64_t samples = params.rnn.batchSize * params.rnn.maxTimeSteps;
-  const std::uint64_t in = params.calcInputGradients ? params.rnn.layerSizes.at(0) : 0;
-  const std::uint64_t out = params.rnn.layerSizes.at(1);
-  return samples * 2 * kUnits * (in + out) * out;
+  return backwardFlops(params.rnn, kUnits, params.calcInputGradients);
 }
 std::uint64_t getBasicLstmCellWuFlops(const LstmParams &params) {
-  const std::uint64_t samples = params.rnn.batchSize * params.rnn.maxTimeSteps;
-  const std::uint64_t in = params.rnn.layerSizes.at(0), out = params.rnn.layerSizes.at(1);
-  return samples * (2 * kUnits * (in + out) * out + kUnits * out);
+  return weightFlops(params.rnn, kUnits);
 }
 
 std::pair<Tensor, Tensor> lstmFwd(Graph &graph, const LstmParams &params,
@@ -154,19 +110,18 @@ std::pair<Tensor, Tensor> lstmFwd(Graph &graph, const LstmParams &params,
   if (intermediates)
     *intermediates = cell.sequence(kCount, "intermediates");
   cell.loop(false, fwdProg, [&](const Tensor &t, Sequence &step) {
-    const Tensor fromInput = cell.read(ahead, t, step);
+    const Tensor active = cell.active(t, step), fromInput = cell.read(ahead, t, step);
     const Tensor z = popops::map(graph, _1 + _2 + _3,
                                  {cell.product(h, recurrent, step), fromInput, biases}, step, dc);
     for (unsigned unit = 0; unit < kUnits; ++unit)
       nonLinearityInPlace(graph, activationOf(unit, params), z[unit], step, dc);
     if (intermediates)
       cell.write(*intermediates, poplar::concat({z, c.expand({0}), h.expand({0})}), t, step);
-    popops::mapInPlace(graph, _1 * _2 + _3 * _4, {c, z[kForget], z[kInput], z[kCandidate]}, step,
-                       dc);
+    cell.update(_1 * _2 + _3 * _4, {c, z[kForget], z[kInput], z[kCandidate]}, active, step);
     const Tensor squashed = nonLinearity(graph, params.activation, c, step, dc);
-    popops::mapWithOutput(graph, _1 * _2, {squashed, z[kOutput]}, h, step, dc);
+    cell.update(_2 * _3, {h, squashed, z[kOutput]}, active, step);
     if (outputs.valid())
-      cell.write(outputs, h, t, step);
+      cell.write(outputs, cell.masked(h, active, step), t, step);
   });
   return {outputs.valid() ? outputs : h, c};
 }
@@ -191,9 +146,9 @@ LstmState lstmBwd(Graph &graph, const LstmParams &params, Sequence &prog, const 
     popops::zero(graph, cellGrad, prog, dc);
 
   cell.loop(true, prog, [&](const Tensor &t, Sequence &step) {
-    const Tensor kept = cell.read(fwdIntermediates, t, step);
+    const Tensor active = cell.active(t, step), kept = cell.read(fwdIntermediates, t, step);
     if (params.outputFullSequence)
-      popops::addInPlace(graph, outGrad, cell.read(outputGrad, t, step), step, dc);
+      cell.update(_1 + _2, {outGrad, cell.read(outputGrad, t, step)}, active, step);
     const Tensor after =
         popops::map(graph, _1 * _2 + _3 * _4,
                     {kept[kCellBefore], kept[kForget], kept[kInput], kept[kCandidate]}, step, dc);
@@ -201,7 +156,7 @@ LstmState lstmBwd(Graph &graph, const LstmParams &params, Sequence &prog, const 
     const Tensor through =
         nonLinearityInputGradient(graph, params.activation, squashed,
                                   popops::mul(graph, outGrad, kept[kOutput], step, dc), step, dc);
-    popops::addInPlace(graph, cellGrad, through, step, dc);
+    cell.update(_1 + _2, {cellGrad, through}, active, step);
     const std::pair<Tensor, Tensor> factors[kUnits] = {{cellGrad, kept[kCellBefore]},
                                                        {cellGrad, kept[kCandidate]},
                                                        {cellGrad, kept[kInput]},
@@ -213,10 +168,10 @@ LstmState lstmBwd(Graph &graph, const LstmParams &params, Sequence &prog, const 
           nonLinearityInputGradient(graph, activationOf(unit, params), kept[unit], grad, step, dc)
               .expand({0}));
     }
-    const Tensor all = poplar::concat(units);
+    const Tensor all = cell.masked(poplar::concat(units), active, step);
     cell.write(dz, all, t, step);
-    popops::mulInPlace(graph, cellGrad, kept[kForget], step, dc);
-    step.add(Copy(cell.inputGradient(all, recurrent, step), outGrad));
+    cell.update(_1 * _2, {cellGrad, kept[kForget]}, active, step);
+    cell.update(_2, {outGrad, cell.inputGradient(all, recurrent, step)}, active, step);
   });
   const Tensor byUnit = dz.dimRoll(1);
   if (inputGrad && params.calcInputGradients)

@@ -23,9 +23,12 @@ RecurrentCell::RecurrentCell(poplar::Graph &graph, const rnn::RnnParams &params,
   if (params.layerSizes.size() < 2)
     throw poputil::poplibs_error("a recurrent layer: layerSizes needs the sizes of input and "
                                  "output");
-  if (params.variableTimeSteps())
-    throw poputil::poplibs_error("a recurrent layer: time steps that vary by tensor are not "
-                                 "emulated: give a fixed number of time steps");
+  if (params.variableTimeSteps() &&
+      (params.varTimeSteps.rank() != 1 ||
+       (params.varTimeSteps.dim(0) != 1 && params.varTimeSteps.dim(0) != batch)))
+    throw poputil::poplibs_error("a recurrent layer: one number of time steps, or one for each "
+                                 "sample, and not " +
+                                 params.varTimeSteps.shapeToString());
   in = params.layerSizes[0];
   out = params.layerSizes[1];
   for (const NonLinearityType type : activations)
@@ -118,8 +121,59 @@ void RecurrentCell::write(const Tensor &sequence, const Tensor &value, const Ten
   popops::dynamicUpdate(graph, sequence, value.expand({0}), step, {0}, {1}, prog,
                         {debugContext, "write"});
 }
+Tensor RecurrentCell::active(const Tensor &step, Sequence &prog) const {
+  if (!params.variableTimeSteps())
+    return {};
+  const Tensor ends = params.varTimeSteps.reinterpret(poplar::UNSIGNED_INT);
+  const Tensor left = popops::gt(graph, ends, step, prog, {debugContext, "active"});
+  return (left.dim(0) == batch ? left : left.broadcast(static_cast<unsigned>(batch), 0))
+      .expand({1});
+}
+void RecurrentCell::update(const popops::expr::Expr &expr, std::vector<Tensor> ts,
+                           const Tensor &active, Sequence &prog) const {
+  using namespace popops::expr;
+  const poplar::DebugContext dc{debugContext, "update"};
+  if (!active.valid())
+    return popops::mapInPlace(graph, expr, ts, prog, dc);
+  ts.push_back(active);
+  const PlaceHolder last(static_cast<unsigned>(ts.size()));
+  popops::mapInPlace(graph, Select(expr, _1, last), ts, prog, dc);
+}
+Tensor RecurrentCell::masked(const Tensor &t, const Tensor &active, Sequence &prog) const {
+  if (!active.valid())
+    return t;
+  using namespace popops::expr;
+  return popops::map(graph, Select(_1, Const(0.f), _2), {t, active}, prog,
+                     {debugContext, "masked"});
+}
 Tensor RecurrentCell::kept(const Tensor &initial, Sequence &prog) const {
   return poputil::duplicate(graph, initial, prog, {debugContext, "kept"});
+}
+
+namespace {
+std::uint64_t samplesOf(const rnn::RnnParams &params) {
+  return params.batchSize * params.maxTimeSteps;
+}
+} // namespace
+
+std::uint64_t forwardFlops(const rnn::RnnParams &params, std::size_t units) {
+  const std::uint64_t in = params.layerSizes.at(0), out = params.layerSizes.at(1);
+  return samplesOf(params) * (2 * units * (in + out) * out + (units + 4) * out);
+}
+std::uint64_t backwardFlops(const rnn::RnnParams &params, std::size_t units, bool ofInputs) {
+  const std::uint64_t in = ofInputs ? params.layerSizes.at(0) : 0, out = params.layerSizes.at(1);
+  return samplesOf(params) * 2 * units * (in + out) * out;
+}
+std::uint64_t weightFlops(const rnn::RnnParams &params, std::size_t units) {
+  const std::uint64_t in = params.layerSizes.at(0), out = params.layerSizes.at(1);
+  return samplesOf(params) * (2 * units * (in + out) * out + units * out);
+}
+
+Tensor atPlaces(const Tensor &t, const std::vector<std::size_t> &places) {
+  std::vector<Tensor> units;
+  for (const std::size_t place : places)
+    units.push_back(t.slice(place, place + 1));
+  return poplar::concat(units);
 }
 
 } // namespace popnn

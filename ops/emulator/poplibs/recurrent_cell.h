@@ -1,13 +1,15 @@
 #ifndef IPULSE_POPLIBS_RECURRENT_CELL_H
 #define IPULSE_POPLIBS_RECURRENT_CELL_H
 
+#include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include <poplin/MatMul.hpp>
 #include <popnn/NonLinearityDef.hpp>
 #include <popnn/Rnn.hpp>
+#include <popops/Expr.hpp>
+#include <poputil/exceptions.hpp>
 
 namespace popnn {
 
@@ -15,7 +17,7 @@ namespace popnn {
 /// sequences [time, ...] of which a step is read or written.
 class RecurrentCell {
 public:
-  /// Raises poplibs_error when time steps vary or a gradient needs an activation's input.
+  /// Raises poplibs_error when a gradient needs an activation's input.
   RecurrentCell(poplar::Graph &graph, const rnn::RnnParams &params, std::size_t units,
                 const std::vector<NonLinearityType> &activations,
                 const poplar::DebugContext &debugContext, const poplar::OptionFlags &options,
@@ -53,6 +55,14 @@ public:
                       poplar::program::Sequence &prog) const;
   void write(const poplar::Tensor &sequence, const poplar::Tensor &value,
              const poplar::Tensor &step, poplar::program::Sequence &prog) const;
+  /// Which samples have this step: BOOL [batch, 1]. No tensor when all have every step.
+  poplar::Tensor active(const poplar::Tensor &step, poplar::program::Sequence &prog) const;
+  /// The expression over ts, stored in ts[0] [.., batch, out], for the active samples.
+  void update(const popops::expr::Expr &expr, std::vector<poplar::Tensor> ts,
+              const poplar::Tensor &active, poplar::program::Sequence &prog) const;
+  /// t [.., batch, out], with 0 for the samples that are not active.
+  poplar::Tensor masked(const poplar::Tensor &t, const poplar::Tensor &active,
+                        poplar::program::Sequence &prog) const;
   /// A copy to be changed in a loop.
   poplar::Tensor kept(const poplar::Tensor &initial, poplar::program::Sequence &prog) const;
 
@@ -67,16 +77,47 @@ private:
   poplin::PlanningCache *cache;
 };
 
-/// Where each unit of a cell is in the weights. Raises poplibs_error unless each is there once.
-template <typename Unit>
-std::vector<std::size_t> placesOf(const std::vector<Unit> &order, const char *layer) {
-  std::vector<std::size_t> places(static_cast<std::size_t>(Unit::NUM_UNITS), order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    places.at(static_cast<std::size_t>(order[i])) = i;
+/// Multiplications and additions of a layer's products, and of its elements: forwards, for the
+/// gradient of what comes before it, and for that of the weights.
+std::uint64_t forwardFlops(const rnn::RnnParams &params, std::size_t units);
+std::uint64_t backwardFlops(const rnn::RnnParams &params, std::size_t units, bool ofInputs);
+std::uint64_t weightFlops(const rnn::RnnParams &params, std::size_t units);
+
+// Of a layer's parameters, which are LstmParams or GruParams:
+
+template <typename Params> constexpr std::size_t unitsOf() {
+  return static_cast<std::size_t>(decltype(Params::cellOrder)::value_type::NUM_UNITS);
+}
+template <typename Params>
+RecurrentCell cellOf(poplar::Graph &graph, const Params &params, const poplar::DebugContext &dc,
+                     const poplar::OptionFlags &options, poplin::PlanningCache *cache) {
+  return {
+      graph,   params.rnn, unitsOf<Params>(), {params.activation, params.recurrentActivation}, dc,
+      options, cache};
+}
+
+/// t [units, ...] with the units at these places.
+poplar::Tensor atPlaces(const poplar::Tensor &t, const std::vector<std::size_t> &places);
+
+/// Units of the weights, [units, ...], in the order of their enumeration. Raises poplibs_error
+/// unless the cell order has each once.
+template <typename Params> poplar::Tensor inOrder(const poplar::Tensor &t, const Params &params) {
+  const std::size_t missing = params.cellOrder.size();
+  std::vector<std::size_t> places(unitsOf<Params>(), missing);
+  for (std::size_t i = 0; i < missing; ++i)
+    places.at(static_cast<std::size_t>(params.cellOrder[i])) = i;
   for (const std::size_t place : places)
-    if (order.size() != places.size() || place == order.size())
-      throw poputil::poplibs_error(std::string(layer) + ": the cell order needs every unit once");
-  return places;
+    if (missing != places.size() || place == missing)
+      throw poputil::poplibs_error("a recurrent layer: the cell order needs every unit once");
+  return atPlaces(t, places);
+}
+/// And back.
+template <typename Params>
+poplar::Tensor inCellOrder(const poplar::Tensor &t, const Params &params) {
+  std::vector<std::size_t> places;
+  for (const auto unit : params.cellOrder)
+    places.push_back(static_cast<std::size_t>(unit));
+  return atPlaces(t, places);
 }
 
 } // namespace popnn

@@ -4,6 +4,7 @@
 #include <popnn/Rnn.hpp>
 #include <popops/DynamicSlice.hpp>
 #include <popops/ElementWise.hpp>
+#include <popops/Reduce.hpp>
 #include <popops/Zero.hpp>
 #include <poputil/Util.hpp>
 #include <poputil/exceptions.hpp>
@@ -127,9 +128,6 @@ std::vector<Tensor> Rnn(Graph &graph, const RnnParams &params, bool reverse,
                         const poplar::DebugContext &debugContext) {
   if (params.layerSizes.size() < 2)
     throw poputil::poplibs_error("Rnn: layerSizes needs the sizes of input and output");
-  if (params.batchVariableTimeSteps())
-    throw poputil::poplibs_error("Rnn: time steps that vary by sample are not emulated: give one "
-                                 "number of time steps");
   const std::size_t steps = params.maxTimeSteps;
   const poplar::DebugNameAndId dnai(debugContext.getPathName());
 
@@ -156,10 +154,14 @@ std::vector<Tensor> Rnn(Graph &graph, const RnnParams &params, bool reverse,
   graph.setTileMapping(counter, 0);
   // Steps that are left, where a tensor says how many there are, and whether there are any.
   Tensor left, more;
+  const Tensor ends = params.variableTimeSteps()
+                          ? params.varTimeSteps.flatten().reinterpret(poplar::UNSIGNED_INT)
+                          : Tensor();
   prog.add(Copy(scalar(reverse ? static_cast<unsigned>(steps) - 1 : 0), counter));
   if (params.variableTimeSteps()) {
-    left = popops::min(graph, params.varTimeSteps.reinterpret(poplar::UNSIGNED_INT),
-                       scalar(static_cast<unsigned>(steps)), prog, {dnai, "timeSteps"});
+    const Tensor most = popops::reduce(graph, ends, {0}, popops::Operation::MAX, prog, dnai);
+    left = popops::min(graph, most.expand({0}), scalar(static_cast<unsigned>(steps)), prog,
+                       {dnai, "timeSteps"});
     more = graph.addVariable(poplar::BOOL, {1}, {dnai, "variableSeqFlag"});
     graph.setTileMapping(more, 0);
     if (reverse)
@@ -191,8 +193,17 @@ std::vector<Tensor> Rnn(Graph &graph, const RnnParams &params, bool reverse,
   if (interimOut && interimOut->valid())
     slice.interimOut = oneStepOf(*interimOut, "interimOut");
 
+  RnnBatchwiseFlags flags;
+  if (params.batchVariableTimeSteps()) {
+    using namespace popops::expr;
+    const auto flag = [&](const Expr &expr) {
+      const Tensor t = popops::map(graph, Cast(expr, params.dataType), {ends, counter}, step, dnai);
+      return t.expand({1});
+    };
+    flags = {flag(_1 > _2), flag(_1 <= _2)};
+  }
   std::vector<Tensor> made(created.size());
-  step.add(loopFn(graph, time, RnnBatchwiseFlags(), state, slice, made, &init, dnai));
+  step.add(loopFn(graph, time, flags, state, slice, made, &init, dnai));
 
   const auto store = [&](const Tensor &all, const Tensor &one) {
     popops::dynamicUpdate(graph, byTime(all, steps), one.flatten().expand({0}), counter, {0}, {1},

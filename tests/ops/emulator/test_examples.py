@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
-from typing import Callable, Dict, List
+from typing import Callable, Dict, List, Tuple
 
 import numpy as np
 import pytest
@@ -98,13 +98,15 @@ def test_engine_options_report_and_allow_what_does_not_fit(
 
 
 @pytest.mark.same_on_every_python
-@pytest.mark.parametrize("arguments", [(), ("reverse",), ("2",), ("reverse", "2")])
+@pytest.mark.parametrize("arguments", [(), ("reverse",), ("2",), ("reverse", "2"), ("1", "2")])
 def test_the_recurrent_loop_slices_and_keeps_every_step(
-    run_program: Callable, arguments: List[str]
+    run_program: Callable, arguments: Tuple[str, ...]
 ) -> None:
     lines = run_program("rnn", *arguments).stdout.splitlines()
     output, states, last = (np.array(line.split(), float) for line in lines)
     inputs = np.arange(18.0).reshape(3, 6)
+    if arguments == ("1", "2"):  # steps of the two samples, of 3 inputs each
+        inputs[1, :3] = 0
     order = list(range(2 if "2" in arguments else 3))
     if "reverse" in arguments:
         order.reverse()

@@ -82,8 +82,13 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
     return result
 
 
+# By sample: how many time steps there are of it in the layers that are "varied".
+STEPS = np.array([3, 1])
+
+
 def lstm(
     order: str,
+    ends: np.ndarray,
     x: np.ndarray,
     h: np.ndarray,
     c: np.ndarray,
@@ -91,55 +96,65 @@ def lstm(
     wo: np.ndarray,
     b: np.ndarray,
 ) -> np.ndarray:
-    """Outputs of all steps, and the last cell state."""
+    """Outputs of all steps, 0 after a sample's last one, and the last cell state."""
     outputs = []
-    for step in x:
+    for t, step in enumerate(x):
+        active = (t < ends)[:, None]
         units = np.einsum("bi,uio->ubo", step, wi) + np.einsum("bi,uio->ubo", h, wo) + b[:, None]
         f, i, g, o = (units[order.index(unit)] for unit in "figo")
-        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-        h = sigmoid(o) * np.tanh(c)
-        outputs.append(h)
+        c = np.where(active, sigmoid(f) * c + sigmoid(i) * np.tanh(g), c)
+        h = np.where(active, sigmoid(o) * np.tanh(c), h)
+        outputs.append(h * active)
     return np.array([*outputs, c])
 
 
-@pytest.mark.parametrize("name", ["lstm", "lstm_last"])
+@pytest.mark.parametrize("name", ["lstm", "lstm_last", "lstm_varied"])
 def test_lstm_and_its_gradients(tensors: Tensors, name: str) -> None:
-    """All outputs, and the last one with another order of the units."""
-    order = "figo" if name == "lstm" else "ifgo"
+    """All outputs; the last one with another order of the units; and time steps that vary."""
+    order = "ifgo" if name == "lstm_last" else "figo"
+    ends = STEPS if name == "lstm_varied" else np.full(2, 3)
     at = {key: tensors[f"{name}_{key}"] for key in ("x", "h", "c", "wi", "wo", "b")}
-    *outputs, cell = lstm(order, **at)
-    close(tensors[name], np.array(outputs) if name == "lstm" else outputs[-1])
+    *outputs, cell = lstm(order, ends, **at)
+    close(tensors[name], outputs[-1] if name == "lstm_last" else np.array(outputs))
     close(tensors[f"{name}_cell"], cell)
     weights = np.zeros((4, 2, 4))
-    weights[:3] = tensors[f"{name}_dy"] if name == "lstm" else 0
-    weights[2] = tensors[f"{name}_dy"][-1] if name == "lstm" else tensors[f"{name}_dy"]
+    weights[2 if name == "lstm_last" else slice(3)] = tensors[f"{name}_dy"]
     weights[3] = tensors[f"{name}_dlast"]
     for key in at:
-        gradient = derivative(lambda **by: (lstm(order, **by) * weights).sum(), at, key)
+        gradient = derivative(lambda **by: (lstm(order, ends, **by) * weights).sum(), at, key)
         close(tensors[f"{name}_d{key}"], gradient)
 
 
-def gru(x: np.ndarray, h: np.ndarray, wi: np.ndarray, wo: np.ndarray, b: np.ndarray) -> np.ndarray:
+def gru(
+    ends: np.ndarray,
+    x: np.ndarray,
+    h: np.ndarray,
+    wi: np.ndarray,
+    wo: np.ndarray,
+    b: np.ndarray,
+) -> np.ndarray:
     """b of three dimensions: the reset gate after the product."""
     after = b.ndim == 3
     first, second = (b[:, 0], b[:, 1]) if after else (b, np.zeros(b.shape))
     outputs = []
-    for step in x:
+    for t, step in enumerate(x):
+        active = (t < ends)[:, None]
         ahead = np.einsum("bi,uio->ubo", step, wi) + first[:, None]
         products = np.einsum("bi,uio->ubo", h, wo) + second[:, None]
         r, u = sigmoid(ahead[0] + products[0]), sigmoid(ahead[1] + products[1])
         candidate = np.tanh(ahead[2] + (r * products[2] if after else (r * h) @ wo[2]))
-        h = u * h + (1 - u) * candidate
-        outputs.append(h)
+        h = np.where(active, u * h + (1 - u) * candidate, h)
+        outputs.append(h * active)
     return np.array(outputs)
 
 
-@pytest.mark.parametrize("name", ["gru", "gru_after"])
+@pytest.mark.parametrize("name", ["gru", "gru_after", "gru_varied"])
 def test_gru_and_its_gradients(tensors: Tensors, name: str) -> None:
     at = {key: tensors[f"{name}_{key}"] for key in ("x", "h", "wi", "wo", "b")}
-    close(tensors[name], gru(**at))
+    ends = STEPS if name == "gru_varied" else np.full(2, 3)
+    close(tensors[name], gru(ends, **at))
     for key in at:
-        gradient = derivative(lambda **by: (gru(**by) * tensors[f"{name}_dy"]).sum(), at, key)
+        gradient = derivative(lambda **by: (gru(ends, **by) * tensors[f"{name}_dy"]).sum(), at, key)
         close(tensors[f"{name}_d{key}"], gradient)
 
 

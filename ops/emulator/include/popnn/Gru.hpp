@@ -10,37 +10,17 @@
 #include <poplar/Program.hpp>
 #include <poplin/MatMul.hpp>
 #include <popnn/GruDef.hpp>
-#include <popnn/NonLinearityDef.hpp>
-#include <popnn/Rnn.hpp>
+#include <popnn/RecurrentLayer.hpp>
 
 namespace popnn {
 namespace gru {
 
 const std::vector<BasicGruCellUnit> getDefaultBasicGruCellOrder();
 
-/// The shape of a layer and what is wanted of it.
-struct GruParams {
-  rnn::RnnParams rnn;
-  poplar::Type dataType;               ///< deprecated: rnn.dataType
-  std::size_t batchSize = 0;           ///< deprecated: rnn.batchSize
-  std::size_t timeSteps = 0;           ///< deprecated: rnn.maxTimeSteps
-  std::vector<std::size_t> layerSizes; ///< deprecated: rnn.layerSizes
-  bool outputFullSequence = true;      ///< else the output is that of the last step
-  bool calcInputGradients = true;
-  std::vector<BasicGruCellUnit> cellOrder = getDefaultBasicGruCellOrder();
+struct GruParams : rnn::RecurrentLayer {
+  using RecurrentLayer::RecurrentLayer;
   bool resetAfter = false; ///< the reset gate after the product with the weights, and two biases
-  NonLinearityType activation = NonLinearityType::TANH;
-  NonLinearityType recurrentActivation = NonLinearityType::SIGMOID;
-
-  GruParams() = default;
-  GruParams(poplar::Type dataType, std::size_t batchSize, std::size_t timeSteps,
-            std::vector<std::size_t> layerSizes,
-            NonLinearityType activation = NonLinearityType::TANH,
-            NonLinearityType recurrentActivation = NonLinearityType::SIGMOID);
-  GruParams(poplar::Type dataType, std::size_t batchSize, std::size_t maxTimeSteps,
-            const poplar::Tensor &timeSteps, std::vector<std::size_t> layerSizes,
-            NonLinearityType activation = NonLinearityType::TANH,
-            NonLinearityType recurrentActivation = NonLinearityType::SIGMOID);
+  std::vector<BasicGruCellUnit> cellOrder = getDefaultBasicGruCellOrder();
 };
 
 /// [units, in, out], [units, out, out] and [units, out], or [units, 2, out] with resetAfter.
@@ -77,8 +57,8 @@ std::uint64_t getBasicGruCellBwdFlops(const GruParams &params);
 std::uint64_t getBasicGruCellWuFlops(const GruParams &params);
 
 /// The outputs, [time, batch, out] or the last one's [batch, out]. What the gradient needs of
-/// every step is left in *intermediates unless that is null. Raises poplibs_error for time steps
-/// that vary, and for activations whose gradient needs their input.
+/// every step is left in *intermediates unless that is null. Raises poplibs_error for activations
+/// whose gradient needs their input.
 poplar::Tensor
 gruFwd(poplar::Graph &graph, const GruParams &params, const poplar::Tensor &stateInit,
        const poplar::Tensor &in, const GruWeights &weights, poplar::Tensor *intermediates,

@@ -10,38 +10,18 @@
 #include <poplar/Program.hpp>
 #include <poplin/MatMul.hpp>
 #include <popnn/LstmDef.hpp>
-#include <popnn/NonLinearityDef.hpp>
-#include <popnn/Rnn.hpp>
+#include <popnn/RecurrentLayer.hpp>
 
 namespace popnn {
 namespace lstm {
 
 const std::vector<BasicLstmCellUnit> getDefaultBasicLstmCellOrder();
 
-/// The shape of a layer and what is wanted of it.
-struct LstmParams {
-  rnn::RnnParams rnn;
-  poplar::Type dataType;               ///< deprecated: rnn.dataType
-  std::size_t batchSize = 0;           ///< deprecated: rnn.batchSize
-  std::size_t timeSteps = 0;           ///< deprecated: rnn.maxTimeSteps
-  std::vector<std::size_t> layerSizes; ///< deprecated: rnn.layerSizes
-  bool outputFullSequence = true;      ///< else the output is that of the last step
-  bool doInputWeightCalc = true;       ///< taken as true
-  bool calcInputGradients = true;
+struct LstmParams : rnn::RecurrentLayer {
+  using RecurrentLayer::RecurrentLayer;
+  bool doInputWeightCalc = true;   ///< taken as true
   bool preserveFinalState = false; ///< it is kept, always
   std::vector<BasicLstmCellUnit> cellOrder = getDefaultBasicLstmCellOrder();
-  NonLinearityType activation = NonLinearityType::TANH;
-  NonLinearityType recurrentActivation = NonLinearityType::SIGMOID;
-
-  LstmParams() = default;
-  LstmParams(poplar::Type dataType, std::size_t batchSize, std::size_t timeSteps,
-             std::vector<std::size_t> layerSizes,
-             NonLinearityType activation = NonLinearityType::TANH,
-             NonLinearityType recurrentActivation = NonLinearityType::SIGMOID);
-  LstmParams(poplar::Type dataType, std::size_t batchSize, std::size_t maxTimeSteps,
-             const poplar::Tensor &timeSteps, std::vector<std::size_t> layerSizes,
-             NonLinearityType activation = NonLinearityType::TANH,
-             NonLinearityType recurrentActivation = NonLinearityType::SIGMOID);
 };
 
 /// [batch, out], both.
@@ -97,7 +77,7 @@ std::uint64_t getBasicLstmCellWuFlops(const LstmParams &params);
 
 /// The outputs, [time, batch, out] or the last one's [batch, out], and the last cell state. What
 /// the gradient needs of every step is left in *intermediates unless that is null. Raises
-/// poplibs_error for time steps that vary, and for activations whose gradient needs their input.
+/// poplibs_error for activations whose gradient needs their input.
 std::pair<poplar::Tensor, poplar::Tensor>
 lstmFwd(poplar::Graph &graph, const LstmParams &params, const LstmState &stateInit,
         const poplar::Tensor &in, const LstmWeights &weights, poplar::Tensor *intermediates,

@@ -63,9 +63,10 @@ struct RnnSlice {
   std::vector<poplar::Tensor> outputs; ///< [multiple, batch, size], for the body to write
 };
 
+/// Where time steps vary by sample, for the body to heed: [batch, 1] of the layer's type [M].
 struct RnnBatchwiseFlags {
-  poplar::Tensor mask;
-  poplar::Tensor inverse;
+  poplar::Tensor mask;    ///< 1 for samples that have this step
+  poplar::Tensor inverse; ///< 1 for those that have it not
   bool valid() const { return mask.valid(); }
 };
 
@@ -89,9 +90,9 @@ using LoopBodyType = std::function<poplar::program::Sequence(
     poplar::program::Sequence *initProg, const poplar::DebugNameAndId &dnai)>;
 
 /// Runs loopFn over the time steps; the final states. Shards are a choice of tiles: the emulator
-/// runs one loop whatever numShards says. Of varTimeSteps [1], UNSIGNED_INT or INT, the first steps
-/// are run, or in reverse from the last of these; what belongs to the others is not written. Raises
-/// poplibs_error where every sample has a number of its own.
+/// runs one loop whatever numShards says. Of varTimeSteps [1] or [batch], UNSIGNED_INT or INT, as
+/// many steps as the largest says are run, or in reverse from the last of these; what belongs to
+/// the others is not written.
 std::vector<poplar::Tensor>
 Rnn(poplar::Graph &graph, const RnnParams &params, bool reverse,
     const std::vector<poplar::Tensor> &initState, const StateSequence &stateSequence,

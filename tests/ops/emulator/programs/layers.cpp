@@ -67,9 +67,18 @@ void showGradients(Network &n, const std::string &name, const Weights &grads, co
   n.show(name + "_dh", dh);
 }
 
-void lstm(Network &n, const std::string &name, bool full) {
+/// Three time steps for the one sample, and one for the other.
+Tensor steps(Network &n) {
+  const Tensor t = n.graph.addConstant(UNSIGNED_INT, {kBatch}, ArrayRef<unsigned>({3, 1}));
+  n.graph.setTileMapping(t, 0);
+  return t;
+}
+
+void lstm(Network &n, const std::string &name, bool full, bool varied = false) {
   using namespace popnn::lstm;
   LstmParams params(FLOAT, kBatch, kTime, {kIn, kOut});
+  if (varied)
+    params = LstmParams(FLOAT, kBatch, kTime, steps(n), {kIn, kOut});
   params.outputFullSequence = full;
   if (!full)
     params.cellOrder = {BasicLstmCellUnit::INPUT_GATE, BasicLstmCellUnit::FORGET_GATE,
@@ -94,9 +103,11 @@ void lstm(Network &n, const std::string &name, bool full) {
   n.show(name + "_dc", before.cellState);
 }
 
-void gru(Network &n, const std::string &name, bool resetAfter) {
+void gru(Network &n, const std::string &name, bool resetAfter, bool varied = false) {
   using namespace popnn::gru;
   GruParams params(FLOAT, kBatch, kTime, {kIn, kOut});
+  if (varied)
+    params = GruParams(FLOAT, kBatch, kTime, steps(n), {kIn, kOut});
   params.resetAfter = resetAfter;
   const Tensor x = n.filled(name + "_x", createInput(n.graph, params, "x"), 14);
   const Tensor state = n.filled(name + "_h", createInitialState(n.graph, params, "h"), 15);
@@ -193,8 +204,10 @@ int main() {
   otherNorms(network);
   lstm(network, "lstm", true);
   lstm(network, "lstm_last", false);
+  lstm(network, "lstm_varied", true, true);
   gru(network, "gru", false);
   gru(network, "gru_after", true);
+  gru(network, "gru_varied", false, true);
   scatterAndGather(network);
   rows(network);
   collectives(network);

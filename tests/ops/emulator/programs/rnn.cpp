@@ -1,6 +1,6 @@
 // A cumulative sum as a recurrent layer: prints the outputs, the states of all steps and the final
-// state; forwards, or in reverse with the argument "reverse"; as many steps as a number says, or
-// all.
+// state; forwards, or in reverse with the argument "reverse"; as many steps as a number says, or a
+// number for each sample, or all.
 #include <iostream>
 #include <string>
 
@@ -19,12 +19,12 @@ using namespace popnn::rnn;
 int main(int argc, char **argv) {
   constexpr std::size_t kSteps = 3, kBatch = 2, kSize = 3;
   bool reverse = false;
-  unsigned some = 0;
+  std::vector<unsigned> some;
   for (int i = 1; i < argc; ++i) {
     if (std::string(argv[i]) == "reverse")
       reverse = true;
     else
-      some = static_cast<unsigned>(std::stoul(argv[i]));
+      some.push_back(static_cast<unsigned>(std::stoul(argv[i])));
   }
   IPUModel model;
   model.tilesPerIPU = 5;
@@ -34,9 +34,10 @@ int main(int argc, char **argv) {
   Sequence prog;
 
   RnnParams params(FLOAT, kBatch, kSteps, {kSize, kSize});
-  if (some > 0) {
-    const Tensor count = graph.addVariable(UNSIGNED_INT, {1}, VariableMappingMethod::LINEAR);
-    graph.setInitialValue(count, some);
+  if (!some.empty()) {
+    const Tensor count =
+        graph.addVariable(UNSIGNED_INT, {some.size()}, VariableMappingMethod::LINEAR);
+    graph.setInitialValue(count, ArrayRef<unsigned>(some));
     params = RnnParams(FLOAT, kBatch, kSteps, count, {kSize, kSize});
   }
   const Tensor input = createInputTensor(graph, params, 1, "input");
@@ -46,11 +47,13 @@ int main(int argc, char **argv) {
   graph.createHostWrite("input", input);
   graph.createHostWrite("initial", initial);
 
-  const LoopBodyType body = [](Graph &g, const TimeStepState &time, const RnnBatchwiseFlags &,
+  const LoopBodyType body = [](Graph &g, const TimeStepState &time, const RnnBatchwiseFlags &flags,
                                std::vector<Tensor> &state, const RnnSlice &slice,
                                std::vector<Tensor> &, Sequence *, const DebugNameAndId &dnai) {
     Sequence step;
     const Tensor sum = state[0].squeeze({0});
+    if (flags.valid())
+      popops::mulInPlace(g, slice.inputs[0], flags.mask, step, {dnai, "masked"});
     popops::addInPlace(g, sum, slice.inputs[0], step, {dnai, "sum"});
     const Tensor t = popops::map(g, popops::expr::Cast(popops::expr::_1, FLOAT), {time.counter},
                                  step, {dnai, "time"});
