@@ -120,6 +120,36 @@ void matMulGroupedAcc(Graph &graph, const Tensor &C, float k, const Tensor &A, c
   popops::scaledAddTo(graph, C, product, k, prog, debugContext);
 }
 
+void matMulGroupedAcc(Graph &graph, const Tensor &C, const Tensor &k, const Tensor &A,
+                      const Tensor &B, poplar::program::Sequence &prog,
+                      const poplar::DebugContext &debugContext, const poplar::OptionFlags &options,
+                      PlanningCache *cache) {
+  const Tensor product =
+      matMulGrouped(graph, A, B, prog, C.elementType(), debugContext, options, cache);
+  popops::scaledAddTo(graph, C, product, k, prog, debugContext);
+}
+
+Tensor createMatMulGroupedOutput(Graph &graph, const poplar::Type &, const poplar::Type &outputType,
+                                 const std::vector<std::size_t> &aShape,
+                                 const std::vector<std::size_t> &bShape,
+                                 const poplar::DebugContext &debugContext,
+                                 const poplar::OptionFlags &, PlanningCache *) {
+  return outputFor(graph, outputType, {aShape.at(0), aShape.at(1), bShape.at(2)}, debugContext);
+}
+void matMulReportPlan(std::ostream &out, const Graph &, const poplar::Type &inputType,
+                      const poplar::Type &outputType, const std::vector<std::size_t> &,
+                      const std::vector<std::size_t> &, const poplar::OptionFlags &,
+                      PlanningCache *) {
+  out << "A dot product by row and column on the tile of the result, of " << inputType.toString()
+      << ", stored as " << outputType.toString() << '\n';
+}
+void matMulGroupedReportPlan(std::ostream &out, const Graph &graph, const poplar::Type &inputType,
+                             const poplar::Type &outputType, const std::vector<std::size_t> &aShape,
+                             const std::vector<std::size_t> &bShape,
+                             const poplar::OptionFlags &options, PlanningCache *cache) {
+  matMulReportPlan(out, graph, inputType, outputType, aShape, bShape, options, cache);
+}
+
 Tensor createMatMulOutput(Graph &graph, const poplar::Type &, const poplar::Type &outputType,
                           const std::vector<std::size_t> &aShape,
                           const std::vector<std::size_t> &bShape,

@@ -119,6 +119,31 @@ bool dimIsSplitOverTiles(const Graph &graph, const Tensor &t, unsigned dimension
   return false;
 }
 
+bool dimIsSplitOverIPUs(const Graph &graph, const Tensor &t, unsigned dimension) {
+  const unsigned perIpu = graph.getTarget().getTilesPerIPU();
+  // By element of the other dimensions the IPU that it has along this one.
+  const Tensor rows = t.dimRoll(dimension).flatten(1, t.rank());
+  for (std::size_t i = 0; rows.rank() == 2 && i < rows.dim(1); ++i) {
+    const auto mapping = graph.getTileMapping(rows.slice(i, i + 1, 1).flatten());
+    std::size_t first = mapping.size();
+    for (std::size_t tile = 0; tile < mapping.size(); ++tile) {
+      if (mapping[tile].empty())
+        continue;
+      if (first != mapping.size() && tile / perIpu != first)
+        return true;
+      first = tile / perIpu;
+    }
+  }
+  return false;
+}
+
+Tensor cloneToGraph(Graph &srcGraph, Graph &dstGraph, const Tensor &t,
+                    const poplar::DebugContext &debugContext, poplar::TensorCloneMethod method) {
+  const Tensor clone = srcGraph.clone(t, debugContext, method);
+  dstGraph.setTileMapping(clone, srcGraph.getTileMapping(t));
+  return clone;
+}
+
 Tensor cloneToIpu(Graph &graph, const Tensor &t, unsigned dstIPU,
                   const poplar::DebugContext &debugContext, poplar::TensorCloneMethod method) {
   const unsigned perIpu = graph.getTarget().getTilesPerIPU();

@@ -1,6 +1,8 @@
 #ifndef gcl_CollectiveTypes_hpp
 #define gcl_CollectiveTypes_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <vector>
 
 #include <poplar/Tensor.hpp>

@@ -1,6 +1,8 @@
 #ifndef gcl_Collectives_hpp
 #define gcl_Collectives_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <gcl/CollectiveTypes.hpp>
 #include <poplar/Graph.hpp>
 #include <poplar/OptionFlags.hpp>

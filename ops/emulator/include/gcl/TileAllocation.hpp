@@ -1,6 +1,8 @@
 #ifndef gcl_TileAllocation_hpp
 #define gcl_TileAllocation_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <vector>
 
 #include <poplar/Graph.hpp>

@@ -1,6 +1,8 @@
 #ifndef poplar_CSRFunctions_hpp
 #define poplar_CSRFunctions_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <poplar/Graph.hpp>
 #include <poplar/Program.hpp>
 

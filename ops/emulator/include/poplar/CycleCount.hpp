@@ -1,6 +1,8 @@
 #ifndef poplar_CycleCount_hpp
 #define poplar_CycleCount_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <poplar/DebugContext.hpp>
 #include <poplar/Graph.hpp>
 #include <poplar/Program.hpp>

@@ -1,6 +1,8 @@
 #ifndef poplar_ProfileValue_hpp
 #define poplar_ProfileValue_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <map>
 #include <memory>
 #include <ostream>

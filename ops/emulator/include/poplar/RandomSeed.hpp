@@ -1,6 +1,8 @@
 #ifndef poplar_RandomSeed_hpp
 #define poplar_RandomSeed_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <poplar/Graph.hpp>
 #include <poplar/Program.hpp>
 

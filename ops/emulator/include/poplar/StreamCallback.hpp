@@ -1,6 +1,8 @@
 #ifndef poplar_StreamCallback_hpp
 #define poplar_StreamCallback_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <functional>
 #include <memory>
 #include <type_traits>

@@ -1,6 +1,8 @@
 #ifndef poplin_ConvParams_hpp
 #define poplin_ConvParams_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <cstddef>
 #include <vector>
 

@@ -1,6 +1,8 @@
 #ifndef poplin_ConvUtil_hpp
 #define poplin_ConvUtil_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <poplin/ConvParams.hpp>
 
 namespace poplin {

@@ -1,6 +1,8 @@
 #ifndef poplin_Convolution_hpp
 #define poplin_Convolution_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <cstdint>
 #include <vector>
 

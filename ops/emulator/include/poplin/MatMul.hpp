@@ -1,19 +1,19 @@
 #ifndef poplin_MatMul_hpp
 #define poplin_MatMul_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
+#include <ostream>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include <poplar/Graph.hpp>
 #include <poplar/OptionFlags.hpp>
 #include <poplar/Program.hpp>
+#include <poplin/PlanningCache.hpp>
 
 namespace poplin {
-
-/// Keeps plans for matMul; the emulator's has none.
-class PlanningCache {};
-namespace matmul {
-using PlanningCache = poplin::PlanningCache;
-} // namespace matmul
 
 /// A x B for matrices A [m, k] and B [k, n].
 poplar::Tensor matMul(poplar::Graph &graph, const poplar::Tensor &A, const poplar::Tensor &B,
@@ -53,6 +53,11 @@ void matMulGroupedAcc(poplar::Graph &graph, const poplar::Tensor &C, float k,
                       poplar::program::Sequence &prog,
                       const poplar::DebugContext &debugContext = {},
                       const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
+void matMulGroupedAcc(poplar::Graph &graph, const poplar::Tensor &C, const poplar::Tensor &k,
+                      const poplar::Tensor &A, const poplar::Tensor &B,
+                      poplar::program::Sequence &prog,
+                      const poplar::DebugContext &debugContext = {},
+                      const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
 poplar::Tensor
 createMatMulOutput(poplar::Graph &graph, const poplar::Type &inputType,
                    const poplar::Type &outputType, const std::vector<std::size_t> &aShape,
@@ -72,6 +77,13 @@ poplar::Tensor createMatMulGroupedInputRHS(poplar::Graph &graph, const poplar::T
                                            const poplar::DebugContext &debugContext,
                                            const poplar::OptionFlags &options = {},
                                            PlanningCache *cache = nullptr);
+poplar::Tensor createMatMulGroupedOutput(poplar::Graph &graph, const poplar::Type &inputType,
+                                         const poplar::Type &outputType,
+                                         const std::vector<std::size_t> &aShape,
+                                         const std::vector<std::size_t> &bShape,
+                                         const poplar::DebugContext &debugContext,
+                                         const poplar::OptionFlags &options = {},
+                                         PlanningCache *cache = nullptr);
 /// The last two dimensions of [groups, m, n] exchanged.
 inline poplar::Tensor transposeGroupedMatrix(const poplar::Tensor &A) {
   return A.dimShuffle({0, 2, 1});
@@ -102,6 +114,33 @@ poplar::Tensor createMatMulInputRHS(poplar::Graph &graph, const poplar::Type &in
                                     const poplar::DebugContext &debugContext,
                                     const poplar::OptionFlags &options = {},
                                     PlanningCache *cache = nullptr);
+
+/// How a product is made, in words: the emulator has one way. [M] these and what follows
+void matMulReportPlan(std::ostream &out, const poplar::Graph &graph, const poplar::Type &inputType,
+                      const poplar::Type &outputType, const std::vector<std::size_t> &aShape,
+                      const std::vector<std::size_t> &bShape,
+                      const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
+void matMulGroupedReportPlan(std::ostream &out, const poplar::Graph &graph,
+                             const poplar::Type &inputType, const poplar::Type &outputType,
+                             const std::vector<std::size_t> &aShape,
+                             const std::vector<std::size_t> &bShape,
+                             const poplar::OptionFlags &options = {},
+                             PlanningCache *cache = nullptr);
+
+struct MatMulParams {
+  poplar::Type inputType;
+  poplar::Type outputType;
+  std::vector<std::size_t> aShape;
+  std::vector<std::size_t> bShape;
+  friend bool operator<(const MatMulParams &a, const MatMulParams &b) {
+    return std::tie(a.inputType, a.outputType, a.aShape, a.bShape) <
+           std::tie(b.inputType, b.outputType, b.aShape, b.bShape);
+  }
+};
+using MatMulPlanParams =
+    std::tuple<const poplar::Target *, const MatMulParams, const poplar::OptionFlags *>;
+/// Plans products ahead: nothing to do.
+inline void preplanMatMuls(const std::set<MatMulPlanParams> &, matmul::PlanningCache &) {}
 
 } // namespace poplin
 

@@ -1,6 +1,8 @@
 #ifndef poplin_Norms_hpp
 #define poplin_Norms_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <utility>
 
 #include <poplar/Graph.hpp>

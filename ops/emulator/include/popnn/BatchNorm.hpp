@@ -1,6 +1,8 @@
 #ifndef popnn_BatchNorm_hpp
 #define popnn_BatchNorm_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <utility>
 
 #include <poplar/Graph.hpp>

@@ -1,6 +1,8 @@
 #ifndef popnn_Gru_hpp
 #define popnn_Gru_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <cstdint>
 #include <utility>
 #include <vector>

@@ -1,6 +1,8 @@
 #ifndef popnn_InstanceNorm_hpp
 #define popnn_InstanceNorm_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <popnn/GroupNorm.hpp>
 
 namespace popnn {

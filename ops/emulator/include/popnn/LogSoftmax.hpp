@@ -1,6 +1,8 @@
 #ifndef popnn_LogSoftmax_hpp
 #define popnn_LogSoftmax_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <poplar/Graph.hpp>
 #include <poplar/Program.hpp>
 

@@ -1,6 +1,10 @@
 #ifndef popnn_Loss_hpp
 #define popnn_Loss_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
+#include <utility>
+
 #include <poplar/Graph.hpp>
 #include <poplar/OptionFlags.hpp>
 #include <poplar/Program.hpp>
@@ -10,17 +14,34 @@ namespace popnn {
 enum LossType { SUM_SQUARED_LOSS, CROSS_ENTROPY_LOSS };
 
 /// The loss of each sample, [batch], and the gradient of the outputs, [batch, classes]; expected
-/// are classes, [batch]. For CROSS_ENTROPY_LOSS the outputs are those of a softmax, and the
-/// gradient is that of the softmax's input.
+/// are classes, [batch]; a sample whose class is MASKED_LABEL_CODE has no part in it. For
+/// CROSS_ENTROPY_LOSS the outputs are those of a softmax, and the gradient is that of the softmax's
+/// input.
 poplar::program::Program calcLoss(poplar::Graph &graph, const poplar::Tensor &modelOutputs,
                                   const poplar::Tensor &expected, const poplar::Tensor &loss,
                                   const poplar::Tensor &deltas, LossType lossType,
-                                  const poplar::DebugContext &debugContext = {});
+                                  const poplar::DebugContext &debugContext = {},
+                                  const poplar::OptionFlags &options = {});
 /// The same, and how many samples have their largest output at the class expected.
 poplar::program::Program calcLoss(poplar::Graph &graph, const poplar::Tensor &modelOutputs,
                                   const poplar::Tensor &expected, const poplar::Tensor &loss,
                                   const poplar::Tensor &deltas, const poplar::Tensor &numCorrect,
-                                  LossType lossType, const poplar::DebugContext &debugContext = {});
+                                  LossType lossType, const poplar::DebugContext &debugContext = {},
+                                  const poplar::OptionFlags &options = {});
+/// The gradients times deltasScale, of outputs that are modelOutputScaling times a softmax's.
+poplar::program::Program calcLoss(poplar::Graph &graph, const poplar::Tensor &modelOutputs,
+                                  const poplar::Tensor &expected, const poplar::Tensor &loss,
+                                  const poplar::Tensor &deltas, const poplar::Tensor &deltasScale,
+                                  const poplar::Tensor &modelOutputScaling, LossType lossType,
+                                  const poplar::DebugContext &debugContext = {},
+                                  const poplar::OptionFlags &options = {});
+poplar::program::Program calcLoss(poplar::Graph &graph, const poplar::Tensor &modelOutputs,
+                                  const poplar::Tensor &expected, const poplar::Tensor &loss,
+                                  const poplar::Tensor &deltas, const poplar::Tensor &deltasScale,
+                                  const poplar::Tensor &modelOutputScaling,
+                                  const poplar::Tensor &numCorrect, LossType lossType,
+                                  const poplar::DebugContext &debugContext = {},
+                                  const poplar::OptionFlags &options = {});
 poplar::program::Program calcAccuracy(poplar::Graph &graph, const poplar::Tensor &modelOutputs,
                                       const poplar::Tensor &expected,
                                       const poplar::Tensor &numCorrect,
@@ -32,6 +53,13 @@ poplar::Tensor argMax(poplar::Graph &graph, const poplar::Tensor &input,
 poplar::Tensor argMin(poplar::Graph &graph, const poplar::Tensor &input,
                       poplar::program::Sequence &prog,
                       const poplar::DebugContext &debugContext = {});
+/// The largest, or smallest, element of each row, and its place.
+std::pair<poplar::Tensor, poplar::Tensor>
+maxAndArgMax(poplar::Graph &graph, const poplar::Tensor &input, poplar::program::Sequence &prog,
+             const poplar::DebugContext &debugContext = {});
+std::pair<poplar::Tensor, poplar::Tensor>
+minAndArgMin(poplar::Graph &graph, const poplar::Tensor &input, poplar::program::Sequence &prog,
+             const poplar::DebugContext &debugContext = {});
 /// The K largest of each row, and their places.
 poplar::Tensor topK(poplar::Graph &graph, const poplar::Tensor &input, poplar::Tensor &indices,
                     unsigned K, bool sort, poplar::program::Sequence &prog,

@@ -1,6 +1,8 @@
 #ifndef popnn_LstmDef_hpp
 #define popnn_LstmDef_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 /// The units of a cell, in the order in which weights have them unless told otherwise.
 enum class BasicLstmCellUnit {
   FORGET_GATE = 0,

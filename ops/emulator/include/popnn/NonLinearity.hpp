@@ -1,6 +1,8 @@
 #ifndef popnn_NonLinearity_hpp
 #define popnn_NonLinearity_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <poplar/Graph.hpp>
 #include <poplar/OptionFlags.hpp>
 #include <poplar/Program.hpp>
@@ -8,8 +10,10 @@
 
 namespace popnn {
 
-/// The function of each element; a softmax is over the last dimension. SOFTMAX_SCALED is not
-/// emulated and raises poplibs_error.
+/// [M] A softmax that is scaled is so many times the probabilities, which half then has room for.
+constexpr float SOFTMAX_SCALING = 16376.0f;
+
+/// The function of each element; a softmax is over the last dimension.
 poplar::Tensor nonLinearity(poplar::Graph &graph, NonLinearityType nonLinearityType,
                             poplar::Tensor t, poplar::program::Sequence &prog,
                             const poplar::DebugContext &debugContext = {},
@@ -18,7 +22,18 @@ void nonLinearityInPlace(poplar::Graph &graph, NonLinearityType nonLinearityType
                          poplar::program::Sequence &prog,
                          const poplar::DebugContext &debugContext = {},
                          const poplar::OptionFlags &options = {});
-/// The gradient of the input: from the output of the function, or its input for GELU and SWISH.
+/// The same; nonLinearityScaling becomes SOFTMAX_SCALING for SOFTMAX_SCALED, else 1.
+poplar::Tensor nonLinearity(poplar::Graph &graph, NonLinearityType nonLinearityType,
+                            poplar::Tensor t, float &nonLinearityScaling,
+                            poplar::program::Sequence &prog,
+                            const poplar::DebugContext &debugContext = {},
+                            const poplar::OptionFlags &options = {});
+void nonLinearityInPlace(poplar::Graph &graph, NonLinearityType nonLinearityType, poplar::Tensor t,
+                         float &nonLinearityScaling, poplar::program::Sequence &prog,
+                         const poplar::DebugContext &debugContext = {},
+                         const poplar::OptionFlags &options = {});
+/// The gradient of the input: from the output of the function, or its input for GELU, GELU_ERF and
+/// SWISH. Raises poplibs_error for SOFTMAX_SCALED.
 poplar::Tensor nonLinearityInputGradient(poplar::Graph &graph, NonLinearityType nonLinearityType,
                                          poplar::Tensor act, poplar::Tensor outGradient,
                                          poplar::program::Sequence &prog,
@@ -41,6 +56,7 @@ POPNN_NONLINEARITY(hardSigmoid, HARD_SIGMOID)
 POPNN_NONLINEARITY(relu, RELU)
 POPNN_NONLINEARITY(tanh, TANH)
 POPNN_NONLINEARITY(gelu, GELU)
+POPNN_NONLINEARITY(geluErf, GELU_ERF)
 POPNN_NONLINEARITY(swish, SWISH)
 POPNN_NONLINEARITY(softmax, SOFTMAX)
 POPNN_NONLINEARITY(softmaxStable, SOFTMAX_STABLE)

@@ -1,6 +1,8 @@
 #ifndef popnn_NonLinearityDef_hpp
 #define popnn_NonLinearityDef_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 namespace popnn {
 
 enum class NonLinearityType {
@@ -13,6 +15,7 @@ enum class NonLinearityType {
   SOFTMAX,
   SOFTMAX_STABLE,
   SOFTMAX_SCALED,
+  GELU_ERF, ///< [M] of SDK 3
 };
 
 } // namespace popnn

@@ -1,6 +1,8 @@
 #ifndef popnn_Pooling_hpp
 #define popnn_Pooling_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <vector>
 
 #include <poplar/Graph.hpp>

@@ -1,6 +1,8 @@
 #ifndef popops_AllTrue_hpp
 #define popops_AllTrue_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <poplar/Graph.hpp>
 #include <poplar/OptionFlags.hpp>
 #include <poplar/Program.hpp>

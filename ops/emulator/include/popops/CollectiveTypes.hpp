@@ -1,6 +1,8 @@
 #ifndef popops_CollectiveTypes_hpp
 #define popops_CollectiveTypes_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <gcl/CollectiveTypes.hpp>
 
 namespace popops {

@@ -1,6 +1,8 @@
 #ifndef popops_Collectives_hpp
 #define popops_Collectives_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <gcl/Collectives.hpp>
 #include <popops/CollectiveTypes.hpp>
 #include <popops/Operation.hpp>

@@ -46,9 +46,24 @@ void dynamicUpdate(poplar::Graph &graph, const poplar::Tensor &t, const poplar::
                    const poplar::DebugContext &debugContext = {},
                    const poplar::OptionFlags &options = {});
 
+/// A tensor of which s is a slice: each of dims is numSlices times as long, in pieces laid out as s
+/// is. [M]
+poplar::Tensor createSliceableTensorFromSlice(poplar::Graph &graph, const poplar::Tensor &s,
+                                              const std::vector<std::size_t> &dims,
+                                              const std::vector<std::size_t> &numSlices,
+                                              const poplar::DebugContext &debugContext = {});
+
 /// How multiSlice goes about it: the emulator has one way.
-class SlicePlan {};
+class SlicePlan {
+public:
+  friend bool operator<(const SlicePlan &, const SlicePlan &) noexcept { return false; }
+  friend bool operator==(const SlicePlan &, const SlicePlan &) noexcept { return true; }
+  friend bool operator!=(const SlicePlan &, const SlicePlan &) noexcept { return false; }
+};
 namespace embedding {
+SlicePlan plan(const poplar::Graph &graph, const poplar::Type &dataType, std::size_t groupSize,
+               std::size_t numEntries, std::size_t outputSize,
+               const std::vector<std::size_t> &numLookups, const poplar::OptionFlags &options);
 SlicePlan plan(const poplar::Graph &graph, const poplar::Type &dataType, std::size_t numEntries,
                std::size_t outputSize, const std::vector<std::size_t> &numLookups,
                const poplar::OptionFlags &options = {});
@@ -71,8 +86,8 @@ poplar::Tensor createIndicesTensor(poplar::Graph &graph, const std::vector<std::
                                    std::size_t numIndices, const SlicePlan &plan,
                                    const poplar::OptionFlags &options,
                                    const poplar::DebugContext &debugContext = {});
-/// [n, ...slice]: the slice of t that begins at offsets[i], for each. offsets is [n, 1], and one
-/// dimension is sliced; a slice that is not in t is not written.
+/// [n, ...slice]: the slice of t that begins at offsets[i], for each. offsets is [n, dims.size()];
+/// of one dimension, a slice that is not in t is not written.
 poplar::Tensor multiSlice(poplar::Graph &graph, const poplar::Tensor &t,
                           const poplar::Tensor &offsets, const std::vector<std::size_t> &dims,
                           const std::vector<std::size_t> &sizes, poplar::program::Sequence &prog,
@@ -96,6 +111,49 @@ void multiUpdateMax(poplar::Graph &graph, const poplar::Tensor &t, const poplar:
                     const std::vector<std::size_t> &sizes, poplar::program::Sequence &prog,
                     const SlicePlan &plan, const poplar::OptionFlags &options,
                     const poplar::DebugContext &debugContext = {});
+
+// The same for groups, which are a first dimension of every tensor; dims and sizes are of the
+// others. [M] the names and the order of their arguments
+
+poplar::Tensor createGroupedSliceableTensor(
+    poplar::Graph &graph, const poplar::Type &type, std::size_t groupSize,
+    const std::vector<std::size_t> &shape, const std::vector<std::size_t> &dims,
+    const std::vector<std::size_t> &sizes, const SlicePlan &plan,
+    const poplar::OptionFlags &options, const poplar::DebugContext &debugContext = {});
+poplar::Tensor createGroupedSliceTensor(
+    poplar::Graph &graph, const poplar::Type &type, std::size_t groupSize,
+    const std::vector<std::size_t> &shape, const std::vector<std::size_t> &dims,
+    const std::vector<std::size_t> &sizes, std::size_t numIndices, const SlicePlan &plan,
+    const poplar::OptionFlags &options, const poplar::DebugContext &debugContext = {});
+/// [groupSize, n, 1]
+poplar::Tensor createGroupedIndicesTensor(poplar::Graph &graph, std::size_t groupSize,
+                                          const std::vector<std::size_t> &dims,
+                                          std::size_t numIndices, const SlicePlan &plan,
+                                          const poplar::OptionFlags &options,
+                                          const poplar::DebugContext &debugContext = {});
+poplar::Tensor groupedMultiSlice(poplar::Graph &graph, const poplar::Tensor &t,
+                                 const poplar::Tensor &offsets,
+                                 const std::vector<std::size_t> &dims,
+                                 const std::vector<std::size_t> &sizes,
+                                 poplar::program::Sequence &prog, const SlicePlan &plan,
+                                 const poplar::OptionFlags &options,
+                                 const poplar::DebugContext &debugContext = {});
+void groupedMultiUpdate(poplar::Graph &graph, const poplar::Tensor &t, const poplar::Tensor &s,
+                        const poplar::Tensor &offsets, const std::vector<std::size_t> &dims,
+                        const std::vector<std::size_t> &sizes, poplar::program::Sequence &prog,
+                        const SlicePlan &plan, const poplar::OptionFlags &options,
+                        const poplar::DebugContext &debugContext = {});
+void groupedMultiUpdateAdd(poplar::Graph &graph, const poplar::Tensor &t, const poplar::Tensor &s,
+                           const poplar::Tensor &offsets, const poplar::Tensor &scale,
+                           const std::vector<std::size_t> &dims,
+                           const std::vector<std::size_t> &sizes, poplar::program::Sequence &prog,
+                           const SlicePlan &plan, const poplar::OptionFlags &options,
+                           const poplar::DebugContext &debugContext = {});
+void groupedMultiUpdateMax(poplar::Graph &graph, const poplar::Tensor &t, const poplar::Tensor &s,
+                           const poplar::Tensor &offsets, const std::vector<std::size_t> &dims,
+                           const std::vector<std::size_t> &sizes, poplar::program::Sequence &prog,
+                           const SlicePlan &plan, const poplar::OptionFlags &options,
+                           const poplar::DebugContext &debugContext = {});
 
 } // namespace popops
 

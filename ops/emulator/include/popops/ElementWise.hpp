@@ -176,8 +176,10 @@ POPOPS_UNARY(cos, COS)
 POPOPS_UNARY(countLeadingZeros, COUNT_LEADING_ZEROS)
 POPOPS_UNARY(erf, ERF)
 POPOPS_UNARY(exp, EXPONENT)
+POPOPS_UNARY(exp2, EXPONENT2)
 POPOPS_UNARY(expm1, EXPONENT_MINUS_ONE)
 POPOPS_UNARY(floor, FLOOR)
+POPOPS_UNARY(geluErf, GELU_ERF)
 POPOPS_UNARY(inv, INVERSE)
 POPOPS_UNARY(isFinite, IS_FINITE)
 POPOPS_UNARY(isInf, IS_INF)
@@ -185,6 +187,7 @@ POPOPS_UNARY(isNaN, IS_NAN)
 POPOPS_UNARY(log, LOGARITHM)
 POPOPS_UNARY(log1p, LOGARITHM_ONE_PLUS)
 POPOPS_UNARY(logicalNot, LOGICAL_NOT)
+POPOPS_UNARY(nearbyInt, NEARBY_INT)
 POPOPS_UNARY(neg, NEGATE)
 POPOPS_UNARY(popcount, POPCOUNT)
 POPOPS_UNARY(relu, RELU)
@@ -228,6 +231,26 @@ POPOPS_BINARY(varianceToInvStdDev, VARIANCE_TO_INV_STD_DEV)
 
 #undef POPOPS_UNARY
 #undef POPOPS_BINARY
+
+/// The same two with a result of another type. [M]
+#define POPOPS_CONVERSION(NAME, OP)                                                                \
+  inline poplar::Tensor NAME(                                                                      \
+      poplar::Graph &graph, const poplar::Tensor &src, const poplar::Tensor &epsilon,              \
+      poplar::program::Sequence &prog, const poplar::Type dstType,                                 \
+      const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {}) {    \
+    return map(graph, expr::Cast(expr::OP(expr::_1, expr::_2), dstType), {src, epsilon}, prog,     \
+               debugContext, options);                                                             \
+  }                                                                                                \
+  inline poplar::Tensor NAME(poplar::Graph &graph, const poplar::Tensor &src, float epsilon,       \
+                             poplar::program::Sequence &prog, const poplar::Type dstType,          \
+                             const poplar::DebugContext &debugContext = {},                        \
+                             const poplar::OptionFlags &options = {}) {                            \
+    return map(graph, expr::Cast(expr::OP(expr::_1, expr::Const(epsilon)), dstType), {src}, prog,  \
+               debugContext, options);                                                             \
+  }
+POPOPS_CONVERSION(invStdDevToVariance, InvStdDevToVariance)
+POPOPS_CONVERSION(varianceToInvStdDev, VarianceToInvStdDev)
+#undef POPOPS_CONVERSION
 
 } // namespace popops
 

@@ -1,6 +1,8 @@
 #ifndef popops_ElementWiseUtil_hpp
 #define popops_ElementWiseUtil_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <vector>
 
 #include <poplar/Graph.hpp>

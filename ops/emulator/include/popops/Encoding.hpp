@@ -1,6 +1,8 @@
 #ifndef popops_Encoding_hpp
 #define popops_Encoding_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <cstdint>
 
 #include <poplar/Graph.hpp>

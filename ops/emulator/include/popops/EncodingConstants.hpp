@@ -1,6 +1,8 @@
 #ifndef popops_EncodingConstants_hpp
 #define popops_EncodingConstants_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 /// The index that stands for no class.
 #define MASKED_LABEL_CODE 0xFFFFFFFFU
 

@@ -1,6 +1,8 @@
 #ifndef popops_ExprOp_hpp
 #define popops_ExprOp_hpp
 
+// [M] Which operations there are is published; their order is from memory.
+
 namespace popops {
 namespace expr {
 
@@ -35,6 +37,7 @@ enum class BinaryOpType {
   VARIANCE_TO_INV_STD_DEV,
 };
 
+/// [M] EXPONENT2, GELU_ERF and NEARBY_INT, which came with SDK 3.
 enum class UnaryOpType {
   ABSOLUTE,
   ASIN,
@@ -45,8 +48,10 @@ enum class UnaryOpType {
   COUNT_LEADING_ZEROS,
   ERF,
   EXPONENT,
+  EXPONENT2,
   EXPONENT_MINUS_ONE,
   FLOOR,
+  GELU_ERF,
   INVERSE,
   IS_FINITE,
   IS_INF,
@@ -54,6 +59,7 @@ enum class UnaryOpType {
   LOGARITHM,
   LOGARITHM_ONE_PLUS,
   LOGICAL_NOT,
+  NEARBY_INT,
   NEGATE,
   POPCOUNT,
   RELU,

@@ -1,6 +1,9 @@
 #ifndef popops_Gather_hpp
 #define popops_Gather_hpp
 
+// [M] Signatures from memory but for the gather along an axis, createGatherInput for it and
+// GatherParams.
+
 #include <cstddef>
 #include <vector>
 

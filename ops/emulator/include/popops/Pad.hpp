@@ -1,6 +1,8 @@
 #ifndef popops_Pad_hpp
 #define popops_Pad_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <cstddef>
 #include <vector>
 

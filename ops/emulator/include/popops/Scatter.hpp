@@ -1,6 +1,8 @@
 #ifndef popops_Scatter_hpp
 #define popops_Scatter_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <cstddef>
 #include <functional>
 #include <vector>

@@ -1,6 +1,8 @@
 #ifndef popops_TopK_hpp
 #define popops_TopK_hpp
 
+// [M] Signatures from memory but for topK, topKKeyValue, topKWithPermutation and TopKParams.
+
 #include <utility>
 #include <vector>
 

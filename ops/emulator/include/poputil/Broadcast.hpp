@@ -1,6 +1,8 @@
 #ifndef poputil_Broadcast_hpp
 #define poputil_Broadcast_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <vector>
 
 #include <poplar/Tensor.hpp>

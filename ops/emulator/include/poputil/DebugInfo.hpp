@@ -1,6 +1,8 @@
 #ifndef poputil_DebugInfo_hpp
 #define poputil_DebugInfo_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <string>
 
 #include <poplar/DebugContext.hpp>

@@ -1,6 +1,8 @@
 #ifndef poputil_GraphFunction_hpp
 #define poputil_GraphFunction_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <functional>
 #include <string>
 #include <vector>

@@ -1,6 +1,8 @@
 #ifndef poputil_TensorUseTracker_hpp
 #define poputil_TensorUseTracker_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <memory>
 #include <vector>
 

@@ -1,6 +1,8 @@
 #ifndef poputil_TileMapping_hpp
 #define poputil_TileMapping_hpp
 
+// [M] Signatures from memory but for the linear mappings.
+
 #include <vector>
 
 #include <poplar/Graph.hpp>
@@ -48,6 +50,16 @@ poplar::Tensor createBroadcastOperand(poplar::Graph &graph, const poplar::Tensor
                                       bool ditherMapping = false,
                                       const poplar::DebugContext &debugContext = {});
 bool dimIsSplitOverTiles(const poplar::Graph &graph, const poplar::Tensor &t, unsigned dimension);
+
+/// Whether elements along it lie on several IPUs. [M]
+bool dimIsSplitOverIPUs(const poplar::Graph &graph, const poplar::Tensor &t, unsigned dimension);
+
+/// A clone in another graph of the same device, such as a virtual graph of other tiles: element for
+/// element on its tile of the same number. [M]
+poplar::Tensor cloneToGraph(
+    poplar::Graph &srcGraph, poplar::Graph &dstGraph, const poplar::Tensor &t,
+    const poplar::DebugContext &debugContext = {},
+    poplar::TensorCloneMethod method = poplar::TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
 
 /// A clone with every element on another IPU, at the tile of the same number; the second form also
 /// copies. graph has whole IPUs.

@@ -1,6 +1,9 @@
 #ifndef poputil_Util_hpp
 #define poputil_Util_hpp
 
+// [M] Signatures from memory but for duplicate, cloneN, splitRegions and
+// splitRegionsBetweenWorkers.
+
 #include <climits>
 #include <vector>
 

@@ -1,6 +1,8 @@
 #ifndef pvti_pvti_hpp
 #define pvti_pvti_hpp
 
+// [M] Signatures are from memory: no source of them was at hand.
+
 #include <string>
 
 /// Traces for the System Analyser. Programs that make them run; nothing is recorded here.

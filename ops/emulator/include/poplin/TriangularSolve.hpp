@@ -1,0 +1,47 @@
+#ifndef poplin_TriangularSolve_hpp
+#define poplin_TriangularSolve_hpp
+
+// [M] Signatures are from memory: no source of them was at hand.
+
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <poplar/OptionFlags.hpp>
+#include <poplar/Program.hpp>
+#include <poplin/PlanningCache.hpp>
+
+namespace poplin {
+
+// Of matrices [..., n, n], each by itself.
+
+/// An operand of triangularSolve.
+poplar::Tensor createTriangularSolveInputLHS(poplar::Graph &graph, const poplar::Type &inputType,
+                                             const poplar::Type &outputType,
+                                             const std::vector<std::size_t> &aShape,
+                                             const std::vector<std::size_t> &bShape, bool leftSide,
+                                             const poplar::DebugContext &debugContext,
+                                             const poplar::OptionFlags &options = {},
+                                             PlanningCache *cache = nullptr);
+poplar::Tensor createTriangularSolveInputRHS(poplar::Graph &graph, const poplar::Type &inputType,
+                                             const poplar::Type &outputType,
+                                             const std::vector<std::size_t> &aShape,
+                                             const std::vector<std::size_t> &bShape, bool leftSide,
+                                             const poplar::DebugContext &debugContext,
+                                             const poplar::OptionFlags &options = {},
+                                             PlanningCache *cache = nullptr);
+/// a with 0 above, or below, its diagonal, which unitDiagonal sets to 1.
+poplar::Tensor triangularMask(poplar::Graph &graph, const poplar::Tensor &a, bool lower,
+                              bool unitDiagonal, poplar::program::Sequence &prog,
+                              const poplar::DebugContext &debugContext = {});
+/// x with a x = b, or x a = b unless leftSide. Only one triangle of a is looked at, without its
+/// diagonal if that is taken as 1. Raises poplibs_error for shapes that do not go together.
+poplar::Tensor triangularSolve(poplar::Graph &graph, const poplar::Tensor &a,
+                               const poplar::Tensor &b, bool leftSide, bool lower,
+                               bool unitDiagonal, poplar::program::Sequence &prog,
+                               const poplar::DebugContext &debugContext = {},
+                               const poplar::OptionFlags &options = {},
+                               PlanningCache *cache = nullptr);
+
+} // namespace poplin
+
+#endif

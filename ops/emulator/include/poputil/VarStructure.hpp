@@ -1,0 +1,28 @@
+#ifndef poputil_VarStructure_hpp
+#define poputil_VarStructure_hpp
+
+// [M] Signatures are from memory: no source of them was at hand.
+
+#include <functional>
+#include <vector>
+
+#include <poplar/Graph.hpp>
+
+namespace poputil {
+
+/// How many elements along the last dimension of t lie in one piece, as a divisor of its size.
+unsigned detectInnermostGrouping(const poplar::Graph &graph, const poplar::Tensor &t);
+/// A tensor of which each part lies in one piece, when dimension d is cut into nPartitions[d]
+/// parts.
+poplar::Tensor createPartitionableTensor(poplar::Graph &graph, const poplar::Type &type,
+                                         const std::vector<std::size_t> &shape,
+                                         const std::vector<std::size_t> &nPartitions,
+                                         const poplar::DebugContext &debugContext = {});
+/// Calls f with the place of each part of t and the part itself.
+void iterateTensorPartitions(
+    const poplar::Tensor &t, const std::vector<std::size_t> &nPartitions,
+    const std::function<void(const std::vector<std::size_t> &i, const poplar::Tensor &s)> &f);
+
+} // namespace poputil
+
+#endif
