@@ -10,7 +10,6 @@ from fastapi import Depends, FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from ipulse import __version__
-from ipulse.events import DoneEvent
 from ipulse.json_schema import json_schema
 from ipulse.spec import ExperimentSpec
 
@@ -65,7 +64,7 @@ _REQUESTS = (
     worker.Announcement,
     worker.ClaimRequest,
     worker.EventBatch,
-    DoneEvent,
+    worker.Finish,
 )
 
 

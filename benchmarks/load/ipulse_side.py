@@ -106,6 +106,10 @@ class IpulseSide(Side):
     def status(self, job: str) -> Call:
         return Call("GET", f"/v1/jobs/{job}")
 
+    def see_end(self, http: httpx.Client, job: str) -> str:
+        answer = http.get(f"/v1/jobs/{job}", headers={"prefer": "wait=30"}).raise_for_status()
+        return self.state_of(answer.json())
+
     def newest(self) -> Call:
         return Call("GET", "/v1/jobs?page_size=100")
 

@@ -146,6 +146,10 @@ class Side(ABC):
             time.sleep(POLL_SECONDS)
         return state
 
+    def see_end(self, http: httpx.Client, job: str) -> str:
+        """As `await_end`, in the best way that the service documents; here by asking often."""
+        return self.await_end(http, job)
+
     def run(
         self,
         name: str,

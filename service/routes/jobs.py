@@ -48,9 +48,9 @@ async def get_job(
     parts = parts_of(request)
     log.know(job=job_id)
     seconds = preferences.wait_seconds(prefer)
-    if seconds:
-        await _wait(parts, job_id, if_none_match, seconds)
     headers = preferences.applied(seconds)
+    if seconds:
+        return await _wait(parts, job_id, if_none_match, headers, seconds)
     return await run_in_threadpool(_show, parts, job_id, if_none_match, headers)
 
 
@@ -85,19 +85,26 @@ async def delete(job_id: str, request: Request, if_match: IfMatch = None) -> Res
     return Response(status_code=204)
 
 
-async def _wait(parts: Parts, job_id: str, known: str | None, seconds: float) -> None:
-    """Returns when there is news of a job, or it is time."""
+async def _wait(
+    parts: Parts, job_id: str, known: str | None, headers: Mapping[str, str], seconds: float
+) -> Response:
+    """The answer when there is news of a job, or it is time."""
     until = time.monotonic() + seconds
     # Nobody waits for what does not exist, and so nothing is kept of it.
-    if _is_news(await run_in_threadpool(_read, parts, job_id), known):
-        return
-    with parts.changes.watch(job_id) as watch:
+    news = await run_in_threadpool(_show_news, parts, job_id, known, headers)
+    if news:
+        return news
+    # Who asks for the end need not be woken by whatever a job says until then.
+    topic = store.state_topic(job_id) if known is None else job_id
+    with parts.changes.watch(topic) as watch:
         while True:
             watch.clear()
-            job = await run_in_threadpool(_read, parts, job_id)
+            news = await run_in_threadpool(_show_news, parts, job_id, known, headers)
+            if news:
+                return news
             left = until - time.monotonic()
-            if _is_news(job, known) or left <= 0 or parts.changes.stopping:
-                return
+            if left <= 0 or parts.changes.stopping:
+                return await run_in_threadpool(_show, parts, job_id, known, headers)
             await watch.wait(left)
 
 
@@ -125,18 +132,26 @@ def _delete(parts: Parts, job_id: str, if_match: str | None) -> set[str]:
         return deletion.delete_job(transaction, job)
 
 
-def _read(parts: Parts, job_id: str) -> Job:
+def _show_news(
+    parts: Parts, job_id: str, known: str | None, headers: Mapping[str, str]
+) -> Response | None:
+    """None where there is no news. What an answer holds is read together with the news."""
     with parts.database.read() as transaction:
-        return store.get(transaction, job_id)
+        job = store.get(transaction, job_id)
+        return _shown(transaction, job, known, headers) if _is_news(job, known) else None
 
 
 def _show(
     parts: Parts, job_id: str, known: str | None = None, headers: Mapping[str, str] = _NONE
 ) -> Response:
     with parts.database.read() as transaction:
-        job = store.get(transaction, job_id)
-        if etags.matches(known, job.version):
-            return Response(status_code=304, headers={"etag": etags.quoted(job.version), **headers})
-        tried = leases.of_jobs(transaction, [job.pk])[job.pk]
-        waits_for = waiting.of_job(transaction, job)
-    return job_answer(job, tried, waits_for, headers=headers)
+        return _shown(transaction, store.get(transaction, job_id), known, headers)
+
+
+def _shown(
+    transaction: Transaction, job: Job, known: str | None, headers: Mapping[str, str]
+) -> Response:
+    if etags.matches(known, job.version):
+        return Response(status_code=304, headers={"etag": etags.quoted(job.version), **headers})
+    tried = leases.of_jobs(transaction, [job.pk])[job.pk]
+    return job_answer(job, tried, waiting.of_job(transaction, job), headers=headers)

@@ -93,6 +93,16 @@ class EventBatch:
 
 
 @dataclass(frozen=True)
+class Finish(DoneEvent):
+    """How an attempt ended, and what had not been told before."""
+
+    first: int = described("Attempt-local number of the first event, from 1.", default=1, ge=1)
+    events: tuple[PhaseEvent | ProgressEvent | MetricEvent | LogEvent | CheckpointEvent, ...] = (
+        described("Its last events in order.", factory=tuple, max_items=EVENTS_PER_COMMIT)
+    )
+
+
+@dataclass(frozen=True)
 class Orders:
     """What the holder of an attempt is to do about its job."""
 
@@ -207,16 +217,22 @@ def record(attempt_id: AttemptId, fence: Fence, body: EventsBody, request: Reque
 @router.post(
     "/attempts/{attempt_id}/finish",
     responses={200: {"model": JobBody}},
-    openapi_extra=payloads.described(DoneEvent),
+    openapi_extra=payloads.described(Finish),
 )
 @open_to("worker")
-def finish(attempt_id: AttemptId, fence: Fence, body: JSONBody, request: Request) -> Response:
-    """Ends the attempt. Its job ends too, or is tried again if only infrastructure was lost."""
+def finish(attempt_id: AttemptId, fence: Fence, body: EventsBody, request: Request) -> Response:
+    """Ends the attempt. Its job ends too, or is tried again if only infrastructure was lost.
+
+    Its last events may come along: both are kept, or neither.
+    """
     parts = parts_of(request)
     log.know(attempt=attempt_id)
-    verdict = _verdict(payloads.parse(DoneEvent, body))
+    said = payloads.parse(Finish, body)
+    verdict = _verdict(said)
     with parts.database.write() as transaction:
         attempt = leases.check_fence(transaction, attempt_id, fence)
+        if said.events and attempt.finished_at is None:
+            reports.record(transaction, attempt, said.first, said.events)
         job = attempts.finish(transaction, attempt, verdict, parts.settings)
         tried = leases.of_jobs(transaction, [job.pk])[job.pk]
     log.know(job=job.id)

@@ -16,7 +16,7 @@ from .running import SPEC, InProcess
 # What an example leaves to its default.
 OPTIONAL = {
     "ExperimentSpec": {"metadata"},
-    "DoneEvent": {"kind"},
+    "Finish": {"kind"},
 }
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from ipulse.errors import IPUlseError, NotFound, StaleToken
-from ipulse.events import PROTOCOL, Assignment, LogEvent
+from ipulse.events import PROTOCOL, Assignment, Event, LogEvent
 from ipulse.states import Reason
 
 from .cancellation import CancelWatch
@@ -23,6 +24,7 @@ from .quarantine import Quarantine
 from .reporter import Reporter
 from .resumption import fetch_checkpoint
 from .runner_process import Violation
+from .service_answers import ServiceUnavailable
 from .service_api import Claim, ServiceAPI
 from .settings import Settings
 from .supervision import Supervision
@@ -33,6 +35,7 @@ from .work_directory import WorkDirectory
 
 DELIVERY_SECONDS = 4.0  # for the last words of an agent that is shutting down
 LAST_TRIES = 3  # to report a verdict then
+LAST_EVENTS = 500  # that may go with the verdict; the service takes no more in one commit
 
 _log = logging.getLogger(__name__)
 
@@ -74,7 +77,7 @@ class Attempt:
         with heartbeat, watch, work_directory as directory:
             try:
                 with self._lease.lost_by_failure("attempt"):
-                    self._report(self._work_in(directory.path))
+                    self._work_in(directory.path)
             except (StaleToken, NotFound) as error:
                 _log.warning("attempt_superseded", extra={**self._facts, "why": error.message})
             except IPUlseError as error:
@@ -87,7 +90,7 @@ class Attempt:
             self._is_cancelled.set()
             self._inbox.put(StopCause.CANCELLED)
 
-    def _work_in(self, directory: Path) -> Verdict:
+    def _work_in(self, directory: Path) -> None:
         reporter = Reporter(
             self._api,
             self._lease,
@@ -115,7 +118,7 @@ class Attempt:
         )
         ending = supervision.run()
         self._warm.prepare()
-        return self._deliver(ending, reporter, uploader)
+        self._report(self._deliver(ending, reporter, uploader), reporter)
 
     def _assignment(self, directory: Path, reporter: Reporter) -> Assignment:
         return Assignment(
@@ -154,15 +157,16 @@ class Attempt:
         self._inbox.expect_within(None)
         if ending.stop is StopCause.WORKER_STOPPED:
             self._hurry()
-        uploader.close(is_complete=verdict.reason is Reason.COMPLETED)
+        if verdict.reason is Reason.COMPLETED:
+            uploader.release_manifest()
+        uploader.close()
         self._await_end(uploader)
-        reporter.close()
+        # A verdict is waited for longer than an agent in a hurry waits for the rest.
+        reporter.close(may_leave=0 if self._is_in_a_hurry else LAST_EVENTS)
         self._await_end(reporter)
         if verdict.reason is Reason.COMPLETED and uploader.failures:
             return Verdict(Reason.ARTIFACT_STORE, uploader.failures[0], verdict.summary)
-        if verdict.reason is Reason.COMPLETED and reporter.refusal:
-            return Verdict(Reason.RUNNER_ERROR, reporter.refusal)
-        return verdict
+        return _unless_refused(verdict, reporter)
 
     def _await_end(self, part: Reporter | Uploader) -> None:
         while not part.has_ended:
@@ -178,16 +182,39 @@ class Attempt:
         self._is_in_a_hurry = True
         self._inbox.expect_within(DELIVERY_SECONDS)
 
-    def _report(self, verdict: Verdict) -> None:
-        patiently(
-            lambda: self._api.finish(self._lease, verdict),
-            self._lease.wait_for_loss,
-            LAST_TRIES if self._is_in_a_hurry else TRIES,
-        )
+    def _report(self, verdict: Verdict, reporter: Reporter) -> None:
+        """With the last events, in one request: somebody is waiting for the end."""
+        first, rest = reporter.rest
+        try:
+            self._finish(verdict, first, rest)
+        except (StaleToken, NotFound, ServiceUnavailable):
+            raise
+        except IPUlseError:
+            if not rest:
+                raise
+            reporter.send_rest()  # by themselves, to learn which of the two is refused
+            if self._lease.is_lost:
+                raise
+            verdict = _unless_refused(verdict, reporter)
+            self._finish(verdict)
         _log.info(
             "attempt_ended",
             extra={**self._facts, "reason": verdict.reason.value, "detail": verdict.message},
         )
+
+    def _finish(self, verdict: Verdict, first: int = 1, events: Sequence[Event] = ()) -> None:
+        patiently(
+            lambda: self._api.finish(self._lease, verdict, first, events),
+            self._lease.wait_for_loss,
+            LAST_TRIES if self._is_in_a_hurry else TRIES,
+        )
+
+
+def _unless_refused(verdict: Verdict, reporter: Reporter) -> Verdict:
+    """The verdict, or what becomes of it where the service refuses what the runner said."""
+    if verdict.reason is Reason.COMPLETED and reporter.refusal:
+        return Verdict(Reason.RUNNER_ERROR, reporter.refusal)
+    return verdict
 
 
 def _remark(message: str, level: Literal["info", "warning"] = "info") -> LogEvent:

@@ -51,6 +51,7 @@ class Reporter:
         self._change = threading.Condition()
         self._has_news = False  # something else than log lines waits
         self._is_closed = False
+        self._may_leave = 0
         self._last_sent = float("-inf")
         self._thread = threading.Thread(target=self._run, name="reporter", daemon=True)
         lease.on_loss(lambda why: self._wake())
@@ -67,11 +68,24 @@ class Reporter:
                 self._has_news = self._has_news or not isinstance(event, LogEvent)
                 self._change.notify_all()
 
-    def close(self) -> None:
-        """No more events will come: what is left is sent without waiting for company."""
+    def close(self, may_leave: int = 0) -> None:
+        """No more events will come: what is left is sent without waiting for company.
+
+        At most `may_leave` events are left as `rest`, to travel with the verdict.
+        """
         with self._change:
+            self._may_leave = may_leave
             self._is_closed = True
             self._change.notify_all()
+
+    @property
+    def rest(self) -> tuple[int, list[Event]]:
+        """Once ended: the number of the first event that was not sent, and all those."""
+        return self._first, list(self._backlog)
+
+    def send_rest(self) -> None:
+        """Sends what was left, for whoever could not send it otherwise."""
+        self._send(self.rest[1])
 
     @property
     def _is_over(self) -> bool:
@@ -97,7 +111,9 @@ class Reporter:
                 if not self._change.wait(max(0.0, self._last_sent + pause - time.monotonic())):
                     break
             self._has_news = False
-            return [] if self._is_over else _within_limits(self._backlog)
+            batch = _within_limits(self._backlog)
+            is_rest = self._is_closed and len(self._backlog) == len(batch) <= self._may_leave
+            return [] if self._is_over or is_rest else batch
 
     def _send(self, batch: list[Event]) -> None:
         first = self._first

@@ -192,12 +192,18 @@ class ServiceAPI:
         except httpx.TransportError as error:
             raise unreachable(error) from error
 
-    def finish(self, lease: Lease, verdict: Verdict) -> None:
-        body = {
+    def finish(
+        self, lease: Lease, verdict: Verdict, first: int = 1, events: Sequence[Event] = ()
+    ) -> None:
+        """Ends the attempt; its last events, numbered from `first`, are kept with that or not at
+        all."""
+        body: dict[str, Any] = {
             "reason": verdict.reason.value,
             "message": verdict.message,
             "summary": dict(verdict.summary),
         }
+        if events:
+            body.update(first=first, events=[event_to_json(event) for event in events])
         self._post(f"/v1/worker/attempts/{lease.attempt_id}/finish", body, lease)
 
     def _post(

@@ -36,8 +36,8 @@ class Uploader:
     """Uploads in a thread of its own, so that large files never hold up metrics and logs.
 
     A checkpoint that waits when a newer one comes is passed over: only the last one counts. The
-    manifest waits until `close` says that the rest is all there; if anything could not be
-    stored, it never goes.
+    manifest waits until it is said that the rest is all there; if anything could not be stored,
+    it never goes.
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class Uploader:
         self.has_ended = False
         self.failures: list[str] = []  # of artifacts; a lost checkpoint only costs time
         self._manifest: _File | None = None
+        self._is_released = False  # the manifest may go
         self._waiting: deque[_File] = deque()
         self._change = threading.Condition()
         self._is_closed = False
@@ -87,11 +88,17 @@ class Uploader:
             self._waiting.append(file)
             self._change.notify_all()
 
-    def close(self, is_complete: bool) -> None:
-        """Nothing more will come; `is_complete` lets the manifest go, after all the rest."""
+    def release_manifest(self) -> None:
+        """The result is complete: lets the manifest go, after all the rest."""
         with self._change:
-            if is_complete and self._manifest:
+            if self._manifest and not self._is_released:
+                self._is_released = True
                 self._waiting.append(self._manifest)
+                self._change.notify_all()
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        with self._change:
             self._is_closed = True
             self._change.notify_all()
 

@@ -41,6 +41,13 @@ class Ending:
     stop: StopCause | None = None  # why it was told to stop, if it was
     detail: str = ""  # what was wrong, where the agent knows more than the exit code
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether there is a complete result, whatever the exit code."""
+        if self.done is None or self.stop is StopCause.BROKEN:
+            return False
+        return self.done.reason == Reason.COMPLETED.value and self.has_manifest
+
 
 def judge(ending: Ending) -> Verdict:
     """The verdict to report.
@@ -50,7 +57,7 @@ def judge(ending: Ending) -> Verdict:
     failure of the job.
     """
     done = ending.done
-    if _is_complete(ending) and done:
+    if ending.is_complete and done:
         return Verdict(Reason.COMPLETED, done.message, done.summary)
     if ending.stop is StopCause.CANCELLED:
         message = "" if done else f"The runner did not stop by itself: {_how(ending.exit_code)}."
@@ -79,12 +86,6 @@ def _of_its_own_accord(done: DoneEvent) -> Verdict:
             Reason.RUNNER_ERROR, "The runner said that it completed, but named no manifest."
         )
     return Verdict(reason, done.message, done.summary)
-
-
-def _is_complete(ending: Ending) -> bool:
-    if ending.done is None or ending.stop is StopCause.BROKEN:
-        return False
-    return ending.done.reason == Reason.COMPLETED.value and ending.has_manifest
 
 
 def _how(exit_code: int) -> str:

@@ -443,3 +443,28 @@ class TestLoss:
             service.attempt(job_id)
             seconds = service.job(job_id)["phase_seconds"]["retry_wait"]
             assert seconds >= 0.05 * (1 + 2 + 4 + 8)
+
+
+class TestLastEvents:
+    """What an attempt says at its end may come with the verdict, in the same transaction."""
+
+    def test_they_stand_before_the_end(self, service: InProcess) -> None:
+        job_id = service.submit()["id"]
+        attempt = service.attempt(job_id)
+        last = [{"kind": "log", "message": "bye", "level": "info", "stream": "stdout"}]
+        body = {"reason": "diverged", "message": "", "summary": {}, "first": 1, "events": last}
+        for _ in range(2):  # the answer may get lost; nothing is told twice
+            assert attempt.post("finish", body).status_code == 200
+        kinds = [event["kind"] for event in service.events(job_id)["events"]]
+        assert kinds == ["state", "state", "log", "state"]
+
+    def test_neither_is_kept_where_one_is_refused(self, service: InProcess) -> None:
+        job_id = service.submit()["id"]
+        attempt = service.attempt(job_id)
+        body = {"reason": "completed", "message": "", "summary": {}, "first": 1}
+        said = {**body, "events": [phase("prepare")]}
+        assert attempt.post("finish", said).json()["code"] == "incomplete"
+        gap = {**said, "reason": "diverged", "first": 2}
+        assert attempt.post("finish", gap).json()["code"] == "sequence_gap"
+        assert len(service.events(job_id)["events"]) == 2
+        assert service.job(job_id)["state"] == "preparing"

@@ -292,11 +292,13 @@ class FakeService:
         attempt.artifacts.append(artifact)
 
     def finish(self, job: Job, attempt: Attempt, body: dict[str, Any]) -> dict[str, Any]:
+        if body.get("events"):
+            self.record(job, attempt, body)
         reason = Reason(body["reason"])
         is_complete = any(artifact.role == "manifest" for artifact in attempt.artifacts)
         if reason is Reason.COMPLETED and not is_complete:
             raise Refusal(409, "incomplete")
-        attempt.verdict = body
+        attempt.verdict = _verdict(body)
         if job.state is JobState.CANCELLING and reason is not Reason.COMPLETED:
             self._move(job, JobState.CANCELLED)
         elif reason in INFRASTRUCTURE:
@@ -327,7 +329,8 @@ class FakeService:
         """The job if this very verdict is already there: then it may be said again."""
         for job in self.jobs.values():
             for attempt in job.attempts:
-                if (attempt.id, attempt.fence, attempt.verdict) == (attempt_id, fence, body):
+                this = (attempt_id, fence, _verdict(body))
+                if (attempt.id, attempt.fence, attempt.verdict) == this:
                     return job
         return None
 
@@ -337,6 +340,11 @@ class FakeService:
         except IllegalTransition as error:
             raise Refusal(409, "illegal_transition", error.message) from error
         job.state = state
+
+
+def _verdict(body: dict[str, Any]) -> dict[str, Any]:
+    """What is said of an end, without the events that came along."""
+    return {name: body[name] for name in ("reason", "message", "summary")}
 
 
 class _Handler(BaseHTTPRequestHandler):
