@@ -1,4 +1,4 @@
-"""What service and workers must agree on about the queue: names, and nothing else.
+"""What service and workers must agree on: the names of the queue, and the protocol's number.
 
 A message is a wake-up that says "look at job X". The row in the database is the job.
 """
@@ -6,6 +6,13 @@ A message is a wake-up that says "look at job X". The row in the database is the
 from __future__ import annotations
 
 TASK = "ipulse.look_at_job"  # the one task that workers accept; its one argument is a job id
+
+# The protocol between service and agent. It grows when one of them says what the other would
+# refuse or not understand: a new event, another field of a claim, a new kind of spec. What is
+# left out is as it was with number 1.
+PROTOCOL = 1
+OLDEST_PROTOCOL = 1  # that a service of today still serves
+PROTOCOL_HEADER = "IPUlse-Protocol"
 
 
 def queue_of(device_kind: str) -> str:

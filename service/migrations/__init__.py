@@ -6,16 +6,27 @@ from pathlib import Path
 
 from sqlalchemy import inspect, text
 
+from ipulse.errors import Unavailable
 from service.database import Database, Transaction
 
 _VERSIONS = Path(__file__).parent / "versions"
 
 
 def upgrade(database: Database) -> None:
-    """Brings the schema to the newest revision; a killed upgrade leaves the old one intact."""
+    """Brings the schema to the newest revision; a killed upgrade leaves the old one intact.
+
+    Raises Unavailable for a schema that is newer than this code.
+    """
     with database.backend.migrating(), database.write() as transaction:
         transaction.lock("migration")
-        if _revision(transaction) != newest():
+        present = _revision(transaction)
+        if present is not None and present > newest():
+            raise Unavailable(
+                f"the database is that of a newer version: it has revision {present}, and this "
+                f"one knows {newest()}. Start the newer version again, or restore a backup of "
+                "the time before the upgrade"
+            )
+        if present != newest():
             _upgrade(transaction)
 
 

@@ -29,6 +29,7 @@ from service import (
     log,
     payloads,
     preferences,
+    protocol,
     reports,
     store,
 )
@@ -110,7 +111,12 @@ class Orders:
     cancel: bool
 
 
-@router.post("/agents", status_code=204, openapi_extra=payloads.described(Announcement))
+@router.post(
+    "/agents",
+    status_code=204,
+    dependencies=protocol.KNOWN,
+    openapi_extra=payloads.described(Announcement),
+)
 @open_to("worker")
 def announce(body: JSONBody, request: Request) -> Response:
     """An agent says that it is there and what it can use; now and then, so that it stays known."""
@@ -122,7 +128,10 @@ def announce(body: JSONBody, request: Request) -> Response:
 
 
 @router.post(
-    "/claims", responses={200: {"model": ClaimBody}}, openapi_extra=payloads.described(ClaimRequest)
+    "/claims",
+    responses={200: {"model": ClaimBody}},
+    dependencies=protocol.KNOWN,
+    openapi_extra=payloads.described(ClaimRequest),
 )
 @open_to("worker")
 def claim(body: JSONBody, request: Request) -> Response:

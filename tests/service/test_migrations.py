@@ -9,8 +9,9 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import event
+from sqlalchemy import event, text
 
+from ipulse.errors import Unavailable
 from service import migrations
 from service.database import Database
 from service.tables import metadata
@@ -67,6 +68,19 @@ def test_one_that_is_cut_short_is_begun_again(url: str, statement: int) -> None:
     migrations.upgrade(database)
     with database.read() as transaction:
         assert compare_metadata(MigrationContext.configure(transaction.connection), metadata) == []
+    database.close()
+
+
+def test_a_database_of_a_newer_version_is_left_as_it_is(url: str) -> None:
+    database = Database(url)
+    migrations.upgrade(database)
+    revision = text("UPDATE alembic_version SET version_num = :number")
+    with database.write() as transaction:
+        transaction.connection.execute(revision, {"number": "9999"})
+    with pytest.raises(Unavailable, match=r"revision 9999.*Start the newer version again"):
+        migrations.upgrade(database)
+    with database.write() as transaction:
+        transaction.connection.execute(revision, {"number": migrations.newest()})
     database.close()
 
 

@@ -14,6 +14,7 @@ from .patience import patiently
 from .presence import Presence
 from .quarantine import Quarantine
 from .runner_process import RunnerProcess
+from .service_answers import WrongProtocol
 from .service_api import ServiceAPI
 from .settings import Settings
 from .warm import WarmRunner
@@ -66,6 +67,8 @@ class Agent:
             _log.info("nothing_to_do", extra={"job": job_id, "why": error.message})
             return
         except IPUlseError as error:
+            if isinstance(error, WrongProtocol):
+                self.quarantine.refused()  # and its wake-ups go to others
             _log.error("claim_failed", extra={"job": job_id, "why": error.message})
             return
         attempt = Attempt(claim, self._settings, self._api, self._warm, self.quarantine)

@@ -37,6 +37,12 @@ class Quarantine:
             return f"This worker rests its {kind} for {self._rest_seconds:g} s: {reason.value}."
         return ""
 
+    def refused(self) -> None:
+        """The service does not understand this agent: all of its devices rest."""
+        until = self._clock() + self._rest_seconds
+        for kind in self.usable:
+            self._until[kind] = until
+
     @property
     def resting(self) -> tuple[str, ...]:
         now = self._clock()

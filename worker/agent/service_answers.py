@@ -28,6 +28,12 @@ class NotClaimable(Conflict):
     code = "not_claimable"
 
 
+class WrongProtocol(IPUlseError):
+    """This agent is too old for the service, or too new; its message says which to upgrade."""
+
+    code = "wrong_protocol"
+
+
 class ServiceUnavailable(Unavailable):
     """The service cannot be reached, or cannot answer now; later it may."""
 
@@ -73,6 +79,7 @@ def raise_refusal(response: httpx.Response) -> None:
     by_code: dict[str, type[IPUlseError]] = {
         "stale_token": StaleToken,
         "not_claimable": NotClaimable,
+        "wrong_protocol": WrongProtocol,
         "wrong_offset": ServiceUnavailable,  # an earlier try goes on: where to begin has changed
     }
     by_status: dict[int, type[IPUlseError]] = {

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 import httpx
 
+from ipulse import messages
 from ipulse.events import Event, event_to_json
 
 from .lease import Lease
@@ -72,7 +73,10 @@ class ServiceAPI:
         self._http = httpx.Client(
             base_url=url,
             verify=trust or True,
-            headers={"Authorization": f"Bearer {token}"},
+            headers={
+                "Authorization": f"Bearer {token}",
+                messages.PROTOCOL_HEADER: str(messages.PROTOCOL),
+            },
             timeout=_TIMEOUT,
             trust_env=False,  # a proxy set up for browsing is not the way to the service
         )

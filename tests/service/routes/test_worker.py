@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from ipulse import messages
 from ipulse.redis_server import RedisServer
 from service import schedule, store
 from service.job import Job
@@ -19,6 +20,8 @@ from service.routes.worker import EVENTS_PER_COMMIT
 from tests.service.agents import METRIC, Attempt, line, phase
 from tests.service.conditions import eventually
 from tests.service.running import InProcess, settings_for
+from worker.agent.service_answers import WrongProtocol
+from worker.agent.service_api import ServiceAPI
 
 from .test_submission import check_problem
 
@@ -144,6 +147,47 @@ class TestClaim:
     ) -> None:
         problem = check_problem(service.worker.post("/v1/worker/claims", json=body), 422)
         assert pointer in [error["pointer"] for error in problem["errors"]]
+
+
+class TestProtocol:
+    """Agents of another version: understood or refused in words, and no job is lost."""
+
+    @pytest.fixture
+    def agent(self, service: InProcess) -> Iterator[ServiceAPI]:
+        agent = ServiceAPI(service.url, service.settings.worker_token_file.read_text().strip())
+        yield agent
+        agent.close()
+
+    def test_one_that_says_nothing_of_it_speaks_the_first(self, service: InProcess) -> None:
+        assert messages.PROTOCOL_HEADER not in service.worker.headers
+        assert service.attempt(service.submit()["id"]).complete()["state"] == "succeeded"
+
+    def test_one_that_is_too_old_ends_what_it_holds_and_gets_no_more(
+        self, service: InProcess, agent: ServiceAPI, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        held, other = service.attempt(service.submit()["id"]), service.submit()["id"]
+        monkeypatch.setattr(messages, "PROTOCOL", 3)
+        monkeypatch.setattr(messages, "OLDEST_PROTOCOL", 2)
+        with pytest.raises(WrongProtocol, match="protocol 1, the service 2 to 3: upgrade the agen"):
+            agent.claim(other, "old", ["cpu"])
+        with pytest.raises(WrongProtocol, match="upgrade the agent"):
+            agent.announce("old", ["cpu"])
+        assert service.job(other)["state"] == "queued"
+        assert held.heartbeat().json()["cancel"] is False
+        assert held.complete()["state"] == "succeeded"
+
+    def test_one_that_is_too_new_waits_for_the_service(
+        self, service: InProcess, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        job_id = service.submit()["id"]
+        monkeypatch.setattr(messages, "PROTOCOL", 2)
+        newer = ServiceAPI(service.url, service.settings.worker_token_file.read_text().strip())
+        monkeypatch.undo()
+        with pytest.raises(WrongProtocol, match="protocol 2, the service 1: upgrade the service"):
+            newer.claim(job_id, "new", ["cpu"])
+        newer.close()
+        assert service.job(job_id)["state"] == "queued"
+        assert service.attempt(job_id).complete()["state"] == "succeeded"
 
 
 class TestFence:

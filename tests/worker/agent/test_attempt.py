@@ -21,7 +21,7 @@ from worker.agent.settings import Settings
 from worker.agent.supervision import Supervision
 
 from .conftest import RUNNERS, agent_with, beside
-from .fake_service import DEADLINE, HANG_UP, Artifact, FakeService
+from .fake_service import DEADLINE, HANG_UP, Artifact, FakeService, Refusal
 from .offspring import Offspring
 
 
@@ -562,6 +562,23 @@ class TestTrouble:
             agent.look_at(service.submit("completes"))
         assert service.requests == [("POST", "/v1/worker/claims")]
         assert "claim_failed" in caplog.messages
+
+    def test_a_service_of_another_version_is_left_to_other_agents(
+        self,
+        service: FakeService,
+        agent: Agent,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        def refuse(_: object) -> object:
+            raise Refusal(409, "wrong_protocol", "upgrade the agent")
+
+        monkeypatch.setattr(service, "claim", refuse)
+        agent.look_at(service.submit("completes"))
+        [refused] = [line for line in caplog.records if line.message == "claim_failed"]
+        assert refused.why == "upgrade the agent"  # type: ignore[attr-defined]  # an extra
+        assert agent.quarantine.usable == ()
+        assert agent.quarantine.seconds_left < float("inf"), "it asks again later"
 
     def test_a_service_that_is_not_there_does_not_end_the_agent(
         self, service: FakeService, agent: Agent
