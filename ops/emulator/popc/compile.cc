@@ -10,6 +10,7 @@
 #include "counted_assembly.h"
 #include "declarations.h"
 #include "shell.h"
+#include "table_source.h"
 
 namespace popc {
 namespace {
@@ -25,84 +26,6 @@ const std::vector<std::string> kFlags{
     // __attribute__((target("worker"))): no target of the host's
     "-Dtarget(KIND)=unused"};
 
-std::string joined(const std::vector<std::string> &names, const std::string &open,
-                   const std::string &close) {
-  std::string text;
-  for (const std::string &name : names)
-    text += open + name + close;
-  return text;
-}
-
-/// The name in the generated code: namespaces without a name add nothing.
-std::string qualified(const std::vector<std::string> &namespaces, const std::string &name) {
-  std::string text = "::";
-  for (const std::string &one : namespaces)
-    text += one.empty() ? "" : one + "::";
-  return text + name;
-}
-
-/// Code that describes the vertices of the source it includes.
-std::string tableSource(const std::string &source, const Declarations &found, unsigned unit) {
-  struct Entry {
-    std::vector<std::string> namespaces;
-    std::string type, className;
-  };
-  std::vector<Entry> entries;
-  for (const VertexClass &c : found.vertices)
-    if (!c.isTemplate)
-      entries.push_back({c.namespaces, c.name, c.name});
-  for (const Instantiation &i : found.instantiations)
-    entries.push_back({i.namespaces, i.type, i.name});
-
-  std::ostringstream code;
-  code << "#include \"" << source << "\"\n#include <poplar/VertexTable.hpp>\n"
-       << "#include <poplar/VertexName.hpp>\n"
-       << "#include <string>\n#include <vector>\n";
-  for (std::size_t n = 0; n < entries.size(); ++n)
-    code << joined(entries[n].namespaces, "namespace ", " { ") << "using popc_vertex_" << unit
-         << "_" << n << " = " << entries[n].type << ";"
-         << std::string(entries[n].namespaces.size(), '}') << "\n";
-  const auto alias = [&](std::size_t n) {
-    return qualified(entries[n].namespaces,
-                     "popc_vertex_" + std::to_string(unit) + "_" + std::to_string(n));
-  };
-  code << R"(
-namespace popc_tables {
-template <typename V, typename = void> struct HasCompute { static constexpr bool value = false; };
-template <typename V> struct HasCompute<V, std::void_t<decltype(&V::compute)>> {
-  static constexpr bool value = true;
-};
-}
-)";
-  code << "extern \"C\" const std::size_t popc_code_bytes_" << unit << "[];\n";
-  for (std::size_t n = 0; n < entries.size(); ++n)
-    code << "extern \"C\" __attribute__((flatten)) bool popc_compute_" << unit << "_" << n
-         << "(void *state, unsigned worker) {\n  using V = " << alias(n)
-         << ";\n  if constexpr (popc_tables::HasCompute<V>::value)\n"
-         << "    return poplar::field::computeOf<V>(state, worker);\n"
-         << "  else\n    return static_cast<void>(state), static_cast<void>(worker), true;\n}\n";
-  code << "extern \"C\" void popc_describe_" << unit
-       << "(std::vector<poplar::field::VertexTable> &tables) {\n"
-       << "  using namespace poplar::field;\n  static_cast<void>(tables);\n";
-  for (std::size_t n = 0; n < entries.size(); ++n) {
-    code << "  if constexpr (popc_tables::HasCompute<" << alias(n) << ">::value) {\n"
-         << "    using V = " << alias(n) << ";\n"
-         << "    static const std::string name = nameOf<V>(), "
-         << "full = withDefaults<V>(name);\n"
-         << "    static const std::vector<FieldTable> fields{\n";
-    for (const std::string &field : found.fieldsOf(entries[n].className))
-      code << "        named(Of<decltype(V::" << field << ")>::table, \"" << field
-           << "\", __builtin_offsetof(V, " << field << ")),\n";
-    code << "    };\n    for (const std::string *one : {&name, &full})\n"
-         << "      if (one == &name || *one != name)\n"
-         << "        tables.push_back({one->c_str(), sizeof(V), alignof(V), kindOf<V>(), "
-         << "fields.data(), static_cast<unsigned>(fields.size()), &popc_compute_" << unit << "_"
-         << n << ", popc_code_bytes_" << unit << "[" << n << "]});\n  }\n";
-  }
-  code << "}\n";
-  return code.str();
-}
-
 /// Instructions have 4 bytes on a tile (assembly guide).
 std::string codeBytes(const CountedAssembly &counted, std::size_t entries, unsigned unit) {
   std::ostringstream text;
@@ -116,21 +39,6 @@ std::string codeBytes(const CountedAssembly &counted, std::size_t entries, unsig
   }
   text << "\t.quad 0\n\t.section .note.GNU-stack,\"\",@progbits\n";
   return text.str();
-}
-
-std::string collectSource(std::size_t units) {
-  std::ostringstream code;
-  code << "#include <poplar/VertexTable.hpp>\n#include <vector>\n";
-  for (std::size_t unit = 0; unit < units; ++unit)
-    code << "extern \"C\" void popc_describe_" << unit
-         << "(std::vector<poplar::field::VertexTable> &);\n";
-  code << "extern \"C\" const poplar::field::VertexTable *popc_vertices(std::size_t *count) {\n"
-       << "  static const std::vector<poplar::field::VertexTable> tables = [] {\n"
-       << "    std::vector<poplar::field::VertexTable> all;\n";
-  for (std::size_t unit = 0; unit < units; ++unit)
-    code << "    popc_describe_" << unit << "(all);\n";
-  code << "    return all;\n  }();\n  *count = tables.size();\n  return tables.data();\n}\n";
-  return code.str();
 }
 
 std::vector<std::string> allFlags(const std::vector<std::string> &flags) {
@@ -152,11 +60,25 @@ std::vector<std::string> allFlags(const std::vector<std::string> &flags) {
 /// What this emulator leaves out, when that is why the compiler refused.
 std::string hint(const std::string &output) {
   if (output.find("__builtin_ipu_") != std::string::npos)
-    return "popc: not every intrinsic of a tile is emulated; ipu_builtins.h has those that are\n";
+    return "popc: not every intrinsic of a tile is emulated, and ipu_builtins.h has those that "
+           "are: "
+           "put others between #ifdef __IPU__ and #else, with C++ that does the same before "
+           "#endif. __IPU__ is not defined here, as on Poplar's IPU model\n";
   if (output.find("Error: ") != std::string::npos ||
       output.find("in an 'asm'") != std::string::npos)
-    return "popc: assembly of a tile is not emulated: give the codelet in C++\n";
+    return std::string("popc: ") + kNoAssembly + "\n";
   return "";
+}
+
+void checkLanguage(const std::string &source) {
+  const std::string suffix = std::filesystem::path(source).extension();
+  if (suffix == ".S" || suffix == ".s")
+    throw CompileError("'" + source + "' is assembly, and " + kNoAssembly, "");
+  if (suffix == ".gp")
+    throw CompileError("'" + source +
+                           "' is compiled already, and files are not linked again: give "
+                           "popc the sources of all of them",
+                       "");
 }
 
 void runOrThrow(const std::vector<std::string> &arguments, const std::string &what) {
@@ -176,6 +98,11 @@ std::string preprocessed(const std::string &source, const std::vector<std::strin
 }
 
 } // namespace
+
+const char *const kNoAssembly =
+    "assembly of a tile is not emulated: put it between #ifdef __IPU__ and #else, with C++ that "
+    "does "
+    "the same before #endif. __IPU__ is not defined here, as on Poplar's IPU model";
 
 std::string libraryDirectory() {
   Dl_info info;
@@ -219,6 +146,7 @@ void compileCodelets(const std::vector<std::string> &sources, const std::vector<
   const ScratchDirectory scratch;
   std::vector<std::string> objects;
   for (std::size_t unit = 0; unit < sources.size(); ++unit) {
+    checkLanguage(sources[unit]);
     const std::string source = std::filesystem::absolute(sources[unit]).string();
     const Declarations found = findDeclarations(preprocessed(source, flags));
     const std::string base = scratch.file("unit" + std::to_string(unit));

@@ -15,6 +15,9 @@ struct CompileError : public std::runtime_error {
   std::string output;
 };
 
+/// Why codelets in assembly are refused, and the cure.
+extern const char *const kNoAssembly;
+
 /// Writes to `target` a library with the vertices of the C++ sources. `flags` are g++'s; those
 /// that only Graphcore's popc knows are left out. Raises CompileError.
 void compileCodelets(const std::vector<std::string> &sources, const std::vector<std::string> &flags,

@@ -53,7 +53,10 @@ void put(Archive &a, GraphState &graph, VertexInstance &v) {
   }
   a.size(v.fields);
   for (Connection &c : v.fields) {
-    a(c.value)(c.valueCount)(c.set);
+    a(c.set);
+    a.size(c.values);
+    for (std::vector<char> &row : c.values)
+      a(row);
     a.size(c.rows);
     for (auto &row : c.rows)
       put(a, row);

@@ -74,9 +74,7 @@ std::string located(const std::string &path) {
 void checkSource(const std::string &path, CodeletFileType type) {
   if (type == CodeletFileType::AsmSource || type == CodeletFileType::PreprocessedAsmSource ||
       type == CodeletFileType::IrSource)
-    throw file_load_error("'" + path +
-                          "' is assembly of the tile, which is not emulated: give the "
-                          "C++ codelet");
+    throw file_load_error("'" + path + "' is assembly, and " + popc::kNoAssembly);
   if (!fs::exists(path))
     throw file_load_error("codelet file '" + path + "' does not exist");
 }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <tuple>
 
 #include "counters.h"
 #include "field_layout.h"
+#include "other_fields.h"
 #include "vertex_estimate.h"
 #include "worker_schedule.h"
 
@@ -20,41 +20,6 @@ using field::Shape;
 using field::Span;
 
 constexpr std::size_t kArenaBytes = 1 << 20;
-
-/// What the other fields of a vertex are connected to. The poison that goes into an Output must not
-/// reach them.
-class OtherFields {
-public:
-  OtherFields(const VertexInstance &vertex, unsigned f) {
-    for (unsigned other = 0; other < vertex.type->table->numFields; ++other) {
-      if (other == f || vertex.type->table->fields[other].direction == Direction::None)
-        continue;
-      for (const auto &row : vertex.fields[other].rows)
-        row->forEachPiece([&](const Piece &piece) { pieces.push_back(piece); });
-    }
-    std::sort(pieces.begin(), pieces.end(), before);
-    for (std::size_t i = 1; i < pieces.size(); ++i) // so that ends ascend, too
-      if (pieces[i].variable == pieces[i - 1].variable)
-        pieces[i].end = std::max(pieces[i].end, pieces[i - 1].end);
-  }
-  bool overlap(const View &view) const {
-    bool found = false;
-    view.forEachPiece([&](const Piece &x) {
-      // The last that begins before x ends.
-      const auto after =
-          std::lower_bound(pieces.begin(), pieces.end(), Piece{x.variable, x.end, 0}, before);
-      found |= after != pieces.begin() && std::prev(after)->variable == x.variable &&
-               std::prev(after)->end > x.begin;
-    });
-    return found;
-  }
-
-private:
-  static bool before(const Piece &a, const Piece &b) {
-    return std::tie(a.variable, a.begin) < std::tie(b.variable, b.begin);
-  }
-  std::vector<Piece> pieces;
-};
 
 } // namespace
 
@@ -118,16 +83,8 @@ void ComputeSetRun::bindField(const VertexInstance &vertex, unsigned f, char *at
   const FieldTable &table = vertex.type->table->fields[f];
   const Connection &c = vertex.fields[f];
   if (table.direction == Direction::None) {
-    if (!c.set)
-      return;
-    if (table.shape == Shape::Scalar) {
-      std::memcpy(at, c.value.data(), c.value.size());
-      return;
-    }
-    char *values = allocate(c.value.size(), 16);
-    std::copy(c.value.begin(), c.value.end(), values);
-    const Span span{values, c.valueCount};
-    std::memcpy(at, &span, sizeof span);
+    if (c.set)
+      bindValues(table, c.values, at);
     return;
   }
   std::optional<OtherFields> others;
@@ -152,6 +109,28 @@ void ComputeSetRun::bindField(const VertexInstance &vertex, unsigned f, char *at
       all->append(*row, 0, row->size());
     joined.push_back(all);
     span = bindRow(*all);
+  }
+  std::memcpy(at, &span, sizeof span);
+}
+
+void ComputeSetRun::bindValues(const FieldTable &table,
+                               const std::vector<std::vector<char>> &values, char *at) {
+  if (table.shape == Shape::Scalar) {
+    std::memcpy(at, values[0].data(), values[0].size());
+    return;
+  }
+  std::vector<Span> spans;
+  for (const std::vector<char> &row : values) {
+    char *copy = allocate(row.size(), 16);
+    std::copy(row.begin(), row.end(), copy);
+    spans.push_back({copy, row.size() / sizeOf(Type(table.element))});
+  }
+  Span span{nullptr, spans.size()};
+  if (table.shape == Shape::Vector) {
+    span = spans[0];
+  } else if (!spans.empty()) {
+    span.first = allocate(spans.size() * sizeof(Span), alignof(Span));
+    std::memcpy(span.first, spans.data(), spans.size() * sizeof(Span));
   }
   std::memcpy(at, &span, sizeof span);
 }

@@ -62,6 +62,8 @@ private:
 
   void bind(const VertexInstance &vertex);
   void bindField(const VertexInstance &vertex, unsigned f, char *at);
+  void bindValues(const field::FieldTable &table, const std::vector<std::vector<char>> &values,
+                  char *at);
   /// aliased: whether another field of the vertex is connected to some of the row, too.
   field::Span bindRow(const field::FieldTable &table, const View &view, bool aliased);
   void runTile(std::size_t index);

@@ -11,6 +11,18 @@ namespace poplar {
 using emulator::VertexField;
 using field::Shape;
 
+namespace {
+
+/// The values of a field, or those of a row of a vector of vectors.
+std::vector<char> &rowOf(const VertexField &at, const FieldRef &ref) {
+  std::vector<std::vector<char>> &rows = at.connection.values;
+  const std::size_t row = at.table.shape == Shape::VectorOfVectors ? ref.getIndex() : 0;
+  rows.resize(std::max(rows.size(), row + 1));
+  return rows[row];
+}
+
+} // namespace
+
 void Graph::connectValue(const FieldRef &field, const FieldData &value) {
   const VertexField at(*state, field);
   at.needEdge();
@@ -30,8 +42,11 @@ void Graph::setFieldSize(FieldRef field, std::size_t size) {
     at.connection.rows.resize(size);
     return;
   }
-  at.connection.value.resize(size * emulator::sizeOf(Type(at.table.element)));
-  at.connection.valueCount = size;
+  const std::size_t bytes = size * emulator::sizeOf(Type(at.table.element));
+  if (at.table.shape == Shape::VectorOfVectors && !field.isIndexed())
+    at.connection.values.resize(size);
+  else
+    rowOf(at, field).resize(bytes);
   at.connection.set = true;
 }
 
@@ -42,22 +57,26 @@ void Graph::setInitialFieldValue(const FieldRef &ref, const FieldData &value) {
   const Type element(at.table.element);
   if (at.table.element == Type::Id::None)
     throw type_error(at.name + " has a type that no initial value can have");
-  if (at.table.shape == Shape::Scalar ? !value.isScalar() : value.isScalar() && !ref.isIndexed())
-    throw graph_connection_error(at.name + (value.isScalar() ? " is a vector and was set to a "
-                                                               "scalar"
-                                                             : " is a scalar and was set to a "
-                                                               "vector"));
+  if (at.table.shape == Shape::Scalar && ref.isIndexed())
+    throw graph_connection_error(at.name + " is a scalar and has no element " +
+                                 std::to_string(ref.getIndex()));
+  static const char *const kinds[] = {"a scalar", "a vector", "a vector of vectors"};
+  const unsigned dimensions = static_cast<unsigned>(at.table.shape), given = !value.isScalar();
+  if (dimensions - ref.isIndexed() != given)
+    throw graph_connection_error((ref.isIndexed() ? "an element of " : "") + at.name + " is " +
+                                 kinds[dimensions - ref.isIndexed()] + " and was set to " +
+                                 kinds[given]);
   const std::vector<char> bytes =
       emulator::convert(value.type(), value.bytes().data(), value.size(), element);
-  if (ref.isIndexed()) {
+  if (at.table.shape == Shape::Vector && ref.isIndexed()) {
+    std::vector<char> &row = rowOf(at, ref);
     const std::size_t end = (ref.getIndex() + 1) * bytes.size();
-    at.connection.value.resize(std::max(at.connection.value.size(), end));
+    row.resize(std::max(row.size(), end));
     std::copy(bytes.begin(), bytes.end(),
-              at.connection.value.begin() + static_cast<std::ptrdiff_t>(end - bytes.size()));
+              row.begin() + static_cast<std::ptrdiff_t>(end - bytes.size()));
   } else {
-    at.connection.value = bytes;
+    rowOf(at, ref) = bytes;
   }
-  at.connection.valueCount = at.connection.value.size() / emulator::sizeOf(element);
   at.connection.set = true;
 }
 

@@ -38,8 +38,7 @@ struct Variable {
 /// What a field of a vertex is connected to or set to.
 struct Connection {
   std::vector<std::shared_ptr<const View>> rows; // one for a scalar or a vector
-  std::vector<char> value;                       // of an initial-value field
-  std::size_t valueCount = 0;
+  std::vector<std::vector<char>> values;         // of an initial-value field: by row, as `rows`
   bool set = false;
 };
 

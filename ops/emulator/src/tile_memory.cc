@@ -28,10 +28,12 @@ void MemoryModel::addVertex(const VertexInstance &vertex) {
   tile.vertexInstanceState += stateBytes(vertex);
   for (unsigned f = 0; f < vertex.type->table->numFields; ++f) {
     const FieldTable &table = vertex.type->table->fields[f];
-    if (table.direction == field::Direction::None && table.shape != Shape::Scalar)
-      tile.vertexFieldData += vertex.fields[f].value.size();
+    const Connection &c = vertex.fields[f];
+    if (table.shape != Shape::Scalar)
+      for (const std::vector<char> &row : c.values)
+        tile.vertexFieldData += row.size();
     if (table.shape == Shape::VectorOfVectors)
-      tile.vertexFieldData += vertex.fields[f].rows.size() * pointerBytes(table.layout);
+      tile.vertexFieldData += (c.rows.size() + c.values.size()) * pointerBytes(table.layout);
   }
   if (codeOnTile.emplace(vertex.tile, vertex.type->table).second)
     tile.vertexCode += vertex.type->table->codeBytes;

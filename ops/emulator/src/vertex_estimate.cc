@@ -20,10 +20,15 @@ public:
     std::vector<std::size_t> sizes;
     for (const auto &row : c.rows)
       sizes.push_back(row->size());
+    std::vector<char> values;
+    for (const std::vector<char> &row : c.values) {
+      sizes.push_back(row.size() / sizeOf(Type(table.element)));
+      values.insert(values.end(), row.begin(), row.end());
+    }
     if (sizes.empty() && table.direction == Direction::None)
-      sizes.push_back(c.valueCount);
+      sizes.push_back(0);
     return {std::move(sizes), table.shape == Shape::VectorOfVectors, Type(table.element),
-            table.layout, c.value};
+            table.layout, std::move(values)};
   }
 
 private:

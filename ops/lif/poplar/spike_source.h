@@ -23,7 +23,6 @@ public:
   bool valid() const { return !makers.empty(); }
   const poplar::Tensor &on(unsigned ipu) const { return byIpu[ipu]; }
   const poplar::Tensor &home() const { return byIpu[makers[0]]; }
-  const std::vector<unsigned> &madeOn() const { return makers; }
   const std::vector<unsigned> &sentTo() const { return others; }
 
 private:

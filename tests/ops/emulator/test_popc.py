@@ -91,6 +91,19 @@ def test_says_what_the_compiler_said(popc: Callable, tmp_path: Path) -> None:
     assert not (tmp_path / "wrong.gp").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "cure"), [("sum.S", "between #ifdef __IPU__ and #else"), ("sum.gp", "the sources")]
+)
+def test_refuses_what_it_cannot_compile(
+    popc: Callable, tmp_path: Path, name: str, cure: str
+) -> None:
+    done = popc(str(PROGRAMS / "codelets.cpp"), name, "-o", str(tmp_path / "all.gp"))
+    assert done.returncode == 1
+    assert name in done.stderr
+    assert cure in done.stderr
+    assert not (tmp_path / "all.gp").exists()
+
+
 def test_without_an_output_it_explains_itself(popc: Callable) -> None:
     done = popc(str(PROGRAMS / "codelets.cpp"))
     assert done.returncode == 2

@@ -64,6 +64,7 @@ def test_vertices_of_every_style(run_program: Callable) -> None:
     assert tensors["split"] == [[3] * 13]
     assert tensors["super"] == [[9]]
     assert tensors["poly"] == [[11, 11, 11, 13, 13, 13]]
+    assert tensors["lists"] == [[2.75, 0, 14], [5.5, 0, 28]]
     assert tensors["any"] == [[1]]
     assert tensors["bytes"] == [[7, 7, 7]]
     (hits,) = tensors["hits"][0]

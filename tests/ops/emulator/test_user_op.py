@@ -63,6 +63,19 @@ class TestPromises:
             op.forward([X])
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("OutOfBounds", r"\[Poplar\]\[Build graph\] index_error: slice \[2,9\)"),
+        ("Unmapped", r"\[Poplar\]\[Compile engine\] invalid_tile_mapping: .*'lost'"),
+        ("Aborting", r"\[Poplar\]\[Execute engine\] application_runtime_error: .*no further"),
+    ],
+)
+def test_an_error_says_what_poplar_was_doing(library: Path, name: str, words: str) -> None:
+    with pytest.raises(CustomOpError, match=rf"^{words}"), compiled(library, name) as op:
+        op.forward([X])
+
+
 def test_each_input_may_have_a_gradient_op_of_its_own(library: Path) -> None:
     gradients = {"inputs_with_gradients": [0, 1], "separate_gradients": True}
     with compiled(library, "Sum", 2, **gradients) as op:

@@ -65,7 +65,9 @@ inline std::vector<std::string> argumentsOf(const std::string &name) {
 /// `name` with the arguments that are defaults, where they are types and numbers; else `name`.
 template <typename V> std::string withDefaults(const std::string &name) {
   int status = 0;
-  char *demangled = abi::__cxa_demangle(typeid(V).name(), nullptr, nullptr, &status);
+  std::string mangled = typeid(V).name();
+  replaceAll(mangled, "DF16_", "Dh"); // half's name since g++ 13: older demanglers know this one
+  char *demangled = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
   const std::vector<std::string> all = argumentsOf(demangled ? demangled : "");
   std::free(demangled);
   std::string full = name;

@@ -124,6 +124,10 @@ constexpr FieldTable nested(FieldTable table, VectorLayout outer) {
   table.outerLayout = outer;
   return table;
 }
+template <typename T, VectorLayout M, unsigned B, bool J, VectorLayout L, unsigned A, bool I>
+struct Of<Vector<Vector<T, M, B, J>, L, A, I>> {
+  static constexpr FieldTable table = nested(Of<Vector<T, M, B, J>>::table, L);
+};
 template <typename T, VectorListLayout L, unsigned A, bool I> struct Of<VectorList<T, L, A, I>> {
   static constexpr FieldTable table{nullptr,
                                     0,

@@ -24,6 +24,7 @@ template <> struct VertexTemplateToString<std::string> {
 template <> struct VertexTemplateToString<const char *> {
   static std::string to_string(const char *text) { return text; }
 };
+template <> struct VertexTemplateToString<char *> : VertexTemplateToString<const char *> {};
 template <> struct VertexTemplateToString<poplar::VectorLayout> {
   static std::string to_string(const poplar::VectorLayout &layout) {
     return "poplar::VectorLayout::" + poplar::to_string(layout);

@@ -126,6 +126,14 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
        f.graph.serialize(out, SerializationFormat::JSON);
      }},
     {"value_into_edge", [](Fixture &f) { f.graph.setInitialValue(f.sum(f.a, f.s[0])["in"], 1.f); }},
+    {"scalar_into_a_row_of_values",
+     [](Fixture &f) {
+       std::stringstream source("#include <poplar/Vertex.hpp>\nusing namespace poplar;\n"
+                                "struct V : Vertex { Vector<Vector<int>> rows; "
+                                "bool compute() { return rows.size() > 1; } };");
+       f.graph.addCodelets(source);
+       f.graph.setInitialValue(f.graph.addVertex(f.cs, "V")["rows"][1], 2);
+     }},
     {"tensor_into_value",
      [](Fixture &f) {
        f.graph.connect(f.graph.addVertex(f.cs, "tests::Scale<float,true>")["factor"], f.s[0]);

@@ -85,6 +85,19 @@ int main() {
     graph.setTileMapping(v, 5);
     show("poly", out);
   }
+  for (auto type : {FLOAT, HALF}) {
+    auto out = var(type, {3}, "out");
+    auto name = type == HALF ? poputil::templateVertex("Lists", "half", 2, false)
+                             : poputil::templateVertex("Lists", type);
+    auto v = graph.addVertex(cs, name, {{"out", out}});
+    graph.setFieldSize(v["indices"], 3);
+    graph.setInitialValue(v["indices"][0], std::vector<unsigned>{1, 2, 3});
+    graph.setInitialValue(v["indices"][2], ArrayRef<unsigned>({7}));
+    graph.setInitialValue<float>(v["weights"][0], {1, 0.5f, 0.25f});
+    graph.setInitialValue(v["weights"][2], std::vector<float>{2});
+    graph.setTileMapping(v, 8);
+    show("lists", out);
+  }
   {
     auto in = var(BOOL, {3}, "in"), any = var(BOOL, {}, "any"),
          bytes = var(UNSIGNED_CHAR, {3}, "bytes");

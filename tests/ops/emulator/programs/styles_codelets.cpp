@@ -167,6 +167,25 @@ public:
   }
 };
 
+// Values in two levels, set row by row; and a template whose last argument is a default.
+template <typename T, unsigned Scale = 1, bool Negative = false> class Lists : public Vertex {
+public:
+  Vector<Vector<unsigned>> indices;
+  Vector<Vector<T, ONE_PTR>, ONE_PTR> weights;
+  Output<Vector<T>> out;
+  bool compute() {
+    for (unsigned r = 0; r < indices.size(); ++r) {
+      T sum = 0;
+      for (unsigned i = 0; i < indices[r].size(); ++i)
+        sum += weights[r][i] * T(indices[r][i]);
+      out[r] = (Negative ? -sum : sum) * T(Scale);
+    }
+    return true;
+  }
+};
+template class Lists<float>;
+template class Lists<half, 2>;
+
 // Lattice style: nine directions, three tensors in and out.
 template <typename T> class Stencil : public Vertex {
 public:

@@ -97,6 +97,20 @@ PROMISES(NoAlias, (aliasing = {{0, 0}}))
 OP(OutOfRange) { return twice(graph, inputs, outputs); }
 PROMISES(OutOfRange, identical = {1})
 
+// Wrong in one way each: found while the op is built, while it is compiled, while it runs.
+OP(OutOfBounds) {
+  outputs.push_back(inputs[0].slice(2, 9));
+  return Sequence();
+}
+OP(Unmapped) {
+  outputs.push_back(graph.addVariable(FLOAT, inputs[0].shape(), "lost"));
+  return Copy(inputs[0], outputs[0]);
+}
+OP(Aborting) {
+  const Program program = twice(graph, inputs, outputs);
+  return Sequence({program, Abort("no further")});
+}
+
 // a + 2 b, with a gradient of its own for each input: input 1's is told by its index.
 OP(Sum) {
   Sequence program({twice(graph, {inputs[1]}, outputs)});

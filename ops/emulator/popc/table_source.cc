@@ -1,0 +1,102 @@
+#include "table_source.h"
+
+#include <sstream>
+
+namespace popc {
+namespace {
+
+std::string joined(const std::vector<std::string> &names, const std::string &open,
+                   const std::string &close) {
+  std::string text;
+  for (const std::string &name : names)
+    text += open + name + close;
+  return text;
+}
+
+/// The name in the generated code: namespaces without a name add nothing.
+std::string qualified(const std::vector<std::string> &namespaces, const std::string &name) {
+  std::string text = "::";
+  for (const std::string &one : namespaces)
+    text += one.empty() ? "" : one + "::";
+  return text + name;
+}
+
+} // namespace
+
+std::string tableSource(const std::string &source, const Declarations &found, unsigned unit) {
+  struct Entry {
+    std::vector<std::string> namespaces;
+    std::string type, className;
+  };
+  std::vector<Entry> entries;
+  for (const VertexClass &c : found.vertices)
+    if (!c.isTemplate)
+      entries.push_back({c.namespaces, c.name, c.name});
+  for (const Instantiation &i : found.instantiations)
+    entries.push_back({i.namespaces, i.type, i.name});
+
+  std::ostringstream code;
+  code << "#include \"" << source << "\"\n#include <poplar/VertexTable.hpp>\n"
+       << "#include <poplar/VertexName.hpp>\n"
+       << "#include <string>\n#include <vector>\n";
+  for (std::size_t n = 0; n < entries.size(); ++n)
+    code << joined(entries[n].namespaces, "namespace ", " { ") << "using popc_vertex_" << unit
+         << "_" << n << " = " << entries[n].type << ";"
+         << std::string(entries[n].namespaces.size(), '}') << "\n";
+  const auto alias = [&](std::size_t n) {
+    return qualified(entries[n].namespaces,
+                     "popc_vertex_" + std::to_string(unit) + "_" + std::to_string(n));
+  };
+  code << R"(
+namespace popc_tables {
+template <typename V, typename = void> struct HasCompute { static constexpr bool value = false; };
+template <typename V> struct HasCompute<V, std::void_t<decltype(&V::compute)>> {
+  static constexpr bool value = true;
+};
+}
+)";
+  code << "extern \"C\" const std::size_t popc_code_bytes_" << unit << "[];\n";
+  for (std::size_t n = 0; n < entries.size(); ++n)
+    code << "extern \"C\" __attribute__((flatten)) bool popc_compute_" << unit << "_" << n
+         << "(void *state, unsigned worker) {\n  using V = " << alias(n)
+         << ";\n  if constexpr (popc_tables::HasCompute<V>::value)\n"
+         << "    return poplar::field::computeOf<V>(state, worker);\n"
+         << "  else\n    return static_cast<void>(state), static_cast<void>(worker), true;\n}\n";
+  code << "extern \"C\" void popc_describe_" << unit
+       << "(std::vector<poplar::field::VertexTable> &tables) {\n"
+       << "  using namespace poplar::field;\n  static_cast<void>(tables);\n";
+  for (std::size_t n = 0; n < entries.size(); ++n) {
+    code << "  if constexpr (popc_tables::HasCompute<" << alias(n) << ">::value) {\n"
+         << "    using V = " << alias(n) << ";\n"
+         << "    static const std::string name = nameOf<V>(), "
+         << "full = withDefaults<V>(name);\n"
+         << "    static const std::vector<FieldTable> fields{\n";
+    for (const std::string &field : found.fieldsOf(entries[n].className))
+      code << "        named(Of<decltype(V::" << field << ")>::table, \"" << field
+           << "\", __builtin_offsetof(V, " << field << ")),\n";
+    code << "    };\n    for (const std::string *one : {&name, &full})\n"
+         << "      if (one == &name || *one != name)\n"
+         << "        tables.push_back({one->c_str(), sizeof(V), alignof(V), kindOf<V>(), "
+         << "fields.data(), static_cast<unsigned>(fields.size()), &popc_compute_" << unit << "_"
+         << n << ", popc_code_bytes_" << unit << "[" << n << "]});\n  }\n";
+  }
+  code << "}\n";
+  return code.str();
+}
+
+std::string collectSource(std::size_t units) {
+  std::ostringstream code;
+  code << "#include <poplar/VertexTable.hpp>\n#include <vector>\n";
+  for (std::size_t unit = 0; unit < units; ++unit)
+    code << "extern \"C\" void popc_describe_" << unit
+         << "(std::vector<poplar::field::VertexTable> &);\n";
+  code << "extern \"C\" const poplar::field::VertexTable *popc_vertices(std::size_t *count) {\n"
+       << "  static const std::vector<poplar::field::VertexTable> tables = [] {\n"
+       << "    std::vector<poplar::field::VertexTable> all;\n";
+  for (std::size_t unit = 0; unit < units; ++unit)
+    code << "    popc_describe_" << unit << "(all);\n";
+  code << "    return all;\n  }();\n  *count = tables.size();\n  return tables.data();\n}\n";
+  return code.str();
+}
+
+} // namespace popc
