@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 import redis
 
 from ipulse.redis_server import RedisServer
+from service import store
 
 from .agents import Attempt, line
 from .conditions import eventually
@@ -133,7 +135,8 @@ class TestStopped:
             threads = [threading.Thread(target=follow, args=wait) for wait in waits]
             for thread in threads:
                 thread.start()
-            eventually(lambda: len(service.parts.changes._watches.get(job_id, ())) == 2)
+            for topic in (job_id, store.state_topic(job_id)):  # of the stream, of the end
+                eventually(partial(service.parts.changes.is_watched, topic))
             service.parts.changes.stop()
             began = time.monotonic()
             for thread in threads:
