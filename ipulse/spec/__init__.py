@@ -6,7 +6,7 @@ Shapes are written `[time, batch, neurons]`; the mathematics is in ops/lif/refer
 """
 
 from .data import Data, DigitsData
-from .device import ConnectionType, CPUDevice, Device, EmulatorDevice, IPUDevice
+from .device import ConnectionType, CPUDevice, Device, EmulatorDevice, IPUDevice, IPUs
 from .encoding import Encoding, LinearLatency, LogLatency, PopulationCode, RateCode
 from .experiment import MAX_STATE, MAX_SYNAPSES, ExperimentSpec, parse_spec, spec_to_json
 from .generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
@@ -50,6 +50,7 @@ __all__ = [
     "GradientClipping",
     "GrowingCapacity",
     "IPUDevice",
+    "IPUs",
     "LIFLayer",
     "LeakyReadout",
     "LinearLatency",

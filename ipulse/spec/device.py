@@ -43,16 +43,20 @@ class CPUDevice:
 
 
 @dataclass(frozen=True)
-class _IPUs:
+class IPUs:
     """What emulated IPUs and real ones have in common."""
 
     ipus: int = described(
-        "IPUs that the network is spread over: a power of two, as Poplar has them. Layers are kept "
-        "whole as long as there is one for every IPU; with more IPUs each has some neurons of "
-        "every layer.",
+        "IPUs that the network is spread over: a power of two, as Poplar has them.",
         default=1,
         ge=1,
         le=64,
+    )
+    split: Optional[Literal["layers", "neurons"]] = described(
+        "How several IPUs share the network. layers: each layer lies on one of them; neurons: each "
+        "of them has some neurons of every layer; null: layers as long as there is one for every "
+        "IPU, else neurons.",
+        default=None,
     )
     mapping: Literal["capacity", "neurons", "linear"] = described(
         "How neurons are placed on tiles. capacity: the same work for every tile, by the slots "
@@ -93,9 +97,15 @@ class _IPUs:
             yield Problem("/ipus", "not_a_power_of_two", detail)
         yield from _at("/engine_options", poplar_options.problems_of_engine(self.engine_options))
 
+    def splits_neurons(self, layers: int) -> bool:
+        """Whether a layer of several neurons lies on several IPUs, of so many with the readout."""
+        if self.split is None:
+            return self.ipus > layers
+        return self.split == "neurons" and self.ipus > 1
+
 
 @dataclass(frozen=True)
-class EmulatorDevice(_IPUs):
+class EmulatorDevice(IPUs):
     """The Poplar op on emulated IPUs: what a tile would do, on this machine's processor. Cycles
     and memory are emulated."""
 
@@ -104,7 +114,7 @@ class EmulatorDevice(_IPUs):
 
 
 @dataclass(frozen=True)
-class IPUDevice(_IPUs):
+class IPUDevice(IPUs):
     """The Poplar op on IPUs, through Graphcore's TensorFlow."""
 
     kind: Literal["ipu"] = described("Which kind of device.", default="ipu")

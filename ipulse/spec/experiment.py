@@ -109,15 +109,19 @@ class ExperimentSpec:
             detail = f"ids have 16 bits {on}: at most {MOST_SENDERS:,} channels"
             yield Problem("/data", "unsupported", f"{detail}; got {self.data.inputs:,}")
         layers = [f"/network/layers/{number}" for number in range(len(network.layers))]
-        if device.ipus <= len(layers) + 1:
+        places = len(layers) + 1
+        if device.split == "layers" and device.ipus > places:
+            detail = f"a layer lies on one IPU: {places} layers can use as many; got {device.ipus}"
+            yield Problem("/device/split", "unsupported", detail)
+        if not device.splits_neurons(places):
             return
-        # Neurons of every layer are split over the IPUs; that of one or two are not.
+        # A layer of one or two neurons is not split: they share a tile.
         sizes = [*(layer.neurons for layer in network.layers), self.data.classes]
         for at, layer, neurons in zip([*layers, "/network/readout"], network.spiking, sizes):
             if layer.policy == "top" and neurons > 2:
                 detail = (
-                    f"top compares membranes {on}, and only ids cross between IPUs: as many "
-                    f"IPUs as layers can be used, {len(layers) + 1}"
+                    f"top compares membranes {on}, and only ids cross between IPUs: layers must "
+                    f"be kept whole, on at most {places} IPUs"
                 )
                 yield Problem(f"{at}/policy", "unsupported", detail)
 

@@ -249,9 +249,11 @@ def _fit_device(spec: ExperimentSpec) -> ExperimentSpec:
     if isinstance(device, IPUDevice):
         trainable = tuple(name for name in network.trainable if name != "decay")
         network = dataclasses.replace(network, trainable=trainable)
-    most = device.ipus
+    most, places = device.ipus, len(network.layers) + 1
     if any(layer.policy == "top" for layer in network.spiking):
-        most = min(most, len(network.layers) + 1)
+        most = 1 if device.split == "neurons" else min(most, places)
+    if device.split == "layers":
+        most = min(most, places)
     power = 2 ** (most.bit_length() - 1)
     device = dataclasses.replace(device, ipus=power)
     return dataclasses.replace(spec, network=network, device=device)

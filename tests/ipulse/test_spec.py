@@ -405,6 +405,23 @@ class TestIPUs:
         assert problems == ["/network/layers/0/policy"]
         assert self.problems({"kind": kind, "threads": 2}) == ["/device/threads"]
 
+    @pytest.mark.parametrize("kind", ["emulator", "ipu"])
+    def test_how_ipus_share_a_network(self, kind: str) -> None:
+        spec = minimal()
+        top = [{"neurons": 8, "capacity": 2, "policy": "top"}]
+        for split, ipus in ((None, 1), ("layers", 2), ("neurons", 4)):
+            spec["device"] = {"kind": kind, "ipus": ipus, "split": split}
+            assert spec_to_json(parse_spec(spec))["device"]["split"] == split
+        spec["network"]["layers"] = top
+        for split, ipus in ((None, 2), ("layers", 2), ("neurons", 1)):
+            spec["device"] = {"kind": kind, "ipus": ipus, "split": split}
+            parse_spec(spec)
+        split_top = self.problems({"kind": kind, "ipus": 2, "split": "neurons"}, layers=top)
+        assert split_top == ["/network/layers/0/policy"]
+        assert self.problems({"kind": kind, "ipus": 4, "split": "layers"}) == ["/device/split"]
+        assert self.problems({"kind": kind, "split": "spikes"}) == ["/device/split"]
+        assert self.problems({"kind": "cpu", "split": "neurons"}) == ["/device/split"]
+
     @pytest.mark.parametrize(
         ("options", "pointer"),
         [

@@ -12,7 +12,7 @@ from ipulse.spec import ExperimentSpec
 from ops.keras import MultiLIF
 from ops.keras.network_layer import CONSTANTS
 from ops.lif.network import LIF, Layer, LeakyReadout, Network, PerNeuron
-from ops.lif.poplar.attributes import Placement
+from ops.lif.poplar.attributes import Placement, split_of
 from ops.lif.weights import weight_shapes
 from ops.surrogate import SURROGATES, Surrogate
 
@@ -92,11 +92,22 @@ def _backend(device: described.Device) -> Dict[str, Any]:
         return {"memory": device.memory, "weights_dtype": device.weights_dtype}
     found: Dict[str, Any] = {
         "backend": device.kind,
-        "placement": Placement(device.mapping, device.ipus),
+        "placement": placement_of(device),
     }
     if isinstance(device, described.EmulatorDevice):
         found["tiles_per_ipu"] = device.tiles
     return found
+
+
+def placement_of(device: described.IPUs) -> Placement:
+    """Where the Poplar op puts the network."""
+    return Placement(device.mapping, device.ipus, device.split)
+
+
+def placed(spec: ExperimentSpec, device: described.IPUs) -> Dict[str, str]:
+    """What a job's documents say of it."""
+    split = split_of(network_of(spec), placement_of(device))
+    return {"mapping": device.mapping, "split": split}
 
 
 def spiking_neurons(spec: ExperimentSpec) -> List[int]:

@@ -80,6 +80,20 @@ def test_leaves_the_profile_of_every_tile(trained: Dict[str, Told]) -> None:
     assert "On the tiles" not in on_cpu
 
 
+def test_ipus_may_share_every_layers_neurons(trained: Dict[str, Told], tmp_path: Path) -> None:
+    """Two IPUs would keep layers whole by themselves. Gradients are summed in another order."""
+    options = {"ipus": 2, "split": "neurons", "tiles": TILES, "steps_per_execution": 3}
+    told = attempt(tmp_path / "work", ipu_spec({"kind": "emulator", **options}))
+    assert told.done["reason"] == "completed", told.done
+    weights = [np.load(one.directory / "weights.npz") for one in (told, trained["emulator"])]
+    for name, on_one in weights[1].items():
+        np.testing.assert_allclose(weights[0][name], on_one, rtol=1e-4, atol=1e-6, err_msg=name)
+    compilation = json.loads((told.directory / "profile.json").read_text())["compilation"]
+    assert compilation["target"]["numIPUs"] == 2
+    assert compilation["kernel"]["split"] == "neurons"
+    assert "/merge" in (told.directory / "report.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("options", "neurons", "reason", "words"),
     [

@@ -14,10 +14,10 @@ from ops.emulator.user_op import EmulatedIPUs, emulated_ipus
 from ops.executable_cache import ExecutableCache
 from ops.lif.cpu import native
 from ops.lif.poplar import build as poplar_op
-from ops.lif.poplar.attributes import Placement, UnsupportedNetwork, attributes_of
+from ops.lif.poplar.attributes import UnsupportedNetwork, attributes_of
 from worker.runner import poplar_errors
 from worker.runner.model import Model
-from worker.runner.network import network_of
+from worker.runner.network import network_of, placed, placement_of
 from worker.runner.pool import Lease, Patience, Pool
 from worker.runner.reporter import Throttle
 
@@ -64,7 +64,7 @@ class Emulator(Device):
         self.emulated.options = engine_options(self._settings.engine_options)
         self.emulated.compiler = lambda **arguments: self._compiled(cache, **arguments)
         try:
-            attributes_of(network_of(self.spec), slots, Placement(ipus=self._settings.ipus))
+            attributes_of(network_of(self.spec), slots, placement_of(self._settings))
         except UnsupportedNetwork as error:
             raise InvalidSpec([Problem("/network", "unsupported", str(error))]) from error
         return Model(self.spec, slots, self._threads, batch=self.spec.training.batch_size)
@@ -99,7 +99,7 @@ class Emulator(Device):
         return Description(
             threads=self._threads,
             target=self._target(),
-            kernel={"kernel": "Poplar op, emulated", "mapping": self._settings.mapping},
+            kernel={"kernel": "Poplar op, emulated", **placed(self.spec, self._settings)},
             compiler=native.built_by(),
         )
 

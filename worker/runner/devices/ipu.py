@@ -17,12 +17,12 @@ from ops.cached_build import cache_directory
 from ops.executable_cache import file_sha256, key_of
 from ops.lif.cpu import native
 from ops.lif.poplar import sdk
-from ops.lif.poplar.attributes import Placement, UnsupportedNetwork, attributes_of
+from ops.lif.poplar.attributes import UnsupportedNetwork, attributes_of
 from ops.lif.poplar.build import BuiltOp
 from ops.poplar_executables import InUse, PoplarExecutables
 from worker.runner import pva_profile
 from worker.runner.ipu_model import IPUModel
-from worker.runner.network import network_of
+from worker.runner.network import network_of, placed, placement_of
 from worker.runner.pool import DeviceUnavailable, Records, devices_directory
 
 from . import ipu_users
@@ -86,7 +86,7 @@ class IPU(Device):
     def compile(self, slots: int) -> IPUModel:
         native.build_kernels(self.log)  # for what the host says of itself
         try:
-            attributes_of(network_of(self.spec), slots, Placement(ipus=self._settings.ipus))
+            attributes_of(network_of(self.spec), slots, placement_of(self._settings))
         except UnsupportedNetwork as error:
             raise InvalidSpec([Problem("/network", "unsupported", str(error))]) from error
         self._connect()
@@ -145,7 +145,7 @@ class IPU(Device):
         return Description(
             threads=self._threads,
             target={**host, "type": "Ipu", "model": model, "numIPUs": self._settings.ipus},
-            kernel={"kernel": "Poplar op", "mapping": self._settings.mapping},
+            kernel={"kernel": "Poplar op", **placed(self.spec, self._settings)},
             compiler=native.built_by(),
         )
 
