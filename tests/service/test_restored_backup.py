@@ -1,0 +1,109 @@
+"""An old copy of the database is put back by the commands of docs/operations.md."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from ipulse.redis_server import RedisServer
+from service.settings import Settings
+
+from .agents import METRIC, Attempt, line, phase
+from .conditions import eventually
+from .postgresql_server import programs
+from .running import ROOT, InProcess, settings_for
+
+PAGE = ROOT / "docs" / "operations.md"
+KEY = {"idempotency-key": "after-the-copy"}
+
+
+def run(kind: str, which: int, settings: Settings) -> None:
+    """The page's first command of this kind copies, its second puts back."""
+    section = PAGE.read_text().partition("## Backup and restore")[2].partition("\n## ")[0]
+    commands = re.findall(rf"^    (.*{kind}.*)$", section, re.M)
+    assert len(commands) == 2
+    words = {
+        "HOME": str(settings.home),
+        "COPY": str(settings.home / "copy"),
+        "DATABASE_URL": settings.database_url,
+    }
+    command = re.sub("|".join(words), lambda found: words[found[0]], commands[which])
+    path = f"{programs()}:/usr/bin:/bin"
+    subprocess.run(shlex.split(command), check=True, timeout=60, env={"PATH": path})
+
+
+def weights_of(service: InProcess, job_id: str) -> bytes:
+    files = service.user.get(f"/v1/jobs/{job_id}/artifacts").json()["artifacts"]
+    [artifact] = [file for file in files if file["role"] == "weights"]
+    return service.user.get(f"/v1/jobs/{job_id}/artifacts/{artifact['id']}/content").content
+
+
+def complete(attempt: Attempt) -> dict[str, Any]:
+    """With the result that the job's seed leads to, whoever runs it and however often."""
+    content = f"weights of {attempt.claim['job_id']}".encode()
+    assert attempt.put("weights", "weights", content).status_code == 201
+    return attempt.complete()
+
+
+def token(service: InProcess, name: str) -> tuple[str, dict[str, str]]:
+    """Its id, and what a request with it carries."""
+    body = {"name": name, "role": "reader", "seconds": 3600}
+    issued = service.user.post("/v1/tokens", json=body).json()
+    return issued["about"]["id"], {"authorization": f"Bearer {issued['token']}"}
+
+
+def status(service: InProcess, headers: dict[str, str]) -> int:
+    with service.client() as anybody:
+        return anybody.get("/v1/jobs", headers=headers).status_code
+
+
+def test_what_was_in_the_copy_ends_and_what_came_after_is_refused(
+    redis_server: RedisServer, home: Path, database_settings: dict[str, Any]
+) -> None:
+    settings = settings_for(home, redis_server.url, retry_seconds=0.02, **database_settings)
+    kind = "sqlite3" if settings.database_url.startswith("sqlite") else "pg_"
+    with InProcess(settings) as service:
+        ended, running, queued = (service.submit()["id"] for _ in range(3))
+        complete(service.attempt(ended))
+        under_way = service.attempt(running)
+        under_way.say(phase("prepare"), line("one"))
+        under_way.put("c", "checkpoint", b"an early checkpoint")
+        revoked, of_revoked = token(service, "revoked later")
+        run(kind, 0, settings)
+
+        under_way.say(line("two"), METRIC)
+        under_way.put("c", "checkpoint", b"a later checkpoint")
+        since = service.attempt(queued)
+        complete(since)
+        later = service.submit(**KEY)["id"]
+        at_work = service.attempt(later)
+        service.user.delete(f"/v1/tokens/{revoked}")
+        _, of_later = token(service, "issued later")
+    run(kind, 1, settings)
+
+    with InProcess(settings) as service:
+        assert service.job(ended)["state"] == "succeeded"
+        assert weights_of(service, ended) == f"weights of {ended}".encode()
+        # Who is still at work is refused, and so stops, whatever it says next.
+        under_way._worker = since._worker = at_work._worker = service.worker
+        assert under_way.say(line("three")).json()["code"] == "sequence_gap"
+        assert under_way.finish("completed").json()["code"] == "incomplete"
+        assert since.heartbeat().status_code == at_work.heartbeat().status_code == 404
+        # What ended since ends again, and alike.
+        service.expire_leases()
+        eventually(lambda: service.job(running)["state"] == "queued")
+        for job_id in (running, queued):
+            assert complete(service.attempt(job_id))["state"] == "succeeded"
+            assert weights_of(service, job_id) == f"weights of {job_id}".encode()
+            told = service.events(job_id)["events"]
+            assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
+        # What was submitted since is not known, and may be submitted again.
+        assert service.user.get(f"/v1/jobs/{later}").status_code == 404
+        assert service.submit(**KEY)["id"] != later
+        assert (status(service, of_later), status(service, of_revoked)) == (401, 200)
+        # The clean-up takes nothing that a row needs.
+        service.parts.housekeeper.clean_up()
+        assert weights_of(service, ended) == f"weights of {ended}".encode()
