@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.load.sections import table
+from benchmarks.load.table import table
 
 Figures = dict[str, dict[str, Any]]  # part -> side -> what it measured
 OURS = "IPUlse, SQLite"

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.load import goals
-from benchmarks.load.sections import SECTIONS, table
+from benchmarks.load.sections import SECTIONS
+from benchmarks.load.table import table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "load.md"
 Row = dict[str, Any]

@@ -1,8 +1,10 @@
-"""The tables of docs/load.md: each part's, and how a table is written."""
+"""The sections of docs/load.md, one for each part."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from benchmarks.load.table import table
 
 Row = dict[str, Any]
 QUANTILES = ("p50", "p99")
@@ -244,15 +246,3 @@ SECTIONS = {
     "kill": kill,
     "answers_again": answers_again,
 }
-
-
-def table(head: Any, body: Any) -> list[str]:
-    """Lines of a Markdown table."""
-    rule = ["---" if index == 0 else "---:" for index in range(len(head))]
-    return ["| " + " | ".join(map(_shown, row)) + " |" for row in (head, rule, *body)]
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -23,7 +23,7 @@ from .patience import TRIES, patiently
 from .quarantine import Quarantine
 from .reporter import Reporter
 from .resumption import fetch_checkpoint
-from .runner_process import Violation
+from .runner_messages import Violation
 from .service_answers import ServiceUnavailable
 from .service_api import Claim, ServiceAPI
 from .settings import Settings

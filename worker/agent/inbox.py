@@ -8,7 +8,7 @@ from queue import Empty, SimpleQueue
 
 from ipulse.errors import IPUlseError
 
-from .runner_process import Message
+from .runner_messages import Message
 from .verdict import StopCause
 
 

@@ -9,46 +9,21 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from ipulse import strict_json
 from ipulse.errors import InvalidInput
-from ipulse.events import (
-    Assignment,
-    Event,
-    LogEvent,
-    ReadyEvent,
-    parse_event,
-)
+from ipulse.events import Assignment, LogEvent, ReadyEvent, parse_event
 from ipulse.guarded_process import GuardedProcess
 from ipulse.schema import to_json
 
 from .captured_output import CapturedOutput, LogQuota, LogRate
 from .runner_environment import runner_environment
+from .runner_messages import MAX_EVENT_BYTES, Ended, Lines, Listener, Message, Violation
 from .settings import Settings
 
 _log = logging.getLogger(__name__)
 
 READ_BYTES = 65_536
-MAX_EVENT_BYTES = 2**20  # of one line; the longest valid event is far shorter
-
-
-@dataclass(frozen=True)
-class Violation:
-    """The runner wrote something that is no event; nothing it says after that is believed."""
-
-    detail: str
-
-
-@dataclass(frozen=True)
-class Ended:
-    """The runner and all its descendants are gone; nothing comes after this."""
-
-    exit_code: int  # negative: the signal that ended it
-
-
-Message = Event | Violation | Ended
-Listener = Callable[[Message], None]
 
 
 class RunnerProcess:
@@ -135,7 +110,7 @@ class RunnerProcess:
         stdout, stderr = self._process.stdout, self._process.stderr
         assert stdout is not None  # noqa: S101 - they were asked for as pipes
         assert stderr is not None  # noqa: S101
-        lines = _Lines()
+        lines = Lines()
         sources: dict[int, Callable[[bytes], None]] = {
             self._events: lambda data: self._hear_lines(lines.feed(data)),
             stdout.fileno(): self._hear_output(CapturedOutput("stdout")),
@@ -240,20 +215,6 @@ class RunnerProcess:
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             assert pipe is not None  # noqa: S101 - all three were asked for
             pipe.close()
-
-
-class _Lines:
-    """Bytes to lines; a line that never ends is given up once it is too long for an event."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def feed(self, data: bytes) -> list[bytes]:
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > MAX_EVENT_BYTES:
-            lines.append(self._rest)
-            self._rest = b""
-        return lines  # a last line without its newline was cut off by death, and is no event
 
 
 def _read_or_nothing(source: int) -> bytes:

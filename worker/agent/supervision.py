@@ -20,7 +20,8 @@ from ipulse.states import Phase
 from .assigned_environment import assigned_environment
 from .inbox import Inbox, LeaseLost
 from .reporter import Reporter
-from .runner_process import Ended, Message, RunnerProcess, Violation
+from .runner_messages import Ended, Message, Violation
+from .runner_process import RunnerProcess
 from .settings import Settings
 from .uploader import Uploader
 from .verdict import Ending, StopCause
