@@ -77,6 +77,7 @@ def optimizer(work: Workload, threads: int) -> Callable[[], None]:
     import tensorflow as tf
 
     from ops.adam import apply_adam
+    from ops.direct_call import DirectCall
 
     weights, means, squares = (
         [tf.Variable(tf.zeros(matrix.shape)) for matrix in work.weights] for _ in range(3)
@@ -90,7 +91,8 @@ def optimizer(work: Workload, threads: int) -> Callable[[], None]:
         apply_adam(weights, means, squares, grads, count, LEARNING_RATE, threads=threads)
         return count
 
-    return lambda: update().numpy()
+    call = DirectCall(update)
+    return lambda: call().numpy()
 
 
 def quiet(work: Workload) -> Workload:

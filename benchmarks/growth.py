@@ -123,6 +123,8 @@ def dense(work: Workload) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """A dense library's matrix products of a forward pass and of a training step, with Adam."""
     import tensorflow as tf
 
+    from ops.direct_call import DirectCall
+
     rows = work.config.steps * work.config.batch
     weights = [tf.Variable(matrix) for matrix in work.weights]
     spikes = [tf.constant(work.spikes.reshape(rows, -1))]
@@ -149,12 +151,14 @@ def dense(work: Workload) -> tuple[Callable[[], Any], Callable[[], Any]]:
         ]
         return sample(by_weights + by_spikes)
 
+    call_forward, call_backward = DirectCall(forward), DirectCall(backward)
+
     def train() -> None:
-        forward().numpy()
-        backward().numpy()
+        call_forward().numpy()
+        call_backward().numpy()
         update()
 
-    return lambda: forward().numpy(), train
+    return lambda: call_forward().numpy(), train
 
 
 def point(size: Size, variant: str, seconds: float) -> dict[str, Any]:

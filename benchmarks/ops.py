@@ -4,8 +4,9 @@
     python -m benchmarks.ops --config C --json   one object per line
     python -m benchmarks.ops --kernels           every kernel of kernels.inc, without TensorFlow
 
-A training step is forward, loss, backward and Adam in one tf.function. Input spikes are ids that
-are ready before the clock starts, as a dense peer's input is ready as a dense array.
+A training step is forward, loss, backward and Adam in one tf.function, called by
+ops.direct_call. Input spikes are ids that are ready before the clock starts, as a dense peer's
+input is ready as a dense array.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ def build(work: Workload, second_threshold: float | None, threads: int) -> Progr
     import tensorflow as tf
 
     from ops.adam import apply_adam
+    from ops.direct_call import DirectCall
     from ops.keras import LIF, LeakyReadout, MultiLIF, SuperSpike
     from ops.spikes import dense_to_sparse
 
@@ -99,9 +101,10 @@ def build(work: Workload, second_threshold: float | None, threads: int) -> Progr
         out = net(ids, counts, training=False)
         return [float(tf.reduce_mean(c[..., 0])) / hidden.neurons for c in out.spike_counts]
 
+    call_forward, call_train = DirectCall(forward), DirectCall(train)
     return Program(
-        forward=lambda: float(forward()),
-        train=lambda: float(train()),
+        forward=lambda: float(call_forward()),
+        train=lambda: float(call_train()),
         gradients=lambda: [grad.numpy() for grad in gradients()[1]],
         rates=rates,
     )

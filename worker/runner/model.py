@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse.spec import CPUDevice, ExperimentSpec
+from ops.direct_call import DirectCall
 from ops.keras import LIFOutputs
 from ops.regularisers import mean_over
 
@@ -79,7 +80,7 @@ class Model:
     def trace(self) -> None:
         """Builds the graphs now instead of at the first call."""
         for function in (self._derive, self._judge, self._apply):
-            function.get_concrete_function()
+            function.trace()
 
     def adapt(self, gates: Gates) -> None:
         """The same weights and optimizer in a network with these gates.
@@ -248,10 +249,10 @@ def step_seed(seed: int, step: int) -> int:
     return (seed << 32) + step
 
 
-def _traced(function: Callable[..., Any], signature: List[Any]) -> Any:
+def _traced(function: Callable[..., Any], signature: List[Any]) -> DirectCall:
     """Without AutoGraph: there is no Python to translate, and looking for some takes longer than
     the rest of the tracing."""
-    return tf.function(function, input_signature=signature, autograph=False)
+    return DirectCall(tf.function(function, input_signature=signature, autograph=False))
 
 
 def _variable(kernel: Any) -> tf.Variable:

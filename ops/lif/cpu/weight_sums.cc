@@ -9,7 +9,7 @@ namespace lif {
 namespace {
 
 // Bytes of dL/dI that one group of rows takes in a panel, and of the sums: they share an L2 cache.
-constexpr int64_t GROUP_BYTES = 256 << 10, SUM_BYTES = 512 << 10;
+constexpr int64_t GROUP_BYTES = 384 << 10, SUM_BYTES = 512 << 10;
 
 // By channel and group of rows: in which rows of the group the channel's spikes arrive.
 struct Arrivals {
@@ -81,9 +81,12 @@ void sum_weight_gradient(const Kernel &kernel, const LifNetwork &n, int threads,
   int neurons = layer.panels.neurons;
   Arrivals arrivals = sort_by_channel(n, threads, layer, spikes, channels, delay);
   // Channels share nothing, so they may be cut as there are threads to busy. Each range reads
-  // dL/dI once.
+  // dL/dI once: they are few, and their tasks as many as fall evenly to the threads.
   int most = static_cast<int>(SUM_BYTES / (4 * layer.panels.width));
-  int ranges = std::max((channels + most - 1) / most, (4 * threads - 1) / layer.panels.count + 1);
+  int ranges = (channels + most - 1) / most;
+  auto tasks = [&] { return layer.panels.count * ranges; };
+  while (tasks() % threads != 0 && tasks() < 4 * threads)
+    ++ranges;
   int range = std::max(1, (channels + ranges - 1) / ranges);
   ranges = (channels + range - 1) / range;
   Buffer<float> sums(int64_t(threads) * range * layer.panels.width);
