@@ -72,6 +72,14 @@ POPLIBS_COSTS: Dict[str, str] = {
     "fill": f"{16 + 50 + 6} {16 + 50 + 6 + 1} {26 + 25} {28 + 15} {39 + 8} {5 + 10}",
     # 12 elements a row are 2 a worker, one vector of 2 cycles: two rows in a row, and three.
     "slices": f"{6 * (29 + 2 * (19 + 2))} {6 * (29 + 3 * (19 + 2))}",
+    # In float, then in half: 48 elements a row are 8 a worker, 4 or 2 vectors of 2 cycles, of two
+    # rows and of three; 16 rows of 24 or 12 vectors and 5 cycles each, by six workers; 64 products,
+    # 16 or 64 a cycle; 64 numbers; a network of n log2(n)^2 / 4 comparisons at 14/4.
+    "by_type": " ".join(
+        f"{6 * (29 + 2 * (19 + move))} {6 * (29 + 3 * (19 + move))} {6 * (58 + rows) + 11} "
+        f"{100 + products} {count} {6 * 58 + 11 + 16 * 4 * 4 // 4 * 14 // 4}"
+        for move, rows, products, count in ((8, 78, 4, 16 + 32 + 6), (4, 46, 1, 26 + 16))
+    ),
     # 8 rows of 8 vectors and 5 cycles each, shared by six workers.
     "reduction": f"{6 * (58 + 18) + 11}",
     # In 8 rows of 15, a worker's 20 elements are two runs of at most 3 + 8 vectors, and each run

@@ -3,11 +3,15 @@
 #include <iostream>
 #include <map>
 
+#include <poplin/MatMul.hpp>
+#include <poplin/codelets.hpp>
 #include <popops/Cast.hpp>
 #include <popops/DynamicSlice.hpp>
 #include <popops/ElementWise.hpp>
+#include <popops/Encoding.hpp>
 #include <popops/Fill.hpp>
 #include <popops/Reduce.hpp>
+#include <popops/TopK.hpp>
 
 #include "model_fixture.h"
 
@@ -96,6 +100,41 @@ const std::map<std::string, std::function<void()>> cases{
                           {});
        for (const Program &prog : {one, several})
          printCompute(f, prog);
+     }},
+    {"by_type",
+     [] {
+       for (const Type type : {FLOAT, HALF}) {
+         Fixture f(Fixture::ipu());
+         poplin::addCodelets(f.graph);
+         const auto cost = [&](const std::function<void(Sequence &)> &add) {
+           Sequence prog;
+           add(prog);
+           printCompute(f, prog);
+         };
+         const Tensor rows = f.variable(type, 16 * 48, 0).reshape({16, 48});
+         const Tensor at = f.variable(UNSIGNED_INT, 3, 0), line = f.variable(type, 64, 0);
+         const Tensor some = f.variable(type, 3 * 48, 0).reshape({3, 1, 48});
+         cost([&](Sequence &p) {
+           popops::dynamicSlice(f.graph, rows, at.slice(0, 1), {0}, {2}, p);
+         });
+         cost([&](Sequence &p) {
+           popops::multiUpdateAdd(f.graph, rows, some, at.reshape({3, 1}),
+                                  f.variable(type, 1, 0).reshape({}), {0}, {1}, p, {}, {});
+         });
+         cost([&](Sequence &p) {
+           popops::reduceWithOutput(f.graph, rows, f.variable(type, 16, 0), {1},
+                                    popops::Operation::ADD, p);
+         });
+         cost([&](Sequence &p) {
+           Tensor out = f.variable(type, 1, 0).reshape({1, 1});
+           poplin::matMulWithOutput(f.graph, line.expand({0}), line.expand({1}), out, p);
+         });
+         cost([&](Sequence &p) { popops::iota(f.graph, line, 0, p); });
+         cost([&](Sequence &p) {
+           popops::topK(f.graph, p, line.slice(0, 16).expand({0}),
+                        {16, true, popops::SortOrder::DESCENDING});
+         });
+       }
      }},
     {"reduction",
      [] {
