@@ -21,7 +21,18 @@ from ops.scratch_directory import scratch_directory
 
 SOURCES = Path(__file__).resolve().parent
 # What a program links with -l<name>: one library has them all, under each of the SDK's names.
-LIBRARIES = ("poputil", "popops", "poplin", "popnn", "poprand", "gcl", "pva", "pvti")
+LIBRARIES = (
+    "poputil",
+    "popops",
+    "poplin",
+    "popnn",
+    "poprand",
+    "popsparse",
+    "popfloat",
+    "gcl",
+    "pva",
+    "pvti",
+)
 FLAGS = ("-std=c++17", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror")
 OPTIMISED = ("-O2",)
 SANITISED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")

@@ -21,7 +21,18 @@ from ops.emulator.build import build, program_flags
 
 _MISSING_HEADER = re.compile(r"fatal error: '?([\w/.-]+)'?(?:: No such file| file not found)")
 _BOOST_SYMBOL = re.compile(r"undefined reference to `boost::(\w+)")
-_SDK = ("gcl", "poplar", "poplin", "popnn", "popops", "poprand", "popsparse", "poputil", "pva")
+_SDK = (
+    "gcl",
+    "popfloat",
+    "poplar",
+    "poplin",
+    "popnn",
+    "popops",
+    "poprand",
+    "popsparse",
+    "poputil",
+    "pva",
+)
 
 
 class CompileFailed(NativeError):

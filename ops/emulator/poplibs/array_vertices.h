@@ -18,6 +18,8 @@ constexpr const char *kMultiSlice = "popops::MultiSlice";
 constexpr const char *kMultiUpdate = "popops::MultiUpdate";
 constexpr const char *kTopK = "popops::TopK";
 constexpr const char *kMatMul = "poplin::MatMul";
+constexpr const char *kSparseToDense = "popsparse::SparseToDense";
+constexpr const char *kSparseGradient = "popsparse::SparseGradient";
 constexpr const char *kRandom = "poprand::Random";
 constexpr const char *kRandomOfTile = "poprand::RandomOfTile";
 
@@ -69,6 +71,7 @@ std::vector<BuiltinVertex> sliceVertices();
 std::vector<BuiltinVertex> sortVertices();
 std::vector<BuiltinVertex> matMulVertices();
 std::vector<BuiltinVertex> randomVertices();
+std::vector<BuiltinVertex> sparseVertices();
 
 } // namespace poplar::emulator
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include <popfloat/experimental/codelets.hpp>
 #include <poplin/codelets.hpp>
 #include <popnn/codelets.hpp>
 #include <popops/Cast.hpp>
@@ -9,6 +10,7 @@
 #include <popops/Zero.hpp>
 #include <popops/codelets.hpp>
 #include <poprand/codelets.hpp>
+#include <popsparse/codelets.hpp>
 #include <poputil/Broadcast.hpp>
 #include <poputil/TileMapping.hpp>
 #include <poputil/exceptions.hpp>
@@ -204,3 +206,15 @@ void addCodelets(poplar::Graph &graph) {
   poplar::emulator::addBuiltinLibrary(*graph.getState(), "poprand");
 }
 } // namespace poprand
+
+namespace popsparse {
+void addCodelets(poplar::Graph &graph) {
+  poplar::emulator::addBuiltinLibrary(*graph.getState(), "popsparse");
+}
+} // namespace popsparse
+
+namespace popfloat::experimental {
+void addCodelets(poplar::Graph &graph) {
+  poplar::emulator::addBuiltinLibrary(*graph.getState(), "popfloat");
+}
+} // namespace popfloat::experimental

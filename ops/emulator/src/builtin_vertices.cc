@@ -44,7 +44,9 @@ struct Library {
 
 std::map<std::string, Library> makeLibraries() {
   std::map<std::string, Library> libraries;
-  libraries["popnn"]; // has programs and no vertices of its own
+  for (const char *name :
+       {"popnn", "popfloat"}) // programs and no vertices of their own, or nothing
+    libraries[name];
   for (const auto &vertices : {mapVertices(), arrayVertices()})
     for (const BuiltinVertex &vertex : vertices)
       libraries[vertex.library].vertices.push_back(vertex);

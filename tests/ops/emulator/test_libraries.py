@@ -132,6 +132,23 @@ def test_histograms_and_slices_of_sequences(tensors: Tensors, kind: str) -> None
         np.testing.assert_array_equal(case[name], before)
 
 
+@types
+def test_sparse_weights(tensors: Tensors, done: str, kind: str) -> None:
+    """Four blocks of {2, 3}, by rows, in two groups of weights [4, 6]."""
+    case = Case(tensors, kind, "sparse")
+    weights, values = np.zeros((8, 6)), np.arange(1, 25).reshape(4, 2, 3) / 4
+    places = [(0, 3), (2, 0), (4, 3), (6, 0)]
+    for (row, column), block in zip(places, values):
+        weights[row : row + 2, column : column + 3] = block
+    w, x, dy = weights.reshape(2, 4, 6), case["x"].reshape(3, 2, 6), case["dy"].reshape(3, 2, 4)
+    case.close("y", np.einsum("bgi,goi->bgo", x, w).reshape(3, 8))
+    case.close("dx", np.einsum("bgo,goi->bgi", dy, w).reshape(3, 12))
+    dw = np.einsum("bgo,bgi->goi", dy, x).reshape(8, 6)
+    blocks = [dw[row : row + 2, column : column + 3].ravel() for row, column in places]
+    case.close("dw", np.concatenate([*blocks, np.zeros(6)]))
+    assert done.count("the matrix has other blocks than the parameters") == 2
+
+
 def test_views_that_nothing_is_in_and_parts_in_one_piece(done: str) -> None:
     assert done.count("no window {0,1,5}\n") == 2
     assert "parts 1 1 1 1 1 1; innermost 2\n" in done

@@ -13,8 +13,12 @@
 #include <popops/GatherStatistics.hpp>
 #include <popops/ScaledAdd.hpp>
 #include <popops/SequenceSlice.hpp>
+#include <popsparse/FullyConnected.hpp>
+#include <popsparse/SparsePartitioner.hpp>
+#include <popsparse/codelets.hpp>
 #include <poputil/Util.hpp>
 #include <poputil/VarStructure.hpp>
+#include <poputil/exceptions.hpp>
 
 #include "network_fixture.h"
 
@@ -160,6 +164,37 @@ void counts(Libraries &n, const std::string &name, const Type &type) {
   }
 }
 
+/// Two groups of weights [4, 6] with room for five blocks of {2, 3}, of which four are there.
+void sparse(Libraries &n, const std::string &name, const Type &type) {
+  using namespace popsparse::dynamic;
+  const SparsityParams blocks(SparsityType::Block, SparsityStructure::Unstructured, {2, 3});
+  const auto params = FullyConnectedParams::createWithNumNonZeroValues(blocks, 30, 3, 2, 6, 4);
+  const SparseTensor weights = createFullyConnectedWeights(n.graph, type, params);
+  std::vector<float> values(24);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i + 1) / 4;
+  const Partitioner<float> partitioner(params, type, n.graph.getTarget(), {});
+  const auto rows = partitioner.sparsityDataImplToCSRMatrix(partitioner.createSparsityDataImpl(
+      popsparse::COOMatrix<float>(values, {3, 0, 3, 0}, {0, 2, 4, 6}, {2, 3})));
+  const auto data = partitioner.createSparsityDataImpl(rows);
+  const std::vector<unsigned short> meta(data.metaInfo.begin(), data.metaInfo.end());
+  n.graph.setInitialValue(weights.getMetaInfoTensor(), ArrayRef<unsigned short>(meta));
+  const Tensor nz = n.graph.addVariable(FLOAT, {30}, VariableMappingMethod::LINEAR);
+  n.graph.setInitialValue(nz, ArrayRef<float>(data.nzValues));
+  n.prog.add(popops::cast(n.graph, nz, weights.getNzValuesTensor()));
+  const Tensor x = n.filled(name + "_x", {3, 12}, 19, type),
+               dy = n.filled(name + "_dy", {3, 8}, 20, type);
+  n.show(name + "_y", fullyConnectedFwd(n.graph, weights, x, params, n.prog));
+  n.show(name + "_dx", fullyConnectedGradA(n.graph, weights, dy, params, n.prog));
+  n.show(name + "_dw",
+         fullyConnectedSparseGradW(n.graph, weights.getMetaInfoTensor(), dy, x, params, n.prog));
+  try {
+    partitioner.createSparsityDataImpl(popsparse::COOMatrix<float>({1}, {0}, {0}));
+  } catch (const poputil::poplibs_error &e) {
+    std::cout << e.what() << '\n';
+  }
+}
+
 void structure(Network &n) {
   const Tensor t = poputil::createPartitionableTensor(n.graph, FLOAT, {4, 6}, {2, 3});
   std::cout << "parts";
@@ -175,6 +210,7 @@ void structure(Network &n) {
 
 int main() {
   Libraries n;
+  popsparse::addCodelets(n.graph);
   for (const auto &[name, type] : {std::pair<std::string, Type>{"float", FLOAT}, {"half", HALF}}) {
     slices(n, name + "_slices", type);
     losses(n, name + "_loss", type);
@@ -182,6 +218,7 @@ int main() {
     linear(n, name + "_linear", type);
     layers(n, name + "_layers", type);
     counts(n, name + "_counts", type);
+    sparse(n, name + "_sparse", type);
   }
   structure(n);
   n.run();

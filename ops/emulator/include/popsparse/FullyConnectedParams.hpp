@@ -1,0 +1,51 @@
+#ifndef popsparse_FullyConnectedParams_hpp
+#define popsparse_FullyConnectedParams_hpp
+
+// [M] Signatures are from memory: no source of them was at hand.
+
+#include <cstddef>
+
+#include <popsparse/SparsityParams.hpp>
+
+namespace popsparse {
+namespace dynamic {
+
+/// Weights [outputs, inputs] of which some are not zero, for each of the groups.
+class FullyConnectedParams {
+public:
+  /// nzRatio: the share of the weights that may be other than zero. Raises poplibs_error unless it
+  /// is in (0, 1] and blocks divide the weights.
+  static FullyConnectedParams createWithNzRatio(const SparsityParams &sparsityParams,
+                                                double nzRatio, std::size_t batchSize,
+                                                std::size_t numGroups, std::size_t inputChannels,
+                                                std::size_t outputChannels);
+  static FullyConnectedParams
+  createWithNumNonZeroValues(const SparsityParams &sparsityParams, std::size_t numNonZeroElems,
+                             std::size_t batchSize, std::size_t numGroups,
+                             std::size_t inputChannels, std::size_t outputChannels);
+
+  std::size_t getBatchSize() const { return batchSize; }
+  std::size_t getNumGroups() const { return numGroups; }
+  std::size_t getInputChannels() const { return numGroups * inputChannelsPerGroup; }
+  std::size_t getOutputChannels() const { return numGroups * outputChannelsPerGroup; }
+  std::size_t getInputChannelsPerGroup() const { return inputChannelsPerGroup; }
+  std::size_t getOutputChannelsPerGroup() const { return outputChannelsPerGroup; }
+  const SparsityParams &getSparsityParams() const { return sparsityParams; }
+  double getNzRatio() const { return nzRatio; }
+  /// Elements that may be other than zero, a multiple of a block's.
+  std::size_t getNumNonZeroValues() const;
+
+private:
+  FullyConnectedParams(const SparsityParams &sparsityParams, double nzRatio, std::size_t batchSize,
+                       std::size_t numGroups, std::size_t inputChannels,
+                       std::size_t outputChannels);
+
+  SparsityParams sparsityParams;
+  double nzRatio;
+  std::size_t batchSize, numGroups, inputChannelsPerGroup, outputChannelsPerGroup;
+};
+
+} // namespace dynamic
+} // namespace popsparse
+
+#endif

@@ -1,0 +1,15 @@
+#ifndef popsparse_PlanningCache_hpp
+#define popsparse_PlanningCache_hpp
+
+// [M] Signatures are from memory: no source of them was at hand.
+
+namespace popsparse {
+namespace dynamic {
+
+/// Keeps plans; the emulator has none.
+class PlanningCache {};
+
+} // namespace dynamic
+} // namespace popsparse
+
+#endif

@@ -1,0 +1,48 @@
+#ifndef popsparse_SparsePartitioner_hpp
+#define popsparse_SparsePartitioner_hpp
+
+// [M] Signatures are from memory: no source of them was at hand.
+
+#include <string>
+#include <vector>
+
+#include <poplar/OptionFlags.hpp>
+#include <poplar/Target.hpp>
+#include <poplar/Type.hpp>
+#include <popsparse/FullyConnectedParams.hpp>
+#include <popsparse/PlanningCache.hpp>
+#include <popsparse/SparseStorageFormats.hpp>
+
+namespace popsparse {
+namespace dynamic {
+
+/// What goes into the tensors of a SparseTensor: metaInfo as UNSIGNED_SHORT. The order is the
+/// emulator's own.
+template <typename T> struct SparsityDataImpl {
+  std::vector<std::size_t> metaInfo;
+  std::vector<T> nzValues;
+};
+
+/// Turns matrices of the host into the device's form and back. T is float or double.
+template <typename T> class Partitioner {
+public:
+  Partitioner(const FullyConnectedParams &params, const poplar::Type &dataType,
+              const poplar::Target &target, const poplar::OptionFlags &options,
+              PlanningCache *cache = nullptr, std::string name = "");
+
+  /// Raises poplibs_error for more values than the parameters have room for, other blocks, and
+  /// places that are not those of blocks.
+  SparsityDataImpl<T> createSparsityDataImpl(const COOMatrix<T> &matrix) const;
+  SparsityDataImpl<T> createSparsityDataImpl(const CSRMatrix<T> &matrix) const;
+  /// By rows, then by columns.
+  COOMatrix<T> sparsityDataImplToCOOMatrix(const SparsityDataImpl<T> &data) const;
+  CSRMatrix<T> sparsityDataImplToCSRMatrix(const SparsityDataImpl<T> &data) const;
+
+private:
+  FullyConnectedParams params;
+};
+
+} // namespace dynamic
+} // namespace popsparse
+
+#endif

@@ -1,0 +1,53 @@
+#ifndef popsparse_SparseStorageFormats_hpp
+#define popsparse_SparseStorageFormats_hpp
+
+// [M] Signatures are from memory: no source of them was at hand.
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace popsparse {
+
+/// Blocks of values, row by row within each, and where they lie: the row and column of a block's
+/// first element.
+template <typename T> struct COOMatrix {
+  std::vector<T> nzValues;
+  std::vector<std::size_t> columnIndices;
+  std::vector<std::size_t> rowIndices;
+  std::array<std::size_t, 2> blockDimensions;
+
+  COOMatrix(const std::array<std::size_t, 2> &blockDimensions = {1, 1})
+      : blockDimensions(blockDimensions) {}
+  COOMatrix(const std::vector<T> &nzValues, const std::vector<std::size_t> &columnIndices,
+            const std::vector<std::size_t> &rowIndices,
+            const std::array<std::size_t, 2> &blockDimensions = {1, 1})
+      : nzValues(nzValues), columnIndices(columnIndices), rowIndices(rowIndices),
+        blockDimensions(blockDimensions) {}
+  std::size_t getBlockSize() const { return blockDimensions[0] * blockDimensions[1]; }
+  std::size_t getNumRowsInBlock() const { return blockDimensions[0]; }
+  std::size_t getNumColumnsInBlock() const { return blockDimensions[1]; }
+};
+
+/// The same with, for each row of blocks and at the end, the number of values before it.
+template <typename T> struct CSRMatrix {
+  std::vector<T> nzValues;
+  std::vector<std::size_t> columnIndices;
+  std::vector<std::size_t> rowIndices;
+  std::array<std::size_t, 2> blockDimensions;
+
+  CSRMatrix(const std::array<std::size_t, 2> &blockDimensions = {1, 1})
+      : blockDimensions(blockDimensions) {}
+  CSRMatrix(const std::vector<T> &nzValues, const std::vector<std::size_t> &columnIndices,
+            const std::vector<std::size_t> &rowIndices,
+            const std::array<std::size_t, 2> &blockDimensions = {1, 1})
+      : nzValues(nzValues), columnIndices(columnIndices), rowIndices(rowIndices),
+        blockDimensions(blockDimensions) {}
+  std::size_t getBlockSize() const { return blockDimensions[0] * blockDimensions[1]; }
+  std::size_t getNumRowsInBlock() const { return blockDimensions[0]; }
+  std::size_t getNumColumnsInBlock() const { return blockDimensions[1]; }
+};
+
+} // namespace popsparse
+
+#endif
