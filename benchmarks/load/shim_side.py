@@ -13,7 +13,8 @@ import httpx
 import redis
 
 from benchmarks.load.payload import Order
-from benchmarks.load.side import ROOT, Call, Side, free_port
+from benchmarks.load.programs import ROOT
+from benchmarks.load.side import Call, Side, free_port
 from ipulse.redis_server import RedisServer
 
 MODULE = "benchmarks.load.shim"

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
-import signal
 import socket
-import subprocess
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -21,11 +18,11 @@ import psutil
 
 from benchmarks.load.payload import Mark, Order, marks
 from benchmarks.load.processors import all_of_them
+from benchmarks.load.programs import Programs, pss, with_descendants
 from benchmarks.submit import running_redis
 from ipulse.redis_server import RedisServer
 from ipulse.states import TERMINAL
 
-ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60.0
 POLL_SECONDS = 0.02
 ENDED = frozenset(state.value for state in TERMINAL)
@@ -57,7 +54,7 @@ class Side(ABC):
         self.url = ""
         self.start_seconds = 0.0  # until it answered
         self._closing = contextlib.ExitStack()
-        self._programs: dict[str, subprocess.Popen[bytes]] = {}
+        self._programs = Programs(home)
         self._numbers = itertools.count(1)
 
     @abstractmethod
@@ -158,48 +155,20 @@ class Side(ABC):
         python: Path = Path(sys.executable),
     ) -> None:
         """Starts a program of the service; its output goes to a log in the home."""
-        with (self.home / f"{name}.log").open("ab") as log, all_of_them():
-            self._programs[name] = subprocess.Popen(
-                [python, "-m", *command],
-                cwd=ROOT,
-                env={**os.environ, **environment},
-                stdout=log,
-                stderr=log,
-                start_new_session=True,  # a terminal's Ctrl-C is for this process alone
-            )
+        self._programs.start(name, command, environment, python)
         self._closing.callback(self.end, name)
 
     def end(self, name: str) -> None:
         """Ends a program, gently if it lets itself, and all that it started."""
-        program = self._programs.pop(name, None)
-        if program is None:
-            return
-        below = _descendants(program.pid)
-        program.send_signal(signal.SIGTERM)
-        try:
-            program.wait(20)
-        except subprocess.TimeoutExpired:
-            program.kill()
-            program.wait()
-        for process in below:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.kill()
+        self._programs.end(name)
 
     def kill_worker(self) -> None:
         """SIGKILL to the program that runs jobs and to its own helpers, not to a job's process."""
-        program = self._programs.pop(self.back)
         jobs = {mark.pid for found in marks(self.home / "marks").values() for mark in found}
-        below = [process for process in _descendants(program.pid) if process.pid not in jobs]
-        program.kill()
-        for process in below:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.kill()
-        program.wait()
+        self._programs.kill(self.back, spared=jobs)
 
     def kill_service(self) -> None:
-        program = self._programs.pop(self.front)
-        program.kill()
-        program.wait()
+        self._programs.kill(self.front)
 
     def start_service(self) -> None:
         """Starts what answers requests; returns when it does."""
@@ -215,7 +184,7 @@ class Side(ABC):
     def await_health(self) -> None:
         """Waits until the service answers. Raises SystemExit with its log if it does not."""
         deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline and self._programs[self.front].poll() is None:
+        while time.monotonic() < deadline and self._programs.runs(self.front):
             with contextlib.suppress(httpx.TransportError):
                 if self.url and httpx.get(self.url + self.health).status_code == httpx.codes.OK:
                     return
@@ -226,21 +195,15 @@ class Side(ABC):
     @property
     def pid(self) -> int:
         """Of the process that answers requests."""
-        return self._programs[self.front].pid
+        return self._programs.pid(self.front)
 
     def memory(self) -> int:
         """Bytes of the process that answers and of the broker; what several share counts once."""
-        return _pss(psutil.Process(pid) for pid in (self.pid, self.broker_pid))
+        return pss(psutil.Process(pid) for pid in (self.pid, self.broker_pid))
 
     def whole_memory(self) -> int:
         """Bytes of every process of it."""
-        roots = [program.pid for program in self._programs.values()]
-        return _pss(self._processes([*roots, self.broker_pid]))
-
-    def _processes(self, roots: list[int]) -> Iterator[psutil.Process]:
-        for root in roots:
-            yield psutil.Process(root)
-            yield from _descendants(root)
+        return pss(with_descendants([*self._programs.pids(), self.broker_pid]))
 
     def ended_job(self) -> str:
         """Has a job run to its end, and its worker then stopped; returns its id."""
@@ -274,19 +237,3 @@ def free_port() -> int:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
     return port
-
-
-def _descendants(pid: int) -> list[psutil.Process]:
-    try:
-        found: list[psutil.Process] = psutil.Process(pid).children(recursive=True)
-    except psutil.NoSuchProcess:
-        return []
-    return found
-
-
-def _pss(processes: Iterator[psutil.Process]) -> int:
-    total = 0
-    for process in processes:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            total += process.memory_full_info().pss
-    return total
