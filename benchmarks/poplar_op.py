@@ -31,9 +31,10 @@ from ops.emulator.custom_op import CustomOp
 from ops.lif.cpu import arrays as cpu
 from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.poplar import adam
-from ops.lif.poplar.arrays import PoplarLIF, tile_plan
+from ops.lif.poplar.arrays import PoplarLIF
 from ops.lif.poplar.attributes import Placement
 from ops.lif.poplar.build import build
+from ops.lif.poplar.tile_plan import tile_plan
 
 SIZES, STEPS, BATCH = (2312, 1466, 1466, 10), 100, 48
 CAPACITIES = (0.01, 0.05, 0.1)

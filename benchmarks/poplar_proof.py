@@ -27,8 +27,9 @@ from benchmarks.results import DIRECTORY, Results, Row
 from ops.lif import reference
 from ops.lif.layer_trace import Gradients, Trace
 from ops.lif.network import LIF, LeakyReadout, Network
-from ops.lif.poplar.arrays import PoplarLIF, Run, tile_plan
+from ops.lif.poplar.arrays import PoplarLIF, Run
 from ops.lif.poplar.attributes import Placement, Wanted
+from ops.lif.poplar.tile_plan import tile_plan
 from ops.lif.weights import weight_shapes
 
 INPUTS, NEURONS, CLASSES = 2312, 1466, 10

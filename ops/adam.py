@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Optional, Sequence
 
 from ops.lif.cpu import native
-from ops.lif.tensorflow_op import library
+from ops.lif.op_library import library
 
 
 def apply_adam(

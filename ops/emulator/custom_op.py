@@ -10,80 +10,27 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ops.emulator import custom_op_calls as calls
 from ops.emulator.build import build
+from ops.emulator.custom_op_calls import CustomOpError as CustomOpError
+from ops.emulator.custom_op_calls import Shape as Shape
 from ops.executable_cache import ExecutableCache, file_sha256, key_of
 
-# Types that TensorFlow hands to a custom op, by their name in Poplar.
-TYPES: Dict[str, str] = {
-    "float32": "float",
-    "float16": "half",
-    "int32": "int",
-    "uint32": "unsigned int",
-    "int16": "short",
-    "uint16": "unsigned short",
-    "bool": "bool",
-    "int8": "signed char",
-    "uint8": "unsigned char",
-}
 API_LEVEL = 5  # of SDK 2.3 to 3.4; 4 is that of SDK 2.0 to 2.2
 MK2_TILES = 1472
-_MESSAGE_BYTES = 4096
 
-Shape = Tuple[int, ...]
 ForwardPass = Tuple[Sequence[np.ndarray], Sequence[np.ndarray]]  # inputs, outputs
-
-
-class CustomOpError(RuntimeError):
-    """The op, Poplar or the emulator refused: the message is theirs, with Poplar's class first."""
-
-    code = "custom_op"
 
 
 # Steps of compiling that are done, and all of them.
 Progress = Callable[[int, int], None]
 # What begins now, in words, and may take a while.
 Told = Callable[[str], None]
-_PROGRESS = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int)
-
-
-class _Tensor(ctypes.Structure):
-    """CustomOpTensor of custom_op.h."""
-
-    _fields_ = (
-        ("type", ctypes.c_char_p),
-        ("rank", ctypes.c_uint32),
-        ("shape", ctypes.POINTER(ctypes.c_uint64)),
-    )
-
-
-class _Call(ctypes.Structure):
-    """CustomOpCall of custom_op.h."""
-
-    _fields_ = (
-        ("library", ctypes.c_char_p),
-        ("codelets", ctypes.c_char_p),
-        ("op_name", ctypes.c_char_p),
-        ("attributes", ctypes.c_char_p),
-        ("gradient_attributes", ctypes.c_char_p),
-        ("api_level", ctypes.c_uint32),
-        ("ipus", ctypes.c_uint32),
-        ("tiles_per_ipu", ctypes.c_uint32),
-        ("options", ctypes.c_char_p),
-        ("inputs", ctypes.c_uint32),
-        ("outputs", ctypes.c_uint32),
-        ("gradients", ctypes.c_uint32),
-        ("input", ctypes.POINTER(_Tensor)),
-        ("output", ctypes.POINTER(_Tensor)),
-        ("inputs_with_gradients", ctypes.POINTER(ctypes.c_int64)),
-        ("separate_gradients", ctypes.c_uint32),
-        ("progress", _PROGRESS),
-    )
 
 
 class CustomOp:
@@ -125,9 +72,9 @@ class CustomOp:
         self.is_from_cache = False
         self._inputs, self._outputs = list(inputs), list(outputs)
         self._with_gradients = list(inputs_with_gradients)
-        taken, made = _tensors(inputs), _tensors(outputs)
+        taken, made = calls.tensors(inputs), calls.tensors(outputs)
         listed = (ctypes.c_int64 * len(self._with_gradients))(*self._with_gradients)
-        call = _Call(
+        call = calls.Call(
             library=str(library).encode(),
             codelets=codelets.encode(),
             op_name=op_name.encode(),
@@ -144,18 +91,18 @@ class CustomOp:
             output=made,
             inputs_with_gradients=listed,
             separate_gradients=separate_gradients,
-            progress=_PROGRESS() if progress is None else _PROGRESS(progress),
+            progress=calls.PROGRESS() if progress is None else calls.PROGRESS(progress),
         )
-        if cache is None or not _asked("hashable", call):
+        if cache is None or not calls.asked("hashable", call):
             told("building the graph")
-            self._op = _made("compile", call)
+            self._op = calls.made("compile", call)
             return
         self.cache_key = _key(call, inputs, outputs, self._with_gradients, Path(library), codelets)
         told("looking into the executable cache")
         self._op = self._from_cache(call, cache, self.cache_key)
         if self._op is None:
             told("building the graph")
-            self._op = _made("compile", call)
+            self._op = calls.made("compile", call)
             told("keeping it in the executable cache")
             try:
                 cache.store(self.cache_key, self._executable())
@@ -165,8 +112,8 @@ class CustomOp:
 
     def load(self) -> None:
         """Puts it on its device, as the first run would. Raises CustomOpError."""
-        message = ctypes.create_string_buffer(_MESSAGE_BYTES)
-        if _library().ipulse_custom_op_load(self._op, message, _MESSAGE_BYTES):
+        message = ctypes.create_string_buffer(calls.MESSAGE_BYTES)
+        if calls.library().ipulse_custom_op_load(self._op, message, calls.MESSAGE_BYTES):
             raise CustomOpError(message.value.decode())
 
     def forward(self, inputs: Sequence[np.ndarray]) -> List[np.ndarray]:
@@ -182,11 +129,13 @@ class CustomOp:
         Raises CustomOpError; ValueError for shapes or types.
         """
         if of is not None:
-            message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+            message = ctypes.create_string_buffer(calls.MESSAGE_BYTES)
             inputs = _checked("backward", of[0], self._inputs)
             outputs = _checked("backward", of[1], self._outputs)
-            pointers = _pointers(inputs), _pointers(outputs)
-            if _library().ipulse_custom_op_restore(self._op, *pointers, message, _MESSAGE_BYTES):
+            pointers = calls.pointers(inputs), calls.pointers(outputs)
+            if calls.library().ipulse_custom_op_restore(
+                self._op, *pointers, message, calls.MESSAGE_BYTES
+            ):
                 raise CustomOpError(message.value.decode())
         found = [self._inputs[index] for index in self._with_gradients]
         return self._run("backward", gradients, self._outputs, found)
@@ -194,7 +143,7 @@ class CustomOp:
     def profile(self) -> Dict[str, Any]:
         """The engine's profile: emulated cycles and memory, labelled so. Loads it."""
         self.load()
-        library = _library()
+        library = calls.library()
         text = library.ipulse_custom_op_profile(self._op)
         try:
             profile: Dict[str, Any] = json.loads(ctypes.string_at(text).decode())
@@ -205,7 +154,7 @@ class CustomOp:
     def close(self) -> None:
         """Frees the device. Doing so twice is no error."""
         if self._op:
-            _library().ipulse_custom_op_free(self._op)
+            calls.library().ipulse_custom_op_free(self._op)
             self._op = None
 
     def __enter__(self) -> CustomOp:
@@ -214,12 +163,12 @@ class CustomOp:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    def _from_cache(self, call: _Call, cache: ExecutableCache, key: str) -> Any:
+    def _from_cache(self, call: calls.Call, cache: ExecutableCache, key: str) -> Any:
         executable = cache.load(key)
         if executable is None:
             return None
         try:
-            op = _made("deserialize", call, executable, ctypes.c_size_t(len(executable)))
+            op = calls.made("deserialize", call, executable, ctypes.c_size_t(len(executable)))
         except CustomOpError as error:
             cache.reject(key, str(error))
             return None
@@ -227,11 +176,11 @@ class CustomOp:
         return op
 
     def _executable(self) -> bytes:
-        message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+        message = ctypes.create_string_buffer(calls.MESSAGE_BYTES)
         size = ctypes.c_size_t()
-        library = _library()
+        library = calls.library()
         text = library.ipulse_custom_op_serialize(
-            self._op, ctypes.byref(size), message, _MESSAGE_BYTES
+            self._op, ctypes.byref(size), message, calls.MESSAGE_BYTES
         )
         if not text:
             raise CustomOpError(message.value.decode())
@@ -249,35 +198,17 @@ class CustomOp:
     ) -> List[np.ndarray]:
         arrays = _checked(name, given, expected)
         results = [np.empty(shape, dtype) for dtype, shape in made]
-        message = ctypes.create_string_buffer(_MESSAGE_BYTES)
-        function = getattr(_library(), f"ipulse_custom_op_{name}")
-        if function(self._op, _pointers(arrays), _pointers(results), message, _MESSAGE_BYTES):
+        message = ctypes.create_string_buffer(calls.MESSAGE_BYTES)
+        function = getattr(calls.library(), f"ipulse_custom_op_{name}")
+        if function(
+            self._op, calls.pointers(arrays), calls.pointers(results), message, calls.MESSAGE_BYTES
+        ):
             raise CustomOpError(message.value.decode())
         return results
 
 
-def _made(how: str, call: _Call, *more: Any) -> Any:
-    """An op. Raises CustomOpError."""
-    message = ctypes.create_string_buffer(_MESSAGE_BYTES)
-    function = getattr(_library(), f"ipulse_custom_op_{how}")
-    op = function(ctypes.byref(call), *more, message, _MESSAGE_BYTES)
-    if not op:
-        raise CustomOpError(message.value.decode())
-    return op
-
-
-def _asked(what: str, call: _Call) -> bool:
-    """Raises CustomOpError."""
-    message = ctypes.create_string_buffer(_MESSAGE_BYTES)
-    function = getattr(_library(), f"ipulse_custom_op_{what}")
-    answer: int = function(ctypes.byref(call), message, _MESSAGE_BYTES)
-    if answer < 0:
-        raise CustomOpError(message.value.decode())
-    return answer > 0
-
-
 def _key(
-    call: _Call,
+    call: calls.Call,
     inputs: Sequence[Tuple[str, Shape]],
     outputs: Sequence[Tuple[str, Shape]],
     with_gradients: Sequence[int],
@@ -317,49 +248,3 @@ def _checked(
             )
         arrays.append(np.ascontiguousarray(array))
     return arrays
-
-
-def _tensors(specs: Sequence[Tuple[str, Shape]]) -> Any:
-    tensors = (_Tensor * len(specs))()
-    for number, (dtype, shape) in enumerate(specs):
-        if dtype not in TYPES:
-            raise ValueError(f"{dtype} is no type of a custom op: {', '.join(TYPES)} are")
-        tensors[number] = _Tensor(
-            TYPES[dtype].encode(), len(shape), (ctypes.c_uint64 * len(shape))(*shape)
-        )
-    return tensors
-
-
-def _pointers(arrays: Sequence[np.ndarray]) -> Any:
-    return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
-
-
-@lru_cache(maxsize=None)
-def _library() -> ctypes.CDLL:
-    # Global, so that an op's library finds Poplar's symbols in this one.
-    library = ctypes.CDLL(str(build() / "lib" / "libpoplar.so"), mode=ctypes.RTLD_GLOBAL)
-    size = ctypes.c_size_t
-    library.ipulse_custom_op_compile.restype = ctypes.c_void_p
-    library.ipulse_custom_op_compile.argtypes = [ctypes.POINTER(_Call), ctypes.c_char_p, size]
-    pointers = ctypes.POINTER(ctypes.c_void_p)
-    library.ipulse_custom_op_hashable.argtypes = [ctypes.POINTER(_Call), ctypes.c_char_p, size]
-    library.ipulse_custom_op_serialize.restype = ctypes.c_void_p
-    library.ipulse_custom_op_serialize.argtypes = [
-        *(ctypes.c_void_p, ctypes.POINTER(size), ctypes.c_char_p, size)
-    ]
-    library.ipulse_custom_op_deserialize.restype = ctypes.c_void_p
-    library.ipulse_custom_op_deserialize.argtypes = [
-        *(ctypes.POINTER(_Call), ctypes.c_char_p, size, ctypes.c_char_p, size)
-    ]
-    library.ipulse_custom_op_load.argtypes = [ctypes.c_void_p, ctypes.c_char_p, size]
-    for name in ("forward", "backward"):
-        function = getattr(library, f"ipulse_custom_op_{name}")
-        function.argtypes = [ctypes.c_void_p, pointers, pointers, ctypes.c_char_p, size]
-    library.ipulse_custom_op_restore.argtypes = [
-        *(ctypes.c_void_p, pointers, pointers, ctypes.c_char_p, size)
-    ]
-    library.ipulse_custom_op_profile.restype = ctypes.c_void_p
-    library.ipulse_custom_op_profile.argtypes = [ctypes.c_void_p]
-    library.ipulse_custom_op_free_text.argtypes = [ctypes.c_void_p]
-    library.ipulse_custom_op_free.argtypes = [ctypes.c_void_p]
-    return library

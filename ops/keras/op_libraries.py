@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ops.lif import tensorflow_op
+from ops.lif import op_library
 from ops.sparse import native
 
 
@@ -11,5 +11,5 @@ def load_ops() -> None:
 
     Raises MissingCompiler, BuildFailed.
     """
-    tensorflow_op.library()
+    op_library.library()
     native.library()

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
-import json
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from ops.emulator.custom_op import API_LEVEL, MK2_TILES, CustomOp
 from ops.lif.layer_trace import ConstantGradients, Gradients
-from ops.lif.network import LIF, Network, per_neuron
-from ops.lif.poplar.attributes import Placement, Wanted, attributes_of, ranges_of
+from ops.lif.network import Network, per_neuron
+from ops.lif.poplar.attributes import Placement, Wanted, attributes_of
 from ops.lif.poplar.build import build
+from ops.lif.poplar.outputs import output_specs
 from ops.lif.weights import weight_shapes
 from ops.philox import key_of
 from ops.spikes import check_spikes
-
-RESET_BITS = 24  # samples in a float of the resets
 
 
 class LayerRun(NamedTuple):
@@ -191,68 +188,6 @@ class PoplarLIF:
 
     def __exit__(self, *_: Any) -> None:
         self.close()
-
-
-def output_specs(
-    network: Network,
-    steps: int,
-    batch: int,
-    wanted: Wanted = Wanted(),  # noqa: B008 (frozen)
-    placement: Placement = Placement(),  # noqa: B008 (frozen)
-) -> List[Tuple[str, int, Tuple[int, ...]]]:
-    """Name, layer and shape of the op's outputs, all float32, in their order (operands.h)."""
-    readout = len(network.layers)
-    specs: List[Tuple[str, int, Tuple[int, ...]]] = [
-        ("membrane", readout, (steps, batch, network.readout.neurons)),
-        ("ignored", 0, (steps, batch)),
-    ]
-    masked = network.reset == "zero" and network.reset_gradient != "term"
-    by_threshold = wanted.constant_gradients and network.reset == "subtract"
-    unseen = network.reset_on == "state"
-    for number, layer in enumerate((*network.layers, network.readout)):
-        everywhere = (steps, batch, layer.neurons)
-        if isinstance(layer, LIF):
-            slots = (steps, batch, layer.slots)
-            ranges = ranges_of(network, layer, placement)
-            values = slots if ranges == 1 else (steps, batch, ranges, layer.slots)
-            specs += [
-                ("spike_ids", number, slots),
-                ("spike_counts", number, (steps, batch, 2)),
-                ("dropped", number, (steps, batch)),
-                ("surrogate", number, values),
-            ]
-            if network.reset == "zero" and network.reset_gradient == "none":
-                specs.append(("slot_membrane", number, values))
-            by_reset = masked or (by_threshold and network.reset_gradient != "term")
-            if by_reset and unseen and layer.slots < layer.neurons:
-                words = -(-batch // RESET_BITS)
-                specs.append(("resets", number, (steps, words, layer.neurons)))
-        if wanted.membranes and number != readout:
-            specs.append(("membrane", number, everywhere))
-        if wanted.constant_gradients:
-            specs += [("carried", number, everywhere), ("current", number, everywhere)]
-    return specs
-
-
-def tile_plan(
-    network: Network,
-    batch: int,
-    input_slots: int,
-    placement: Placement = Placement(),  # noqa: B008 (frozen)
-    tiles_per_ipu: int = MK2_TILES,
-) -> Dict[str, Any]:
-    """Where the op puts the layers, and `load_balance`, mean over maximum of the tiles' work.
-
-    Raises UnsupportedNetwork; ValueError if it does not fit the tiles.
-    """
-    library = ctypes.CDLL(str(build().library))
-    text = ctypes.create_string_buffer(65536)
-    attributes = attributes_of(network, input_slots, placement).encode()
-    size = ctypes.c_size_t(len(text))
-    if library.ipulse_lif_plan(attributes, batch, tiles_per_ipu, text, size):
-        raise ValueError(text.value.decode())
-    plan: Dict[str, Any] = json.loads(text.value.decode())
-    return plan
 
 
 def _of_layer(arrays: Optional[Sequence[Optional[np.ndarray]]], layer: int) -> Optional[np.ndarray]:

@@ -9,9 +9,9 @@ import tensorflow as tf
 
 from ops.lif.constant_tensors import LayerTensors, constant_tensors
 from ops.lif.network import Layer, Network
-from ops.lif.poplar.arrays import output_specs
 from ops.lif.poplar.attributes import Placement, Wanted, attributes_of
 from ops.lif.poplar.build import BuiltOp
+from ops.lif.poplar.outputs import output_specs
 from ops.lif.tensorflow_op import LIFOutputs
 from ops.lif.weights import weight_shapes
 from ops.sparse.seed import words32

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Tuple
 import numpy as np
 import pytest
 
-from ops.emulator import custom_op
+from ops.emulator import custom_op_calls
 from ops.emulator.custom_op import CustomOp, CustomOpError
 from ops.executable_cache import SUFFIX, ExecutableCache
 from ops.lif.poplar.build import build
@@ -60,13 +60,13 @@ def test_the_second_one_compiles_nothing_and_computes_the_same(
     first = op(cache)
     assert not first.is_from_cache
     expected = run(first)
-    compiling = custom_op._made
+    compiling = custom_op_calls.made
 
     def refuse_to_compile(how: str, *arguments: Any) -> Any:
         assert how != "compile"
         return compiling(how, *arguments)
 
-    monkeypatch.setattr(custom_op, "_made", refuse_to_compile)
+    monkeypatch.setattr(custom_op_calls, "made", refuse_to_compile)
     second = op(cache)
     assert second.is_from_cache
     assert second.cache_key == first.cache_key
@@ -104,7 +104,7 @@ def test_a_damaged_file_is_compiled_again(cache: ExecutableCache) -> None:
 def test_an_op_that_does_not_promise_it_is_not_kept(
     cache: ExecutableCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(custom_op, "_asked", lambda what, call: False)
+    monkeypatch.setattr(custom_op_calls, "asked", lambda what, call: False)
     assert op(cache).cache_key is None
     assert cache.usage().executables == 0
 

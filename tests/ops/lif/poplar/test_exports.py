@@ -14,9 +14,10 @@ import pytest
 from ops.emulator import build as emulator
 from ops.emulator.custom_op import CustomOp, CustomOpError
 from ops.lif.network import LIF, LeakyReadout, Network
-from ops.lif.poplar.arrays import PoplarLIF, output_specs
+from ops.lif.poplar.arrays import PoplarLIF
 from ops.lif.poplar.attributes import UnsupportedNetwork, Wanted, attributes_of
 from ops.lif.poplar.build import FLAGS, SOURCES, build
+from ops.lif.poplar.outputs import output_specs
 from tests.ops.lif.poplar.variants import assert_gradients, compiled, run_both
 from tests.ops.strategies import random_problem
 
