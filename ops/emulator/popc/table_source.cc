@@ -36,9 +36,9 @@ std::string tableSource(const std::string &source, const Declarations &found, un
     entries.push_back({i.namespaces, i.type, i.name});
 
   std::ostringstream code;
-  code << "#include \"" << source << "\"\n#include <poplar/VertexTable.hpp>\n"
-       << "#include <poplar/VertexName.hpp>\n"
-       << "#include <string>\n#include <vector>\n";
+  // The library's headers go first: the source may define macros of any name.
+  code << "#include <poplar/VertexTable.hpp>\n#include <poplar/VertexName.hpp>\n"
+       << "#include <vector>\n#include \"" << source << "\"\n";
   for (std::size_t n = 0; n < entries.size(); ++n)
     code << joined(entries[n].namespaces, "namespace ", " { ") << "using popc_vertex_" << unit
          << "_" << n << " = " << entries[n].type << ";"
@@ -47,38 +47,23 @@ std::string tableSource(const std::string &source, const Declarations &found, un
     return qualified(entries[n].namespaces,
                      "popc_vertex_" + std::to_string(unit) + "_" + std::to_string(n));
   };
-  code << R"(
-namespace popc_tables {
-template <typename V, typename = void> struct HasCompute { static constexpr bool value = false; };
-template <typename V> struct HasCompute<V, std::void_t<decltype(&V::compute)>> {
-  static constexpr bool value = true;
-};
-}
-)";
   code << "extern \"C\" const std::size_t popc_code_bytes_" << unit << "[];\n";
   for (std::size_t n = 0; n < entries.size(); ++n)
     code << "extern \"C\" __attribute__((flatten)) bool popc_compute_" << unit << "_" << n
-         << "(void *state, unsigned worker) {\n  using V = " << alias(n)
-         << ";\n  if constexpr (popc_tables::HasCompute<V>::value)\n"
-         << "    return poplar::field::computeOf<V>(state, worker);\n"
-         << "  else\n    return static_cast<void>(state), static_cast<void>(worker), true;\n}\n";
+         << "(void *popc_state, unsigned popc_worker) {\n  return poplar::field::computeOf<"
+         << alias(n) << ">(popc_state, popc_worker);\n}\n";
   code << "extern \"C\" void popc_describe_" << unit
-       << "(std::vector<poplar::field::VertexTable> &tables) {\n"
-       << "  using namespace poplar::field;\n  static_cast<void>(tables);\n";
+       << "(std::vector<poplar::field::VertexTable> &popc_all) {\n"
+       << "  static_cast<void>(popc_all);\n";
   for (std::size_t n = 0; n < entries.size(); ++n) {
-    code << "  if constexpr (popc_tables::HasCompute<" << alias(n) << ">::value) {\n"
-         << "    using V = " << alias(n) << ";\n"
-         << "    static const std::string name = nameOf<V>(), "
-         << "full = withDefaults<V>(name);\n"
-         << "    static const std::vector<FieldTable> fields{\n";
+    code << "  if constexpr (poplar::field::HasCompute<" << alias(n) << ">::value) {\n"
+         << "    using popc_class = " << alias(n) << ";\n"
+         << "    static const std::vector<poplar::field::FieldTable> popc_fields{\n";
     for (const std::string &field : found.fieldsOf(entries[n].className))
-      code << "        named(Of<decltype(V::" << field << ")>::table, \"" << field
-           << "\", __builtin_offsetof(V, " << field << ")),\n";
-    code << "    };\n    for (const std::string *one : {&name, &full})\n"
-         << "      if (one == &name || *one != name)\n"
-         << "        tables.push_back({one->c_str(), sizeof(V), alignof(V), kindOf<V>(), "
-         << "fields.data(), static_cast<unsigned>(fields.size()), &popc_compute_" << unit << "_"
-         << n << ", popc_code_bytes_" << unit << "[" << n << "]});\n  }\n";
+      code << "        poplar::field::named<decltype(popc_class::" << field << ")>(\"" << field
+           << "\", __builtin_offsetof(popc_class, " << field << ")),\n";
+    code << "    };\n    poplar::field::describe<popc_class>(popc_all, popc_fields, &popc_compute_"
+         << unit << "_" << n << ", popc_code_bytes_" << unit << "[" << n << "]);\n  }\n";
   }
   code << "}\n";
   return code.str();

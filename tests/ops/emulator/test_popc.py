@@ -60,7 +60,8 @@ def test_links_several_sources_into_one_file(
     assert popc(str(first), str(second), "-o", str(out)).stderr == ""
     program = tmp_path / "list.cpp"
     program.write_text(
-        "#include <cstdio>\n#include <dlfcn.h>\n#include <poplar/VertexTable.hpp>\n"
+        "#include <cstdio>\n#include <dlfcn.h>\n#include <poplar/Type.hpp>\n"
+        "#include <poplar/VertexTable.hpp>\n"
         "int main(int, char **argv) { poplar::FLOAT.toString();\n"  # so that its library is linked
         "void *h = dlopen(argv[1], RTLD_NOW); size_t n;\n"
         'auto f = (const poplar::field::VertexTable *(*)(size_t *))dlsym(h, "popc_vertices");\n'

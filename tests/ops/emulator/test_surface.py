@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
 from typing import Callable
 
 import pytest
+
+from ops.lif.cpu.native import compiler
+from tests.ops.emulator.conftest import PROGRAMS
 
 pytestmark = pytest.mark.same_on_every_python
 
@@ -25,3 +30,12 @@ def test_programs_find_the_api_they_were_written_for(run_program: Callable) -> N
         f"run run 1: {steps}",
         "no execution",
     ]
+
+
+def test_host_programs_may_be_older_than_c17(prefix: Path) -> None:
+    source = str(PROGRAMS / "first_steps.cpp")
+    flags = ("-std=c++14", "-fsyntax-only", "-w", f"-I{prefix / 'include'}")
+    done = subprocess.run(
+        [*compiler(), *flags, source], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <poplar/ArrayRef.hpp>
@@ -30,6 +31,17 @@ class Session;
 using EngineOptions = OptionFlags;
 using ProgressFunc = std::function<void(int step, int total)>;
 
+namespace emulator {
+/// Whether an F can be called with such arguments: what std::is_invocable is, from C++17 on.
+template <typename F, typename... Arguments> struct Takes {
+  template <typename G>
+  static auto test(int)
+      -> decltype(std::declval<G &>()(std::declval<Arguments>()...), std::true_type());
+  template <typename G> static std::false_type test(...);
+  static constexpr bool value = decltype(test<F>(0))::value;
+};
+} // namespace emulator
+
 /// A function of the host: of the data of its inputs and of its outputs, with or without their
 /// numbers.
 class HostCallback {
@@ -40,9 +52,9 @@ public:
   HostCallback(F f) {
     using In = ArrayRef<const void *>;
     using Out = ArrayRef<void *>;
-    if constexpr (std::is_invocable<F &, In, Out>::value)
+    if constexpr (emulator::Takes<F, In, Out>::value)
       call = std::move(f);
-    else if constexpr (std::is_invocable<F &, In, std::size_t, Out, std::size_t>::value)
+    else if constexpr (emulator::Takes<F, In, std::size_t, Out, std::size_t>::value)
       call = [f = std::move(f)](In in, Out out) mutable { f(in, in.size(), out, out.size()); };
     else
       call = [f = std::move(f)](In in, Out out) mutable {

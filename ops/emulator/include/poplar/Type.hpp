@@ -8,30 +8,14 @@
 #include <type_traits>
 
 #include <poplar/HalfFloat.hpp>
+#include <poplar/TypeId.hpp>
 
 namespace poplar {
 
 /// The type of a tensor's elements, as the device has it.
 class Type {
 public:
-  enum class Id : std::uint8_t {
-    None,
-    Bool,
-    Char,
-    UnsignedChar,
-    SignedChar,
-    UnsignedShort,
-    Short,
-    UnsignedInt,
-    Int,
-    UnsignedLong,
-    Long,
-    UnsignedLongLong,
-    LongLong,
-    Half,
-    Float,
-    Quarter,
-  };
+  using Id = emulator::TypeId;
 
   constexpr Type() = default;
   constexpr explicit Type(Id id) : id(id) {}
@@ -49,21 +33,21 @@ constexpr bool operator!=(Type a, Type b) { return !(a == b); }
 constexpr bool operator<(Type a, Type b) { return a.identity() < b.identity(); }
 std::ostream &operator<<(std::ostream &os, const Type &t);
 
-inline constexpr Type BOOL{Type::Id::Bool};
-inline constexpr Type CHAR{Type::Id::Char};
-inline constexpr Type UNSIGNED_CHAR{Type::Id::UnsignedChar};
-inline constexpr Type SIGNED_CHAR{Type::Id::SignedChar};
-inline constexpr Type UNSIGNED_SHORT{Type::Id::UnsignedShort};
-inline constexpr Type SHORT{Type::Id::Short};
-inline constexpr Type UNSIGNED_INT{Type::Id::UnsignedInt};
-inline constexpr Type INT{Type::Id::Int};
-inline constexpr Type UNSIGNED_LONG{Type::Id::UnsignedLong};
-inline constexpr Type LONG{Type::Id::Long};
-inline constexpr Type UNSIGNED_LONGLONG{Type::Id::UnsignedLongLong};
-inline constexpr Type LONGLONG{Type::Id::LongLong};
-inline constexpr Type HALF{Type::Id::Half};
-inline constexpr Type FLOAT{Type::Id::Float};
-inline constexpr Type QUARTER{Type::Id::Quarter};
+constexpr Type BOOL{Type::Id::Bool};
+constexpr Type CHAR{Type::Id::Char};
+constexpr Type UNSIGNED_CHAR{Type::Id::UnsignedChar};
+constexpr Type SIGNED_CHAR{Type::Id::SignedChar};
+constexpr Type UNSIGNED_SHORT{Type::Id::UnsignedShort};
+constexpr Type SHORT{Type::Id::Short};
+constexpr Type UNSIGNED_INT{Type::Id::UnsignedInt};
+constexpr Type INT{Type::Id::Int};
+constexpr Type UNSIGNED_LONG{Type::Id::UnsignedLong};
+constexpr Type LONG{Type::Id::Long};
+constexpr Type UNSIGNED_LONGLONG{Type::Id::UnsignedLongLong};
+constexpr Type LONGLONG{Type::Id::LongLong};
+constexpr Type HALF{Type::Id::Half};
+constexpr Type FLOAT{Type::Id::Float};
+constexpr Type QUARTER{Type::Id::Quarter};
 
 /// The device type that holds a C++ type of the host or of a codelet.
 template <typename T> struct equivalent_device_type {

@@ -10,6 +10,8 @@
 #include <typeinfo>
 #include <vector>
 
+#include <poplar/VertexTable.hpp>
+
 namespace poplar {
 namespace field {
 
@@ -81,6 +83,20 @@ template <typename V> std::string withDefaults(const std::string &name) {
     full.insert(full.size() - 1, "," + argument);
   }
   return full;
+}
+
+/// Adds a vertex class to the tables, under each of its names.
+template <typename V>
+void describe(std::vector<VertexTable> &tables, const std::vector<FieldTable> &fields,
+              bool (*compute)(void *state, unsigned worker), std::size_t codeBytes) {
+  static const std::string name = nameOf<V>(), full = withDefaults<V>(name);
+  const auto add = [&](const std::string &one) {
+    tables.push_back({one.c_str(), sizeof(V), alignof(V), kindOf<V>(), fields.data(),
+                      static_cast<unsigned>(fields.size()), compute, codeBytes});
+  };
+  add(name);
+  if (full != name)
+    add(full);
 }
 
 } // namespace field

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <new>
 
-#include <poplar/Type.hpp>
+#include <poplar/TypeId.hpp>
 #include <poplar/Vertex.hpp>
 
 /// What a codelet library says of its vertices. The compiler fills the tables in; popc supplies
 /// no more than the names of fields and classes.
 namespace poplar::field {
+
+using emulator::TypeId;
 
 enum class Direction : std::uint8_t { None, Input, Output, InOut };
 enum class Shape : std::uint8_t { Scalar, Vector, VectorOfVectors };
@@ -20,7 +22,7 @@ struct FieldTable {
   std::size_t offset;
   Direction direction;
   Shape shape;
-  Type::Id element; ///< None stands for any type
+  TypeId element; ///< None stands for any type
   VectorLayout layout;
   VectorLayout outerLayout;
   VectorListLayout listLayout;
@@ -40,52 +42,52 @@ struct VertexTable {
 };
 
 template <typename T, typename = void> struct ElementId {
-  static constexpr Type::Id value = Type::Id::None;
+  static constexpr TypeId value = TypeId::None;
 };
 template <> struct ElementId<bool> {
-  static constexpr Type::Id value = Type::Id::Bool;
+  static constexpr TypeId value = TypeId::Bool;
 };
 template <> struct ElementId<char> {
-  static constexpr Type::Id value = Type::Id::Char;
+  static constexpr TypeId value = TypeId::Char;
 };
 template <> struct ElementId<unsigned char> {
-  static constexpr Type::Id value = Type::Id::UnsignedChar;
+  static constexpr TypeId value = TypeId::UnsignedChar;
 };
 template <> struct ElementId<signed char> {
-  static constexpr Type::Id value = Type::Id::SignedChar;
+  static constexpr TypeId value = TypeId::SignedChar;
 };
 template <> struct ElementId<unsigned short> {
-  static constexpr Type::Id value = Type::Id::UnsignedShort;
+  static constexpr TypeId value = TypeId::UnsignedShort;
 };
 template <> struct ElementId<short> {
-  static constexpr Type::Id value = Type::Id::Short;
+  static constexpr TypeId value = TypeId::Short;
 };
 template <> struct ElementId<unsigned> {
-  static constexpr Type::Id value = Type::Id::UnsignedInt;
+  static constexpr TypeId value = TypeId::UnsignedInt;
 };
 template <> struct ElementId<int> {
-  static constexpr Type::Id value = Type::Id::Int;
+  static constexpr TypeId value = TypeId::Int;
 };
 template <> struct ElementId<unsigned long> {
-  static constexpr Type::Id value = Type::Id::UnsignedLong;
+  static constexpr TypeId value = TypeId::UnsignedLong;
 };
 template <> struct ElementId<long> {
-  static constexpr Type::Id value = Type::Id::Long;
+  static constexpr TypeId value = TypeId::Long;
 };
 template <> struct ElementId<unsigned long long> {
-  static constexpr Type::Id value = Type::Id::UnsignedLongLong;
+  static constexpr TypeId value = TypeId::UnsignedLongLong;
 };
 template <> struct ElementId<long long> {
-  static constexpr Type::Id value = Type::Id::LongLong;
+  static constexpr TypeId value = TypeId::LongLong;
 };
 template <> struct ElementId<half> {
-  static constexpr Type::Id value = Type::Id::Half;
+  static constexpr TypeId value = TypeId::Half;
 };
 template <> struct ElementId<float> {
-  static constexpr Type::Id value = Type::Id::Float;
+  static constexpr TypeId value = TypeId::Float;
 };
 template <typename T> struct ElementId<T, std::enable_if_t<std::is_enum<T>::value>> {
-  static constexpr Type::Id value = ElementId<std::underlying_type_t<T>>::value;
+  static constexpr TypeId value = ElementId<std::underlying_type_t<T>>::value;
 };
 
 /// The table of a field, but for its name and offset.
@@ -159,26 +161,39 @@ template <typename T, VectorLayout L, unsigned A, bool I> struct Of<Vector<InOut
   static constexpr FieldTable table = nested(Of<InOut<T>>::table, L);
 };
 
-constexpr FieldTable named(FieldTable table, const char *name, std::size_t offset) {
+/// The table of a field of type F.
+template <typename F> constexpr FieldTable named(const char *name, std::size_t offset) {
+  FieldTable table = Of<F>::table;
   table.name = name;
   table.offset = offset;
   return table;
 }
 
+/// False for a class that others derive from.
+template <typename V, typename = void> struct HasCompute {
+  static constexpr bool value = false;
+};
+template <typename V> struct HasCompute<V, std::void_t<decltype(&V::compute)>> {
+  static constexpr bool value = true;
+};
+
 /// Calls compute(), which may return nothing.
 template <typename V> bool computeOf(void *state, unsigned worker) {
-  V &vertex = *static_cast<V *>(state);
-  if constexpr (std::is_base_of<MultiVertex, V>::value) {
-    if constexpr (std::is_void<decltype(vertex.compute(worker))>::value)
-      return vertex.compute(worker), true;
-    else
-      return vertex.compute(worker);
+  static_cast<void>(state), static_cast<void>(worker);
+  if constexpr (!HasCompute<V>::value) {
+    return true;
   } else {
-    static_cast<void>(worker);
-    if constexpr (std::is_void<decltype(vertex.compute())>::value)
-      return vertex.compute(), true;
+    V &vertex = *static_cast<V *>(state);
+    const auto call = [&](auto... arguments) {
+      if constexpr (std::is_void<decltype(vertex.compute(arguments...))>::value)
+        return vertex.compute(arguments...), true;
+      else
+        return vertex.compute(arguments...);
+    };
+    if constexpr (std::is_base_of<MultiVertex, V>::value)
+      return call(worker);
     else
-      return vertex.compute();
+      return call();
   }
 }
 

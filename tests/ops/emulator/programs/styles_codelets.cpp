@@ -245,3 +245,13 @@ public:
     return true;
   }
 };
+
+// Names that are a program's own to give: none of them is the library's in a codelet.
+enum Precision { FLOAT, HALF, INT };
+static_assert(INT == 2, "not poplar::INT");
+#define T float
+#define V 3
+#define F 0.5f
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#define name name_of_it
+#define fields 9

@@ -1,0 +1,33 @@
+#ifndef poplar_TypeId_hpp
+#define poplar_TypeId_hpp
+
+#include <cstdint>
+
+namespace poplar {
+namespace emulator {
+
+/// The types of a device. Apart from Type, whose constants' names codelets may give to something
+/// else.
+enum class TypeId : std::uint8_t {
+  None,
+  Bool,
+  Char,
+  UnsignedChar,
+  SignedChar,
+  UnsignedShort,
+  Short,
+  UnsignedInt,
+  Int,
+  UnsignedLong,
+  Long,
+  UnsignedLongLong,
+  LongLong,
+  Half,
+  Float,
+  Quarter,
+};
+
+} // namespace emulator
+} // namespace poplar
+
+#endif
