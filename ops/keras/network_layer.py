@@ -73,28 +73,8 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
         self.seed = seed
         self._all = (*self.network.layers, self.network.readout)
         self._trained = _trained_of(trainable, self._all)
-        self._kernels = [
-            self.add_weight(
-                name=f"{'kernel' if shape.role == 'input' else shape.role}_{shape.layer + 1}",
-                shape=shape.shape,
-                dtype="float32",
-                initializer="zeros" if shape.role == "bias" else "glorot_uniform",
-                trainable=True,
-            )
-            for shape in weight_shapes(self.network)
-        ]
-        # Tuples, which Keras does not wrap.
-        self._second_thresholds = tuple(
-            self._constant(number, "second_threshold")
-            if getattr(layer, "second_threshold", None) is not None
-            else None
-            for number, layer in enumerate(self._all)
-        )
-        self._constants: Tuple[Dict[str, Any], ...] = tuple({} for _ in self._all)
-        for name in CONSTANTS:
-            for number, names in enumerate(self._trained):
-                if name in names:
-                    self._constants[number][name] = self._constant(number, name)
+        with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
+            self._add_variables()
 
     @property
     def kernels(self) -> List[Any]:
@@ -183,6 +163,30 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
         if frozen:
             layer.trainable = False
         return layer
+
+    def _add_variables(self) -> None:
+        self._kernels = [
+            self.add_weight(
+                name=f"{'kernel' if shape.role == 'input' else shape.role}_{shape.layer + 1}",
+                shape=shape.shape,
+                dtype="float32",
+                initializer="zeros" if shape.role == "bias" else "glorot_uniform",
+                trainable=True,
+            )
+            for shape in weight_shapes(self.network)
+        ]
+        # Tuples, which Keras does not wrap.
+        self._second_thresholds = tuple(
+            self._constant(number, "second_threshold")
+            if getattr(layer, "second_threshold", None) is not None
+            else None
+            for number, layer in enumerate(self._all)
+        )
+        self._constants: Tuple[Dict[str, Any], ...] = tuple({} for _ in self._all)
+        for name in CONSTANTS:
+            for number, names in enumerate(self._trained):
+                if name in names:
+                    self._constants[number][name] = self._constant(number, name)
 
     def _constant(self, number: int, name: str) -> Any:
         layer = self._all[number]
