@@ -1,4 +1,4 @@
-"""What service and workers must agree on: the names of the queue, and the protocol's number.
+"""What service and workers must agree on: names of the queue, number and limits of the protocol.
 
 A message is a wake-up that says "look at job X". The row in the database is the job.
 """
@@ -13,6 +13,9 @@ TASK = "ipulse.look_at_job"  # the one task that workers accept; its one argumen
 PROTOCOL = 1
 OLDEST_PROTOCOL = 1  # that a service of today still serves
 PROTOCOL_HEADER = "IPUlse-Protocol"
+
+# In one transaction, so that a chatty job does not keep others from writing.
+EVENTS_PER_COMMIT = 500
 
 
 def queue_of(device_kind: str) -> str:

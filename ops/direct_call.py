@@ -11,9 +11,9 @@ class DirectCall:
     """What a tf.function computes, for steps that take a few milliseconds.
 
     Each call of a tf.function looks for the graph that fits its arguments and tells gradient tapes
-    of its variables; beside kernels that have filled the caches this takes half a millisecond.
-    Here the graph is found once: arguments are tensors or arrays of the signature's types and
-    shapes, and no gradient passes through.
+    of its variables, which is felt beside kernels that have filled the caches. Here the graph is
+    found once: arguments are tensors or arrays of the signature's types and shapes, and no gradient
+    passes through.
     """
 
     def __init__(self, function: Any, *signature: Any) -> None:

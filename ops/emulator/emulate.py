@@ -17,22 +17,10 @@ from pathlib import Path
 from typing import Any, Dict, List, Sequence
 
 from ops.cached_build import NativeError, compiler, say_on_stderr
-from ops.emulator.build import build, program_flags
+from ops.emulator.build import LIBRARIES, build, program_flags
 
 _MISSING_HEADER = re.compile(r"fatal error: '?([\w/.-]+)'?(?:: No such file| file not found)")
 _BOOST_SYMBOL = re.compile(r"undefined reference to `boost::(\w+)")
-_SDK = (
-    "gcl",
-    "popfloat",
-    "poplar",
-    "poplin",
-    "popnn",
-    "popops",
-    "poprand",
-    "popsparse",
-    "poputil",
-    "pva",
-)
 
 
 class CompileFailed(NativeError):
@@ -93,7 +81,7 @@ def cure(output: str) -> str:
             f"; Boost's headers are not installed: apt-get install libboost-dev, and for parts "
             f"that are libraries those, as libboost-{part}-dev"
         )
-    if header and header[1].partition("/")[0] in _SDK:
+    if header and header[1].partition("/")[0] in ("poplar", *LIBRARIES):
         return f"; the emulator has no {header[1]}: docs/emulator.md lists what it has"
     symbol = _BOOST_SYMBOL.search(output)
     if symbol:

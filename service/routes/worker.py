@@ -19,6 +19,7 @@ from ipulse.events import (
     PhaseEvent,
     ProgressEvent,
 )
+from ipulse.messages import EVENTS_PER_COMMIT
 from ipulse.schema import described
 from ipulse.states import Reason
 from service import (
@@ -48,7 +49,6 @@ from service.representations import (
 from service.shown_jobs import JobBody
 
 MAX_EVENTS = 10_000  # in one request
-EVENTS_PER_COMMIT = 500  # so that a chatty job does not keep others from writing
 
 AttemptId = Annotated[str, Path()]
 Fence = Annotated[str, Header(alias="IPUlse-Fence", max_length=128)]

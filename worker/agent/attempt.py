@@ -14,6 +14,7 @@ from typing import Literal
 
 from ipulse.errors import IPUlseError, NotFound, StaleToken
 from ipulse.events import PROTOCOL, Assignment, Event, LogEvent
+from ipulse.messages import EVENTS_PER_COMMIT
 from ipulse.states import Reason
 
 from .cancellation import CancelWatch
@@ -35,7 +36,6 @@ from .work_directory import WorkDirectory
 
 DELIVERY_SECONDS = 4.0  # for the last words of an agent that is shutting down
 LAST_TRIES = 3  # to report a verdict then
-LAST_EVENTS = 500  # that may go with the verdict; the service takes no more in one commit
 
 _log = logging.getLogger(__name__)
 
@@ -158,11 +158,11 @@ class Attempt:
         if ending.stop is StopCause.WORKER_STOPPED:
             self._hurry()
         if verdict.reason is Reason.COMPLETED:
-            uploader.release_manifest()
+            uploader.release_manifest()  # if it was announced after the runner had said `done`
         uploader.close()
         self._await_end(uploader)
         # A verdict is waited for longer than an agent in a hurry waits for the rest.
-        reporter.close(may_leave=0 if self._is_in_a_hurry else LAST_EVENTS)
+        reporter.close(may_leave=0 if self._is_in_a_hurry else EVENTS_PER_COMMIT)
         self._await_end(reporter)
         if verdict.reason is Reason.COMPLETED and uploader.failures:
             return Verdict(Reason.ARTIFACT_STORE, uploader.failures[0], verdict.summary)

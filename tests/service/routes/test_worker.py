@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 from ipulse import messages
+from ipulse.messages import EVENTS_PER_COMMIT
 from ipulse.redis_server import RedisServer
 from service import schedule, store
 from service.job import Job
-from service.routes.worker import EVENTS_PER_COMMIT
 from tests.service.agents import METRIC, Attempt, line, phase
 from tests.service.conditions import eventually
 from tests.service.running import InProcess, settings_for
