@@ -7,7 +7,6 @@ import secrets
 import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from queue import Empty
 from typing import Any, cast
 
 from celery import Celery
@@ -70,19 +69,16 @@ class Queue:
     def ping(self) -> None:
         """Returns once a message has gone there and back. Raises Unavailable otherwise."""
         word = secrets.token_hex(8)
+        canary = f"ipulse.canary.{word}"
         try:
-            with (
-                self._connection() as connection,
-                connection.SimpleQueue(f"ipulse.canary.{word}") as canary,
-            ):
-                canary.put(word)
-                message = canary.get(timeout=TIMEOUT_SECONDS)
-                message.ack()
-                canary.queue.delete()
-        except Empty as error:
-            raise Unavailable("the broker does not hand out what it was given") from error
+            with self._connection() as connection:
+                # One transaction: whatever fails, and wherever, no canary is left in the broker.
+                both = self._client(connection.default_channel).pipeline(transaction=True)
+                _, back = both.lpush(canary, word).rpop(canary).execute()
         except self._errors as error:
             raise _unavailable(error) from error
+        if back != word.encode():
+            raise Unavailable("the broker does not hand out what it was given")
 
     def close(self) -> None:
         self._celery.close()
