@@ -16,6 +16,7 @@ from .states import Phase, Reason
 PROTOCOL = 1  # of the lines between agent and runner
 
 Level = Literal["debug", "info", "warning", "error"]
+Stream = Literal["runner", "stdout", "stderr", "agent", "service"]
 PhaseName = Literal["prepare", "compile", "acquire", "run", "report"]
 # What an artifact is for; a name is for people, a role is for programs.
 Role = Literal[
@@ -77,9 +78,7 @@ class LogEvent:
 
     message: str = described("One line of text.", max_length=16_384)
     level: Level = described("How bad.", default="info")
-    stream: Literal["runner", "stdout", "stderr", "agent", "service"] = described(
-        "Who said it.", default="runner"
-    )
+    stream: Stream = described("Who said it.", default="runner")
     kind: Literal["log"] = "log"
 
 
@@ -179,6 +178,7 @@ __all__ = [
     "ReadyEvent",
     "Reason",
     "Role",
+    "Stream",
     "event_to_json",
     "parse_event",
 ]

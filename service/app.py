@@ -46,6 +46,7 @@ from .settings import Settings
 from .shared_reads import SharedReads
 from .summaries import Summaries
 from .transfers import Transfers
+from .worker_requests import Announcement, ClaimRequest, EventBatch, Finish
 
 _PROBLEM: dict[int | str, dict[str, Any]] = {
     "4XX": {
@@ -61,10 +62,10 @@ _PROBLEM: dict[int | str, dict[str, Any]] = {
 _REQUESTS = (
     ExperimentSpec,
     tokens.TokenRequest,
-    worker.Announcement,
-    worker.ClaimRequest,
-    worker.EventBatch,
-    worker.Finish,
+    Announcement,
+    ClaimRequest,
+    EventBatch,
+    Finish,
 )
 
 

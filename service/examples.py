@@ -73,6 +73,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             {"kind": "phase", "phase": "run"},
             {"kind": "metric", **_METRIC},
             {"kind": "log", "message": "epoch 3: loss 0.41", "level": "info", "stream": "runner"},
+            {"kind": "lines", "messages": ["a warning", "and another"], "stream": "stderr"},
         ],
     },
     "Finish": {

@@ -12,15 +12,9 @@ from starlette.concurrency import run_in_threadpool
 
 from ipulse.errors import InvalidInput, Problem
 from ipulse.events import (
-    CheckpointEvent,
     DoneEvent,
-    LogEvent,
-    MetricEvent,
-    PhaseEvent,
-    ProgressEvent,
 )
 from ipulse.messages import EVENTS_PER_COMMIT
-from ipulse.schema import described
 from ipulse.states import Reason
 from service import (
     agents,
@@ -47,60 +41,12 @@ from service.representations import (
     OrdersBody,
 )
 from service.shown_jobs import JobBody
-
-MAX_EVENTS = 10_000  # in one request
+from service.worker_requests import Announcement, ClaimRequest, EventBatch, Finish, one_by_one
 
 AttemptId = Annotated[str, Path()]
 Fence = Annotated[str, Header(alias="IPUlse-Fence", max_length=128)]
 
 router = APIRouter(prefix="/v1/worker", tags=["worker"])
-
-
-@dataclass(frozen=True)
-class ClaimRequest:
-    """An agent asks for a job."""
-
-    job_id: str = described("The job.", max_length=64)
-    agent: str = described("A name for people: host and process.", max_length=128)
-    device_kinds: tuple[str, ...] = described(
-        "Kinds of devices the agent can use.", min_items=1, max_items=16, max_length=32
-    )
-
-
-@dataclass(frozen=True)
-class Announcement:
-    """An agent is there."""
-
-    agent: str = described("A name for people: host and process.", max_length=128)
-    device_kinds: tuple[str, ...] = described(
-        "Kinds of devices the agent can use.", min_items=1, max_items=16, max_length=32
-    )
-    resting: tuple[str, ...] = described(
-        "Those of them that it leaves alone after an error of the device.",
-        factory=tuple,
-        max_items=16,
-        max_length=32,
-    )
-
-
-@dataclass(frozen=True)
-class EventBatch:
-    """Some events of an attempt, without gaps."""
-
-    first: int = described("Attempt-local number of the first one, from 1.", ge=1)
-    events: tuple[PhaseEvent | ProgressEvent | MetricEvent | LogEvent | CheckpointEvent, ...] = (
-        described("The events in order.", max_items=MAX_EVENTS)
-    )
-
-
-@dataclass(frozen=True)
-class Finish(DoneEvent):
-    """How an attempt ended, and what had not been told before."""
-
-    first: int = described("Attempt-local number of the first event, from 1.", default=1, ge=1)
-    events: tuple[PhaseEvent | ProgressEvent | MetricEvent | LogEvent | CheckpointEvent, ...] = (
-        described("Its last events in order.", factory=tuple, max_items=EVENTS_PER_COMMIT)
-    )
 
 
 @dataclass(frozen=True)
@@ -213,10 +159,11 @@ def record(attempt_id: AttemptId, fence: Fence, body: EventsBody, request: Reque
     parts = parts_of(request)
     log.know(attempt=attempt_id)
     batch = payloads.parse(EventBatch, body)
+    events = one_by_one(batch.events)
     following = 0
     # A batch that stops half-way is sent again, and what is there already is passed over.
-    for start in range(0, max(len(batch.events), 1), EVENTS_PER_COMMIT):
-        some = batch.events[start : start + EVENTS_PER_COMMIT]
+    for start in range(0, max(len(events), 1), EVENTS_PER_COMMIT):
+        some = events[start : start + EVENTS_PER_COMMIT]
         with parts.database.write() as transaction:
             attempt = leases.hold(transaction, attempt_id, fence)
             following = reports.record(transaction, attempt, batch.first + start, some)
@@ -241,7 +188,7 @@ def finish(attempt_id: AttemptId, fence: Fence, body: EventsBody, request: Reque
     with parts.database.write() as transaction:
         attempt = leases.check_fence(transaction, attempt_id, fence)
         if said.events and attempt.finished_at is None:
-            reports.record(transaction, attempt, said.first, said.events)
+            reports.record(transaction, attempt, said.first, one_by_one(said.events))
         job = attempts.finish(transaction, attempt, verdict, parts.settings)
         tried = leases.of_jobs(transaction, [job.pk])[job.pk]
     log.know(job=job.id)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from ipulse.events import LogEvent
+from ipulse.events import Level, LogEvent
 from ipulse.schema import CONTROL_CHARACTERS
 
 MAX_LINE = 16_384  # characters that a log event holds; a longer line becomes several events
@@ -28,14 +28,21 @@ class CapturedOutput:
 
     def __init__(self, stream: Literal["stdout", "stderr"]) -> None:
         self._stream = stream
+        self._level: Level = "warning" if stream == "stderr" else "info"
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
 
     def feed(self, data: bytes) -> Iterator[LogEvent]:
         """The lines that are complete with `data`."""
-        *lines, self._rest = (self._rest + self._decoder.decode(data)).split("\n")
+        text = self._rest + self._decoder.decode(data)
+        *lines, self._rest = text.split("\n")
+        # Nearly all text is plain, and a job may print 10,000 lines at once.
+        is_plain = "\r" not in text and not CONTROL_CHARACTERS.search(text)
         for line in lines:
-            yield from self._events(line)
+            if is_plain and len(line) <= MAX_LINE:
+                yield LogEvent(line, self._level, self._stream)
+            else:
+                yield from self._events(line)
         while len(self._rest) >= MAX_LINE:
             yield from self._events(self._rest[:MAX_LINE])
             self._rest = self._rest[MAX_LINE:]
@@ -50,10 +57,9 @@ class CapturedOutput:
     def _events(self, line: str) -> Iterator[LogEvent]:
         line = line.rstrip("\r").rpartition("\r")[2]
         line = CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", _TERMINAL_CODES.sub("", line))
-        level: Literal["info", "warning"] = "warning" if self._stream == "stderr" else "info"
         for begin in range(0, max(len(line), 1), MAX_LINE):
             text = line[begin : begin + MAX_LINE]
-            yield LogEvent(message=text, level=level, stream=self._stream)
+            yield LogEvent(text, self._level, self._stream)
 
 
 class LogQuota:

@@ -62,11 +62,17 @@ class Reporter:
     def add(self, event: Event) -> None:
         """Blocks while the backlog is full. What can no longer be sent is dropped."""
         with self._change:
-            self._change.wait_for(lambda: len(self._backlog) < BACKLOG_EVENTS or self._is_over)
-            if not self._is_over:
-                self._backlog.append(event)
-                self._has_news = self._has_news or not isinstance(event, LogEvent)
+            if len(self._backlog) >= BACKLOG_EVENTS:
+                self._change.wait_for(lambda: len(self._backlog) < BACKLOG_EVENTS or self._is_over)
+            if self._is_over:
+                return
+            self._backlog.append(event)
+            is_news = not isinstance(event, LogEvent)
+            # What changes when the next batch is due; a wake-up for each line would cost more
+            # than the line.
+            if (is_news and not self._has_news) or len(self._backlog) in (1, BATCH_EVENTS):
                 self._change.notify_all()
+            self._has_news = self._has_news or is_news
 
     def close(self, may_leave: int = 0) -> None:
         """No more events will come: what is left is sent without waiting for company.

@@ -14,7 +14,9 @@ from typing import Any, BinaryIO
 import httpx
 
 from ipulse import messages
-from ipulse.events import Event, event_to_json
+from ipulse.events import Event
+from ipulse.log_lines import packed
+from ipulse.schema import to_json
 
 from .lease import Lease
 from .service_answers import object_in, raise_refusal, understood, unreachable
@@ -136,7 +138,7 @@ class ServiceAPI:
 
     def send_events(self, lease: Lease, first: int, events: Sequence[Event]) -> int:
         """Sends events numbered from `first`; returns the number that is expected next."""
-        body = {"first": first, "events": [event_to_json(event) for event in events]}
+        body = {"first": first, "events": _told(events)}
         answer = self._post(f"/v1/worker/attempts/{lease.attempt_id}/events", body, lease)
         with understood("events"):
             return int(answer["next"])
@@ -207,7 +209,7 @@ class ServiceAPI:
             "summary": dict(verdict.summary),
         }
         if events:
-            body.update(first=first, events=[event_to_json(event) for event in events])
+            body.update(first=first, events=_told(events))
         self._post(f"/v1/worker/attempts/{lease.attempt_id}/finish", body, lease)
 
     def _post(
@@ -228,6 +230,10 @@ class ServiceAPI:
             raise unreachable(error) from error
         raise_refusal(response)
         return response
+
+
+def _told(events: Sequence[Event]) -> list[Any]:
+    return [to_json(event) for event in packed(events)]
 
 
 def _checkpoint(stored: Any) -> StoredCheckpoint:

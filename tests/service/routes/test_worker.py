@@ -6,6 +6,7 @@ import hashlib
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import httpx
 import pytest
 
 from ipulse import messages
+from ipulse.log_lines import MAX_LINES
 from ipulse.messages import EVENTS_PER_COMMIT
 from ipulse.redis_server import RedisServer
 from service import schedule, store
@@ -166,9 +168,11 @@ class TestProtocol:
         self, service: InProcess, agent: ServiceAPI, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         held, other = service.attempt(service.submit()["id"]), service.submit()["id"]
-        monkeypatch.setattr(messages, "PROTOCOL", 3)
-        monkeypatch.setattr(messages, "OLDEST_PROTOCOL", 2)
-        with pytest.raises(WrongProtocol, match="protocol 1, the service 2 to 3: upgrade the agen"):
+        ours = messages.PROTOCOL
+        monkeypatch.setattr(messages, "PROTOCOL", ours + 2)
+        monkeypatch.setattr(messages, "OLDEST_PROTOCOL", ours + 1)
+        said = f"protocol {ours}, the service {ours + 1} to {ours + 2}: upgrade the agent"
+        with pytest.raises(WrongProtocol, match=said):
             agent.claim(other, "old", ["cpu"])
         with pytest.raises(WrongProtocol, match="upgrade the agent"):
             agent.announce("old", ["cpu"])
@@ -180,12 +184,13 @@ class TestProtocol:
         self, service: InProcess, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         job_id = service.submit()["id"]
-        monkeypatch.setattr(messages, "PROTOCOL", 2)
+        ours = messages.PROTOCOL
+        monkeypatch.setattr(messages, "PROTOCOL", ours + 1)
         newer = ServiceAPI(service.url, service.settings.worker_token_file.read_text().strip())
         monkeypatch.undo()
-        with pytest.raises(WrongProtocol, match="protocol 2, the service 1: upgrade the service"):
+        said = f"protocol {ours + 1}, the service 1 to {ours}: upgrade the service"
+        with closing(newer), pytest.raises(WrongProtocol, match=said):
             newer.claim(job_id, "new", ["cpu"])
-        newer.close()
         assert service.job(job_id)["state"] == "queued"
         assert service.attempt(job_id).complete()["state"] == "succeeded"
 
@@ -257,6 +262,30 @@ class TestEvents:
         assert attempt.post("events", {"first": 1, "events": lines}).json() == {"next": 1204}
         assert service.job(attempt.claim["job_id"])["last_seq"] == 1205
 
+    def test_lines_sent_together_are_events_of_their_own(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        lines = {"kind": "lines", "messages": ["b", "c", "d"], "level": "warning"}
+        assert (
+            attempt.post("events", {"first": 1, "events": [line("a"), lines]}).json()["next"] == 5
+        )
+        again = {**lines, "messages": ["d", "e"], "level": "info"}
+        assert attempt.post("events", {"first": 4, "events": [again]}).json() == {"next": 6}
+        told = service.events(attempt.claim["job_id"], kind="log")["events"]
+        assert [event["message"] for event in told] == list("abcde")
+        assert [event["level"] for event in told] == ["info", *["warning"] * 3, "info"]
+        assert [event["seq"] for event in told] == list(range(told[0]["seq"], told[0]["seq"] + 5))
+
+    def test_each_line_counts_for_one_event(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        many = {"kind": "lines", "messages": [""] * MAX_LINES}
+        response = attempt.post("events", {"first": 1, "events": [line("one"), many]})
+        (error,) = check_problem(response, 422)["errors"]
+        assert (error["pointer"], error["code"]) == ("/events", "wrong_length")
+        some = {**many, "messages": [""] * (EVENTS_PER_COMMIT + 1)}
+        body = {"reason": "diverged", "message": "", "summary": {}, "first": 1, "events": [some]}
+        check_problem(attempt.post("finish", body), 422)
+        assert attempt.post("events", {"first": 1, "events": [line("still here")]}).is_success
+
     def test_a_chatty_job_keeps_nobody_waiting(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         talk = threading.Thread(target=attempt.say, args=[line("word")] * TALK)
@@ -303,6 +332,8 @@ class TestEvents:
             ({"kind": "artifact", "path": "a", "role": "log"}, "/events/1/kind"),
             ({"kind": "log"}, "/events/1/message"),
             ({"kind": "log", "message": "x" * 16_385}, "/events/1/message"),
+            ({"kind": "lines", "messages": ["good", "bad\x07"]}, "/events/1/messages/1"),
+            ({"kind": "lines", "messages": []}, "/events/1/messages"),
             ({"kind": "phase", "phase": "sleep"}, "/events/1/phase"),
             ({**METRIC, "values": {"loss": "low"}}, "/events/1/values/loss"),
             ({**METRIC, "extra": 1}, "/events/1/extra"),

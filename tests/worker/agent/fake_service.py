@@ -24,7 +24,16 @@ from urllib.parse import parse_qs, urlsplit
 
 from ipulse import strict_json
 from ipulse.errors import IllegalTransition, InvalidInput
-from ipulse.events import CheckpointEvent, LogEvent, MetricEvent, PhaseEvent, parse_event
+from ipulse.events import (
+    CheckpointEvent,
+    Event,
+    LogEvent,
+    MetricEvent,
+    PhaseEvent,
+    event_to_json,
+)
+from ipulse.log_lines import LogLines, unpacked
+from ipulse.parsing import parse_type
 from ipulse.states import (
     INFRASTRUCTURE,
     OUTCOMES,
@@ -264,18 +273,18 @@ class FakeService:
         expected = len(attempt.events) + 1
         if body["first"] > expected:
             raise Refusal(409, "sequence_gap", f"event {expected} is expected next")
-        for value in body["events"][expected - body["first"] :]:
-            try:
-                event = parse_event(value)
-            except InvalidInput as error:
-                raise Refusal(422, "invalid_input", str(error)) from error
+        try:
+            told = [parse_type(Event | LogLines, value) for value in body["events"]]
+        except InvalidInput as error:
+            raise Refusal(422, "invalid_input", str(error)) from error
+        for event in [*unpacked(told)][expected - body["first"] :]:
             if not isinstance(event, (PhaseEvent, MetricEvent, LogEvent, CheckpointEvent)):
                 raise Refusal(422, "invalid_input", f"{event.kind} is not for the service")
             if isinstance(event, PhaseEvent) and job.state is not JobState.CANCELLING:
                 state = STATE_OF_PHASE[Phase(event.phase)]
                 if state is not job.state:
                     self._move(job, state)
-            attempt.events.append(value)
+            attempt.events.append(event_to_json(event))
         return {"next": len(attempt.events) + 1}
 
     def store(self, attempt: Attempt, name: str, query: dict[str, str], content: bytes) -> None:

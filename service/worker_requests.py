@@ -1,0 +1,87 @@
+"""What agents say to the service, as it arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ipulse.errors import Problem
+from ipulse.events import (
+    CheckpointEvent,
+    DoneEvent,
+    LogEvent,
+    MetricEvent,
+    PhaseEvent,
+    ProgressEvent,
+)
+from ipulse.log_lines import LogLines, unpacked
+from ipulse.messages import EVENTS_PER_COMMIT
+from ipulse.schema import described
+
+from .reports import Reportable
+
+MAX_EVENTS = 10_000  # in one request
+Sent = PhaseEvent | ProgressEvent | MetricEvent | LogEvent | LogLines | CheckpointEvent
+
+
+@dataclass(frozen=True)
+class ClaimRequest:
+    """An agent asks for a job."""
+
+    job_id: str = described("The job.", max_length=64)
+    agent: str = described("A name for people: host and process.", max_length=128)
+    device_kinds: tuple[str, ...] = described(
+        "Kinds of devices the agent can use.", min_items=1, max_items=16, max_length=32
+    )
+
+
+@dataclass(frozen=True)
+class Announcement:
+    """An agent is there."""
+
+    agent: str = described("A name for people: host and process.", max_length=128)
+    device_kinds: tuple[str, ...] = described(
+        "Kinds of devices the agent can use.", min_items=1, max_items=16, max_length=32
+    )
+    resting: tuple[str, ...] = described(
+        "Those of them that it leaves alone after an error of the device.",
+        factory=tuple,
+        max_items=16,
+        max_length=32,
+    )
+
+
+@dataclass(frozen=True)
+class EventBatch:
+    """Some events of an attempt, without gaps."""
+
+    first: int = described("Attempt-local number of the first one, from 1.", ge=1)
+    events: tuple[Sent, ...] = described("The events in order.", max_items=MAX_EVENTS)
+
+    def problems(self) -> Iterator[Problem]:
+        yield from _too_many(self.events, MAX_EVENTS)
+
+
+@dataclass(frozen=True)
+class Finish(DoneEvent):
+    """How an attempt ended, and what had not been told before."""
+
+    first: int = described("Attempt-local number of the first event, from 1.", default=1, ge=1)
+    events: tuple[Sent, ...] = described(
+        "Its last events in order.", factory=tuple, max_items=EVENTS_PER_COMMIT
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        yield from _too_many(self.events, EVENTS_PER_COMMIT)
+
+
+def one_by_one(events: Sequence[Sent]) -> Sequence[Reportable]:
+    """The events themselves, in order, each with its own number."""
+    return tuple(unpacked(events))
+
+
+def _too_many(events: Sequence[Sent], most: int) -> Iterator[Problem]:
+    count = sum(len(event.messages) if isinstance(event, LogLines) else 1 for event in events)
+    if count > most:
+        detail = f"must have at most {most:,} events, each line for one; got {count:,}"
+        yield Problem("/events", "wrong_length", detail)
