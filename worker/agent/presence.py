@@ -52,7 +52,7 @@ class Presence:
                     self._settings.name, self._settings.device_kinds, self._quarantine.resting
                 )
             except IPUlseError as error:
-                if is_heard:  # once for each time that the service is away
+                if is_heard and not self._has_ended:  # once for each time that it is away
                     _log.warning("not_announced", extra={"why": error.message})
                 is_heard, pause = False, RETRY_SECONDS
             else:

@@ -13,20 +13,19 @@ from typing import Any, BinaryIO
 
 import httpx
 
-from ipulse import messages
 from ipulse.events import Event
 from ipulse.log_lines import packed
 from ipulse.schema import to_json
 
+from .connections import TIMEOUT, Connections
 from .lease import Lease
-from .service_answers import object_in, raise_refusal, understood, unreachable
+from .service_answers import object_in, raise_refusal, understood
 from .verdict import Verdict
 
 FENCE = "IPUlse-Fence"
 CHUNK_BYTES = 2**20
 RESUMED_BYTES = 8 * 2**20  # of a smaller file it costs less to begin again than to ask
 HEARTBEAT_SECONDS = 4.0  # that an answer to a heartbeat may take
-_TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 _DOWNLOAD_TIMEOUT = httpx.Timeout(60.0, connect=3.0)
 # A file is answered for once the store has it, and a bucket may be slow. That the service itself
 # is gone, the heartbeats tell.
@@ -72,19 +71,11 @@ class ServiceAPI:
     """Usable from several threads at once."""
 
     def __init__(self, url: str, token: str, trust: ssl.SSLContext | None = None) -> None:
-        self._http = httpx.Client(
-            base_url=url,
-            verify=trust or True,
-            headers={
-                "Authorization": f"Bearer {token}",
-                messages.PROTOCOL_HEADER: str(messages.PROTOCOL),
-            },
-            timeout=_TIMEOUT,
-            trust_env=False,  # a proxy set up for browsing is not the way to the service
-        )
+        self._connections = Connections(url, token, trust)
 
     def close(self) -> None:
-        self._http.close()
+        """No call is begun any more; one that is under way comes to its end."""
+        self._connections.close()
 
     def claim(self, job_id: str, agent: str, device_kinds: Sequence[str]) -> Claim:
         """Takes the job for a new attempt. Raises NotClaimable, or NotFound."""
@@ -175,10 +166,8 @@ class ServiceAPI:
 
     def _arrived(self, path: str, params: dict[str, Any], lease: Lease) -> int:
         """Bytes that the service has already; none where it cannot tell."""
-        try:
-            response = self._http.head(path, params=params, headers={FENCE: lease.fence})
-        except httpx.TransportError as error:
-            raise unreachable(error) from error
+        with self._connections.use() as http:
+            response = http.head(path, params=params, headers={FENCE: lease.fence})
         return int(response.headers.get("Upload-Offset", 0)) if response.is_success else 0
 
     def download(self, job_id: str, artifact_id: str, into: BinaryIO) -> None:
@@ -186,17 +175,15 @@ class ServiceAPI:
         into.seek(0)
         into.truncate()
         path = f"/v1/jobs/{job_id}/artifacts/{artifact_id}/content"
-        try:
-            with self._http.stream(
-                "GET", path, timeout=_DOWNLOAD_TIMEOUT, follow_redirects=True
-            ) as response:
-                if response.is_error:
-                    response.read()
-                raise_refusal(response)
-                for chunk in response.iter_bytes(CHUNK_BYTES):
-                    into.write(chunk)
-        except httpx.TransportError as error:
-            raise unreachable(error) from error
+        with (
+            self._connections.use() as http,
+            http.stream("GET", path, timeout=_DOWNLOAD_TIMEOUT, follow_redirects=True) as response,
+        ):
+            if response.is_error:
+                response.read()
+            raise_refusal(response)
+            for chunk in response.iter_bytes(CHUNK_BYTES):
+                into.write(chunk)
 
     def finish(
         self, lease: Lease, verdict: Verdict, first: int = 1, events: Sequence[Event] = ()
@@ -217,17 +204,15 @@ class ServiceAPI:
         path: str,
         body: dict[str, Any],
         lease: Lease | None = None,
-        timeout: httpx.Timeout = _TIMEOUT,
+        timeout: httpx.Timeout = TIMEOUT,
     ) -> dict[str, Any]:
         headers = {FENCE: lease.fence} if lease else {}
         response = self._request("POST", path, json=body, headers=headers, timeout=timeout)
         return object_in(response, path)
 
     def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        try:
-            response = self._http.request(method, path, **options)
-        except httpx.TransportError as error:
-            raise unreachable(error) from error
+        with self._connections.use() as http:
+            response = http.request(method, path, **options)
         raise_refusal(response)
         return response
 

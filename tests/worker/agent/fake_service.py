@@ -215,7 +215,9 @@ class FakeService:
         """Stops listening, and returns the port so that `listen` can go on there."""
         assert self._server is not None
         port = self._server.server_address[1]
-        self.is_down = True  # for the connections that are open still
+        with self.changed:
+            self.is_down = True  # for the connections that are open still
+            self.changed.notify_all()  # and for the answers that are held back
         self._server.shutdown()
         self._server.server_close()
         return int(port)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import io
+import threading
 import time
 from collections.abc import Callable, Iterator
 
 import httpx
+import psutil
 import pytest
 
 from ipulse.errors import NotAuthenticated, NotFound, RemoteError, StaleToken
@@ -20,7 +22,7 @@ from worker.agent.service_answers import NotClaimable, ServiceUnavailable, raise
 from worker.agent.service_api import Claim, ServiceAPI
 from worker.agent.verdict import Verdict
 
-from .fake_service import HANG_UP, FakeService
+from .fake_service import DEADLINE, HANG_UP, FakeService
 
 
 @pytest.fixture
@@ -185,6 +187,35 @@ class TestPatience:
             api.claim("job_1", "host-1", ["cpu"])
         api.close()
         service.listen(port)
+
+
+def test_closing_waits_for_nobody_and_leaves_nothing_open(
+    service: FakeService, claim: Claim, api: ServiceAPI
+) -> None:
+    """An agent ends while its threads speak: neither an error nor a connection is left of that."""
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def hang(method: str, path: str) -> None:
+        service.changed.release()
+        asked.set()
+        may_answer.wait(DEADLINE)
+        service.changed.acquire()
+
+    service.faults.append(hang)
+    answers: list[bool] = []
+    speaking = threading.Thread(target=lambda: answers.append(api.heartbeat(claim.lease)))
+    speaking.start()
+    assert asked.wait(DEADLINE)
+    api.close()
+    with pytest.raises(ServiceUnavailable, match="has closed"):
+        api.heartbeat(claim.lease)
+    assert answers == []
+    may_answer.set()
+    speaking.join(DEADLINE)
+    assert answers == [False]
+    port = int(service.url.rpartition(":")[2])
+    open_ones = psutil.Process().net_connections()
+    assert [one for one in open_ones if one.raddr and one.raddr.port == port] == []
 
 
 def test_proxies_of_the_environment_are_not_used(
