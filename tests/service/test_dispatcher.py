@@ -54,6 +54,16 @@ def promised(service: InProcess) -> int:
         return int(transaction.connection.execute(query).scalar_one())
 
 
+def submit(service: InProcess, broker: redis.Redis, count: int) -> list[str]:
+    """Submits jobs and returns once all are published, by those who promised it.
+
+    Where that took longer than the patience of a rescan, some are published twice.
+    """
+    jobs = [service.submit()["id"] for _ in range(count)]
+    eventually(lambda: set(jobs) <= set(published(broker)) and promised(service) == 0)
+    return jobs
+
+
 def count_looks(service: InProcess, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows by what each look at the broker finds."""
     looks: list[int] = []
@@ -70,38 +80,35 @@ def count_looks(service: InProcess, monkeypatch: pytest.MonkeyPatch) -> list[int
 
 def test_a_message_says_which_job_and_nothing_else(settings: Settings, broker: redis.Redis) -> None:
     with InProcess(settings) as service:
-        jobs = [service.submit()["id"] for _ in range(3)]
-        eventually(lambda: published(broker) == list(reversed(jobs)))
-        eventually(lambda: promised(service) == 0)
+        jobs = submit(service, broker, 3)
+        assert list(dict.fromkeys(reversed(published(broker)))) == jobs
 
 
 def test_what_redis_forgot_is_published_again(settings: Settings, broker: redis.Redis) -> None:
     with InProcess(settings) as service:
-        jobs = {service.submit()["id"] for _ in range(3)}
-        eventually(lambda: len(published(broker)) == 3)
+        jobs = submit(service, broker, 3)
         broker.flushall()
-        eventually(lambda: set(published(broker)) == jobs)
+        eventually(lambda: set(published(broker)) == set(jobs))
 
 
 def test_messages_do_not_pile_up_while_every_agent_is_busy(
     settings: Settings, broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with InProcess(settings) as service:
-        jobs = {service.submit()["id"] for _ in range(3)}
-        eventually(lambda: len(published(broker)) == 3)
-        service.user.post(f"/v1/jobs/{min(jobs)}/cancel")  # and its message is one too many
+        jobs = submit(service, broker, 3)
+        waiting = published(broker)
+        service.user.post(f"/v1/jobs/{jobs[0]}/cancel")  # and its message is one too many
         looks = count_looks(service, monkeypatch)
         eventually(lambda: len(looks) >= 3)
-        assert sorted(published(broker)) == sorted(jobs)
+        assert published(broker) == waiting
 
 
 def test_a_job_that_is_held_is_not_published_again(
     settings: Settings, broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with InProcess(settings) as service:
-        service.attempt(service.submit()["id"])
-        waits = service.submit()["id"]
-        eventually(lambda: len(published(broker)) == 2)
+        held, waits = submit(service, broker, 2)
+        service.attempt(held)
         broker.flushall()
         eventually(lambda: published(broker) == [waits])
         looks = count_looks(service, monkeypatch)
