@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import threading
 import time
 from collections import deque
@@ -13,6 +12,7 @@ from ipulse.errors import Unavailable
 
 from . import attempts, leases, outbox, schedule, store
 from .database import Database
+from .hearing import Hearing
 from .queue import Queue
 from .settings import Settings
 from .wake_up import WakeUp
@@ -47,8 +47,8 @@ class Dispatcher:
         self._next_flush = 0.0  # these are in seconds of the monotonic clock
         self._next_outbox = 0.0
         self._next_rescan = 0.0
-        self._last_look = -math.inf
-        self._judge_from = 0.0
+        grace = min(settings.lease_seconds, GRACE_SECONDS)
+        self._hearing = Hearing(settings.heartbeat_seconds + TICK_SECONDS, grace)
         self._tick_seconds = min(TICK_SECONDS, settings.rescan_seconds)
         self.broker_answers = False
         self._threads = [
@@ -178,17 +178,16 @@ class Dispatcher:
     def _judge(self) -> float:
         """Reaps leases and queues retries. Returns the seconds until it must look again."""
         self._retry.clear()
-        if time.monotonic() - self._last_look > self._settings.heartbeat_seconds + TICK_SECONDS:
-            # We were stopped, asleep or without a database, and no agent could be heard.
-            grace = min(self._settings.lease_seconds, GRACE_SECONDS)
-            self._judge_from = time.monotonic() + grace
-        may_reap = time.monotonic() >= self._judge_from
         with self._database.read() as transaction:
+            may_reap = self._hearing.may_judge(transaction.now)
             reap = may_reap and bool(leases.expired(transaction))
             requeue = bool(schedule.due(transaction))
             late = bool(schedule.overdue(transaction))
         if reap or requeue or late:
             with self._database.write() as transaction:
+                # Since the look we may have been stopped, or have waited for other writers.
+                may_reap = self._hearing.may_judge(transaction.now)
+                reap = reap and may_reap
                 lost = attempts.reap(transaction, self._settings) if reap else []
                 queued = attempts.requeue(transaction)
                 expired = attempts.expire(transaction)
@@ -198,7 +197,6 @@ class Dispatcher:
                 _log.info("deadline_exceeded", extra={"job": job.id, "detail": job.message})
             for job in queued:
                 _log.info("job_requeued", extra={"job": job.id})
-        self._last_look = time.monotonic()
         return self._until_next(may_reap)
 
     def _until_next(self, may_reap: bool) -> float:

@@ -133,8 +133,9 @@ def test_without_a_broker_jobs_are_accepted_and_published_later(home: Path, tmp_
 
 
 def test_an_agent_that_could_not_reach_a_stopped_service_keeps_its_job(
-    settings: Settings, redis_server: RedisServer
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(dispatcher, "GRACE_SECONDS", settings.lease_seconds)  # on any machine
     with InProcess(settings) as service:
         attempt = service.attempt(service.submit()["id"])
         service.expire_leases()
