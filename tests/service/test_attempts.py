@@ -193,7 +193,7 @@ class Life(RuleBasedStateMachine):
             assert (after.state, after.reason) == (JobState.FAILED, reason)
 
     @precondition(lambda self: self.tokens)
-    @rule(which=held_by, seconds=st.sampled_from([1.0, LEASE_SECONDS]))
+    @rule(which=held_by, seconds=st.sampled_from([LEASE_SECONDS / 2, LEASE_SECONDS]))
     def heartbeat(self, which: int, seconds: float) -> None:
         """The owner of a lease, also of one that ran out unseen, has it for so long from now."""
         token = self.token(which)

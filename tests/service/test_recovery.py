@@ -26,7 +26,7 @@ def test_silence_is_a_part_of_the_wait_however_often_a_job_was_lost(
     migrations.upgrade(database)
     job_id = submission.submit(database, submission.check(SPEC), "user", None).job.id
     lease_ms = round(settings.lease_seconds * 1000)
-    with database.write() as transaction:
+    with database.write() as transaction:  # all in one, and so at one moment
         claimed = leases.claim(transaction, job_id, "agent", ["cpu"], settings.lease_seconds)
         job_id = claimed.job.id  # on a server's database another may have been before it
         heard_at = transaction.now - lease_ms - 1
@@ -34,7 +34,6 @@ def test_silence_is_a_part_of_the_wait_however_often_a_job_was_lost(
         transaction.connection.execute(ran_out.values(lease_expires_at=heard_at + lease_ms))
         lost = update(tables.jobs).where(tables.jobs.c.id == job_id)
         transaction.connection.execute(lost.values(losses=losses))
-    with database.write() as transaction:
         assert [job.id for job in attempts.reap(transaction, settings)] == [job_id]
         assert job_id in [job.id for job in attempts.requeue(transaction)]
         queued = store.get(transaction, job_id)

@@ -63,7 +63,8 @@ def status(service: InProcess, headers: dict[str, str]) -> int:
 def test_what_was_in_the_copy_ends_and_what_came_after_is_refused(
     redis_server: RedisServer, home: Path, database_settings: dict[str, Any]
 ) -> None:
-    settings = settings_for(home, redis_server.url, retry_seconds=0.02, **database_settings)
+    bounds = {"retry_seconds": 0.02, "lease_seconds": 600.0}  # none ends before its time
+    settings = settings_for(home, redis_server.url, **bounds, **database_settings)
     kind = "sqlite3" if settings.database_url.startswith("sqlite") else "pg_"
     with InProcess(settings) as service:
         ended, running, queued = (service.submit()["id"] for _ in range(3))
