@@ -5,8 +5,9 @@
 #include <gcl/TileAllocation.hpp>
 #include <popops/ElementWise.hpp>
 #include <popops/Reduce.hpp>
-#include <poputil/Util.hpp>
 #include <poputil/exceptions.hpp>
+
+#include "collective_operation.h"
 
 namespace gcl {
 
@@ -19,35 +20,6 @@ using poplar::program::Sequence;
 
 namespace {
 
-void checkGroup(const CommGroup &group) {
-  if (group.type() != CommGroupType::ALL && group.replicaGroupSize() > 1)
-    throw poputil::poplibs_error("a collective over groups of " +
-                                 std::to_string(group.replicaGroupSize()) +
-                                 " replicas: the emulator has one replica");
-}
-
-popops::Operation operationOf(CollectiveOperator op) {
-  switch (op) {
-  case CollectiveOperator::ADD:
-  case CollectiveOperator::MEAN:
-    return popops::Operation::ADD;
-  case CollectiveOperator::MUL:
-    return popops::Operation::MUL;
-  case CollectiveOperator::MIN:
-    return popops::Operation::MIN;
-  case CollectiveOperator::MAX:
-    return popops::Operation::MAX;
-  case CollectiveOperator::LOGICAL_AND:
-    return popops::Operation::LOGICAL_AND;
-  case CollectiveOperator::LOGICAL_OR:
-    return popops::Operation::LOGICAL_OR;
-  case CollectiveOperator::SQUARE_ADD:
-    return popops::Operation::SQUARE_ADD;
-  default:
-    throw poputil::poplibs_error("LOCAL does not reduce over IPUs");
-  }
-}
-
 /// Of a row's elements those that IPU `i` of `n` keeps.
 poplar::Interval partOf(std::size_t elements, std::size_t i, std::size_t n) {
   const std::size_t each = (elements + n - 1) / n;
@@ -55,64 +27,6 @@ poplar::Interval partOf(std::size_t elements, std::size_t i, std::size_t n) {
 }
 
 } // namespace
-
-Tensor allReduceCrossReplica(Graph &graph, const Tensor &data, CollectiveOperator, Sequence &prog,
-                             const DebugContext &debugContext, const OptionFlags &) {
-  return poputil::duplicate(graph, data, prog, debugContext);
-}
-void allReduceInPlaceCrossReplica(Graph &, Tensor, CollectiveOperator, Sequence &,
-                                  const DebugContext &, const OptionFlags &) {}
-void allReduceToDestinationCrossReplica(Graph &, const Tensor &data, const Tensor &destination,
-                                        CollectiveOperator, Sequence &prog,
-                                        const DebugContext &debugContext, const OptionFlags &) {
-  prog.add(Copy(data, destination, false, debugContext));
-}
-Tensor reduceScatterCrossReplica(Graph &graph, const Tensor &data, CollectiveOperator,
-                                 Sequence &prog, const DebugContext &debugContext,
-                                 const OptionFlags &) {
-  return poputil::duplicate(graph, data, prog, debugContext).flatten();
-}
-Tensor allGatherCrossReplica(Graph &graph, const Tensor &data, Sequence &prog,
-                             const DebugContext &debugContext, const OptionFlags &) {
-  return poputil::duplicate(graph, data, prog, debugContext).expand({0});
-}
-Tensor allToAllCrossReplica(Graph &graph, const Tensor &data, Sequence &prog,
-                            const DebugContext &debugContext, const OptionFlags &) {
-  if (data.rank() == 0 || data.dim(0) != 1)
-    throw poputil::poplibs_error("allToAll needs a row for each replica, of which there is one, "
-                                 "not " +
-                                 data.shapeToString());
-  return poputil::duplicate(graph, data, prog, debugContext);
-}
-Tensor broadcastCrossReplica(Graph &graph, const Tensor &data, Sequence &prog,
-                             const DebugContext &debugContext, const OptionFlags &) {
-  return poputil::duplicate(graph, data, prog, debugContext);
-}
-
-Tensor allReduceCrossReplica(Graph &graph, const Tensor &data, CollectiveOperator op,
-                             Sequence &prog, const CommGroup &group,
-                             const DebugContext &debugContext, const OptionFlags &options) {
-  checkGroup(group);
-  return allReduceCrossReplica(graph, data, op, prog, debugContext, options);
-}
-void allReduceInPlaceCrossReplica(Graph &graph, Tensor data, CollectiveOperator op, Sequence &prog,
-                                  const CommGroup &group, const DebugContext &debugContext,
-                                  const OptionFlags &options) {
-  checkGroup(group);
-  allReduceInPlaceCrossReplica(graph, data, op, prog, debugContext, options);
-}
-Tensor reduceScatterCrossReplica(Graph &graph, const Tensor &data, CollectiveOperator op,
-                                 Sequence &prog, const CommGroup &group,
-                                 const DebugContext &debugContext, const OptionFlags &options) {
-  checkGroup(group);
-  return reduceScatterCrossReplica(graph, data, op, prog, debugContext, options);
-}
-Tensor allGatherCrossReplica(Graph &graph, const Tensor &data, Sequence &prog,
-                             const CommGroup &group, const DebugContext &debugContext,
-                             const OptionFlags &options) {
-  checkGroup(group);
-  return allGatherCrossReplica(graph, data, prog, debugContext, options);
-}
 
 Chunks reduceScatterWithinReplica(Graph &graph, const Tensor &toReduce, CollectiveOperator op,
                                   Sequence &prog, const DebugContext &debugContext,

@@ -38,10 +38,8 @@ Tensor select(Graph &graph, const Tensor &key, const Tensor &value, const TopKPa
   for (std::size_t row = 0; row < rows; ++row) {
     const auto tile = static_cast<unsigned>(row % graph.getTarget().getNumTiles());
     const poplar::VertexRef v = graph.addVertex(cs, poplar::emulator::kTopK);
-    std::vector<Tensor> in{keys[row]};
-    if (result == Result::Values)
-      in.push_back(values[row]);
-    graph.connect(v["rows"], in);
+    graph.connect(v["rows"], result == Result::Values ? std::vector<Tensor>{keys[row], values[row]}
+                                                      : std::vector<Tensor>{keys[row]});
     graph.connect(v["out"], to[row]);
     graph.setInitialValue(v["type"], static_cast<unsigned>(key.elementType().identity()));
     graph.setInitialValue(v["outType"], static_cast<unsigned>(type.identity()));

@@ -25,7 +25,7 @@ void put(Archive &a, std::shared_ptr<const View> &view) {
 }
 
 void put(Archive &a, Variable &v) {
-  a(v.type)(v.elements)(v.name)(v.constant)(v.initial);
+  a(v.type)(v.elements)(v.name)(v.constant)(v.replicaIndex)(v.initial);
   std::vector<std::size_t> ends;
   std::vector<unsigned> tiles;
   if (!a.reading())
@@ -96,8 +96,9 @@ void putStreams(Archive &a, GraphState &graph) {
     Type type = s.elementType();
     std::size_t n = s.numElements();
     DataStreamType direction = s.type();
-    a(handle)(type)(n)(direction);
-    graph.streams[handle] = DataStream(handle, type, n, direction);
+    ReplicatedStreamMode mode = s.replicatedMode();
+    a(handle)(type)(n)(direction)(mode);
+    graph.streams[handle] = DataStream(handle, type, n, direction, graph.replicas, mode);
   }
   a.size(remotes);
   for (RemoteBuffer &r : remotes) {
@@ -164,6 +165,7 @@ void put(Archive &a, GraphState &graph, std::vector<Tensor> &tensors) {
 }
 
 void put(Archive &a, GraphState &graph) {
+  a(graph.replicas);
   putLibraries(a, graph);
   a.size(graph.variables);
   for (Variable &v : graph.variables)

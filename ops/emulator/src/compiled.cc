@@ -8,6 +8,7 @@
 #include "engine_options.h"
 #include "log.h"
 #include "rearrangement.h"
+#include "replica_exchange.h"
 #include "reports.h"
 #include "tile_memory.h"
 #include "traffic.h"
@@ -108,6 +109,12 @@ void costNode(Compiled &compiled, const ProgramNode &node, TileAddresses &addres
   } else if (node.kind == Kind::Copy) {
     Traffic traffic(graph, addresses);
     traffic.copy(node.source.view(), node.destination.view());
+    compiled.copies[&node] = traffic.cost();
+    compiled.copyCycles[&node] = traffic.localCycles();
+    memory.addExchange(traffic);
+  } else if (node.kind == Kind::CrossReplica) {
+    Traffic traffic(graph, addresses, graph.wholeMachine());
+    addRoutes(node, traffic);
     compiled.copies[&node] = traffic.cost();
     compiled.copyCycles[&node] = traffic.localCycles();
     memory.addExchange(traffic);

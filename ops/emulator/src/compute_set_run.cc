@@ -23,8 +23,9 @@ constexpr std::size_t kArenaBytes = 1 << 20;
 
 } // namespace
 
-ComputeSetRun::ComputeSetRun(const Compiled &compiled, unsigned computeSet, MemoryImage &memory)
-    : graph(*compiled.graph), memory(memory) {
+ComputeSetRun::ComputeSetRun(const Compiled &compiled, unsigned computeSet, MemoryImage &memory,
+                             unsigned firstTile)
+    : graph(*compiled.graph), memory(memory), firstTile(firstTile) {
   std::vector<std::size_t> order = graph.computeSets[computeSet].vertices;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return graph.vertices[a].tile < graph.vertices[b].tile;
@@ -162,7 +163,7 @@ void ComputeSetRun::runTile(std::size_t index) {
   WorkerSchedule schedule(m);
   std::uint64_t operations = 0;
   bool result = true;
-  enterTile(tiles[index].tile, rounds);
+  enterTile(firstTile + tiles[index].tile, rounds);
   for (std::size_t v = tiles[index].first; v < tiles[index].end; ++v) {
     const BoundVertex &vertex = vertices[v];
     const bool counted = vertex.estimate == kCounted;

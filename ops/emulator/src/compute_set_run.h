@@ -20,11 +20,12 @@ struct ComputeCost {
   bool result = true; // all compute() returned true
 };
 
-/// A compute set bound to memory: states of its vertices filled, pointers set.
+/// A compute set bound to a replica's memory: states of its vertices filled, pointers set.
 class ComputeSetRun {
 public:
-  /// compiled must outlive it.
-  ComputeSetRun(const Compiled &compiled, unsigned computeSet, MemoryImage &memory);
+  /// compiled must outlive it. firstTile: the replica's, in the machine of all replicas.
+  ComputeSetRun(const Compiled &compiled, unsigned computeSet, MemoryImage &memory,
+                unsigned firstTile);
   ComputeCost run(WorkerThreads &threads);
   /// Cycles of each tile in the last run; only tiles with vertices.
   struct TileCycles {
@@ -71,6 +72,7 @@ private:
 
   const GraphState &graph;
   MemoryImage &memory;
+  const unsigned firstTile;
   std::vector<std::unique_ptr<char[]>> arenas;
   std::size_t arenaUsed = 0, arenaSize = 0;
   std::vector<std::shared_ptr<const View>> joined; // rows made of several connections

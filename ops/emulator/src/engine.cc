@@ -97,14 +97,26 @@ void Engine::readTensor(StringRef handle, void *buf, void *bufEnd) {
       handle, buf,
       static_cast<std::size_t>(static_cast<char *>(bufEnd) - static_cast<char *>(buf)));
 }
+void Engine::writeTensor(StringRef handle, unsigned index, const void *buf, const void *bufEnd) {
+  session->writeTensor(
+      handle, buf,
+      static_cast<std::size_t>(static_cast<const char *>(bufEnd) - static_cast<const char *>(buf)),
+      index);
+}
+void Engine::readTensor(StringRef handle, unsigned index, void *buf, void *bufEnd) {
+  session->readTensor(
+      handle, buf, static_cast<std::size_t>(static_cast<char *>(bufEnd) - static_cast<char *>(buf)),
+      index);
+}
 void Engine::writeTensor(StringRef handle, const void *buf) {
+  const emulator::GraphState &graph = *session->getCompiled().graph;
   writeTensor(handle, buf,
-              static_cast<const char *>(buf) +
-                  bytesOf(session->getCompiled().graph->hostWrites, handle));
+              static_cast<const char *>(buf) + bytesOf(graph.hostWrites, handle) * graph.replicas);
 }
 void Engine::readTensor(StringRef handle, void *buf) {
+  const emulator::GraphState &graph = *session->getCompiled().graph;
   readTensor(handle, buf,
-             static_cast<char *>(buf) + bytesOf(session->getCompiled().graph->hostReads, handle));
+             static_cast<char *>(buf) + bytesOf(graph.hostReads, handle) * graph.replicas);
 }
 void Engine::connectStream(StringRef handle, void *begin, void *end) {
   session->getStreams().connect(handle, begin, end);
@@ -114,23 +126,22 @@ void Engine::connectStreamToCallback(StringRef handle, StreamCallbackHandle f) {
   session->getStreams().connect(handle, std::move(f));
 }
 void Engine::connectStreamToCallback(StringRef handle, unsigned index, StreamCallbackHandle f) {
-  if (index != 0)
-    throw stream_connection_error("there is one replica, of index 0");
-  connectStreamToCallback(handle, std::move(f));
+  session->getStreams().connect(handle, index, std::move(f));
 }
 void Engine::connectHostFunction(StringRef handle, unsigned index, HostCallback f) {
-  if (index != 0)
-    throw stream_connection_error("there is one replica, of index 0");
-  session->getStreams().connectFunction(handle, std::move(f));
+  session->getStreams().connectFunction(handle, index, std::move(f));
 }
-void Engine::copyToRemoteBuffer(const void *src, std::string handle, int repeatIndex, unsigned) {
+void Engine::copyToRemoteBuffer(const void *src, std::string handle, int repeatIndex,
+                                unsigned replicationIndex) {
   auto &streams = session->getStreams();
-  char *row = streams.remoteRow(handle, static_cast<std::size_t>(repeatIndex));
+  char *row = streams.remoteRow(handle, static_cast<std::size_t>(repeatIndex), replicationIndex);
   std::copy_n(static_cast<const char *>(src), streams.remoteRowBytes(handle), row);
 }
-void Engine::copyFromRemoteBuffer(std::string handle, void *dst, int repeatIndex, unsigned) {
+void Engine::copyFromRemoteBuffer(std::string handle, void *dst, int repeatIndex,
+                                  unsigned replicationIndex) {
   auto &streams = session->getStreams();
-  const char *row = streams.remoteRow(handle, static_cast<std::size_t>(repeatIndex));
+  const char *row =
+      streams.remoteRow(handle, static_cast<std::size_t>(repeatIndex), replicationIndex);
   std::copy_n(row, streams.remoteRowBytes(handle), static_cast<char *>(dst));
 }
 void Engine::setPrintTensorStream(std::ostream &stream) { session->setPrintStream(stream); }

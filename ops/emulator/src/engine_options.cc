@@ -10,6 +10,7 @@ namespace poplar::emulator {
 namespace {
 
 const char *const kRunCount = "autoReport.executionProfileProgramRunCount";
+const char *const kReplica = "profiler.replicaToProfile";
 constexpr std::uint64_t kRunsUnlessSaid = 2; // from memory
 
 bool starts(const std::string &text, const char *prefix) {
@@ -48,6 +49,9 @@ void check(const std::string &name, const std::string &value) {
       std::all_of(value.begin(), value.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
   if (name == kRunCount && !number)
     throw invalid_option("engine option '" + name + "' is a number of runs, not \"" + value + "\"");
+  if (name == kReplica && !number)
+    throw invalid_option("engine option '" + name + "' is a replica's number, not \"" + value +
+                         "\"");
 }
 
 } // namespace
@@ -75,6 +79,10 @@ bool isOn(const OptionFlags &options, const std::string &name) {
 
 bool isReported(const OptionFlags &options, const std::string &name) {
   return valueOr(options, name, valueOr(options, "autoReport.all", "false")) == "true";
+}
+
+unsigned replicaProfiled(const OptionFlags &options) {
+  return static_cast<unsigned>(std::stoul(valueOr(options, kReplica, "0")));
 }
 
 std::uint64_t runsProfiled(const OptionFlags &options) {

@@ -18,6 +18,8 @@ bool isOn(const OptionFlags &options, const std::string &name);
 bool isReported(const OptionFlags &options, const std::string &name);
 std::string valueOr(const OptionFlags &options, const std::string &name,
                     const std::string &otherwise);
+/// The replica whose costs a profile has: profiler.replicaToProfile.
+unsigned replicaProfiled(const OptionFlags &options);
 /// Runs whose steps a profile has: autoReport.executionProfileProgramRunCount.
 std::uint64_t runsProfiled(const OptionFlags &options);
 

@@ -14,12 +14,26 @@ namespace poplar {
 
 using emulator::GraphState;
 
-Graph::Graph(const Target &target, replication_factor r)
-    : state(std::make_shared<GraphState>(target.getMachine())), tiles(target.getNumTiles()),
-      target(target) {
-  if (r.value != 1)
-    throw graph_replication_error("replicated graphs are not emulated: use a replication factor "
-                                  "of 1");
+namespace {
+
+/// What one of `replicas` has of a target.
+Target targetOfReplica(const Target &target, unsigned replicas) {
+  if (replicas == 1)
+    return target;
+  if (replicas == 0 || target.getNumIPUs() % replicas != 0)
+    throw graph_replication_error(
+        "a replication factor of " + std::to_string(replicas) + " for a target of " +
+        std::to_string(target.getNumIPUs()) + (target.getNumIPUs() == 1 ? " IPU" : " IPUs") +
+        ": every replica has as many IPUs, one at least; make a target of more IPUs, or replicate "
+        "by a factor that divides them");
+  return target.createVirtualTarget(target.getNumIPUs() / replicas, target.getTilesPerIPU());
+}
+
+} // namespace
+
+Graph::Graph(const Target &whole, replication_factor r) : target(targetOfReplica(whole, r.value)) {
+  state = std::make_shared<GraphState>(target.getMachine(), r.value);
+  tiles.resize(target.getNumTiles());
   if (tiles.empty())
     throw invalid_machine_model("a graph needs a target of at least one tile");
   std::iota(tiles.begin(), tiles.end(), 0u);
@@ -32,6 +46,7 @@ Graph &Graph::operator=(Graph &&) noexcept = default;
 Graph::~Graph() = default;
 
 const Target &Graph::getTarget() const { return target; }
+unsigned Graph::getReplicationFactor() const { return state->replicas; }
 
 unsigned Graph::physicalTile(unsigned t) const {
   if (t >= tiles.size())

@@ -21,6 +21,12 @@ unsigned fieldIndex(const VertexType &type, const std::string &name) {
                       "'");
 }
 
+Machine GraphState::wholeMachine() const {
+  Machine whole = machine;
+  whole.numIPUs *= replicas;
+  return whole;
+}
+
 Tensor GraphState::addVariable(Type type, std::vector<std::size_t> shape, std::string name) {
   Variable variable;
   variable.type = type;

@@ -30,6 +30,7 @@ struct Variable {
   // A constant that goes where the vertex that it is connected to is mapped: a matter of building
   // the graph, which no executable needs.
   bool withVertex = false;
+  bool replicaIndex = false; // a constant that holds the number of its replica
   TileMap tiles;
   std::vector<char> initial; // empty, or the bytes of all elements
   std::size_t bytes() const { return elements * sizeOf(type); }
@@ -62,9 +63,11 @@ struct HostFunctionState {
 /// A graph with everything in it, shared by its virtual graphs and by what is compiled from it.
 class GraphState {
 public:
-  explicit GraphState(Machine machine) : machine(std::move(machine)) {}
+  explicit GraphState(Machine machine, unsigned replicas = 1)
+      : machine(std::move(machine)), replicas(replicas) {}
 
-  Machine machine;
+  Machine machine;   // of one replica
+  unsigned replicas; // run the same programs, each in memory of its own
   std::vector<Variable> variables;
   std::vector<VertexInstance> vertices;
   std::vector<ComputeSetState> computeSets;
@@ -77,6 +80,8 @@ public:
   std::map<std::string, VertexType> vertexTypes;
   std::vector<std::shared_ptr<CodeletLibrary>> libraries;
 
+  /// The machine of all replicas: replica r has the r-th share of its IPUs.
+  Machine wholeMachine() const;
   Tensor addVariable(Type type, std::vector<std::size_t> shape, std::string name);
   /// Adds the vertex types of a library; raises graph_object_load_error for a name known already.
   void addLibrary(std::shared_ptr<CodeletLibrary> library);

@@ -6,9 +6,10 @@
 namespace poplar {
 
 DataStream Graph::addHostToDeviceFIFO(StringRef handle, const Type &elementType,
-                                      std::size_t numElements, ReplicatedStreamMode,
+                                      std::size_t numElements, ReplicatedStreamMode replicatedMode,
                                       const OptionFlags &) {
-  const DataStream stream(handle, elementType, numElements, DataStreamType::HostToDeviceFIFO);
+  const DataStream stream(handle, elementType, numElements, DataStreamType::HostToDeviceFIFO,
+                          state->replicas, replicatedMode);
   if (!state->streams.emplace(handle, stream).second)
     throw stream_connection_error("stream '" + handle.cloneAsString() + "' exists already");
   return stream;
@@ -16,7 +17,8 @@ DataStream Graph::addHostToDeviceFIFO(StringRef handle, const Type &elementType,
 
 DataStream Graph::addDeviceToHostFIFO(StringRef handle, const Type &elementType,
                                       std::size_t numElements, const OptionFlags &) {
-  const DataStream stream(handle, elementType, numElements, DataStreamType::DeviceToHostFIFO);
+  const DataStream stream(handle, elementType, numElements, DataStreamType::DeviceToHostFIFO,
+                          state->replicas);
   if (!state->streams.emplace(handle, stream).second)
     throw stream_connection_error("stream '" + handle.cloneAsString() + "' exists already");
   return stream;

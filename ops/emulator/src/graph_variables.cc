@@ -48,6 +48,12 @@ Tensor Graph::addConstant(const Type &type, ArrayRef<std::size_t> shape, const F
   return t;
 }
 
+Tensor Graph::addReplicationIndexConstant(const DebugContext &debugContext) {
+  const Tensor t = addConstant(UNSIGNED_INT, {}, 0u, debugContext);
+  state->variables.back().replicaIndex = state->replicas > 1;
+  return t;
+}
+
 Tensor Graph::addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, std::uint16_t value,
                               const DebugContext &debugContext) {
   half number;

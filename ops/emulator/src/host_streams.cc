@@ -9,7 +9,7 @@ namespace poplar::emulator {
 HostStreams::HostStreams(const GraphState &graph) : graph(graph) {
   for (const auto &[handle, buffer] : graph.remoteBuffers)
     remotes[handle].resize(buffer.numElements() * buffer.getRepeats() *
-                           sizeOf(buffer.elementType()));
+                           sizeOf(buffer.elementType()) * graph.replicas);
 }
 
 const DataStream &HostStreams::stream(const std::string &handle) const {
@@ -19,15 +19,35 @@ const DataStream &HostStreams::stream(const std::string &handle) const {
   return found->second;
 }
 
+bool HostStreams::isBroadcast(const std::string &handle) const {
+  return stream(handle).replicatedMode() == ReplicatedStreamMode::BROADCAST;
+}
+
+unsigned HostStreams::turns(const DataStream &s) const {
+  return isBroadcast(s.handle()) ? 1 : graph.replicas;
+}
+
+void HostStreams::checkReplica(const std::string &handle, unsigned replica,
+                               unsigned replicas) const {
+  if (replica >= replicas)
+    throw stream_connection_error(
+        "'" + handle + "' was connected for replica " + std::to_string(replica) + ": " +
+        (replicas == 1 ? "there is one, of index 0"
+                       : "there are " + std::to_string(replicas) + ", counted from 0"));
+}
+
 void HostStreams::connect(const std::string &handle, void *begin, void *end) {
   const DataStream &s = stream(handle);
-  const std::size_t copy = s.numElements() * sizeOf(s.elementType());
+  const std::size_t copy = s.numElements() * sizeOf(s.elementType()) * turns(s);
   const auto bytes =
       static_cast<std::size_t>(static_cast<char *>(end) - static_cast<char *>(begin));
   if (bytes < copy || (copy && bytes % copy))
-    throw stream_connection_error("stream '" + handle + "' moves " + std::to_string(copy) +
-                                  " bytes at a time and was connected to a buffer of " +
-                                  std::to_string(bytes));
+    throw stream_connection_error(
+        "stream '" + handle + "' moves " + std::to_string(copy) + " bytes at a time" +
+        (turns(s) == 1
+             ? ""
+             : ", those of " + std::to_string(graph.replicas) + " replicas one after the other,") +
+        " and was connected to a buffer of " + std::to_string(bytes));
   Connection &c = connections[handle];
   c = Connection();
   c.begin = c.at = static_cast<char *>(begin);
@@ -36,7 +56,8 @@ void HostStreams::connect(const std::string &handle, void *begin, void *end) {
 
 void HostStreams::connect(const std::string &handle, void *begin) {
   const DataStream &s = stream(handle);
-  connect(handle, begin, static_cast<char *>(begin) + s.numElements() * sizeOf(s.elementType()));
+  connect(handle, begin,
+          static_cast<char *>(begin) + s.numElements() * sizeOf(s.elementType()) * turns(s));
 }
 
 void HostStreams::connect(const std::string &handle, StreamCallbackHandle callback) {
@@ -46,18 +67,39 @@ void HostStreams::connect(const std::string &handle, StreamCallbackHandle callba
   c.callback.emplace(std::move(callback));
 }
 
-void HostStreams::connectFunction(const std::string &handle, HostCallback f) {
-  if (!graph.hostFunctions.count(handle))
-    throw stream_connection_error("there is no host function '" + handle + "'");
-  functions[handle] = std::move(f);
+void HostStreams::connect(const std::string &handle, unsigned replica,
+                          StreamCallbackHandle callback) {
+  checkReplica(handle, replica, turns(stream(handle)));
+  Connection &c = connections[handle];
+  c.begin = nullptr;
+  c.callbacks.erase(replica);
+  c.callbacks.emplace(replica, std::move(callback));
 }
 
-HostStreams::Connection &HostStreams::connection(const std::string &handle) {
+void HostStreams::connectFunction(const std::string &handle, unsigned replica, HostCallback f) {
+  if (!graph.hostFunctions.count(handle))
+    throw stream_connection_error("there is no host function '" + handle + "'");
+  checkReplica(handle, replica, graph.replicas);
+  functions[{handle, replica}] = std::move(f);
+}
+
+StreamCallback *HostStreams::Connection::callbackOf(unsigned replica) {
+  const auto own = callbacks.find(replica);
+  if (own != callbacks.end())
+    return &*own->second;
+  return callback ? &**callback : nullptr;
+}
+
+HostStreams::Connection &HostStreams::connection(const std::string &handle, unsigned replica) {
   const auto found = connections.find(handle);
   if (found == connections.end())
     throw stream_connection_error("stream '" + handle +
                                   "' is connected to nothing: call "
                                   "connectStream before run");
+  if (!found->second.begin && !found->second.callbackOf(replica))
+    throw stream_connection_error("stream '" + handle + "' is connected to nothing for replica " +
+                                  std::to_string(replica) +
+                                  ": call connectStreamToCallback with its index before run");
   return found->second;
 }
 
@@ -69,26 +111,28 @@ char *HostStreams::next(Connection &c, const std::string &, std::size_t bytes) {
   return at;
 }
 
-void HostStreams::receive(const std::string &handle, void *out, std::size_t bytes) {
-  Connection &c = connection(handle);
-  if (!c.callback) {
+void HostStreams::receive(const std::string &handle, unsigned replica, void *out,
+                          std::size_t bytes) {
+  Connection &c = connection(handle, replica);
+  StreamCallback *callback = c.callbackOf(replica);
+  if (!callback) {
     std::memcpy(out, next(c, handle, bytes), bytes);
     return;
   }
-  StreamCallback &callback = **c.callback;
-  if (callback.prefetch(out) != StreamCallback::Result::Success)
-    callback.fetch(out);
-  callback.complete();
+  if (callback->prefetch(out) != StreamCallback::Result::Success)
+    callback->fetch(out);
+  callback->complete();
 }
 
-void HostStreams::send(const std::string &handle, void *in, std::size_t bytes) {
-  Connection &c = connection(handle);
-  if (!c.callback) {
+void HostStreams::send(const std::string &handle, unsigned replica, void *in, std::size_t bytes) {
+  Connection &c = connection(handle, replica);
+  StreamCallback *callback = c.callbackOf(replica);
+  if (!callback) {
     std::memcpy(next(c, handle, bytes), in, bytes);
     return;
   }
-  (*c.callback)->fetch(in);
-  (*c.callback)->complete();
+  callback->fetch(in);
+  callback->complete();
 }
 
 std::size_t HostStreams::remoteRowBytes(const std::string &handle) const {
@@ -96,23 +140,27 @@ std::size_t HostStreams::remoteRowBytes(const std::string &handle) const {
   return buffer.numElements() * sizeOf(buffer.elementType());
 }
 
-char *HostStreams::remoteRow(const std::string &handle, std::size_t row) {
+char *HostStreams::remoteRow(const std::string &handle, std::size_t row, unsigned replica) {
   const auto found = graph.remoteBuffers.find(handle);
   if (found == graph.remoteBuffers.end())
     throw stream_connection_error("there is no remote buffer '" + handle + "'");
   if (row >= found->second.getRepeats())
     throw application_runtime_error("row " + std::to_string(row) + " of remote buffer '" + handle +
                                     "', which has " + std::to_string(found->second.getRepeats()));
-  return remotes[handle].data() + row * remoteRowBytes(handle);
+  checkReplica(handle, replica, graph.replicas);
+  return remotes[handle].data() +
+         (replica * found->second.getRepeats() + row) * remoteRowBytes(handle);
 }
 
-void HostStreams::call(const std::string &handle, std::vector<std::vector<char>> &inputs,
+void HostStreams::call(const std::string &handle, unsigned replica,
+                       std::vector<std::vector<char>> &inputs,
                        std::vector<std::vector<char>> &outputs) {
-  const auto found = functions.find(handle);
+  const auto found = functions.find({handle, replica});
   if (found == functions.end())
-    throw stream_connection_error("host function '" + handle +
-                                  "' is connected to nothing: call "
-                                  "connectHostFunction before run");
+    throw stream_connection_error(
+        "host function '" + handle + "' is connected to nothing" +
+        (graph.replicas == 1 ? "" : " for replica " + std::to_string(replica)) +
+        ": call connectHostFunction before run");
   std::vector<const void *> in;
   std::vector<void *> out;
   for (const std::vector<char> &input : inputs)

@@ -21,31 +21,42 @@ public:
 
   void connect(const std::string &handle, void *begin, void *end);
   void connect(const std::string &handle, void *begin);
+  /// For all replicas in turn, or for one.
   void connect(const std::string &handle, StreamCallbackHandle callback);
-  void connectFunction(const std::string &handle, HostCallback f);
+  void connect(const std::string &handle, unsigned replica, StreamCallbackHandle callback);
+  void connectFunction(const std::string &handle, unsigned replica, HostCallback f);
 
-  /// The next `bytes` of a stream to the device, into `out`; and of one from the device.
-  void receive(const std::string &handle, void *out, std::size_t bytes);
-  void send(const std::string &handle, void *in, std::size_t bytes);
-  /// Row `row` of a remote buffer.
-  char *remoteRow(const std::string &handle, std::size_t row);
+  /// Whether all replicas are sent the same, which is received once.
+  bool isBroadcast(const std::string &handle) const;
+  /// The next `bytes` of a stream to the device, into `out`; and of one from the device. The
+  /// replicas take turns.
+  void receive(const std::string &handle, unsigned replica, void *out, std::size_t bytes);
+  void send(const std::string &handle, unsigned replica, void *in, std::size_t bytes);
+  /// Row `row` of a replica's remote buffer.
+  char *remoteRow(const std::string &handle, std::size_t row, unsigned replica);
   std::size_t remoteRowBytes(const std::string &handle) const;
-  void call(const std::string &handle, std::vector<std::vector<char>> &inputs,
+  void call(const std::string &handle, unsigned replica, std::vector<std::vector<char>> &inputs,
             std::vector<std::vector<char>> &outputs);
 
 private:
   struct Connection {
     char *begin = nullptr, *end = nullptr, *at = nullptr;
-    std::optional<StreamCallbackHandle> callback;
+    std::map<unsigned, StreamCallbackHandle> callbacks; // by replica
+    std::optional<StreamCallbackHandle> callback;       // of those that have none of their own
+    /// Null when a buffer is connected.
+    StreamCallback *callbackOf(unsigned replica);
   };
-  Connection &connection(const std::string &handle);
+  Connection &connection(const std::string &handle, unsigned replica);
   const DataStream &stream(const std::string &handle) const;
+  /// How many of its pieces a copy of the stream moves.
+  unsigned turns(const DataStream &s) const;
+  void checkReplica(const std::string &handle, unsigned replica, unsigned replicas) const;
   char *next(Connection &c, const std::string &handle, std::size_t bytes);
 
   const GraphState &graph;
   std::map<std::string, Connection> connections;
-  std::map<std::string, std::vector<char>> remotes;
-  std::map<std::string, HostCallback> functions;
+  std::map<std::string, std::vector<char>> remotes; // of all replicas, one after the other
+  std::map<std::pair<std::string, unsigned>, HostCallback> functions; // and replica
 };
 
 } // namespace poplar::emulator

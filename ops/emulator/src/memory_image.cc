@@ -26,7 +26,7 @@ void scatterRun(char *to, std::ptrdiff_t step, std::size_t n, const char *from) 
 
 void MemoryImage::Free::operator()(char *p) const { std::free(p); }
 
-MemoryImage::MemoryImage(const GraphState &graph) {
+MemoryImage::MemoryImage(const GraphState &graph, std::uint32_t replica) {
   for (const Variable &variable : graph.variables) {
     const std::size_t size = sizeOf(variable.type);
     const std::size_t n = std::max<std::size_t>(variable.elements * size, 1);
@@ -41,6 +41,8 @@ MemoryImage::MemoryImage(const GraphState &graph) {
       poisonElements(variable.type, memory, variable.elements);
     else
       std::memcpy(memory, variable.initial.data(), variable.initial.size());
+    if (variable.replicaIndex)
+      std::memcpy(memory, &replica, sizeof replica);
   }
 }
 

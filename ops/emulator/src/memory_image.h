@@ -8,10 +8,10 @@
 
 namespace poplar::emulator {
 
-/// The bytes of every variable of a loaded graph.
+/// The bytes of every variable of a replica of a loaded graph.
 class MemoryImage {
 public:
-  explicit MemoryImage(const GraphState &graph);
+  explicit MemoryImage(const GraphState &graph, std::uint32_t replica = 0);
 
   char *at(unsigned variable, std::size_t element) {
     return bytes[variable].get() + element * sizes[variable];

@@ -30,6 +30,8 @@ const char *stepType(const ProgramNode &node) {
     return "OnTileExecute";
   case Kind::Copy:
     return "DoExchange";
+  case Kind::CrossReplica:
+    return "GlobalExchange";
   case Kind::CopyFromStream:
   case Kind::CopyToStream:
   case Kind::CopyFromRemote:

@@ -12,7 +12,9 @@ namespace {
 // A profile's size must not grow with that of the program: what is beyond is summed up.
 constexpr std::size_t kLivenessSteps = 1000, kAlwaysLiveNamed = 100, kTileVariablesNamed = 20;
 
-ProfileValue targetOf(const Machine &m) {
+/// Of all replicas: tiles, memory and what else there is of a graph are one replica's.
+ProfileValue targetOf(const GraphState &graph) {
+  const Machine m = graph.wholeMachine();
   ProfileValue target =
       profileMap({{"type", toString(m.type)},
                   {"architecture", m.version},
@@ -23,9 +25,9 @@ ProfileValue targetOf(const Machine &m) {
                   {"bytesPerIPU", profileNumber(std::uint64_t{m.bytesPerTile} * m.tilesPerIPU)},
                   {"totalMemory", profileNumber(std::uint64_t{m.bytesPerTile} * m.numTiles())},
                   {"clockFrequency", m.clockHz},
-                  {"numReplicas", 1},
-                  {"ipusPerReplica", m.numIPUs},
-                  {"tilesPerReplica", m.numTiles()}});
+                  {"numReplicas", graph.replicas},
+                  {"ipusPerReplica", graph.machine.numIPUs},
+                  {"tilesPerReplica", graph.machine.numTiles()}});
   if (m.memoryElementOffsets.size() > 1)
     target.insert("interleavedMemoryStart", m.memoryElementOffsets[1]);
   return target;
@@ -190,7 +192,7 @@ ProfileValue compilationOf(const Compiled &c) {
   for (const TileMemory &tile : c.memory)
     tiles.append(tileOf(tile, graph.machine));
   return profileMap(
-      {{"target", targetOf(graph.machine)},
+      {{"target", targetOf(graph)},
        {"graph", profileMap({{"numVars", profileNumber(graph.variables.size())},
                              {"numVertices", profileNumber(graph.vertices.size())},
                              {"numEdges", profileNumber(numEdges(graph))},

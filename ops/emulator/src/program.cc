@@ -2,7 +2,9 @@
 
 #include <poplar/exceptions.hpp>
 
+#include "graph_state.h"
 #include "program_node.h"
+#include "replica_exchange.h"
 
 namespace poplar::program {
 
@@ -74,9 +76,14 @@ PrintTensor::PrintTensor(StringRef title, Tensor t, const DebugContext &debugCon
 CrossReplicaCopy::CrossReplicaCopy(Tensor src, Tensor dst,
                                    const std::map<unsigned, unsigned> &replicaMap,
                                    const DebugContext &debugContext)
-    : Program(Copy(std::move(src), std::move(dst), false, debugContext)) {
-  if (replicaMap != std::map<unsigned, unsigned>{{0, 0}})
-    throw control_program_error("CrossReplicaCopy: there is one replica, of index 0");
+    : Program(Copy(src, dst, false, debugContext)) {
+  if (src.graph()->replicas == 1 && replicaMap == std::map<unsigned, unsigned>{{0, 0}})
+    return; // a copy
+  std::vector<emulator::ReplicaRoute> routes;
+  for (const auto &[receiver, sender] : replicaMap)
+    routes.push_back({sender, 0, receiver, 0});
+  node = emulator::replicaExchange(src, dst, src.numElements(), std::move(routes), debugContext)
+             .getNode();
 }
 
 AssumeEqualAcrossReplicas::AssumeEqualAcrossReplicas(Tensor t, const DebugContext &debugContext)

@@ -15,12 +15,18 @@ class Program;
 
 namespace poplar::emulator {
 
+/// A row of a tensor of one replica that becomes a row of one of another.
+struct ReplicaRoute {
+  unsigned fromReplica, fromRow, toReplica, toRow;
+};
+
 /// A program as it was written. Nodes are not changed once another node holds them.
 struct ProgramNode {
   enum class Kind {
     Sequence,
     Execute,
     Copy,
+    CrossReplica,
     CopyFromStream,
     CopyToStream,
     CopyFromRemote,
@@ -42,12 +48,13 @@ struct ProgramNode {
   Kind kind;
   std::string name;
   std::vector<std::shared_ptr<ProgramNode>> children;
-  unsigned id = 0;            // compute set, function, count of a Repeat
+  unsigned id = 0;            // compute set, function, count of a Repeat, elements of a row
   bool expected = true;       // of the predicate of a RepeatWhile; whether a Switch has a default
   Tensor source, destination; // a predicate, control or offset is `source`
   std::vector<Tensor> inputs, outputs; // of a host function
   std::string text;                    // handle, title, message
   std::vector<std::int32_t> cases;
+  std::vector<ReplicaRoute> routes; // of a copy between replicas
 };
 
 std::shared_ptr<ProgramNode> makeNode(ProgramNode::Kind kind, const DebugContext &debugContext);

@@ -1,6 +1,7 @@
 #include "session.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <poplar/exceptions.hpp>
 
@@ -20,14 +21,18 @@ constexpr std::size_t kStepsKept = 5000; // of a run's record; totals go on beyo
 
 Session::Session(std::shared_ptr<Compiled> given, std::string name)
     : compiled(std::move(given)), name(std::move(name)), streams(*compiled->graph),
+      clocks(compiled->graph->replicas), profiled(replicaProfiled(compiled->options)),
       tileCycles(compiled->graph->machine.numTiles()) {
+  if (profiled >= clocks.size())
+    throw invalid_option("profiler.replicaToProfile is " + std::to_string(profiled) + " and the " +
+                         "graph has " + std::to_string(clocks.size()) + ", counted from 0");
   openReports(*this);
 }
 
 Session::~Session() { closeReports(*this); }
 
 void Session::load(const Device &device) {
-  const Machine &built = compiled->graph->machine;
+  const Machine built = compiled->graph->wholeMachine();
   const Target &target = device.getTarget();
   if (!device.isAttached())
     throw runtime_error("the device is not attached: call Device::attach before Engine::load");
@@ -41,7 +46,9 @@ void Session::load(const Device &device) {
       throw graph_memory_allocation_error("the executable is out of memory and was compiled with "
                                           "debug.allowOutOfMemory: it can be profiled and not run");
   log(LogModule::Engine, LogLevel::Info, "loading onto ", target.getNumIPUs(), " IPUs");
-  memory = std::make_unique<MemoryImage>(*compiled->graph);
+  memories.clear();
+  for (unsigned replica = 0; replica < clocks.size(); ++replica)
+    memories.push_back(std::make_unique<MemoryImage>(*compiled->graph, replica));
   if (!threads)
     threads = std::make_unique<WorkerThreads>(WorkerThreads::defaultCount());
   bound.clear();
@@ -62,7 +69,9 @@ Step *Session::bind(const std::shared_ptr<ProgramNode> &node) {
   stepOf[node.get()] = step;
   bound.push_back(std::move(made));
   if (node->kind == Kind::Execute)
-    step->computeSet = std::make_unique<ComputeSetRun>(*compiled, node->id, *memory);
+    for (unsigned replica = 0; replica < memories.size(); ++replica)
+      step->computeSets.push_back(std::make_unique<ComputeSetRun>(
+          *compiled, node->id, *memories[replica], replica * compiled->graph->machine.numTiles()));
   if (node->kind == Kind::Call && compiled->graph->functions[node->id])
     step->children.push_back(bind(compiled->graph->functions[node->id]));
   for (const auto &child : node->children)
@@ -71,16 +80,18 @@ Step *Session::bind(const std::shared_ptr<ProgramNode> &node) {
 }
 
 void Session::run(unsigned program, const std::string &name) {
-  if (!memory)
+  if (!loaded())
     throw runtime_error("the engine is not loaded: call Engine::load before run");
   if (program >= programs.size())
     throw control_program_error("there is no program " + std::to_string(program) +
                                 ": the engine has " + std::to_string(programs.size()));
-  const std::uint64_t start = clock;
+  const std::uint64_t start = cycles();
+  active.resize(clocks.size());
+  std::iota(active.begin(), active.end(), 0u);
   if (profiling && recordedRuns < runsProfiled(compiled->options)) {
     ++recordedRuns;
     records.push_back(
-        {name.empty() ? "run " + std::to_string(records.size()) : name, clock, clock, {}, false});
+        {name.empty() ? "run " + std::to_string(records.size()) : name, start, start, {}, false});
     recording = &records.back();
   }
   try {
@@ -89,10 +100,12 @@ void Session::run(unsigned program, const std::string &name) {
     recording = nullptr;
     throw;
   }
+  const std::uint64_t end = cycles(); // the host waits for all of them
+  std::fill(clocks.begin(), clocks.end(), end);
   if (recording)
-    recording->end = clock;
+    recording->end = end;
   recording = nullptr;
-  log(LogModule::Engine, LogLevel::Info, "ran program ", program, ": ", clock - start,
+  log(LogModule::Engine, LogLevel::Info, "ran program ", program, ": ", end - start,
       " emulated cycles");
   if (isOn(compiled->options, "autoReport.streamAtEachRun"))
     writeReports(*compiled, this);
@@ -101,12 +114,12 @@ void Session::run(unsigned program, const std::string &name) {
 std::vector<IpuCost> Session::ipuCosts(const Step &step, const StepCost &cost) const {
   const Machine &m = compiled->graph->machine;
   std::vector<IpuCost> ipus(m.numIPUs);
-  if (!step.computeSet) {
+  if (step.computeSets.empty()) {
     for (IpuCost &ipu : ipus)
       ipu.compute = cost.compute;
     return ipus;
   }
-  for (const ComputeSetRun::TileCycles &tile : step.computeSet->tileCycles()) {
+  for (const ComputeSetRun::TileCycles &tile : step.computeSets[profiled]->tileCycles()) {
     IpuCost &ipu = ipus[tile.tile / m.tilesPerIPU];
     ipu.compute = std::max(ipu.compute, tile.cycles);
     ipu.tileCycles += tile.cycles;
@@ -116,10 +129,10 @@ std::vector<IpuCost> Session::ipuCosts(const Step &step, const StepCost &cost) c
 }
 
 std::shared_ptr<const std::vector<std::uint64_t>> Session::recordedTileCycles(Step &step) const {
-  if (!step.computeSet)
+  if (step.computeSets.empty())
     return nullptr;
   std::vector<std::uint64_t> cycles(compiled->graph->machine.numTiles());
-  for (const ComputeSetRun::TileCycles &tile : step.computeSet->tileCycles())
+  for (const ComputeSetRun::TileCycles &tile : step.computeSets[profiled]->tileCycles())
     cycles[tile.tile] = tile.cycles;
   if (!step.recordedTileCycles || *step.recordedTileCycles != cycles)
     step.recordedTileCycles = std::make_shared<const std::vector<std::uint64_t>>(std::move(cycles));
@@ -127,14 +140,22 @@ std::shared_ptr<const std::vector<std::uint64_t>> Session::recordedTileCycles(St
 }
 
 void Session::charge(Step &step, const StepCost &cost) {
+  for (const unsigned replica : active)
+    charge(step, cost, replica);
+}
+
+void Session::charge(Step &step, const StepCost &cost, unsigned replica) {
+  const std::uint64_t before = clocks[replica];
+  clocks[replica] += cost.cycles();
+  if (replica != profiled)
+    return;
   if (recording) {
     if (recording->steps.size() < kStepsKept)
       recording->steps.push_back(
-          {&step, clock, cost, ipuCosts(step, cost), recordedTileCycles(step)});
+          {&step, before, cost, ipuCosts(step, cost), recordedTileCycles(step)});
     else
       recording->truncated = true;
   }
-  clock += cost.cycles();
   log(LogModule::Program, LogLevel::Trace, stepType(*step.node), " '",
       stepName(*compiled, *step.node), "': ", cost.cycles(), " emulated cycles");
   ++step.executions;

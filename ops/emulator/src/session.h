@@ -1,9 +1,11 @@
 #ifndef IPULSE_EMULATOR_SESSION_H
 #define IPULSE_EMULATOR_SESSION_H
 
+#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,17 +30,20 @@ struct StepCost {
   std::uint64_t cycles() const { return sync + exchange + compute + host; }
 };
 
+/// Of a program that only moves data.
+StepCost moveCost(const Compiled &compiled, const ProgramNode &node);
+
 /// What one IPU's tiles computed in a step.
 struct IpuCost {
   std::uint64_t compute = 0, tileCycles = 0, activeTiles = 0;
 };
 
-/// A program node bound to memory.
+/// A program node bound to the replicas' memory.
 struct Step {
   const ProgramNode *node = nullptr;
   unsigned id = 0; // of Compiled::ids
   std::vector<Step *> children;
-  std::unique_ptr<ComputeSetRun> computeSet;
+  std::vector<std::unique_ptr<ComputeSetRun>> computeSets; // by replica
   std::uint64_t executions = 0;
   StepCost total;
   std::shared_ptr<const std::vector<std::uint64_t>> recordedTileCycles;
@@ -61,6 +66,11 @@ struct RunRecord {
 };
 
 /// Compiled programs on a device: their memory, their streams and what they cost so far.
+///
+/// Replicas take every step one after the other, and each has a clock: they wait for the slowest
+/// where they meet, which is where they exchange, at copies of the host and when a run ends. Where
+/// what they decide by differs, some of them sit a step out. Costs and cycles of tiles are those of
+/// the replica that is profiled.
 class Session {
 public:
   /// name: of the engine, for its reports.
@@ -69,15 +79,20 @@ public:
 
   void load(const Device &device);
   void run(unsigned program, const std::string &name);
-  bool loaded() const { return memory != nullptr; }
+  bool loaded() const { return !memories.empty(); }
 
   const Compiled &getCompiled() const { return *compiled; }
   const std::string &getName() const { return name; }
   HostStreams &getStreams() { return streams; }
-  void writeTensor(const std::string &handle, const void *begin, std::size_t bytes);
-  void readTensor(const std::string &handle, void *begin, std::size_t bytes);
+  /// The data of all replicas, one after the other, or of the one that is named.
+  void writeTensor(const std::string &handle, const void *begin, std::size_t bytes,
+                   std::optional<unsigned> replica = {});
+  void readTensor(const std::string &handle, void *begin, std::size_t bytes,
+                  std::optional<unsigned> replica = {});
 
-  std::uint64_t cycles() const { return clock; }
+  /// Of the replica that took longest.
+  std::uint64_t cycles() const;
+  unsigned profiledReplica() const { return profiled; }
   const std::vector<RunRecord> &runs() const { return records; }
   const std::vector<std::unique_ptr<Step>> &steps() const { return bound; }
   /// Cycles that each tile computed, over all steps.
@@ -87,16 +102,38 @@ public:
   void setPrintStream(std::ostream &stream) { print = &stream; }
 
 private:
+  using Replicas = std::vector<unsigned>;
+  struct Decision {
+    unsigned replica;
+    std::int64_t value;
+  };
   Step *bind(const std::shared_ptr<ProgramNode> &node);
   void execute(Step &step);
-  void executeComputeSet(Step &step);
+  void executeComputeSet(Step &step, unsigned replica);
   void executeCopy(Step &step);
+  void executeCrossReplica(Step &step);
   void executeHost(Step &step);
-  void executeSwitch(Step &step);
+  void callHost(const ProgramNode &node, unsigned replica, std::size_t &bytes);
+  void copyRemote(const ProgramNode &node, unsigned replica, std::size_t &bytes);
+  void executeWhile(Step &step);
+  /// Executes the child that `childOf` names for what a replica decided, with those replicas.
+  void executeBranch(Step &step, const std::function<std::size_t(std::int64_t)> &childOf);
+  std::size_t caseOf(const ProgramNode &node, std::int64_t value) const;
+  void readClock(const ProgramNode &node);
   void printTensor(const ProgramNode &node);
+  void checkEqual(const ProgramNode &node);
   /// What the step's program goes by: every tile is told before any goes on.
-  std::int64_t decide(Step &step);
+  std::vector<Decision> decide(Step &step);
+  /// Adds the same cost to the clocks of all replicas that take the step, or to that of one.
   void charge(Step &step, const StepCost &cost);
+  void charge(Step &step, const StepCost &cost, unsigned replica);
+  /// The same where replicas meet: those that come early wait. Call checkTogether before.
+  void chargeTogether(Step &step, const StepCost &cost);
+  /// Raises application_runtime_error unless all replicas take the step.
+  void checkTogether(const Step &step) const;
+  /// Raises stream_connection_error unless there are so many bytes for the tensor of a handle.
+  const Tensor &hostTensor(const std::map<std::string, Tensor> &handles, const std::string &handle,
+                           bool writes, std::size_t bytes, std::optional<unsigned> replica) const;
   std::vector<IpuCost> ipuCosts(const Step &step, const StepCost &cost) const;
   /// Of a compute set that has just run; shared with the record before where they are equal.
   std::shared_ptr<const std::vector<std::uint64_t>> recordedTileCycles(Step &step) const;
@@ -104,13 +141,15 @@ private:
 
   std::shared_ptr<Compiled> compiled;
   std::string name;
-  std::unique_ptr<MemoryImage> memory;
+  std::vector<std::unique_ptr<MemoryImage>> memories; // by replica; none unless loaded
   std::unique_ptr<WorkerThreads> threads;
   std::vector<std::unique_ptr<Step>> bound;
   std::map<const ProgramNode *, Step *> stepOf;
   std::vector<Step *> programs;
   HostStreams streams;
-  std::uint64_t clock = 0;
+  std::vector<std::uint64_t> clocks; // by replica
+  Replicas active;                   // those that take the step
+  unsigned profiled = 0;
   std::vector<std::uint64_t> tileCycles;
   std::vector<RunRecord> records;
   std::size_t recordedRuns = 0;

@@ -23,10 +23,14 @@ void Session::execute(Step &step) {
       execute(*child);
     break;
   case Kind::Execute:
-    executeComputeSet(step);
+    for (const unsigned replica : active)
+      executeComputeSet(step, replica);
     break;
   case Kind::Copy:
     executeCopy(step);
+    break;
+  case Kind::CrossReplica:
+    executeCrossReplica(step);
     break;
   case Kind::CopyFromStream:
   case Kind::CopyToStream:
@@ -36,58 +40,57 @@ void Session::execute(Step &step) {
     executeHost(step);
     break;
   case Kind::WriteUndef:
-    memory->poison(node.destination.view());
+    for (const unsigned replica : active)
+      memories[replica]->poison(node.destination.view());
     break;
   case Kind::Repeat:
     for (unsigned i = 0; i < node.id; ++i)
       execute(*step.children[0]);
     break;
   case Kind::RepeatWhile:
-    for (;;) {
-      execute(*step.children[0]);
-      if ((decide(step) != 0) != node.expected)
-        break;
-      execute(*step.children[1]);
-    }
+    executeWhile(step);
     break;
   case Kind::If:
-    execute(*step.children[decide(step) ? 0 : 1]);
+    executeBranch(step, [](std::int64_t value) { return value ? 0u : 1u; });
     break;
   case Kind::Switch:
-    executeSwitch(step);
+    executeBranch(step, [&](std::int64_t value) { return caseOf(node, value); });
     break;
   case Kind::Sync: {
     StepCost cost;
-    cost.sync = node.id == 0 ? compiled->graph->machine.syncCycles
-                             : compiled->graph->machine.globalSyncCycles;
-    charge(step, cost);
+    if (node.id == 0) {
+      cost.sync = compiled->graph->machine.syncCycles;
+      charge(step, cost);
+    } else {
+      checkTogether(step);
+      cost.sync = compiled->graph->machine.globalSyncCycles;
+      chargeTogether(step, cost);
+    }
     break;
   }
   case Kind::Print:
     printTensor(node);
     break;
   case Kind::AssumeEqual:
-    break; // there is one replica
+    checkEqual(node);
+    break;
   case Kind::Abort:
     throw application_runtime_error("the program was aborted: " + node.text);
-  case Kind::ReadClock: {
-    std::uint64_t before = 0;
-    if (node.source.valid())
-      memory->gather(node.source.view(), &before);
-    const std::uint64_t cycles = clock - before;
-    memory->scatter(node.destination.view(), &cycles);
+  case Kind::ReadClock:
+    readClock(node);
     break;
-  }
   }
 }
 
-void Session::executeComputeSet(Step &step) {
+void Session::executeComputeSet(Step &step, unsigned replica) {
   const Machine &m = compiled->graph->machine;
   const ExchangeCost &in = compiled->computeSetIn.at(step.node->id);
   const ExchangeCost &out = compiled->computeSetOut.at(step.node->id);
-  const ComputeCost compute = step.computeSet->run(*threads);
-  for (const ComputeSetRun::TileCycles &tile : step.computeSet->tileCycles())
-    tileCycles[tile.tile] += tile.cycles;
+  ComputeSetRun &computeSet = *step.computeSets[replica];
+  const ComputeCost compute = computeSet.run(*threads);
+  if (replica == profiled)
+    for (const ComputeSetRun::TileCycles &tile : computeSet.tileCycles())
+      tileCycles[tile.tile] += tile.cycles;
   StepCost cost;
   cost.compute = compute.cycles;
   cost.tileCycles = compute.totalCycles;
@@ -100,66 +103,59 @@ void Session::executeComputeSet(Step &step) {
   if (step.node->destination.valid()) {
     char value[8] = {};
     storeNumber(step.node->destination.elementType(), value, 0, compute.result);
-    memory->scatter(step.node->destination.view(), value);
+    memories[replica]->scatter(step.node->destination.view(), value);
   }
-  charge(step, cost);
+  charge(step, cost, replica);
 }
 
 void Session::executeCopy(Step &step) {
-  const Machine &m = compiled->graph->machine;
-  memory->copy(step.node->source.view(), step.node->destination.view());
-  StepCost cost;
-  cost.exchange = compiled->copies.at(step.node).cycles;
-  cost.bytesBetweenIpus = compiled->copies.at(step.node).bytesBetweenIpus;
-  cost.compute = compiled->copyCycles.at(step.node);
-  // A sync before what is moved within tiles, and one before what goes between them.
-  cost.sync = std::uint64_t{m.syncCycles} * std::max(1, (cost.compute != 0) + (cost.exchange != 0));
-  charge(step, cost);
+  for (const unsigned replica : active)
+    memories[replica]->copy(step.node->source.view(), step.node->destination.view());
+  charge(step, moveCost(*compiled, *step.node));
 }
 
-void Session::executeSwitch(Step &step) {
-  const std::int64_t value = decide(step);
-  const auto &cases = step.node->cases;
-  const auto found = std::find(cases.begin(), cases.end(), value);
-  execute(
-      *step.children[found == cases.end() ? 0
-                                          : 1 + static_cast<std::size_t>(found - cases.begin())]);
+std::size_t Session::caseOf(const ProgramNode &node, std::int64_t value) const {
+  const auto found = std::find(node.cases.begin(), node.cases.end(), value);
+  return found == node.cases.end() ? 0 : 1 + static_cast<std::size_t>(found - node.cases.begin());
 }
 
-std::int64_t Session::decide(Step &step) {
-  const Tensor &t = step.node->source;
-  StepCost cost;
-  cost.exchange = compiled->copies.at(step.node).cycles;
-  cost.bytesBetweenIpus = compiled->copies.at(step.node).bytesBetweenIpus;
-  cost.sync = compiled->graph->machine.syncCycles;
-  charge(step, cost);
-  char value[8];
-  memory->gather(t.view(), value);
-  return static_cast<std::int64_t>(numberAt(t.elementType(), value, 0));
+void Session::readClock(const ProgramNode &node) {
+  for (const unsigned replica : active) {
+    std::uint64_t before = 0;
+    if (node.source.valid())
+      memories[replica]->gather(node.source.view(), &before);
+    const std::uint64_t cycles = clocks[replica] - before;
+    memories[replica]->scatter(node.destination.view(), &cycles);
+  }
 }
 
 void Session::printTensor(const ProgramNode &node) {
   const Tensor &t = node.source;
   std::vector<char> bytes(bytesOf(t));
-  memory->gather(t.view(), bytes.data());
   std::ostream &out = *print;
-  out << node.text << ": ";
-  std::size_t at = 0;
-  const std::function<void(unsigned)> dimension = [&](unsigned d) {
-    if (d == t.rank()) {
-      out << numberAt(t.elementType(), bytes.data(), at++);
-      return;
-    }
-    out << '{';
-    for (std::size_t i = 0; i < t.dim(d); ++i) {
-      if (i)
-        out << ',';
-      dimension(d + 1);
-    }
-    out << '}';
-  };
-  dimension(0);
-  out << '\n';
+  for (const unsigned replica : active) {
+    memories[replica]->gather(t.view(), bytes.data());
+    out << node.text;
+    if (clocks.size() > 1)
+      out << " of replica " << replica;
+    out << ": ";
+    std::size_t at = 0;
+    const std::function<void(unsigned)> dimension = [&](unsigned d) {
+      if (d == t.rank()) {
+        out << numberAt(t.elementType(), bytes.data(), at++);
+        return;
+      }
+      out << '{';
+      for (std::size_t i = 0; i < t.dim(d); ++i) {
+        if (i)
+          out << ',';
+        dimension(d + 1);
+      }
+      out << '}';
+    };
+    dimension(0);
+    out << '\n';
+  }
 }
 
 } // namespace poplar::emulator

@@ -24,7 +24,8 @@ void line(std::ostream &out, const char *name, const std::string &value) {
       << std::setw(20) << value << '\n';
 }
 
-void printTarget(std::ostream &out, const Machine &m) {
+void printTarget(std::ostream &out, const GraphState &graph) {
+  const Machine m = graph.wholeMachine();
   out << "Target:\n";
   line(out, "Type", toString(m.type) + " (emulated)");
   line(out, "Architecture", m.version);
@@ -34,7 +35,7 @@ void printTarget(std::ostream &out, const Machine &m) {
   line(out, "Memory Per-Tile", grouped(m.bytesPerTile) + " B");
   line(out, "Total Memory", grouped(std::uint64_t{m.bytesPerTile} * m.numTiles()) + " B");
   line(out, "Clock Speed (approx)", grouped(static_cast<std::uint64_t>(m.clockHz / 1e6)) + " MHz");
-  line(out, "Number of Replicas", "1");
+  line(out, "Number of Replicas", grouped(graph.replicas));
 }
 
 void printGraph(std::ostream &out, const GraphState &graph) {
@@ -67,7 +68,8 @@ void printMemory(std::ostream &out, const Compiled &compiled, bool variables) {
     if (bytes > most)
       most = bytes, worst = t;
   }
-  out << "\nMemory Usage:\n";
+  out << (compiled.graph->replicas == 1 ? "\nMemory Usage:\n"
+                                        : "\nMemory Usage of each replica:\n");
   line(out, "Total", grouped(all) + " B");
   line(out, "Always live", grouped(all - passing) + " B");
   line(out, "Not always live", grouped(passing) + " B");
@@ -159,7 +161,7 @@ void printExecution(std::ostream &out, const Session &session, bool steps) {
 
 void printSummary(std::ostream &out, const Compiled &compiled, const Session *session,
                   const OptionFlags &flags) {
-  printTarget(out, compiled.graph->machine);
+  printTarget(out, *compiled.graph);
   printGraph(out, *compiled.graph);
   printMemory(out, compiled, isOn(flags, "showVarStorage"));
   if (session)

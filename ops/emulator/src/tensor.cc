@@ -37,6 +37,8 @@ bool Tensor::constantValue(double *value) const {
   if (numElements() != 1 || !containsConstant())
     return false;
   const auto [variable, element] = view().at(0);
+  if (state->variables[variable].replicaIndex)
+    return false; // it is another for every replica
   const std::vector<char> &bytes = state->variables[variable].initial;
   *value = emulator::numberAt(type, bytes.data(), element);
   return true;

@@ -41,9 +41,16 @@ void MemoryModel::addVertex(const VertexInstance &vertex) {
 
 void MemoryModel::addExchange(const Traffic &traffic) {
   const std::uint64_t bytes = graph.machine.exchangeCodeBytesPerPiece;
+  const std::vector<Traffic::Pieces> &pieces = traffic.pieces();
   for (std::size_t t = 0; t < memory.size(); ++t) {
-    memory[t].internalExchangeCode += traffic.pieces()[t].within * bytes;
-    memory[t].globalExchangeCode += traffic.pieces()[t].fromOtherIpus * bytes;
+    // All replicas have the same code: room for the one that receives most.
+    Traffic::Pieces most;
+    for (std::size_t at = t; at < pieces.size(); at += memory.size()) {
+      most.within = std::max(most.within, pieces[at].within);
+      most.fromOtherIpus = std::max(most.fromOtherIpus, pieces[at].fromOtherIpus);
+    }
+    memory[t].internalExchangeCode += most.within * bytes;
+    memory[t].globalExchangeCode += most.fromOtherIpus * bytes;
   }
 }
 

@@ -5,12 +5,15 @@
 
 namespace poplar::emulator {
 
+Traffic::Traffic(const GraphState &graph, TileAddresses &addresses, Machine whole)
+    : graph(graph), addresses(addresses), machine(std::move(whole)), local(machine) {}
+
 void Traffic::move(unsigned variable, std::size_t begin, std::size_t end, unsigned from,
                    unsigned to) {
   const std::uint64_t bytes = (end - begin) * sizeOf(graph.variables[variable].type);
   in[to] += bytes;
   total += bytes;
-  sent.emplace_back(variable, begin, end, from);
+  sent.emplace_back(from / graph.machine.numTiles(), variable, begin, end, from);
   const unsigned source = from / graph.machine.tilesPerIPU, sink = to / graph.machine.tilesPerIPU;
   if (source == sink) {
     ++received[to].within;
@@ -45,7 +48,9 @@ void Traffic::write(const View &view, unsigned tile) {
   });
 }
 
-void Traffic::copy(const View &from, const View &to) {
+void Traffic::copy(const View &from, const View &to, unsigned fromReplica, unsigned toReplica) {
+  const unsigned firstSource = fromReplica * graph.machine.numTiles();
+  const unsigned firstTarget = toReplica * graph.machine.numTiles();
   const std::vector<Piece> a = from.pieces(), b = to.pieces();
   std::size_t i = 0, j = 0, skipA = 0, skipB = 0;
   while (i < a.size() && j < b.size()) {
@@ -56,15 +61,16 @@ void Traffic::copy(const View &from, const View &to) {
     const std::size_t size = sizeOf(graph.variables[variable].type);
     addresses.forEach(
         variable, at, at + n, [&](std::size_t s, std::size_t e, unsigned source, std::size_t from) {
-          addresses.forEach(sink, s + shift, e + shift,
-                            [&](std::size_t x, std::size_t y, unsigned target, std::size_t to) {
-                              const std::size_t begin = x - shift, end = y - shift;
-                              if (source == target)
-                                local.add(target, {variable, (from + begin - s) * size},
-                                          {sink, to * size}, (end - begin) * size);
-                              else
-                                move(variable, begin, end, source, target);
-                            });
+          addresses.forEach(
+              sink, s + shift, e + shift,
+              [&](std::size_t x, std::size_t y, unsigned target, std::size_t to) {
+                const std::size_t begin = x - shift, end = y - shift;
+                if (source + firstSource == target + firstTarget)
+                  local.add(target + firstTarget, {variable, (from + begin - s) * size},
+                            {sink, to * size}, (end - begin) * size);
+                else
+                  move(variable, begin, end, source + firstSource, target + firstTarget);
+              });
         });
     skipA += n;
     skipB += n;
@@ -76,18 +82,18 @@ void Traffic::copy(const View &from, const View &to) {
 }
 
 ExchangeCost Traffic::cost() const {
-  const Machine &m = graph.machine;
+  const Machine &m = machine;
   ExchangeCost cost;
   if (sent.empty())
     return cost;
   auto sorted = sent;
   std::sort(sorted.begin(), sorted.end());
   std::vector<std::uint64_t> out(m.numTiles());
-  unsigned variable = kNoTile;
+  unsigned replica = 0, variable = kNoTile;
   std::size_t reached = 0;
-  for (const auto &[v, begin, end, tile] : sorted) {
-    if (v != variable)
-      variable = v, reached = 0;
+  for (const auto &[r, v, begin, end, tile] : sorted) {
+    if (v != variable || r != replica)
+      replica = r, variable = v, reached = 0;
     const std::size_t from = std::max(begin, reached);
     if (end > from)
       out[tile] += (end - from) * sizeOf(graph.variables[v].type);

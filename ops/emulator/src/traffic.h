@@ -16,15 +16,17 @@ namespace poplar::emulator {
 /// Adds up what one exchange moves between tiles.
 class Traffic {
 public:
+  /// machine: one replica's, or that of all of them.
+  Traffic(const GraphState &graph, TileAddresses &addresses, Machine machine);
   Traffic(const GraphState &graph, TileAddresses &addresses)
-      : graph(graph), addresses(addresses), local(graph.machine) {}
+      : Traffic(graph, addresses, graph.machine) {}
 
   /// The elements of `view` go to `tile`.
   void read(const View &view, unsigned tile);
   /// The elements of `view` come from `tile`.
   void write(const View &view, unsigned tile);
-  /// The elements of `from` go to where `to` lies, one by one.
-  void copy(const View &from, const View &to);
+  /// The elements of `from` go to where `to` lies, one by one, each of its replica.
+  void copy(const View &from, const View &to, unsigned fromReplica = 0, unsigned toReplica = 0);
 
   ExchangeCost cost() const;
   /// Cycles of the tile that moves most within itself.
@@ -50,12 +52,13 @@ private:
 
   const GraphState &graph;
   TileAddresses &addresses;
+  const Machine machine;
   LocalMoves local;
-  std::vector<std::uint64_t> in = std::vector<std::uint64_t>(graph.machine.numTiles());
-  std::vector<Pieces> received = std::vector<Pieces>(graph.machine.numTiles());
-  std::vector<std::uint64_t> buffers = std::vector<std::uint64_t>(graph.machine.numTiles());
-  // What leaves a tile, by source range: sent once, however many tiles listen.
-  std::vector<std::tuple<unsigned, std::size_t, std::size_t, unsigned>> sent;
+  std::vector<std::uint64_t> in = std::vector<std::uint64_t>(machine.numTiles());
+  std::vector<Pieces> received = std::vector<Pieces>(machine.numTiles());
+  std::vector<std::uint64_t> buffers = std::vector<std::uint64_t>(machine.numTiles());
+  // What leaves a tile, by replica and source range: sent once, however many tiles listen.
+  std::vector<std::tuple<unsigned, unsigned, std::size_t, std::size_t, unsigned>> sent;
   // What a tile reads, as variable, range and tile: it arrives once, however many of its fields
   // want it.
   std::unordered_set<std::array<std::size_t, 4>, HashRange> arrived;

@@ -33,7 +33,7 @@ ERRORS: Dict[str, Tuple[str, ...]] = {
     "scalar_has_no_size": ("graph_connection_error", "'out'", "scalar"),
     "constant_of_other_size": ("tensor_creation_error", "3 elements", "2 values"),
     "initial_value_of_other_size": ("graph_connection_error", "3 values"),
-    "cross_replica_copy": ("control_program_error", "one replica"),
+    "cross_replica_copy": ("control_program_error", "names replica 1", "there are 1"),
     "unknown_intrinsic": ("link_error", "__builtin_ipu_no_such_thing", "#ifdef __IPU__"),
     "inline_assembly": ("link_error", "assembly of a tile", "between #ifdef __IPU__ and #else"),
     "graph_as_json": ("poplar_error", "JSON is not emulated"),

@@ -10,7 +10,8 @@
 
 namespace gcl {
 
-/// Over the replicas, of which there is one: a copy of the data.
+/// Over the replicas of the graph, by parts: each has its part of all others, reduces it, and sends
+/// it to all. Of one replica, or with LOCAL, a copy of the data.
 poplar::Tensor allReduceCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
                                      CollectiveOperator op, poplar::program::Sequence &prog,
                                      const poplar::DebugContext &debugContext = {},
@@ -24,7 +25,8 @@ void allReduceToDestinationCrossReplica(poplar::Graph &graph, const poplar::Tens
                                         poplar::program::Sequence &prog,
                                         const poplar::DebugContext &debugContext = {},
                                         const poplar::OptionFlags &options = {});
-/// [elements], of which each replica has its part.
+/// [elements / replicas, rounded up]: replica r has the r-th part of the result, filled up with
+/// what is not defined; with LOCAL that part of its own data.
 poplar::Tensor reduceScatterCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
                                          CollectiveOperator op, poplar::program::Sequence &prog,
                                          const poplar::DebugContext &debugContext = {},
@@ -39,13 +41,14 @@ poplar::Tensor allToAllCrossReplica(poplar::Graph &graph, const poplar::Tensor &
                                     poplar::program::Sequence &prog,
                                     const poplar::DebugContext &debugContext = {},
                                     const poplar::OptionFlags &options = {});
+/// What replica 0 has.
 poplar::Tensor broadcastCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
                                      poplar::program::Sequence &prog,
                                      const poplar::DebugContext &debugContext = {},
                                      const poplar::OptionFlags &options = {});
 
-/// The same in groups of replicas; with one replica every group has it alone. Raises poplibs_error
-/// for groups of more.
+/// The same in groups of replicas. Raises poplibs_error for groups that the replicas do not make
+/// up, and for a stride.
 poplar::Tensor allReduceCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
                                      CollectiveOperator op, poplar::program::Sequence &prog,
                                      const CommGroup &group,

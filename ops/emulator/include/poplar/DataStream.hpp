@@ -11,16 +11,19 @@ namespace poplar {
 
 enum class DataStreamType { HostToDeviceFIFO, DeviceToHostFIFO };
 
-/// A queue between host and device. Every copy moves `numElements()` elements.
+/// A queue between host and device. Every copy moves `numElements()` elements: of each replica its
+/// own, one replica's after another's, or the same to all of them (BROADCAST).
 class DataStream {
 public:
   DataStream() = default;
-  DataStream(std::string handle, poplar::Type elementType, std::size_t size, DataStreamType type)
-      : name(std::move(handle)), element(elementType), size(size), direction(type) {}
+  DataStream(std::string handle, poplar::Type elementType, std::size_t size, DataStreamType type,
+             unsigned replicas = 1, ReplicatedStreamMode mode = ReplicatedStreamMode::REPLICATE)
+      : name(std::move(handle)), element(elementType), size(size), direction(type),
+        replicas(replicas), mode(mode) {}
   const std::string &handle() const { return name; }
   std::size_t numElements() const { return size; }
-  unsigned replicationFactor() const { return 1; }
-  ReplicatedStreamMode replicatedMode() const { return ReplicatedStreamMode::REPLICATE; }
+  unsigned replicationFactor() const { return replicas; }
+  ReplicatedStreamMode replicatedMode() const { return mode; }
   poplar::Type elementType() const { return element; }
   DataStreamType type() const { return direction; }
   bool valid() const { return !name.empty(); }
@@ -30,6 +33,8 @@ private:
   poplar::Type element;
   std::size_t size = 0;
   DataStreamType direction = DataStreamType::HostToDeviceFIFO;
+  unsigned replicas = 1;
+  ReplicatedStreamMode mode = ReplicatedStreamMode::REPLICATE;
 };
 inline bool operator==(const DataStream &a, const DataStream &b) {
   return a.handle() == b.handle();

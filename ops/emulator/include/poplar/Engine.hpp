@@ -107,13 +107,17 @@ public:
   TimerTimePoint getTimeStamp();
   static std::string reportTiming(const TimerTimePoint &start, const TimerTimePoint &end);
 
+  /// Of a replicated graph the replicas' data, one after the other.
   void writeTensor(StringRef handle, const void *buf, const void *bufEnd);
+  /// [M] Of one replica, as all calls with its index.
+  void writeTensor(StringRef handle, unsigned index, const void *buf, const void *bufEnd);
   /// As many bytes as the tensor has: of SDK 1, which had no end.
   void writeTensor(StringRef handle, const void *buf);
   template <typename T> void writeTensor(StringRef handle, ArrayRef<T> data) {
     writeTensor(handle, data.begin(), data.end());
   }
   void readTensor(StringRef handle, void *buf, void *bufEnd);
+  void readTensor(StringRef handle, unsigned index, void *buf, void *bufEnd);
   void readTensor(StringRef handle, void *buf);
   template <typename T> void readTensor(StringRef handle, ArrayRef<T> data) {
     readTensor(handle, const_cast<T *>(data.begin()), const_cast<T *>(data.end()));
@@ -130,6 +134,7 @@ public:
   template <typename T> void connectStream(const DataStream &stream, ArrayRef<T> data) {
     connectStream(stream.handle(), data);
   }
+  /// Called for every replica in turn, or for the one with the index.
   void connectStreamToCallback(StringRef handle, StreamCallbackHandle f);
   void connectStreamToCallback(StringRef handle, unsigned index, StreamCallbackHandle f);
   void connectStreamToCallback(const DataStream &stream, StreamCallbackHandle f) {

@@ -32,7 +32,7 @@ class Program;
 
 enum class SerializationFormat { Binary, JSON };
 
-/// How many copies of the graph run side by side. Only 1 is emulated.
+/// How many copies of the graph run side by side, each on its share of the target's IPUs.
 struct replication_factor {
   explicit replication_factor(unsigned value) : value(value) {}
   unsigned value;
@@ -43,6 +43,8 @@ class Graph {
 public:
   using TileToTensorMapping = std::vector<std::vector<Interval>>;
 
+  /// r: the target's IPUs are dealt out to so many replicas, and the graph is of one of them.
+  /// Raises graph_replication_error unless they can be.
   explicit Graph(const Target &target, replication_factor r = replication_factor(1));
   explicit Graph(const Device &device, replication_factor r = replication_factor(1));
   Graph(Graph &&) noexcept;
@@ -51,8 +53,9 @@ public:
   Graph &operator=(const Graph &) = delete;
   ~Graph();
 
+  /// Of one replica.
   const Target &getTarget() const;
-  unsigned getReplicationFactor() const { return 1; }
+  unsigned getReplicationFactor() const;
   Graph createVirtualGraph(unsigned numTilesPerIPU);
   Graph createVirtualGraph(unsigned lowerTile, unsigned upperTile);
   Graph createVirtualGraph(const std::vector<unsigned> &perIpuTiles);
@@ -96,10 +99,8 @@ public:
   Tensor addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, const std::uint16_t *values,
                          const DebugContext &debugContext = {"<const>"});
 
-  /// The number of the replica, UNSIGNED_INT {}: 0. As every constant it has no tile yet.
-  Tensor addReplicationIndexConstant(const DebugContext &debugContext = {}) {
-    return addConstant(UNSIGNED_INT, {}, 0u, debugContext);
-  }
+  /// The number of the replica, UNSIGNED_INT {}. As every constant it has no tile yet.
+  Tensor addReplicationIndexConstant(const DebugContext &debugContext = {});
 
   Tensor clone(const Type &type, const Tensor &t, const DebugContext &debugContext = {},
                TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);

@@ -162,14 +162,15 @@ public:
       : PrintTensor(title, std::move(t), debugContext) {}
 };
 
-/// Copies between replicas: replica r gets what replicaMap.at(r) has. There is one, number 0;
-/// raises control_program_error for another.
+/// Copies between replicas: replica r gets what replicaMap.at(r) has, and one that is no key keeps
+/// what it has [I]. Raises control_program_error for a replica that there is not.
 class CrossReplicaCopy : public Program {
 public:
   CrossReplicaCopy(Tensor src, Tensor dst, const std::map<unsigned, unsigned> &replicaMap,
                    const DebugContext &debugContext = {});
 };
 
+/// Raises application_runtime_error when the replicas that reach it differ: here it is looked at.
 class AssumeEqualAcrossReplicas : public Program {
 public:
   AssumeEqualAcrossReplicas(Tensor t, const DebugContext &debugContext = {});
