@@ -18,6 +18,7 @@ from typing import NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
+from ops.arguments import choice
 from ops.philox import CYCLIC_OFFSET, below, key_of, philox4x32
 from ops.surrogate import Surrogate
 
@@ -145,8 +146,7 @@ def filled(ids: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 def _scan(u: np.ndarray, policy: str, offsets: Optional[np.ndarray]) -> np.ndarray:
     """What the policy sorts by, least first and equal ones by id, `[..., neurons]`."""
-    if policy not in POLICIES:
-        raise ValueError(f"policy must be one of {', '.join(POLICIES)}; got {policy}")
+    choice("policy", policy, POLICIES)
     if (policy == "cyclic") != (offsets is not None):
         raise ValueError('the policy "cyclic" needs offsets, and no other takes any')
     if policy == "top":

@@ -7,9 +7,11 @@ x = 0 and fall towards both sides, so that one can replace another at the same s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, Tuple, Type, Union
+from typing import Any, Dict, Tuple, Type, Union
 
 import numpy as np
+
+from ops.arguments import choice, instance
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,11 @@ class Table:
 
     def __post_init__(self) -> None:
         # A list, as it comes from JSON, would make the surrogate unhashable.
-        object.__setattr__(self, "values", tuple(float(value) for value in self.values))
+        try:
+            values = tuple(float(value) for value in self.values)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"values must be a list of numbers; got {self.values!r}") from error
+        object.__setattr__(self, "values", values)
         if len(self.values) < 2:
             raise ValueError(f"values must be at least 2; got {len(self.values)}")
         if not np.all(np.isfinite(self.values)):
@@ -110,6 +116,31 @@ SURROGATES: Dict[str, Type[Surrogate]] = {
 }
 
 
-def _check_positive(name: str, value: float) -> None:
-    if not (value > 0 and np.isfinite(value)):
-        raise ValueError(f"{name} must be greater than 0; got {value}")
+def surrogate_of(plain: Union[Surrogate, Dict[str, Any], str]) -> Surrogate:
+    """A surrogate, from itself, its fields with its name as "kind", or its name alone.
+
+    A name alone has the defaults, which a table does not have.
+
+    Raises ValueError for an unknown name or field, or a value that it cannot have.
+    """
+    if isinstance(plain, str):
+        plain = {"kind": plain}
+    if not isinstance(plain, dict):
+        instance("surrogate", plain, *SURROGATES.values())
+        return plain
+    fields = dict(plain)
+    kind = choice("surrogate", fields.pop("kind", "superspike"), tuple(SURROGATES))
+    try:
+        return SURROGATES[kind](**fields)
+    except TypeError as error:
+        words = str(error).split("__init__() ", 1)[-1]
+        raise ValueError(f"surrogate {kind}: {words}") from error
+
+
+def _check_positive(name: str, value: Any) -> None:
+    try:
+        right = bool(value > 0 and np.isfinite(value))
+    except (TypeError, ValueError):  # of text, or an array
+        right = False
+    if not right:
+        raise ValueError(f"{name} must be greater than 0; got {value!r}")

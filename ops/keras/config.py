@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields
-from typing import Any, Dict, Tuple, Union
+from typing import Any, Dict, Union
 
 import numpy as np
 
@@ -18,7 +18,7 @@ _ONLY_LIF = {field.name for field in fields(LIF)} - {field.name for field in fie
 def plain_layer(layer: Layer) -> Plain:
     """The fields; LIF's and LeakyReadout's are told apart by their names."""
     return {
-        name: field.tolist() if isinstance(field, np.ndarray) else field
+        name: field.tolist() if isinstance(field, (np.ndarray, np.generic)) else field
         for name, field in asdict(layer).items()
     }
 
@@ -41,26 +41,3 @@ def plain_surrogate(surrogate: Surrogate) -> Plain:
         for name, field in asdict(surrogate).items()
     }
     return {"kind": kind, **fields}
-
-
-def surrogate_of(plain: Union[Surrogate, Plain, str]) -> Surrogate:
-    """A surrogate, from itself, its fields or, with its own defaults, its name.
-
-    Raises ValueError for an unknown name.
-    """
-    if isinstance(plain, str):
-        plain = {"kind": plain}
-    if not isinstance(plain, dict):
-        return plain
-    fields = dict(plain)
-    kind = fields.pop("kind", "superspike")
-    if kind not in SURROGATES:
-        raise ValueError(f"surrogate must be one of {', '.join(SURROGATES)}; got {kind}")
-    return SURROGATES[kind](**fields)
-
-
-def choice(name: str, value: str, choices: Tuple[str, ...]) -> str:
-    """The value. Raises ValueError if it is none of the choices."""
-    if value not in choices:
-        raise ValueError(f"{name} must be {', '.join(choices[:-1])} or {choices[-1]}; got {value}")
-    return value

@@ -6,10 +6,10 @@ from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
 import tensorflow as tf
 
+from ops.arguments import choice, whole
 from ops.emulator.custom_op import MK2_TILES
 from ops.keras import dense_ops
 from ops.keras.cell import NetworkCell
-from ops.keras.config import choice
 from ops.keras.packing import parts
 from ops.lif.network import LIF
 
@@ -46,7 +46,7 @@ class DenseLIFCell(NetworkCell):
     ) -> None:
         super().__init__(*args, **kwargs)
         self.backend = choice("backend", backend, ("cpu", "emulator"))
-        self.tiles_per_ipu = tiles_per_ipu
+        self.tiles_per_ipu = whole("tiles_per_ipu", tiles_per_ipu)
         for number, layer in enumerate(self.network.spiking):
             if layer.slots < layer.neurons:
                 raise ValueError(

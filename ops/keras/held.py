@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
-
-MAX_DECAY = float(np.nextafter(np.float32(1), np.float32(0)))  # decay < 1
 
 
 def clipped(value: Any, low: float, high: float) -> Any:

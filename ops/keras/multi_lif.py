@@ -7,8 +7,8 @@ from typing import Any, Dict, Optional, Tuple, Union
 
 import tensorflow as tf
 
+from ops.arguments import choice, flag, instance, whole
 from ops.emulator.custom_op import MK2_TILES
-from ops.keras.config import choice
 from ops.keras.network_layer import NetworkLayer
 from ops.lif.poplar.attributes import Placement
 from ops.lif.tensorflow_op import BACKENDS, MEMORIES, LIFOutputs, run_network
@@ -59,14 +59,15 @@ class SequenceLayer(NetworkLayer):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.threads = threads
+        self.threads = whole("threads", threads, 0)
         self.memory = choice("memory", memory, tuple(MEMORIES))
         self.weights_dtype = choice("weights_dtype", weights_dtype, WEIGHT_TYPES)
-        self.return_membranes = return_membranes
-        self.time_major = time_major
+        self.return_membranes = flag("return_membranes", return_membranes)
+        self.time_major = flag("time_major", time_major)
         self.backend = choice("backend", backend, BACKENDS)
         self.placement = Placement(**placement) if isinstance(placement, dict) else placement
-        self.tiles_per_ipu = tiles_per_ipu
+        instance("placement", self.placement, Placement)
+        self.tiles_per_ipu = whole("tiles_per_ipu", tiles_per_ipu)
 
     def run(
         self,

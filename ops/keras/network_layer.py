@@ -7,12 +7,14 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 import tensorflow as tf
 
-from ops.keras.config import choice, layer_of, plain_layer, plain_surrogate, surrogate_of
-from ops.keras.held import MAX_DECAY, above, clipped
+from ops.arguments import choice
+from ops.keras.config import layer_of, plain_layer, plain_surrogate
+from ops.keras.held import above, clipped
+from ops.lif.cpu.constants import MAX_DECAY
 from ops.lif.network import LIF, Layer, Network
-from ops.lif.weights import weight_shapes
+from ops.lif.weights import check_shapes, weight_shapes
 from ops.philox import key_of
-from ops.surrogate import SuperSpike, Surrogate
+from ops.surrogate import SuperSpike, Surrogate, surrogate_of
 
 CONSTANTS = ("decay", "threshold", "synapse_decay")  # that a layer may train
 
@@ -57,6 +59,8 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
     ) -> None:
         kwargs.setdefault("dtype", "float32")
         super().__init__(trainable=trainable is not False, **kwargs)
+        if self.compute_dtype != "float32":
+            raise ValueError(f"dtype must be float32, as the ops are; got {self.compute_dtype}")
         if not isinstance(layers, (list, tuple)):
             raise ValueError(f"layers must be a list of LIF; got {layers!r}")
         self.network = Network(
@@ -70,9 +74,9 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
             surrogate=surrogate_of(surrogate),
         )
         key_of(seed)
-        self.seed = seed
+        self.seed = int(seed)
         self._all = (*self.network.layers, self.network.readout)
-        self._trained = _trained_of(trainable, self._all)
+        self._trained = trained_of(trainable, self._all)
         with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
             self._add_variables()
 
@@ -105,14 +109,7 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
 
         Raises ValueError if their number or shapes do not fit.
         """
-        shapes = weight_shapes(self.network)
-        if len(arrays) != len(shapes):
-            raise ValueError(f"the network needs {len(shapes)} weights; got {len(arrays)}")
-        for number, (array, expected) in enumerate(zip(arrays, shapes)):
-            if np.shape(array) != expected.shape:
-                raise ValueError(
-                    f"weights[{number}] must have shape {expected.shape}; got {np.shape(array)}"
-                )
+        check_shapes(self.network, [np.shape(array) for array in arrays])
         for kernel, array in zip(self._kernels, arrays):
             kernel.assign(array)
 
@@ -166,10 +163,9 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
 
     def _add_variables(self) -> None:
         self._kernels = [
-            self.add_weight(
-                name=f"{'kernel' if shape.role == 'input' else shape.role}_{shape.layer + 1}",
+            self._variable(
+                f"{'kernel' if shape.role == 'input' else shape.role}_{shape.layer + 1}",
                 shape=shape.shape,
-                dtype="float32",
                 initializer="zeros" if shape.role == "bias" else "glorot_uniform",
                 trainable=True,
             )
@@ -197,21 +193,27 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
             second = self._second_thresholds[number]
             constraint = lambda value: tf.maximum(value, tf.convert_to_tensor(second))  # noqa: E731
         value = np.broadcast_to(np.asarray(getattr(layer, name), np.float32), (layer.neurons,))
-        return self.add_weight(
-            name=f"{name}_{number + 1}",
+        return self._variable(
+            f"{name}_{number + 1}",
             shape=(layer.neurons,),
-            dtype="float32",
             initializer=tf.keras.initializers.Constant(value),
             trainable=name != "second_threshold",
             constraint=constraint,
         )
+
+    def _variable(self, name: str, **options: Any) -> Any:
+        variable = self.add_weight(name=name, dtype="float32", **options)
+        # By an attribute, too: in lists and dicts Keras 3 hides it from TensorFlow's checkpoints
+        # and SavedModels.
+        setattr(self, f"_{name}", variable)
+        return variable
 
 
 def _clip_decay(value: Any) -> Any:
     return tf.clip_by_value(value, 0.0, MAX_DECAY)
 
 
-def _trained_of(trainable: Trainable, layers: Tuple[Layer, ...]) -> Tuple[Tuple[str, ...], ...]:
+def trained_of(trainable: Trainable, layers: Tuple[Layer, ...]) -> Tuple[Tuple[str, ...], ...]:
     """Of each layer the constants to train, in the order of CONSTANTS.
 
     Raises ValueError for an unknown name, or one that no layer has.
@@ -220,6 +222,8 @@ def _trained_of(trainable: Trainable, layers: Tuple[Layer, ...]) -> Tuple[Tuple[
         trainable = ()
     if isinstance(trainable, str):
         trainable = (trainable,)
+    if not isinstance(trainable, (list, tuple)):
+        raise ValueError(f"trainable must name constants, or list them; got {trainable!r}")
     if all(isinstance(name, str) for name in trainable):
         names = tuple(choice("trainable", str(name), CONSTANTS) for name in trainable)
         found = tuple(
@@ -236,6 +240,8 @@ def _trained_of(trainable: Trainable, layers: Tuple[Layer, ...]) -> Tuple[Tuple[
             f"readout is the last); got {len(trainable)}"
         )
     for number, (names_of, layer) in enumerate(zip(trainable, layers)):
+        if not isinstance(names_of, (list, tuple)):
+            raise ValueError(f"trainable[{number}] must be a list of names; got {names_of!r}")
         for name in names_of:
             choice(f"trainable[{number}]", name, CONSTANTS)
             if getattr(layer, name, None) is None:

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from ops.keras.config import Plain, layer_of, plain_layer
 from ops.keras.multi_lif import SequenceLayer
+from ops.keras.network_layer import trained_of
 from ops.lif.network import LIF, LeakyReadout
 
 _NEVER = float(np.finfo(np.float32).max)  # a threshold that no membrane reaches
@@ -78,7 +79,10 @@ class LIFReadout(SingleLayer):
     def __init__(self, inputs: int, readout: Union[LeakyReadout, Plain], **kwargs: Any) -> None:
         leaky = layer_of(readout)
         if not isinstance(leaky, LeakyReadout):
-            raise ValueError("readout must be a LeakyReadout; LIFLayer has neurons that spike")
+            raise ValueError(
+                f"readout must be LeakyReadout; LIFLayer has neurons that spike; got {readout!r}"
+            )
+        trained_of(kwargs.get("trainable", ()), (leaky,))  # its neurons' threshold is none of it
         self._leaky = leaky
         silent = LIF(**plain_layer(leaky), threshold=_NEVER, second_threshold=_NEVER, capacity=1)
         super().__init__(inputs=inputs, layers=(), readout=silent, reset="none", **kwargs)

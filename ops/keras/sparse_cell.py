@@ -7,9 +7,9 @@ from typing import Any, Dict, List, Sequence, Tuple
 import tensorflow as tf
 
 from ops import sparse
+from ops.arguments import choice, whole
 from ops.emulator.custom_op import MK2_TILES
 from ops.keras.cell import NetworkCell
-from ops.keras.config import choice
 from ops.keras.packing import pack_spikes, parts
 from ops.lif.network import LIF
 from ops.lif.tensorflow_op import LIFOutputs
@@ -40,7 +40,7 @@ class SparseLIFCell(NetworkCell):
     ) -> None:
         super().__init__(*args, **kwargs)
         self.backend = choice("backend", backend, ("cpu", "emulator", "ipu"))
-        self.tiles_per_ipu = tiles_per_ipu
+        self.tiles_per_ipu = whole("tiles_per_ipu", tiles_per_ipu)
 
     def get_config(self) -> Dict[str, Any]:
         own = {"backend": self.backend, "tiles_per_ipu": self.tiles_per_ipu}
@@ -88,7 +88,7 @@ class SparseLIFCell(NetworkCell):
             found = ops.select_spikes(
                 *(u, tensors.threshold, gate, layer.slots, layer.policy, network.surrogate),
                 seed=self.seed,
-                first_step=step[0, 0] if layer.policy == "cyclic" else 0,
+                first_step=tf.cast(step[0, 0], tf.int64) if layer.policy == "cyclic" else 0,
                 layer=number,
             )
             spiked = ops.sparse_to_dense(found.ids, found.counts, layer.neurons)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -28,21 +28,42 @@ def constant_tensors(
 ) -> List[LayerTensors]:
     """Of each layer and the readout.
 
-    given: tensors that take the place of constants that the layer has.
+    given: as checked_constants has them.
 
-    Raises ValueError if one is given that the layer does not have.
+    Raises what it raises.
+    """
+    layers = [*network.layers, network.readout]
+    return [_of_layer(*pair) for pair in zip(layers, checked_constants(network, given))]
+
+
+def checked_constants(
+    network: Network, given: Optional[Sequence[Mapping[str, Any]]]
+) -> List[Dict[str, Any]]:
+    """Of each layer and the readout the tensors that take the place of its constants; None: none.
+
+    Raises ValueError if one is given that the layer does not have, or not `[neurons]`.
     """
     layers = [*network.layers, network.readout]
     given = [{}] * len(layers) if given is None else given
     if len(given) != len(layers):
         raise ValueError(f"constants must be of {len(layers)} layers; got {len(given)}")
-    return [_of_layer(number, layer, given[number]) for number, layer in enumerate(layers)]
+    found: List[Dict[str, Any]] = []
+    for number, (layer, of_layer) in enumerate(zip(layers, given)):
+        found.append({})
+        for name, value in of_layer.items():
+            if name not in GIVEN or getattr(layer, name, None) is None:
+                raise ValueError(f"layer {number} has no {name} to give")
+            tensor = tf.convert_to_tensor(value, tf.float32)
+            if not tensor.shape.is_compatible_with([layer.neurons]):
+                raise ValueError(
+                    f"constants[{number}]: {name} must have shape ({layer.neurons},); "
+                    f"got {tuple(tensor.shape)}"
+                )
+            found[-1][name] = tensor
+    return found
 
 
-def _of_layer(number: int, layer: Any, given: Mapping[str, Any]) -> LayerTensors:
-    for name in given:
-        if name not in GIVEN or getattr(layer, name, None) is None:
-            raise ValueError(f"layer {number} has no {name} to give")
+def _of_layer(layer: Any, given: Mapping[str, Any]) -> LayerTensors:
     fixed = fixed_constants(layer)
     found = {**fixed._asdict(), **given}
     if "decay" in given:

@@ -20,9 +20,18 @@ def input_spikes(ids: Any, counts: Any) -> InputSpikes:
     """ids `[time, batch, slots]` and counts `[time, batch]` or `[time, batch, 2]`, whatever
     numbers they are; counts' last axis are the spikes, and with gradient-only neurons.
 
-    Raises ValueError if they are no numbers.
+    Raises ValueError if they are no numbers, or their shapes do not fit.
     """
     ids, counts = tf.convert_to_tensor(ids), tf.convert_to_tensor(counts)
+    leading = ids.shape[:2]
+    if ids.shape.rank not in (None, 3) or not (
+        counts.shape.is_compatible_with(leading)
+        or counts.shape.is_compatible_with(leading.concatenate(2))
+    ):
+        raise ValueError(
+            "ids must be [time, batch, slots] and counts [time, batch] or [time, batch, 2]; "
+            f"got shapes {tuple(ids.shape)} and {tuple(counts.shape)}"
+        )
     filled = tf.zeros([0], tf.int32)
     both = counts if counts.shape.rank == 3 and counts.shape[2] == 2 else None
     if both is not None:

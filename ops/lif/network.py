@@ -7,15 +7,18 @@ whole layer or a float array `[neurons]`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Optional, Tuple, Union
+from typing import Optional, Tuple, Union
 
 import numpy as np
 
+from ops.arguments import choice, flag, instance, whole
 from ops.select_spikes import POLICIES
 from ops.surrogate import SURROGATES, Surrogate
 from ops.surrogate import SuperSpike as SuperSpike
 
 PerNeuron = Union[float, np.ndarray]
+
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -48,15 +51,14 @@ class LIF:
     def __post_init__(self) -> None:
         _check_integrator(self)
         if self.capacity is not None:
-            _check_whole("capacity", self.capacity)
-        if self.capacity is not None and not 1 <= self.capacity <= self.neurons:
-            raise ValueError(f"capacity must be 1 to {self.neurons}; got {self.capacity}")
+            whole("capacity", self.capacity, 1, self.neurons)
         threshold = per_neuron(self.threshold, self.neurons, "threshold")
         if self.second_threshold is not None:
             second = per_neuron(self.second_threshold, self.neurons, "second_threshold")
             if not np.all(second <= threshold):
                 raise ValueError("second_threshold must not be above threshold")
-        _check_choice("policy", self.policy, POLICIES)
+        choice("policy", self.policy, POLICIES)
+        flag("recurrent", self.recurrent)
 
     @property
     def slots(self) -> int:
@@ -107,16 +109,16 @@ class Network:
     reset_on: str = "state"
 
     def __post_init__(self) -> None:
-        _check_size("inputs", self.inputs)
+        whole("inputs", self.inputs)
         for number, layer in enumerate(self.layers):
-            _check_kind(f"layers[{number}]", layer, LIF)
-        _check_kind("readout", self.readout, LIF, LeakyReadout)
-        _check_kind("surrogate", self.surrogate, *SURROGATES.values())
+            instance(f"layers[{number}]", layer, LIF)
+        instance("readout", self.readout, LIF, LeakyReadout)
+        instance("surrogate", self.surrogate, *SURROGATES.values())
         if not self.layers and not isinstance(self.readout, LIF):
             raise ValueError("a network needs at least one hidden layer, or a readout that spikes")
-        _check_choice("reset", self.reset, ("zero", "subtract", "none"))
-        _check_choice("reset_gradient", self.reset_gradient, ("mask", "term", "none"))
-        _check_choice("reset_on", self.reset_on, ("state", "emission"))
+        choice("reset", self.reset, ("zero", "subtract", "none"))
+        choice("reset_gradient", self.reset_gradient, ("mask", "term", "none"))
+        choice("reset_on", self.reset_on, ("state", "emission"))
         if self.delay not in (0, 1):
             raise ValueError(f"delay must be 0 or 1; got {self.delay!r}")
 
@@ -134,7 +136,8 @@ class Network:
 def per_neuron(value: PerNeuron, neurons: int, name: str) -> np.ndarray:
     """A constant as a float64 array `[neurons]`.
 
-    Raises ValueError if it is neither one number nor one per neuron, or not finite.
+    Raises ValueError if it is neither one number nor one per neuron, or not finite as float32,
+    which the kernels have.
     """
     try:
         array = np.asarray(value, dtype=np.float64)
@@ -142,38 +145,17 @@ def per_neuron(value: PerNeuron, neurons: int, name: str) -> np.ndarray:
         raise ValueError(f"{name} must be one number or {neurons}; got {value!r}") from error
     if array.shape not in ((), (neurons,)):
         raise ValueError(f"{name} must be one number or shape ({neurons},); got {array.shape}")
-    if not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} must be finite")
+    if not np.all(np.abs(array) <= _LARGEST):
+        raise ValueError(f"{name} must be finite, also as float32")
     return np.broadcast_to(array, (neurons,))
 
 
 def _check_integrator(layer: Layer) -> None:
-    _check_size("neurons", layer.neurons)
+    whole("neurons", layer.neurons)
     for name, value in (("decay", layer.decay), ("synapse_decay", layer.synapse_decay)):
         if value is not None:
             decay = per_neuron(value, layer.neurons, name)
             if not np.all((decay >= 0) & (decay < 1)):
                 raise ValueError(f"{name} must be at least 0 and less than 1")
     per_neuron(layer.gain, layer.neurons, "gain")
-
-
-def _check_size(name: str, value: Any) -> None:
-    _check_whole(name, value)
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1; got {value}")
-
-
-def _check_whole(name: str, value: Any) -> None:
-    if not isinstance(value, (int, np.integer)):
-        raise ValueError(f"{name} must be a whole number; got {value!r}")
-
-
-def _check_kind(name: str, value: Any, *kinds: type) -> None:
-    if not isinstance(value, kinds):
-        names = " or ".join(kind.__name__ for kind in kinds)
-        raise ValueError(f"{name} must be {names}; got {value!r}")
-
-
-def _check_choice(name: str, value: str, choices: Tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} must be {', '.join(choices[:-1])} or {choices[-1]}; got {value}")
+    flag("bias", layer.bias)

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from ops.lif import reference
+from ops.lif.constant_tensors import checked_constants
 from ops.lif.input_spikes import input_spikes
 from ops.lif.layer_trace import Trace
 from ops.lif.network import Layer, Network
@@ -38,7 +39,7 @@ def run_reference(
     spike_counts = spikes.counts
     if spikes.filled.shape.rank == 2:
         spike_counts = tf.stack([spikes.counts, spikes.filled], axis=-1)
-    given = [dict(of_layer) for of_layer in constants or ()]
+    given = checked_constants(network, constants)
     places = [(number, name) for number, of_layer in enumerate(given) for name in of_layer]
     call = _Call(network, places, len(weights))
 
@@ -58,7 +59,7 @@ def run_reference(
         return call.with_shapes(outputs, spikes.ids), gradient
 
     tensors = [tf.convert_to_tensor(matrix) for matrix in weights]
-    tensors += [tf.convert_to_tensor(given[number][name]) for number, name in places]
+    tensors += [given[number][name] for number, name in places]
     outputs = list(run(spikes.port, *tensors))
     spiking, hidden = len(network.spiking), len(network.layers)
     return LIFOutputs(

@@ -8,10 +8,11 @@ get such a gradient, too.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import tensorflow as tf
 
+from ops.arguments import choice, instance, whole
 from ops.emulator.custom_op import MK2_TILES
 from ops.lif.constant_tensors import constant_tensors
 from ops.lif.cpu import abi, native
@@ -19,8 +20,9 @@ from ops.lif.input_spikes import input_spikes
 from ops.lif.network import LIF, Network
 from ops.lif.op_library import library
 from ops.lif.poplar.attributes import Placement
+from ops.lif.weights import check_shapes
 from ops.sparse.seed import word64
-from ops.weight_types import rounded
+from ops.weight_types import WEIGHT_TYPES, rounded
 
 BACKENDS = ("cpu", "numpy", "emulator", "ipu")
 MEMORIES = {"slots": "membranes", "recompute": "spikes"}
@@ -78,9 +80,17 @@ def run_network(
         Poplar op on emulated IPUs of `tiles_per_ipu`, "ipu" on those of Graphcore's TensorFlow,
         both with a `placement`, see ops.lif.poplar.user_op.
 
-    Raises tf.errors.InvalidArgumentError (ValueError while tracing) if shapes or ids do not fit;
-    MissingCompiler, BuildFailed on the first call.
+    Raises ValueError for an argument out of range, tf.errors.InvalidArgumentError (ValueError while
+    tracing) if the input's shapes or numbers or a constant do not fit; MissingCompiler, BuildFailed
+    on the first call.
     """
+    instance("network", network, Network)
+    choice("backend", backend, BACKENDS)
+    choice("memory", memory, tuple(MEMORIES))
+    choice("weights_dtype", weights_dtype, WEIGHT_TYPES)
+    whole("threads", threads, 0)
+    weights = [tf.convert_to_tensor(array, tf.float32) for array in weights]
+    check_shapes(network, [_known_shape(array) for array in weights])
     if backend in ("emulator", "ipu"):
         from ops.lif.poplar.backends import run_on_ipus
 
@@ -104,7 +114,7 @@ def run_network(
         # A bias is no matrix that is read again and again: it stays as it is, as in the kernels.
         matrices = [
             rounded(array, weights_dtype if array.shape.rank == 2 else "float32")
-            for array in map(tf.convert_to_tensor, weights)
+            for array in weights
         ]
         return run_reference(network, matrices, ids, counts, constants, seed, return_membranes)
     op = library()
@@ -118,7 +128,7 @@ def run_network(
         port=spikes.port,
         seed=word64(seed),
         filled=spikes.filled,
-        weights=list(weights),
+        weights=weights,
         decay=[layer.decay for layer in tensors],
         scale=[layer.scale for layer in tensors],
         synapse_decay=[layer.synapse_decay for layer in tensors],
@@ -168,6 +178,10 @@ def run_network(
         dropped=list(outputs.dropped),
         membranes=list(outputs.u) if return_membranes else [],
     )
+
+
+def _known_shape(tensor: Any) -> Optional[Tuple[Optional[int], ...]]:
+    return None if tensor.shape.rank is None else tuple(tensor.shape.as_list())
 
 
 def _surrogate(network: Network) -> Dict[str, Any]:

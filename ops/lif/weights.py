@@ -42,21 +42,35 @@ def weight_shapes(network: Network) -> Tuple[WeightShape, ...]:
     return tuple(shapes)
 
 
+def check_shapes(network: Network, shapes: Sequence[Optional[Tuple[Optional[int], ...]]]) -> None:
+    """Whether weights of these shapes are the network's; None stands for what is not known yet.
+
+    Raises ValueError if their number or a shape is not `weight_shapes(network)`'s.
+    """
+    expected = weight_shapes(network)
+    if len(shapes) != len(expected):
+        raise ValueError(f"the network needs {len(expected)} weights; got {len(shapes)}")
+    for number, (found, weight) in enumerate(zip(shapes, expected)):
+        if found is None or (
+            len(found) == len(weight.shape)
+            and all(size in (None, wanted) for size, wanted in zip(found, weight.shape))
+        ):
+            continue
+        kind = "the bias" if weight.role == "bias" else f"{weight.role} weights"
+        raise ValueError(
+            f"weights[{number}] must have shape {weight.shape}; got {found} "
+            f"({kind} of layer {weight.layer})"
+        )
+
+
 def by_layer(network: Network, weights: Sequence[np.ndarray]) -> List[LayerWeights]:
     """The weights of each layer and the readout.
 
     Raises ValueError if their number or a shape is not `weight_shapes(network)`'s.
     """
-    shapes = weight_shapes(network)
-    if len(weights) != len(shapes):
-        raise ValueError(f"the network needs {len(shapes)} weights; got {len(weights)}")
+    check_shapes(network, [np.shape(array) for array in weights])
     layers: List[LayerWeights] = []
-    for number, (array, expected) in enumerate(zip(weights, shapes)):
-        if np.shape(array) != expected.shape:
-            raise ValueError(
-                f"weights[{number}] must have shape {expected.shape}; got {np.shape(array)} "
-                f"({expected.role} weights of layer {expected.layer})"
-            )
+    for array, expected in zip(weights, weight_shapes(network)):
         array = np.asarray(array, dtype=np.float64)
         if expected.role == "input":
             layers.append(LayerWeights(array))

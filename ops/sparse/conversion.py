@@ -6,8 +6,10 @@ from typing import Any, List, Optional, Tuple
 
 import tensorflow as tf
 
+from ops.arguments import whole
 from ops.second_order import refuse_second_order
 from ops.sparse.native import library
+from ops.sparse.spike_tensors import spike_tensors
 
 
 def sparse_to_dense(ids: Any, counts: Any, neurons: int) -> Any:
@@ -16,27 +18,32 @@ def sparse_to_dense(ids: Any, counts: Any, neurons: int) -> Any:
     ids, counts: as ops.sparse.spike_matmul takes them. float32 ids get a gradient: a filled slot
     takes the value at its id, gradient-only neurons included.
 
-    Raises tf.errors.InvalidArgumentError (ValueError while tracing) if shapes or ids do not fit.
+    Raises tf.errors.InvalidArgumentError (ValueError while tracing) if shapes or ids do not fit,
+    ValueError if they are no numbers or `neurons` is no whole number from 1.
     """
+    ids, counts = spike_tensors(ids, counts)
+    neurons = whole("neurons", neurons)
     return library().ipulse_sparse_to_dense(ids=ids, counts=counts, neurons=neurons)
 
 
 def dense_to_sparse(dense: Any, capacity: Optional[int] = None) -> Tuple[Any, Any]:
     """Ids float32 `[..., slots]`, ascending, and counts float32 `[...]` of the ones.
 
-    dense: `[..., neurons]` of zeros and ones, of any type that casts to float32.
+    dense: `[..., neurons]` of zeros and ones, booleans or numbers.
     capacity: number of slots; None takes the largest count, and at least one, which is then
         unknown while tracing.
 
     The gradient by a neuron that spiked is that of its slot; others get none.
 
     Raises tf.errors.InvalidArgumentError if a value is neither 0 nor 1, or a row has more spikes
-    than `capacity`.
+    than `capacity`; ValueError if they are no numbers or `capacity` is no whole number from 1.
     """
-    if capacity is not None and capacity < 1:
-        raise ValueError(f"capacity must be at least 1; got {capacity}")
+    dense = tf.convert_to_tensor(dense)
+    if not (dense.dtype.is_floating or dense.dtype.is_integer or dense.dtype.is_bool):
+        raise ValueError(f"dense spikes must be numbers; got {dense.dtype.name}")
+    slots = 0 if capacity is None else whole("capacity", capacity)
     dense = tf.cast(dense, tf.float32)
-    return tuple(library().ipulse_dense_to_sparse(dense=dense, capacity=capacity or 0))
+    return tuple(library().ipulse_dense_to_sparse(dense=dense, capacity=slots))
 
 
 def _sparse_to_dense_gradient(op: Any, grad_dense: Any) -> List[Any]:

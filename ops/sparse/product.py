@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from ops.second_order import refuse_second_order
 from ops.sparse.native import library
+from ops.sparse.spike_tensors import spike_tensors
 
 
 def spike_matmul(weights: Any, ids: Any, counts: Any) -> Any:
@@ -19,13 +20,15 @@ def spike_matmul(weights: Any, ids: Any, counts: Any) -> Any:
         their slots and whatever the threads: the same to the bit everywhere. An id listed twice
         counts twice.
 
-    Both are float32, int32 or int64, or uint16 for ids.
+    Both are whole numbers of any type.
 
     The gradient by the weights sums over spikes. float32 ids get one, too: a filled slot's is that
     by its neuron's spike, gradient-only neurons included, and 0 behind them.
 
-    Raises tf.errors.InvalidArgumentError (ValueError while tracing) if shapes or ids do not fit.
+    Raises tf.errors.InvalidArgumentError (ValueError while tracing) if shapes or ids do not fit,
+    ValueError if they are no numbers.
     """
+    ids, counts = spike_tensors(ids, counts)
     return library().ipulse_spike_matmul(weights=weights, ids=ids, counts=counts)
 
 

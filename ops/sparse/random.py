@@ -6,6 +6,7 @@ from typing import Any, Optional
 
 import tensorflow as tf
 
+from ops.arguments import whole
 from ops.sparse.native import library
 from ops.sparse.seed import word64
 from ops.whole_numbers import whole_numbers
@@ -21,12 +22,13 @@ def random_spikes(seed: Any, counts: Any, neurons: int, slots: Optional[int] = N
     Nothing of it has a gradient.
 
     Raises tf.errors.InvalidArgumentError if a count is not 0 to `neurons`, or `slots` is smaller
-    than a count.
+    than a count; ValueError if `neurons` or `slots` is no whole number from 1.
     """
-    if slots is not None and slots < 1:
-        raise ValueError(f"slots must be at least 1; got {slots}")
     return library().ipulse_random_spikes(
-        seed=word64(seed), counts=whole_numbers("counts", counts), neurons=neurons, slots=slots or 0
+        seed=word64(seed),
+        counts=whole_numbers("counts", counts),
+        neurons=whole("neurons", neurons),
+        slots=0 if slots is None else whole("slots", slots),
     )
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Union
 
 import tensorflow as tf
 
+from ops.arguments import choice, whole
 from ops.second_order import refuse_second_order
 from ops.select_spikes import POLICIES
 from ops.sparse.native import library
-from ops.sparse.seed import word64
+from ops.sparse.seed import first_step_word, word64
 from ops.sparse.surrogate import ATTRIBUTES, attributes
-from ops.surrogate import SuperSpike, Surrogate
+from ops.surrogate import SuperSpike, Surrogate, surrogate_of
 
 
 class Selected(NamedTuple):
@@ -29,7 +30,7 @@ def select_spikes(
     second_threshold: Optional[Any] = None,
     capacity: Optional[int] = None,
     policy: str = "index",
-    surrogate: Surrogate = SuperSpike(),  # noqa: B008 (frozen)
+    surrogate: Union[Surrogate, Dict[str, Any], str] = SuperSpike(),  # noqa: B008 (frozen)
     seed: Any = 0,
     first_step: Any = 0,
     layer: int = 0,
@@ -41,6 +42,7 @@ def select_spikes(
     threshold, second_threshold: one number or `[neurons]`; without the second, all that do not
         spike are gradient-only.
     capacity: None gives every neuron a slot.
+    surrogate: one of ops.surrogate, or its name there.
     seed, first_step, layer: of the policy "cyclic", as in ops.select_spikes.cyclic_offsets;
         first_step is that of `u[0]`. seed and first_step may be tensors.
 
@@ -48,12 +50,11 @@ def select_spikes(
     leaves by `u` and by `threshold`, as select_spikes_gradients says.
 
     Raises tf.errors.InvalidArgumentError (ValueError while tracing) if shapes do not fit, the
-    capacity is above the neurons or a second threshold above its threshold.
+    capacity is above the neurons or a second threshold above its threshold; ValueError for any
+    other argument out of range.
     """
-    if policy not in POLICIES:
-        raise ValueError(f"policy must be one of {', '.join(POLICIES)}; got {policy}")
-    if capacity is not None and capacity < 1:
-        raise ValueError(f"capacity must be at least 1; got {capacity}")
+    choice("policy", policy, POLICIES)
+    slots = 0 if capacity is None else whole("capacity", capacity)
     u = tf.convert_to_tensor(u, tf.float32)
     threshold = _per_neuron(threshold, u)
     gated = second_threshold is not None
@@ -63,12 +64,12 @@ def select_spikes(
         threshold=threshold,
         second_threshold=second,
         seed=word64(seed),
-        first_step=word64(first_step),
+        first_step=first_step_word(first_step),
         gated=gated,
-        capacity=capacity or 0,
+        capacity=slots,
         policy=policy,
-        layer=layer,
-        **attributes(surrogate),
+        layer=whole("layer", layer, 0),
+        **attributes(surrogate_of(surrogate)),
     )
     return Selected(*found)
 

@@ -193,7 +193,7 @@ class TestRefusals:
             ({"capacity": 0}, "capacity must be 1 to 7; got 0"),
             ({"capacity": 8}, "capacity must be 1 to 7; got 8"),
             ({"second_threshold": 1.1}, "second_threshold must not be above threshold"),
-            ({"policy": "best"}, "policy must be one of index, cyclic, top; got best"),
+            ({"policy": "best"}, "policy must be index, cyclic or top; got best"),
             ({"policy": "cyclic"}, "needs offsets, and no other takes any"),
             ({"offsets": np.array(0)}, "needs offsets, and no other takes any"),
             (

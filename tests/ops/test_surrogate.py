@@ -97,6 +97,8 @@ class TestRefusals:
         [
             ((1.0,), 1.0, "values must be at least 2; got 1"),
             ((1.0, np.nan), 1.0, "values must be finite"),
+            (((1.0, 0.0),), 1.0, "values must be a list of numbers; got"),
+            ((1.0, 0.0), "1", "width must be greater than 0; got '1'"),
             ((1.0, 0.0), 0.0, "width must be greater than 0; got 0"),
         ],
     )

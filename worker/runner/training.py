@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Callable, Dict, Optional
 
 import numpy as np
+import tensorflow as tf
 
 from ipulse.errors import InvalidSpec, IPUlseError, Problem
 from ipulse.spec import ExperimentSpec
@@ -148,8 +149,10 @@ class Training:
             self._run_execution(epoch, progress)
             if self.schedule.ends_epoch(self.step - 1):
                 break
+        self._check_weights(epoch)
         values = {**self.tally.values(), **self._test_values(), **self._settings()}
-        self._check_finite(epoch, values)
+        if not np.isfinite(values["test_loss"]):
+            raise Diverged(self._cure("the held-out loss", epoch))
         self.history.add("epoch", epoch, self.step, values)
         progress.tell(self.step, values)
         self.tally = empty_tally(self.spec)
@@ -171,7 +174,11 @@ class Training:
         """As many steps as the device does before it returns."""
         now = self.timeline.clock.now
         before, begun = self.kernel_seconds(), now()
-        execution = self.model.execute(self.step + 1, now)
+        try:
+            execution = self.model.execute(self.step + 1, now)
+        except tf.errors.InvalidArgumentError:
+            self._check_weights(epoch)  # a decay that is no number is refused by the op
+            raise
         executed = now()
         losses = [self._record(epoch, learned, progress) for learned in execution.learned]
         if not self.schedule.ends_epoch(self.step - 1):
@@ -235,10 +242,8 @@ class Training:
             tally = judge(self.model, self.dataset, self.spec).tally
         return {"test_loss": tally.loss, "test_accuracy": tally.accuracy}
 
-    def _check_finite(self, epoch: int, values: Dict[str, float]) -> None:
+    def _check_weights(self, epoch: int) -> None:
         """A neuron with a weight that is no number stays silent, so the loss alone may not tell."""
-        if not np.isfinite(values["test_loss"]):
-            raise Diverged(self._cure("the held-out loss", epoch))
         if not all(np.isfinite(matrix).all() for matrix in self.model.trained):
             raise Diverged(self._cure("a weight", epoch))
 

@@ -7,10 +7,11 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ops.arguments import choice, whole
 from ops.lif.cpu import abi, native
 from ops.lif.cpu.constants import constants
 from ops.lif.network import LIF, Layer, LeakyReadout, Network
-from ops.lif.weights import weight_shapes
+from ops.lif.weights import check_shapes, weight_shapes
 
 MESSAGE_SIZE = 512  # bytes
 
@@ -62,9 +63,9 @@ class Call:
             reset=abi.RESET[network.reset],
             reset_on=abi.RESET_ON[network.reset_on],
             reset_gradient=abi.RESET_GRADIENT[network.reset_gradient],
-            weights=_choice("weight_type", weight_type, abi.WEIGHTS),
-            store=_choice("store", store, abi.STORE),
-            threads=threads,
+            weights=abi.WEIGHTS[choice("weight_type", weight_type, tuple(abi.WEIGHTS))],
+            store=abi.STORE[choice("store", store, tuple(abi.STORE))],
+            threads=whole("threads", threads, 0),
             arch=native.supported_arch() if arch is None else arch,
             seed=seed,
             surrogate=abi.surrogate(network.surrogate),
@@ -86,10 +87,8 @@ class Call:
             setattr(target, name, abi.floats(array))
 
     def _set_weights(self, network: Network, weights: Sequence[np.ndarray]) -> None:
-        shapes = weight_shapes(network)
-        if len(weights) != len(shapes):
-            raise ValueError(f"the network needs {len(shapes)} weights; got {len(weights)}")
-        for number, (array, expected) in enumerate(zip(weights, shapes)):
+        check_shapes(network, [np.shape(array) for array in weights])
+        for number, (array, expected) in enumerate(zip(weights, weight_shapes(network))):
             self._alive.append(checked(f"weights[{number}]", array, expected.shape))
             name = "weights" if expected.role == "input" else expected.role
             setattr(self._layers[expected.layer], name, abi.floats(self._alive[-1]))
@@ -135,9 +134,3 @@ def checked(
             f"got {array.dtype} of shape {array.shape}"
         )
     return np.ascontiguousarray(array)
-
-
-def _choice(name: str, value: str, choices: Any) -> int:
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value}")
-    return int(choices[value])

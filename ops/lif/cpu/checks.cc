@@ -18,11 +18,46 @@ bool check_choice(const char *name, int value, int choices, const Message &messa
          message.fail("%s must be 0 to %d; got %d", name, choices - 1, value);
 }
 
+// NaN is below nothing and at least nothing, so that it is refused, too.
+bool check_decay(const char *name, const float *decay, int neurons, int number,
+                 const Message &message) {
+  for (int i = 0; i < neurons; ++i)
+    if (!(decay[i] >= 0 && decay[i] < 1))
+      return message.fail("layer %d: %s[%d] is %g; it must be at least 0 and less than 1", number,
+                          name, i, static_cast<double>(decay[i]));
+  return true;
+}
+
+// What no equation allows: a membrane that grows by itself, a gate above its threshold.
+bool check_constants(const LifLayer &layer, int number, bool readout, const Message &message) {
+  if (!check_decay("decay", layer.decay, layer.neurons, number, message) ||
+      (layer.synapse_decay &&
+       !check_decay("synapse_decay", layer.synapse_decay, layer.neurons, number, message)))
+    return false;
+  for (int i = 0; i < layer.neurons; ++i) {
+    if (!std::isfinite(layer.scale[i]))
+      return message.fail("layer %d: scale[%d] is %g; it must be finite", number, i,
+                          static_cast<double>(layer.scale[i]));
+    if (readout)
+      continue;
+    auto threshold = static_cast<double>(layer.threshold[i]);
+    if (std::isnan(threshold))
+      return message.fail("layer %d: threshold[%d] is no number", number, i);
+    if (layer.second_threshold && !(layer.second_threshold[i] <= layer.threshold[i]))
+      return message.fail("layer %d: second_threshold[%d] is %g; it must not be above the "
+                          "threshold, %g",
+                          number, i, static_cast<double>(layer.second_threshold[i]), threshold);
+  }
+  return true;
+}
+
 bool check_layer(const LifLayer &layer, int number, bool readout, const Message &message) {
   if (layer.neurons < 1)
     return message.fail("layer %d: neurons must be at least 1; got %d", number, layer.neurons);
   if (!layer.decay || !layer.scale || !layer.weights || (!readout && !layer.threshold))
     return message.fail("layer %d: an array is missing", number);
+  if (!check_constants(layer, number, readout, message))
+    return false;
   if (readout)
     return true;
   if (layer.slots < 1 || layer.slots > layer.neurons)

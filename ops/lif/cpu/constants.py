@@ -8,9 +8,12 @@ import numpy as np
 
 from ops.lif.network import LIF, Layer, per_neuron
 
+MAX_DECAY = float(np.nextafter(np.float32(1), np.float32(0)))  # the largest below 1
+
 
 class LayerConstants(NamedTuple):
-    """A layer's as the kernels take them, float32 `[neurons]`, each rounded once, from float64.
+    """A layer's as the kernels take them, float32 `[neurons]`, each rounded once, from float64;
+    a decay that would become 1 to MAX_DECAY.
 
     None where the layer has no such constant.
     """
@@ -28,14 +31,18 @@ def constants(layer: Layer) -> LayerConstants:
     scale = per_neuron(layer.gain, layer.neurons, "gain") * (1 - decay)
     synapse_decay = threshold = second = None
     if layer.synapse_decay is not None:
-        synapse_decay = _float32(layer.synapse_decay, layer.neurons, "synapse_decay")
+        synapse = per_neuron(layer.synapse_decay, layer.neurons, "synapse_decay")
+        synapse_decay = _below_1(synapse)
     if isinstance(layer, LIF):
         threshold = _float32(layer.threshold, layer.neurons, "threshold")
         if layer.second_threshold is not None:
             second = _float32(layer.second_threshold, layer.neurons, "second_threshold")
-    return LayerConstants(
-        decay.astype(np.float32), scale.astype(np.float32), synapse_decay, threshold, second
-    )
+    scale = scale.astype(np.float32)
+    return LayerConstants(_below_1(decay), scale, synapse_decay, threshold, second)
+
+
+def _below_1(decay: np.ndarray) -> np.ndarray:
+    return np.minimum(decay.astype(np.float32), np.float32(MAX_DECAY))
 
 
 def _float32(value: Any, neurons: int, name: str) -> np.ndarray:

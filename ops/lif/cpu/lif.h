@@ -68,10 +68,10 @@ typedef struct LifLayer {
   int32_t slots; // of a sample and step, 1 to neurons
   int32_t policy;
   const float *decay;            // 0 <= decay < 1
-  const float *scale;            // of the current: gain * (1 - decay)
+  const float *scale;            // of the current: gain * (1 - decay), finite
   const float *synapse_decay;    // 0 <= synapse_decay < 1; NULL: no synapse
-  const float *threshold;        // spike where u > threshold
-  const float *second_threshold; // gradient where u > second_threshold; NULL: everywhere
+  const float *threshold;        // spike where u > threshold, which is a number
+  const float *second_threshold; // at most threshold: gradient where u is above; NULL: everywhere
   const float *weights;          // [inputs of the layer, neurons]
   const float *recurrent;        // [neurons, neurons], row = who spiked; NULL: not recurrent
   const float *bias;             // [neurons]; NULL: none

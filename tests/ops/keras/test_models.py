@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -98,9 +99,31 @@ def test_layers_in_a_row_save_with_their_optimizer_and_train_on(tmp_path: Path) 
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("trainable", [(), ("decay", "threshold")])
+def test_a_checkpoint_of_a_layer_alone(tmp_path: Path, trainable: Any) -> None:
+    layer = LIF(neurons=np.int64(9), decay=np.float32(0.5), second_threshold=0.5, recurrent=True)
+    nets = [
+        MultiLIF(inputs=20, layers=[layer], readout=LeakyReadout(4), trainable=trainable)
+        for _ in range(2)
+    ]
+    for number, variable in enumerate(nets[0].variables):
+        variable.assign(np.full(variable.shape, 0.5 + number / 64))
+    path = tf.train.Checkpoint(net=nets[0]).save(str(tmp_path / "checkpoint"))
+    tf.train.Checkpoint(net=nets[1]).restore(path).assert_existing_objects_matched()
+    for one, other in zip(nets[0].get_weights(), nets[1].get_weights()):
+        np.testing.assert_array_equal(one, other)
+    assert MultiLIF.from_config(json.loads(json.dumps(nets[0].get_config()))).network.layers == (
+        LIF(neurons=9, decay=0.5, second_threshold=0.5, recurrent=True),
+    )
+
+
 def test_saved_model_runs(tmp_path: Path) -> None:
     net = MultiLIF(
-        inputs=20, layers=[LIF(neurons=9)], readout=LeakyReadout(neurons=4), time_major=False
+        inputs=20,
+        layers=[LIF(neurons=9)],
+        readout=LeakyReadout(neurons=4),
+        trainable="decay",
+        time_major=False,
     )
     module = tf.Module()
     module.net = net

@@ -10,9 +10,10 @@ import pytest
 import tensorflow as tf
 
 from ops.keras import LIF, ArcTan, Boxcar, Exponential, LeakyReadout, MultiLIF, SuperSpike, Table
-from ops.keras.config import plain_surrogate, surrogate_of
+from ops.keras.config import plain_surrogate
 from ops.lif.cpu import arrays
 from ops.spikes import dense_to_sparse
+from ops.surrogate import surrogate_of
 
 
 def layer(**options: Any) -> MultiLIF:

@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ops.keras import LIF, DenseLIFCell, LeakyReadout, LIFLayer, MultiLIF, SuperSpike
+from ops.keras import (
+    LIF,
+    DenseLIFCell,
+    LeakyReadout,
+    LIFLayer,
+    LIFReadout,
+    MultiLIF,
+    SuperSpike,
+    pack_spikes,
+)
 from ops.spikes import dense_to_sparse
 
 INVALID = (ValueError, tf.errors.InvalidArgumentError)
@@ -47,6 +56,8 @@ def with_first(value: float) -> np.ndarray:
         ((with_first(np.nan), COUNTS), r"ids\[0, 0, 0\] is"),
         ((IDS, COUNTS.astype(np.int64) + 2**32), r"counts\[0, 0\] is"),
         ((IDS, COUNTS + 0.5), r"counts\[0, 0\] is"),
+        ((IDS, COUNTS[:, :1]), r"\[time, batch, 2\]; got shapes \(6, 3, \d+\) and \(6, 1\)"),
+        ((DENSE.astype(str),), "dense spikes must be numbers; got string"),
     ],
 )
 def test_spikes(spikes: Any, message: str) -> None:
@@ -82,6 +93,17 @@ def test_channels_that_tracing_does_not_know() -> None:
         ({"readout": 4}, "readout must be LIF or LeakyReadout; got 4"),
         ({"surrogate": SuperSpike}, "surrogate must be SuperSpike or .*; got <class"),
         ({"seed": 1.5}, r"seed must be 0 to 2\^64 - 1; got 1.5"),
+        ({"surrogate": "table"}, "surrogate table: missing 2 required .*'values' and 'width'"),
+        ({"surrogate": {"kind": "arctan", "slop": 1}}, "surrogate arctan: .*'slop'"),
+        ({"threads": -1}, "threads must be at least 0; got -1"),
+        ({"threads": None}, "threads must be a whole number; got None"),
+        ({"placement": 3}, "placement must be Placement; got 3"),
+        ({"tiles_per_ipu": 0}, "tiles_per_ipu must be at least 1; got 0"),
+        ({"time_major": "no"}, "time_major must be True or False; got 'no'"),
+        ({"return_membranes": 1}, "return_membranes must be True or False; got 1"),
+        ({"trainable": None}, "trainable must name constants, or list them; got None"),
+        ({"trainable": ["decay", ["decay"]]}, r"trainable\[0\] must be a list of names; got 'dec"),
+        ({"dtype": "float64"}, "dtype must be float32, as the ops are; got float64"),
     ],
 )
 def test_arguments(changed: Dict[str, Any], message: str) -> None:
@@ -94,12 +116,30 @@ def test_layers_in_each_others_place() -> None:
         LIFLayer(20, LeakyReadout(3))
     assert LIFLayer(20, {"neurons": 3}).network.readout == LIF(3)
     assert net(readout={"neurons": 4, "capacity": 2}).network.readout == LIF(4, capacity=2)
+    with pytest.raises(ValueError, match=r"readout must be LeakyReadout; .*; got 3"):
+        LIFReadout(20, 3)
+    with pytest.raises(ValueError, match="no layer has a threshold to train"):
+        LIFReadout(20, LeakyReadout(3), trainable="threshold")
 
 
 def test_dense_cell_of_other_channels() -> None:
     cell = DenseLIFCell(inputs=20, layers=[LIF(9)], readout=LeakyReadout(4))
     with pytest.raises(ValueError, match="dense spikes of 20 channels"):
         tf.keras.layers.RNN(cell)(np.zeros((3, 6, 7), np.float32))
+
+
+def test_a_seed_of_a_call() -> None:
+    for seed in (1.5, tf.constant([1, 2], tf.int64)):
+        with pytest.raises(INVALID, match="seed must be one whole number; got"):
+            net()(IDS, COUNTS, seed=seed)
+
+
+def test_packed_spikes_of_other_shapes() -> None:
+    with pytest.raises(ValueError, match=r"counts must have .* \(6, 3\), .*; got \(6, 2\)"):
+        pack_spikes(IDS, COUNTS[:, :2])
+    cell = DenseLIFCell(inputs=20, layers=[LIF(9)], readout=LeakyReadout(4))
+    with pytest.raises(ValueError, match=r"must have 22 values in their last axis; got .*\(3, 5\)"):
+        cell.unpack(np.zeros((3, 5), np.float32))
 
 
 def test_a_gradient_of_a_gradient() -> None:

@@ -50,6 +50,10 @@ class TestLIF:
         [
             ({"neurons": 0}, "neurons must be at least 1; got 0"),
             ({"neurons": "3"}, "neurons must be a whole number; got '3'"),
+            ({"neurons": True}, "neurons must be a whole number; got True"),
+            ({"recurrent": "no"}, "recurrent must be True or False; got 'no'"),
+            ({"bias": 1}, "bias must be True or False; got 1"),
+            ({"gain": 1e39}, "gain must be finite, also as float32"),
             ({"capacity": 2.5}, "capacity must be a whole number; got 2.5"),
             ({"capacity": 0}, "capacity must be 1 to 3; got 0"),
             ({"decay": "slow"}, "decay must be one number or 3; got 'slow'"),

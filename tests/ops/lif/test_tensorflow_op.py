@@ -208,6 +208,48 @@ class TestBadInput:
             with pytest.raises(INVALID, match=message):
                 run_network(NETWORK, weights, problem.ids, problem.counts)
 
+    @pytest.mark.parametrize("backend", ["cpu", "numpy"])
+    @pytest.mark.parametrize(
+        ("name", "value", "message"),
+        [
+            ("decay", 1.0, "decay.* must be at least 0 and less than 1"),
+            ("decay", -0.5, "decay.* must be at least 0 and less than 1"),
+            ("decay", np.nan, "decay.* must be"),
+            ("synapse_decay", 1.0, "synapse_decay.* must be at least 0 and less than 1"),
+            ("threshold", 0.25, "second_threshold.* must not be above (the )?threshold"),
+            ("threshold", np.nan, "threshold.* (must be finite|is no number)"),
+            ("second_threshold", 1.5, "second_threshold.* must not be above (the )?threshold"),
+            ("gain", 1.0, "layer 0 has no gain to give"),
+        ],
+    )
+    def test_constants_out_of_range(
+        self, backend: str, name: str, value: float, message: str
+    ) -> None:
+        layer = LIF(3, second_threshold=0.5, synapse_decay=0.5)
+        network = Network(inputs=2, layers=(layer,), readout=LeakyReadout(2))
+        weights = [np.ones((2, 3), np.float32), np.ones((3, 2), np.float32)]
+        spikes = np.zeros((1, 1, 1), np.int32), np.ones((1, 1), np.int32)
+        given = [{name: np.full(3, value, np.float32)}, {}]
+        with pytest.raises(INVALID, match=message):
+            run_network(network, weights, *spikes, backend=backend, constants=given)
+        given[0][name] = given[0][name][:2]
+        with pytest.raises(ValueError, match=rf"constants\[0\]: {name} must have|has no gain"):
+            run_network(network, weights, *spikes, backend=backend, constants=given)
+
+    @pytest.mark.parametrize("name", ["backend", "memory", "weights_dtype", "threads"])
+    def test_unknown_options(self, problem: Problem, name: str) -> None:
+        options = {name: "all"}
+        with pytest.raises(ValueError, match=f"{name} must be .*all"):
+            run_network(NETWORK, problem.weights, problem.ids, problem.counts, **options)
+
+    def test_a_decay_that_float32_takes_for_1(self) -> None:
+        """It is used as the largest float32 below 1."""
+        almost = LIF(2, decay=1 - 1e-9, gain=1e9, synapse_decay=1 - 1e-9)
+        network = Network(inputs=1, layers=(almost,), readout=LeakyReadout(1))
+        weights = [np.ones((1, 2), np.float32), np.ones((2, 1), np.float32)]
+        out = run_network(network, weights, np.zeros((4, 1, 1)), np.ones((4, 1)))
+        assert np.isfinite(out.membrane).all()
+
     def test_an_empty_batch_is_no_error(self) -> None:
         empty = random_problem(NETWORK, seed=4, steps=12, batch=0, slots=10)
         out, grads = gradient(empty)

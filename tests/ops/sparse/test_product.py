@@ -112,6 +112,15 @@ class TestBadInput:
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"counts\[0\] is .* 0 to 2, the"):
             spike_matmul(np.zeros((5, 2), np.float32), np.zeros((1, 2), np.float32), ids[0, :1])
 
+    def test_other_types_are_read_as_whole_numbers(self) -> None:
+        weights = np.eye(3, dtype=np.float32)
+        product = spike_matmul(weights, np.array([[2.0]]), np.array([1], np.int8))
+        np.testing.assert_array_equal(product, [[0, 0, 1]])
+        with pytest.raises(ValueError, match="ids must be whole numbers; got bool"):
+            spike_matmul(weights, np.array([[True]]), np.array([1]))
+        with pytest.raises(ValueError, match="counts must be a tensor; got None"):
+            spike_matmul(weights, np.array([[2]]), None)
+
     def test_shapes_that_do_not_fit(self) -> None:
         weights = np.zeros((5, 2), np.float32)
         for ids, counts in (((2, 3, 4), (2, 2)), ((2, 3, 4), (2, 3, 1)), ((4,), (1,))):

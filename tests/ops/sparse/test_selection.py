@@ -113,17 +113,29 @@ class TestGradient:
         assert float(tape.gradient(loss, threshold)) == pytest.approx(-6 / 36)
 
 
+def test_a_surrogate_by_its_name() -> None:
+    u = tf.Variable([[0.5, 1.5]])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(select_spikes(u, 1.0, surrogate="arctan").ids)
+    np.testing.assert_allclose(tape.gradient(loss, u), [[1 / 26, 1 / 26]], rtol=1e-6)
+
+
 class TestBadInput:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
             ({"capacity": 6}, "capacity must be 1 to 5; got 6"),
             ({"capacity": 0}, "capacity must be at least 1; got 0"),
-            ({"policy": "first"}, "policy must be one of index, cyclic, top; got first"),
+            ({"policy": "first"}, "policy must be index, cyclic or top; got first"),
             ({"second_threshold": [0, 0, 2, 0, 0]}, "neuron 2 has 2 above 1"),
             ({"threshold": [1.0, 1.0]}, r"thresholds must be one number or shape \[5\]; got \[2\]"),
             ({"u": np.zeros(5, np.float32)}, "[Rr]ank|must be .*batch, neurons"),
             ({"seed": 2**64}, r"seed must be 0 to 2\^64 - 1"),
+            ({"capacity": 2.5}, "capacity must be a whole number; got 2.5"),
+            ({"seed": 1.5}, "seed must be one whole number; got float32"),
+            ({"first_step": -1}, "first_step must be 0 to 2147483647; got -1"),
+            ({"layer": -1}, "layer must be at least 0; got -1"),
+            ({"surrogate": "sine"}, "surrogate must be superspike, .* or table; got sine"),
         ],
     )
     def test_what_does_not_fit_is_named(self, change: Any, message: str) -> None:

@@ -250,3 +250,12 @@ class TestDiverged:
         training.model.weights = weights
         with pytest.raises(Diverged, match="a weight is no longer a finite number at step 3"):
             run(training, cancellation)
+
+    def test_is_seen_in_a_decay_that_the_op_refuses(self, cancellation: Cancellation) -> None:
+        layers = [{"neurons": 8}]
+        training = training_of(spec_of(network={"layers": layers, "trainable": ["decay"]}))
+        trained = training.model.trained
+        trained[-1][:] = np.nan
+        training.model.trained = trained
+        with pytest.raises(Diverged, match="a weight is no longer a finite number at step 0"):
+            run(training, cancellation)

@@ -150,7 +150,7 @@ class TestInput:
     def test_wrong_shapes_and_dtypes_are_named(self) -> None:
         problem = random_problem(self.network, seed=0, steps=3, batch=2)
         weights, wide = list(problem.weights), problem.ids.astype(np.int64)
-        with pytest.raises(ValueError, match=r"weights\[0\] must be float32 of shape \(20, 8\)"):
+        with pytest.raises(ValueError, match=r"weights\[0\] must have shape \(20, 8\)"):
             arrays.forward(self.network, [weights[0].T, weights[1]], problem.ids, problem.counts)
         with pytest.raises(ValueError, match="ids must be int32"):
             arrays.forward(self.network, weights, wide, problem.counts)
