@@ -117,31 +117,33 @@ class TestComparison:
                 ready_seconds=0.01,
             )
 
+    def test_a_stopped_process_does_not_outlive_its_parent(self, tmp_path: Path) -> None:
+        ready = tmp_path / "ready"  # a side that is, at once
+        ready.write_text("#!/bin/sh\necho '{}'\nexec sleep 600\n")
+        ready.chmod(0o700)
+        parent = f"""
+import os, signal
+from pathlib import Path
+from benchmarks.side import Side
+side = Side("a side", Path({str(ready)!r}), Path("none"), "S", 1, Path({str(tmp_path / "log")!r}))
+print(side.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+        told = subprocess.run(
+            [sys.executable, "-c", parent], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
+        )
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it is gone already
+            descriptor = os.pidfd_open(int(told.stdout))
+            ended, _, _ = select.select([descriptor], [], [], 30)
+            os.close(descriptor)
+            assert ended
+
 
 def workload(directory: Path) -> Path:
     """Config S on disk."""
     path = directory / "S.npz"
     draw(CONFIGS["S"]).save(path)
     return path
-
-    def test_a_stopped_process_does_not_outlive_its_parent(self, tmp_path: Path) -> None:
-        parent = f"""
-import os, signal, sys
-from pathlib import Path
-from benchmarks.side import Side
-log = Path({str(tmp_path / "log")!r})
-side = Side("tf_keras_rnn", Path(sys.executable), Path({str(workload(tmp_path))!r}), "S", 1, log)
-print(side.pid, flush=True)
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-        told = subprocess.run(
-            [sys.executable, "-c", parent], cwd=ROOT, stdout=subprocess.PIPE, text=True
-        )
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            descriptor = os.pidfd_open(int(told.stdout))
-            ended, _, _ = select.select([descriptor], [], [], 30)
-            os.close(descriptor)
-            assert ended
 
 
 class TestLoad:

@@ -79,7 +79,8 @@ class Agent:
     """Speaks the workers' API."""
 
     def __init__(self, url: str, token: str) -> None:
-        self._http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"})
+        headers = {"Authorization": f"Bearer {token}"}
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=START_SECONDS)
 
     def claim(self, job_id: str) -> Attempt:
         """Claims until it is this job's turn, and keeps what earlier tests left in the queue."""

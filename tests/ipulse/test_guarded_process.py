@@ -17,7 +17,7 @@ import pytest
 
 from ipulse.guarded_process import GuardedProcess
 
-DEADLINE = 20.0  # seconds until a test that waits for an event is given up
+DEADLINE = 60.0  # seconds until a test that waits for an event is given up
 
 # Says the id of a grandchild that left the session and outlives its parent, then waits.
 DAEMONISER = """

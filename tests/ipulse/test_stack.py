@@ -26,11 +26,11 @@ from .test_guarded_process import DEADLINE, Watched
 SOURCE = Path(__file__).parents[2]
 ENVIRONMENT = {
     "IPULSE_RUNNER_MODULE": "tests.worker.agent.runners.scripted",
-    "IPULSE_LEASE_SECONDS": "3",
+    # Longer than anything takes that is back within a lease, on a busy machine too.
+    "IPULSE_LEASE_SECONDS": "60",
     "IPULSE_HEARTBEAT_SECONDS": "0.3",
     "IPULSE_RETRY_SECONDS": "0",
     "IPULSE_RESCAN_SECONDS": "0.5",
-    "IPULSE_GRACE_SECONDS": "3",
 }
 
 
@@ -168,7 +168,7 @@ class TestSuddenDeaths:
         client.cancel(job_id)
         job = client.wait(job_id, timeout=DEADLINE)
         assert job.state is JobState.CANCELLED
-        assert len(job.json["attempts"]) == 1
+        assert [one["reason"] for one in job.json["attempts"]] == ["cancelled_by_user"]
 
 
 class TestStopping:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import pty
 import re
@@ -29,8 +30,9 @@ def test_watch_draws_on_a_terminal(service: LiveService, client: Client, agent: 
     )
     os.close(theirs)
     shown = ""
+    decoder = codecs.getincrementaldecoder("utf-8")()  # a read may end within a character
     while "25.0%" not in shown:
-        shown += os.read(ours, 4096).decode()
+        shown += decoder.decode(os.read(ours, 4096))
     assert "━" in shown
     assert "epoch 1/1" in shown
     attempt.say({"kind": "phase", "phase": "report"})
@@ -42,7 +44,7 @@ def test_watch_draws_on_a_terminal(service: LiveService, client: Client, agent: 
             data = os.read(ours, 4096)
         except OSError:  # the other end is closed: how Linux ends a terminal
             break
-        shown += data.decode()
+        shown += decoder.decode(data)
     os.close(ours)
     assert running.wait(timeout=60) == 0
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)

@@ -44,7 +44,7 @@ from ipulse.states import (
     check_transition,
 )
 
-DEADLINE = 30.0  # seconds until a test that waits for an event is given up
+DEADLINE = 60.0  # seconds until a test that waits for an event is given up
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -103,15 +103,29 @@ class AgentProcess:
                     self.changed.notify_all()
 
     def wait_for_action(self, action: str, times: int = 1) -> None:
+        self._wait_for(lambda: self.count(action) >= times)
+
+    def wait_for_end_of(self, job_id: str) -> None:
+        """Until it has logged how its attempt at the job ended."""
+        self._wait_for(
+            lambda: any(
+                line["action"] == "attempt_ended" and line["job"] == job_id for line in self.lines
+            )
+        )
+
+    def _wait_for(self, holds: Callable[[], bool]) -> None:
         with self.changed:
-            assert self.changed.wait_for(lambda: self.count(action) >= times, DEADLINE), self.lines
+            assert self.changed.wait_for(holds, DEADLINE), self.lines
 
     def count(self, action: str) -> int:
         return sum(line["action"].startswith(action) for line in self.lines)
 
     def stop(self) -> int:
+        """The exit code, once all that it logged is in `lines`."""
         self.process.terminate()
-        return self.process.wait(DEADLINE)
+        exit_code = self.process.wait(DEADLINE)
+        self._reader.join(DEADLINE)
+        return exit_code
 
 
 @contextmanager
@@ -233,7 +247,7 @@ class TestMessages:
     ) -> None:
         job_id = service.submit("completes")
         publish(redis, job_id)
-        service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
+        lasting_agent.wait_for_end_of(job_id)
         logged = json.dumps(lasting_agent.lines)
         assert job_id in logged
         assert service.token not in logged
@@ -247,11 +261,10 @@ class TestBroker:
         """Several times, and right after a job: an acknowledgement that fails with the broker
         must not count as a message under way."""
         job_ids = [service.submit("completes") for _ in range(4)]
-        before = lasting_agent.count("attempt_ended")
-        for number, job_id in enumerate(job_ids, start=before + 1):
+        for job_id in job_ids:
             kill_and_restart(redis)
             publish(redis, job_id)
-            lasting_agent.wait_for_action("attempt_ended", times=number)
+            lasting_agent.wait_for_end_of(job_id)
         assert {service.job(job_id).state for job_id in job_ids} == {JobState.SUCCEEDED}
 
     def test_a_job_under_way_does_not_notice(

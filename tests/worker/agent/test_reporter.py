@@ -94,20 +94,20 @@ def test_a_full_backlog_holds_the_next_event_back(
     told = Told()
     reporter = told.reporter(api, lease)
     reporter.start()
-    added: list[int] = []
+    added = threading.Semaphore(0)
 
     def add() -> None:
         for number in range(20):
             reporter.add(log(number))
-            added.append(number)
+            added.release()
 
     thread = threading.Thread(target=add)
     thread.start()
-    thread.join(0.3)
-    assert len(added) == 5
+    assert all(added.acquire(timeout=DEADLINE) for _ in range(5))
+    assert not added.acquire(timeout=0.3)
     may_answer.set()
+    assert all(added.acquire(timeout=DEADLINE) for _ in range(15))
     thread.join(DEADLINE)
-    assert len(added) == 20
     reporter.close()
     assert told.ended.wait(DEADLINE)
     assert len(service.job("job_1").last.events) == 20

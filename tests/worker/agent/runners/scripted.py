@@ -125,14 +125,18 @@ def daemonises_and_waits(assignment: Assignment) -> None:
 
 
 def daemonise() -> None:
+    """Returns once the daemon has said its id: it may die with us from then on."""
+    has_said, say_it = os.pipe()
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             log(f"daemon {os.getpid()}")
+            os.write(say_it, b"said")
             time.sleep(600)
         os._exit(0)
     os.wait()
+    os.read(has_said, 4)
 
 
 def floods(assignment: Assignment) -> None:
