@@ -8,8 +8,6 @@ compiler, as in a container, what another machine built from the same sources is
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import os
 import platform
@@ -21,9 +19,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 from ops.scratch_directory import scratch_directory
+from ops.unused_builds import lock_of, locked, mark_used
 
 Progress = Callable[[str], None]
 
@@ -129,16 +128,17 @@ class SharedLibrary:
             command = compiler()
         except MissingCompiler:
             for built in sorted(cache_directory().glob(f"{self.name}-{made_from}-*/{self.file}")):
+                mark_used(built.parent)
                 return built
             raise
         version = run_compiler([*command, "--version"])
         made_by = hashlib.sha256(repr((command, version)).encode()).hexdigest()[:16]
         directory = cache_directory() / f"{self.name}-{made_from}-{made_by}"
         built = directory / self.file
-        if built.exists():
+        if built.exists() and mark_used(directory):
             return built
         directory.parent.mkdir(parents=True, exist_ok=True)
-        with locked(directory.parent / f"{directory.name}.lock"):
+        with locked(lock_of(directory)):
             if built.exists():  # by another process, while this one waited
                 return built
             say = progress or (lambda line: None)
@@ -214,11 +214,3 @@ def run_tool(command: Sequence[str], cure: str) -> str:
         words = "\n".join(lines[first : first + 8])
         raise BuildFailed(f"{command[0]} failed; {cure}. Its first words:\n{words}")
     return output
-
-
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Holds the lock of that file against other processes."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, also by a crash
-        yield

@@ -15,6 +15,8 @@ import time
 from pathlib import Path
 from typing import Iterator
 
+from ops.unused_builds import remove_unused
+
 SUFFIX = ".building"
 # What is younger is left alone: it may be about to be locked, or a compiler may outlive its parent.
 LEFTOVER_SECONDS = 3600.0
@@ -22,8 +24,10 @@ LEFTOVER_SECONDS = 3600.0
 
 @contextlib.contextmanager
 def scratch_directory(cache: Path, name: str) -> Iterator[Path]:
-    """A new one in `cache`, removed at the end; leftovers of others go first."""
+    """A new one in `cache`, removed at the end; leftovers of others go first, and builds that
+    nobody uses any more."""
     remove_leftovers(cache)
+    remove_unused(cache)
     prefix = f"{name}-"
     with tempfile.TemporaryDirectory(dir=str(cache), prefix=prefix, suffix=SUFFIX) as scratch:
         descriptor = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY)

@@ -16,8 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Callable, Optional, Sequence, Tuple
 
-from ops.cached_build import cache_directory, compiler, locked, run_compiler, say_on_stderr, units
+from ops.cached_build import cache_directory, compiler, run_compiler, say_on_stderr, units
 from ops.scratch_directory import scratch_directory
+from ops.unused_builds import lock_of, locked, mark_used
 
 SOURCES = Path(__file__).resolve().parent
 # What a program links with -l<name>: one library has them all, under each of the SDK's names.
@@ -48,10 +49,10 @@ def build(sanitised: bool = False, progress: Optional[Callable[[str], None]] = N
     command = compiler()
     flags = (*FLAGS, *(SANITISED if sanitised else OPTIMISED))
     prefix = cache_directory() / f"emulator-{_hash(command, flags)}"
-    if prefix.exists():
+    if mark_used(prefix):
         return prefix
     prefix.parent.mkdir(parents=True, exist_ok=True)
-    with locked(prefix.with_suffix(".lock")):
+    with locked(lock_of(prefix)):
         if prefix.exists():  # by another process, while this one waited
             return prefix
         if progress:

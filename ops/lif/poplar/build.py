@@ -12,10 +12,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ops.cached_build import cache_directory, compiler, locked, run_compiler, units
+from ops.cached_build import cache_directory, compiler, run_compiler, units
 from ops.emulator import build as emulator
 from ops.emulator.custom_op import API_LEVEL
 from ops.scratch_directory import scratch_directory
+from ops.unused_builds import lock_of, locked, mark_used
 
 SOURCES = Path(__file__).resolve().parent
 FLAGS = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror")
@@ -38,9 +39,9 @@ def build(api_level: int = API_LEVEL) -> BuiltOp:
     prefix = emulator.build()
     directory = cache_directory() / f"poplar-op-{hash_of_sources(prefix.name)}"
     built = BuiltOp(directory / f"libipulse_lif_{api_level}.so", directory / "ipulse_lif.gp")
-    if directory.exists():
+    if mark_used(directory):
         return built
-    with locked(directory.with_suffix(".lock")):
+    with locked(lock_of(directory)):
         if not directory.exists():
             with scratch_directory(directory.parent, "poplar-op") as scratch:
                 complete = scratch / "complete"

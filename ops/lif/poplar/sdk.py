@@ -12,10 +12,11 @@ import shutil
 from pathlib import Path
 from typing import Any, Callable, List, Optional
 
-from ops.cached_build import NativeError, cache_directory, locked, run_tool
+from ops.cached_build import NativeError, cache_directory, run_tool
 from ops.emulator.custom_op import API_LEVEL
 from ops.lif.poplar.build import SOURCES, BuiltOp, hash_of_sources
 from ops.scratch_directory import scratch_directory
+from ops.unused_builds import lock_of, locked, mark_used
 
 VARIABLE = "IPULSE_POPLAR_OP"
 OLD_LEVEL = 4
@@ -57,6 +58,7 @@ def built_op(api_level: Optional[int] = None) -> BuiltOp:
     """
     named = os.environ.get(VARIABLE)
     if named:
+        mark_used(Path(named))
         return _found(Path(named))
     popc = shutil.which("popc")
     if popc is None:
@@ -68,9 +70,9 @@ def built_op(api_level: Optional[int] = None) -> BuiltOp:
     if api_level is None:
         api_level = level_of(version)
     directory = cache_directory() / f"sdk-op-{hash_of_sources(f'{version} level {api_level}')}"
-    if not directory.exists():
+    if not mark_used(directory):
         directory.parent.mkdir(parents=True, exist_ok=True)
-        with locked(directory.with_suffix(".lock")):
+        with locked(lock_of(directory)):
             if not directory.exists():
                 _build(directory, api_level)
     return _found(directory)
