@@ -6,9 +6,9 @@ much as all the rest that is done for them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Iterable, Iterator, List, Literal, Tuple, TypeVar, Union
+from typing import Iterable, Iterator, List, Literal, Optional, Tuple, TypeVar, Union
 
 from .events import Level, LogEvent, Stream
 from .schema import described
@@ -44,14 +44,50 @@ def packed(events: Iterable[Other]) -> List[Union[Other, LogLines]]:
     return result
 
 
-def unpacked(events: Iterable[Union[Other, LogLines]]) -> Iterator[Union[Other, LogEvent]]:
-    """What was packed, one by one."""
+def length(events: Iterable[object]) -> int:
+    """How many events these are, each line for one."""
+    return sum(_length(event) for event in events)
+
+
+def without_first(events: Iterable[Other], number: int) -> List[Other]:
+    """All but the first `number` events."""
+    result: List[Other] = []
     for event in events:
-        if isinstance(event, LogLines):
-            for message in event.messages:
-                yield LogEvent(message, event.level, event.stream)
+        if number == 0:
+            result.append(event)
+        elif _length(event) <= number:
+            number -= _length(event)
         else:
-            yield event
+            result.append(_cut(event, number, None))
+            number = 0
+    return result
+
+
+def in_parts(events: Iterable[Other], most: int) -> Iterator[List[Other]]:
+    """The events in order, at most so many at once."""
+    part: List[Other] = []
+    left = most
+    for event in events:
+        begin, end = 0, _length(event)
+        while end - begin > left:
+            if left:
+                part.append(_cut(event, begin, begin + left))
+                begin += left
+            yield part
+            part, left = [], most
+        part.append(_cut(event, begin, None) if begin else event)
+        left -= end - begin
+    if part:
+        yield part
+
+
+def _length(event: object) -> int:
+    return len(event.messages) if isinstance(event, LogLines) else 1
+
+
+def _cut(event: Other, begin: int, end: Optional[int]) -> Other:
+    assert isinstance(event, LogLines)  # noqa: S101 - nothing else has a length
+    return replace(event, messages=event.messages[begin:end])
 
 
 def _origin(event: object) -> Union[Tuple[Level, Stream], None]:

@@ -15,7 +15,7 @@ OLDEST_PROTOCOL = 1  # that a service of today still serves
 PROTOCOL_HEADER = "IPUlse-Protocol"
 
 # In one transaction, so that a chatty job does not keep others from writing.
-EVENTS_PER_COMMIT = 500
+EVENTS_PER_COMMIT = 1_000
 
 
 def queue_of(device_kind: str) -> str:

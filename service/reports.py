@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from json.encoder import encode_basestring_ascii
 
 from ipulse import events as protocol
 from ipulse import strict_json
+from ipulse.events import Event
+from ipulse.log_lines import LogLines, length, without_first
 from ipulse.states import STATE_OF_PHASE, STOPPING, Phase
 
 from . import events, leases, store
@@ -19,6 +21,7 @@ Reportable = (
     | protocol.ProgressEvent
     | protocol.MetricEvent
     | protocol.LogEvent
+    | LogLines
     | protocol.CheckpointEvent
 )
 
@@ -34,7 +37,7 @@ def record(
     expected = attempt.next_event
     if first > expected:
         raise events.SequenceGap(f"event {expected} is expected next; got {first}")
-    fresh = reported[expected - first :]
+    fresh = without_first(reported, expected - first)
     if not fresh:
         return expected
     job = store.get_by_pk(transaction, attempt.job_pk)
@@ -46,7 +49,7 @@ def record(
             run = []
     if run:
         _write_down(transaction, job, attempt, run)
-    following = expected + len(fresh)
+    following = expected + length(fresh)
     leases.write(transaction, attempt, next_event=following)
     return following
 
@@ -54,21 +57,30 @@ def record(
 def _write_down(
     transaction: Transaction, job: Job, attempt: Attempt, reported: Sequence[Reportable]
 ) -> Job:
-    occurrences = [events.Occurrence(event.kind, _body(event)) for event in reported]
+    occurrences: list[events.Occurrence] = []
     columns = {}
-    for event, occurrence in zip(reported, occurrences, strict=True):
-        if isinstance(event, protocol.MetricEvent):
-            columns["progress"] = occurrence.body
+    for event in reported:
+        if isinstance(event, protocol.LogEvent):
+            occurrences += _lines((event.message,), event.level, event.stream)
+        elif isinstance(event, LogLines):
+            occurrences += _lines(event.messages, event.level, event.stream)
+        else:
+            occurrences.append(events.Occurrence(event.kind, _body(event)))
+            if isinstance(event, protocol.MetricEvent):
+                columns["progress"] = occurrences[-1].body
     last_seq = events.append(transaction, job.pk, job.last_seq, attempt.number, occurrences)
     return store.change(transaction, job, last_seq=last_seq, **columns)
 
 
-def _body(event: Reportable) -> str:
+def _lines(messages: Iterable[str], level: str, stream: str) -> Iterator[events.Occurrence]:
+    """The same text as of `_body` in a tenth of the time: a job may print 10,000 lines at once."""
+    head, tail = f'{{"level":"{level}","message":', f',"stream":"{stream}"}}'
+    for message in messages:
+        yield events.Occurrence("log", f"{head}{encode_basestring_ascii(message)}{tail}")
+
+
+def _body(event: Event) -> str:
     """The canonical JSON of an event without its kind."""
-    if isinstance(event, protocol.LogEvent):
-        # The same text as below in a tenth of the time: a job may print 10,000 lines at once.
-        message = encode_basestring_ascii(event.message)
-        return f'{{"level":"{event.level}","message":{message},"stream":"{event.stream}"}}'
     body = protocol.event_to_json(event)
     del body["kind"]
     return strict_json.dumps(body)

@@ -6,22 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ipulse.errors import Problem
-from ipulse.events import (
-    CheckpointEvent,
-    DoneEvent,
-    LogEvent,
-    MetricEvent,
-    PhaseEvent,
-    ProgressEvent,
-)
-from ipulse.log_lines import LogLines, unpacked
+from ipulse.events import DoneEvent
+from ipulse.log_lines import length
 from ipulse.messages import EVENTS_PER_COMMIT
 from ipulse.schema import described
 
 from .reports import Reportable
 
 MAX_EVENTS = 10_000  # in one request
-Sent = PhaseEvent | ProgressEvent | MetricEvent | LogEvent | LogLines | CheckpointEvent
 
 
 @dataclass(frozen=True)
@@ -56,7 +48,7 @@ class EventBatch:
     """Some events of an attempt, without gaps."""
 
     first: int = described("Attempt-local number of the first one, from 1.", ge=1)
-    events: tuple[Sent, ...] = described("The events in order.", max_items=MAX_EVENTS)
+    events: tuple[Reportable, ...] = described("The events in order.", max_items=MAX_EVENTS)
 
     def problems(self) -> Iterator[Problem]:
         yield from _too_many(self.events, MAX_EVENTS)
@@ -67,7 +59,7 @@ class Finish(DoneEvent):
     """How an attempt ended, and what had not been told before."""
 
     first: int = described("Attempt-local number of the first event, from 1.", default=1, ge=1)
-    events: tuple[Sent, ...] = described(
+    events: tuple[Reportable, ...] = described(
         "Its last events in order.", factory=tuple, max_items=EVENTS_PER_COMMIT
     )
 
@@ -75,13 +67,8 @@ class Finish(DoneEvent):
         yield from _too_many(self.events, EVENTS_PER_COMMIT)
 
 
-def one_by_one(events: Sequence[Sent]) -> Sequence[Reportable]:
-    """The events themselves, in order, each with its own number."""
-    return tuple(unpacked(events))
-
-
-def _too_many(events: Sequence[Sent], most: int) -> Iterator[Problem]:
-    count = sum(len(event.messages) if isinstance(event, LogLines) else 1 for event in events)
+def _too_many(events: Sequence[Reportable], most: int) -> Iterator[Problem]:
+    count = length(events)
     if count > most:
         detail = f"must have at most {most:,} events, each line for one; got {count:,}"
         yield Problem("/events", "wrong_length", detail)

@@ -14,6 +14,7 @@ from ipulse.errors import InvalidInput, Problem
 from ipulse.events import (
     DoneEvent,
 )
+from ipulse.log_lines import in_parts, length
 from ipulse.messages import EVENTS_PER_COMMIT
 from ipulse.states import Reason
 from service import (
@@ -41,7 +42,7 @@ from service.representations import (
     OrdersBody,
 )
 from service.shown_jobs import JobBody
-from service.worker_requests import Announcement, ClaimRequest, EventBatch, Finish, one_by_one
+from service.worker_requests import Announcement, ClaimRequest, EventBatch, Finish
 
 AttemptId = Annotated[str, Path()]
 Fence = Annotated[str, Header(alias="IPUlse-Fence", max_length=128)]
@@ -159,14 +160,13 @@ def record(attempt_id: AttemptId, fence: Fence, body: EventsBody, request: Reque
     parts = parts_of(request)
     log.know(attempt=attempt_id)
     batch = payloads.parse(EventBatch, body)
-    events = one_by_one(batch.events)
-    following = 0
+    first = following = batch.first
     # A batch that stops half-way is sent again, and what is there already is passed over.
-    for start in range(0, max(len(events), 1), EVENTS_PER_COMMIT):
-        some = events[start : start + EVENTS_PER_COMMIT]
+    for some in in_parts(batch.events, EVENTS_PER_COMMIT) if batch.events else [[]]:
         with parts.database.write() as transaction:
             attempt = leases.hold(transaction, attempt_id, fence)
-            following = reports.record(transaction, attempt, batch.first + start, some)
+            following = reports.record(transaction, attempt, first, some)
+        first += length(some)
     return json_answer(NextEventBody(next=following))
 
 
@@ -188,7 +188,7 @@ def finish(attempt_id: AttemptId, fence: Fence, body: EventsBody, request: Reque
     with parts.database.write() as transaction:
         attempt = leases.check_fence(transaction, attempt_id, fence)
         if said.events and attempt.finished_at is None:
-            reports.record(transaction, attempt, said.first, one_by_one(said.events))
+            reports.record(transaction, attempt, said.first, said.events)
         job = attempts.finish(transaction, attempt, verdict, parts.settings)
         tried = leases.of_jobs(transaction, [job.pk])[job.pk]
     log.know(job=job.id)

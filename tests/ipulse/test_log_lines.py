@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ipulse.events import LogEvent, PhaseEvent
-from ipulse.log_lines import MAX_LINES, LogLines, packed, unpacked
+from ipulse.log_lines import MAX_LINES, LogLines, in_parts, length, packed, without_first
 
 LOG = st.builds(
     LogEvent,
@@ -17,9 +17,30 @@ LOG = st.builds(
 EVENT = st.one_of(LOG, LOG, st.just(PhaseEvent("run")))
 
 
-@given(st.lists(EVENT, max_size=30))
-def test_what_was_packed_comes_back_in_order(events: list[object]) -> None:
-    assert list(unpacked(packed(events))) == events
+@given(st.lists(EVENT, max_size=30), st.integers(0, 40))
+def test_what_was_packed_is_the_same_events_in_order(events: list[object], number: int) -> None:
+    together = packed(events)
+    assert length(together) == len(events)
+    assert one_by_one(together) == events
+    assert one_by_one(without_first(together, number)) == events[number:]
+
+
+@given(st.lists(EVENT, max_size=30), st.integers(1, 7))
+def test_parts_are_full_and_in_order(events: list[object], most: int) -> None:
+    parts = list(in_parts(packed(events), most))
+    assert [event for part in parts for event in one_by_one(part)] == events
+    assert all(length(part) == most for part in parts[:-1])
+    assert all(0 < length(part) <= most for part in parts[-1:])
+
+
+def one_by_one(events: list[object]) -> list[object]:
+    result: list[object] = []
+    for event in events:
+        if isinstance(event, LogLines):
+            result += [LogEvent(text, event.level, event.stream) for text in event.messages]
+        else:
+            result.append(event)
+    return result
 
 
 def test_lines_of_one_origin_are_one_entry() -> None:

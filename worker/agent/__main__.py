@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -29,6 +30,7 @@ def main() -> int:
         _log.error("agent_not_started", extra={"why": str(error)})
         return EXIT_USAGE
     os.nice(settings.nice)
+    gc.freeze()  # modules stay; looking through them again only holds jobs up
     agent = Agent(settings)
     try:
         agent.start()

@@ -20,7 +20,7 @@ from .service_api import ServiceAPI
 # log longer than what somebody watches the job for.
 LOG_SECONDS = 0.1
 NEWS_SECONDS = 0.02
-BATCH_EVENTS = 2_000
+BATCH_EVENTS = 5_000
 BATCH_BYTES = 4 * 2**20
 BACKLOG_EVENTS = 10_000  # then whoever adds must wait: the runner, in the end
 

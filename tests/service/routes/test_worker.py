@@ -28,7 +28,7 @@ from worker.agent.service_api import ServiceAPI
 from .test_submission import check_problem
 
 MAX_ATTEMPTS = 3
-TALK = 10 * EVENTS_PER_COMMIT
+TALK = 5 * EVENTS_PER_COMMIT
 
 
 @pytest.fixture(scope="module")
@@ -258,9 +258,10 @@ class TestEvents:
 
     def test_a_large_batch_is_stored_whole(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
-        lines = [line(str(number)) for number in range(1203)]
-        assert attempt.post("events", {"first": 1, "events": lines}).json() == {"next": 1204}
-        assert service.job(attempt.claim["job_id"])["last_seq"] == 1205
+        lines = [line(str(number)) for number in range(2 * EVENTS_PER_COMMIT + 203)]
+        answer = attempt.post("events", {"first": 1, "events": lines}).json()
+        assert answer == {"next": len(lines) + 1}
+        assert service.job(attempt.claim["job_id"])["last_seq"] == len(lines) + 2
 
     def test_lines_sent_together_are_events_of_their_own(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])

@@ -14,7 +14,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -32,7 +32,7 @@ from ipulse.events import (
     PhaseEvent,
     event_to_json,
 )
-from ipulse.log_lines import LogLines, unpacked
+from ipulse.log_lines import LogLines
 from ipulse.parsing import parse_type
 from ipulse.states import (
     INFRASTRUCTURE,
@@ -279,7 +279,7 @@ class FakeService:
             told = [parse_type(Event | LogLines, value) for value in body["events"]]
         except InvalidInput as error:
             raise Refusal(422, "invalid_input", str(error)) from error
-        for event in [*unpacked(told)][expected - body["first"] :]:
+        for event in list(_one_by_one(told))[expected - body["first"] :]:
             if not isinstance(event, (PhaseEvent, MetricEvent, LogEvent, CheckpointEvent)):
                 raise Refusal(422, "invalid_input", f"{event.kind} is not for the service")
             if isinstance(event, PhaseEvent) and job.state is not JobState.CANCELLING:
@@ -458,3 +458,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _json(value: Any) -> bytes:
     return json.dumps(value).encode()
+
+
+def _one_by_one(events: list[Any]) -> Iterator[Any]:
+    for event in events:
+        if isinstance(event, LogLines):
+            yield from (LogEvent(text, event.level, event.stream) for text in event.messages)
+        else:
+            yield event
