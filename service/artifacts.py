@@ -13,8 +13,9 @@ from sqlalchemy import Row, Select, delete, insert, select
 
 from ipulse.errors import Conflict, IPUlseError, NotFound, Unavailable
 
-from .blobs import Blobs, Incoming
+from .blobs import Blobs
 from .database import Database, Transaction
+from .incoming import Incoming
 from .job import Job
 from .leases import Attempt
 from .s3 import S3Blobs

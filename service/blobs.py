@@ -2,96 +2,30 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import hashlib
 import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from ipulse.errors import IPUlseError, Unavailable
+from ipulse.errors import IPUlseError
+
+from .incoming import READ_BYTES, Incoming, explained, receive, resumable
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_READ_BYTES = 2**20
 TRIAL_BYTES = 4096
 VERIFIED_FILES = 10_000  # that are remembered as such
 ABANDONED_SECONDS = 86_400  # an upload this old is nobody's any more
-
-
-class StoreTrouble(Unavailable):
-    """The artifact store cannot read or write now."""
-
-    code = "artifact_store"
 
 
 class DamagedFile(IPUlseError):
     """The stored file is not what was stored: it must come from a backup, or the job run again."""
 
     code = "damaged_file"
-
-
-class Incoming:
-    """A file on its way into the store: written, hashed, and not yet visible."""
-
-    def __init__(self, path: Path) -> None:
-        """Goes on with what is at the path already, if anything.
-
-        Raises StoreTrouble, its cause a BlockingIOError while another upload writes there.
-        """
-        self.path = path
-        self.size = 0
-        self._hash = hashlib.sha256()
-        with _explained():
-            self._file = path.open("ab+")
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self._file.close()
-                raise
-            self._file.seek(0)
-            while chunk := self._file.read(_READ_BYTES):
-                self._hash.update(chunk)
-                self.size += len(chunk)
-
-    @property
-    def sha256(self) -> str:
-        return self._hash.hexdigest()
-
-    def write(self, chunk: bytes) -> None:
-        """Raises StoreTrouble, for instance when the disk is full."""
-        with _explained():
-            self._file.write(chunk)
-        self._hash.update(chunk)
-        self.size += len(chunk)
-
-    def sync(self) -> None:
-        """Returns once the content is on the disk."""
-        with _explained():
-            self._file.flush()
-            os.fsync(self._file.fileno())
-
-    def restart(self) -> None:
-        """Forgets what is there already."""
-        with _explained():
-            self._file.truncate(0)
-        self._hash = hashlib.sha256()
-        self.size = 0
-
-    def suspend(self) -> None:
-        """Leaves what has arrived where the next try can go on with it."""
-        with suppress(OSError):  # a disk that is full keeps what fits
-            self._file.close()
-
-    def close(self) -> None:
-        """Forgets the file, unless the store has kept it."""
-        self._file.close()
-        self.path.unlink(missing_ok=True)
 
 
 class Blobs:
@@ -105,7 +39,7 @@ class Blobs:
 
     def prepare(self) -> None:
         """Makes the directories and drops uploads that nobody will finish."""
-        with _explained():
+        with explained():
             for folder in (self._incoming, self._kept):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for path in self._incoming.iterdir():
@@ -140,7 +74,7 @@ class Blobs:
         between the two.
         """
         path = self._path(incoming.sha256)
-        with _explained():
+        with explained():
             if not path.parent.is_dir():
                 path.parent.mkdir(mode=0o700, exist_ok=True)
                 _sync_directory(self._kept)
@@ -149,7 +83,7 @@ class Blobs:
 
     def discard(self, sha256: str) -> None:
         """Called in the digest's turn, once no row of it was found."""
-        with _explained():
+        with explained():
             self._path(sha256).unlink(missing_ok=True)
 
     def kept(self, older_than_seconds: float) -> Iterator[str]:
@@ -161,7 +95,7 @@ class Blobs:
 
     def open(self, sha256: str, start: int = 0) -> BinaryIO:
         """The content from `start` on. Raises StoreTrouble when it cannot be read."""
-        with _explained():
+        with explained():
             file = self._path(sha256).open("rb", buffering=0)
             file.seek(start)
             return file
@@ -177,8 +111,8 @@ class Blobs:
             if self._verified.get(sha256) == seen:
                 return
             digest = hashlib.sha256()
-            with _explained():
-                while chunk := file.read(_READ_BYTES):
+            with explained():
+                while chunk := file.read(READ_BYTES):
                     digest.update(chunk)
         if digest.hexdigest() != sha256:
             raise DamagedFile(f"the stored file {sha256} has other content")
@@ -194,45 +128,11 @@ class Blobs:
         return self._kept / digest_path(sha256)
 
 
-def receive(make: Callable[[str], Incoming], name: str) -> Incoming:
-    """What goes on under a name, or begins under a new one while somebody else is at it."""
-    if name:
-        try:
-            return make(name)
-        except StoreTrouble as error:
-            if not isinstance(error.__cause__, BlockingIOError):
-                raise
-    return make(secrets.token_hex(16))
-
-
-def resumable(path: Path) -> int:
-    """The bytes of a file that broke off; 0 while another upload writes there or is kept."""
-    try:
-        incoming = path.open("rb")
-    except FileNotFoundError:
-        return 0
-    with incoming:
-        try:
-            fcntl.flock(incoming, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return 0
-        return os.fstat(incoming.fileno()).st_size
-
-
 def digest_path(sha256: str) -> str:
     """The name of a file below the store's root. Raises ValueError for what is no digest."""
     if not _DIGEST.fullmatch(sha256):
         raise ValueError(f"not a SHA-256 digest: {sha256!r}")
     return f"{sha256[:2]}/{sha256}"
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        cure = "; free some space" if error.errno in _FULL else ""
-        raise StoreTrouble(f"the artifact store fails: {error.strerror}{cure}") from error
 
 
 def _sync_directory(path: Path) -> None:

@@ -14,7 +14,8 @@ from typing import Any, BinaryIO
 from ipulse.errors import MissingDependency
 
 from . import transfers
-from .blobs import ABANDONED_SECONDS, Incoming, StoreTrouble, digest_path, receive, resumable
+from .blobs import ABANDONED_SECONDS, digest_path
+from .incoming import Incoming, StoreTrouble, receive, resumable
 
 SIGNED_SECONDS = 300  # for which a download may begin
 TIMEOUT_SECONDS = 10

@@ -19,8 +19,8 @@ from service import artifacts, leases, log, payloads
 from service.answers import json_answer
 from service.artifacts import Description
 from service.auth import open_to
-from service.blobs import Incoming
 from service.database import Transaction
+from service.incoming import Incoming
 from service.leases import Attempt
 from service.parts import Parts, parts_of
 from service.problems import TooLarge

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from service.blobs import Blobs, StoreTrouble
+from service.blobs import Blobs
+from service.incoming import StoreTrouble
 
 CONTENT = b"weights"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import io
 import resource
@@ -13,7 +14,8 @@ import pytest
 from botocore.awsrequest import AWSResponse  # type: ignore[import-untyped]  # no stubs locked
 
 from service.artifacts import Store
-from service.blobs import Blobs, StoreTrouble
+from service.blobs import Blobs
+from service.incoming import StoreTrouble
 from service.s3 import S3Blobs
 
 CONTENT = b"weights" * 1000
@@ -95,6 +97,51 @@ def test_two_uploads_of_one_name_do_not_mix(blobs: Store) -> None:
     assert first.sha256 == second.sha256 == SHA256
     first.close()
     second.close()
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_an_upload_that_ends_while_another_begins_is_left_alone(
+    blobs: Store, monkeypatch: pytest.MonkeyPatch, is_kept: bool
+) -> None:
+    """The other has opened the same file, and locks it once the first has let it go."""
+    first = blobs.receive("7-upload")
+    first.write(CONTENT)
+    first.sync()
+    lock = fcntl.flock
+
+    def lock_too_late(file: int, how: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        if is_kept:
+            blobs.keep(first)
+        first.close()
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", lock_too_late)
+    second = blobs.receive("7-upload")
+    assert second.size == 0
+    second.restart()
+    if is_kept:
+        with blobs.open(SHA256) as file:
+            assert file.read() == CONTENT
+    second.write(CONTENT)
+    second.sync()
+    blobs.keep(second)
+    second.close()
+    assert list(blobs.kept(0)) == [SHA256]
+
+
+def test_one_that_ends_takes_no_other_of_its_name_along(blobs: Store) -> None:
+    first = blobs.receive("7-upload")
+    first.write(CONTENT)
+    first.sync()
+    blobs.keep(first)
+    second = blobs.receive("7-upload")
+    second.write(CONTENT)
+    first.close()
+    second.sync()
+    blobs.keep(second)
+    second.close()
+    assert blobs.arrived("7-upload") == 0
 
 
 def test_a_store_says_whether_it_can_be_written(blobs: Store) -> None:

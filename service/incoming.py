@@ -1,0 +1,137 @@
+"""A file on its way into a store: one upload at a time writes it, the next may go on with it."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from ipulse.errors import Unavailable
+
+READ_BYTES = 2**20  # of a file, at once
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class StoreTrouble(Unavailable):
+    """The artifact store cannot read or write now."""
+
+    code = "artifact_store"
+
+
+class Incoming:
+    """A file on its way into the store: written, hashed, and not yet visible."""
+
+    def __init__(self, path: Path) -> None:
+        """Goes on with what is at the path already, if anything.
+
+        Raises StoreTrouble, its cause a BlockingIOError while another upload writes there.
+        """
+        self.path = path
+        self.size = 0
+        self._hash = hashlib.sha256()
+        with explained():
+            self._file = _locked(path)
+            self._file.seek(0)
+            while chunk := self._file.read(READ_BYTES):
+                self._hash.update(chunk)
+                self.size += len(chunk)
+
+    @property
+    def sha256(self) -> str:
+        return self._hash.hexdigest()
+
+    def write(self, chunk: bytes) -> None:
+        """Raises StoreTrouble, for instance when the disk is full."""
+        with explained():
+            self._file.write(chunk)
+        self._hash.update(chunk)
+        self.size += len(chunk)
+
+    def sync(self) -> None:
+        """Returns once the content is on the disk."""
+        with explained():
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def restart(self) -> None:
+        """Forgets what is there already."""
+        with explained():
+            self._file.truncate(0)
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    def suspend(self) -> None:
+        """Leaves what has arrived where the next try can go on with it."""
+        with suppress(OSError):  # a disk that is full keeps what fits
+            self._file.close()
+
+    def close(self) -> None:
+        """Forgets the file, unless the store has kept it."""
+        # Not once the lock is given back: by then it may be another upload's.
+        if _is_at(self._file, self.path):
+            self.path.unlink()
+        self._file.close()
+
+
+def receive(make: Callable[[str], Incoming], name: str) -> Incoming:
+    """What goes on under a name, or begins under a new one while somebody else is at it."""
+    if name:
+        try:
+            return make(name)
+        except StoreTrouble as error:
+            if not isinstance(error.__cause__, BlockingIOError):
+                raise
+    return make(secrets.token_hex(16))
+
+
+def _locked(path: Path) -> BinaryIO:
+    """The file at a path, which nobody else writes. Raises BlockingIOError where somebody does."""
+    while True:
+        file = path.open("ab+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise
+        if _is_at(file, path):
+            return file
+        # Who had it when it was opened has kept or forgotten it since: it is no upload any more.
+        file.close()
+
+
+def _is_at(file: BinaryIO, path: Path) -> bool:
+    """Whether a path still leads to an open file."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def resumable(path: Path) -> int:
+    """The bytes of a file that broke off; 0 while another upload writes there or is kept."""
+    try:
+        incoming = path.open("rb")
+    except FileNotFoundError:
+        return 0
+    with incoming:
+        try:
+            fcntl.flock(incoming, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return 0
+        return os.fstat(incoming.fileno()).st_size if _is_at(incoming, path) else 0
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Raises StoreTrouble, with its cure, for what the system says of a file."""
+    try:
+        yield
+    except OSError as error:
+        cure = "; free some space" if error.errno in _FULL else ""
+        raise StoreTrouble(f"the artifact store fails: {error.strerror}{cure}") from error
