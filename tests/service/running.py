@@ -67,6 +67,10 @@ class Service:
     def close(self) -> None:
         self._closing.close()
 
+    def wait_until_ready(self) -> None:
+        """It answers before its dispatcher has found the broker."""
+        eventually(lambda: self.user.get("/readyz").status_code == 200)
+
     def submit(self, spec: dict[str, Any] = SPEC, **headers: str) -> dict[str, Any]:
         response = self.user.post("/v1/jobs", json=spec, headers=headers)
         assert response.status_code == 202, response.text
@@ -190,7 +194,7 @@ class Program(Service):
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=log)
         self.url = eventually(self._announced)
         self.connect()
-        eventually(lambda: self.user.get("/readyz").status_code == 200)
+        self.wait_until_ready()
 
     def end(self, number: signal.Signals) -> int | None:
         """Sends a signal and waits for the end; returns the exit code."""

@@ -41,6 +41,7 @@ class Known:
 
 @pytest.fixture(scope="module")
 def known(service: InProcess) -> Known:
+    service.wait_until_ready()
     attempt = service.attempt(service.submit()["id"])
     artifact_id = attempt.put("a.bin", "weights", b"0123456789").json()["artifact_id"]
     return Known(attempt, artifact_id)

@@ -43,6 +43,7 @@ def call(client: httpx.Client, operation: Operation) -> httpx.Response:
 class TestEveryRoute:
     def test_needs_a_token_unless_it_is_listed(self, service: InProcess) -> None:
         assert OPEN_PATHS == OPEN
+        service.wait_until_ready()
         with service.client() as nobody:
             for operation in operations(service):
                 response = call(nobody, operation)

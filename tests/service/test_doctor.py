@@ -8,12 +8,11 @@ import pytest
 
 from ipulse.cli import main
 
-from .conditions import eventually
 from .running import InProcess
 
 
 def test_all_is_well(service: InProcess, capsys: pytest.CaptureFixture[str]) -> None:
-    eventually(lambda: service.user.get("/readyz").status_code == 200)
+    service.wait_until_ready()
     capsys.readouterr()
     at = ["--url", service.url, "--token-file", str(service.settings.token_file)]
     code = main(["doctor", "--json", "--home", str(service.settings.home), *at])

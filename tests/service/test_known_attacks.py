@@ -233,6 +233,7 @@ class TestFlowerCVE202230034:
 
     def test_what_shows_the_queue_asks_for_a_token(self, service: InProcess) -> None:
         """Queue lengths, waiting jobs and agents are told nowhere else."""
+        service.wait_until_ready()
         job_id = service.submit()["id"]
         told = ("/metrics", "/v1/jobs", "/v1/jobs?state=queued", f"/v1/jobs/{job_id}")
         with service.client() as nobody:

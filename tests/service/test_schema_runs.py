@@ -13,6 +13,7 @@ CHAINS, STEPS = 12, 6  # on each database; about ten seconds
 
 
 def test_every_answer_is_one_that_the_document_describes(service: InProcess) -> None:
+    service.wait_until_ready()
     document = service.user.get("/openapi.json").json()
     schema = schemathesis.openapi.from_dict(document)
     schema.config.update(base_url=service.url)
