@@ -66,14 +66,14 @@ private:
     std::fill(grad, grad + call_.rows * n_.input_slots, 0.0f);
     parallel_for(call_.threads, call_.rows, [&](int64_t row, int) {
       int64_t b = row / n_.steps, t = row % n_.steps;
-      int64_t start[2] = {0, input.end[row] - input.begin[row]};
+      int64_t start[2] = {0, input.start[row + 1] - input.start[row]};
       SampledProduct a{};
       a.steps = a.last = 1;
       a.next = {first.panels, first.floats + row * first.panels.width, call_.rows};
       a.weights = weights->get();
       a.neurons = n_.inputs;
       a.start = start;
-      a.ids = input.ids + input.begin[row];
+      a.ids = input.ids + input.start[row];
       a.product = grad + (t * n_.batch + b) * n_.input_slots;
       call_.kernel.sampled_product(a);
     });

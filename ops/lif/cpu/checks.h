@@ -12,6 +12,10 @@ bool check_forward(const LifNetwork &network, const LifForward &result, const Me
 bool check_backward(const Kernel &kernel, const LifNetwork &network, const LifBackward &gradient,
                     const Message &message);
 
+// Throws std::invalid_argument, which says the first mistake in the input's counts and ids. They
+// are checked where they are copied, see spikes.h.
+[[noreturn]] void refuse_spikes(const LifNetwork &network);
+
 } // namespace lif
 
 #endif

@@ -116,9 +116,9 @@ private:
                   float *dense, std::vector<float> &packed) {
     int64_t padded = int64_t(panels_.count) * panels_.width;
     std::vector<float> u(padded), i(padded);
-    Spikes own(n_.steps);
-    own.storage.reset(new Buffer<int32_t>(layer_.slots));
-    own.ids = own.storage->get();
+    // Its own spikes of a step, in the place of those of the step before.
+    Buffer<int32_t> own(layer_.slots);
+    std::vector<int64_t> own_begin(n_.steps), own_end(n_.steps);
     std::vector<int32_t> ids;
     std::vector<PanelForward> panels(panels_.count);
     bool by_emission = n_.reset_on == LIF_RESET_ON_EMISSION;
@@ -129,9 +129,9 @@ private:
         a.reset_bits = bits.emitted + (a.above - bits.above);
       else
         a.reset_bits = a.above;
-      a.own_ids = own.ids;
-      a.own_begin = own.begin.get();
-      a.own_end = own.end.get();
+      a.own_ids = own.get();
+      a.own_begin = own_begin.data();
+      a.own_end = own_end.data();
       a.u = &u[p * panels_.width];
       a.i = &i[p * panels_.width];
       if (u_)
@@ -149,10 +149,9 @@ private:
       }
       if (is_truncated(layer_))
         slots.choose(b, t, u.data(), ids);
-      own.begin[t] = 0;
-      kernel_.count_bits(bits.emitted + place, 1, bits.row_bytes, &own.end[t]);
-      kernel_.list_bits(bits.emitted + place, 1, bits.row_bytes, own.storage->get(),
-                        own.storage->get() + layer_.slots);
+      kernel_.count_bits(bits.emitted + place, 1, bits.row_bytes, &own_end[t]);
+      kernel_.list_bits(bits.emitted + place, 1, bits.row_bytes, own.get(),
+                        own.get() + layer_.slots);
       if (!keep_ || !sparse_)
         continue;
       for (int n = 0; n < layer_.neurons; ++n)

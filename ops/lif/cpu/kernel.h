@@ -39,7 +39,7 @@ struct Constants { // of one panel, [width]
 
 // One sample, one panel.
 struct PanelForward {
-  int steps, delay, vectors;
+  int steps, delay, vectors, inputs;
   const float *weights; // [inputs][width]
   const int32_t *ids;   // spikes of step t: ids[begin[t]] up to ids[end[t]]
   const int64_t *begin, *end;
@@ -78,8 +78,8 @@ struct SlotSelection {
   uint8_t *emitted;     // written if slots < neurons: the spikes in slots
   int32_t *ids;         // the spikes in slots, step after step
   int32_t *ids_end;     // up to here is this sample's, and may be written to meanwhile
-  int64_t first;        // index of ids[0] for begin and end
-  int64_t *begin, *end; // [steps]
+  int64_t first;        // index of ids[0]
+  int64_t *start;       // [steps], written: a step's first spike
   int64_t *kept_counts; // [steps], written if sparse
   float *counts;        // of step 0; 2 floats every 2 * batch
   float *dropped;       // of step 0; every batch

@@ -24,21 +24,6 @@ void LayerSlots::choose(int b, int t, const float *u, std::vector<int32_t> &ids)
   choose_slots(c, ids);
 }
 
-namespace {
-
-// From the counts of rows to where each begins.
-void lay_end_to_end(int64_t *counts, int64_t rows) {
-  int64_t total = 0;
-  for (int64_t row = 0; row < rows; ++row) {
-    int64_t count = counts[row];
-    counts[row] = total;
-    total += count;
-  }
-  counts[rows] = total;
-}
-
-} // namespace
-
 std::unique_ptr<Spikes> LayerSlots::select(bool chosen, const LifForward &result,
                                            int64_t *kept) const {
   std::unique_ptr<Spikes> spikes(new Spikes(rows_));
@@ -55,6 +40,7 @@ std::unique_ptr<Spikes> LayerSlots::select(bool chosen, const LifForward &result
     }
   });
   lay_end_to_end(first.get(), n_.batch);
+  spikes->start[rows_] = first[n_.batch];
   spikes->storage.reset(new Buffer<int32_t>(first[n_.batch]));
   spikes->ids = spikes->storage->get();
   bool choosing = !chosen && is_truncated(layer_) && layer_.policy != LIF_POLICY_INDEX;
@@ -77,8 +63,7 @@ std::unique_ptr<Spikes> LayerSlots::select(bool chosen, const LifForward &result
     a.ids = spikes->storage->get() + first[b];
     a.ids_end = spikes->storage->get() + first[b + 1];
     a.first = first[b];
-    a.begin = &spikes->begin[row];
-    a.end = &spikes->end[row];
+    a.start = &spikes->start[row];
     a.kept_counts = kept + row;
     a.counts = result.counts[number_] + 2 * b;
     a.dropped = result.dropped[number_] + b;

@@ -63,7 +63,7 @@ template <class Run> int guarded(const Message &message, Run run) {
   } catch (const std::bad_alloc &) {
     message.fail("out of memory");
     return LIF_OUT_OF_MEMORY;
-  } catch (const std::exception &error) { // a thread that would not start
+  } catch (const std::exception &error) { // wrong spikes, or a thread that would not start
     message.fail("%s", error.what());
   }
   return LIF_INVALID;

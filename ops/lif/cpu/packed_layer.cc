@@ -21,17 +21,18 @@ PanelForward PackedLayer::panel(const Spikes &input, const Spikes *own, int p, i
   a.steps = a.last = network_.steps;
   a.delay = delay_;
   a.vectors = panels.vectors;
+  a.inputs = inputs_;
   if (weights_)
     a.weights = weights_->get() + int64_t(p) * inputs_ * panels.width;
   a.ids = input.ids;
-  a.begin = &input.begin[row];
-  a.end = &input.end[row];
+  a.begin = &input.start[row];
+  a.end = &input.start[row + 1];
   if (recurrent_)
     a.recurrent = recurrent_->get() + int64_t(p) * layer.neurons * panels.width;
   if (own) {
     a.own_ids = own->ids;
-    a.own_begin = &own->begin[row];
-    a.own_end = &own->end[row];
+    a.own_begin = &own->start[row];
+    a.own_end = &own->start[row + 1];
   }
   a.constants = constants.of(p);
   a.reset = network_.reset;

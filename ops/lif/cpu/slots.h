@@ -71,9 +71,8 @@ void select_slots(const SlotSelection &a) {
     } else {
       gradient = a.sparse ? count_range(gate, static_cast<int>(a.row_bytes)) : a.neurons;
     }
-    a.begin[t] = a.first + (ids - a.ids);
+    a.start[t] = a.first + (ids - a.ids);
     ids = list_row(spiking, a.row_bytes, ids, a.ids_end);
-    a.end[t] = a.first + (ids - a.ids);
     if (a.sparse)
       a.kept_counts[t] = gradient;
     a.counts[2 * t * a.batch] = static_cast<float>(spikes);

@@ -7,21 +7,24 @@
 
 namespace lif {
 
-// Those of row r are ids[begin[r]] up to ids[end[r]], the rows end to end. start[r] is begin[r],
-// and has one more: where the last row ends.
+// Those of row r are ids[start[r]] up to ids[start[r + 1]], the rows end to end.
 struct Spikes {
-  explicit Spikes(int64_t rows) : begin(rows), end(rows), start(rows + 1) {}
+  explicit Spikes(int64_t rows) : start(rows + 1) {}
 
-  // From the rows' counts, which are in `begin`.
+  // From the rows' counts, which are in `start`.
   void lay_end_to_end(int64_t rows);
 
   const int32_t *ids = nullptr;
   std::unique_ptr<Buffer<int32_t>> storage; // of ids
-  Buffer<int64_t> begin, end, start;
+  Buffer<int64_t> start;
 };
+
+// From the counts of rows to where each begins; one more is written, where the last one ends.
+void lay_end_to_end(int64_t *counts, int64_t rows);
 
 // Of the input, the first `counts` of each step and sample. Copied sample by sample: every panel of
 // the first layer reads them again, where a sample's steps are far apart in the caller's.
+// They are checked on the way: throws std::invalid_argument, which says the first mistake.
 std::unique_ptr<Spikes> input_spikes(const LifNetwork &network, int threads, const int32_t *counts);
 
 // The set bits of all rows, end to end.

@@ -11,6 +11,17 @@ namespace {
 // Bytes of dL/dI that one group of rows takes in a panel, and of the sums: they share an L2 cache.
 constexpr int64_t GROUP_BYTES = 384 << 10, SUM_BYTES = 512 << 10;
 
+// Spikes of a channel in a group that make up for reading and writing its sum. Where that many come
+// from fewer rows, these lie in the L1 cache, down to LEAST_BYTES.
+constexpr int64_t GROUP_SPIKES = 24, LEAST_BYTES = 24 << 10;
+
+int64_t rows_of_group(const LayerGradient &layer, const Spikes &spikes, int channels) {
+  int64_t row_bytes = 4 * layer.panels.width, all = std::max<int64_t>(1, spikes.start[layer.rows]);
+  int64_t rows = GROUP_SPIKES * channels * layer.rows / all;
+  rows = std::min(GROUP_BYTES / row_bytes, std::max(LEAST_BYTES / row_bytes, rows));
+  return std::max<int64_t>(1, rows);
+}
+
 // By channel and group of rows: in which rows of the group the channel's spikes arrive.
 struct Arrivals {
   int channels;
@@ -26,7 +37,7 @@ Arrivals sort_by_channel(const LifNetwork &n, int threads, const LayerGradient &
                          const Spikes &spikes, int channels, int delay) {
   Arrivals a;
   a.channels = channels;
-  a.group_rows = std::max<int64_t>(1, GROUP_BYTES / (4 * layer.panels.width));
+  a.group_rows = rows_of_group(layer, spikes, channels);
   a.groups = static_cast<int>((layer.rows + a.group_rows - 1) / a.group_rows);
   a.start.reset(new Buffer<int64_t>(int64_t(a.groups) * (channels + 1)));
   a.rows.reset(new Buffer<uint32_t>(spikes.start[layer.rows]));
