@@ -43,12 +43,12 @@ def _obey(phase: str) -> None:
         order.read_text()  # a pipe, if the test has to do something before
         order.unlink()
         os.kill(os.getpid(), signal.SIGKILL)
-    upload, service = ORDERS / "upload", ORDERS / "service"
+    upload = ORDERS / "upload"
     if phase == "report" and upload.exists():
         # Everything is written; the service takes nothing in until the test has killed the agent.
-        os.kill(int(service.read_text()), signal.SIGSTOP)
-        upload.rename(service)  # a pipe, at whose other end the test waits
-        service.write_text("stopped")
+        os.kill(int(upload.read_text()), signal.SIGSTOP)
+        upload.unlink()
+        (ORDERS / "stopped").write_text("stopped")  # a pipe, at whose other end the test waits
 
 
 if __name__ == "__main__":

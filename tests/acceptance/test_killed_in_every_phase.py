@@ -56,14 +56,14 @@ def test_nothing_differs(stack: Stack, home: Path) -> None:
         if phase != "run":
             (orders / phase).touch()
     os.mkfifo(orders / "run")
+    os.mkfifo(orders / "stopped")
     with Client(stack.url, token_file=stack.token_path) as client:
         job = client.submit(SPEC)
         next(event for event in client.watch(job.id) if event.kind == "checkpoint")
-        # The order for the upload comes now, since a pipe would hold any runner.
-        os.mkfifo(orders / "upload")
-        (orders / "service").write_text(str(stack.processes["service"].pid))
+        # The order for the upload is of the runner after the next: "report" comes first.
+        (orders / "upload").write_text(str(stack.processes["service"].pid))
         (orders / "run").write_text("")
-        assert (orders / "upload").read_text() == "stopped"
+        assert (orders / "stopped").read_text() == "stopped"
         os.kill(stack.processes["agent"].pid, signal.SIGKILL)
         os.kill(stack.processes["service"].pid, signal.SIGCONT)
         stack.restart_agent()
