@@ -59,7 +59,8 @@ class Runners:
         return psutil.Process([line["pid"] for line in self._lines(job_id)][-1])
 
     def _lines(self, job_id: str) -> Iterator[dict[str, Any]]:
-        for line in self.log.read_text().splitlines():
+        whole, _, _ = self.log.read_text().rpartition("\n")  # the agent may be writing the next
+        for line in whole.splitlines():
             said: dict[str, Any] = json.loads(line)
             if said.get("job") == job_id and "pid" in said:
                 yield said
