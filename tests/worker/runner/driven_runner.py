@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import select
@@ -14,6 +15,7 @@ from typing import Any, Callable, Dict, List, Optional
 
 SOURCE = Path(__file__).resolve().parents[3]
 SECONDS = 120.0  # a hang, not a slow machine
+F_SETPIPE_SZ = 1031  # which Python names from 3.10 on
 
 Event = Dict[str, Any]
 
@@ -23,6 +25,8 @@ class DrivenRunner:
 
     def __init__(self, log: Path, environment: Optional[Dict[str, str]] = None) -> None:
         reader, writer = os.pipe()
+        # The least there is, a page: it waits for who does not read, and is never far ahead.
+        fcntl.fcntl(writer, F_SETPIPE_SZ, 4096)
         self._reader = reader
         self._unread = b""
         self.events: List[Event] = []
