@@ -94,10 +94,12 @@ class TestWait:
         attempt = service.attempt(job["id"])
         path = f"/v1/jobs/{job['id']}"
         headers = {"prefer": "wait=30", "if-none-match": service.user.get(path).headers["etag"]}
-        threading.Timer(0.2, attempt.say, [METRIC]).start()
+        news = threading.Timer(0.2, attempt.say, [METRIC])
+        news.start()
         began = time.monotonic()
         response = service.user.get(path, headers=headers)
         assert time.monotonic() - began < 10
+        news.join()
         assert response.status_code == 200
         assert response.headers["preference-applied"] == "wait=30"
         assert response.json()["progress"]["values"] == {"loss": 0.5}
@@ -105,8 +107,10 @@ class TestWait:
     def test_without_a_known_version_it_waits_for_the_end(self, service: InProcess) -> None:
         job = service.submit()
         attempt = service.attempt(job["id"])
-        threading.Timer(0.1, attempt.complete).start()
+        end = threading.Timer(0.1, attempt.complete)
+        end.start()
         response = service.user.get(f"/v1/jobs/{job['id']}", headers={"prefer": "wait=30"})
+        end.join()
         assert response.json()["state"] == "succeeded"
 
     def test_no_news_in_time_is_said_so(self, service: InProcess) -> None:

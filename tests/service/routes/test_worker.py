@@ -12,12 +12,13 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import update
 
 from ipulse import messages
 from ipulse.log_lines import MAX_LINES
 from ipulse.messages import EVENTS_PER_COMMIT
 from ipulse.redis_server import RedisServer
-from service import schedule, store
+from service import leases, schedule, store, tables
 from service.job import Job
 from tests.service.agents import METRIC, Attempt, line, phase
 from tests.service.conditions import eventually
@@ -28,6 +29,7 @@ from worker.agent.service_api import ServiceAPI
 from .test_submission import check_problem
 
 MAX_ATTEMPTS = 3
+LEASE_SECONDS = 600.0
 TALK = 5 * EVENTS_PER_COMMIT
 
 
@@ -35,12 +37,11 @@ TALK = 5 * EVENTS_PER_COMMIT
 def hasty(
     redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[InProcess]:
-    """A service whose leases and retries are short."""
+    """A service whose retries are short. Its leases end when a test says so."""
     settings = settings_for(
         tmp_path_factory.mktemp("hasty"),
         redis_server.url,
-        lease_seconds=5.0,
-        heartbeat_seconds=0.5,
+        lease_seconds=LEASE_SECONDS,
         retry_seconds=0.02,
         max_attempts=MAX_ATTEMPTS,
     )
@@ -464,12 +465,22 @@ class TestLoss:
     def test_who_is_heard_keeps_the_job(self, hasty: InProcess) -> None:
         held, silent = (hasty.attempt(hasty.submit()["id"]) for _ in range(2))
 
-        def silent_one_is_lost() -> bool:
-            assert held.heartbeat().status_code == 200
-            return bool(hasty.job(silent.claim["job_id"])["attempts"][0]["finished_at"])
+        def set_lease(attempt: Attempt, seconds: float) -> None:
+            this = tables.attempts.c.id == attempt.claim["attempt_id"]
+            with hasty.database.write() as transaction:
+                until = transaction.now + round(seconds * 1000)
+                ends = update(tables.attempts).where(this).values(lease_expires_at=until)
+                transaction.connection.execute(ends)
 
-        eventually(silent_one_is_lost)
-        assert held.heartbeat().json() == {"cancel": False, "lease_seconds": 5.0}
+        set_lease(held, LEASE_SECONDS / 2)
+        assert held.heartbeat().json() == {"cancel": False, "lease_seconds": LEASE_SECONDS}
+        with hasty.database.read() as transaction:
+            found = leases.hold(transaction, held.claim["attempt_id"], held.fence)
+            assert found.lease_expires_at > transaction.now + LEASE_SECONDS / 2 * 1000
+        set_lease(silent, 0)
+        job_id = silent.claim["job_id"]
+        eventually(lambda: hasty.job(job_id)["attempts"][0]["finished_at"])
+        assert held.heartbeat().status_code == 200
         held.finish("diverged")
 
     def test_an_agent_that_dies_while_stopping_does_not_hold_the_job_up(
