@@ -49,9 +49,10 @@ class Transaction:
         """Milliseconds since 1970 by the database's clock, the same for the whole transaction."""
         return int(self.connection.exec_driver_sql(self._backend.clock).scalar_one())
 
-    def lock(self, name: str) -> None:
-        """Keeps every other writing transaction that asks for this name waiting."""
-        self._backend.lock(self.connection, name)
+    def lock(self, name: str, patiently: bool = False) -> None:
+        """Keeps every other writing transaction that asks for this name waiting: for a while, or
+        patiently for as long as it takes. Raises Unavailable when this one waited too long."""
+        self._backend.lock(self.connection, name, patiently)
 
 
 class Database:

@@ -68,9 +68,14 @@ class PostgreSQL:
     def sync(self) -> None:
         """There is nothing to do: a server syncs its log before it says that it has committed."""
 
-    def lock(self, connection: Connection, name: str) -> None:
+    def lock(self, connection: Connection, name: str, patiently: bool) -> None:
         """Waits for whoever holds this name, and holds it until the transaction ends."""
+        bounds = ("lock_timeout", "statement_timeout") if patiently else ()
+        for bound in bounds:
+            connection.execute(text(f"SET LOCAL {bound} = 0"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _key(name)})
+        for bound in bounds:
+            connection.execute(text(f"SET LOCAL {bound} TO DEFAULT"))
 
     @contextmanager
     def exclusively(self, name: str) -> Iterator[None]:

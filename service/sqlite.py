@@ -75,7 +75,7 @@ class SQLite:
         finally:
             os.close(log)
 
-    def lock(self, _connection: Connection, _name: str) -> None:
+    def lock(self, _connection: Connection, _name: str, _patiently: bool) -> None:
         """There is nothing to do: who writes is alone."""
 
     @contextmanager

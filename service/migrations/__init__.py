@@ -18,7 +18,7 @@ def upgrade(database: Database) -> None:
     Raises Unavailable for a schema that is newer than this code.
     """
     with database.backend.migrating(), database.write() as transaction:
-        transaction.lock("migration")
+        transaction.lock("migration", patiently=True)  # a large database takes its time
         present = _revision(transaction)
         if present is not None and present > newest():
             raise Unavailable(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import event, text
 
 from ipulse.errors import Unavailable
-from service import migrations
+from service import migrations, postgresql
 from service.database import Database
 from service.tables import metadata
+
+from .conditions import eventually
+from .postgresql_server import PostgreSQLServer
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,6 +39,35 @@ def test_several_processes_may_start_at_once(url: str) -> None:
     for process in racing:
         _, said = process.communicate()
         assert process.returncode == 0, said.decode()
+
+
+def test_one_waits_for_as_long_as_another_takes(
+    postgresql_server: PostgreSQLServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql, "_OPTIONS", "-c lock_timeout=50ms -c statement_timeout=30s")
+    database = Database(postgresql_server.new_database())
+    waits = text(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        " AND wait_event = 'advisory' AND clock_timestamp() - query_start > interval '0.2 s'"
+    )
+
+    def has_waited_for_long() -> bool:
+        with database.read() as transaction:
+            return bool(transaction.connection.execute(waits).scalar_one())
+
+    with ThreadPoolExecutor(1) as beside:
+        with database.write() as transaction:
+            transaction.lock("migration")
+            waiting = beside.submit(migrations.upgrade, database)
+            eventually(lambda: waiting.done() or has_waited_for_long())
+        waiting.result()
+    with database.read() as transaction:
+        bounds = [
+            transaction.connection.exec_driver_sql(f"SHOW {name}").scalar_one()
+            for name in ("lock_timeout", "statement_timeout")
+        ]
+    assert bounds == ["50ms", "30s"]
+    database.close()
 
 
 def test_the_revisions_lead_to_the_tables_that_the_code_uses(url: str) -> None:
