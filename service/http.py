@@ -1,19 +1,80 @@
-"""HTTP/1.1 as uvicorn speaks it, with problem documents where no request could be read."""
+"""HTTP/1.1 as uvicorn speaks it, with problem documents where no request could be read, and an
+end to waiting for one."""
 
 from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import Literal
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from . import log, problems
 
+# Nothing of ours is near these: the head of a request is one packet, and agents and clients send
+# a body as fast as it is taken.
+HEAD_SECONDS = 20.0  # from a request's first byte, or from the connection, until its head is whole
+BODY_SECONDS = 60.0  # between two parts of a body
+
+Owed = Literal["head", "body"] | None  # what a client has to send next
+
 
 class Protocol(H11Protocol):
-    """Refuses what is no HTTP before there is an application to ask."""
+    """Refuses what is no HTTP before there is an application to ask, and hangs up on those who
+    open connections and then say nothing, or a letter now and then."""
+
+    _patience: asyncio.TimerHandle | None = None
+    _owed: Owed = None
+    _is_new = True  # no request has come yet
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._expect(None)
 
     def send_400_response(self, msg: str) -> None:
+        self._refuse(400, "not_http", msg)
+
+    def _watch(self) -> None:
+        state = self.conn.their_state
+        self._is_new = self._is_new and state is h11.IDLE
+        if state is h11.SEND_BODY:
+            self._expect("body")  # anew with each part
+        elif state is not h11.IDLE or not (self._is_new or self.conn.trailing_data[0]):
+            self._expect(None)  # between two requests uvicorn has a patience of its own
+        elif self._owed != "head":
+            self._expect("head")  # from the first byte on, in however many parts it comes
+
+    def _expect(self, owed: Owed) -> None:
+        if self._patience:
+            self._patience.cancel()
+            self._patience = None
+        self._owed = owed
+        if owed and not self.transport.is_closing():
+            seconds = HEAD_SECONDS if owed == "head" else BODY_SECONDS
+            self._patience = self.loop.call_later(seconds, self._hang_up)
+
+    def _hang_up(self) -> None:
+        if self._owed == "head" and self.conn.trailing_data[0]:
+            self._refuse(408, "too_slow", f"no request within {HEAD_SECONDS:g} seconds")
+        elif self._owed == "body" and (
+            self.flow.read_paused or self.conn.they_are_waiting_for_100_continue
+        ):
+            self._expect("body")  # it is we who do not take it
+        else:
+            self.transport.close()  # for an application that reads a body, its client is gone
+
+    def _refuse(self, status: int, code: str, detail: str) -> None:
         log.request_id.set("")
-        body = bytes(problems.document("", 400, "not_http", msg).body)
+        body = bytes(problems.document("", status, code, detail).body)
         headers = [
             ("content-type", problems.MEDIA_TYPE),
             ("content-length", str(len(body))),
@@ -21,7 +82,7 @@ class Protocol(H11Protocol):
             ("connection", "close"),
         ]
         for event in (
-            h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
+            h11.Response(status_code=status, headers=headers, reason=HTTPStatus(status).phrase),
             h11.Data(data=body),
             h11.EndOfMessage(),
         ):
