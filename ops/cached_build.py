@@ -116,6 +116,9 @@ class SharedLibrary:
     link_directories: Sequence[Path] = ()
     # Flags by the end of a file's name, for x86-64 alone: elsewhere such a file is empty.
     arch_flags: Optional[Dict[str, Tuple[str, ...]]] = None
+    # Names of sources that take long to compile, each by itself and begun first, as those with
+    # arch_flags are; all others are compiled in units. None: every source by itself.
+    apart: Optional[Sequence[str]] = None
 
     def build(self, progress: Optional[Progress] = None) -> Path:
         """Its path, built if it is not in the cache.
@@ -172,8 +175,14 @@ class SharedLibrary:
             run_compiler([*command, *self.flags, *arch, "-c", str(source), "-o", out])
             return out
 
+        apart: Sequence[Path] = self.sources
+        small: Sequence[Path] = ()
+        if self.apart is not None:
+            names = tuple(self.arch_flags or ())
+            apart = [s for s in self.sources if s.stem in self.apart or s.stem.endswith(names)]
+            small = [source for source in self.sources if source not in apart]
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            objects = list(pool.map(compile_one, self.sources))
+            objects = list(pool.map(compile_one, [*apart, *units(small, scratch)]))
         found = [f"-L{directory}" for directory in self.link_directories]
         link = ["-shared", "-pthread", "-o", str(target), *objects, *found, *self.link]
         run_compiler([*command, *link])

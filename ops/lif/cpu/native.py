@@ -55,6 +55,7 @@ def build_kernels(progress: Optional[Progress] = None) -> Path:
         headers=[path for path in _headers() if not path.stem.endswith(OP_SUFFIX)],
         flags=("-std=c++17", *COMMON_FLAGS),
         arch_flags=ARCH_FLAGS,
+        apart=("scalar", "arm_neon"),
     ).build(progress)
 
 
