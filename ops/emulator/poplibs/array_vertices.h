@@ -17,6 +17,7 @@ constexpr const char *kDynamicUpdate = "popops::DynamicUpdate";
 constexpr const char *kMultiSlice = "popops::MultiSlice";
 constexpr const char *kMultiUpdate = "popops::MultiUpdate";
 constexpr const char *kTopK = "popops::TopK";
+constexpr const char *kCtcLoss = "popnn::CtcLoss";
 constexpr const char *kMatMul = "poplin::MatMul";
 constexpr const char *kSparseToDense = "popsparse::SparseToDense";
 constexpr const char *kSparseGradient = "popsparse::SparseGradient";
@@ -72,6 +73,7 @@ std::vector<BuiltinVertex> sortVertices();
 std::vector<BuiltinVertex> matMulVertices();
 std::vector<BuiltinVertex> randomVertices();
 std::vector<BuiltinVertex> sparseVertices();
+std::vector<BuiltinVertex> ctcVertices();
 
 } // namespace poplar::emulator
 

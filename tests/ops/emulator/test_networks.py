@@ -1,4 +1,4 @@
-"""Convolutions, pooling and batch norm against their definitions, written as loops in float64."""
+"""Convolutions, pooling, batch norm and CTC loss against their definitions, as loops in float64."""
 
 from __future__ import annotations
 
@@ -128,3 +128,40 @@ def test_batch_norm_and_its_gradients(tensors: Tensors) -> None:
 
 def test_a_kernel_larger_than_its_input_is_refused(done) -> None:
     assert "convolution: the kernel is larger than the input" in done.stdout
+
+
+def ctc_by_paths(logits: np.ndarray, label: List[int], blank: int) -> Tuple[float, np.ndarray]:
+    """Loss and gradient by the logits [time, classes], over all paths through the classes."""
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    total, shares = 0.0, np.zeros_like(p)
+    for path in itertools.product(range(p.shape[1]), repeat=len(p)):
+        read = [c for c, _ in itertools.groupby(path) if c != blank]
+        if read == label:
+            probability = np.prod([p[t, c] for t, c in enumerate(path)])
+            total += probability
+            shares[range(len(p)), path] += probability
+    if total == 0:
+        return np.inf, np.zeros_like(p)
+    return -np.log(total), p - shares / total
+
+
+@pytest.mark.parametrize(("kind", "tolerance"), [("float", 2e-6), ("half", 4e-3)])
+def test_ctc_loss_and_its_gradient(tensors: Tensors, kind: str, tolerance: float) -> None:
+    """Repeated, no and impossible labels, fewer steps than there are; one label is no class."""
+    samples = [(4, [0, 1, 3]), (4, [1, 1]), (3, [3]), (2, []), (4, [1, 1, 1]), (4, None), (1, [3])]
+    loss, gradient = np.full(7, np.nan), np.full((4, 7, 4), np.nan)
+    for b, (steps, label) in enumerate(samples):
+        if label is not None:
+            gradient[:, b] = 0
+            loss[b], gradient[:steps, b] = ctc_by_paths(tensors["logits"][:steps, b], label, 2)
+    close = {"rtol": tolerance, "atol": tolerance}
+    np.testing.assert_allclose(tensors[f"ctc_loss_{kind}"], loss, **close)
+    np.testing.assert_allclose(tensors[f"ctc_gradient_{kind}"], gradient, **close)
+    np.testing.assert_allclose(tensors[f"ctc_alone_{kind}"], loss, **close)
+    assert np.isinf(loss[4])
+    assert np.isfinite(loss).sum() == 5
+
+
+def test_ctc_losses_of_other_sizes_than_planned_are_refused(done) -> None:
+    assert "[time, batch, classes] of the plan's type, not float{7,4}" in done.stdout
+    assert "the blank class 4 of 4 classes" in done.stdout

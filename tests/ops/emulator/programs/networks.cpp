@@ -1,10 +1,13 @@
-// Convolutions, pooling and batch norm, forward and backward: prints every tensor.
+// Convolutions, pooling, batch norm and CTC loss, forward and backward: prints every tensor.
 #include <string>
 
 #include <poplin/ConvUtil.hpp>
 #include <poplin/Convolution.hpp>
 #include <popnn/BatchNorm.hpp>
+#include <popnn/CTCLoss.hpp>
+#include <popnn/LogSoftmax.hpp>
 #include <popnn/Pooling.hpp>
+#include <popops/Cast.hpp>
 #include <poputil/exceptions.hpp>
 
 #include "network_fixture.h"
@@ -67,6 +70,43 @@ void batchNorm(Network &n) {
          popnn::bn::batchNormGradients(n.graph, acts, dNorm, mean, invStdDev, gamma, n.prog));
 }
 
+/// Seven samples of up to four steps and labels of up to three of the classes 0, 1 and 3.
+void ctcLoss(Network &n) {
+  const unsigned batch = 7, time = 4, label = 3, classes = 4, blank = 2;
+  const auto numbers = [&](std::vector<std::size_t> shape, const std::vector<unsigned> &values) {
+    const Tensor t = n.graph.addConstant(UNSIGNED_INT, shape, ArrayRef<unsigned>(values));
+    n.graph.setTileMapping(t, 3);
+    return t;
+  };
+  const Tensor labels =
+      numbers({batch, label}, {0, 1, 3, 1, 1, 0, 3, 0, 0, 0, 0, 0, 1, 1, 1, 0, 4, 1, 3, 1, 0});
+  const Tensor steps = numbers({batch}, {4, 4, 3, 2, 4, 4, 1}),
+               lengths = numbers({batch}, {3, 2, 1, 0, 3, 2, 1});
+  const Tensor logits = n.filled("logits", {time, batch, classes}, 11);
+  for (const auto &[name, type] : {std::pair<std::string, Type>{"float", FLOAT}, {"half", HALF}}) {
+    const auto plan = popnn::ctc::plan(n.graph, type, type, batch, time, label, classes);
+    const Tensor data = popnn::ctc::createDataInput(n.graph, type, batch, time, classes, plan);
+    n.prog.add(popops::cast(n.graph, logits, data));
+    const auto [loss, gradient] = popnn::ctc::calcLossAndGradientLogits(
+        n.graph, type, data, labels, steps, lengths, n.prog, blank, plan);
+    n.show("ctc_loss_" + name, popops::cast(n.graph, loss, FLOAT, n.prog));
+    n.show("ctc_gradient_" + name, popops::cast(n.graph, gradient, FLOAT, n.prog));
+    const Tensor logProbs = popnn::logSoftmax(n.graph, data, n.prog);
+    const Tensor alone = popnn::ctc::calcCTCLossLogProbabilities(
+        n.graph, type, logProbs, labels, steps, lengths, n.prog, blank, plan);
+    n.show("ctc_alone_" + name, popops::cast(n.graph, alone, FLOAT, n.prog));
+  }
+  const auto plan = popnn::ctc::plan(n.graph, FLOAT, FLOAT, batch, time, label, classes);
+  for (const unsigned wrong : {blank, classes}) {
+    try {
+      popnn::ctc::calcCTCLossLogits(n.graph, FLOAT, wrong == blank ? logits[0] : logits, labels,
+                                    steps, lengths, n.prog, wrong, plan);
+    } catch (const poputil::poplibs_error &error) {
+      std::cout << error.what() << '\n';
+    }
+  }
+}
+
 } // namespace
 
 int main() {
@@ -74,6 +114,7 @@ int main() {
   convolution(network);
   pooling(network);
   batchNorm(network);
+  ctcLoss(network);
   network.run();
   try {
     ConvParams(FLOAT, 1, {2, 2}, {3, 1}, 1, 1, 1);
