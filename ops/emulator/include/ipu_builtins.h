@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include <poplar/TileConstants.hpp>
 #include <poplar/TileState.hpp>
 
 // Names of the project's own, so that codelets may define types of ipudef.h's names themselves.
@@ -52,6 +53,50 @@ static inline popc_float2 __builtin_ipu_f32v2axpy(popc_float2 x, popc_float2 y) 
   const float a = popc_tile.scale;
   return popc_float2{a * x[0] + y[0], a * x[1] + y[1]};
 }
+
+// Registers, by the names of poplar/TileConstants.hpp. These are called for what is left when the
+// compiler knows which register it is, and refuse to compile.
+extern void popc_no_such_register() __attribute__((
+    error("this register of a tile is not emulated: poplar/TileConstants.hpp has those that are")));
+extern void popc_no_amp() __attribute__((
+    error("ld64putcs loads weights for the AMP unit, which is not emulated: write the product in "
+          "C++")));
+#define POPC_REGISTER static inline __attribute__((always_inline))
+
+POPC_REGISTER unsigned __builtin_ipu_get(unsigned csr) {
+  if (csr == CSR_W_WSR__INDEX)
+    return popc_tile.worker;
+  if (csr == CSR_W_PRNG_0_0__INDEX || csr == CSR_W_PRNG_0_1__INDEX)
+    return static_cast<unsigned>(popc_tile.random >> (csr == CSR_W_PRNG_0_0__INDEX ? 0 : 32));
+  if (csr == CSR_W_PRNG_1_0__INDEX || csr == CSR_W_PRNG_1_1__INDEX)
+    return popc_tile.seeds[csr - CSR_W_PRNG_1_0__INDEX];
+  popc_no_such_register();
+  return 0;
+}
+POPC_REGISTER void __builtin_ipu_put(unsigned value, unsigned csr) {
+  if (csr == CSR_W_PRNG_0_0__INDEX || csr == CSR_W_PRNG_0_1__INDEX) {
+    const bool low = csr == CSR_W_PRNG_0_0__INDEX;
+    const std::uint64_t kept = popc_tile.random & (low ? ~0xffffffffull : 0xffffffffull);
+    const std::uint64_t all = kept | std::uint64_t{value} << (low ? 0 : 32);
+    popc_tile.random = all ? all : 1; // of nothing but zeros it would make no others
+  } else if (csr == CSR_W_PRNG_1_0__INDEX || csr == CSR_W_PRNG_1_1__INDEX) {
+    popc_tile.seeds[csr - CSR_W_PRNG_1_0__INDEX] = value;
+  } else {
+    popc_no_such_register();
+  }
+}
+POPC_REGISTER float __builtin_ipu_uget(unsigned csr) {
+  if (csr != CSR_W_TAS__INDEX)
+    popc_no_such_register();
+  return popc_tile.scale;
+}
+POPC_REGISTER void __builtin_ipu_uput(float value, unsigned csr) {
+  if (csr != CSR_W_TAS__INDEX)
+    popc_no_such_register();
+  popc_tile.scale = value;
+}
+POPC_REGISTER void __builtin_ipu_ld64putcs(unsigned) { popc_no_amp(); }
+#undef POPC_REGISTER
 
 static inline unsigned __builtin_ipu_popc(unsigned x) {
   return static_cast<unsigned>(__builtin_popcount(x));

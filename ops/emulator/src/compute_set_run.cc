@@ -175,6 +175,7 @@ void ComputeSetRun::runTile(std::size_t index) {
     const std::uint64_t flopsBefore = popc_counters.flops;
     const auto compute = [&](unsigned worker) { // the bundles that it takes
       const std::uint64_t before = popc_counters.bundles;
+      popc_tile.worker = vertex.table->kind == Kind::Vertex ? schedule.next() : worker;
       result &= vertex.table->compute(vertex.state, worker);
       return popc_counters.bundles - before + vertex.overheadBundles;
     };

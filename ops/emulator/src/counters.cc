@@ -14,6 +14,7 @@ void enterTile(unsigned tile, std::uint64_t round) {
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   popc_tile.random = (z ^ (z >> 31)) | 1;
   popc_tile.id = tile;
+  popc_tile.seeds[0] = popc_tile.seeds[1] = 0;
 }
 
 } // namespace poplar::emulator

@@ -15,6 +15,10 @@ public:
       : machine(machine), count(std::min(machine.workers, kMost)) {}
 
   unsigned workers() const { return count; }
+  /// The worker that is free first.
+  unsigned next() const {
+    return static_cast<unsigned>(std::min_element(busy, busy + count) - busy);
+  }
   /// A Vertex goes to the worker that is free first.
   void runOnOne(std::uint64_t cycles) { *std::min_element(busy, busy + count) += cycles; }
   /// A MultiVertex starts when all are free; cyclesOf(worker) is what each takes.

@@ -35,6 +35,7 @@ ERRORS: Dict[str, Tuple[str, ...]] = {
     "initial_value_of_other_size": ("graph_connection_error", "3 values"),
     "cross_replica_copy": ("control_program_error", "names replica 1", "there are 1"),
     "unknown_intrinsic": ("link_error", "__builtin_ipu_no_such_thing", "#ifdef __IPU__"),
+    "unknown_register": ("link_error", "register of a tile is not emulated", "TileConstants.hpp"),
     "inline_assembly": ("link_error", "assembly of a tile", "between #ifdef __IPU__ and #else"),
     "graph_as_json": ("poplar_error", "JSON is not emulated"),
     "value_into_edge": ("graph_connection_error", "connect"),

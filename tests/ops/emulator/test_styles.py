@@ -67,6 +67,8 @@ def test_vertices_of_every_style(run_program: Callable) -> None:
     assert tensors["lists"] == [[2.75, 0, 14], [5.5, 0, 28]]
     assert tensors["any"] == [[1]]
     assert tensors["bytes"] == [[7, 7, 7]]
+    # Six workers' numbers; one seed draws the same twice; what was put into two registers.
+    assert tensors["registers"] == [[0, 1, 2, 3, 4, 5, 1, 9, 5]]
     (hits,) = tensors["hits"][0]
     assert abs(hits / 10000 - np.pi / 4) < 5 * (np.pi / 4 * (1 - np.pi / 4) / 10000) ** 0.5
     cycles, tile = tensors["t"][0]

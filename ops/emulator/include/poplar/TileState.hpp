@@ -16,6 +16,8 @@ struct TileState {
   std::uint64_t random; // never 0 while a tile runs
   unsigned id;
   float scale; // TAS
+  unsigned worker;
+  unsigned seeds[2]; // PRNG_1_0 and PRNG_1_1, which random bits do not depend on here
 };
 
 } // namespace poplar::emulator

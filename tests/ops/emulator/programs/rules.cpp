@@ -112,6 +112,14 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
        std::ostringstream words;
        f.graph.addCodelets(source, "", words);
      }},
+    {"unknown_register",
+     [](Fixture &f) {
+       std::stringstream source("#include <poplar/Vertex.hpp>\n"
+                                "struct V : poplar::Vertex { bool compute() { "
+                                "return __builtin_ipu_get(99); } };");
+       std::ostringstream words;
+       f.graph.addCodelets(source, "", words);
+     }},
     {"inline_assembly",
      [](Fixture &f) {
        std::stringstream source("#include <poplar/Vertex.hpp>\n"

@@ -122,6 +122,11 @@ int main() {
     show("t", t);
     show("s", s);
   }
+  {
+    auto t = var(UNSIGNED_INT, {9}, "registers");
+    graph.setTileMapping(graph.addVertex(cs, "Registers", {{"t", t}}), 8);
+    show("registers", t);
+  }
   auto ok = var(BOOL, {}, "ok");
   Engine engine(graph, Sequence({Execute(cs, ok), prog, PrintTensor("ok", ok)}));
   engine.setPrintTensorStream(std::cout);
