@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, Dict, List
@@ -34,14 +33,17 @@ def devices(monkeypatch: pytest.MonkeyPatch) -> List[Dict[str, str]]:
     return shown
 
 
-def test_what_the_driver_shows(devices: List[Dict[str, str]]) -> None:
+def test_what_the_driver_shows(
+    devices: List[Dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = User("1", "77", "ada", "python3")
     shown = ipu_users.seen()
     assert shown == Seen(2, [other])
     assert behind([], shown, wanted=1) is None  # one is free: it compiles
     assert behind([], shown, wanted=2) == "behind process 77 (python3) of ada on IPU 1"
-    job = Record("job_1", 77, 1, time.time())
-    assert behind([job], shown, wanted=2) == "behind job job_1, which has had 1 for 0 s"
+    monkeypatch.setattr(ipu_users, "time", SimpleNamespace(time=lambda: 103.0))
+    job = Record("job_1", 77, 1, 100.0)
+    assert behind([job], shown, wanted=2) == "behind job job_1, which has had 1 for 3 s"
     devices[:] = [{"id": "0"}]  # a driver that says nothing of users
     assert ipu_users.seen() == Seen(1, [])
 

@@ -26,7 +26,7 @@ from worker.runner.training import Diverged
 
 from .attempts import attempt
 from .conftest import SPEC, Start
-from .driven_runner import DrivenRunner
+from .driven_runner import SECONDS, DrivenRunner
 
 PHASES = ["prepare", "compile", "acquire", "run", "report"]
 
@@ -191,7 +191,7 @@ class TestALoss:
         runner.assign(tmp_path, changed(lambda spec: spec["training"].update(epochs=100_000)))
         runner.until_kind("metric")
         runner.stop_listening()
-        assert runner.process.wait(timeout=30) != 0
+        assert runner.process.wait(timeout=SECONDS) != 0
 
 
 class TestAFailure:
