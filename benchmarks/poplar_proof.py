@@ -1,6 +1,6 @@
 """The Poplar op at full size beside the float64 reference: 2 x 1466 neurons on 1,472 tiles an IPU.
 
-python -m benchmarks.poplar_proof   proves, a process for each case and number of IPUs
+python -m benchmarks.poplar_proof   proves, a process for each case, split and number of IPUs
 python -m benchmarks.poplar_report  writes the table into docs/poplar_op.md
 
 Weights are k / 64 and decays 1/2, so that float32 sums are exact: spikes, slots and membranes must
@@ -40,13 +40,18 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class Case:
-    """A network, and on how many IPUs it is run."""
+    """A network, and on how many IPUs it is run: by split=layers, and by split=neurons."""
 
     layer: dict[str, Any] = field(default_factory=dict)
     network: dict[str, Any] = field(default_factory=dict)
     wanted: Wanted = Wanted()  # noqa: RUF009 (frozen)
     hidden: int = 2
     ipus: tuple[int, ...] = (1,)
+    neurons: tuple[int, ...] = (2,)
+
+    def runs(self) -> list[tuple[str, int]]:
+        """Split and IPUs of every run."""
+        return [("layers", n) for n in self.ipus] + [("neurons", n) for n in self.neurons]
 
     def build(self) -> Network:
         """The network."""
@@ -57,9 +62,9 @@ class Case:
 
 ALL = Wanted(membranes=True, input_gradients=True, constant_gradients=True)
 CASES = {
-    "delay 1": Case(ipus=(1, 2)),
+    "delay 1": Case(ipus=(1, 2), neurons=(2, 4)),
     "delay 0": Case(network={"delay": 0}, ipus=(1, 2)),
-    "three hidden layers": Case(hidden=3, ipus=(1, 2, 4)),
+    "three hidden layers": Case(hidden=3, ipus=(1, 2, 4), neurons=(4,)),
     "recurrent, synapse, bias": Case(
         layer={"recurrent": True, "synapse_decay": 0.5, "bias": True},
         network={"reset_gradient": "none"},
@@ -69,7 +74,7 @@ CASES = {
         network={"reset": "subtract", "reset_on": "emission", "reset_gradient": "none"},
         wanted=ALL,
     ),
-    "no reset, policy top": Case(layer={"policy": "top"}, network={"reset": "none"}),
+    "no reset, policy top": Case(layer={"policy": "top"}, network={"reset": "none"}, neurons=()),
     "policy cyclic": Case(layer={"policy": "cyclic"}, ipus=(1, 2)),
 }
 
@@ -100,12 +105,12 @@ def problem(case: Case, network: Network) -> Problem:
     return Problem(weights, ids, counts, (*normal(CLASSES), normal(*[SLOTS] * case.hidden), by_u))
 
 
-def prove(name: str, ipus: int) -> Row:
+def prove(name: str, split: str, ipus: int) -> Row:
     """The row of a case. Raises AssertionError where op and reference differ."""
     case = CASES[name]
     network = case.build()
     p = problem(case, network)
-    placement = Placement(ipus=ipus)
+    placement = Placement(ipus=ipus, split=split)
     trace = reference.forward(network, p.weights, p.ids, p.counts, seed=3)
     start = time.perf_counter()
     with PoplarLIF(network, STEPS, BATCH, INPUT_SLOTS, placement, case.wanted) as op:
@@ -124,6 +129,7 @@ def prove(name: str, ipus: int) -> Row:
     tiles = [tile["memory"]["total"]["includingGaps"] for tile in profile["compilation"]["tiles"]]
     return {
         "case": name,
+        "split": split,
         "ipus": ipus,
         "spikes": [float(layer.spike_counts[..., 0].mean()) for layer in run.layers],
         "dropped": [float(layer.dropped.mean()) for layer in run.layers],
@@ -178,21 +184,22 @@ def _sha256(run: Run) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser("python -m benchmarks.poplar_proof", description=__doc__)
-    parser.add_argument("--one", nargs=2, metavar=("CASE", "IPUS"), help="print its row")
+    parser.add_argument("--one", nargs=3, metavar=("CASE", "SPLIT", "IPUS"), help="print its row")
     given = parser.parse_args(arguments)
     if given.one:
-        print(json.dumps(prove(given.one[0], int(given.one[1]))))
+        print(json.dumps(prove(given.one[0], given.one[1], int(given.one[2]))))
         return
     settings = {"op": digest(), "steps": STEPS, "batch": BATCH, "sizes": [INPUTS, NEURONS, CLASSES]}
-    results = Results("poplar_proof", ("case", "ipus"), settings, DIRECTORY)
+    results = Results("poplar_proof", ("case", "split", "ipus"), settings, DIRECTORY)
     for name, case in CASES.items():
-        for ipus in case.ipus:
-            if results.has(case=name, ipus=ipus):
+        for split, ipus in case.runs():
+            if results.has(case=name, split=split, ipus=ipus):
                 continue
-            command = [sys.executable, "-m", "benchmarks.poplar_proof", "--one", name, str(ipus)]
+            one = ("--one", name, split, str(ipus))
+            command = [sys.executable, "-m", "benchmarks.poplar_proof", *one]
             done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
             results.put(json.loads(done.stdout))
-            print(f"{name}, {ipus} IPUs")
+            print(f"{name}, {ipus} IPUs by {split}", flush=True)
 
 
 if __name__ == "__main__":

@@ -70,6 +70,7 @@ def proof() -> str:
         [
             row["case"],
             str(row["ipus"]),
+            row["split"] if row["ipus"] > 1 else "",
             ", ".join(f"{spikes:.0f}" for spikes in row["spikes"]),
             ", ".join(f"{dropped:.0f}" for dropped in row["dropped"]),
             f"{row['gradient_error']:.1e}",
@@ -79,7 +80,7 @@ def proof() -> str:
         ]
         for row in rows
     ]
-    heads = ["network", "IPUs", "spikes", "dropped", "gradient error"]
+    heads = ["network", "IPUs", "split", "spikes", "dropped", "gradient error"]
     heads += ["bytes forward", "backward", "load balance", "s"]
     return (
         f"{inputs}-{neurons}-{neurons}-{classes} on 1,472 tiles an IPU, {settings['steps']} steps, "

@@ -1,4 +1,5 @@
 // Vertices that draw random numbers.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -27,11 +28,17 @@ double normal(std::uint64_t &x) {
   return std::sqrt(-2 * std::log(1 - u)) * std::cos(6.283185307179586 * unit(x));
 }
 
+/// From a to b, both of them possible and all equally likely: [M].
+double wholeNumber(double a, double b, double unit) {
+  return std::min(std::floor(a + unit * (b - a + 1)), std::min(b, 0x7fffffffp0));
+}
+
 double draw(const ArrayVertex &v, std::uint64_t &x) {
   const auto a = static_cast<double>(v.a), b = static_cast<double>(v.b);
   switch (static_cast<Distribution>(v.choice)) {
   case Distribution::Uniform:
-    return a + unit(x) * (b - a);
+    return v.outType == static_cast<unsigned>(TypeId::Int) ? wholeNumber(a, b, unit(x))
+                                                           : a + unit(x) * (b - a);
   case Distribution::Normal:
     return a + b * normal(x);
   case Distribution::Bernoulli:

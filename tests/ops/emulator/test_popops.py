@@ -47,7 +47,7 @@ def test_random_numbers_have_their_distribution_and_repeat_with_their_seed(
     run_program: Callable,
 ) -> None:
     words = run_program("popops", "random").stdout.split()
-    total, least, most, same, other, normal, squares = map(float, words[1:])
+    total, least, most, same, other, normal, squares, *counts = map(float, words[1:])
     n = 6000
     assert -1 <= least < -0.99
     assert 2.99 < most < 3
@@ -57,3 +57,6 @@ def test_random_numbers_have_their_distribution_and_repeat_with_their_seed(
     assert abs(squares / n - 4) < 5 * 4 * (2 / n) ** 0.5
     assert same == 0
     assert other > n
+    # Whole numbers from -1 to 1, the ends as likely as the middle.
+    assert sum(counts) == n
+    assert all(abs(count - n / 3) < 5 * (n * 2 / 9) ** 0.5 for count in counts), counts

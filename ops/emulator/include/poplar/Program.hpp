@@ -49,6 +49,12 @@ public:
     add(first);
     (add(rest), ...);
   }
+  /// Of one program. A template, so that braces always mean the list.
+  template <class P, typename = std::enable_if_t<std::is_base_of<Program, P>::value &&
+                                                 !std::is_base_of<Sequence, P>::value>>
+  explicit Sequence(const P &only) : Sequence() {
+    add(only);
+  }
   void add(const Program &p);
   void add_front(const Program &p);
   void add(std::vector<Program> &ps) {

@@ -258,11 +258,19 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
          return popops::reduce(f.graph, t, {0}, op, f.prog).reshape({1});
        };
        using popops::Operation;
-       f.print<float>(concat(
-           {sum(a, Operation::ADD), sum(a, Operation::MIN), sum(a, Operation::MAX),
-            sum(popops::sub(f.graph, a, b, f.prog), Operation::SQUARE_ADD),
-            sum(popops::sub(f.graph, a, c, f.prog), Operation::SQUARE_ADD), sum(n, Operation::ADD),
-            sum(popops::sub(f.graph, n, 5.f, f.prog), Operation::SQUARE_ADD)}));
+       std::vector<Tensor> found{sum(a, Operation::ADD),
+                                 sum(a, Operation::MIN),
+                                 sum(a, Operation::MAX),
+                                 sum(popops::sub(f.graph, a, b, f.prog), Operation::SQUARE_ADD),
+                                 sum(popops::sub(f.graph, a, c, f.prog), Operation::SQUARE_ADD),
+                                 sum(n, Operation::ADD),
+                                 sum(popops::sub(f.graph, n, 5.f, f.prog), Operation::SQUARE_ADD)};
+       const Tensor whole = poprand::uniform(f.graph, &seed, 3, like, INT, -1, 1, f.prog);
+       for (int value = -1; value <= 1; ++value) {
+         const Tensor equal = popops::eq(f.graph, whole, value, f.prog);
+         found.push_back(sum(popops::cast(f.graph, equal, FLOAT, f.prog), Operation::ADD));
+       }
+       f.print<float>(concat(found));
      }},
     {"poputil",
      [](Fixture &f) {

@@ -193,7 +193,7 @@ void poplarAsListed(Graph &graph, Device &device) {
   prog.add(Copy(t, out));
   prog.add(Copy(t, remote, graph.addVariable(UNSIGNED_INT, {1})));
   prog.add(Repeat(2, Sequence{Call(function), Call(host, {t}, {u})}));
-  prog.add(RepeatWhileTrue(Sequence(), t[0][0], WriteUndef(t)));
+  prog.add(RepeatWhileTrue(Sequence(), t[0][0], Sequence(WriteUndef(t))));
   prog.add(If(t[0][0], PrintTensor("t", t), ErrorProgram("t", t)));
   prog.add(Switch(t[0][0], {{1, Sequence()}}, AbortOnCondition(t[0][0], "no")));
   prog.add(Sync(SyncType::INTERNAL));
