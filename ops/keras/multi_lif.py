@@ -122,6 +122,8 @@ class SequenceLayer(NetworkLayer):
         if dense.shape[2] is None:  # while tracing
             message = f"dense spikes must have {inputs} channels"
             tf.debugging.assert_equal(tf.shape(dense)[2], inputs, message)
+        if self.backend == "numpy":
+            return _listed_without_a_compiler(dense)
         ids, counts = dense_to_sparse(dense, capacity=inputs)
         return ids, counts
 
@@ -154,6 +156,29 @@ class MultiLIF(SequenceLayer):
         seed: Optional[Any] = None,
     ) -> LIFOutputs:
         return self.run(ids, counts, training, seed)
+
+
+def _listed_without_a_compiler(dense: Any) -> Tuple[Any, Any]:
+    """What ops.sparse.dense_to_sparse does with a slot for every channel, in TensorFlow's ops."""
+    if not (dense.dtype.is_floating or dense.dtype.is_integer or dense.dtype.is_bool):
+        raise ValueError(f"dense spikes must be numbers; got {dense.dtype.name}")
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
+    def listed(spikes: Any) -> Any:
+        binary = tf.reduce_all((spikes == 0) | (spikes == 1))
+        with tf.control_dependencies(
+            [tf.debugging.Assert(binary, ["dense spikes must be 0 or 1"])]
+        ):
+            ids = tf.cast(tf.argsort(1 - spikes, axis=-1, stable=True), tf.float32)
+        slot = tf.cast(tf.maximum(tf.cumsum(spikes, axis=-1) - 1, 0), tf.int32)
+
+        def gradient(grad_ids: Any, _: Any) -> Any:
+            return tf.gather(grad_ids, slot, batch_dims=2) * spikes
+
+        return (ids, tf.reduce_sum(spikes, axis=-1)), gradient
+
+    ids, counts = listed(tf.cast(dense, tf.float32))
+    return ids, counts
 
 
 def _swapped(tensor: Any) -> Any:

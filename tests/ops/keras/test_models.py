@@ -151,6 +151,7 @@ try:
 except MissingCompiler as error:
     print(error)
 print(MultiLIF(backend="numpy", **fields)(ids, counts).membrane.shape)
+print(MultiLIF(backend="numpy", **fields)(np.ones((6, 2, 20), np.float32)).membrane.shape)
 os.environ["CXX"] = sys.argv[1]
 try:
     MultiLIF(**fields)(ids, counts)
@@ -167,5 +168,6 @@ except BuildFailed:
     )
     assert "Debian: apt-get install g++" in done.stdout
     assert "(5, 2, 4)" in done.stdout
+    assert "(6, 2, 4)" in done.stdout
     assert "refused" in done.stdout, done.stderr
     assert f"building liblif.so with {compiler} (once; kept in {tmp_path}" in done.stderr

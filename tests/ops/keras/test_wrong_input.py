@@ -66,6 +66,21 @@ def test_spikes(spikes: Any, message: str) -> None:
         net()(*spikes)
 
 
+def test_dense_spikes_of_the_reference_need_no_op() -> None:
+    dense, made = tf.Variable(DENSE), [net(backend=backend) for backend in ("cpu", "numpy")]
+    made[1].set_weights(made[0].get_weights())
+    found = []
+    for one in made:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(one(tf.convert_to_tensor(dense)).membrane ** 2)
+        found.append([loss, tape.gradient(loss, dense)])
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-4)
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-4, atol=1e-5)
+    assert np.any(found[0][1])
+    with pytest.raises(INVALID, match="must be 0 or 1"):
+        made[1](DENSE / 2)
+
+
 def test_what_lies_behind_the_count_is_not_looked_at() -> None:
     ids = IDS.astype(np.float64)
     ids[np.arange(ids.shape[2]) >= COUNTS[..., None]] = np.nan
