@@ -7,8 +7,12 @@
 
 namespace gcl {
 
-/// What a collective reduces by; MEAN adds, and divides afterwards. Raises poplibs_error for LOCAL.
-inline popops::Operation operationOf(CollectiveOperator op) {
+/// What a collective of such elements reduces by; MEAN adds, and divides afterwards.
+/// Raises poplibs_error for LOCAL, and for MEAN of whole numbers.
+inline popops::Operation operationOf(CollectiveOperator op, const poplar::Type &type) {
+  if (op == CollectiveOperator::MEAN && type != poplar::FLOAT && type != poplar::HALF)
+    throw poputil::poplibs_error("MEAN of " + type.toString() +
+                                 " would be cut to whole numbers: cast to float first");
   switch (op) {
   case CollectiveOperator::ADD:
   case CollectiveOperator::MEAN:

@@ -43,7 +43,8 @@ Chunks reduceScatterWithinReplica(Graph &graph, const Tensor &toReduce, Collecti
       continue;
     // What the chunk is made of is brought to the IPU that keeps it, and reduced there.
     const Tensor chunk = graph.clone(toReduce[i].slice(part), dc);
-    popops::reduceWithOutput(graph, toReduce.slice(part, 1), chunk, {0}, operationOf(op), prog, dc);
+    popops::reduceWithOutput(graph, toReduce.slice(part, 1), chunk, {0},
+                             operationOf(op, chunk.elementType()), prog, dc);
     if (op == CollectiveOperator::MEAN)
       popops::mulInPlace(graph, chunk, 1.0f / static_cast<float>(ipus), prog, dc);
     chunks.chunks.push_back({chunk, static_cast<unsigned>(i), static_cast<unsigned>(part.begin())});

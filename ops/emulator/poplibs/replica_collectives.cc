@@ -97,7 +97,7 @@ Tensor reduceScatter(Graph &graph, const Tensor &data, CollectiveOperator op, Se
   const Tensor part = rowsOf(graph, data, 1, each, dc)[0];
   prog.add(poplar::emulator::replicaExchange(
       source, parts, each, groups.routes([](unsigned i, unsigned j) { return Rows(i, j); }), dc));
-  popops::reduceWithOutput(graph, parts, part, {0}, operationOf(op), prog, dc);
+  popops::reduceWithOutput(graph, parts, part, {0}, operationOf(op, part.elementType()), prog, dc);
   if (op == CollectiveOperator::MEAN)
     popops::mulInPlace(graph, part, 1.0f / static_cast<float>(groups.size), prog, dc);
   return part;

@@ -22,6 +22,7 @@ MISTAKES: Dict[str, Tuple[str, ...]] = {
     "groups_that_do_not_divide": ("groups of 3", "must divide"),
     "host_copy_in_a_branch": ("application_runtime_error", "replica 1, 3 of 4", "'out'"),
     "meeting_in_a_branch": ("application_runtime_error", "GlobalExchange", "all-reduce for one"),
+    "mean_of_whole_numbers": ("MEAN of int", "cast to float"),
     "no_replicas": ("graph_replication_error", "factor of 0"),
     "not_equal": ("application_runtime_error", "of replica 1 is not that of replica 0"),
     "profile_of_another": ("invalid_option", "profiler.replicaToProfile is 4"),

@@ -30,7 +30,7 @@ from .test_submission import check_problem
 
 MAX_ATTEMPTS = 3
 LEASE_SECONDS = 600.0
-TALK = 5 * EVENTS_PER_COMMIT
+TALK = 10 * EVENTS_PER_COMMIT
 
 
 @pytest.fixture(scope="module")

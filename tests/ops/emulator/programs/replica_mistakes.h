@@ -10,6 +10,12 @@
 inline const std::map<std::string, std::function<void()>> mistakes{
     {"factor_that_does_not_divide", [] { Graph(Replicated::model(4), replication_factor(3)); }},
     {"no_replicas", [] { Graph(Replicated::model(4), replication_factor(0)); }},
+    {"mean_of_whole_numbers",
+     [] {
+       Replicated r;
+       gcl::allReduceCrossReplica(r.graph, r.tensor("t", {2}, INT), gcl::CollectiveOperator::MEAN,
+                                  r.prog);
+     }},
     {"replica_that_there_is_not",
      [] {
        Replicated r;
