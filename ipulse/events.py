@@ -14,6 +14,7 @@ from .schema import described
 from .states import Phase, Reason
 
 PROTOCOL = 1  # of the lines between agent and runner
+MAX_LINE = 16_384  # characters of a log event
 
 Level = Literal["debug", "info", "warning", "error"]
 Stream = Literal["runner", "stdout", "stderr", "agent", "service"]
@@ -76,7 +77,7 @@ class MetricEvent:
 class LogEvent:
     """Something to read: a line that the runner printed or logged."""
 
-    message: str = described("One line of text.", max_length=16_384)
+    message: str = described("One line of text.", max_length=MAX_LINE)
     level: Level = described("How bad.", default="info")
     stream: Stream = described("Who said it.", default="runner")
     kind: Literal["log"] = "log"
@@ -163,6 +164,7 @@ class Assignment:
 
 
 __all__ = [
+    "MAX_LINE",
     "PROTOCOL",
     "ArtifactEvent",
     "Assignment",

@@ -1,7 +1,7 @@
 """Lines of a log on their way from agent to service: each text once, and not an object a line.
 
-A job may print 10,000 lines at once; as events of their own they cost both sides five times as
-much as all the rest that is done for them.
+A job may print 10,000 lines at once; as events of their own they cost both sides more than all the
+rest that is done for them.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Iterable, Iterator, List, Literal, Optional, Tuple, TypeVar, Union
 
-from .events import Level, LogEvent, Stream
+from .events import MAX_LINE, Level, LogEvent, Stream
+from .messages import EVENTS_PER_REQUEST
 from .schema import described
 
 Other = TypeVar("Other")
-
-MAX_LINES = 10_000
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class LogLines:
     """Log events that follow one another and differ in their text alone; each has its number."""
 
     messages: Tuple[str, ...] = described(
-        "Lines of text.", min_items=1, max_items=MAX_LINES, max_length=16_384
+        "Lines of text.", min_items=1, max_items=EVENTS_PER_REQUEST, max_length=MAX_LINE
     )
     level: Level = described("How bad they are.", default="info")
     stream: Stream = described("Who said them.", default="runner")
@@ -39,8 +38,8 @@ def packed(events: Iterable[Other]) -> List[Union[Other, LogLines]]:
             result.extend(run)
             continue
         texts = [event.message for event in run if isinstance(event, LogEvent)]
-        for begin in range(0, len(texts), MAX_LINES):
-            result.append(LogLines(tuple(texts[begin : begin + MAX_LINES]), *origin))
+        for begin in range(0, len(texts), EVENTS_PER_REQUEST):
+            result.append(LogLines(tuple(texts[begin : begin + EVENTS_PER_REQUEST]), *origin))
     return result
 
 

@@ -14,6 +14,7 @@ PROTOCOL = 2  # 2: `lines` among the events
 OLDEST_PROTOCOL = 1  # that a service of today still serves
 PROTOCOL_HEADER = "IPUlse-Protocol"
 
+EVENTS_PER_REQUEST = 10_000
 # In one transaction, so that a chatty job does not keep others from writing.
 EVENTS_PER_COMMIT = 1_000
 

@@ -72,7 +72,7 @@ def main() -> int:
     except (IPUlseError, ValidationError, OSError) as error:
         _log.error("cannot_start", extra={"error": str(error)})
         return 2
-    gc.freeze()  # modules stay; looking through them again holds everybody up for 50 ms
+    gc.freeze()  # modules stay; looking through them again holds all requests up
     server(app, settings, listener).run(sockets=[listener])
     return 0
 

@@ -17,6 +17,7 @@ from . import log, problems
 HEAD_SECONDS = 20.0  # from a request's first byte, or from the connection, until its head is whole
 BODY_SECONDS = 60.0  # between two parts of a body
 
+_TOO_SLOW = "no whole head of a request came within {:g} seconds; send it again, without pauses"
 Owed = Literal["head", "body"] | None  # what a client has to send next
 
 
@@ -28,7 +29,9 @@ class Protocol(H11Protocol):
     _owed: Owed = None
     _is_new = True  # no request has come yet
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(  # type: ignore[override] # as uvicorn narrows it
+        self, transport: asyncio.Transport
+    ) -> None:
         super().connection_made(transport)
         self._watch()
 
@@ -64,7 +67,7 @@ class Protocol(H11Protocol):
 
     def _hang_up(self) -> None:
         if self._owed == "head" and self.conn.trailing_data[0]:
-            self._refuse(408, "too_slow", f"no request within {HEAD_SECONDS:g} seconds")
+            self._refuse(408, "too_slow", _TOO_SLOW.format(HEAD_SECONDS))
         elif self._owed == "body" and (
             self.flow.read_paused or self.conn.they_are_waiting_for_100_continue
         ):

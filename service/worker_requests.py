@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from ipulse.errors import Problem
 from ipulse.events import DoneEvent
 from ipulse.log_lines import length
-from ipulse.messages import EVENTS_PER_COMMIT
+from ipulse.messages import EVENTS_PER_COMMIT, EVENTS_PER_REQUEST
 from ipulse.schema import described
 
 from .reports import Reportable
-
-MAX_EVENTS = 10_000  # in one request
 
 
 @dataclass(frozen=True)
@@ -48,10 +46,10 @@ class EventBatch:
     """Some events of an attempt, without gaps."""
 
     first: int = described("Attempt-local number of the first one, from 1.", ge=1)
-    events: tuple[Reportable, ...] = described("The events in order.", max_items=MAX_EVENTS)
+    events: tuple[Reportable, ...] = described("The events in order.", max_items=EVENTS_PER_REQUEST)
 
     def problems(self) -> Iterator[Problem]:
-        yield from _too_many(self.events, MAX_EVENTS)
+        yield from _too_many(self.events, EVENTS_PER_REQUEST)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,7 @@ from fastapi import APIRouter, Header, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from ipulse.errors import InvalidInput, Problem
-from ipulse.events import (
-    DoneEvent,
-)
+from ipulse.events import DoneEvent
 from ipulse.log_lines import in_parts, length
 from ipulse.messages import EVENTS_PER_COMMIT
 from ipulse.states import Reason

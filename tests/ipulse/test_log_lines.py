@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ipulse.events import LogEvent, PhaseEvent
-from ipulse.log_lines import MAX_LINES, LogLines, in_parts, length, packed, without_first
+from ipulse.log_lines import LogLines, in_parts, length, packed, without_first
+from ipulse.messages import EVENTS_PER_REQUEST
 
 LOG = st.builds(
     LogEvent,
@@ -54,8 +55,8 @@ def test_lines_of_one_origin_are_one_entry() -> None:
 
 
 def test_no_entry_is_longer_than_the_service_takes() -> None:
-    entries = packed([LogEvent("x")] * (MAX_LINES + 2))
+    entries = packed([LogEvent("x")] * (EVENTS_PER_REQUEST + 2))
     assert [len(entry.messages) for entry in entries if isinstance(entry, LogLines)] == [
-        MAX_LINES,
+        EVENTS_PER_REQUEST,
         2,
     ]

@@ -8,10 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from ipulse.events import Level, LogEvent
+from ipulse.events import MAX_LINE, Level, LogEvent
 from ipulse.schema import CONTROL_CHARACTERS
 
-MAX_LINE = 16_384  # characters that a log event holds; a longer line becomes several events
 # What a line costs beside its text, so that a flood of empty lines has an end too.
 LINE_OVERHEAD_BYTES = 64
 BURST_SECONDS = 10  # of the permitted rate, which a start or a traceback may say at once

@@ -15,8 +15,7 @@ import pytest
 from sqlalchemy import update
 
 from ipulse import messages
-from ipulse.log_lines import MAX_LINES
-from ipulse.messages import EVENTS_PER_COMMIT
+from ipulse.messages import EVENTS_PER_COMMIT, EVENTS_PER_REQUEST
 from ipulse.redis_server import RedisServer
 from service import leases, schedule, store, tables
 from service.job import Job
@@ -279,7 +278,7 @@ class TestEvents:
 
     def test_each_line_counts_for_one_event(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
-        many = {"kind": "lines", "messages": [""] * MAX_LINES}
+        many = {"kind": "lines", "messages": [""] * EVENTS_PER_REQUEST}
         response = attempt.post("events", {"first": 1, "events": [line("one"), many]})
         (error,) = check_problem(response, 422)["errors"]
         assert (error["pointer"], error["code"]) == ("/events", "wrong_length")

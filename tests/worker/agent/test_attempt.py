@@ -11,12 +11,12 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ipulse.events import MAX_LINE
 from ipulse.states import JobState
 from tests.ipulse.test_guarded_process import Watched
 from worker.agent import attempt as attempt_module
 from worker.agent import reporter
 from worker.agent.agent import Agent
-from worker.agent.captured_output import MAX_LINE
 from worker.agent.lease_record import LOCK
 from worker.agent.settings import Settings
 from worker.agent.supervision import Supervision

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Dict
 
 import numpy as np
@@ -51,6 +52,20 @@ class TestDyadic:
         network = network_of((33, 17), delay=delay, second_threshold=0.5)
         problem = random_problem(network, seed=1, steps=steps, batch=batch, dyadic=True)
         assert_same_forward(run(problem, arch), judge(problem))
+
+    @pytest.mark.parametrize("delay", [0, 1])
+    def test_many_spikes_in_any_order(self, arch: int, delay: int) -> None:
+        # More channels than one block of weights has, and no multiple of the steps in a bundle.
+        network = network_of((70, 70), inputs=2000, delay=delay, bias=True)
+        problem = random_problem(network, seed=delay, steps=11, batch=2, dyadic=True)
+        rng = np.random.Generator(np.random.PCG64(3))
+        places = (rng.permutation(network.inputs) for _ in np.ndindex(problem.counts.shape))
+        ids = np.reshape(list(places), (*problem.counts.shape, network.inputs))
+        counts = rng.integers(800, 1200, size=problem.counts.shape)
+        busy = replace(problem, ids=ids.astype(np.int32), counts=counts.astype(np.int32))
+        trace = judge(busy)
+        assert_same_forward(run(busy, arch), trace)
+        assert trace.layers[0].reset.any()
 
     def test_silent_and_saturated_layers(self, arch: int) -> None:
         rng = np.random.Generator(np.random.PCG64(7))
