@@ -46,7 +46,7 @@ def job_answer(
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """A whole job, with its ETag and when to look again."""
-    own = {"etag": etags.quoted(job.version)}
+    own = {"etag": etags.quoted(job.tag)}
     if not job.state.is_terminal:
         idle = job.state in (JobState.QUEUED, JobState.RETRY_WAIT, JobState.PAUSED)
         own["retry-after"] = str(IDLE_RETRY_SECONDS if idle else RETRY_SECONDS)

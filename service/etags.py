@@ -10,7 +10,7 @@ _STRONG = re.compile(r'(?<![/\x21\x23-\x7e])"([\x21\x23-\x7e]*)"')
 _TAG = re.compile(r'(?:W/)?"([\x21\x23-\x7e]*)"')
 
 
-def quoted(version: object) -> str:
+def quoted(version: str) -> str:
     """A strong entity tag."""
     return f'"{version}"'
 
@@ -21,17 +21,17 @@ class Changed(Conflict):
     code = "precondition_failed"
 
 
-def require(condition: str | None, version: object) -> None:
+def require(condition: str | None, version: str) -> None:
     """Raises Changed unless an If-Match header names this version, or there is none."""
     if condition is None or condition.strip() == "*":
         return
     # The comparison is strong: what is only about the same is not good enough to change.
-    if str(version) not in _STRONG.findall(condition):
+    if version not in _STRONG.findall(condition):
         raise Changed()
 
 
-def matches(condition: str | None, version: object) -> bool:
+def matches(condition: str | None, version: str) -> bool:
     """Whether an If-None-Match header names this version; a missing one names nothing."""
     if condition is None:
         return False
-    return condition.strip() == "*" or str(version) in _TAG.findall(condition)
+    return condition.strip() == "*" or version in _TAG.findall(condition)

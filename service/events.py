@@ -23,6 +23,13 @@ class SequenceGap(Conflict):
     code = "sequence_gap"
 
 
+class OtherHistory(Conflict):
+    """This job's events are others now than those you have seen: the service was put back to an
+    older state, and went on from there. Begin at the first event."""
+
+    code = "other_history"
+
+
 class Occurrence(NamedTuple):
     """Something to be written down: the kind of event and the JSON of its fields."""
 
@@ -31,9 +38,10 @@ class Occurrence(NamedTuple):
 
 
 class Told(NamedTuple):
-    """An event as it is told: its number, its kind and its JSON."""
+    """An event as it is told: its number, its time, its kind and its JSON."""
 
     seq: int
+    time: int
     kind: str
     text: str
 
@@ -60,6 +68,9 @@ _SOME = (
     .where(events.c.job_pk == bindparam("of_job"), events.c.seq > bindparam("after"))
     .order_by(events.c.seq)
     .limit(bindparam("most", type_=Integer))
+)
+_TIME = select(events.c.time).where(
+    events.c.job_pk == bindparam("of_job"), events.c.seq == bindparam("seq")
 )
 _SOME_OF_KINDS = _SOME.where(events.c.kind.in_(bindparam("kinds", expanding=True)))
 # Many rows are one step of SQLite: between two steps another thread takes the interpreter's lock,
@@ -142,6 +153,17 @@ def page(
     return Page(found, found[-1].seq if full else max(after, last_seq))
 
 
+def check_same(transaction: Transaction, job_pk: int, seq: int, time: int) -> None:
+    """Raises OtherHistory unless a job's event of this number happened at that time.
+
+    Numbers are given out again after an old copy of the database was put back, or a standby took
+    over that had not everything; no two histories have their events at the same times.
+    """
+    found = transaction.connection.execute(_TIME, {"of_job": job_pk, "seq": seq})
+    if found.scalar_one_or_none() != time:
+        raise OtherHistory()
+
+
 def log(transaction: Transaction, job_pk: int, after: int, limit: int) -> Lines:
     """At most `limit` lines of what a job's programs wrote, after an event; fewer are the last."""
     asked = {"job_pk": job_pk, "after": after, "most": limit}
@@ -155,4 +177,4 @@ def _told(seq: int, time: int, attempt: int | None, kind: str, body: str) -> Tol
     # than all the rest.
     number = "null" if attempt is None else attempt
     head = f'{{"seq":{seq},"time":"{rfc3339(time)}","attempt":{number},"kind":"{kind}"'
-    return Told(seq, kind, f"{head}}}" if body == "{}" else f"{head},{body[1:]}")
+    return Told(seq, time, kind, f"{head}}}" if body == "{}" else f"{head},{body[1:]}")

@@ -49,5 +49,12 @@ class Job(NamedTuple):
         pk, job_id, name, state, reason, *rest = row
         return cls(pk, job_id, name, JobState(state), reason and Reason(reason), *rest)
 
+    @property
+    def tag(self) -> str:
+        """What its ETag says. Versions alone are counted again where an old copy of the database
+        was put back, or a standby took over that had not everything: what is changed twice is
+        never changed at the same time."""
+        return f"{self.version}-{self.updated_at:x}"
+
 
 COLUMNS = tuple(jobs.c[name] for name in Job._fields)

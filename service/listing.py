@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Select, bindparam, select
 
@@ -13,7 +13,13 @@ from .tables import jobs
 
 EXAMINED = 10_000  # specs that one page of a list may open
 
-Version = tuple[int, int]  # a job's key, and the version that it is in
+
+class Version(NamedTuple):
+    """Of a job: its key, its number, and since when it is so, as `Job.tag` has them."""
+
+    pk: int
+    number: int
+    since: int
 
 
 def page(
@@ -32,9 +38,9 @@ def page(
         if end is not None:
             query = query.where(jobs.c.pk > end)
     bounds = {"at_most": limit + 1, "before": before}
-    found = [(pk, version) for pk, version in transaction.connection.execute(query, bounds)]
+    found = [Version(*row) for row in transaction.connection.execute(query, bounds)]
     if len(found) > limit:
-        return found[:limit], found[limit - 1][0]
+        return found[:limit], found[limit - 1].pk
     return found, None if end is None else end + 1
 
 
@@ -42,7 +48,7 @@ def page(
 # index finds is remembered: of values inside a spec, True and 1 would be the same to a cache.
 @lru_cache(64)
 def _newest(indexed: JobFilter, goes_on: bool) -> Select[Any]:
-    query = select(jobs.c.pk, jobs.c.version).where(*indexed.indexed_clauses())
+    query = select(jobs.c.pk, jobs.c.version, jobs.c.updated_at).where(*indexed.indexed_clauses())
     if goes_on:
         query = query.where(jobs.c.pk < bindparam("before"))
     return query.order_by(jobs.c.pk.desc()).limit(bindparam("at_most"))

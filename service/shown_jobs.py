@@ -53,7 +53,7 @@ class JobSummaryBody(BaseModel):
     attempts: list[AttemptBody]
     last_seq: int = Field(description="Sequence number of the job's last event.")
     metadata: dict[str, str]
-    version: int = Field(description="Counts changes; the ETag.")
+    version: int = Field(description="Counts changes.")
 
 
 class WaitingBody(BaseModel):

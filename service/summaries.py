@@ -21,7 +21,7 @@ _SOME = select(*COLUMNS).where(jobs.c.pk.in_(bindparam("job_pks", expanding=True
 
 
 class Summaries:
-    """A job and its attempts change only together with the job's version; keys are never reused."""
+    """A job and its attempts change only together with the job's version."""
 
     def __init__(self) -> None:
         self._kept: dict[Version, str] = {}
@@ -30,13 +30,14 @@ class Summaries:
     def of(self, transaction: Transaction, shown: Sequence[Version]) -> list[str]:
         """The JSON of jobs that this transaction sees in these versions."""
         texts = {version: self._kept.get(version) for version in shown}
-        missing = [pk for (pk, _), text in texts.items() if text is None]
+        missing = [version.pk for version, text in texts.items() if text is None]
         if missing:
             tried = leases.of_jobs(transaction, missing)
             for row in transaction.connection.execute(_SOME, {"job_pks": missing}):
                 job = Job.of(row)
-                texts[job.pk, job.version] = text = json_text(summary_of(job, tried[job.pk]))
-                self._keep((job.pk, job.version), text)
+                version = Version(job.pk, job.version, job.updated_at)
+                texts[version] = text = json_text(summary_of(job, tried[job.pk]))
+                self._keep(version, text)
         return [text for text in texts.values() if text is not None]
 
     def _keep(self, version: Version, text: str) -> None:

@@ -30,6 +30,7 @@ class Watch:
         self.path = events_path(job_id)
         self._ended = False
         self._last = after
+        self._last_id = str(after)  # as the service gave it, it also tells which history it is of
         self._retries = retries
         self._decoder = Decoder()
 
@@ -39,7 +40,7 @@ class Watch:
 
     @property
     def headers(self) -> Dict[str, str]:
-        return {"Accept": "text/event-stream", "Last-Event-ID": str(self._last)}
+        return {"Accept": "text/event-stream", "Last-Event-ID": self._last_id}
 
     def opened(self, response: httpx.Response) -> Optional[float]:
         """Looks at the answer's status; a refusal must have been read.
@@ -82,6 +83,6 @@ class Watch:
         found = JobEvent.from_json(strict_json.loads(event.data))
         if found.seq <= self._last:
             return None
-        self._last = found.seq
+        self._last, self._last_id = found.seq, event.id or str(found.seq)
         self._retries.progressed()
         return found

@@ -29,7 +29,7 @@ MAX_PAGE = 1000
 RECONNECT_MS = 1000  # after which a stream's reader comes back when the connection broke
 
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
-_SEQ = re.compile(r"[0-9]{1,16}")
+_ID = re.compile(r"([0-9]{1,16})(?:-([0-9a-f]{1,12}))?")
 
 router = APIRouter(prefix="/v1", tags=["events"])
 
@@ -46,6 +46,15 @@ class EventQuery(BaseModel):
     kind: list[Literal[events.KINDS]] = Field(  # type: ignore[valid-type]
         default=[], max_length=len(events.KINDS)
     )
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The last event that a reader has: its number, and if known its time; where it was named."""
+
+    seq: int
+    time: int | None = None
+    pointer: str = "/query/after"
 
 
 @dataclass(frozen=True)
@@ -83,18 +92,18 @@ async def list_events(
     """A page of events, or with `Accept: text/event-stream` a stream that ends with the job.
 
     A stream resumes after `Last-Event-ID` if that is sent, else after `after`. It breaks off when
-    the token expires or is revoked.
+    the token expires or is revoked. An id also says which history its number belongs to: where
+    that of the job is another since, as after a restore, the answer is 409 `other_history`.
     """
     parts = parts_of(request)
     caller = caller_of(request)
     log.know(job=job_id)
     limit = min(query.limit, MAX_PAGE) or DEFAULT_PAGE
     if "text/event-stream" not in accept.lower():
-        look = await run_in_threadpool(_look, parts, job_id, query, query.after, limit)
+        look = await run_in_threadpool(_look, parts, job_id, query, Seen(query.after), limit)
         return json_answer(look.text)
-    after = _resumed(last_event_id) if last_event_id else query.after
-    pointer = "/header/last-event-id" if last_event_id else "/query/after"
-    first = await run_in_threadpool(_look, parts, job_id, query, after, limit, pointer)
+    seen = _resumed(last_event_id) if last_event_id else Seen(query.after)
+    first = await run_in_threadpool(_look, parts, job_id, query, seen, limit)
     stream = _stream(parts, caller, job_id, query, first, limit)
     return StreamingResponse(stream, headers=_HEADERS, media_type="text/event-stream")
 
@@ -119,9 +128,11 @@ async def _stream(
                 return  # without an `end`: the reader comes back to whoever answers then
             after = look.page.next_after
             watch.clear()
-            look = await parts.shared_reads.get(
-                (job_id, after, limit, kinds), partial(_look, parts, job_id, query, after, limit)
-            )
+            read = partial(_look, parts, job_id, query, Seen(after), limit)
+            try:
+                look = await parts.shared_reads.get((job_id, after, limit, kinds), read)
+            except InvalidParameter:
+                return  # put back to where it had fewer events: the reader's id tells it
             if look.page.events or look.end:
                 continue
             ping_due = silent_since + parts.settings.ping_seconds - time.monotonic()
@@ -136,16 +147,17 @@ def _look(
     parts: Parts,
     job_id: str,
     query: EventQuery,
-    after: int,
+    seen: Seen,
     limit: int,
-    pointer: str = "/query/after",
 ) -> Look:
     with parts.database.read() as transaction:
         job = store.get(transaction, job_id)
-        if after > job.last_seq:
+        if seen.time is not None:
+            events.check_same(transaction, job.pk, seen.seq, seen.time)
+        if seen.seq > job.last_seq:
             detail = f"this job has only {job.last_seq} events"
-            raise InvalidParameter([Problem(pointer, "out_of_range", detail)])
-        page = events.page(transaction, job.pk, job.last_seq, after, limit, query.kind)
+            raise InvalidParameter([Problem(seen.pointer, "out_of_range", detail)])
+        page = events.page(transaction, job.pk, job.last_seq, seen.seq, limit, query.kind)
         end = job.state.is_terminal and page.next_after >= job.last_seq
     return Look(page, job.state.value, end)
 
@@ -162,13 +174,16 @@ async def _may_look(parts: Parts, caller: Caller) -> bool:
     return await parts.shared_reads.get(("token", caller.token_id), look)
 
 
-def _resumed(last_event_id: str) -> int:
-    if not _SEQ.fullmatch(last_event_id):
+def _resumed(last_event_id: str) -> Seen:
+    found = _ID.fullmatch(last_event_id)
+    if not found:
         detail = "must be the id of an event of this stream"
         raise InvalidParameter([Problem("/header/last-event-id", "wrong_form", detail)])
-    return int(last_event_id)
+    seq, time_ms = found.groups()
+    since_1970 = None if time_ms is None else int(time_ms, 16)
+    return Seen(int(seq), since_1970, "/header/last-event-id")
 
 
 def _frame(event: events.Told) -> str:
     # JSON text has no line breaks of its own, so one data line holds it.
-    return f"id: {event.seq}\nevent: {event.kind}\ndata: {event.text}\n\n"
+    return f"id: {event.seq}-{event.time:x}\nevent: {event.kind}\ndata: {event.text}\n\n"

@@ -111,7 +111,7 @@ async def _wait(
 def _is_news(job: Job, known: str | None) -> bool:
     if known is None:
         return job.state.is_terminal
-    return not etags.matches(known, job.version) or job.state.is_terminal
+    return not etags.matches(known, job.tag) or job.state.is_terminal
 
 
 def _change(
@@ -120,7 +120,7 @@ def _change(
     log.know(job=job_id)
     with parts.database.write() as transaction:
         job = store.get(transaction, job_id)
-        etags.require(if_match, job.version)
+        etags.require(if_match, job.tag)
         change(transaction, job)
     return _show(parts, job_id)
 
@@ -128,7 +128,7 @@ def _change(
 def _delete(parts: Parts, job_id: str, if_match: str | None) -> set[str]:
     with parts.database.write() as transaction:
         job = store.get(transaction, job_id)
-        etags.require(if_match, job.version)
+        etags.require(if_match, job.tag)
         return deletion.delete_job(transaction, job)
 
 
@@ -151,7 +151,7 @@ def _show(
 def _shown(
     transaction: Transaction, job: Job, known: str | None, headers: Mapping[str, str]
 ) -> Response:
-    if etags.matches(known, job.version):
-        return Response(status_code=304, headers={"etag": etags.quoted(job.version), **headers})
+    if etags.matches(known, job.tag):
+        return Response(status_code=304, headers={"etag": etags.quoted(job.tag), **headers})
     tried = leases.of_jobs(transaction, [job.pk])[job.pk]
     return job_answer(job, tried, waiting.of_job(transaction, job), headers=headers)

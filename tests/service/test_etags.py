@@ -20,4 +20,4 @@ from service import etags
     ],
 )
 def test_a_condition_names_a_version_or_does_not(condition: str | None, matches: bool) -> None:
-    assert etags.matches(condition, 7) is matches
+    assert etags.matches(condition, "7") is matches

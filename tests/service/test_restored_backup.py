@@ -8,6 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from ipulse.redis_server import RedisServer
 from service.settings import Settings
 
@@ -55,6 +57,15 @@ def token(service: InProcess, name: str) -> tuple[str, dict[str, str]]:
     return issued["about"]["id"], {"authorization": f"Bearer {issued['token']}"}
 
 
+def resumed(service: InProcess, job_id: str, event_id: str = "0") -> httpx.Response:
+    headers = {"accept": "text/event-stream", "last-event-id": event_id}
+    return service.user.get(f"/v1/jobs/{job_id}/events", headers=headers)
+
+
+def ids_of(stream: httpx.Response) -> list[str]:
+    return re.findall(r"^id: (.*)$", stream.text, re.M)
+
+
 def status(service: InProcess, headers: dict[str, str]) -> int:
     with service.client() as anybody:
         return anybody.get("/v1/jobs", headers=headers).status_code
@@ -79,6 +90,8 @@ def test_what_was_in_the_copy_ends_and_what_came_after_is_refused(
         under_way.put("c", "checkpoint", b"a later checkpoint")
         since = service.attempt(queued)
         complete(since)
+        known = service.user.get(f"/v1/jobs/{queued}")
+        heard = ids_of(resumed(service, queued))
         later = service.submit(**KEY)["id"]
         at_work = service.attempt(later)
         service.user.delete(f"/v1/tokens/{revoked}")
@@ -101,6 +114,14 @@ def test_what_was_in_the_copy_ends_and_what_came_after_is_refused(
             assert weights_of(service, job_id) == f"weights of {job_id}".encode()
             told = service.events(job_id)["events"]
             assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
+        # Versions and numbers of events are the same again, and nobody takes one for the other.
+        again = service.user.get(
+            f"/v1/jobs/{queued}", headers={"if-none-match": known.headers["etag"]}
+        )
+        assert (again.status_code, again.json()["version"]) == (200, known.json()["version"])
+        assert resumed(service, queued, heard[0]).status_code == 200
+        for event_id in heard[1:]:
+            assert resumed(service, queued, event_id).json()["code"] == "other_history"
         # What was submitted since is not known, and may be submitted again.
         assert service.user.get(f"/v1/jobs/{later}").status_code == 404
         assert service.submit(**KEY)["id"] != later

@@ -5,19 +5,19 @@ const LONGEST_PAUSE = 10_000; // ms between two tries
 
 /** Yields arrays of events; ends with the job. `onBreak(error)` hears of lost connections. */
 export async function* follow(jobId, signal, onBreak = () => {}) {
-  let last = 0;
+  let last = "0"; // the id of the last event
   let pause = 500;
   for (;;) {
     try {
-      const headers = { accept: "text/event-stream", "last-event-id": String(last) };
+      const headers = { accept: "text/event-stream", "last-event-id": last };
       const response = await request(`/v1/jobs/${jobId}/events`, { headers, signal });
       for await (const frames of framesOf(response.body)) {
         pause = 500;
         onBreak(null);
-        const events = frames.filter((frame) => frame.id).map((frame) => JSON.parse(frame.data));
-        if (events.length) {
-          last = events.at(-1).seq;
-          yield events;
+        const told = frames.filter((frame) => frame.id);
+        if (told.length) {
+          last = told.at(-1).id;
+          yield told.map((frame) => JSON.parse(frame.data));
         }
         if (frames.some((frame) => frame.event === "end")) return;
       }

@@ -6,7 +6,7 @@ from typing import Any, Dict, List
 
 import pytest
 
-from ipulse.errors import NotFound, RemoteError, Unavailable
+from ipulse.errors import Conflict, NotFound, RemoteError, Unavailable
 from tests.ipulse.scripted_server import Answer, Request, ScriptedServer, problem_answer
 
 from .conftest import Connect
@@ -53,6 +53,23 @@ def test_a_stream_that_ends_without_saying_so_goes_on(connect: Connect) -> None:
     with ScriptedServer(answer) as server:
         found = list(connect(server.url, "t", retries=1).watch("job_1"))
     assert [one.seq for one in found] == list(range(1, 21))
+
+
+def test_it_comes_back_with_the_id_that_the_service_gave(connect: Connect) -> None:
+    """It may say more than a number: which history that number belongs to."""
+    told = stream(EVENTS[:1], end=False).replace(b"id: 1", b"id: 1-7f")
+
+    def answer(request: Request) -> Answer:
+        if request.headers["last-event-id"] == "0":
+            return Answer(200, told, STREAM)
+        return problem_answer(409, "other_history", "begin at the first event")
+
+    with ScriptedServer(answer) as server:
+        events = connect(server.url, "t").watch("job_1")
+        assert next(events).seq == 1
+        with pytest.raises(Conflict, match="begin at the first event"):
+            next(events)
+        assert [request.headers["last-event-id"] for request in server.requests] == ["0", "1-7f"]
 
 
 def test_it_begins_after_the_event_asked_for(connect: Connect) -> None:

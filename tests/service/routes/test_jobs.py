@@ -134,7 +134,7 @@ class TestWait:
 
     def test_nobody_waits_for_a_job_that_is_over(self, service: InProcess) -> None:
         job = service.attempt(service.submit()["id"]).complete()
-        tag = f'"{job["version"]}"'
+        tag = service.user.get(f"/v1/jobs/{job['id']}").headers["etag"]
         headers = {"prefer": "wait=999999999", "if-none-match": tag}
         began = time.monotonic()
         response = service.user.get(f"/v1/jobs/{job['id']}", headers=headers)
