@@ -120,6 +120,23 @@ def test_the_recurrent_loop_slices_and_keeps_every_step(
     np.testing.assert_array_equal(last, state)
 
 
+@pytest.mark.same_on_every_python
+@pytest.mark.parametrize(("steps", "asked"), [(1, [1]), (2, [2, 1]), (5, [5]), (9, [5])])
+def test_the_recurrent_loop_gathers_several_steps(
+    run_program: Callable, steps: int, asked: List[int]
+) -> None:
+    lines = run_program("rnn_gather", str(steps)).stdout.splitlines()
+    weights, last, total, lengths = (np.array(line.split(), float) for line in lines)
+    activity = np.arange(30.0).reshape(5, 2, 3) + 1
+    gradient, kept = (np.arange(40.0).reshape(5, 2, 4) + first for first in (-10, 2))
+    carried = np.cumsum(gradient[::-1], axis=0)[::-1]  # from the last step on
+    expected = np.einsum("tbi,tbo->io", activity, carried * kept)
+    np.testing.assert_array_equal(weights.reshape(3, 4), expected)
+    np.testing.assert_array_equal(last.reshape(2, 4), carried[0])
+    np.testing.assert_array_equal(total.reshape(2, 4), kept.sum(0))
+    np.testing.assert_array_equal(lengths, asked)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # the first of them builds the emulator once more
 @pytest.mark.same_on_every_python

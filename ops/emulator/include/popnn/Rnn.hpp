@@ -102,6 +102,25 @@ Rnn(poplar::Graph &graph, const RnnParams &params, bool reverse,
     const LoopBodyType &loopFn, unsigned numShards, poplar::OptionFlags &options,
     const poplar::DebugContext &debugContext = {});
 
+/// Makes the program that is run once for some steps together [I]: of slice, inputs[i] is
+/// [stepsPerGather * batch, size], interimIn [stepsPerGather, ...] what the loop read there, and
+/// outputs[i] [stepsPerGather, ...] what loopFn left in created[i] at each of these steps. It is
+/// asked again where stepsPerGather does not divide the time steps, for those that remain.
+using GatherBodyType = std::function<poplar::program::Sequence(
+    poplar::Graph &graph, const RnnSlice &slice, unsigned stepsPerGather,
+    poplar::program::Sequence *initProg, const poplar::DebugNameAndId &dnai)>;
+
+/// The backward loop with work that is cheaper for several steps at once, such as a gradient of
+/// weights: loopFn runs over the time steps in reverse and leaves numTemps tensors in `created`,
+/// gatherFn follows each stepsPerGather steps. No varTimeSteps here [I].
+std::vector<poplar::Tensor>
+Rnn(poplar::Graph &graph, const RnnParams &params, const std::vector<poplar::Tensor> &initState,
+    const StateSequence &stateSequence, const std::vector<poplar::Tensor> &inputs,
+    const poplar::Tensor &interimIn, const unsigned numTemps, poplar::program::Sequence &prog,
+    const LoopBodyType &loopFn, const std::vector<poplar::Tensor> &gatherInputs,
+    const GatherBodyType &gatherFn, unsigned numShards, unsigned stepsPerGather,
+    poplar::OptionFlags &options, const poplar::DebugContext &debugContext = {});
+
 } // namespace rnn
 } // namespace popnn
 
