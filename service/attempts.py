@@ -97,13 +97,12 @@ def conclude(
             due_at=transaction.now + wait_ms,
             losses=job.losses + 1,
         )
+    message = verdict.message
+    if is_lost:
+        times = f"{job.losses + 1} times" if job.losses else "once"
+        message = f"{message} It was lost {times}, and is not tried again.".lstrip()
     return store.move(
-        transaction,
-        job,
-        OUTCOMES[verdict.reason],
-        verdict.reason,
-        verdict.message,
-        summary=summary,
+        transaction, job, OUTCOMES[verdict.reason], verdict.reason, message, summary=summary
     )
 
 

@@ -3,4 +3,13 @@
 `ipulse selftest --faults`: what was accepted must end, once, and soon.
 """
 
-GROUPS = ("kills", "messages", "hostile", "rivals", "stop", "lock", "disks")  # in this order
+GROUPS = (
+    "kills",
+    "messages",
+    "hostile",
+    "memory",
+    "rivals",
+    "stop",
+    "lock",
+    "disks",
+)  # in this order

@@ -96,6 +96,16 @@ class Runner:
         os.wait()
         self._trains(assignment)
 
+    def _hoards(self, assignment: Assignment) -> None:
+        """Takes memory until the kernel ends it, in its first attempt."""
+        if assignment["attempt"] == 1:
+            group = Path(assignment["spec"]["metadata"]["cgroup"])
+            (group / "cgroup.procs").write_text(str(os.getpid()))
+            taken = []
+            while True:
+                taken.append(b"x" * 2**20)
+        self._trains(assignment)
+
     def _floods(self, assignment: Assignment) -> None:
         """More output than anybody wants, much of it no text and without an end of line."""
         block = bytes(range(256)) * 256

@@ -18,6 +18,7 @@ from .hostile import hostile
 from .injury import Injury, rerun_seconds
 from .kills import KILLS
 from .load import Load
+from .memory import limits, starve
 from .messages import duplicate, foreign, reorder
 from .rivals import Broken, rivals
 from .stalls import fill_disk, lock_database, stop_agent
@@ -183,6 +184,12 @@ def _others(
             skipped.append("hostile: real training has manners; run it without --training")
         else:
             yield "hostile training", hostile(stand, random, load)
+    if "memory" in plan.groups:
+        cgroups = limits()
+        if plan.trains or cgroups is None:
+            skipped.append("memory: it takes the scripted runner, root and cgroups")
+        else:
+            yield "too little memory", starve(stand, random, load, cgroups)
     if "rivals" in plan.groups:
         yield "two agents, two reapers", rivals(stand, random, plan.lease_seconds)
     if "stop" in plan.groups:

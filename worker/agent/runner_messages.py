@@ -22,6 +22,7 @@ class Ended:
     """The runner and all its descendants are gone; nothing comes after this."""
 
     exit_code: int  # negative: the signal that ended it
+    oom_kills: int = 0  # that the kernel did on this machine while it had something to do
 
 
 Message = Event | Violation | Ended

@@ -17,6 +17,7 @@ from ipulse.guarded_process import GuardedProcess
 from ipulse.schema import to_json
 
 from .captured_output import CapturedOutput, LogQuota, LogRate
+from .memory_shortage import oom_kills
 from .runner_environment import runner_environment
 from .runner_messages import MAX_EVENT_BYTES, Ended, Lines, Listener, Message, Violation
 from .settings import Settings
@@ -71,6 +72,7 @@ class RunnerProcess:
         self._listener: Listener | None = None
         self._telling = threading.Lock()
         self._is_assigned = False
+        self._oom_kills = 0  # of the machine, when it was assigned something
         self._writer: threading.Thread | None = None
         self._has_violated = False
         self._thread = threading.Thread(target=self._read, name=f"runner-{self.pid}", daemon=True)
@@ -87,6 +89,7 @@ class RunnerProcess:
     def assign(self, assignment: Assignment) -> None:
         """Hands over the one thing to do. If the runner is dead, `Ended` will say so."""
         line = (strict_json.dumps(to_json(assignment)) + "\n").encode()
+        self._oom_kills = oom_kills()
         self._is_assigned = True
         # A large spec does not fit into the pipe, and a runner that is stuck does not read it.
         self._writer = threading.Thread(target=self._write, args=(line,), daemon=True)
@@ -137,7 +140,7 @@ class RunnerProcess:
                 hear(data)
             hear(b"")
         self._close()
-        self._tell(Ended(exit_code))
+        self._tell(Ended(exit_code, oom_kills() - self._oom_kills if self._is_assigned else 0))
         self.ended.set()
 
     def _write(self, line: bytes) -> None:

@@ -94,7 +94,7 @@ class Supervision:
         while True:
             letter = self._inbox.next()
             if isinstance(letter, Ended):
-                return self._ending(letter.exit_code)
+                return self._ending(letter.exit_code, oom_kills=letter.oom_kills)
             if isinstance(letter, LeaseLost):
                 raise letter.why
             if isinstance(letter, ReadyEvent):
@@ -154,11 +154,12 @@ class Supervision:
             limit = self._settings.ready_seconds
             self._detail = f"The runner was not ready within {limit:g} s, and was killed."
 
-    def _ending(self, exit_code: int, detail: str = "") -> Ending:
+    def _ending(self, exit_code: int, detail: str = "", oom_kills: int = 0) -> Ending:
         return Ending(
             done=self._done,
             exit_code=exit_code,
             has_manifest=self._uploader.has_manifest,
             stop=self._stop,
             detail=self._detail or detail,
+            oom_kills=oom_kills,
         )

@@ -13,6 +13,12 @@ from ipulse.states import Reason
 # What only an agent or the service can know is not for a runner to say.
 _NOT_THE_RUNNERS = frozenset({Reason.RUNNER_LOST, Reason.WORKER_LOST, Reason.WORKER_STOPPED})
 
+# Whose memory it was is not told: it may have been another's, so that the next attempt may succeed.
+SHORT_OF_MEMORY = (
+    "The kernel ended a process for want of memory meanwhile. If that goes on, use smaller layers, "
+    "a smaller training.batch_size or fewer data.steps, or a worker with more memory."
+)
+
 
 class StopCause(IntEnum):
     """Why the agent told a runner to stop; a greater one outweighs a lesser."""
@@ -40,6 +46,7 @@ class Ending:
     has_manifest: bool = False  # the runner named one
     stop: StopCause | None = None  # why it was told to stop, if it was
     detail: str = ""  # what was wrong, where the agent knows more than the exit code
+    oom_kills: int = 0  # processes that the kernel ended for want of memory while it ran
 
     @property
     def is_complete(self) -> bool:
@@ -68,6 +75,8 @@ def judge(ending: Ending) -> Verdict:
         return Verdict(Reason.RUNNER_ERROR, ending.detail)
     if done is None:
         detail = ending.detail or f"The runner ended without a verdict: {_how(ending.exit_code)}."
+        if ending.exit_code == -signal.SIGKILL and ending.oom_kills > 0:
+            detail += f" {SHORT_OF_MEMORY}"
         return Verdict(Reason.RUNNER_LOST, detail)
     return _of_its_own_accord(done)
 

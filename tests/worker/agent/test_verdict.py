@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import pytest
 
 from ipulse.events import DoneEvent
 from ipulse.states import Reason
+from worker.agent.memory_shortage import oom_kills
 from worker.agent.verdict import Ending, StopCause, judge
 
 COMPLETED = DoneEvent(reason="completed", summary={"test_accuracy": 0.9})
@@ -76,6 +78,23 @@ def test_silence_is_a_lost_runner_and_says_how_it_ended(exit_code: int, words: s
     verdict = judge(Ending(None, exit_code))
     assert verdict.reason is Reason.RUNNER_LOST
     assert words in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "kills", "is_said"), [(-9, 1, True), (-9, 0, False), (-15, 1, False)]
+)
+def test_a_want_of_memory_is_told_with_the_cure(exit_code: int, kills: int, is_said: bool) -> None:
+    verdict = judge(Ending(None, exit_code, oom_kills=kills))
+    assert verdict.reason is Reason.RUNNER_LOST
+    assert ("for want of memory" in verdict.message) is is_said
+    assert ("smaller training.batch_size" in verdict.message) is is_said
+
+
+def test_the_kernels_own_count_is_read(tmp_path: Path) -> None:
+    told = tmp_path / "vmstat"
+    told.write_text("allocstall_normal 7\noom_kill 12\ndrop_pagecache 0\n")
+    assert oom_kills(told) == 12
+    assert oom_kills(tmp_path / "of another system") == 0
 
 
 def test_every_ending_has_a_verdict_that_fits_into_the_protocol() -> None:
