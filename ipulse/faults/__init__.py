@@ -9,6 +9,7 @@ GROUPS = (
     "hostile",
     "memory",
     "rivals",
+    "slow",
     "stop",
     "lock",
     "disks",

@@ -28,6 +28,10 @@ class Broker:
         self._ask(b"DEL", queue.encode())
         self.push(queue, messages)
 
+    def hang_up(self) -> None:
+        """Ends all other connections."""
+        self._ask(b"CLIENT", b"KILL", b"SKIPME", b"yes")
+
     def _ask(self, *words: bytes) -> Answer:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(5.0)

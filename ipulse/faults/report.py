@@ -27,6 +27,7 @@ def to_json(outcome: Outcome) -> Dict[str, Any]:
         "old_runner_beside_next": None if plan.trains else found.overlapping,
         "broken": found.broken,
         "clock_error_seconds": round(outcome.clock_error_seconds, 1),
+        "statuses": {str(status): count for status, count in outcome.statuses.items()},
         "skipped": outcome.skipped,
         "faults": [
             {
@@ -72,5 +73,6 @@ def facts(told: Dict[str, Any]) -> List[List[str]]:
         ],
         ["other promises broken", str(len(told["broken"]))],
         ["clocks wrong by up to", f"{told['clock_error_seconds']:g} s (time.time, by injection)"],
+        ["answers meanwhile", ", ".join(f"{n} x {s}" for s, n in told["statuses"].items())],
         ["not done", "; ".join(told["skipped"])],
     ]

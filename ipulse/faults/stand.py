@@ -19,6 +19,7 @@ from ipulse.stack import Stack
 from .broker import Broker
 from .disks import Disks
 from .load import Load
+from .probe import Probe
 from .records import Held, Records
 from .witness import Witness
 
@@ -85,6 +86,9 @@ class Stand:
     @property
     def broker(self) -> Broker:
         return Broker(self.stack.broker_socket)
+
+    def probe(self) -> Probe:
+        return Probe(self.stack.url, self.stack.token_path)
 
     def load(self, seed: int, waiting: int, varies: bool) -> Load:
         """With `varies` each job has a seed of its own, else all are to give the same."""

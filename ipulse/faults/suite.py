@@ -21,6 +21,7 @@ from .load import Load
 from .memory import limits, starve
 from .messages import duplicate, foreign, reorder
 from .rivals import Broken, rivals
+from .slow_broker import slow_broker
 from .stalls import fill_disk, lock_database, stop_agent
 from .stand import MEBIBYTES, Stand
 
@@ -67,6 +68,7 @@ class Outcome:
     findings: Findings
     accepted: int
     clock_error_seconds: float  # the greatest of any part
+    statuses: Dict[int, int]  # that somebody was answered who only looked on, and how often
     skipped: List[str]  # what could not be done here, and why
     seconds: float
     logs: Optional[Path]  # kept where something was found
@@ -91,7 +93,9 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
     is_clean = False
     try:
         with stand:
-            injuries, skipped, broken, load = _inflict(plan, stand, say)
+            with stand.probe() as probe:
+                injuries, skipped, broken, load = _inflict(plan, stand, say)
+            broken += probe.broken
             stopped = {
                 attempt
                 for one in injuries
@@ -117,6 +121,7 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
         findings=findings,
         accepted=len(load.accepted),
         clock_error_seconds=clock_error,
+        statuses=dict(sorted(probe.statuses.items())),
         skipped=skipped,
         seconds=time.monotonic() - began,
         logs=None if is_clean else folder,
@@ -192,6 +197,8 @@ def _others(
             yield "too little memory", starve(stand, random, load, cgroups)
     if "rivals" in plan.groups:
         yield "two agents, two reapers", rivals(stand, random, plan.lease_seconds)
+    if "slow" in plan.groups:
+        yield "slow Redis", slow_broker(stand, random)
     if "stop" in plan.groups:
         yield "stopped agent", stop_agent(stand, random, plan.lease_seconds)
     if "lock" in plan.groups:
