@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import growth, plots, tables
+from benchmarks import growth, growth_tables, peer_tables, plots, tables
 from benchmarks.peers.catalogue import PEERS, Peer
 from benchmarks.results import DIRECTORY, Row, read
 from benchmarks.workload import CONFIGS, INPUTS
@@ -45,8 +45,8 @@ layers fire at about the rate of the input.
 * *Peak* is the most resident memory of the process with its libraries; *step's memory* is what the
   steps added to what was there with libraries, weights and input.
 * *Other load* is the number of processors that other programs, or other guests of the same host,
-  used meanwhile. Above {tables.BUSY} a figure is to be doubted, above {tables.DISTURBED} no
-  ratio is told.
+  used meanwhile. Above {peer_tables.BUSY} a figure is to be doubted, above
+  {peer_tables.DISTURBED} no ratio is told.
 
 `make bench-peers` measures (`ARGS="--fastest --threads 2"`: the known leaders in
 minutes; everything takes hours), then
@@ -105,12 +105,12 @@ def _status(results: Path) -> list[str]:
             f"{machine['python']}, {machine['compiler']}."
         )
     loads = _loads(results)
-    busy = sum(load > tables.BUSY for load in loads)
+    busy = sum(load > peer_tables.BUSY for load in loads)
     if busy:
         lines.append(
             f"**Preliminary:** {busy} of {len(loads)} rows were measured while other programs used "
-            f"more than {tables.BUSY} processors (at worst {max(loads):.1f}). Times, and ratios "
-            "even more, are to be measured again on a quiet machine."
+            f"more than {peer_tables.BUSY} processors (at worst {max(loads):.1f}). Times, and "
+            "ratios even more, are to be measured again on a quiet machine."
         )
     return lines
 
@@ -121,8 +121,8 @@ def _loads(results: Path) -> list[float]:
         for row in read(path.stem, results)["rows"]:
             if "others_load" in row:
                 found.append(float(row["others_load"]))
-            elif tables.measured(row):
-                found.append(tables.load(row))
+            elif peer_tables.measured(row):
+                found.append(peer_tables.load(row))
     return found
 
 
@@ -142,18 +142,18 @@ def _catalogue() -> str:
 def _peers(rows: list[Row], images: Path, results: Path) -> str:
     text = [
         "In brackets, how many times as fast ours is, from medians of the same turns.",
-        tables.headline(rows),
+        peer_tables.headline(rows),
         "Peak resident memory of the training process, which holds the libraries themselves (ours "
         "TensorFlow and Keras), and what its steps added to that:",
-        tables.memory_of_a_step(rows),
+        peer_tables.memory_of_a_step(rows),
     ]
-    for (config, threads), group in tables.groups(rows):
+    for (config, threads), group in peer_tables.groups(rows):
         c = CONFIGS[config]
         text.append(
             f"### Config {config}, {threads} thread(s)\n\n{c.neurons} neurons, {c.steps} steps, "
             f"batch {c.batch}, {100 * c.rate:g} %"
         )
-        text.append(tables.peers(group))
+        text.append(peer_tables.peers(group))
     return "\n\n".join(text)
 
 
@@ -206,12 +206,12 @@ def _growth(rows: list[Row], images: Path, results: Path) -> str:
             "training step, without any neurons: what no dense library can do without.",
             "![Growth](images/growth.svg)",
             "Fitted exponents (1 is proportional):",
-            tables.exponents(rows),
+            growth_tables.exponents(rows),
             "The cost is to follow the spikes while they are few, and to exceed that of the dense "
-            f"products by no more than {tables.DENSE_LIMIT - 1:.0%} when they are many:",
-            tables.dense_limit(rows),
+            f"products by no more than {growth_tables.DENSE_LIMIT - 1:.0%} when they are many:",
+            growth_tables.dense_limit(rows),
             "Time and its ratio to that of the dense products, by activity:",
-            tables.against_dense(rows),
+            growth_tables.against_dense(rows),
         ]
     )
 

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
-from itertools import groupby
-from typing import Any
 
-from benchmarks.ours import SECOND_THRESHOLD
-from benchmarks.peers.catalogue import PEERS
 from benchmarks.results import Row
 from benchmarks.work_counts import placed
 from benchmarks.workload import CONFIGS
-
-BUSY = 0.1  # processors used by others, from which on a figure is to be doubted
-DISTURBED = 0.5  # and from which on a ratio says nothing
-SPIKES_COUNT = 0.03  # activity from which on spikes take more time than what is there without them
-DENSE_LIMIT = 1.1  # times the dense products: the goal for high activity
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -28,156 +18,6 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def ms(value: float) -> str:
     """Milliseconds with three digits."""
     return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
-
-
-def measured(row: Row) -> bool:
-    """Whether it has a training step."""
-    return "ms" in row.get("result", {}).get("train", {})
-
-
-def load(row: Row) -> float:
-    """Processors that others used while a comparison's row was measured, at worst."""
-    sides = [row["result"], *row["ours"].values()]
-    return max(side[what]["others_load"] for side in sides for what in ("forward", "train"))
-
-
-def fastest(rows: Iterable[Row], what: str, float32: bool = True) -> Row | None:
-    """The peer with the least time, among those that compute in float32 or those that do not."""
-    able = [row for row in rows if measured(row) and PEERS[row["peer"]].float32 == float32]
-    return min(able, key=lambda row: float(row["result"][what]["ms"]), default=None)
-
-
-def headline(rows: list[Row]) -> str:
-    """Ours against the fastest peer, per config and number of threads."""
-    lines = []
-    for (config, threads), group in groups(rows):
-        train, forward = fastest(group, "train"), fastest(group, "forward")
-        narrow = fastest(group, "train", float32=False)
-        if train is None or forward is None:
-            continue
-        line = [f"{config}, {threads}", train["peer"], ms(train["result"]["train"]["ms"])]
-        for variant in SECOND_THRESHOLD:
-            ours = train["ours"][variant]["train"]["ms"]
-            line.append(f"{ms(ours)} (**{ratio(train, variant, 'train')}**)")
-        best = min(SECOND_THRESHOLD, key=lambda v: float(forward["ours"][v]["forward"]["ms"]))
-        line.append(f"{ratio(forward, best, 'forward')} ({forward['peer']})")
-        line.append(ratio(narrow, "gated 0.9", "train") if narrow else "")
-        line.append(f"{load(train):.2f}")
-        lines.append(line)
-    heads = ["config, threads", "fastest float32 peer", "its step, ms"]
-    heads += [f"ours {variant}, ms" for variant in SECOND_THRESHOLD]
-    heads += ["forward", "gated 0.9 against bfloat16", "other load"]
-    return table(heads, lines)
-
-
-def ratio(row: Row, variant: str, what: str) -> str:
-    """How many times as fast ours is, from medians of the same turns; none if those were disturbed:
-    threads that wait for each other lose far more than the share that others take."""
-    if load(row) > DISTURBED:
-        return "disturbed"
-    return f"{row['result'][what]['ms'] / row['ours'][variant][what]['ms']:.1f}x"
-
-
-def groups(rows: list[Row]) -> list[tuple[tuple[str, int], list[Row]]]:
-    """By config and threads, two threads first."""
-
-    def place(row: Row) -> tuple[str, int]:
-        return row["config"], -row["threads"]
-
-    found = groupby(sorted(rows, key=place), place)
-    return [((config, -threads), list(group)) for (config, threads), group in found]
-
-
-def peers(rows: list[Row]) -> str:
-    """Every peer of one config and number of threads, and ours."""
-    lines = []
-    for row in sorted(filter(measured, rows), key=lambda r: float(r["result"]["train"]["ms"])):
-        version = row["result"]["versions"][PEERS[row["peer"]].packages[0]]
-        lines.append([f"{row['peer']} {version}", *figures(row["result"]), deviation(row)])
-    measured_rows = [row for row in rows if measured(row)]
-    for variant in SECOND_THRESHOLD:
-        found = [row["ours"][variant] for row in measured_rows if variant in row["ours"]]
-        if found:
-            # Of the runs beside each peer the one in the middle.
-            found.sort(key=lambda side: float(side["train"]["ms"]))
-            lines.append([f"**ours, {variant}**", *figures(found[len(found) // 2]), ""])
-    heads = ["", "train, ms (quartiles)", "samples/s", "forward, ms", "first step, s"]
-    heads += ["step's memory, MiB", "peak, MiB", "other load", "gradient's deviation"]
-    text = table(heads, lines)
-    for row in rows:
-        if not measured(row):
-            text += f"\n\n{row['peer']}: {row['status']}. {without_time(row)}"
-    return text
-
-
-def figures(side: Row) -> list[str]:
-    """Of a peer or of ours."""
-    train, forward = side["train"], side["forward"]
-    low, high = train["quartiles_ms"]
-    worst = max(train["others_load"], forward["others_load"])
-    return [
-        f"{ms(train['ms'])} ({ms(low)}..{ms(high)})",
-        f"{train['samples_per_s']:.0f}",
-        ms(forward["ms"]),
-        f"{(train['first_ms'] + forward['first_ms']) / 1e3:.1f}",
-        f"{max(train['peak_mib'], forward['peak_mib']) - side['before_mib']:.0f}",
-        f"{max(train['peak_mib'], forward['peak_mib']):.0f}",
-        f"{worst:.2f}",
-    ]
-
-
-def without_time(row: Row) -> str:
-    """Why a peer has no line in its table."""
-    if "reason" in row:
-        return str(row["reason"])
-    for what in ("forward", "train"):
-        one = row["result"].get(what, {})
-        if "over_budget_ms" in one:
-            return f"One {what} pass takes more than {one['over_budget_ms'] / 1e3:.0f} s."
-    return ""
-
-
-def deviation(row: Row) -> str:
-    """From the reference on config S, and whether it is meant to be none."""
-    text = f"{row['check']['gradient']:.0e}"
-    return text if PEERS[row["peer"]].tolerance is not None else f"{text} (by design)"
-
-
-def memory_of_a_step(rows: list[Row]) -> str:
-    """Ours against the leanest float32 peer, whole processes and the step alone."""
-    lines = []
-    for (config, threads), group in groups(rows):
-        able = [row for row in group if measured(row) and PEERS[row["peer"]].float32]
-        if not able:
-            continue
-        leanest = min(able, key=lambda row: float(row["result"]["train"]["peak_mib"]))
-        light = min(able, key=lambda row: step_mib(row["result"]))
-        line = [f"{config}, {threads}"]
-        line.append(f"{leanest['peer']} {leanest['result']['train']['peak_mib']:.0f}")
-        line += [f"{leanest['ours'][v]['train']['peak_mib']:.0f}" for v in SECOND_THRESHOLD]
-        line.append(libraries_mib(leanest))
-        line.append(f"{light['peer']} {step_mib(light['result']):.0f}")
-        line += [f"{step_mib(light['ours'][v]):.0f}" for v in SECOND_THRESHOLD]
-        lines.append(line)
-    heads = ["config, threads", "leanest peer's peak, MiB"]
-    heads += [f"ours {variant}" for variant in SECOND_THRESHOLD]
-    heads += ["of that libraries, theirs / ours"]
-    heads += ["leanest peer's step, MiB", *(f"ours {variant}" for variant in SECOND_THRESHOLD)]
-    return table(heads, lines)
-
-
-def libraries_mib(row: Row) -> str:
-    """What the libraries take before there is a network, of the peer and of ours at most."""
-    if "libraries_mib" not in row["result"]:
-        return "not measured"
-    ours = max(float(side["libraries_mib"]) for side in row["ours"].values())
-    return f"{row['result']['libraries_mib']:.0f} / {ours:.0f}"
-
-
-def step_mib(side: Row) -> float:
-    """What the steps added to the process as it was with libraries, weights and input."""
-    peak = max(side["train"]["peak_mib"], side["forward"]["peak_mib"])
-    return float(peak - side["before_mib"])
 
 
 def breakdown(rows: list[Row]) -> str:
@@ -219,79 +59,6 @@ def rates(rows: list[Row]) -> str:
         lines.append([part, *cells])
     heads = ["GFLOP/s / GB/s", *(f"{row['config']} {row['variant']}" for row, _ in points)]
     return table(heads, lines)
-
-
-def exponent(points: Sequence[tuple[float, float]]) -> float:
-    """Slope of the least-squares line through the points' logarithms."""
-    xs = [math.log(x) for x, _ in points]
-    ys = [math.log(y) for _, y in points]
-    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
-    spread = sum((x - mean_x) ** 2 for x in xs)
-    return sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)) / spread
-
-
-def exponents(rows: list[Row]) -> str:
-    """Fitted exponents of time and memory along each axis."""
-    lines = []
-    groups = by_axis(rows)
-    busy = [
-        (key, [row for row in group if row["value"] >= SPIKES_COUNT])
-        for key, group in groups
-        if key[0] == "activity"
-    ]
-    for (axis, variant), group in sorted(groups + busy, key=lambda pair: pair[0]):
-        if len(group) < 2:
-            continue
-        line = [f"{axis}, {variant}", f"{group[0]['value']:g} to {group[-1]['value']:g}"]
-        for what in ("forward", "train", "dense_train"):
-            line.append(f"{exponent([(row['value'], row[what]['ms']) for row in group]):.2f}")
-        line.append(
-            f"{exponent([(row['value'], max(row['step_mib'], 1e-3)) for row in group]):.2f}"
-        )
-        lines.append(line)
-    heads = ["along", "from", "forward", "training step", "dense products", "step's memory"]
-    return table(heads, lines)
-
-
-def by_axis(rows: list[Row]) -> list[tuple[tuple[str, str], list[Row]]]:
-    """Rows of benchmarks.growth, each group by rising value."""
-
-    def place(row: Row) -> tuple[str, str]:
-        return row["axis"], row["variant"]
-
-    ordered = sorted(rows, key=lambda row: (*place(row), row["value"]))
-    return [(key, list(group)) for key, group in groupby(ordered, place)]
-
-
-def against_dense(rows: list[Row]) -> str:
-    """Our time over that of the dense products, by activity."""
-    lines: list[list[Any]] = []
-    chosen = [row for row in rows if row["axis"] == "activity"]
-    for row in sorted(chosen, key=lambda row: (row["variant"], row["value"])):
-        line = [row["variant"], ", ".join(f"{100 * rate:.2g} %" for rate in row["rates"])]
-        for what in ("forward", "train"):
-            line += [ms(row[what]["ms"]), f"{row[what]['ms'] / row[f'dense_{what}']['ms']:.2f}"]
-        lines.append([*line, f"{row['others_load']:.2f}"])
-    heads = ["variant", "activity of the hidden layers", "forward, ms", "over dense"]
-    return table([*heads, "training step, ms", "over dense", "other load"], lines)
-
-
-def dense_limit(rows: list[Row]) -> str:
-    """Of each variant and pass the highest ratio to the dense products at any activity, beside the
-    goal."""
-    lines = []
-    for (axis, variant), group in by_axis(rows):
-        for what in ("forward", "train") if axis == "activity" else ():
-            ratio, row = max(
-                ((row[what]["ms"] / row[f"dense_{what}"]["ms"], row) for row in group),
-                key=lambda pair: pair[0],
-            )
-            place = ", ".join(f"{100 * rate:.2g} %" for rate in row["rates"])
-            verdict = "met" if ratio <= DENSE_LIMIT else "**missed**"
-            passes = "training step" if what == "train" else what
-            lines.append([f"{passes}, {variant}", f"{ratio:.2f}", place, verdict])
-    heads = ["pass", "at worst over dense", "at an activity of"]
-    return table([*heads, f"at most {DENSE_LIMIT:.2f}"], lines)
 
 
 def stored(rows: list[Row]) -> str:

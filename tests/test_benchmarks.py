@@ -18,12 +18,13 @@ from benchmarks import (
     breakdown,
     connection_types,
     growth,
+    growth_tables,
     ours,
+    peer_tables,
     plots,
     poplar_report,
     report,
     roofline,
-    tables,
     work_counts,
 )
 from benchmarks.load import goals, jobs, reading, submitting, transfers
@@ -217,11 +218,11 @@ class TestReport:
             side = {what: {"ms": 1.0, "others_load": load} for what in ("forward", "train")}
             return {"result": side, "ours": {"exact": side}}
 
-        assert tables.ratio(row(0.05), "exact", "train") == "1.0x"
-        assert tables.ratio(row(0.6), "exact", "train") == "disturbed"
+        assert peer_tables.ratio(row(0.05), "exact", "train") == "1.0x"
+        assert peer_tables.ratio(row(0.6), "exact", "train") == "disturbed"
 
     def test_exponents_are_slopes_of_logarithms(self) -> None:
-        assert tables.exponent([(1.0, 3.0), (2.0, 12.0), (4.0, 48.0)]) == pytest.approx(2)
+        assert growth_tables.exponent([(1.0, 3.0), (2.0, 12.0), (4.0, 48.0)]) == pytest.approx(2)
 
     def test_the_fastest_peer_is_one_that_computes_in_float32(self) -> None:
         def row(peer: str, ms: float) -> dict[str, object]:
@@ -229,8 +230,8 @@ class TestReport:
 
         rows = [row("torch_loop", 3.0), row("jax_scan", 2.0), row("torch_layerwise_bf16", 1.0)]
         rows.append({"peer": "norse", "status": "missing"})
-        assert tables.fastest(rows, "train") == rows[1]
-        assert tables.fastest(rows, "train", float32=False) == rows[2]
+        assert peer_tables.fastest(rows, "train") == rows[1]
+        assert peer_tables.fastest(rows, "train", float32=False) == rows[2]
 
 
 class TestGrowth:
@@ -258,9 +259,9 @@ class TestGrowth:
                 passes | dense
             )
 
-        told = tables.dense_limit([row(0.01, 0.2), row(0.3, 1.1), row(0.5, 0.9)])
+        told = growth_tables.dense_limit([row(0.01, 0.2), row(0.3, 1.1), row(0.5, 0.9)])
         assert "| training step, exact | 1.10 | 30 % | met |" in told
-        assert "| forward, exact | 1.11 | 50 % | **missed** |" in tables.dense_limit(
+        assert "| forward, exact | 1.11 | 50 % | **missed** |" in growth_tables.dense_limit(
             [row(0.3, 0.5), row(0.5, 1.11)]
         )
 
