@@ -49,9 +49,11 @@ class Stack:
         allow_remote: bool = False,
         environment: Optional[Mapping[str, str]] = None,
         certificate: Optional[Tuple[Path, Path]] = None,
+        database_url: str = "",
     ) -> None:
         """Port 0 takes a free one. `environment` is added to the one that the parts inherit.
         `certificate`: its file and its key's, with which the service then speaks TLS.
+        `database_url`: of another database than SQLite in the home.
 
         Raises MissingDependency where there is no Redis server.
         """
@@ -61,6 +63,7 @@ class Stack:
         self._allow_remote = allow_remote
         self._more = dict(environment or {})
         self._certificate = certificate
+        self._database_url = database_url or f"sqlite:///{self._home.path / 'ipulse.db'}"
         self._redis = RedisServer(self._home.redis, self._home.log("redis"))
         self._service = Part("service", "service", self._home.log("service"))
         names = ["agent", *(f"agent-{number}" for number in range(2, agents + 1))]
@@ -196,7 +199,7 @@ class Stack:
             "IPULSE_HOME": str(self._home.path),
             "IPULSE_HOST": self._host,
             "IPULSE_PORT": str(self._port),
-            "IPULSE_DATABASE_URL": f"sqlite:///{self._home.path / 'ipulse.db'}",
+            "IPULSE_DATABASE_URL": self._database_url,
             "IPULSE_BROKER_URL": self._redis.url,
             "IPULSE_ARTIFACTS_DIR": str(self._home.artifacts),
             "IPULSE_TOKEN_FILE": str(self._home.token_file),

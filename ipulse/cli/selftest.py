@@ -31,6 +31,10 @@ def selftest(
     training: Annotated[
         bool, typer.Option("--training", help="Really train, instead of a scripted runner.")
     ] = False,
+    postgresql: Annotated[
+        bool,
+        typer.Option("--postgresql", help="On a PostgreSQL of its own, with a standby."),
+    ] = False,
     agents: Annotated[int, typer.Option(min=2, max=64, help="How many take jobs.")] = 4,
     lease: Annotated[float, typer.Option(min=1, help="Seconds an agent may be silent.")] = 15.0,
     locked: Annotated[
@@ -61,6 +65,7 @@ def selftest(
         lease_seconds=lease,
         locked_seconds=locked,
         trains=training,
+        postgresql=postgresql,
     )
     runner = "the real" if training else "a scripted"
     say(f"seed {plan.seed}: {agents} agents with {runner} runner, a lease of {lease:g} s")

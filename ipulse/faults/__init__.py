@@ -12,5 +12,6 @@ GROUPS = (
     "slow",
     "stop",
     "lock",
+    "database",
     "disks",
 )  # in this order

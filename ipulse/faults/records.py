@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
@@ -91,6 +92,10 @@ class Records:
         connection = self._connect()
         connection.execute("BEGIN IMMEDIATE")
         return connection
+
+    def keep(self, folder: Path) -> None:
+        """A copy, to be looked at by a person."""
+        shutil.copy(self.path, folder)
 
     def sound(self) -> bool:
         """Whether SQLite finds nothing wrong in its file."""

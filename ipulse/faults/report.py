@@ -13,9 +13,10 @@ HEADERS = ("fault", "times", "attempts struck", "reruns", "p50 s", "p99 s", "max
 def to_json(outcome: Outcome) -> Dict[str, Any]:
     """All of it, each time to a rerun too, so that runs can be added up."""
     plan, found = outcome.plan, outcome.findings
+    on = " on PostgreSQL" if plan.postgresql else ""
     return {
         "seed": plan.seed,
-        "runner": "training" if plan.trains else "scripted",
+        "runner": ("training" if plan.trains else "scripted") + on,
         "agents": plan.agents,
         "lease_seconds": plan.lease_seconds,
         "seconds": round(outcome.seconds, 1),

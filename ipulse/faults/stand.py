@@ -19,6 +19,8 @@ from ipulse.stack import Stack
 from .broker import Broker
 from .disks import Disks
 from .load import Load
+from .postgresql import Servers
+from .postgresql_records import PostgreSQLRecords
 from .probe import Probe
 from .records import Held, Records
 from .witness import Witness
@@ -39,8 +41,12 @@ class Stand:
         has_disks: bool,
         template: Dict[str, Any],
         lease_seconds: float,
+        servers: Optional[Servers] = None,
     ) -> None:
-        """`runner` is the module that agents start, or "" for the one that trains."""
+        """`runner` is the module that agents start, or "" for the one that trains.
+
+        The database is SQLite unless there are `servers` of another.
+        """
         self.home = folder / "home"
         self.witness = Witness(folder / "witness.jsonl")
         self.template = {**template, "metadata": {**template.get("metadata", {})}}
@@ -58,8 +64,10 @@ class Stand:
         }
         if runner:
             environment["IPULSE_RUNNER_MODULE"] = runner
-        self.stack = Stack(self.home, agents=agents, environment=environment)
-        self.records = Records(self.home / "ipulse.db")
+        self.servers = servers
+        url = servers.url if servers else ""
+        self.stack = Stack(self.home, agents=agents, environment=environment, database_url=url)
+        self.records = PostgreSQLRecords(url) if url else Records(self.home / "ipulse.db")
         self._pool = ThreadPoolExecutor(max_workers=agents + 2)
         self._starting: Dict[str, Future[None]] = {}
 
@@ -70,7 +78,13 @@ class Stand:
             path.mkdir(mode=0o700, exist_ok=True)
             if self._has_disks and not self.disks.prepare(path, mebibytes):
                 break
-        self.stack.start()
+        try:
+            if self.servers:
+                self.servers.start()
+            self.stack.start()
+        except BaseException:
+            self._end()
+            raise
         return self
 
     def __exit__(
@@ -81,6 +95,11 @@ class Stand:
     ) -> None:
         self._pool.shutdown()
         self.stack.stop()
+        self._end()
+
+    def _end(self) -> None:
+        if self.servers:
+            self.servers.stop()
         self.disks.remove()
 
     @property

@@ -14,12 +14,14 @@ from ipulse.errors import IPUlseError
 
 from . import GROUPS
 from .audit import Findings, audit
+from .failover import fail_over, restart_database
 from .hostile import hostile
 from .injury import Injury, rerun_seconds
 from .kills import KILLS
 from .load import Load
 from .memory import limits, starve
 from .messages import duplicate, foreign, reorder
+from .postgresql import Servers
 from .rivals import Broken, rivals
 from .slow_broker import slow_broker
 from .stalls import fill_disk, lock_database, stop_agent
@@ -56,6 +58,7 @@ class Plan:
     lease_seconds: float = 15.0
     locked_seconds: float = LOCKED_SECONDS
     trains: bool = False  # on the real runner, else a scripted one
+    postgresql: bool = False  # with a server of its own and a standby, else SQLite
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
         "disks" in plan.groups,
         template,
         plan.lease_seconds,
+        Servers() if plan.postgresql else None,
     )
     is_clean = False
     try:
@@ -110,7 +114,7 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
             is_clean = findings.is_clean
             if not is_clean:
                 shutil.copytree(stand.home / "logs", folder / "logs")
-                shutil.copy(stand.records.path, folder / "ipulse.db")
+                stand.records.keep(folder)
     finally:
         if is_clean:
             shutil.rmtree(folder)
@@ -203,6 +207,12 @@ def _others(
         yield "stopped agent", stop_agent(stand, random, plan.lease_seconds)
     if "lock" in plan.groups:
         yield "locked database", lock_database(stand, random, plan.locked_seconds)
+    if "database" in plan.groups:
+        if plan.postgresql:
+            yield "PostgreSQL restarts", restart_database(stand, random)
+            yield "PostgreSQL fails over", fail_over(stand, random)
+        else:
+            skipped.append("database: it takes --postgresql")
     if "disks" in plan.groups:
         for folder in MEBIBYTES:
             if stand.disks.has(stand.home / folder if folder else stand.home):

@@ -1,0 +1,50 @@
+"""A database that goes away on purpose, and another one in its place."""
+
+from __future__ import annotations
+
+import time
+from random import Random
+from typing import Iterator
+
+from .injury import Injury
+from .rivals import Broken
+from .stand import Stand, milliseconds
+
+ROUNDS = 3
+AWAY_SECONDS = 3.0  # longer than a client waits between two tries
+BETWEEN_SECONDS = 5.0
+WORK_SECONDS = 40.0  # in which a job must be begun and ended by the new server
+
+
+def restart_database(stand: Stand, random: Random) -> Iterator[Injury]:
+    """It is stopped at once, is away for a while, and recovers from its log."""
+    assert stand.servers is not None  # noqa: S101 - the suite asks for it
+    for _ in range(ROUNDS):
+        at = milliseconds()
+        struck = tuple(one.id for one in stand.records.held())
+        stand.servers.restart(AWAY_SECONDS * random.random())
+        _expect_work(stand)
+        yield Injury("PostgreSQL stopped and started", at, struck)
+
+
+def fail_over(stand: Stand, random: Random) -> Iterator[Injury]:
+    """A standby takes over the address; a new one is copied from it."""
+    assert stand.servers is not None  # noqa: S101 - the suite asks for it
+    for _ in range(ROUNDS):
+        at = milliseconds()
+        struck = tuple(one.id for one in stand.records.held())
+        stand.servers.fail_over(AWAY_SECONDS * random.random())
+        _expect_work(stand)
+        stand.servers.add_standby()
+        yield Injury("PostgreSQL failed over", at, struck)
+
+
+def _expect_work(stand: Stand) -> None:
+    """Raises Broken if no attempt that begins from now on is completed."""
+    at = milliseconds()
+    while milliseconds() < at + WORK_SECONDS * 1000:
+        if any(one.reason == "completed" and one.started_at > at for one in stand.records.tried()):
+            time.sleep(BETWEEN_SECONDS)
+            return
+        time.sleep(0.2)
+    raise Broken(f"no job was begun and ended in {WORK_SECONDS:g} s after the database came back")
