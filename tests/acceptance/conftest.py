@@ -10,7 +10,7 @@ import pytest
 from ipulse.client import Client
 from ipulse.stack import Stack
 
-from .jobs import Runners
+from .jobs import Runners, older_runner
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +23,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def stack(home: Path) -> Iterator[Stack]:
     # A busy machine may take longer to start the service again than a lease usually lasts.
     patient = {"IPULSE_LEASE_SECONDS": "60", "IPULSE_HEARTBEAT_SECONDS": "1"}
-    with Stack(home, environment=patient) as started:
+    with Stack(home, environment={**patient, **older_runner()}) as started:
         yield started
 
 

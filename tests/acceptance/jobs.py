@@ -1,4 +1,4 @@
-"""Specs that train in seconds, and the runner processes behind jobs."""
+"""Specs that train in seconds, what trains them, and the runner processes behind jobs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,15 @@ import numpy as np
 import psutil
 
 from ipulse.client import JobEvent
+
+OLDER = Path(__file__).parents[2] / ".venv38" / "bin" / "python"
+
+
+def older_runner() -> dict[str, str]:
+    """Environment of an agent: runners beside an old TensorFlow, as Graphcore's is, if there is
+    one here. It starts in half the time; `ipulse demo` is tested on the newest.
+    """
+    return {"IPULSE_RUNNER_PYTHON": str(OLDER)} if OLDER.exists() else {}
 
 
 def small_spec(epochs: int = 3, **changes: Any) -> dict[str, Any]:

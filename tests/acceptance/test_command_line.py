@@ -17,7 +17,7 @@ import pytest
 from ipulse.cli.progress import PHASES
 from ipulse.client import Client
 
-from .jobs import small_spec
+from .jobs import older_runner, small_spec
 
 pytestmark = pytest.mark.slow
 
@@ -75,7 +75,8 @@ class TestUp:
         started = []
 
         def start() -> tuple[subprocess.Popen[str], dict[str, Any]]:
-            running = ipulse("up", "--port", "0", "--json", cwd=home.parent, IPULSE_HOME=str(home))
+            folder = {"IPULSE_HOME": str(home), **older_runner()}
+            running = ipulse("up", "--port", "0", "--json", cwd=home.parent, **folder)
             started.append(running)
             assert running.stdout is not None
             return running, json.loads(running.stdout.readline())
@@ -128,7 +129,7 @@ class TestDemo:
 
     def test_interrupted_it_stops_everything(self, tmp_path: Path, spec_file: Path) -> None:
         spec_file.write_text(json.dumps(small_spec(epochs=100_000)))
-        running = ipulse("demo", "--spec", str(spec_file), cwd=tmp_path)
+        running = ipulse("demo", "--spec", str(spec_file), cwd=tmp_path, **older_runner())
         try:
             assert running.stdout is not None
             for line in running.stdout:
@@ -149,6 +150,7 @@ class TestDemo:
     def test_a_job_that_fails_is_told_with_its_cure(self, tmp_path: Path, spec_file: Path) -> None:
         """No compiler, and no kernels compiled before."""
         folder = {"PATH": str(tmp_path / "none"), "IPULSE_CACHE": str(tmp_path / "cache")}
+        folder.update(older_runner())
         running = ipulse("demo", "--spec", str(spec_file), "--json", cwd=tmp_path, **folder)
         out, err = running.communicate(timeout=PATIENCE)
         assert running.returncode == 1, err

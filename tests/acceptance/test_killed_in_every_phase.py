@@ -13,8 +13,9 @@ from ipulse.client import Client
 from ipulse.stack import Stack
 from ipulse.states import Phase
 
+from .jobs import older_runner
+
 PATIENCE = 120.0
-OLDER = Path(__file__).parents[2] / ".venv38" / "bin" / "python"
 SPEC = {
     "version": 1,
     "name": "killed",
@@ -41,9 +42,8 @@ def stack(home: Path) -> Iterator[Stack]:
         "IPULSE_RETRY_SECONDS": "0.01",
         "IPULSE_LEASE_SECONDS": "8",
         "IPULSE_HEARTBEAT_SECONDS": "1",
+        **older_runner(),
     }
-    if OLDER.exists():  # whose TensorFlow, as Graphcore's is, is an old one, and starts sooner
-        environment["IPULSE_RUNNER_PYTHON"] = str(OLDER)
     with Stack(home, environment=environment) as started:
         yield started
 
