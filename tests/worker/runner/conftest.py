@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 import pytest
 
 from .driven_runner import DrivenRunner
+from .forked_runner import start_server
 
 with warnings.catch_warnings():
     # TensorFlow 2.6 imports what Python 3.8 calls deprecated, and TensorFlow is not under test.
@@ -48,21 +49,14 @@ def threads_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def start_runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
-    """Starts a runner; the usual kind is one that was started ahead, as an agent keeps one warm."""
+    """Starts a runner: a fork, or with an environment, if only an empty one, a program."""
     logs = tmp_path_factory.mktemp("runner-logs")
     started: List[DrivenRunner] = []
-    ahead: List[DrivenRunner] = []
-
-    def fresh(environment: Optional[Dict[str, str]] = None) -> DrivenRunner:
-        runner = DrivenRunner(logs / f"{len(started)}.log", environment)
-        started.append(runner)
-        return runner
+    start_server()
 
     def start(environment: Optional[Dict[str, str]] = None) -> DrivenRunner:
-        if environment:
-            return fresh(environment)
-        runner = ahead.pop() if ahead else fresh()
-        ahead.append(fresh())
+        runner = DrivenRunner(logs / f"{len(started)}.log", environment)
+        started.append(runner)
         return runner
 
     yield start
@@ -73,7 +67,7 @@ def start_runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
 @pytest.fixture(scope="session")
 def finished(start_runner: Start, tmp_path_factory: pytest.TempPathFactory) -> DrivenRunner:
     """A runner that has done SPEC, undisturbed; its files are in `finished_dir`."""
-    runner = start_runner()
+    runner = start_runner({})
     runner.assign(tmp_path_factory.getbasetemp() / "finished", SPEC)
     code = runner.finish()
     assert code == 0, runner.printed()

@@ -11,9 +11,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Union
 
-SOURCE = Path(__file__).resolve().parents[3]
+from .forked_runner import SOURCE, ForkedRunner
+
 SECONDS = 120.0  # a hang, not a slow machine
 F_SETPIPE_SZ = 1031  # which Python names from 3.10 on
 
@@ -21,7 +22,10 @@ Event = Dict[str, Any]
 
 
 class DrivenRunner:
-    """Starts at once. Close it when done: nothing that was started outlives its test."""
+    """Starts at once. Close it when done: nothing that was started outlives its test.
+
+    environment: of a program of its own, beside this process's; None: a fork.
+    """
 
     def __init__(self, log: Path, environment: Optional[Dict[str, str]] = None) -> None:
         reader, writer = os.pipe()
@@ -31,17 +35,21 @@ class DrivenRunner:
         self._unread = b""
         self.events: List[Event] = []
         self.log = log
+        self.process: Union[ForkedRunner, subprocess.Popen[bytes]]
         with log.open("wb") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "worker.runner", "--events-fd", str(writer)],
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=output,
-                pass_fds=(writer,),
-                cwd=str(SOURCE),
-                env={**os.environ, "PYTHONPATH": str(SOURCE), **(environment or {})},
-                start_new_session=True,
-            )
+            if environment is None:
+                self.process = ForkedRunner(output.fileno(), writer)
+            else:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-m", "worker.runner", "--events-fd", str(writer)],
+                    stdin=subprocess.PIPE,
+                    stdout=output,
+                    stderr=output,
+                    pass_fds=(writer,),
+                    cwd=str(SOURCE),
+                    env={**os.environ, "PYTHONPATH": str(SOURCE), **environment},
+                    start_new_session=True,
+                )
         os.close(writer)
 
     def assign(self, work_dir: Path, spec: Any, checkpoint: Optional[Path] = None) -> None:
