@@ -117,7 +117,8 @@ class TestRunning:
 
     def test_the_agents_log_is_json_line_by_line(self, client: Client, home: Path) -> None:
         client.wait(submit(client, "completes"), timeout=DEADLINE)
-        for line in (home / "logs" / "agent.log").read_text().splitlines():
+        log = (home / "logs" / "agent.log").read_text()
+        for line in log.rpartition("\n")[0].splitlines():  # it may be writing the next
             assert "action" in json.loads(line)
 
     def test_the_users_own_token_is_not_for_the_parts(self, stack: Stack) -> None:
