@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 from selenium import webdriver
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import (
+    ElementNotInteractableException,
+    NoAlertPresentException,
+    NoSuchElementException,
+    StaleElementReferenceException,
+)
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
@@ -22,7 +28,12 @@ from .jobs import small_spec
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 PATIENCE = 120.0  # seconds
-PASSING = [NoSuchElementException, StaleElementReferenceException]
+PASSING = [
+    ElementNotInteractableException,  # not shown yet
+    NoAlertPresentException,
+    NoSuchElementException,
+    StaleElementReferenceException,
+]
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,1500")
 
 
@@ -43,13 +54,24 @@ class Browser:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
     def press(self, words: str) -> None:
-        by_text = f"//*[self::button or self::a][normalize-space()='{words}']"
-
         def press() -> bool:
-            self.driver.find_element(By.XPATH, by_text).click()
+            self._by_text(words).click()
             return True
 
         self.until(press)
+
+    def hold(self, words: str) -> None:
+        """Presses and does not let go."""
+
+        def hold() -> bool:
+            ActionChains(self.driver).click_and_hold(self._by_text(words)).perform()
+            return True
+
+        self.until(hold)
+
+    def _by_text(self, words: str) -> WebElement:
+        path = f"//*[self::button or self::a][normalize-space()='{words}']"
+        return self.driver.find_element(By.XPATH, path)
 
     def until(self, look: Callable[[], Any]) -> Any:
         # What is sought may not be there yet, or be drawn anew before it is read.
@@ -139,7 +161,7 @@ def test_from_a_spec_to_its_report(signed_in: Browser, client: Client) -> None:
     signed_in.press("Submit")
     signed_in.until(lambda: "#/jobs/job_" in signed_in.driver.current_url)
     job_id = signed_in.driver.current_url.rpartition("/")[2]
-    assert signed_in.text("h1") == name
+    signed_in.until(lambda: signed_in.text("h1") == name)  # the address is the first to change
     signed_in.find(".chip.succeeded")
     signed_in.until(lambda: len(signed_in.all(".phases .over")) == 5)
     titles = ["Accuracy", "Loss"]
@@ -163,10 +185,13 @@ def test_from_a_spec_to_its_report(signed_in: Browser, client: Client) -> None:
 def test_a_job_is_cancelled_and_deleted(signed_in: Browser, client: Client) -> None:
     job = client.submit({**small_spec(), "training": {"epochs": 10_000}})
     signed_in.open(f"/#/jobs/{job.id}")
-    signed_in.press("Cancel")
+    signed_in.hold("Cancel")
+    client.pause(job.id)  # the button hears also a press during which the state changes
+    signed_in.until(lambda: signed_in.text(".chip") == "paused")
+    ActionChains(signed_in.driver).release().perform()
     signed_in.find(".chip.cancelled")
     signed_in.press("Delete")
-    signed_in.driver.switch_to.alert.accept()
+    signed_in.until(lambda: signed_in.driver.switch_to.alert).accept()
     signed_in.until(lambda: signed_in.text("h1") == "Jobs")
     assert job.id not in {one.id for one in client.list()}
     assert signed_in.complaints() == []

@@ -10,15 +10,20 @@ import { chip, duration, figures, isOver, mayPause, moment, plain, progress, too
 
 export async function job(main, id, signal) {
   const parts = {
-    title: element("div.title"), facts: element("div"), phases: phases(), charts: charts(), files: element("div"), attempts: element("div"),
+    heading: heading(id, () => again()), facts: element("div"), phases: phases(), charts: charts(), files: element("div"), attempts: element("div"),
     log: log(), spec: element("div"), broken: element("p.soft", { role: "status" }),
   };
-  main.replaceChildren(parts.title, parts.facts, parts.broken, parts.phases.element, parts.charts.element, parts.files,
+  main.replaceChildren(parts.heading.element, parts.facts, parts.broken, parts.phases.element, parts.charts.element, parts.files,
     parts.attempts, parts.log.element, parts.spec);
+  let asked = 0, answered = 0;
   let latest = await get(`/v1/jobs/${id}`, signal);
-  const show = () => draw(parts, latest, again, signal);
+  const show = () => draw(parts, latest, signal);
   const again = async () => {
-    latest = await get(`/v1/jobs/${id}`, signal);
+    const mine = ++asked;
+    const found = await get(`/v1/jobs/${id}`, signal);
+    if (mine < answered) return; // another, asked later, was answered before
+    answered = mine;
+    latest = found;
     show();
   };
   show();
@@ -34,15 +39,11 @@ export async function job(main, id, signal) {
   await again().catch(onBreak); // the clock above comes back to it
 }
 
-function draw(parts, job, again, signal) {
+function draw(parts, job, signal) {
   document.title = `${job.name || job.id} · ${plain(job.state)} · IPUlse`;
   const summary = figures(job.summary).map(([name, text]) => element("div", {}, element("dt", {}, name), element("dd", {}, text)));
   const why = [job.reason && job.reason !== "completed" ? plain(job.reason) : "", job.message].filter(Boolean).join(": ");
-  // Made anew only when they must be: a button that is replaced while it is pressed hears nothing.
-  if (parts.title.dataset.state !== job.state) {
-    parts.title.dataset.state = job.state;
-    parts.title.replaceChildren(element("h1", {}, job.name || job.id), element("span", { role: "status" }, chip(job)), buttons(job, again));
-  }
+  parts.heading.set(job);
   parts.facts.replaceChildren(
     element("p.soft", {}, `${job.id} · ${job.device} · submitted `, moment(job.created_at),
       took(job) ? ` · ${isOver(job) ? "took" : "for"} ${took(job)}` : "", progress(job) ? ` · ${progress(job)}` : "",
@@ -64,33 +65,42 @@ function attempts(job) {
   return element("section", {}, element("h2", {}, "Attempts"), table("Attempts", ["Number", "Agent", "Began", "End", "Words"], rows));
 }
 
-function buttons(job, again) {
-  const answer = element("span", { role: "status" });
+/** Its name, its state and what may be done with it. Made once: a button that is replaced while it is pressed hears nothing. */
+function heading(id, again) {
+  const name = element("h1"), state = element("span", { role: "status" }), answer = element("span", { role: "status" });
   const button = (words, act, kind = "button.quiet") => element(kind, {
     type: "button",
     onclick: async (event) => {
       event.target.disabled = true;
-      try {
-        await act();
-      } catch (error) {
-        answer.replaceChildren(complaint(error));
-        event.target.disabled = false;
-      }
+      await act().catch((error) => answer.replaceChildren(complaint(error)));
+      event.target.disabled = false;
     },
   }, words);
   const ask = (what) => async () => {
-    await post(`/v1/jobs/${job.id}/${what}`);
+    await post(`/v1/jobs/${id}/${what}`);
     await again();
   };
   const remove = async () => {
-    if (!confirm(`Delete ${job.name || job.id}, its events and its files?`)) return;
-    await request(`/v1/jobs/${job.id}`, { method: "DELETE" });
+    if (!confirm(`Delete ${name.textContent}, its events and its files?`)) return;
+    await request(`/v1/jobs/${id}`, { method: "DELETE" });
     location.hash = "#/";
   };
-  return element("span.buttons", {},
-    mayPause(job) ? button("Pause", ask("pause")) : null,
-    job.state === "paused" ? button("Resume", ask("resume"), "button") : null,
-    isOver(job) ? null : button("Cancel", ask("cancel")),
-    element("a.button.quiet", { href: `#/submit?from=${job.id}` }, "Submit again"),
-    isOver(job) ? button("Delete", remove) : null, answer);
+  const pause = button("Pause", ask("pause")), resume = button("Resume", ask("resume"), "button");
+  const cancel = button("Cancel", ask("cancel")), gone = button("Delete", remove);
+  const copy = element("a.button.quiet", { href: `#/submit?from=${id}` }, "Submit again");
+  const made = element("div.title");
+  let shown = "";
+  const set = (job) => {
+    if (job.state === shown) return;
+    if (!shown) made.append(name, state, element("span.buttons", {}, pause, resume, cancel, copy, gone, answer));
+    shown = job.state;
+    answer.replaceChildren();
+    name.textContent = job.name || id;
+    state.replaceChildren(chip(job));
+    pause.hidden = !mayPause(job);
+    resume.hidden = job.state !== "paused";
+    cancel.hidden = isOver(job);
+    gone.hidden = !isOver(job);
+  };
+  return { element: made, set };
 }
