@@ -12,6 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Optional
+from urllib.parse import quote
 
 from .errors import MissingDependency, Unavailable
 from .guarded_process import GuardedProcess
@@ -80,7 +81,7 @@ class RedisServer:
     @property
     def url(self) -> str:
         """As Celery reads it."""
-        return f"redis+socket://{self.socket}"
+        return f"redis+socket://{quote(str(self.socket))}"
 
     def start(self) -> None:
         """Returns once the server answers.

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Type, Union
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from . import tls
 from .errors import Unavailable
@@ -63,7 +63,8 @@ class Stack:
         self._allow_remote = allow_remote
         self._more = dict(environment or {})
         self._certificate = certificate
-        self._database_url = database_url or f"sqlite:///{self._home.path / 'ipulse.db'}"
+        database = quote(str(self._home.path / "ipulse.db"))
+        self._database_url = database_url or f"sqlite:///{database}"
         self._redis = RedisServer(self._home.redis, self._home.log("redis"))
         self._service = Part("service", "service", self._home.log("service"))
         names = ["agent", *(f"agent-{number}" for number in range(2, agents + 1))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -37,10 +38,12 @@ class Settings(BaseSettings):
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ("127.0.0.1", "localhost", "[::1]")
 
     database_url: str = Field(
-        default_factory=lambda data: f"sqlite:///{data['home'] / 'ipulse.db'}"
+        default_factory=lambda data: f"sqlite:///{quote(str(data['home'] / 'ipulse.db'))}"
     )
     broker_url: str = Field(
-        default_factory=lambda data: f"redis+socket://{data['home'] / 'redis' / 'redis.sock'}"
+        default_factory=lambda data: (
+            f"redis+socket://{quote(str(data['home'] / 'redis' / 'redis.sock'))}"
+        )
     )
     artifacts_dir: Path = Field(default_factory=lambda data: data["home"] / "artifacts")
     # With a bucket, files are kept there; boto3's own variables hold the credentials.

@@ -49,6 +49,7 @@ def _upgrade(transaction: Transaction) -> None:
     from alembic.config import Config
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent))
+    # In such a file a single % would begin the name of another option.
+    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = transaction.connection
     command.upgrade(config, "head")

@@ -36,8 +36,8 @@ ENVIRONMENT = {
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Longer than the path of a socket may be."""
-    return tmp_path_factory.mktemp("stack") / ("long" * 30) / "home"
+    """Longer than the path of a socket may be, and no URL as it stands."""
+    return tmp_path_factory.mktemp("stack") / ("long" * 30) / "-a büro %41 [#1]?"
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +93,7 @@ class TestRunning:
         announced = json.loads((home / "server.json").read_text())
         assert announced == {"url": stack.url, "pid": stack.processes["service"].pid}
         assert stack.token_path == home / "token"
+        assert (home / "ipulse.db").is_file()
         assert {"redis.log", "service.log", "agent.log"} <= {
             path.name for path in (home / "logs").iterdir()
         }

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -39,6 +40,18 @@ def test_several_processes_may_start_at_once(url: str) -> None:
     for process in racing:
         _, said = process.communicate()
         assert process.returncode == 0, said.decode()
+
+
+def test_the_service_may_be_installed_in_a_folder_of_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "büro 100% [1]"
+    shutil.copytree(Path(migrations.__file__).parent, installed)
+    monkeypatch.setattr(migrations, "__file__", str(installed / "__init__.py"))
+    database = Database(f"sqlite:///{tmp_path}/ipulse.db")
+    migrations.upgrade(database)
+    assert database.is_writable()
+    database.close()
 
 
 def test_one_waits_for_as_long_as_another_takes(

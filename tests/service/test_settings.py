@@ -3,7 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from kombu.utils.url import parse_url
 from pydantic import ValidationError
+from sqlalchemy import make_url
 
 from ipulse.errors import Unavailable
 from service.auth import Tokens
@@ -16,6 +18,14 @@ def test_everything_lies_in_the_home_unless_told_otherwise(tmp_path: Path) -> No
     assert settings.broker_url == f"redis+socket://{tmp_path}/redis/redis.sock"
     assert settings.token_file == tmp_path / "token"
     assert settings.artifacts_dir == tmp_path / "elsewhere"
+
+
+def test_a_home_is_itself_whatever_it_is_called(tmp_path: Path) -> None:
+    home = tmp_path / "-a büro %41 [#1]?"
+    settings = Settings(home=home)
+    assert make_url(settings.database_url).database == str(home / "ipulse.db")
+    socket = parse_url(settings.broker_url.partition("+")[2])["virtual_host"]
+    assert f"/{socket}" == str(home / "redis" / "redis.sock")
 
 
 def test_the_environment_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
