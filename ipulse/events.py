@@ -33,7 +33,7 @@ Role = Literal[
     "log",
     "checkpoint",
 ]
-_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class LogEvent:
 class CheckpointEvent:
     """A checkpoint file is complete and may be stored."""
 
-    path: str = described("File in the work directory.", pattern=_NAME)
+    path: str = described("File in the work directory.", pattern=NAME)
     epoch: int = described("Epochs done.", ge=0)
     step: int = described("Training steps done.", ge=0)
     kind: Literal["checkpoint"] = "checkpoint"
@@ -97,7 +97,7 @@ class CheckpointEvent:
 class ArtifactEvent:
     """A result file is complete and may be stored."""
 
-    path: str = described("File in the work directory.", pattern=_NAME)
+    path: str = described("File in the work directory.", pattern=NAME)
     role: Role = described("What the file is for.")
     media_type: str = described("Media type.", default="application/octet-stream", max_length=128)
     kind: Literal["artifact"] = "artifact"
@@ -165,6 +165,7 @@ class Assignment:
 
 __all__ = [
     "MAX_LINE",
+    "NAME",
     "PROTOCOL",
     "ArtifactEvent",
     "Assignment",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,14 +79,24 @@ def keep(
 ) -> Stored:
     """Keeps a synced file as an artifact of the attempt that `holder` finds to hold its job.
 
-    The file goes first, and the transaction that adds its row waits for no store, however slow
-    it is. Raises what `holder` and `add` raise, and Unavailable.
+    Raises what `holder` and `add` raise, and Unavailable.
+    """
+    with keeping(database, blobs, incoming) as transaction:
+        return add(transaction, holder(transaction), described, incoming)
+
+
+@contextmanager
+def keeping(database: Database, blobs: Store, incoming: Incoming) -> Iterator[Transaction]:
+    """Keeps a synced file if the transaction is kept that adds its row.
+
+    The file goes first, and the transaction waits for no store, however slow it is. Raises
+    Unavailable.
     """
     with database.exclusively(_blob(incoming.sha256)):
         blobs.keep(incoming)
         try:
             with database.write() as transaction:
-                return add(transaction, holder(transaction), described, incoming)
+                yield transaction
         except IPUlseError:
             with suppress(Unavailable):  # then it is cleaned up as an orphan
                 _discard_unless_used(database, blobs, incoming.sha256)

@@ -82,6 +82,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "summary": {"accuracy": 0.97},
         "first": 12,
         "events": [{"kind": "phase", "phase": "report"}],
+        "manifest": {
+            "name": "manifest.json",
+            "sha256": "de0d5c1d1a8e641b7b33343d6e48c1d5752d8f0f4f5a7fe82bb7035908f364ed",
+            "base64": "eyJmaWxlcyI6IFtdfQo=",
+            "media_type": "application/json",
+        },
     },
     "JobBody": {**_SUMMARY, "spec": SPEC, "waiting_on": None},
     "JobPageBody": {"jobs": [_SUMMARY], "next_page_token": ""},

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from ipulse.errors import Unavailable
+from ipulse.errors import InvalidInput, Unavailable
 
 READ_BYTES = 2**20  # of a file, at once
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -22,6 +22,12 @@ class StoreTrouble(Unavailable):
     """The artifact store cannot read or write now."""
 
     code = "artifact_store"
+
+
+class WrongContent(InvalidInput):
+    """What arrived is not what was announced; send it again."""
+
+    code = "wrong_content"
 
 
 class Incoming:

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ipulse.errors import Problem
-from ipulse.events import DoneEvent
+from ipulse.events import NAME, DoneEvent
 from ipulse.log_lines import length
-from ipulse.messages import EVENTS_PER_COMMIT, EVENTS_PER_REQUEST
+from ipulse.messages import EVENTS_PER_COMMIT, EVENTS_PER_REQUEST, MANIFEST_BYTES
 from ipulse.schema import described
 
 from .reports import Reportable
+
+MEDIA_TYPE = r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?charset=[A-Za-z0-9-]+)?"
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,18 @@ class EventBatch:
 
 
 @dataclass(frozen=True)
+class ManifestFile:
+    """The last file of an attempt, which says that its result is complete."""
+
+    name: str = described("Its name.", pattern=NAME)
+    sha256: str = described("Its digest.", pattern="[0-9a-f]{64}")
+    base64: str = described("Its content.", max_length=-(-MANIFEST_BYTES // 3) * 4)
+    media_type: str = described(
+        "Its media type.", default="application/json", max_length=128, pattern=MEDIA_TYPE
+    )
+
+
+@dataclass(frozen=True)
 class Finish(DoneEvent):
     """How an attempt ended, and what had not been told before."""
 
@@ -60,6 +74,7 @@ class Finish(DoneEvent):
     events: tuple[Reportable, ...] = described(
         "Its last events in order.", factory=tuple, max_items=EVENTS_PER_COMMIT
     )
+    manifest: ManifestFile | None = described("Unless it is stored already.", default=None)
 
     def problems(self) -> Iterator[Problem]:
         yield from _too_many(self.events, EVENTS_PER_COMMIT)

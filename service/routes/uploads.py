@@ -20,26 +20,21 @@ from service.answers import json_answer
 from service.artifacts import Description
 from service.auth import open_to
 from service.database import Transaction
-from service.incoming import Incoming
+from service.incoming import Incoming, WrongContent
 from service.leases import Attempt
 from service.parts import Parts, parts_of
 from service.problems import TooLarge
 from service.representations import StoredBody
+from service.worker_requests import MEDIA_TYPE
 
 from .worker import AttemptId, Fence
 
 _WRITE_BYTES = 2**20  # handed to a thread at once
 _SMALL_BYTES = 2**16  # read before it is written; if it breaks off, it is begun again
 
-_MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?charset=[A-Za-z0-9-]+)?")
+_MEDIA_TYPE = re.compile(MEDIA_TYPE)
 
 router = APIRouter(prefix="/v1/worker", tags=["worker"])
-
-
-class WrongContent(InvalidInput):
-    """What arrived is not what was announced; send it again."""
-
-    code = "wrong_content"
 
 
 class WrongOffset(Conflict):

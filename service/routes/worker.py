@@ -10,15 +10,13 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from ipulse.errors import InvalidInput, Problem
-from ipulse.events import DoneEvent
 from ipulse.log_lines import in_parts, length
 from ipulse.messages import EVENTS_PER_COMMIT
-from ipulse.states import Reason
 from service import (
     agents,
     artifacts,
     attempts,
+    endings,
     leases,
     log,
     payloads,
@@ -28,7 +26,6 @@ from service import (
     store,
 )
 from service.answers import job_answer, json_answer
-from service.attempts import Verdict
 from service.auth import open_to
 from service.parts import Parts, parts_of
 from service.payloads import EventsBody, JSONBody
@@ -174,31 +171,20 @@ def record(attempt_id: AttemptId, fence: Fence, body: EventsBody, request: Reque
     openapi_extra=payloads.described(Finish),
 )
 @open_to("worker")
-def finish(attempt_id: AttemptId, fence: Fence, body: EventsBody, request: Request) -> Response:
+async def finish(
+    attempt_id: AttemptId, fence: Fence, body: EventsBody, request: Request
+) -> Response:
     """Ends the attempt. Its job ends too, or is tried again if only infrastructure was lost.
 
-    Its last events may come along: both are kept, or neither.
+    Its last events and its manifest may come along: all is kept, or nothing.
     """
     parts = parts_of(request)
     log.know(attempt=attempt_id)
-    said = payloads.parse(Finish, body)
-    verdict = _verdict(said)
-    with parts.database.write() as transaction:
-        attempt = leases.check_fence(transaction, attempt_id, fence)
-        if said.events and attempt.finished_at is None:
-            reports.record(transaction, attempt, said.first, said.events)
-        job = attempts.finish(transaction, attempt, verdict, parts.settings)
-        tried = leases.of_jobs(transaction, [job.pk])[job.pk]
+    said = await run_in_threadpool(payloads.parse, Finish, body)
+    run = run_in_threadpool if said.manifest is None else parts.transfers.run
+    job, tried = await run(endings.end, parts, attempt_id, fence, said)
     log.know(job=job.id)
     return job_answer(job, tried)
-
-
-def _verdict(done: DoneEvent) -> Verdict:
-    try:
-        return Verdict(Reason(done.reason), done.message, dict(done.summary))
-    except ValueError as error:
-        detail = f"must be one of {', '.join(Reason)}"
-        raise InvalidInput([Problem("/reason", "not_a_choice", detail)]) from error
 
 
 def _orders(parts: Parts, attempt_id: str, fence: str) -> Orders:

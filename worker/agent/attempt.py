@@ -26,7 +26,7 @@ from .reporter import Reporter
 from .resumption import fetch_checkpoint
 from .runner_messages import Violation
 from .service_answers import ServiceUnavailable
-from .service_api import Claim, ServiceAPI
+from .service_api import Claim, ManifestFile, ServiceAPI
 from .settings import Settings
 from .supervision import Supervision
 from .uploader import Uploader
@@ -118,7 +118,7 @@ class Attempt:
         )
         ending = supervision.run()
         self._warm.prepare()
-        self._report(self._deliver(ending, reporter, uploader), reporter)
+        self._report(self._deliver(ending, reporter, uploader), reporter, uploader)
 
     def _assignment(self, directory: Path, reporter: Reporter) -> Assignment:
         return Assignment(
@@ -164,9 +164,7 @@ class Attempt:
         # A verdict is waited for longer than an agent in a hurry waits for the rest.
         reporter.close(may_leave=0 if self._is_in_a_hurry else EVENTS_PER_COMMIT)
         self._await_end(reporter)
-        if verdict.reason is Reason.COMPLETED and uploader.failures:
-            return Verdict(Reason.ARTIFACT_STORE, uploader.failures[0], verdict.summary)
-        return _unless_refused(verdict, reporter)
+        return _after_delivery(verdict, reporter, uploader)
 
     def _await_end(self, part: Reporter | Uploader) -> None:
         while not part.has_ended:
@@ -182,36 +180,55 @@ class Attempt:
         self._is_in_a_hurry = True
         self._inbox.expect_within(DELIVERY_SECONDS)
 
-    def _report(self, verdict: Verdict, reporter: Reporter) -> None:
-        """With the last events, in one request: somebody is waiting for the end."""
+    def _report(self, verdict: Verdict, reporter: Reporter, uploader: Uploader) -> None:
+        """With the last events and the manifest, in one request: somebody waits for the end."""
         first, rest = reporter.rest
+        manifest = uploader.to_carry if verdict.reason is Reason.COMPLETED else None
         try:
+            self._finish(verdict, first, rest, manifest)
+        except ServiceUnavailable as error:
+            if not manifest or error.remote_code != Reason.ARTIFACT_STORE.value:
+                raise
+            why = f"{manifest.name} could not be stored: {error.message}"
+            verdict = Verdict(Reason.ARTIFACT_STORE, why, verdict.summary)
             self._finish(verdict, first, rest)
-        except (StaleToken, NotFound, ServiceUnavailable):
+        except (StaleToken, NotFound):
             raise
         except IPUlseError:
-            if not rest:
+            if not rest and not manifest:
                 raise
-            reporter.send_rest()  # by themselves, to learn which of the two is refused
+            # Each by itself, to learn which of them is refused.
+            if rest:
+                reporter.send_rest()
+            if manifest:
+                uploader.send_manifest()
             if self._lease.is_lost:
                 raise
-            verdict = _unless_refused(verdict, reporter)
+            verdict = _after_delivery(verdict, reporter, uploader)
             self._finish(verdict)
         _log.info(
             "attempt_ended",
             extra={**self._facts, "reason": verdict.reason.value, "detail": verdict.message},
         )
 
-    def _finish(self, verdict: Verdict, first: int = 1, events: Sequence[Event] = ()) -> None:
+    def _finish(
+        self,
+        verdict: Verdict,
+        first: int = 1,
+        events: Sequence[Event] = (),
+        manifest: ManifestFile | None = None,
+    ) -> None:
         patiently(
-            lambda: self._api.finish(self._lease, verdict, first, events),
+            lambda: self._api.finish(self._lease, verdict, first, events, manifest),
             self._lease.wait_for_loss,
             LAST_TRIES if self._is_in_a_hurry else TRIES,
         )
 
 
-def _unless_refused(verdict: Verdict, reporter: Reporter) -> Verdict:
-    """The verdict, or what becomes of it where the service refuses what the runner said."""
+def _after_delivery(verdict: Verdict, reporter: Reporter, uploader: Uploader) -> Verdict:
+    """The verdict, or what becomes of it where the service does not have all that belongs to it."""
+    if verdict.reason is Reason.COMPLETED and uploader.failures:
+        return Verdict(Reason.ARTIFACT_STORE, uploader.failures[0], verdict.summary)
     if verdict.reason is Reason.COMPLETED and reporter.refusal:
         return Verdict(Reason.RUNNER_ERROR, reporter.refusal)
     return verdict

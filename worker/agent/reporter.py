@@ -50,6 +50,7 @@ class Reporter:
         self._backlog: deque[Event] = deque()
         self._change = threading.Condition()
         self._has_news = False  # something else than log lines waits
+        self._is_ending = False
         self._is_closed = False
         self._may_leave = 0
         self._last_sent = float("-inf")
@@ -73,6 +74,13 @@ class Reporter:
             if (is_news and not self._has_news) or len(self._backlog) in (1, BATCH_EVENTS):
                 self._change.notify_all()
             self._has_news = self._has_news or is_news
+
+    def expect_end(self) -> None:
+        """The last words were said: what comes now may wait a little, to travel with the verdict,
+        for which a request of its own would only be in the way."""
+        with self._change:
+            self._is_ending = True
+            self._change.notify_all()
 
     def close(self, may_leave: int = 0) -> None:
         """No more events will come: what is left is sent without waiting for company.
@@ -113,7 +121,8 @@ class Reporter:
         with self._change:
             self._change.wait_for(lambda: self._backlog or self._is_closed or self._is_over)
             while not (self._is_closed or self._is_over or len(self._backlog) >= BATCH_EVENTS):
-                pause = NEWS_SECONDS if self._has_news else LOG_SECONDS
+                is_urgent = self._has_news and not self._is_ending
+                pause = NEWS_SECONDS if is_urgent else LOG_SECONDS
                 if not self._change.wait(max(0.0, self._last_sent + pause - time.monotonic())):
                     break
             self._has_news = False

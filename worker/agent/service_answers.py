@@ -37,8 +37,9 @@ class WrongProtocol(IPUlseError):
 class ServiceUnavailable(Unavailable):
     """The service cannot be reached, or cannot answer now; later it may."""
 
-    def __init__(self, message: str, retry_after: float = 0.0) -> None:
+    def __init__(self, message: str, retry_after: float = 0.0, remote_code: str = "") -> None:
         self.retry_after = retry_after  # seconds
+        self.remote_code = remote_code  # what of it is in trouble, where the service says so
         super().__init__(message)
 
 
@@ -75,7 +76,7 @@ def raise_refusal(response: httpx.Response) -> None:
     problem = _problem_in(response)
     code, detail = str(problem.get("code", "")), str(problem.get("detail", f"HTTP {status}"))
     if status >= 500 or status == 429:
-        raise ServiceUnavailable(detail, _retry_after(response))
+        raise ServiceUnavailable(detail, _retry_after(response), code)
     by_code: dict[str, type[IPUlseError]] = {
         "stale_token": StaleToken,
         "not_claimable": NotClaimable,

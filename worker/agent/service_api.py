@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ssl
 import time
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -30,6 +31,7 @@ _DOWNLOAD_TIMEOUT = httpx.Timeout(60.0, connect=3.0)
 # A file is answered for once the store has it, and a bucket may be slow. That the service itself
 # is gone, the heartbeats tell.
 _UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=3.0, read=600.0)
+_MANIFEST_TIMEOUT = httpx.Timeout(10.0, connect=3.0, read=60.0)
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,16 @@ class Claim:
     def device_kind(self) -> str:
         device = self.spec.get("device") or {}
         return str(device.get("kind", "cpu"))  # the service writes every default out
+
+
+@dataclass(frozen=True)
+class ManifestFile:
+    """A manifest that is small enough to come with the verdict."""
+
+    name: str
+    media_type: str
+    sha256: str
+    content: bytes
 
 
 @dataclass(frozen=True)
@@ -186,10 +198,15 @@ class ServiceAPI:
                 into.write(chunk)
 
     def finish(
-        self, lease: Lease, verdict: Verdict, first: int = 1, events: Sequence[Event] = ()
+        self,
+        lease: Lease,
+        verdict: Verdict,
+        first: int = 1,
+        events: Sequence[Event] = (),
+        manifest: ManifestFile | None = None,
     ) -> None:
-        """Ends the attempt; its last events, numbered from `first`, are kept with that or not at
-        all."""
+        """Ends the attempt; its last events, numbered from `first`, and its manifest are kept with
+        that or not at all."""
         body: dict[str, Any] = {
             "reason": verdict.reason.value,
             "message": verdict.message,
@@ -197,7 +214,16 @@ class ServiceAPI:
         }
         if events:
             body.update(first=first, events=_told(events))
-        self._post(f"/v1/worker/attempts/{lease.attempt_id}/finish", body, lease)
+        timeout = TIMEOUT
+        if manifest:
+            timeout = _MANIFEST_TIMEOUT
+            body["manifest"] = {
+                "name": manifest.name,
+                "media_type": manifest.media_type,
+                "sha256": manifest.sha256,
+                "base64": b64encode(manifest.content).decode(),
+            }
+        self._post(f"/v1/worker/attempts/{lease.attempt_id}/finish", body, lease, timeout)
 
     def _post(
         self,

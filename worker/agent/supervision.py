@@ -102,6 +102,7 @@ class Supervision:
             elif isinstance(letter, DoneEvent):
                 self._done = self._done or letter
                 self._inbox.expect_within(self._settings.grace_seconds)
+                self._reporter.expect_end()
                 if self._ending(0).is_complete:  # its last words: the files need not await its end
                     self._uploader.release_manifest()
             elif isinstance(letter, StopCause):

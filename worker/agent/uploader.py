@@ -1,4 +1,7 @@
-"""Takes an attempt's files to the artifact store: one after another, the manifest last."""
+"""Takes an attempt's files to the artifact store: one after another, the manifest last.
+
+That one travels with the verdict, unless it is large: somebody is waiting for the end.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,11 @@ from pathlib import Path
 
 from ipulse.errors import IPUlseError, NotFound, StaleToken
 from ipulse.events import ArtifactEvent, CheckpointEvent
+from ipulse.messages import MANIFEST_BYTES
 
 from .lease import Lease
 from .patience import patiently
-from .service_api import ServiceAPI
+from .service_api import ManifestFile, ServiceAPI
 
 MANIFEST = "manifest"
 
@@ -61,6 +65,7 @@ class Uploader:
         self.failures: list[str] = []  # of artifacts; a lost checkpoint only costs time
         self._manifest: _File | None = None
         self._is_released = False  # the manifest may go
+        self.to_carry: ManifestFile | None = None  # it, if it is to travel with the verdict
         self._waiting: deque[_File] = deque()
         self._change = threading.Condition()
         self._is_closed = False
@@ -96,6 +101,12 @@ class Uploader:
                 self._waiting.append(self._manifest)
                 self._change.notify_all()
 
+    def send_manifest(self) -> None:
+        """Stores by itself what was to travel with the verdict; called once this has ended."""
+        manifest, self.to_carry = self._manifest, None
+        if manifest:
+            self._upload(manifest, by_itself=True)
+
     def close(self) -> None:
         """Nothing more will come."""
         with self._change:
@@ -120,11 +131,15 @@ class Uploader:
                 return None
             return self._waiting.popleft()
 
-    def _upload(self, file: _File) -> None:
+    def _upload(self, file: _File, by_itself: bool = False) -> None:
         if file is self._manifest and self.failures:
             return
         try:
             with _open_regular(self._directory / file.name) as content:
+                if file is self._manifest and not by_itself:
+                    self.to_carry = _carried(file, content)
+                    if self.to_carry:
+                        return
                 self._store(file, content)
         except (StaleToken, NotFound) as error:
             self._lease.lose(error)
@@ -138,6 +153,7 @@ class Uploader:
 
     def _store(self, file: _File, content: BufferedReader) -> None:
         """Digest and content come from one open file, whatever its name is given to meanwhile."""
+        content.seek(0)
         sha256 = hashlib.file_digest(content, "sha256").hexdigest()
         size = content.tell()
         patiently(
@@ -158,6 +174,14 @@ class Uploader:
         if not file.checkpoint:
             self.failures.append(failure)
         self._on_failure(failure)
+
+
+def _carried(file: _File, content: BufferedReader) -> ManifestFile | None:
+    """The whole file; None if it is too large for a request about something else."""
+    whole = content.read(MANIFEST_BYTES + 1)
+    if len(whole) > MANIFEST_BYTES:
+        return None
+    return ManifestFile(file.name, file.media_type, hashlib.sha256(whole).hexdigest(), whole)
 
 
 def _open_regular(path: Path) -> BufferedReader:

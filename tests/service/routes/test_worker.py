@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
@@ -15,11 +17,11 @@ import pytest
 from sqlalchemy import update
 
 from ipulse import messages
-from ipulse.messages import EVENTS_PER_COMMIT, EVENTS_PER_REQUEST
+from ipulse.messages import EVENTS_PER_COMMIT, EVENTS_PER_REQUEST, MANIFEST_BYTES
 from ipulse.redis_server import RedisServer
 from service import leases, schedule, store, tables
 from service.job import Job
-from tests.service.agents import METRIC, Attempt, line, phase
+from tests.service.agents import METRIC, PHASES, Attempt, line, phase
 from tests.service.conditions import eventually
 from tests.service.running import InProcess, settings_for
 from worker.agent.service_answers import WrongProtocol
@@ -556,3 +558,60 @@ class TestLastEvents:
         assert attempt.post("finish", gap).json()["code"] == "sequence_gap"
         assert len(service.events(job_id)["events"]) == 2
         assert service.job(job_id)["state"] == "preparing"
+
+
+class TestManifestWithTheEnd:
+    """One request less before somebody sees the end: the manifest may come with the verdict."""
+
+    @staticmethod
+    def end(content: bytes = b"{}", **fields: str) -> dict[str, Any]:
+        manifest = {
+            "name": "manifest.json",
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "base64": b64encode(content).decode(),
+        }
+        said = {"reason": "completed", "events": [phase(name) for name in PHASES]}
+        return {**said, "manifest": {**manifest, **fields}}
+
+    def test_it_is_kept_with_the_end(self, service: InProcess) -> None:
+        job_id = service.submit()["id"]
+        attempt = service.attempt(job_id)
+        content = b'{"files": ["weights.npz"]}'
+        for _ in range(2):  # the answer may get lost; nothing is kept twice
+            answer = attempt.post("finish", self.end(content))
+            assert answer.json()["state"] == "succeeded", answer.text
+        path = f"/v1/jobs/{job_id}/artifacts"
+        (kept,) = service.user.get(path).json()["artifacts"]
+        assert (kept["name"], kept["role"]) == ("manifest.json", "manifest")
+        assert kept["media_type"] == "application/json"
+        assert service.user.get(f"{path}/{kept['id']}/content").content == content
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"sha256": "0" * 64},
+            {"base64": "e30"},
+            {"base64": "\u00e9"},
+            {"name": "../manifest.json"},
+            {"media_type": "text"},
+            {"base64": b64encode(bytes(MANIFEST_BYTES + 3)).decode()},
+        ],
+    )
+    def test_a_wrong_one_is_refused_and_nothing_kept(
+        self, service: InProcess, fields: dict[str, str]
+    ) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        said = self.end(secrets.token_bytes(8), **fields)
+        problem = check_problem(attempt.post("finish", said), 422)
+        assert problem["errors"][0]["pointer"].startswith("/manifest/")
+        assert len(service.events(attempt.claim["job_id"])["events"]) == 2
+        assert attempt.finish("completed").json()["code"] == "incomplete"
+
+    def test_of_an_end_that_is_refused_no_file_is_left(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        content = secrets.token_bytes(8)
+        said = {**self.end(content), "first": 2}
+        assert attempt.post("finish", said).json()["code"] == "sequence_gap"
+        digest = hashlib.sha256(content).hexdigest()
+        assert list(service.settings.home.rglob(digest)) == []
+        assert service.job(attempt.claim["job_id"])["state"] == "preparing"

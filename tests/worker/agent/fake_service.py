@@ -14,6 +14,7 @@ import re
 import secrets
 import threading
 import time
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -133,6 +134,7 @@ class FakeService:
         self.changed = threading.Condition()
         self._numbers = itertools.count(1)
         self.is_down = False
+        self.refuse_manifests = False
         self._server: ThreadingHTTPServer | None = None
 
     # ---- what tests do
@@ -305,6 +307,12 @@ class FakeService:
     def finish(self, job: Job, attempt: Attempt, body: dict[str, Any]) -> dict[str, Any]:
         if body.get("events"):
             self.record(job, attempt, body)
+        if manifest := body.get("manifest"):
+            if self.refuse_manifests:
+                raise Refusal(503, "artifact_store", "the disk is full")
+            content = b64decode(manifest["base64"], validate=True)
+            query = {"role": "manifest", "size": str(len(content)), "sha256": manifest["sha256"]}
+            self.store(attempt, manifest["name"], query, content)
         reason = Reason(body["reason"])
         is_complete = any(artifact.role == "manifest" for artifact in attempt.artifacts)
         if reason is Reason.COMPLETED and not is_complete:

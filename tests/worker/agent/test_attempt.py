@@ -15,7 +15,7 @@ from ipulse.events import MAX_LINE
 from ipulse.states import JobState
 from tests.ipulse.test_guarded_process import Watched
 from worker.agent import attempt as attempt_module
-from worker.agent import reporter
+from worker.agent import patience, reporter, uploader
 from worker.agent.agent import Agent
 from worker.agent.lease_record import LOCK
 from worker.agent.settings import Settings
@@ -488,11 +488,37 @@ class TestTrouble:
 
     def test_errors_of_the_service_are_waited_out(self, service: FakeService, agent: Agent) -> None:
         job_id = service.submit("completes")
-        for path in ("claims", "events", "artifacts/weights", "artifacts/manifest", "finish"):
+        for path in ("claims", "events", "artifacts/weights", "finish"):
             service.fail(path, 503)
             service.fail(path, 500)
         agent.look_at(job_id)
         assert service.job(job_id).state is JobState.SUCCEEDED
+
+    @pytest.mark.parametrize("limit", [1, uploader.MANIFEST_BYTES])
+    def test_a_manifest_that_cannot_travel_with_the_end_goes_by_itself(
+        self,
+        service: FakeService,
+        agent: Agent,
+        monkeypatch: pytest.MonkeyPatch,
+        limit: int,
+    ) -> None:
+        """Because it is too large, or because the service refuses something of that request."""
+        monkeypatch.setattr(uploader, "MANIFEST_BYTES", limit)
+        job_id = service.submit("completes")
+        if limit > 1:
+            service.fail("finish", 422)
+        agent.look_at(job_id)
+        assert service.job(job_id).state is JobState.SUCCEEDED
+        assert sum("artifacts/manifest" in path for _, path in service.requests) == 1
+
+    def test_a_store_that_cannot_take_the_manifest_fails_the_job_in_words(
+        self, service: FakeService, agent: Agent, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(patience, "FIRST_PAUSE", 0.0)
+        service.refuse_manifests = True
+        job = service.job(attempt(service, agent, "completes"))
+        assert job.verdict["reason"] == "artifact_store"
+        assert job.verdict["message"].startswith("manifest.json could not be stored: the disk")
 
     def test_answers_that_get_lost_do_no_harm(self, service: FakeService, agent: Agent) -> None:
         """The service has done what was asked, and the agent must ask again."""

@@ -1,0 +1,81 @@
+"""The end of an attempt, with what comes along: its last events and its manifest."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Sequence
+
+from ipulse.errors import InvalidInput, Problem
+from ipulse.states import Reason
+
+from . import artifacts, attempts, leases, reports
+from .artifacts import Description
+from .attempts import Verdict
+from .database import Transaction
+from .incoming import Incoming, WrongContent
+from .job import Job
+from .leases import Attempt
+from .parts import Parts
+from .worker_requests import Finish, ManifestFile
+
+Ended = tuple[Job, Sequence[Attempt]]
+
+
+def end(parts: Parts, attempt_id: str, fence: str, said: Finish) -> Ended:
+    """Ends the attempt with all that comes along, or changes nothing; returns its job and all
+    attempts at that. What was said already changes nothing either.
+
+    Raises what `attempts.finish`, `reports.record` and `artifacts.add` raise, InvalidInput for an
+    unknown reason, WrongContent, and Unavailable.
+    """
+    verdict = _verdict(said)
+    if said.manifest is None:
+        with parts.database.write() as transaction:
+            return _end(transaction, parts, attempt_id, fence, said, verdict)
+    incoming = parts.blobs.receive()
+    try:
+        _fill(incoming, said.manifest)
+        incoming.sync()
+        with artifacts.keeping(parts.database, parts.blobs, incoming) as transaction:
+            return _end(transaction, parts, attempt_id, fence, said, verdict, incoming)
+    finally:
+        incoming.close()
+
+
+def _end(
+    transaction: Transaction,
+    parts: Parts,
+    attempt_id: str,
+    fence: str,
+    said: Finish,
+    verdict: Verdict,
+    incoming: Incoming | None = None,
+) -> Ended:
+    attempt = leases.check_fence(transaction, attempt_id, fence)
+    if attempt.finished_at is None:
+        if said.events:
+            reports.record(transaction, attempt, said.first, said.events)
+        if said.manifest and incoming:
+            described = Description(said.manifest.name, "manifest", said.manifest.media_type)
+            artifacts.add(transaction, attempt, described, incoming)
+    job = attempts.finish(transaction, attempt, verdict, parts.settings)
+    return job, leases.of_jobs(transaction, [job.pk])[job.pk]
+
+
+def _fill(incoming: Incoming, manifest: ManifestFile) -> None:
+    try:
+        content = b64decode(manifest.base64, validate=True)
+    except ValueError as error:
+        raise InvalidInput([Problem("/manifest/base64", "wrong_form", str(error))]) from error
+    incoming.write(content)
+    if incoming.sha256 != manifest.sha256:
+        detail = f"the bytes that arrived have {incoming.sha256}"
+        raise WrongContent([Problem("/manifest/sha256", "wrong_sha256", detail)])
+
+
+def _verdict(said: Finish) -> Verdict:
+    try:
+        return Verdict(Reason(said.reason), said.message, dict(said.summary))
+    except ValueError as error:
+        detail = f"must be one of {', '.join(Reason)}"
+        raise InvalidInput([Problem("/reason", "not_a_choice", detail)]) from error
