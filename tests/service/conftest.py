@@ -25,6 +25,8 @@ from ipulse.redis_server import RedisServer, find_redis_server
 from .postgresql_server import PostgreSQLServer, programs
 from .running import InProcess, settings_for
 
+LEASE_SECONDS = 600.0  # longer than the tests of a module take, on a busy machine too
+
 
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
@@ -72,9 +74,11 @@ def service(
     tmp_path_factory: pytest.TempPathFactory,
     database_settings: dict[str, Any],
 ) -> Iterator[InProcess]:
-    """One service for all tests of a module; each submits jobs of its own."""
+    """One service for all tests of a module; each submits jobs of its own, and what one leaves is
+    no other's trouble: its leases end when a test says so."""
     home = tmp_path_factory.mktemp("home")
-    with InProcess(settings_for(home, redis_server.url, **database_settings)) as running:
+    settings = {"lease_seconds": LEASE_SECONDS, **database_settings}
+    with InProcess(settings_for(home, redis_server.url, **settings)) as running:
         yield running
 
 

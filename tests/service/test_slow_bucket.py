@@ -14,6 +14,7 @@ from service.transfers import THREADS
 
 from .agents import Attempt
 from .conditions import eventually
+from .conftest import LEASE_SECONDS
 from .gated_proxy import GatedProxy
 from .running import InProcess, settings_for
 
@@ -36,6 +37,7 @@ def service(
     database_settings: dict[str, Any],
 ) -> Iterator[InProcess]:
     settings = {**s3_settings, "s3_endpoint_url": bucket.url, **database_settings}
+    settings["lease_seconds"] = LEASE_SECONDS
     home = tmp_path_factory.mktemp("home")
     with InProcess(settings_for(home, redis_server.url, **settings)) as running:
         yield running

@@ -23,6 +23,7 @@ from service import leases, schedule, store, tables
 from service.job import Job
 from tests.service.agents import METRIC, PHASES, Attempt, line, phase
 from tests.service.conditions import eventually
+from tests.service.conftest import LEASE_SECONDS
 from tests.service.running import InProcess, settings_for
 from worker.agent.service_answers import WrongProtocol
 from worker.agent.service_api import ServiceAPI
@@ -30,7 +31,6 @@ from worker.agent.service_api import ServiceAPI
 from .test_submission import check_problem
 
 MAX_ATTEMPTS = 3
-LEASE_SECONDS = 600.0
 TALK = 10 * EVENTS_PER_COMMIT
 
 
@@ -73,7 +73,7 @@ class TestClaim:
         assert claim["attempt"] == 1
         assert claim["spec"] == job["spec"]
         assert claim["checkpoint"] is None
-        assert claim["lease_seconds"] == 15
+        assert claim["lease_seconds"] == LEASE_SECONDS
         assert claim["heartbeat_seconds"] == 5
         assert len(claim["fence"]) > 30
         now = service.job(job["id"])
