@@ -325,7 +325,10 @@ class Life(RuleBasedStateMachine):
 
         tried = leases.of_jobs(transaction, [job.pk])[job.pk]
         assert [attempt.number for attempt in tried] == list(range(1, len(tried) + 1))
-        assert job.attempt == len(tried) <= MAX_ATTEMPTS
+        assert job.attempt == len(tried)
+        # An attempt that was paused has cost the job none of those that it may lose.
+        assert job.losses < MAX_ATTEMPTS
+        assert len(tried) <= MAX_ATTEMPTS + states.count(JobState.PAUSED)
         open_ones = [attempt for attempt in tried if attempt.finished_at is None]
         stopping = (JobState.CANCELLING, JobState.PAUSING)
         is_held = job.state in ACTIVE or job.state in stopping
