@@ -149,6 +149,24 @@ def test_sparse_weights(tensors: Tensors, done: str, kind: str) -> None:
     assert done.count("the matrix has other blocks than the parameters") == 2
 
 
+@types
+def test_softmax_of_fields_grids_and_transpositions(tensors: Tensors, done: str, kind: str) -> None:
+    case = Case(tensors, kind, "views")
+    fields = case["in"]
+    weights = np.exp(2 * fields)
+    weights /= weights.sum(axis=(1, 2), keepdims=True)
+    rows, columns = np.linspace(-1, 1, 3)[:, None], np.linspace(-1, 1, 8)[None]
+    for name, of in (("means", weights), ("sums", fields)):
+        case.close(name, np.stack([(of * p).sum(axis=(1, 2)) for p in (rows, columns)], 1))
+    case.close("temperature", np.array([0.5]))
+    x, y = np.meshgrid(np.linspace(-1, 2, 7), fields[0, 0])
+    case.close("x", x)
+    case.close("y", y)
+    for name in ("turned", "each", "grouped"):
+        np.testing.assert_array_equal(case[name], fields.swapaxes(1, 2))
+    assert f"grouped by 4 {int(kind == 'half')}\n" in done
+
+
 def test_views_that_nothing_is_in_and_parts_in_one_piece(done: str) -> None:
     assert done.count("no window {0,1,5}\n") == 2
     assert "parts 1 1 1 1 1 1; innermost 2\n" in done

@@ -4,12 +4,15 @@
 // [M] Signatures are from memory: no source of them was at hand.
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include <poplar/Graph.hpp>
 
 namespace poputil {
 
+/// A dimension, and how many elements along it lie in one piece.
+using GroupingInfo = std::pair<unsigned, unsigned>;
 /// How many elements along the last dimension of t lie in one piece, as a divisor of its size.
 unsigned detectInnermostGrouping(const poplar::Graph &graph, const poplar::Tensor &t);
 /// A tensor of which each part lies in one piece, when dimension d is cut into nPartitions[d]

@@ -1,16 +1,19 @@
 // What PopLibs' less common headers have, in float and in half: prints every tensor.
 #include <poplin/Cholesky.hpp>
+#include <poplin/MeshGrid.hpp>
 #include <poplin/TriangularSolve.hpp>
 #include <popnn/GroupNorm.hpp>
 #include <popnn/Gru.hpp>
 #include <popnn/Loss.hpp>
 #include <popnn/Lstm.hpp>
 #include <popnn/NonLinearity.hpp>
+#include <popnn/SpatialSoftMax.hpp>
 #include <popops/Cast.hpp>
 #include <popops/DynamicSlice.hpp>
 #include <popops/ElementWise.hpp>
 #include <popops/EncodingConstants.hpp>
 #include <popops/GatherStatistics.hpp>
+#include <popops/Rearrange.hpp>
 #include <popops/ScaledAdd.hpp>
 #include <popops/SequenceSlice.hpp>
 #include <popsparse/FullyConnected.hpp>
@@ -195,6 +198,31 @@ void sparse(Libraries &n, const std::string &name, const Type &type) {
   }
 }
 
+void views(Libraries &n, const std::string &name, const Type &type) {
+  using namespace popops::rearrange;
+  const Tensor in = n.filled(name + "_in", {2, 3, 8}, 22, type);
+  const auto [means, temperature] = popnn::spatialSoftMax2D(n.graph, n.prog, in, 0.5f);
+  n.show(name + "_means", means);
+  n.show(name + "_temperature", temperature.expand({0}));
+  n.show(name + "_sums", popnn::spatialSoftMax2D(n.graph, n.prog, in, 1, true).first);
+  const Tensor x = poplin::linspace(n.graph, type, -1, 2, 7);
+  const std::vector<Tensor> grids = poplin::meshgrid2d(n.graph, x, in[0][0]);
+  n.show(name + "_x", grids[0]);
+  n.show(name + "_y", grids[1]);
+  const poplar::ComputeSet cs = n.graph.addComputeSet("transposes");
+  const Tensor turned = partialTranspose(n.graph, in, cs);
+  const Tensor each = n.graph.clone(turned);
+  addTransposeVertices(n.graph, cs, type, 3, 8, {{{0, 1}}, {{1, 2}}},
+                       [&](std::size_t i) { return std::make_pair(in[i], each[i]); });
+  n.prog.add(poplar::program::Execute(cs));
+  n.show(name + "_turned", turned);
+  n.show(name + "_each", each);
+  const Tensor grouped = regroupTensor(n.graph, turned, n.prog, cs, {2, 1}, {1, 4});
+  n.show(name + "_grouped", regroupIfBeneficial(n.graph, grouped, in, n.prog));
+  std::cout << "grouped by " << poputil::detectInnermostGrouping(n.graph, grouped.dimRoll(1, 2))
+            << ' ' << canUseFastTranspose(n.graph.getTarget(), type, 8, 4, 1) << '\n';
+}
+
 void structure(Network &n) {
   const Tensor t = poputil::createPartitionableTensor(n.graph, FLOAT, {4, 6}, {2, 3});
   std::cout << "parts";
@@ -219,6 +247,7 @@ int main() {
     layers(n, name + "_layers", type);
     counts(n, name + "_counts", type);
     sparse(n, name + "_sparse", type);
+    views(n, name + "_views", type);
   }
   structure(n);
   n.run();
