@@ -1,4 +1,5 @@
 // The intrinsics of a tile that codelets may use without any header: popc includes this file.
+// [M] but for the names that public codelets use: the tile's headers are closed.
 // One that is not here does not compile: its effect would not be the tile's.
 #ifndef ipu_builtins_h
 #define ipu_builtins_h

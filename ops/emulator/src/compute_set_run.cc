@@ -15,7 +15,6 @@ namespace {
 
 using field::Direction;
 using field::FieldTable;
-using field::Kind;
 using field::Shape;
 using field::Span;
 
@@ -175,18 +174,18 @@ void ComputeSetRun::runTile(std::size_t index) {
     const std::uint64_t flopsBefore = popc_counters.flops;
     const auto compute = [&](unsigned worker) { // the bundles that it takes
       const std::uint64_t before = popc_counters.bundles;
-      popc_tile.worker = vertex.table->kind == Kind::Vertex ? schedule.next() : worker;
+      popc_tile.worker = vertex.table->kind == field::Kind::Vertex ? schedule.next() : worker;
       result &= vertex.table->compute(vertex.state, worker);
       return popc_counters.bundles - before + vertex.overheadBundles;
     };
-    if (vertex.table->kind == Kind::MultiVertex) {
+    if (vertex.table->kind == field::Kind::MultiVertex) {
       schedule.runOnAll([&](unsigned worker) {
         const std::uint64_t bundles = compute(worker);
         return counted ? bundles * m.workers : vertex.estimate;
       });
     } else {
       const std::uint64_t bundles = compute(0);
-      if (vertex.table->kind == Kind::SupervisorVertex)
+      if (vertex.table->kind == field::Kind::SupervisorVertex)
         schedule.supervise(counted ? bundles : vertex.estimate);
       else
         schedule.runOnOne(counted ? bundles * m.workers : vertex.estimate);

@@ -156,7 +156,7 @@ void Engine::resetExecutionProfile() { session->resetProfile(); }
 void Engine::disableExecutionProfiling() { session->setProfiling(false); }
 void Engine::enableExecutionProfiling() { session->setProfiling(true); }
 void Engine::printProfileSummary(std::ostream &outputStream, const OptionFlags &flags) const {
-  emulator::printSummary(outputStream, session->getCompiled(), session.get(), flags);
+  emulator::printSummary(outputStream, getProfile(), flags);
 }
 
 ProfileValue getGraphProfile(const Engine &engine) { return engine.getProfile()["compilation"]; }

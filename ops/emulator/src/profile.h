@@ -20,8 +20,11 @@ ProfileValue compilationOf(const Compiled &compiled);
 ProfileValue executionOf(const Session &session);
 
 /// The same for people.
-void printSummary(std::ostream &out, const Compiled &compiled, const Session *session,
-                  const OptionFlags &flags);
+void printSummary(std::ostream &out, const ProfileValue &profile, const OptionFlags &flags);
+
+/// A profile.json; where the path's name ends in .pop and is no file, the one beside it. Raises
+/// file_load_error, parse_error.
+ProfileValue readProfile(const std::string &path);
 
 const char *stepType(const ProgramNode &node);
 std::string stepName(const Compiled &compiled, const ProgramNode &node);

@@ -10,7 +10,8 @@ namespace poplar::emulator {
 namespace {
 
 // A profile's size must not grow with that of the program: what is beyond is summed up.
-constexpr std::size_t kLivenessSteps = 1000, kAlwaysLiveNamed = 100, kTileVariablesNamed = 20;
+constexpr std::size_t kLivenessSteps = 1000, kAlwaysLiveNamed = 100, kTileVariablesNamed = 20,
+                      kLargestNamed = 20;
 
 /// Of all replicas: tiles, memory and what else there is of a graph are one replica's.
 ProfileValue targetOf(const GraphState &graph) {
@@ -171,17 +172,26 @@ ProfileValue livenessOf(const Compiled &c) {
   return list;
 }
 
-ProfileValue alwaysLiveOf(const Compiled &c) {
-  std::vector<std::pair<std::uint64_t, unsigned>> always;
+/// The `most` largest, of those that it is about.
+template <typename F> ProfileValue largest(const Compiled &c, std::size_t most, F about) {
+  std::vector<std::pair<std::uint64_t, unsigned>> found;
   for (unsigned v = 0; v < c.graph->variables.size(); ++v)
-    if (c.liveness.always[v])
-      always.emplace_back(c.graph->variables[v].bytes(), v);
-  std::sort(always.rbegin(), always.rend());
-  always.resize(std::min(always.size(), kAlwaysLiveNamed));
+    if (about(v))
+      found.emplace_back(c.graph->variables[v].bytes(), v);
+  std::sort(found.rbegin(), found.rend());
+  found.resize(std::min(found.size(), most));
   ProfileValue list = profileList();
-  for (const auto &[bytes, v] : always)
+  for (const auto &[bytes, v] : found)
     list.append(variableOf(c.graph->variables[v].name, bytes));
   return list;
+}
+
+ProfileValue alwaysLiveOf(const Compiled &c) {
+  return largest(c, kAlwaysLiveNamed, [&](unsigned v) { return c.liveness.always[v]; });
+}
+
+ProfileValue largestOf(const Compiled &c) {
+  return largest(c, kLargestNamed, [](unsigned) { return true; });
 }
 
 } // namespace
@@ -202,6 +212,7 @@ ProfileValue compilationOf(const Compiled &c) {
        {"computeSets", computeSetsOf(c)},
        {"programs", programsOf(c)},
        {"alwaysLiveVariables", alwaysLiveOf(c)},
+       {"largestVariables", largestOf(c)},
        {"livenessProgramSteps", livenessOf(c)}});
 }
 

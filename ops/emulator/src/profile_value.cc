@@ -1,5 +1,6 @@
 #include <poplar/ProfileValue.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>
@@ -72,6 +73,11 @@ const ProfileValue &ProfileValue::operator[](const std::string &name) const {
     if (member.first == name)
       return member.second;
   throw std::out_of_range("the profile has no '" + name + "'");
+}
+
+bool ProfileValue::has(const std::string &name) const {
+  return std::any_of(members.begin(), members.end(),
+                     [&](const auto &member) { return member.first == name; });
 }
 
 void serializeToJSON(std::ostream &out, const ProfileValue &value, bool prettyPrint) {

@@ -12,6 +12,7 @@ namespace poplar::emulator {
 /// What the places in a report point into.
 struct ReportData {
   ProfileValue profile;
+  bool fromFile = false; // which has no more than the profile
   std::vector<pva::VertexType> vertexTypes;
   struct Vertex {
     std::size_t type;
@@ -89,7 +90,17 @@ Target::Type Target::type() const {
                                 : Type::Unknown;
 }
 
+Report openReport(const std::string &profilePath, const std::string &) {
+  auto data = std::make_shared<poplar::emulator::ReportData>();
+  data->profile = poplar::emulator::readProfile(profilePath);
+  data->fromFile = true;
+  const poplar::ProfileValue *root = &data->profile;
+  return Report(std::move(data), root);
+}
+
 std::vector<Vertex> ComputeSet::vertices() const {
+  if (data->fromFile)
+    throw std::out_of_range("a profile's file has no vertices one by one: Engine::getReport has");
   const auto &sets = data->profile["compilation"]["computeSets"].asVector();
   std::vector<Vertex> list;
   for (const auto &vertex : data->vertices.at(static_cast<std::size_t>(value - sets.data())))
@@ -101,6 +112,8 @@ std::vector<std::uint64_t> ExecutionStep::cyclesByTile() const {
   const auto found = data->cyclesByTile.find(value);
   if (found != data->cyclesByTile.end())
     return *found->second;
+  if (data->fromFile)
+    throw std::out_of_range("a profile's file has no cycles by tile: Engine::getReport has");
   return std::vector<std::uint64_t>(data->profile["compilation"]["target"]["numTiles"].asUint());
 }
 

@@ -81,13 +81,13 @@ void writeForCommand(const Compiled &compiled, const Session *session) {
   const unsigned number = ++open().reported;
   const fs::path directory =
       number == 1 ? fs::path(named) : fs::path(named) / std::to_string(number);
-  writeFile(directory / "profile.json",
-            [&](std::ostream &out) { serializeToJSON(out, profileOf(compiled, session)); });
+  const ProfileValue profile = profileOf(compiled, session);
+  writeFile(directory / "profile.json", [&](std::ostream &out) { serializeToJSON(out, profile); });
   OptionFlags shown;
   if (const char *options = std::getenv("IPULSE_EMULATOR_SUMMARY"))
     readJSON(options, shown);
   writeFile(directory / "summary.txt",
-            [&](std::ostream &out) { printSummary(out, compiled, session, shown); });
+            [&](std::ostream &out) { printSummary(out, profile, shown); });
 }
 
 void report(const Session &session) noexcept {

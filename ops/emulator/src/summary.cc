@@ -1,15 +1,18 @@
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <iomanip>
 #include <ostream>
 
+#include <poplar/Engine.hpp>
+
 #include "engine_options.h"
 #include "profile.h"
-#include "session.h"
 
-namespace poplar::emulator {
+namespace poplar {
 namespace {
 
-using Member = std::uint64_t TileMemory::*;
+using emulator::isOn;
 
 /// Numbers with a comma every three digits, whatever the stream's locale.
 std::string grouped(std::uint64_t n) {
@@ -18,58 +21,61 @@ std::string grouped(std::uint64_t n) {
     digits.insert(at -= 3, ",");
   return digits;
 }
+std::string grouped(const ProfileValue &n) { return grouped(std::uint64_t{n.asUint()}); }
 
 void line(std::ostream &out, const char *name, const std::string &value) {
   out << "  " << std::left << std::setw(28) << (std::string(name) + ":") << std::right
       << std::setw(20) << value << '\n';
 }
 
-void printTarget(std::ostream &out, const GraphState &graph) {
-  const Machine m = graph.wholeMachine();
+void printTarget(std::ostream &out, const ProfileValue &target) {
+  const double clock = target["clockFrequency"].asDouble();
   out << "Target:\n";
-  line(out, "Type", toString(m.type) + " (emulated)");
-  line(out, "Architecture", m.version);
-  line(out, "Number of IPUs", grouped(m.numIPUs));
-  line(out, "Tiles per IPU", grouped(m.tilesPerIPU));
-  line(out, "Total Tiles", grouped(m.numTiles()));
-  line(out, "Memory Per-Tile", grouped(m.bytesPerTile) + " B");
-  line(out, "Total Memory", grouped(std::uint64_t{m.bytesPerTile} * m.numTiles()) + " B");
-  line(out, "Clock Speed (approx)", grouped(static_cast<std::uint64_t>(m.clockHz / 1e6)) + " MHz");
-  line(out, "Number of Replicas", grouped(graph.replicas));
+  line(out, "Type", target["type"].asString() + " (emulated)");
+  line(out, "Architecture", target["architecture"].asString());
+  line(out, "Number of IPUs", grouped(target["numIPUs"]));
+  line(out, "Tiles per IPU", grouped(target["tilesPerIpu"]));
+  line(out, "Total Tiles", grouped(target["numTiles"]));
+  line(out, "Memory Per-Tile", grouped(target["bytesPerTile"]) + " B");
+  line(out, "Total Memory", grouped(target["totalMemory"]) + " B");
+  line(out, "Clock Speed (approx)", grouped(static_cast<std::uint64_t>(clock / 1e6)) + " MHz");
+  line(out, "Number of Replicas", grouped(target["numReplicas"]));
 }
 
-void printGraph(std::ostream &out, const GraphState &graph) {
+void printGraph(std::ostream &out, const ProfileValue &graph) {
   out << "\nGraph:\n";
-  line(out, "Number of vertices", grouped(graph.vertices.size()));
-  line(out, "Number of edges", grouped(numEdges(graph)));
-  line(out, "Number of variables", grouped(graph.variables.size()));
-  line(out, "Number of compute sets", grouped(graph.computeSets.size()));
+  line(out, "Number of vertices", grouped(graph["numVertices"]));
+  line(out, "Number of edges", grouped(graph["numEdges"]));
+  line(out, "Number of variables", grouped(graph["numVars"]));
+  line(out, "Number of compute sets", grouped(graph["numComputeSets"]));
 }
 
-void printMemory(std::ostream &out, const Compiled &compiled, bool variables) {
-  static const std::pair<const char *, Member> kCategories[] = {
-      {"Variables", &TileMemory::variable},
-      {"Constants", &TileMemory::constant},
-      {"Messages", &TileMemory::message},
-      {"Stack", &TileMemory::stack},
-      {"Vertex Instances", &TileMemory::vertexInstanceState},
-      {"Vertex Field Data", &TileMemory::vertexFieldData},
-      {"Control Code", &TileMemory::controlCode},
-      {"Vertex Code", &TileMemory::vertexCode},
-      {"Internal Exchange Code", &TileMemory::internalExchangeCode},
-      {"Global Exchange Code", &TileMemory::globalExchangeCode},
-      {"Host Exchange Code", &TileMemory::hostExchangeCode}};
+void printMemory(std::ostream &out, const ProfileValue &compilation, bool variables) {
+  static const std::pair<const char *, const char *> kCategories[] = {
+      {"Variables", "variable"},
+      {"Constants", "constant"},
+      {"Messages", "message"},
+      {"Stack", "stack"},
+      {"Vertex Instances", "vertexInstanceState"},
+      {"Vertex Field Data", "vertexFieldData"},
+      {"Control Code", "controlCode"},
+      {"Vertex Code", "vertexCode"},
+      {"Internal Exchange Code", "internalExchangeCode"},
+      {"Global Exchange Code", "globalExchangeCode"},
+      {"Host Exchange Code", "hostExchangeCode"}};
+  const auto &tiles = compilation["tiles"].asVector();
   std::uint64_t all = 0, most = 0, overflowed = 0, worst = 0, passing = 0;
-  for (std::size_t t = 0; t < compiled.memory.size(); ++t) {
-    const std::uint64_t bytes = compiled.memory[t].total();
+  for (std::size_t t = 0; t < tiles.size(); ++t) {
+    const ProfileValue &memory = tiles[t]["memory"];
+    const std::uint64_t bytes = memory["total"]["includingGaps"].asUint();
     all += bytes;
-    passing += compiled.memory[t].notAlwaysLive;
-    overflowed += bytes > compiled.graph->machine.bytesPerTile;
+    passing += memory["notAlwaysLiveBytes"].asUint();
+    overflowed += memory["overflowed"]["includingGaps"].asUint() > 0;
     if (bytes > most)
       most = bytes, worst = t;
   }
-  out << (compiled.graph->replicas == 1 ? "\nMemory Usage:\n"
-                                        : "\nMemory Usage of each replica:\n");
+  out << (compilation["target"]["numReplicas"].asUint() == 1 ? "\nMemory Usage:\n"
+                                                             : "\nMemory Usage of each replica:\n");
   line(out, "Total", grouped(all) + " B");
   line(out, "Always live", grouped(all - passing) + " B");
   line(out, "Not always live", grouped(passing) + " B");
@@ -77,26 +83,23 @@ void printMemory(std::ostream &out, const Compiled &compiled, bool variables) {
   line(out, "Tile of the maximum", grouped(worst));
   line(out, "Tiles out of memory", grouped(overflowed));
   out << "\n  By Data Type:" << std::setw(35) << "Total" << std::setw(20) << "Maximum of a tile\n";
-  for (const auto &[name, member] : kCategories) {
+  for (const auto &category : kCategories) {
     std::uint64_t sum = 0, peak = 0;
-    for (const TileMemory &tile : compiled.memory) {
-      sum += tile.*member;
-      peak = std::max(peak, tile.*member);
+    for (const ProfileValue &tile : tiles) {
+      const std::uint64_t bytes = tile["memory"]["category"][category.second]["total"].asUint();
+      sum += bytes;
+      peak = std::max(peak, bytes);
     }
-    out << "    " << std::left << std::setw(26) << (std::string(name) + ":") << std::right
+    out << "    " << std::left << std::setw(26) << (std::string(category.first) + ":") << std::right
         << std::setw(18) << (grouped(sum) + " B") << std::setw(19) << (grouped(peak) + " B")
         << '\n';
   }
   if (!variables)
     return;
-  std::vector<std::pair<std::uint64_t, std::string>> largest;
-  for (const Variable &variable : compiled.graph->variables)
-    largest.emplace_back(variable.bytes(), variable.name);
-  std::sort(largest.rbegin(), largest.rend());
   out << "\n  Variables (largest first):\n";
-  for (std::size_t i = 0; i < std::min<std::size_t>(20, largest.size()); ++i)
-    out << "    " << std::left << std::setw(44) << largest[i].second << std::right << std::setw(18)
-        << (grouped(largest[i].first) + " B") << '\n';
+  for (const ProfileValue &variable : compilation["largestVariables"].asVector())
+    out << "    " << std::left << std::setw(44) << variable["name"].asString() << std::right
+        << std::setw(18) << (grouped(variable["size"]) + " B") << '\n';
 }
 
 std::string percent(double part) {
@@ -105,67 +108,121 @@ std::string percent(double part) {
   return text;
 }
 
-void printSteps(std::ostream &out, const Session &session) {
-  const std::uint64_t tiles = session.getCompiled().graph->machine.numTiles();
-  for (const RunRecord &run : session.runs()) {
-    out << "\n  Execution Steps of " << run.name << ":\n";
-    for (const StepRecord &record : run.steps) {
-      const StepCost &cost = record.cost;
-      out << "    " << stepType(*record.step->node) << ": "
-          << stepName(session.getCompiled(), *record.step->node) << '\n'
-          << "      Cycles:                       " << grouped(cost.cycles()) << " (sync "
-          << grouped(cost.sync) << ", exchange " << grouped(cost.exchange) << ", compute "
-          << grouped(cost.compute) << ", host " << grouped(cost.host) << ")\n";
-      if (cost.activeTiles == 0)
-        continue;
-      const double perTile = static_cast<double>(cost.tileCycles) /
-                             static_cast<double>(std::max<std::uint64_t>(cost.compute, 1));
-      out << "      Active Tiles:                 " << grouped(cost.activeTiles) << " / "
-          << grouped(tiles) << '\n'
-          << "      Tile Balance:                 " << percent(perTile / static_cast<double>(tiles))
-          << '\n'
-          << "      Active Tile Balance:          "
-          << percent(perTile / static_cast<double>(cost.activeTiles)) << '\n';
+/// Of the tiles of all IPUs, which the profile has by IPU.
+void printBalance(std::ostream &out, const ProfileValue &step, const ProfileValue &target) {
+  const double tiles = target["tilesPerReplica"].asDouble();
+  const double perIpu = tiles / target["ipusPerReplica"].asDouble();
+  const double shared = step["syncCycles"].asDouble() + step["exchangeCycles"].asDouble() +
+                        step["hostCycles"].asDouble();
+  const double compute = std::max(step["computeCycles"].asDouble(), 1.0);
+  double active = 0, cycles = 0;
+  for (const ProfileValue &ipu : step["ipus"].asVector()) {
+    const double balance = ipu["tileBalance"].asDouble();
+    if (balance == 0)
+      continue;
+    active += std::round(perIpu * balance / ipu["activeTileBalance"].asDouble());
+    cycles += balance * perIpu * (ipu["cycles"].asDouble() - shared);
+  }
+  if (active == 0)
+    return;
+  out << "      Active Tiles:                 " << grouped(static_cast<std::uint64_t>(active))
+      << " / " << grouped(static_cast<std::uint64_t>(tiles)) << '\n'
+      << "      Tile Balance:                 " << percent(cycles / compute / tiles) << '\n'
+      << "      Active Tile Balance:          " << percent(cycles / compute / active) << '\n';
+}
+
+void printSteps(std::ostream &out, const ProfileValue &compilation, const ProfileValue &execution) {
+  for (const ProfileValue &run : execution["runs"].asVector()) {
+    out << "\n  Execution Steps of " << run["name"].asString() << ":\n";
+    for (const ProfileValue &step : run["steps"].asVector()) {
+      const ProfileValue &program = compilation["programs"][step["program"].asUint()];
+      std::uint64_t cycles = 0;
+      for (const char *part : {"syncCycles", "exchangeCycles", "computeCycles", "hostCycles"})
+        cycles += step[part].asUint();
+      out << "    " << program["type"].asString() << ": " << program["name"].asString() << '\n'
+          << "      Cycles:                       " << grouped(cycles) << " (sync "
+          << grouped(step["syncCycles"]) << ", exchange " << grouped(step["exchangeCycles"])
+          << ", compute " << grouped(step["computeCycles"]) << ", host "
+          << grouped(step["hostCycles"]) << ")\n";
+      printBalance(out, step, compilation["target"]);
     }
-    if (run.truncated)
+    if (run["truncated"].asBool())
       out << "    ... (more steps than are kept)\n";
   }
 }
 
-void printExecution(std::ostream &out, const Session &session, bool steps) {
-  StepCost sum;
-  for (const auto &step : session.steps()) {
-    sum.sync += step->total.sync;
-    sum.exchange += step->total.exchange;
-    sum.compute += step->total.compute;
-    sum.host += step->total.host;
-    sum.tileCycles += step->total.tileCycles;
-    sum.flops += step->total.flops;
-  }
-  const Machine &m = session.getCompiled().graph->machine;
+void printExecution(std::ostream &out, const ProfileValue &compilation,
+                    const ProfileValue &execution, bool steps) {
+  const auto sum = [&](const char *name) {
+    std::uint64_t all = 0;
+    for (const ProfileValue &step : execution["totals"].asVector())
+      all += step[name].asUint();
+    return all;
+  };
+  std::uint64_t ofTiles = 0;
+  for (const ProfileValue &tile : execution["computeCyclesByTile"].asVector())
+    ofTiles += tile.asUint();
+  const std::uint64_t sync = sum("syncCycles"), exchange = sum("exchangeCycles"),
+                      compute = sum("computeCycles"), host = sum("hostCycles"),
+                      cycles = sync + exchange + compute + host;
+  const double clock = compilation["target"]["clockFrequency"].asDouble();
   out << "\nExecution (emulated cycles):\n";
-  line(out, "Total cycles", grouped(sum.cycles()));
+  line(out, "Total cycles", grouped(cycles));
   line(out, "Time at the clock speed",
-       std::to_string(static_cast<double>(sum.cycles()) / m.clockHz * 1e6) + " us");
-  line(out, "Tile compute cycles", grouped(sum.compute));
-  line(out, "Compute cycles, all tiles", grouped(sum.tileCycles));
-  line(out, "Exchange cycles", grouped(sum.exchange));
-  line(out, "Sync cycles", grouped(sum.sync));
-  line(out, "Host exchange cycles", grouped(sum.host));
-  line(out, "FLOPs", grouped(sum.flops));
+       std::to_string(static_cast<double>(cycles) / clock * 1e6) + " us");
+  line(out, "Tile compute cycles", grouped(compute));
+  line(out, "Compute cycles, all tiles", grouped(ofTiles));
+  line(out, "Exchange cycles", grouped(exchange));
+  line(out, "Sync cycles", grouped(sync));
+  line(out, "Host exchange cycles", grouped(host));
+  line(out, "FLOPs", grouped(sum("flops")));
   if (steps)
-    printSteps(out, session);
+    printSteps(out, compilation, execution);
 }
 
 } // namespace
 
-void printSummary(std::ostream &out, const Compiled &compiled, const Session *session,
-                  const OptionFlags &flags) {
-  printTarget(out, *compiled.graph);
-  printGraph(out, *compiled.graph);
-  printMemory(out, compiled, isOn(flags, "showVarStorage"));
-  if (session)
-    printExecution(out, *session, isOn(flags, "showExecutionSteps"));
+void printGraphSummary(std::ostream &out, const ProfileValue &graphProfile,
+                       const OptionFlags &opts) {
+  printTarget(out, graphProfile["target"]);
+  printGraph(out, graphProfile["graph"]);
+  printMemory(out, graphProfile, isOn(opts, "showVarStorage"));
 }
 
-} // namespace poplar::emulator
+void printExecutionSummary(std::ostream &out, const ProfileValue &graphProfile,
+                           const ProfileValue &executionProfile, const OptionFlags &opts) {
+  printExecution(out, graphProfile, executionProfile, isOn(opts, "showExecutionSteps"));
+}
+
+void printProfileSummary(std::ostream &out, const ProfileValue &graphProfile,
+                         const ProfileValue &executionProfile, const OptionFlags &opts) {
+  printGraphSummary(out, graphProfile, opts);
+  printExecutionSummary(out, graphProfile, executionProfile, opts);
+}
+
+void printGraphSummary(std::ostream &out, const std::string &profilePath, const OptionFlags &opts) {
+  printGraphSummary(out, emulator::readProfile(profilePath)["compilation"], opts);
+}
+
+void printExecutionSummary(std::ostream &out, const std::string &profilePath,
+                           const OptionFlags &opts) {
+  const ProfileValue profile = emulator::readProfile(profilePath);
+  printExecutionSummary(out, profile["compilation"], profile["execution"], opts);
+}
+
+void printProfileSummary(std::ostream &out, const std::string &profilePath,
+                         const OptionFlags &opts) {
+  const ProfileValue profile = emulator::readProfile(profilePath);
+  printProfileSummary(out, profile["compilation"], profile["execution"], opts);
+}
+
+namespace emulator {
+
+void printSummary(std::ostream &out, const ProfileValue &profile, const OptionFlags &flags) {
+  printGraphSummary(out, profile["compilation"], flags);
+  if (profile.has("execution"))
+    printExecutionSummary(out, profile["compilation"], profile["execution"], flags);
+}
+
+} // namespace emulator
+} // namespace poplar

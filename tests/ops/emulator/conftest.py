@@ -1,4 +1,8 @@
-"""Compiles the C++ programs of this directory against the emulator, once a session each."""
+"""Compiles the C++ programs of this directory against the emulator, once a session each.
+
+With ALL_SANITISED set in the environment, they and the emulator get ASan and UBSan. What loads the
+emulator into Python's process takes the ordinary one.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,13 @@ PROGRAMS = Path(__file__).resolve().parent / "programs"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+ALL_SANITISED = bool(os.environ.get("ALL_SANITISED"))
+
+
 # Once a session: sources that change while the tests run are the next session's.
-prefix_of = lru_cache(maxsize=None)(build)
+@lru_cache(maxsize=None)
+def prefix_of(sanitised: bool) -> Path:
+    return build(sanitised or ALL_SANITISED)
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +38,7 @@ def prefix() -> Path:
 
 def compile_program(source: Path, out: Path, sanitised: bool = False) -> Path:
     target = prefix_of(sanitised)
-    flags = SANITISED if sanitised else ("-O0",)
+    flags = SANITISED if sanitised or ALL_SANITISED else ("-O0",)
     command = [*compiler(), *flags, "-Wall", "-Wextra", "-Werror", str(source), "-o", str(out)]
     subprocess.run([*command, *program_flags(target)], check=True)
     return out

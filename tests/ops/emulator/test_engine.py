@@ -66,6 +66,14 @@ class TestProfile:
         assert "OnTileExecute: sum" in output
         assert "Active Tiles:                 1 / 1,472" in output
 
+    def test_a_file_of_a_profile_says_what_the_engine_said(self, run_program: Callable) -> None:
+        lines = run_program("engine", "report_file").stdout.splitlines()
+        assert lines[0].startswith("11 1472 "), lines
+        words = ("no vertices one by one", "autoReport.outputGraphProfile", "not JSON at byte 20")
+        for line, word in zip(lines[1:], words):
+            assert word in line, line
+        assert len(lines) == 4
+
     def test_printed_tensors_go_to_the_given_stream(self, output: str) -> None:
         assert output.startswith("s: ")
 

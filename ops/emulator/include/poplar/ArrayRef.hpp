@@ -1,6 +1,8 @@
 #ifndef poplar_ArrayRef_hpp
 #define poplar_ArrayRef_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <array>
 #include <cstddef>
 #include <initializer_list>

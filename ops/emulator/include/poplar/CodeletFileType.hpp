@@ -1,6 +1,8 @@
 #ifndef poplar_CodeletFileType_hpp
 #define poplar_CodeletFileType_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <string>
 
 #include <poplar/StringRef.hpp>

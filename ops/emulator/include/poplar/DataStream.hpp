@@ -1,6 +1,8 @@
 #ifndef poplar_DataStream_hpp
 #define poplar_DataStream_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <cstddef>
 #include <string>
 

@@ -1,6 +1,8 @@
 #ifndef poplar_DebugContext_hpp
 #define poplar_DebugContext_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <cstdint>
 #include <ostream>
 #include <string>

@@ -1,6 +1,8 @@
 #ifndef poplar_DeviceManager_hpp
 #define poplar_DeviceManager_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <vector>
 
 #include <poplar/Device.hpp>

@@ -47,25 +47,36 @@ template <typename F, typename... Arguments> struct Takes {
 class HostCallback {
 public:
   HostCallback() = default;
-  template <typename F,
-            typename = std::enable_if_t<!std::is_same<std::decay_t<F>, HostCallback>::value>>
+  template <typename F, typename = typename std::enable_if<
+                            !std::is_same<typename std::decay<F>::type, HostCallback>::value>::type>
   HostCallback(F f) {
     using In = ArrayRef<const void *>;
     using Out = ArrayRef<void *>;
-    if constexpr (emulator::Takes<F, In, Out>::value)
-      call = std::move(f);
-    else if constexpr (emulator::Takes<F, In, std::size_t, Out, std::size_t>::value)
-      call = [f = std::move(f)](In in, Out out) mutable { f(in, in.size(), out, out.size()); };
-    else
-      call = [f = std::move(f)](In in, Out out) mutable {
-        f(in.data(), in.size(), out.data(), out.size());
-      };
+    using Sized = emulator::Takes<F, In, std::size_t, Out, std::size_t>;
+    call = Form<F, emulator::Takes<F, In, Out>::value, Sized::value>{std::move(f)};
   }
   void operator()(ArrayRef<const void *> inputs, ArrayRef<void *> outputs) const {
     call(inputs, outputs);
   }
 
 private:
+  /// How a function is called: with ranges, with ranges and numbers, or with pointers and numbers.
+  template <typename F, bool TakesRanges, bool TakesSizedRanges> struct Form {
+    F f;
+    void operator()(ArrayRef<const void *> in, ArrayRef<void *> out) { f(in, out); }
+  };
+  template <typename F> struct Form<F, false, true> {
+    F f;
+    void operator()(ArrayRef<const void *> in, ArrayRef<void *> out) {
+      f(in, in.size(), out, out.size());
+    }
+  };
+  template <typename F> struct Form<F, false, false> {
+    F f;
+    void operator()(ArrayRef<const void *> in, ArrayRef<void *> out) {
+      f(in.data(), in.size(), out.data(), out.size());
+    }
+  };
   std::function<void(ArrayRef<const void *>, ArrayRef<void *>)> call;
 };
 

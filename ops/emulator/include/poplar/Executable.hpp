@@ -1,6 +1,8 @@
 #ifndef poplar_Executable_hpp
 #define poplar_Executable_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <istream>
 #include <memory>
 #include <ostream>

@@ -1,6 +1,8 @@
 #ifndef poplar_FieldData_hpp
 #define poplar_FieldData_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <cstddef>
 #include <type_traits>
 #include <vector>
@@ -13,6 +15,9 @@ namespace poplar {
 
 /// The value of an initial-value field, of any type the device has.
 class FieldData {
+  template <typename V>
+  using Pointee = typename std::remove_cv<typename std::remove_pointer<V>::type>::type;
+
 public:
   template <typename T> FieldData(const T &value) : FieldData(&value, 1, typeOf<T>(), true) {}
   template <typename T>
@@ -21,19 +26,18 @@ public:
 
   /// Whether V is a number of the device's or points to such numbers.
   template <typename V> static constexpr bool holds() {
-    using T = std::remove_cv_t<std::remove_pointer_t<V>>;
-    return std::is_arithmetic<T>::value || std::is_enum<T>::value || std::is_same<T, half>::value;
+    return std::is_arithmetic<Pointee<V>>::value || std::is_enum<Pointee<V>>::value ||
+           std::is_same<Pointee<V>, half>::value;
   }
   /// The number, or what the pointer points to: one for each element of a tensor of that shape.
-  template <typename V> static FieldData of(V value, ArrayRef<std::size_t> shape) {
-    if constexpr (std::is_pointer<V>::value) {
-      std::size_t n = 1;
-      for (const std::size_t d : shape)
-        n *= d;
-      return FieldData(ArrayRef<std::remove_cv_t<std::remove_pointer_t<V>>>(value, n));
-    } else {
-      return FieldData(value);
-    }
+  template <typename V> static FieldData of(V value, ArrayRef<std::size_t>) {
+    return FieldData(value);
+  }
+  template <typename T> static FieldData of(T *values, ArrayRef<std::size_t> shape) {
+    std::size_t n = 1;
+    for (const std::size_t d : shape)
+      n *= d;
+    return FieldData(ArrayRef<typename std::remove_cv<T>::type>(values, n));
   }
 
   Type type() const { return element; }
@@ -42,35 +46,33 @@ public:
   const std::vector<char> &bytes() const { return data; }
 
 private:
-  template <typename T> static Type typeOf();
-  template <typename T> FieldData(const T *values, std::size_t n, Type type, bool scalar);
+  /// What lies on the device for a T, which has no double and no enumerations.
+  template <typename T, bool = std::is_enum<T>::value> struct OnDevice {
+    using Type = T;
+  };
+  template <typename T> struct OnDevice<T, true> {
+    using Type = typename std::underlying_type<T>::type;
+  };
+  template <typename T> static Type typeOf() {
+    using Element = typename OnDevice<T>::Type;
+    return equivalent_device_type<
+               typename std::conditional<std::is_same<T, double>::value, float, Element>::type>()
+        .value;
+  }
+  template <typename T>
+  FieldData(const T *values, std::size_t n, Type type, bool scalar)
+      : element(type), count(n), scalar(scalar) {
+    const char *bytes = reinterpret_cast<const char *>(values);
+    data.assign(bytes, bytes + n * sizeof(T));
+  }
+  FieldData(const double *values, std::size_t n, Type type, bool scalar)
+      : FieldData(std::vector<float>(values, values + n).data(), n, type, scalar) {}
+
   Type element;
   std::size_t count;
   bool scalar;
   std::vector<char> data;
 };
-
-template <typename T> Type FieldData::typeOf() {
-  if constexpr (std::is_same<T, double>::value)
-    return FLOAT; // the device has no double
-  else if constexpr (std::is_enum<T>::value)
-    return equivalent_device_type<std::underlying_type_t<T>>().value;
-  else
-    return equivalent_device_type<T>().value;
-}
-
-template <typename T>
-FieldData::FieldData(const T *values, std::size_t n, Type type, bool scalar)
-    : element(type), count(n), scalar(scalar) {
-  if constexpr (std::is_same<T, double>::value) {
-    const std::vector<float> narrow(values, values + n);
-    const char *bytes = reinterpret_cast<const char *>(narrow.data());
-    data.assign(bytes, bytes + n * sizeof(float));
-  } else {
-    const char *bytes = reinterpret_cast<const char *>(values);
-    data.assign(bytes, bytes + n * sizeof(T));
-  }
-}
 
 } // namespace poplar
 

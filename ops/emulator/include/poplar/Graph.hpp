@@ -1,6 +1,8 @@
 #ifndef poplar_Graph_hpp
 #define poplar_Graph_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <cstdint>
 #include <memory>
 #include <sstream>
@@ -76,22 +78,20 @@ public:
     return addConstant(type, shape, data, debugContext);
   }
   /// One value for every element, or a pointer to a value for each.
-  template <typename V, typename = std::enable_if_t<FieldData::holds<V>()>>
+  template <typename V, typename = typename std::enable_if<FieldData::holds<V>()>::type>
   Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, V value,
                      const DebugContext &debugContext = {"<const>"}) {
     return addConstant(type, shape, FieldData::of(value, shape), debugContext);
   }
   /// The same, of values of another type than T: addConstant<unsigned>(UNSIGNED_INT, {}, 0).
   template <typename T, typename V,
-            typename = std::enable_if_t<FieldData::holds<V>() && !std::is_same<T, V>::value &&
-                                        (!std::is_pointer<V>::value ||
-                                         std::is_convertible<V, const T *>::value)>>
+            typename = typename std::enable_if<
+                FieldData::holds<V>() && !std::is_same<T, V>::value &&
+                (!std::is_pointer<V>::value || std::is_convertible<V, const T *>::value)>::type>
   Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, V value,
                      const DebugContext &debugContext = {"<const>"}) {
-    if constexpr (std::is_pointer<V>::value)
-      return addConstant(type, shape, FieldData::of(value, shape), debugContext);
-    else
-      return addConstant(type, shape, FieldData(static_cast<T>(value)), debugContext);
+    using Value = typename std::conditional<std::is_pointer<V>::value, V, T>::type;
+    return addConstant(type, shape, FieldData::of(static_cast<Value>(value), shape), debugContext);
   }
   /// The values are the bits of binary16.
   Tensor addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, std::uint16_t value,
@@ -133,13 +133,13 @@ public:
         : name(name), kind(Kind::Tensors), tensors(ts.begin(), ts.end()) {}
     ConnectionDesc(StringRef name, const std::vector<Tensor> &ts)
         : name(name), kind(Kind::Tensors), tensors(ts) {}
-    template <typename T, typename = std::enable_if_t<FieldData::holds<T>()>>
+    template <typename T, typename = typename std::enable_if<FieldData::holds<T>()>::type>
     ConnectionDesc(StringRef name, T value)
         : name(name), kind(Kind::Value), value{FieldData(value)} {}
-    template <typename T, typename = std::enable_if_t<FieldData::holds<T>()>>
+    template <typename T, typename = typename std::enable_if<FieldData::holds<T>()>::type>
     ConnectionDesc(StringRef name, const std::vector<T> &values)
         : name(name), kind(Kind::Value), value{FieldData(values)} {}
-    template <typename T, typename = std::enable_if_t<FieldData::holds<T>()>>
+    template <typename T, typename = typename std::enable_if<FieldData::holds<T>()>::type>
     ConnectionDesc(StringRef name, ArrayRef<T> values)
         : name(name), kind(Kind::Value), value{FieldData(values)} {}
   };
@@ -148,8 +148,8 @@ public:
   void connect(FieldRef field, const Tensor &tensor);
   void connect(FieldRef field, ArrayRef<Tensor> tensors);
   /// A constant of its own, on the tile of the vertex.
-  template <typename T,
-            typename = std::enable_if_t<FieldData::holds<T>() && !std::is_pointer<T>::value>>
+  template <typename T, typename = typename std::enable_if<FieldData::holds<T>() &&
+                                                           !std::is_pointer<T>::value>::type>
   void connect(FieldRef field, T value) {
     connectValue(field, FieldData(value));
   }
@@ -158,7 +158,7 @@ public:
   void setInitialValueHalf(FieldRef field, std::uint16_t bits);
   void setInitialValueHalf(const Tensor &t, std::uint16_t bits);
   void setInitialValueHalf(const Tensor &t, ArrayRef<std::uint16_t> bits);
-  template <typename T, typename = std::enable_if_t<FieldData::holds<T>()>>
+  template <typename T, typename = typename std::enable_if<FieldData::holds<T>()>::type>
   void setInitialValue(FieldRef field, T value) {
     setInitialFieldValue(field, FieldData(value));
   }
@@ -169,7 +169,7 @@ public:
   void setInitialValue(FieldRef field, const std::vector<T, A> &values) {
     setInitialFieldValue(field, FieldData(values));
   }
-  template <typename T, typename = std::enable_if_t<FieldData::holds<T>()>>
+  template <typename T, typename = typename std::enable_if<FieldData::holds<T>()>::type>
   void setInitialValue(const Tensor &t, T value) {
     setInitialTensorValue(t, FieldData::of(value, t.shape()));
   }

@@ -1,6 +1,8 @@
 #ifndef poplar_HalfFloat_hpp
 #define poplar_HalfFloat_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <cstdint>
 #include <cstring>
 #include <ostream>
@@ -24,7 +26,7 @@ class half {
 public:
   half() = default;
   half(float value) : bits(fromFloat(value)) {}
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value>>
+  template <typename T, typename = typename std::enable_if<std::is_arithmetic<T>::value>::type>
   half(T value) : half(static_cast<float>(value)) {}
   operator float() const { return toFloat(bits); }
 
@@ -79,19 +81,23 @@ public:
 
 #define POPLAR_HALF_OPERATOR(SIGN)                                                                 \
   inline half operator SIGN(half a, half b) { return half(float(a) SIGN float(b)); }               \
-  template <typename T, typename = std::enable_if_t<std::is_floating_point<T>::value>>             \
+  template <typename T,                                                                            \
+            typename = typename std::enable_if<std::is_floating_point<T>::value>::type>            \
   T operator SIGN(half a, T b) {                                                                   \
     return float(a) SIGN b;                                                                        \
   }                                                                                                \
-  template <typename T, typename = std::enable_if_t<std::is_floating_point<T>::value>>             \
+  template <typename T,                                                                            \
+            typename = typename std::enable_if<std::is_floating_point<T>::value>::type>            \
   T operator SIGN(T a, half b) {                                                                   \
     return a SIGN float(b);                                                                        \
   }                                                                                                \
-  template <typename T, typename = std::enable_if_t<std::is_integral<T>::value>, typename = T>     \
+  template <typename T, typename = typename std::enable_if<std::is_integral<T>::value>::type,      \
+            typename = T>                                                                          \
   half operator SIGN(half a, T b) {                                                                \
     return a SIGN half(b);                                                                         \
   }                                                                                                \
-  template <typename T, typename = std::enable_if_t<std::is_integral<T>::value>, typename = T>     \
+  template <typename T, typename = typename std::enable_if<std::is_integral<T>::value>::type,      \
+            typename = T>                                                                          \
   half operator SIGN(T a, half b) {                                                                \
     return half(a) SIGN b;                                                                         \
   }

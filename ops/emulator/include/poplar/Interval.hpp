@@ -1,6 +1,8 @@
 #ifndef poplar_Interval_hpp
 #define poplar_Interval_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <cassert>
 #include <cstddef>
 #include <ostream>

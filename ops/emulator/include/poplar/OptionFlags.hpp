@@ -1,6 +1,8 @@
 #ifndef poplar_OptionFlags_hpp
 #define poplar_OptionFlags_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <initializer_list>
 #include <map>
 #include <ostream>

@@ -1,6 +1,8 @@
 #ifndef poplar_PerfEstimateFunc_hpp
 #define poplar_PerfEstimateFunc_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <cstdint>
 #include <functional>
 

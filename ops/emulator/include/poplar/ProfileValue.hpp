@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <poplar/OptionFlags.hpp>
+
 namespace poplar {
 
 /// A tree of numbers, strings, booleans, vectors and maps: a profile.
@@ -40,6 +42,7 @@ public:
   /// Raises std::out_of_range for a name or index that is not there.
   const ProfileValue &operator[](const std::string &name) const;
   const ProfileValue &operator[](const char *name) const { return (*this)[std::string(name)]; }
+  bool has(const std::string &name) const;
   const ProfileValue &operator[](std::size_t i) const { return elements.at(i); }
   const ProfileValue &operator[](int i) const { return elements.at(static_cast<std::size_t>(i)); }
   void insert(std::string name, ProfileValue value) {
@@ -57,6 +60,35 @@ private:
   Vector elements;
   Map members;
 };
+
+/// A profile for people; [M] options are showExecutionSteps and showVarStorage, each "true" or
+/// "false". Raises std::out_of_range for a profile that is no engine's.
+void printGraphSummary(std::ostream &out, const ProfileValue &graphProfile,
+                       const OptionFlags &opts = {});
+void printExecutionSummary(std::ostream &out, const ProfileValue &graphProfile,
+                           const ProfileValue &executionProfile, const OptionFlags &opts = {});
+void printProfileSummary(std::ostream &out, const ProfileValue &graphProfile,
+                         const ProfileValue &executionProfile, const OptionFlags &opts = {});
+/// The same of a file that autoReport wrote: profile.json, also under the name profile.pop. Raises
+/// file_load_error, parse_error.
+void printGraphSummary(std::ostream &out, const std::string &profilePath,
+                       const OptionFlags &opts = {});
+void printExecutionSummary(std::ostream &out, const std::string &profilePath,
+                           const OptionFlags &opts = {});
+void printProfileSummary(std::ostream &out, const std::string &profilePath,
+                         const OptionFlags &opts = {});
+inline void printGraphSummary(std::ostream &out, const char *profilePath,
+                              const OptionFlags &opts = {}) {
+  printGraphSummary(out, std::string(profilePath), opts);
+}
+inline void printExecutionSummary(std::ostream &out, const char *profilePath,
+                                  const OptionFlags &opts = {}) {
+  printExecutionSummary(out, std::string(profilePath), opts);
+}
+inline void printProfileSummary(std::ostream &out, const char *profilePath,
+                                const OptionFlags &opts = {}) {
+  printProfileSummary(out, std::string(profilePath), opts);
+}
 
 void serializeToJSON(std::ostream &out, const ProfileValue &value, bool prettyPrint = false);
 

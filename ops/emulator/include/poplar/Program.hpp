@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -38,20 +39,28 @@ protected:
   std::shared_ptr<emulator::ProgramNode> node;
 };
 
+namespace detail {
+template <class... T> struct ArePrograms : std::true_type {};
+template <class T, class... More> struct ArePrograms<T, More...> {
+  static constexpr bool value = std::is_base_of<Program, T>::value && ArePrograms<More...>::value;
+};
+} // namespace detail
+
 class Sequence : public Program {
 public:
   Sequence(const DebugContext &debugContext = {});
   Sequence(std::initializer_list<Program> programs, const DebugContext &debugContext = {});
   /// Deprecated in SDK 2.2 for the list in braces.
-  template <class... T, typename = std::enable_if_t<(sizeof...(T) > 0) &&
-                                                    (std::is_base_of<Program, T>::value && ...)>>
-  Sequence(const Program &first, const T &...rest) : Sequence() {
-    add(first);
-    (add(rest), ...);
+  template <class T, class... More,
+            typename = typename std::enable_if<detail::ArePrograms<T, More...>::value>::type>
+  Sequence(const Program &first, const T &second, const More &...rest) : Sequence() {
+    for (const Program *each :
+         {&first, static_cast<const Program *>(&second), static_cast<const Program *>(&rest)...})
+      add(*each);
   }
   /// Of one program. A template, so that braces always mean the list.
-  template <class P, typename = std::enable_if_t<std::is_base_of<Program, P>::value &&
-                                                 !std::is_base_of<Sequence, P>::value>>
+  template <class P, typename = typename std::enable_if<std::is_base_of<Program, P>::value &&
+                                                        !std::is_base_of<Sequence, P>::value>::type>
   explicit Sequence(const P &only) : Sequence() {
     add(only);
   }

@@ -36,12 +36,11 @@ private:
 /// Owns a StreamCallback, made of a function or of a unique_ptr.
 class StreamCallbackHandle {
 public:
-  template <typename Callback,
-            typename = std::enable_if_t<std::is_base_of<StreamCallback, Callback>::value>>
+  template <typename Callback, typename = typename std::enable_if<
+                                   std::is_base_of<StreamCallback, Callback>::value>::type>
   StreamCallbackHandle(std::unique_ptr<Callback> callback) : callback(std::move(callback)) {}
   template <typename F, typename = decltype(std::declval<F>()(static_cast<void *>(nullptr)))>
-  StreamCallbackHandle(F &&f)
-      : callback(std::make_unique<LegacyStreamCallback>(std::forward<F>(f))) {}
+  StreamCallbackHandle(F &&f) : callback(new LegacyStreamCallback(std::forward<F>(f))) {}
   StreamCallbackHandle(StreamCallbackHandle &&) = default;
   StreamCallbackHandle &operator=(StreamCallbackHandle &&) = default;
 

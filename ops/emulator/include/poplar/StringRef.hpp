@@ -1,6 +1,8 @@
 #ifndef poplar_StringRef_hpp
 #define poplar_StringRef_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <cstring>
 #include <ostream>
 #include <string>

@@ -1,6 +1,8 @@
 #ifndef poplar_TargetType_hpp
 #define poplar_TargetType_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <ostream>
 #include <string>
 

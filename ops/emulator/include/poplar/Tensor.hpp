@@ -1,6 +1,8 @@
 #ifndef poplar_Tensor_hpp
 #define poplar_Tensor_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <cstddef>
 #include <memory>
 #include <ostream>

@@ -1,6 +1,8 @@
 #ifndef poplar_TensorCloneMethod_hpp
 #define poplar_TensorCloneMethod_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <string>
 
 namespace poplar {

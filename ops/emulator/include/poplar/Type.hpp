@@ -1,6 +1,8 @@
 #ifndef poplar_Type_hpp
 #define poplar_Type_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <cstddef>
 #include <cstdint>
 #include <ostream>

@@ -1,6 +1,8 @@
 #ifndef poplar_TypeTraits_hpp
 #define poplar_TypeTraits_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <type_traits>
 
 #include <poplar/Type.hpp>

@@ -1,6 +1,8 @@
 #ifndef poplar_VariableMappingMethod_hpp
 #define poplar_VariableMappingMethod_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <string>
 
 namespace poplar {

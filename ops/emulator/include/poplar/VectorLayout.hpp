@@ -1,6 +1,8 @@
 #ifndef poplar_VectorLayout_hpp
 #define poplar_VectorLayout_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <string>
 
 namespace poplar {

@@ -1,6 +1,8 @@
 #ifndef poplar_Vertex_hpp
 #define poplar_Vertex_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <poplar/HalfFloat.hpp>
 #include <poplar/VectorLayout.hpp>
 #include <poplar/VertexFields.hpp>

@@ -1,6 +1,8 @@
 #ifndef poplar_VertexFields_hpp
 #define poplar_VertexFields_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <cstddef>
 #include <type_traits>
 

@@ -1,6 +1,8 @@
 #ifndef poplar_VertexIntrospector_hpp
 #define poplar_VertexIntrospector_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <cstring>
 #include <string>
 #include <vector>

@@ -1,6 +1,8 @@
 #ifndef poplar_exceptions_hpp
 #define poplar_exceptions_hpp
 
+// [M] but for what PopLibs or public programs use: Poplar's headers are closed.
+
 #include <stdexcept>
 #include <string>
 

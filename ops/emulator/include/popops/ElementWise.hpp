@@ -129,21 +129,21 @@ inline void mapWithOutput(poplar::Graph &graph, expr::TernaryOpType op, const po
     mapWithOutput(graph, expr::BinaryOp(expr::BinaryOpType::OP, expr::_1, expr::_2), {A, B}, out,  \
                   prog, debugContext, options);                                                    \
   }                                                                                                \
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value>>                 \
+  template <typename T, typename = typename std::enable_if<std::is_arithmetic<T>::value>::type>    \
   inline poplar::Tensor NAME(                                                                      \
       poplar::Graph &graph, const poplar::Tensor &A, T b, poplar::program::Sequence &prog,         \
       const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {}) {    \
     return map(graph, expr::BinaryOp(expr::BinaryOpType::OP, expr::_1, expr::Const(b)), {A}, prog, \
                debugContext, options);                                                             \
   }                                                                                                \
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value>>                 \
+  template <typename T, typename = typename std::enable_if<std::is_arithmetic<T>::value>::type>    \
   inline void NAME##InPlace(                                                                       \
       poplar::Graph &graph, const poplar::Tensor &A, T b, poplar::program::Sequence &prog,         \
       const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {}) {    \
     mapInPlace(graph, expr::BinaryOp(expr::BinaryOpType::OP, expr::_1, expr::Const(b)), {A}, prog, \
                debugContext, options);                                                             \
   }                                                                                                \
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value>>                 \
+  template <typename T, typename = typename std::enable_if<std::is_arithmetic<T>::value>::type>    \
   inline void NAME##WithOutput(poplar::Graph &graph, const poplar::Tensor &A, T b,                 \
                                const poplar::Tensor &out, poplar::program::Sequence &prog,         \
                                const poplar::DebugContext &debugContext = {},                      \
@@ -151,14 +151,14 @@ inline void mapWithOutput(poplar::Graph &graph, expr::TernaryOpType op, const po
     mapWithOutput(graph, expr::BinaryOp(expr::BinaryOpType::OP, expr::_1, expr::Const(b)), {A},    \
                   out, prog, debugContext, options);                                               \
   }                                                                                                \
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value>>                 \
+  template <typename T, typename = typename std::enable_if<std::is_arithmetic<T>::value>::type>    \
   inline poplar::Tensor NAME(                                                                      \
       poplar::Graph &graph, T a, const poplar::Tensor &B, poplar::program::Sequence &prog,         \
       const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {}) {    \
     return map(graph, expr::BinaryOp(expr::BinaryOpType::OP, expr::Const(a), expr::_1), {B}, prog, \
                debugContext, options);                                                             \
   }                                                                                                \
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value>>                 \
+  template <typename T, typename = typename std::enable_if<std::is_arithmetic<T>::value>::type>    \
   inline void NAME##WithOutput(poplar::Graph &graph, T a, const poplar::Tensor &B,                 \
                                const poplar::Tensor &out, poplar::program::Sequence &prog,         \
                                const poplar::DebugContext &debugContext = {},                      \

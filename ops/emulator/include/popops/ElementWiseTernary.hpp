@@ -30,14 +30,16 @@ expr::TernaryOp expression(expr::TernaryOpType op, Operands &operands, const A &
   return {op, x, y, z};
 }
 
-template <typename T>
-constexpr bool isOperand = std::is_same<T, poplar::Tensor>::value || std::is_arithmetic<T>::value;
+template <typename T> struct IsOperand {
+  static constexpr bool value =
+      std::is_same<T, poplar::Tensor>::value || std::is_arithmetic<T>::value;
+};
 /// Whether one of the operands is a tensor, which says what type and shape the result has.
 template <typename A, typename B, typename C>
 using IfOperands =
-    std::enable_if_t<isOperand<A> && isOperand<B> && isOperand<C> &&
-                     !(std::is_arithmetic<A>::value && std::is_arithmetic<B>::value &&
-                       std::is_arithmetic<C>::value)>;
+    typename std::enable_if<IsOperand<A>::value && IsOperand<B>::value && IsOperand<C>::value &&
+                            !(std::is_arithmetic<A>::value && std::is_arithmetic<B>::value &&
+                              std::is_arithmetic<C>::value)>::type;
 
 } // namespace ternary_detail
 

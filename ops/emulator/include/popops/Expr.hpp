@@ -34,7 +34,7 @@ namespace detail {
 template <class T> class Node : public Expr {
 public:
   std::unique_ptr<Expr> clone() const override {
-    return std::make_unique<T>(static_cast<const T &>(*this));
+    return std::unique_ptr<Expr>(new T(static_cast<const T &>(*this)));
   }
 
 protected:
@@ -59,13 +59,12 @@ private:
 
 class Const : public detail::Node<Const> {
 public:
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value>>
+  template <typename T, typename = typename std::enable_if<std::is_arithmetic<T>::value>::type>
   Const(T v) : Node(Kind::Const) {
     value = static_cast<double>(v);
-    if constexpr (std::is_same<T, double>::value)
-      type = poplar::FLOAT;
-    else
-      type = poplar::equivalent_device_type<T>().value;
+    using OnDevice =
+        typename std::conditional<std::is_same<T, double>::value, float, T>::type; // has no double
+    type = poplar::equivalent_device_type<OnDevice>().value;
   }
 };
 /// A constant whose type is half.
@@ -91,26 +90,26 @@ class PlaceHolder : public detail::Node<PlaceHolder> {
 public:
   PlaceHolder(unsigned index) : Node(Kind::PlaceHolder) { op = index; }
 };
-inline const PlaceHolder _1(1);
-inline const PlaceHolder _2(2);
-inline const PlaceHolder _3(3);
-inline const PlaceHolder _4(4);
-inline const PlaceHolder _5(5);
-inline const PlaceHolder _6(6);
-inline const PlaceHolder _7(7);
-inline const PlaceHolder _8(8);
-inline const PlaceHolder _9(9);
-inline const PlaceHolder _10(10);
-inline const PlaceHolder _11(11);
-inline const PlaceHolder _12(12);
-inline const PlaceHolder _13(13);
-inline const PlaceHolder _14(14);
-inline const PlaceHolder _15(15);
-inline const PlaceHolder _16(16);
-inline const PlaceHolder _17(17);
-inline const PlaceHolder _18(18);
-inline const PlaceHolder _19(19);
-inline const PlaceHolder _20(20);
+const PlaceHolder _1(1);
+const PlaceHolder _2(2);
+const PlaceHolder _3(3);
+const PlaceHolder _4(4);
+const PlaceHolder _5(5);
+const PlaceHolder _6(6);
+const PlaceHolder _7(7);
+const PlaceHolder _8(8);
+const PlaceHolder _9(9);
+const PlaceHolder _10(10);
+const PlaceHolder _11(11);
+const PlaceHolder _12(12);
+const PlaceHolder _13(13);
+const PlaceHolder _14(14);
+const PlaceHolder _15(15);
+const PlaceHolder _16(16);
+const PlaceHolder _17(17);
+const PlaceHolder _18(18);
+const PlaceHolder _19(19);
+const PlaceHolder _20(20);
 
 class UnaryOp : public detail::Node<UnaryOp> {
 public:
@@ -221,11 +220,11 @@ public:
 
 #define POPOPS_OPERATOR(SIGN, NAME)                                                                \
   inline NAME operator SIGN(const Expr &a, const Expr &b) { return {a, b}; }                       \
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value>>                 \
+  template <typename T, typename = typename std::enable_if<std::is_arithmetic<T>::value>::type>    \
   NAME operator SIGN(const Expr &a, T b) {                                                         \
     return {a, Const(b)};                                                                          \
   }                                                                                                \
-  template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value>>                 \
+  template <typename T, typename = typename std::enable_if<std::is_arithmetic<T>::value>::type>    \
   NAME operator SIGN(T a, const Expr &b) {                                                         \
     return {Const(a), b};                                                                          \
   }

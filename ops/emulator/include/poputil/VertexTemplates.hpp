@@ -34,18 +34,17 @@ template <> struct VertexTemplateToString<poplar::VectorLayout> {
 inline std::string templateVertexParams(bool) { return ">"; }
 template <typename T, typename... Args>
 std::string templateVertexParams(bool first, const T &value, const Args &...args) {
-  return (first ? "<" : ",") + VertexTemplateToString<std::decay_t<T>>::to_string(value) +
+  return (first ? "<" : ",") +
+         VertexTemplateToString<typename std::decay<T>::type>::to_string(value) +
          templateVertexParams(false, args...);
 }
 
 /// "name<a,b>": the name of a vertex with its template arguments, as addVertex takes it.
 template <typename... Args>
 std::string templateVertex(const std::string &name, const Args &...args) {
-  if constexpr (sizeof...(args) == 0)
-    return name;
-  else
-    return name + templateVertexParams(true, args...);
+  return name + templateVertexParams(true, args...);
 }
+inline std::string templateVertex(const std::string &name) { return name; }
 
 } // namespace poputil
 

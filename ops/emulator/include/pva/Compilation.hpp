@@ -1,6 +1,9 @@
 #ifndef pva_Compilation_hpp
 #define pva_Compilation_hpp
 
+// libpva's headers are closed. Names are those of its published Python API, as methods; what each
+// returns is [M]: from memory.
+
 #include <string>
 #include <vector>
 

@@ -1,6 +1,9 @@
 #ifndef pva_Execution_hpp
 #define pva_Execution_hpp
 
+// libpva's headers are closed. Names are those of its published Python API, as methods; what each
+// returns is [M]: from memory.
+
 #include <string>
 #include <vector>
 

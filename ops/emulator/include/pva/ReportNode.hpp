@@ -1,6 +1,8 @@
 #ifndef pva_ReportNode_hpp
 #define pva_ReportNode_hpp
 
+// The emulator's own: what libpva's classes are here.
+
 #include <cstdint>
 #include <memory>
 #include <string>

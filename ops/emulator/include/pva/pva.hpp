@@ -28,6 +28,11 @@ public:
   Version poplarVersion() const;
 };
 
+/// [M] A report of a file: the profile.json that autoReport wrote, which may be asked for as
+/// profile.pop, too. It has what docs/profile.md lists: not each vertex's tile, nor cyclesByTile.
+/// Debug contexts are not read. Raises poplar::file_load_error, poplar::parse_error.
+Report openReport(const std::string &profilePath, const std::string &debugPath = "");
+
 } // namespace pva
 
 #endif

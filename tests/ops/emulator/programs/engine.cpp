@@ -1,4 +1,9 @@
 // Programs whose results are known: prints name and numbers, one case a line.
+#include <stdlib.h> // mkdtemp
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -303,6 +308,47 @@ const std::map<std::string, std::function<void()>> cases{
        engine.run();
        std::cout << wrong << ' ' << half(1.f / 3) << ' ' << half(65520.f) << ' ' << half(2049.f)
                  << ' ' << half(2051.f) << ' ' << half(5.9604645e-8f / 2) << '\n';
+     }},
+    {"report_file",
+     [] {
+       char directory[] = "/tmp/report-XXXXXX";
+       const std::string named = mkdtemp(directory), path = named + "/profile.pop";
+       const OptionFlags shown{{"showExecutionSteps", "true"}, {"showVarStorage", "true"}};
+       std::ostringstream engines, files, parts;
+       {
+         Fixture f;
+         const Tensor a = f.variable(FLOAT, {4}, "a \"1\""), s = f.variable(FLOAT, {}, "s", 9);
+         const ComputeSet cs = f.graph.addComputeSet("sum");
+         f.graph.setTileMapping(f.graph.addVertex(cs, "Sum", {{"in", a}, {"out", s}}), 9);
+         Engine engine(f.graph, Sequence{Execute(cs), Repeat(3, Copy(s, a[0]))},
+                       {{"autoReport.all", "true"}, {"autoReport.directory", named}});
+         engine.load(f.device);
+         engine.run(0, "first");
+         engine.printProfileSummary(engines, shown);
+         printProfileSummary(parts, engine.getGraphProfile(), engine.getExecutionProfile(), shown);
+       }
+       printGraphSummary(files, path, shown);
+       printExecutionSummary(files, path.c_str(), shown);
+       const pva::Report report = pva::openReport(path);
+       std::cout << (engines.str() == parts.str()) << (engines.str() == files.str()) << ' '
+                 << report.compilation().target().numTiles() << ' '
+                 << report.execution().runs()[0].steps().size() << ' '
+                 << report.compilation().programs().size() << '\n';
+       std::remove((named + "/profile.json").c_str());
+       for (const std::function<void()> &wrong : std::initializer_list<std::function<void()>>{
+                [&] { report.compilation().computeSets()[0].vertices(); },
+                [&] { pva::openReport(path); },
+                [&] {
+                  std::ofstream(named + "/profile.json") << "{\"compilation\": [1, ";
+                  pva::openReport(path);
+                }})
+         try {
+           wrong();
+         } catch (const std::exception &error) {
+           std::cout << error.what() << '\n';
+         }
+       std::remove((named + "/profile.json").c_str());
+       rmdir(directory);
      }},
     {"summary",
      [] {
