@@ -38,7 +38,8 @@ def loads(text: Union[bytes, str]) -> Any:
         raise _invalid("an integer has thousands of digits") from error
     if type(value) in _CONTAINERS:
         _check_depth(value, "", 0)
-    if _MAYBE_SURROGATE.search(text):
+    # Nearly all text is plain, and to look for a byte takes no time.
+    if not (text.isascii() and "\\u" not in text) and _MAYBE_SURROGATE.search(text):
         _check_text(value, "")
     return value
 

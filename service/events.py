@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii
 from typing import NamedTuple
 
-from sqlalchemy import Integer, bindparam, select, text
+from sqlalchemy import Integer, TextClause, bindparam, select, text
 
 from ipulse.errors import Conflict
 
@@ -88,6 +90,23 @@ _APPEND = {
         " FROM json_array_elements(CAST(:said AS json)) WITH ORDINALITY AS told(said, place)"
     ),
 }
+# Lines of a log of one origin. Their texts alone come from Python: what makes events of them is
+# the same for all.
+_APPEND_LINES = {
+    "sqlite": text(
+        "INSERT INTO events (job_pk, seq, time, attempt, kind, body)"
+        " SELECT :job_pk, :last_seq + 1 + key, :time, :attempt, 'log',"
+        " :head || json_quote(value) || :tail FROM json_each(:said)"
+    ),
+    "postgresql": text(
+        "INSERT INTO events (job_pk, seq, time, attempt, kind, body)"
+        " SELECT CAST(:job_pk AS bigint), CAST(:last_seq AS bigint) + place,"
+        " CAST(:time AS bigint), CAST(:attempt AS integer), 'log',"
+        " CAST(:head AS text) || CAST(said AS text) || CAST(:tail AS text)"
+        " FROM json_array_elements(CAST(:said AS json)) WITH ORDINALITY AS told(said, place)"
+    ),
+}
+_DIFFERS = re.compile(r'\\[^"\\]')  # what SQLite would write in another way than Python does
 _LOG_ROWS = (
     " FROM (SELECT seq, {message} AS message FROM events WHERE job_pk = :job_pk AND seq > :after"
     " AND kind = 'log' ORDER BY seq LIMIT :most) AS lines"
@@ -119,15 +138,53 @@ def append(
     """
     if not occurrences:
         return last_seq
-    values = {
-        "job_pk": job_pk,
-        "last_seq": last_seq,
-        "time": transaction.now,
-        "attempt": attempt,
-        "said": json.dumps(occurrences),
-    }
-    transaction.connection.execute(_APPEND[transaction.connection.dialect.name], values)
-    return last_seq + len(occurrences)
+    said = json.dumps(occurrences)
+    return _append(transaction, _APPEND, job_pk, last_seq, attempt, len(occurrences), said=said)
+
+
+def append_lines(
+    transaction: Transaction,
+    job_pk: int,
+    last_seq: int,
+    attempt: int,
+    lines: Sequence[str],
+    level: str,
+    stream: str,
+) -> int:
+    """As `append`, for lines of a log, each of which becomes an event: in a third of the time, and
+    a job may print 10,000 at once."""
+    said = json.dumps(lines)
+    if _DIFFERS.search(said):
+        return append(transaction, job_pk, last_seq, attempt, of_lines(lines, level, stream))
+    head, tail = _around(level, stream)
+    around = {"head": head, "tail": tail, "said": said}
+    return _append(transaction, _APPEND_LINES, job_pk, last_seq, attempt, len(lines), **around)
+
+
+def of_lines(lines: Iterable[str], level: str, stream: str) -> list[Occurrence]:
+    """An event for each line of a log."""
+    head, tail = _around(level, stream)
+    return [Occurrence("log", f"{head}{encode_basestring_ascii(line)}{tail}") for line in lines]
+
+
+def _around(level: str, stream: str) -> tuple[str, str]:
+    """What stands in the canonical JSON of a log event before its text, and behind."""
+    return f'{{"level":"{level}","message":', f',"stream":"{stream}"}}'
+
+
+def _append(
+    transaction: Transaction,
+    statements: Mapping[str, TextClause],
+    job_pk: int,
+    last_seq: int,
+    attempt: int | None,
+    count: int,
+    **what: str,
+) -> int:
+    values = {"job_pk": job_pk, "last_seq": last_seq, "time": transaction.now, "attempt": attempt}
+    statement = statements[transaction.connection.dialect.name]
+    transaction.connection.execute(statement, {**values, **what})
+    return last_seq + count
 
 
 def page(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from json.encoder import encode_basestring_ascii
+from collections.abc import Sequence
 
 from ipulse import events as protocol
 from ipulse import strict_json
@@ -59,24 +58,28 @@ def _write_down(
 ) -> Job:
     occurrences: list[events.Occurrence] = []
     columns = {}
+    last_seq = job.last_seq
     for event in reported:
-        if isinstance(event, protocol.LogEvent):
-            occurrences += _lines((event.message,), event.level, event.stream)
-        elif isinstance(event, LogLines):
-            occurrences += _lines(event.messages, event.level, event.stream)
+        if isinstance(event, LogLines):
+            last_seq = events.append(transaction, job.pk, last_seq, attempt.number, occurrences)
+            occurrences = []
+            last_seq = events.append_lines(
+                transaction,
+                job.pk,
+                last_seq,
+                attempt.number,
+                event.messages,
+                event.level,
+                event.stream,
+            )
+        elif isinstance(event, protocol.LogEvent):
+            occurrences += events.of_lines((event.message,), event.level, event.stream)
         else:
             occurrences.append(events.Occurrence(event.kind, _body(event)))
             if isinstance(event, protocol.MetricEvent):
                 columns["progress"] = occurrences[-1].body
-    last_seq = events.append(transaction, job.pk, job.last_seq, attempt.number, occurrences)
+    last_seq = events.append(transaction, job.pk, last_seq, attempt.number, occurrences)
     return store.change(transaction, job, last_seq=last_seq, **columns)
-
-
-def _lines(messages: Iterable[str], level: str, stream: str) -> Iterator[events.Occurrence]:
-    """The same text as of `_body` in a tenth of the time: a job may print 10,000 lines at once."""
-    head, tail = f'{{"level":"{level}","message":', f',"stream":"{stream}"}}'
-    for message in messages:
-        yield events.Occurrence("log", f"{head}{encode_basestring_ascii(message)}{tail}")
 
 
 def _body(event: Event) -> str:

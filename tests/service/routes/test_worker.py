@@ -278,6 +278,19 @@ class TestEvents:
         assert [event["level"] for event in told] == ["info", *["warning"] * 3, "info"]
         assert [event["seq"] for event in told] == list(range(told[0]["seq"], told[0]["seq"] + 5))
 
+    @pytest.mark.parametrize("special", ["", "a\tb", "caf\u00e9", "\u2028\U0001f600", r"C:\new"])
+    def test_lines_are_told_alike_however_they_came(self, service: InProcess, special: str) -> None:
+        texts = ["plain", '{"a": "b/\\\\"}', "", special]
+        attempt = service.attempt(service.submit()["id"])
+        attempt.say({"kind": "lines", "messages": texts, "level": "info", "stream": "runner"})
+        attempt.say(*map(line, texts))
+        path = f"/v1/jobs/{attempt.claim['job_id']}/events?kind=log"
+        answer = service.user.get(path)
+        assert answer.text.isascii(), "some readers of a stream take other characters for line ends"
+        told = [event["message"] for event in answer.json()["events"]]
+        assert told == texts * 2
+        assert service.user.get(path.replace("events?kind=", "")).text.split("\n")[:-1] == texts * 2
+
     def test_each_line_counts_for_one_event(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         many = {"kind": "lines", "messages": [""] * EVENTS_PER_REQUEST}
