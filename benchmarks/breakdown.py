@@ -31,7 +31,7 @@ from ops.spikes import dense_to_sparse
 BY_LAYER = {
     "backward": (
         *("sampled_product", "sparse_backward", "dense_backward", "general_backward"),
-        *("dense_product", "add_blocks", "spread_block"),
+        *("dense_product", "add_blocks", "spread_products"),
     ),
     "weight gradient": ("weight_gradient",),
 }

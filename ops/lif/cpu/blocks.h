@@ -2,51 +2,56 @@
 #ifndef IPULSE_OPS_LIF_CPU_BLOCKS_H
 #define IPULSE_OPS_LIF_CPU_BLOCKS_H
 
+#include "seven_products.h"
 #include "vectors.h"
 
 namespace {
 
-template <int TERMS> inline void add_blocks_of(const BlockSum &a) {
+inline F add_signed(int sign, F sum, F one) {
+  return sign > 0 ? Vec::add(sum, one) : sign < 0 ? Vec::sub(sum, one) : sum;
+}
+
+template <int TERMS, const SevenProducts &SIGN> inline void add_blocks_of(const BlockSums a) {
   F sign[TERMS];
-  LIF_UNROLL for (int k = 0; k < TERMS; ++k) sign[k] = Vec::all(a.sign[k]);
+  LIF_UNROLL for (int t = 0; t < TERMS; ++t) sign[t] = Vec::all(a.sign[t]);
   for (int64_t i = 0; i < a.count; i += L) {
-    F sum = Vec::mul(sign[0], Vec::load(a.from[0] + i));
-    LIF_UNROLL for (int k = 1; k < TERMS; ++k) sum =
-        Vec::fma(sign[k], Vec::load(a.from[k] + i), sum);
-    Vec::store(a.to + i, sum);
+    F block[4];
+    LIF_UNROLL for (int k = 0; k < 4; ++k) {
+      block[k] = Vec::mul(sign[0], Vec::load(a.from[0][k] + i));
+      LIF_UNROLL for (int t = 1; t < TERMS; ++t) block[k] =
+          Vec::fma(sign[t], Vec::load(a.from[t][k] + i), block[k]);
+    }
+    LIF_UNROLL for (int s = 0; s < 7; ++s) {
+      F sum = Vec::zero();
+      LIF_UNROLL for (int k = 0; k < 4; ++k) sum = add_signed(SIGN[s][k], sum, block[k]);
+      Vec::store(a.to + s * a.stride + i, sum);
+    }
   }
 }
 
-void add_blocks(const BlockSum &a) {
-  switch (a.terms) {
-  case 1:
-    return add_blocks_of<1>(a);
-  case 2:
-    return add_blocks_of<2>(a);
-  default:
-    return add_blocks_of<4>(a);
-  }
+void add_blocks(const BlockSums &a) {
+  if (a.right)
+    return a.terms == 1 ? add_blocks_of<1, RIGHT>(a) : add_blocks_of<2, RIGHT>(a);
+  return a.terms == 1 ? add_blocks_of<1, LEFT>(a) : add_blocks_of<2, LEFT>(a);
 }
 
-template <int TERMS> inline void spread_block_of(const BlockSpread &a) {
+template <int TERMS> inline void spread_products_of(const ProductSpread a) {
   F sign[TERMS];
-  LIF_UNROLL for (int k = 0; k < TERMS; ++k) sign[k] = Vec::all(a.sign[k]);
+  LIF_UNROLL for (int t = 0; t < TERMS; ++t) sign[t] = Vec::all(a.sign[t]);
   for (int64_t i = 0; i < a.count; i += L) {
-    F one = Vec::load(a.from + i);
-    LIF_UNROLL for (int k = 0; k < TERMS; ++k)
-        Vec::store(a.to[k] + i, Vec::fma(sign[k], one, Vec::load(a.to[k] + i)));
+    F product[7];
+    LIF_UNROLL for (int s = 0; s < 7; ++s) product[s] = Vec::load(a.from + s * a.stride + i);
+    LIF_UNROLL for (int k = 0; k < 4; ++k) {
+      F block = Vec::zero();
+      LIF_UNROLL for (int s = 0; s < 7; ++s) block = add_signed(RESULT[s][k], block, product[s]);
+      LIF_UNROLL for (int t = 0; t < TERMS; ++t)
+          Vec::store(a.to[t][k] + i, Vec::fma(sign[t], block, Vec::load(a.to[t][k] + i)));
+    }
   }
 }
 
-void spread_block(const BlockSpread &a) {
-  switch (a.terms) {
-  case 1:
-    return spread_block_of<1>(a);
-  case 2:
-    return spread_block_of<2>(a);
-  default:
-    return spread_block_of<4>(a);
-  }
+void spread_products(const ProductSpread &a) {
+  return a.terms == 1 ? spread_products_of<1>(a) : spread_products_of<2>(a);
 }
 
 } // namespace

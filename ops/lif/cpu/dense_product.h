@@ -20,7 +20,7 @@ inline void add_strip(const float *grad_current, const float *ahead, int columns
   for (int i = 0; i < columns; ++i, strip += C * L) {
     if (i % LINE == 0)
       LIF_UNROLL for (int r = 0; r < R; ++r) __builtin_prefetch(ahead + r * K + i);
-    if (i == K / 2)
+    if (i == LINE)
       LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C * L; j += LINE)
           __builtin_prefetch(grad_spikes + (R + r) * width + j);
     F w[C];
@@ -34,35 +34,41 @@ inline void add_strip(const float *grad_current, const float *ahead, int columns
       Vec::store(grad_spikes + r * width + j * L, sum[r][j]);
 }
 
-// A strip's block of as many rows as the next layer's panel has columns stays in the L1 cache
-// while all rows of dL/dI pass by.
+// Columns of dL/dI at a time, at most: a strip's block of as many rows takes half of an L1 cache
+// and stays there while all rows of dL/dI pass by.
+constexpr int BLOCK_COLUMNS = 64;
+
 template <int V, int N> void dense_product_of(const DenseProduct &a) {
   constexpr int C = STRIP_VECTORS<V>, R = Vec::product_rows, W = V * L, K = N * L;
+  constexpr int B = K < BLOCK_COLUMNS ? K : BLOCK_COLUMNS;
   const Panels &next = a.next.panels;
-  for (int p = 0; p < next.count; ++p) {
-    const float *grad_current = a.next.grad_current + (p * a.next.rows + a.first_row) * K;
-    int columns = next.columns(p);
+  for (int k = 0; k < next.neurons; k += B) {
+    auto columns_from = [&](int column) {
+      return a.next.grad_current + (column / K * a.next.rows + a.first_row) * K + column % K;
+    };
+    const float *grad_current = columns_from(k);
+    int columns = next.neurons - k < B ? next.neurons - k : B;
     for (int c = 0; c < V; c += C) {
-      const float *strip = a.weights + (static_cast<int64_t>(c) * next.neurons + p * K * C) * L;
+      const float *strip = a.weights + (static_cast<int64_t>(c) * next.neurons + k * C) * L;
       float *out = a.grad_spikes + c * L;
-      // What follows: the next strip's block, and after the last tile the next panel's rows.
+      // What follows: the next strip's block, and after the last tile the next block's columns.
       bool last = c + C == V;
-      const float *block = last ? a.weights + static_cast<int64_t>(p + 1) * K * C * L
+      const float *block = last ? a.weights + static_cast<int64_t>(k + B) * C * L
                                 : strip + static_cast<int64_t>(next.neurons) * C * L;
-      if (last && p + 1 == next.count)
+      if (last && k + B >= next.neurons)
         block = strip + static_cast<int64_t>(columns) * C * L;
-      const float *rows_after = last ? grad_current + a.next.rows * K : grad_current;
-      int64_t lines = static_cast<int64_t>(K) * C * L / LINE, tiles = a.rows / R;
+      const float *rows_after = last ? columns_from(k + B) : grad_current;
+      int64_t lines = static_cast<int64_t>(B) * C * L / LINE, tiles = a.rows / R;
       int64_t row = 0, line = 0;
       for (int64_t tile = 1; tile <= tiles; ++tile, row += R) {
         for (; line < lines * tile / tiles; ++line)
           __builtin_prefetch(block + line * LINE, 0, 2);
         const float *ahead = tile < tiles ? grad_current + (row + R) * K : rows_after;
-        add_strip<C, R, K>(grad_current + row * K, ahead, columns, strip, p == 0, out + row * W, W);
+        add_strip<C, R, K>(grad_current + row * K, ahead, columns, strip, k == 0, out + row * W, W);
       }
       for (; row < a.rows; ++row)
         add_strip<C, 1, K>(grad_current + row * K, grad_current + (row + 1) * K, columns, strip,
-                           p == 0, out + row * W, W);
+                           k == 0, out + row * W, W);
     }
   }
 }

@@ -198,22 +198,26 @@ struct AdamBlock {
   float keep; // of the weights: 1 - rate * decay
 };
 
-// The sum of blocks of floats, each times its sign; 1, 2 or 4 of them.
-struct BlockSum {
+// What Strassen's seven products are made of. Each of the operand's four blocks is a sum of 1 or 2,
+// times their signs.
+struct BlockSums {
+  bool right; // operand
   int terms;
   int64_t count; // of floats, whole vectors
-  float sign[4];
-  const float *from[4];
-  float *to;
+  float sign[2];
+  const float *from[2][4];
+  float *to; // [7][stride]
+  int64_t stride;
 };
 
-// Adds a block to others, times the sign of each; 1, 2 or 4 of them.
-struct BlockSpread {
+// Adds the four blocks that the seven products make to 1 or 2 others each, times their signs.
+struct ProductSpread {
   int terms;
   int64_t count; // of floats, whole vectors
-  float sign[4];
-  float *to[4];
-  const float *from;
+  float sign[2];
+  float *to[2][4];
+  const float *from; // [7][stride]
+  int64_t stride;
 };
 
 struct Kernel {
@@ -239,8 +243,8 @@ struct Kernel {
   void (*sampled_product)(const SampledProduct &);
   void (*sparse_backward)(const PanelBackward &);
   void (*dense_product)(const DenseProduct &);
-  void (*add_blocks)(const BlockSum &);
-  void (*spread_block)(const BlockSpread &);
+  void (*add_blocks)(const BlockSums &);
+  void (*spread_products)(const ProductSpread &);
   void (*dense_backward)(const PanelBackward &);
   void (*general_backward)(const PanelBackward &);
   void (*weight_gradient)(const WeightGradient &);

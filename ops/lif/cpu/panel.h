@@ -38,7 +38,7 @@ constexpr Kernel make_kernel(const char *name) {
           sparse_backward,
           dense_product,
           add_blocks,
-          spread_block,
+          spread_products,
           dense_backward,
           general_backward,
           weight_gradient,

@@ -6,12 +6,15 @@
 
 namespace {
 
+template <int V> inline void add_row(const float *weights, int32_t id, F (&sum)[V]) {
+  const float *row = weights + static_cast<int64_t>(id) * (V * L);
+  LIF_UNROLL for (int j = 0; j < V; ++j) sum[j] = Vec::add(sum[j], Vec::load(row + j * L));
+}
+
 template <int V>
 inline void add_rows(const float *weights, const int32_t *id, const int32_t *end, F (&sum)[V]) {
-  for (; id < end; ++id) {
-    const float *row = weights + static_cast<int64_t>(*id) * (V * L);
-    LIF_UNROLL for (int j = 0; j < V; ++j) sum[j] = Vec::add(sum[j], Vec::load(row + j * L));
-  }
+  for (; id < end; ++id)
+    add_row<V>(weights, *id, sum);
 }
 
 // The bias and the input's spikes.
@@ -48,11 +51,8 @@ template <int V> inline void gather_together(const PanelForward &a, int t, float
   }
   constexpr int block = static_cast<int>(BLOCK_BYTES / 4 / (V * L));
   for (int first = 0; first < a.inputs; first += block) {
-    bool last = first + block >= a.inputs;
+    int behind = first + block < a.inputs ? first + block : a.inputs;
     for (int s = 0; s < count; ++s) {
-      const int32_t *stop = id[s];
-      while (stop < end[s] && (last || *stop < first + block))
-        ++stop;
       F sum[V];
       float *current = currents + s * V * L;
       if (first) {
@@ -61,9 +61,9 @@ template <int V> inline void gather_together(const PanelForward &a, int t, float
         LIF_UNROLL for (int j = 0; j < V; ++j) sum[j] =
             a.constants.bias ? Vec::load(a.constants.bias + j * L) : Vec::zero();
       }
-      add_rows<V>(a.weights, id[s], stop, sum);
+      for (; id[s] < end[s] && *id[s] < behind; ++id[s])
+        add_row<V>(a.weights, *id[s], sum);
       LIF_UNROLL for (int j = 0; j < V; ++j) Vec::store(current + j * L, sum[j]);
-      id[s] = stop;
     }
   }
 }
@@ -74,7 +74,7 @@ template <int V, bool BUSY> void run_lif_forward(const PanelForward a) {
   LIF_UNROLL for (int j = 0; j < V; ++j) v[j] = Vec::zero();
   float *membranes = a.membranes;
   uint8_t *above = a.above, *gate = a.gate;
-  [[maybe_unused]] float currents[TOGETHER * V * L];
+  alignas(64) [[maybe_unused]] float currents[TOGETHER * V * L];
   for (int t = 0; t < a.steps; ++t, above += a.row_bytes) {
     F current[V];
     if constexpr (BUSY) {

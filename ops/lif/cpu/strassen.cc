@@ -3,14 +3,6 @@
 namespace lif {
 namespace {
 
-// Blocks 11, 12, 21, 22 of the left operand, the right one and the result in the seven products.
-constexpr signed char LEFT[7][4] = {{1, 0, 0, 1}, {0, 0, 1, 1},  {1, 0, 0, 0}, {0, 0, 0, 1},
-                                    {1, 1, 0, 0}, {-1, 0, 1, 0}, {0, 1, 0, -1}};
-constexpr signed char RIGHT[7][4] = {{1, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, -1}, {-1, 0, 1, 0},
-                                     {0, 0, 0, 1}, {1, 1, 0, 0}, {0, 0, 1, 1}};
-constexpr signed char RESULT[7][4] = {{1, 0, 0, 1},  {0, 0, 1, -1}, {0, 1, 0, 1}, {1, 0, 1, 0},
-                                      {-1, 1, 0, 0}, {0, 0, 0, 1},  {1, 0, 0, 0}};
-
 // Blocks of less depth than this cost more in sums than they save in products.
 constexpr int LEAST_DEPTH = 256;
 constexpr int MOST_LEVELS = 2;
@@ -43,36 +35,36 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
     parts_ *= 2;
   if (parts_ == 1 || !n.steps)
     return;
-  left_of_ = sums(LEFT, levels);
-  right_of_ = sums(RIGHT, levels);
-  result_of_ = sums(RESULT, levels);
+  left_of_ = sums(LEFT, levels - 1);
+  right_of_ = sums(RIGHT, levels - 1);
+  result_of_ = sums(RESULT, levels - 1);
   depth_ = after.count / parts_;
   quarter_ = n.batch / parts_;
   groups_ = panels.count / parts_;
   int64_t depth = int64_t(depth_) * after.width, blocks = int64_t(parts_) * parts_;
-  int64_t right = static_cast<int64_t>(right_of_.size()) * depth * panels.width;
+  auto products = static_cast<int64_t>(7 * left_of_.size());
+  int64_t right = products * depth * panels.width;
   held_groups_ =
       static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(RIGHT_BYTES / (4 * right), groups_)));
   right_.reset(new Buffer<float>(held_groups_ * right));
   if (held_groups_ < groups_)
-    left_.reset(
-        new Buffer<float>(quarter_ * static_cast<int64_t>(left_of_.size()) * depth * steps_));
+    left_.reset(new Buffer<float>(quarter_ * products * depth * steps_));
   // As few runs of rows as ROWS allows, of nearly one length that a kernel holds in registers.
   int runs = whole ? 1 : (steps_ + ROWS - 1) / ROWS;
   rows_ = ((steps_ + runs - 1) / runs + kernel.product_rows - 1) / kernel.product_rows *
           kernel.product_rows;
-  // Of a sample of each part the result and the states; a product and the left operand.
+  // Of a sample of each part the result and the states; seven products and their left operands.
   of_worker_ =
-      (held_groups_ * blocks * (rows_ + 2) + rows_) * int64_t(panels.width) + rows_ * depth;
+      (held_groups_ * blocks * (rows_ + 2) + 7 * rows_) * int64_t(panels.width) + 7 * rows_ * depth;
   products_.reset(new Buffer<float>(threads * of_worker_));
 }
 
-std::vector<Strassen::Sum> Strassen::sums(const signed char (&table)[7][4], int levels) {
+std::vector<Strassen::Sum> Strassen::sums(const SevenProducts &signs, int levels) {
   std::vector<Sum> found = {{{0, 0, 1}}};
   for (int level = 0; level < levels; ++level) {
     std::vector<Sum> finer;
     for (const Sum &sum : found)
-      for (const auto &blocks : table) {
+      for (const auto &blocks : signs) {
         finer.emplace_back();
         for (const Term &term : sum)
           for (int k = 0; k < 4; ++k)
@@ -85,32 +77,37 @@ std::vector<Strassen::Sum> Strassen::sums(const signed char (&table)[7][4], int 
   return found;
 }
 
-// Of some rows of a sample of each part and one panel of their depth: [rows][width].
+// Of some rows of a sample of each part and one panel of their depth: [7][rows][width].
 void Strassen::add_up_left(const Sum &sum, int sample, int64_t panel, int64_t row, int64_t rows,
-                           float *to) const {
-  BlockSum a{};
+                           float *to, int64_t stride) const {
+  BlockSums a{};
   a.count = rows * next_.panels.width;
   for (const Term &term : sum) {
-    int64_t first = (sample + int64_t(term.row) * quarter_) * steps_ + row;
     a.sign[a.terms] = term.sign;
-    a.from[a.terms++] =
-        next_.grad_current +
-        ((int64_t(term.column) * depth_ + panel) * next_.rows + first) * next_.panels.width;
+    for (int k = 0; k < 4; ++k) {
+      int64_t first = (sample + (2 * term.row + k / 2) * int64_t(quarter_)) * steps_ + row;
+      int64_t column = (2 * term.column + k % 2) * int64_t(depth_) + panel;
+      a.from[a.terms][k] = next_.grad_current + (column * next_.rows + first) * next_.panels.width;
+    }
+    ++a.terms;
   }
   a.to = to;
+  a.stride = stride;
   kernel_.add_blocks(a);
 }
 
 void Strassen::add_up_all_left() {
-  auto products = static_cast<int64_t>(left_of_.size());
+  auto sums = static_cast<int64_t>(left_of_.size());
+  int64_t panel = int64_t(steps_) * next_.panels.width;
   parallel_for(threads_, int64_t(quarter_) * depth_, [&](int64_t task, int) {
     int64_t sample = task / depth_, p = task % depth_;
     for (int64_t row = 0; row < steps_; row += SUM_ROWS)
-      for (int64_t i = 0; i < products; ++i)
+      for (int64_t i = 0; i < sums; ++i)
         add_up_left(left_of_[static_cast<size_t>(i)], static_cast<int>(sample), p, row,
                     std::min(SUM_ROWS, steps_ - row),
-                    left_->get() + (((sample * products + i) * depth_ + p) * steps_ + row) *
-                                       next_.panels.width);
+                    left_->get() + ((sample * sums + i) * 7 * depth_ + p) * panel +
+                        row * next_.panels.width,
+                    depth_ * panel);
   });
 }
 
@@ -120,7 +117,7 @@ void Strassen::add_up_right(int group, int count) {
   int64_t neurons = next_.panels.neurons, depth = int64_t(depth_) * next_.panels.width;
   int64_t panel = neurons * width, block = depth * width;
   int64_t runs = (depth * strip + RUN - 1) / RUN, strips = width / strip;
-  auto products = static_cast<int64_t>(right_of_.size());
+  auto sums = static_cast<int64_t>(right_of_.size());
   Buffer<float> packed(parts_ * panel);
   for (int g = 0; g < count; ++g) {
     parallel_for(threads_, parts_, [&](int64_t part, int) {
@@ -130,15 +127,19 @@ void Strassen::add_up_right(int group, int count) {
     });
     parallel_for(threads_, strips * runs, [&](int64_t task, int) {
       int64_t s = task / runs, begin = task % runs * RUN;
-      for (int64_t i = 0; i < products; ++i) {
-        BlockSum a{};
+      for (int64_t i = 0; i < sums; ++i) {
+        BlockSums a{};
+        a.right = true;
         a.count = std::min(RUN, depth * strip - begin);
         for (const Term &term : right_of_[static_cast<size_t>(i)]) {
-          const float *from = packed.get() + term.column * panel;
           a.sign[a.terms] = term.sign;
-          a.from[a.terms++] = from + (s * neurons + term.row * depth) * strip + begin;
+          for (int k = 0; k < 4; ++k)
+            a.from[a.terms][k] = packed.get() + (2 * term.column + k % 2) * panel +
+                                 (s * neurons + (2 * term.row + k / 2) * depth) * strip + begin;
+          ++a.terms;
         }
-        a.to = right_->get() + (products * g + i) * block + s * depth * strip + begin;
+        a.to = right_->get() + (sums * g + i) * 7 * block + s * depth * strip + begin;
+        a.stride = block;
         kernel_.add_blocks(a);
       }
     });
@@ -151,34 +152,41 @@ float *Strassen::multiply(int groups, int sample, int first, int last, int worke
   int width = panels_.width;
   int64_t depth = int64_t(depth_) * next_.panels.width, blocks = int64_t(parts_) * parts_;
   int64_t rows = last - first;
-  auto products = static_cast<int64_t>(left_of_.size());
+  auto sums = static_cast<int64_t>(left_of_.size());
   float *result = of_worker(worker);
-  float *one = result + held_groups_ * blocks * (rows_ + 2) * width, *left = one + rows_ * width;
+  float *seven = result + held_groups_ * blocks * (rows_ + 2) * width;
+  float *left = seven + 7 * rows_ * width;
   std::fill(result, result + groups * blocks * rows * width, 0.0f);
-  LayerGradient next{};
-  next.panels = next_.panels;
-  next.panels.count = depth_;
-  next.panels.neurons = static_cast<int>(depth);
-  next.grad_current = left;
-  next.rows = left_ ? steps_ : rows;
-  for (int64_t i = 0; i < products; ++i) {
-    if (left_)
-      next.grad_current = left_->get() + (sample * products + i) * depth * steps_;
+  DenseProduct one{panels_.vectors, left_ ? first : 0, rows, next_, nullptr, nullptr};
+  one.next.panels.count = depth_;
+  one.next.panels.neurons = static_cast<int>(depth);
+  one.next.rows = left_ ? steps_ : rows;
+  for (int64_t i = 0; i < sums; ++i) {
     for (int64_t p = 0; !left_ && p < depth_; ++p)
       add_up_left(left_of_[static_cast<size_t>(i)], sample, p, first, rows,
-                  left + p * rows * next.panels.width);
+                  left + p * rows * next_.panels.width, rows * depth);
     for (int64_t g = 0; g < groups; ++g) {
-      const float *right = right_->get() + (g * products + i) * depth * width;
-      kernel_.dense_product({panels_.vectors, left_ ? first : 0, rows, next, right, one});
-      BlockSpread a{};
-      a.count = rows * width;
-      a.from = one;
-      for (const Term &term : result_of_[static_cast<size_t>(i)]) {
-        int64_t block = (g * parts_ + term.row) * parts_ + term.column;
-        a.sign[a.terms] = term.sign;
-        a.to[a.terms++] = result + block * rows * width;
+      for (int64_t s = 0; s < 7; ++s) {
+        one.next.grad_current = left_
+                                    ? left_->get() + ((sample * sums + i) * 7 + s) * depth * steps_
+                                    : left + s * rows * depth;
+        one.weights = right_->get() + ((g * sums + i) * 7 + s) * depth * width;
+        one.grad_spikes = seven + s * rows * width;
+        kernel_.dense_product(one);
       }
-      kernel_.spread_block(a);
+      ProductSpread a{};
+      a.count = rows * width;
+      a.from = seven;
+      a.stride = rows * width;
+      for (const Term &term : result_of_[static_cast<size_t>(i)]) {
+        a.sign[a.terms] = term.sign;
+        for (int k = 0; k < 4; ++k)
+          a.to[a.terms][k] =
+              result + ((g * parts_ + 2 * term.row + k / 2) * parts_ + 2 * term.column + k % 2) *
+                           rows * width;
+        ++a.terms;
+      }
+      kernel_.spread_products(a);
     }
   }
   return result;

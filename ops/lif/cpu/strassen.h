@@ -15,6 +15,7 @@
 
 #include "layout.h"
 #include "pool.h"
+#include "seven_products.h"
 
 namespace lif {
 
@@ -66,16 +67,16 @@ public:
   }
 
 private:
-  // A block of an operand or of the result, and 1 or -1.
+  // A block of an operand or of the result, cut once less than the products are, and 1 or -1.
   struct Term {
     int row, column;
     float sign;
   };
   using Sum = std::vector<Term>;
 
-  static std::vector<Sum> sums(const signed char (&table)[7][4], int levels);
-  void add_up_left(const Sum &sum, int sample, int64_t panel, int64_t row, int64_t rows,
-                   float *to) const;
+  static std::vector<Sum> sums(const SevenProducts &signs, int levels);
+  void add_up_left(const Sum &sum, int sample, int64_t panel, int64_t row, int64_t rows, float *to,
+                   int64_t stride) const;
   void add_up_all_left();
   void add_up_right(int group, int count);
   float *multiply(int groups, int sample, int first, int last, int worker) const;
@@ -95,7 +96,7 @@ private:
   int held_groups_ = 0; // whose sums of weights are held at a time
   int rows_ = 0;        // of a sample at a time
   int64_t of_worker_ = 0;
-  std::vector<Sum> left_of_, right_of_, result_of_;
+  std::vector<Sum> left_of_, right_of_, result_of_; // each of seven products
   std::unique_ptr<Buffer<float>> left_; // [samples][products][depth panels][steps][width]; or null
   std::unique_ptr<Buffer<float>> right_, products_;
 };
