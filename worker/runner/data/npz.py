@@ -93,8 +93,10 @@ def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.
             if np.lib.format.read_magic(file) != (1, 0):
                 raise ValueError("only version 1.0 of the npy format is read")
             shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        if dtype.kind not in "biuf":
+            raise ValueError(f"its type is {dtype}, not booleans, integers or floats")
         wanted = dtype.itemsize * math.prod(int(size) for size in shape)
-        if dtype.kind not in "biuf" or not wanted <= member.file_size <= wanted + 2**16 + 10:
+        if not wanted <= member.file_size <= wanted + 2**16 + 10:
             raise ValueError(
                 f"its header says {dtype} {shape}, but it has {member.file_size:,} bytes"
             )

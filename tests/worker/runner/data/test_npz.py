@@ -139,8 +139,11 @@ BAD = {
     ),
     "everything held out": ({"test": np.ones(9, bool)}, "test must be booleans"),
     "unknown arrays": ({"extra": np.zeros(1)}, "holds 'extra.npy'; the arrays are counts"),
-    "an object": ({"test": np.array([{}] * 9, dtype=object)}, "test.npy is no array of numbers"),
-    "text": ({"test": np.array(["a"] * 9)}, "test.npy is no array of numbers"),
+    "an object": ({"test": np.array([{}] * 9, dtype=object)}, "its type is object, not booleans"),
+    "text": (
+        {"test": np.array(["a"] * 9)},
+        "test.npy is no array of numbers: its type is <U1, not",
+    ),
     "events without a sample": (
         {
             "spikes": None,
