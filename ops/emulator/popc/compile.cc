@@ -44,7 +44,12 @@ std::string codeBytes(const CountedAssembly &counted, std::size_t entries, unsig
 std::vector<std::string> allFlags(const std::vector<std::string> &flags) {
   std::vector<std::string> all = kFlags;
   all.push_back("-I" + includeDirectory());
-  for (const std::string &flag : flags) {
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    const std::string &flag = flags[i];
+    if (isForOtherTool(flag)) {
+      ++i;
+      continue;
+    }
     // Of Graphcore's popc, or of clang, whose warnings are not this compiler's.
     static const char *const left[] = {"--target", "-O", "-g",        "-W",     "-mcpu", "-march",
                                        "-X",       "-v", "--verbose", "-ffast", "-flto"};
@@ -118,6 +123,10 @@ std::string includeDirectory() {
 std::string compilerCommand() {
   const char *named = std::getenv("CXX");
   return named && *named ? named : "g++";
+}
+
+bool isForOtherTool(const std::string &flag) {
+  return flag == "-mllvm" || flag == "-Xclang" || flag == "-Xlinker" || flag == "-X";
 }
 
 std::vector<std::string> splitFlags(const std::string &flags) {

@@ -23,6 +23,8 @@ extern const char *const kNoAssembly;
 void compileCodelets(const std::vector<std::string> &sources, const std::vector<std::string> &flags,
                      const std::string &target);
 
+/// Whether the flag hands the word after it to a tool that there is not here: both are left out.
+bool isForOtherTool(const std::string &flag);
 /// The flags of a command line, split at blanks.
 std::vector<std::string> splitFlags(const std::string &flags);
 /// The directories `include` and `lib` of this emulator.

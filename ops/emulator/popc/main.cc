@@ -13,7 +13,8 @@ const char *const kUsage =
     "Compiles codelets for the emulator. Targets are accepted and make no difference.\n";
 
 bool takesValue(const std::string &flag) {
-  return flag == "-I" || flag == "-D" || flag == "-include" || flag == "-isystem";
+  return flag == "-I" || flag == "-D" || flag == "-include" || flag == "-isystem" ||
+         popc::isForOtherTool(flag);
 }
 
 } // namespace
