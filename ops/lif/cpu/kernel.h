@@ -150,12 +150,12 @@ struct PanelBackward {
   const uint8_t *kept;
   const int64_t *start; // of row 0 of the sample
   const float *product;
-  // Of a layer where all neurons do:
+  // Of a layer where all neurons do, or so many that the product of all is the faster:
   int delay;
   // dL/dI of the next layer times its weights, as it reaches steps `first` to last, but those
   // behind steps - delay, [steps][width], which may be written to; null: none.
   float *products;
-  const float *membranes;   // row of step 0, [steps][width]
+  const float *membranes;   // row of step 0, [steps][width]; with `kept`, of those, by `start`
   const float *grad_spikes; // of the sample's step 0, in slot order, or null
   int64_t grad_spikes_stride;
   float slope;

@@ -18,6 +18,10 @@ namespace {
 // each weight seldom.
 constexpr int PRODUCT_ROWS = 192;
 
+// Where more than two in five neurons carry gradient, the product of all costs less than theirs.
+// A constant: both add up in orders of their own, and the same bits are to come out every time.
+constexpr int64_t MANY = 2, OF_ALL = 5;
+
 class LayerBackward {
 public:
   LayerBackward(const BackwardCall &call, int number, const Spikes *input, const Spikes *own,
@@ -41,7 +45,9 @@ public:
       again = replay_.membranes(kept_.get());
       membranes_ = again->get();
     }
-    if (sparse_) {
+    dense_ = !sparse_ || (plain() && !direct_ &&
+                          OF_ALL * kept_->start[call_.rows] > MANY * call_.rows * layer_.neurons);
+    if (!dense_) {
       product_ = slot_gradient(call_.kernel, n_, call_.threads, layer_, bits_, *kept_,
                                call_.layer(next_), after_ ? after_->weights : nullptr, direct_,
                                plain() ? membranes_ : nullptr);
@@ -60,7 +66,7 @@ public:
     current_ = GradCurrent(panels_, std::move(storage), place);
     if (layer_.recurrent)
       pass_by_step();
-    else if (after_ && !sparse_)
+    else if (after_ && dense_)
       pass_dense();
     else
       pass_samples();
@@ -85,12 +91,15 @@ private:
     if (sparse_) {
       a.kept = bits_.kept + place;
       a.start = &kept_->start[row];
-      a.product = product_->get();
       a.membranes = membranes_;
+    } else {
+      a.membranes = membranes_ + (p * call_.rows + row) * panels_.width;
+    }
+    if (!dense_) {
+      a.product = product_->get();
       return a;
     }
     a.delay = n_.delay;
-    a.membranes = membranes_ + (p * call_.rows + row) * panels_.width;
     a.grad_spikes = direct_ ? direct_ + int64_t(b) * layer_.slots : nullptr;
     a.grad_spikes_stride = int64_t(n_.batch) * layer_.slots;
     a.slope = n_.surrogate.slope;
@@ -112,9 +121,9 @@ private:
     }
     replay_.run(p, b, 0, worker);
     replay_.show(a, p, b, 0, worker);
-    auto run = !plain()  ? call_.kernel.general_backward
-               : sparse_ ? call_.kernel.sparse_backward
-                         : call_.kernel.dense_backward;
+    auto run = !plain() ? call_.kernel.general_backward
+               : dense_ ? call_.kernel.dense_backward
+                        : call_.kernel.sparse_backward;
     run(a);
   }
 
@@ -125,7 +134,7 @@ private:
     });
   }
 
-  // Every neuron carries gradient from the layer after it.
+  // All neurons, or many, carry gradient from the layer after it.
   void pass_dense() {
     Strassen wide(call_.kernel, n_, call_.threads, call_.layer(next_), after_->weights, panels_,
                   call_.wants_constants(number_));
@@ -220,6 +229,7 @@ private:
   const Panels panels_;
   const LayerConstants constants_;
   const bool sparse_;
+  bool dense_ = false; // whether dL/ds of all neurons is computed
   GradCurrent next_;
   const LifLayer *after_; // null: none
   Replay replay_;

@@ -138,22 +138,41 @@ class TestStrassen:
 
 @every_kernel()
 def test_more_slots_than_are_multiplied_at_once(arch: int) -> None:
-    """Every neuron has a slot, so that the gradient is that of a layer without a second threshold,
-    which takes another way."""
-    found = []
-    for second_threshold in (None, -1e6):
-        network = network_of((1024, 1024), inputs=10, slope=1.0, second_threshold=second_threshold)
-        p = random_problem(network, seed=3, steps=40, batch=25, slots=4)
-        forward = run(p, arch, 2)
-        found.append(
-            arrays.backward(
-                *(p.network, p.weights, p.ids, p.counts, forward, p.grad_membrane),
-                threads=2,
-                arch=arch,
-            )
-        )
-    for one, other in zip(*(one.weights for one in found)):
-        assert np.abs(one - other).max() <= 1e-5 * np.abs(one).max()
+    """Every neuron has a slot: without a loss on spikes, all are multiplied as in a layer without a
+    second threshold; with one that is zero, slot by slot."""
+    network = network_of((1024, 1024), inputs=10, slope=1.0, second_threshold=-1e6)
+    p = random_problem(network, seed=3, steps=40, batch=25, slots=4)
+    silent = [np.zeros_like(grad) for grad in p.grad_spikes]
+    forward = run(p, arch, 2)
+    arguments = (p.network, p.weights, p.ids, p.counts, forward, p.grad_membrane)
+    one, other = (
+        arrays.backward(*arguments, loss, threads=2, arch=arch).weights for loss in (None, silent)
+    )
+    assert any((a != b).any() for a, b in zip(one, other)), "one way for both"
+    for a, b in zip(one, other):
+        assert np.abs(a - b).max() <= 1e-5 * np.abs(a).max()
+
+
+@every_kernel()
+@pytest.mark.parametrize("store", ["membranes", "spikes"])
+@pytest.mark.parametrize("delay", [0, 1])
+def test_many_neurons_in_slots(arch: int, store: str, delay: int) -> None:
+    """Where they are more than two in five, the product of all neurons is computed."""
+    network = network_of((200, 40), delay=delay, second_threshold=-0.25)
+    problem = random_problem(network, seed=5, steps=7, batch=3, dyadic=True)
+    silent = replace(problem, grad_spikes=tuple(0 * grad for grad in problem.grad_spikes))
+    p, forward = problem, run(problem, arch, store=store)
+    kept = forward.layers[0].spike_counts[..., 1].mean() / 200
+    assert 0.4 < kept < 0.95
+    arguments = (p.network, p.weights, p.ids, p.counts, forward, p.grad_membrane)
+    native.clock_phases(True)
+    try:
+        one = arrays.backward(*arguments, store=store, arch=arch)
+        assert sum(native.phases()["dense_product"]) > 0
+    finally:
+        native.clock_phases(False)
+    assert_near_reference(silent, forward, one)
+    assert_same_bits(one, arrays.backward(*arguments, store=store, threads=2, arch=arch))
 
 
 class TestLastUse:
