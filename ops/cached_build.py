@@ -58,8 +58,8 @@ def cache_directory() -> Path:
     return Path(named) if named else Path.home() / ".cache" / "ipulse"
 
 
-def units(sources: Sequence[Path], scratch: Path) -> List[Path]:
-    """Files in `scratch` that include some sources of a directory each.
+def units(sources: Sequence[Path], scratch: Path, most: int = SOURCES_IN_A_UNIT) -> List[Path]:
+    """Files in `scratch` that include at most so many sources of a directory each.
 
     The headers that these share, most of a compiler's work on them, are read once for all of them.
     Names of two sources that clash do not compile.
@@ -67,8 +67,8 @@ def units(sources: Sequence[Path], scratch: Path) -> List[Path]:
     made = []
     for directory in sorted({source.parent for source in sources}):
         own = [source for source in sources if source.parent == directory]
-        for begin in range(0, len(own), SOURCES_IN_A_UNIT):
-            some = own[begin : begin + SOURCES_IN_A_UNIT]
+        for begin in range(0, len(own), most):
+            some = own[begin : begin + most]
             unit = scratch / f"{directory.name}-{begin}.cc"
             unit.write_text("".join(f'#include "{source}"\n' for source in some), "utf-8")
             made.append(unit)

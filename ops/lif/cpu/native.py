@@ -38,6 +38,8 @@ ARCH_FLAGS: Dict[str, Tuple[str, ...]] = {
     "_avx2": AVX2_FLAGS,
     "_avx512": (*AVX2_FLAGS, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"),
 }
+# Kernels that are compiled with no flags more.
+APART = ("scalar", "arm_neon")
 
 
 def build_kernels(progress: Optional[Progress] = None) -> Path:
@@ -55,7 +57,7 @@ def build_kernels(progress: Optional[Progress] = None) -> Path:
         headers=[path for path in _headers() if not path.stem.endswith(OP_SUFFIX)],
         flags=("-std=c++17", *COMMON_FLAGS),
         arch_flags=ARCH_FLAGS,
-        apart=("scalar", "arm_neon"),
+        apart=APART,
     ).build(progress)
 
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Dict, List, Tuple
 
+from ops.cached_build import units
 from ops.lif.cpu import native
 
 DRIVER = Path(__file__).with_name("all_kernels.cc")
 
 
-def sources() -> List[Path]:
-    """Of the kernels."""
-    return [
+def sources(directory: Path) -> List[Path]:
+    """Each kernel, and in `directory` a file of what they share, so that headers are read once."""
+    every = [
         path
         for path in sorted(native.SOURCES.glob("*.cc"))
         if not path.stem.endswith(native.OP_SUFFIX)
     ]
+    ends = (*native.APART, *native.ARCH_FLAGS)
+    kernels = [path for path in every if path.stem.endswith(ends)]
+    return [*kernels, *units(sorted({*every} - {*kernels}), directory, most=len(every))]
 
 
 def results(output: str) -> Dict[str, Tuple[int, float]]:

@@ -37,7 +37,7 @@ def test_the_kernel_compiles_without_a_warning() -> None:
 )
 def test_the_kernel_agrees_with_plain_code(tmp_path: Path) -> None:
     program = str(tmp_path / "all_kernels")
-    files = [str(path) for path in (*all_kernels.sources(), all_kernels.DRIVER)]
+    files = [str(path) for path in (*all_kernels.sources(tmp_path), all_kernels.DRIVER)]
     flags = ["-std=c++17", *native.COMMON_FLAGS, "-O0", "-static", f"-I{native.SOURCES}"]
     subprocess.run([COMPILER, *flags, *files, "-o", program], check=True)
     done = subprocess.run([EMULATOR, program], capture_output=True, check=False)

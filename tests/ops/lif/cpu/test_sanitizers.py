@@ -8,7 +8,6 @@ from typing import Dict
 
 import pytest
 
-from ops.cached_build import units
 from ops.lif.cpu import native
 from tests.ops.lif.cpu import all_kernels
 from tests.ops.sanitized import FLAGS, LIMIT, SANITIZERS, STAND_IN, compiler_with, printed
@@ -19,8 +18,7 @@ OPS_DRIVER = Path(__file__).with_name("all_ops.cc")
 def build(directory: Path, sanitizer: str) -> Dict[Path, Path]:
     """Compiles the kernels with a sanitizer, once for both drivers; the program of each."""
     compiler = compiler_with(directory, sanitizer)
-    by_itself = [p for p in all_kernels.sources() if p.stem.endswith(tuple(native.ARCH_FLAGS))]
-    kernels = [*by_itself, *units(sorted({*all_kernels.sources()} - {*by_itself}), directory)]
+    kernels = all_kernels.sources(directory)
     drivers = (OPS_DRIVER, all_kernels.DRIVER)
     includes = [f"-I{path}" for path in (native.SOURCES, native.SOURCES.parents[1], STAND_IN)]
     jobs = {}
