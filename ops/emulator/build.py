@@ -34,6 +34,8 @@ LIBRARIES = (
     "pva",
     "pvti",
 )
+# The headers are most of the work, for two processors at least.
+SOURCES_IN_A_UNIT = 24
 FLAGS = ("-std=c++17", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror")
 OPTIMISED = ("-O2",)
 SANITISED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -85,7 +87,7 @@ def _make(command: Sequence[str], flags: Sequence[str], prefix: Path, scratch: P
     main = SOURCES / "popc" / "main.cc"
     sources = [path for path in sorted(SOURCES.glob("*/*.cc")) if path != main]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        objects = list(pool.map(compile_one, units(sources, scratch)))
+        objects = list(pool.map(compile_one, units(sources, scratch, SOURCES_IN_A_UNIT)))
     library = prefix / "lib" / "libpoplar.so"
     link = ["-shared", "-Wl,-soname,libpoplar.so", "-o", str(library), *objects, "-ldl"]
     run_compiler([*command, *flags, *link])
