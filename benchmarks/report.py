@@ -208,7 +208,8 @@ def _growth(rows: list[Row], images: Path, results: Path) -> str:
             "Fitted exponents (1 is proportional):",
             growth_tables.exponents(rows),
             "The cost is to follow the spikes while they are few, and to exceed that of the dense "
-            f"products by no more than {growth_tables.DENSE_LIMIT - 1:.0%} when they are many:",
+            f"products by no more than {growth_tables.DENSE_LIMIT - 1:.0%} when they are many (a "
+            "gated layer multiplies by all neurons where more than two in five carry gradient):",
             growth_tables.dense_limit(rows),
             "Time and its ratio to that of the dense products, by activity:",
             growth_tables.against_dense(rows),
