@@ -151,8 +151,8 @@ def append_lines(
     level: str,
     stream: str,
 ) -> int:
-    """As `append`, for lines of a log, each of which becomes an event: in a third of the time, and
-    a job may print 10,000 at once."""
+    """As `append`, for lines of a log, each of which becomes an event, in less time: a job may
+    print 10,000 at once."""
     said = json.dumps(lines)
     if _DIFFERS.search(said):
         return append(transaction, job_pk, last_seq, attempt, of_lines(lines, level, stream))

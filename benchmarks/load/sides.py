@@ -13,7 +13,9 @@ from benchmarks.load.ray_side import RaySide
 from benchmarks.load.shim_side import DurableCelery, HueyShim, ProcrastinateShim, ShimSide
 from benchmarks.load.side import Side
 from benchmarks.peers.environments import MissingEnvironment, python_of
-from tests.service.postgresql_server import PostgreSQLServer, programs
+from ipulse.errors import MissingDependency
+from ipulse.faults.postgresql import programs
+from tests.service.postgresql_server import PostgreSQLServer
 
 OURS = ("sqlite", "postgresql")
 REQUIREMENTS = Path(__file__).resolve().parent
@@ -71,9 +73,10 @@ def _postgresql(home: Path, closing: contextlib.ExitStack) -> Side:
 
 
 def _database(closing: contextlib.ExitStack) -> str:
-    folder = programs()
-    if folder is None:
-        raise Missing("PostgreSQL is not installed: apt install postgresql")
+    try:
+        folder = programs()
+    except MissingDependency as error:
+        raise Missing(str(error)) from error
     server = PostgreSQLServer(folder, is_durable=True)
     with all_of_them():
         closing.enter_context(server)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from random import Random
-from typing import Iterator
+from typing import Callable, Iterator
 
 from .injury import Injury
+from .postgresql import Servers
 from .rivals import Broken
 from .stand import Stand, milliseconds
 
@@ -16,27 +17,27 @@ BETWEEN_SECONDS = 5.0
 WORK_SECONDS = 40.0  # in which a job must be begun and ended by the new server
 
 
-def restart_database(stand: Stand, random: Random) -> Iterator[Injury]:
+def restart_database(stand: Stand, servers: Servers, random: Random) -> Iterator[Injury]:
     """It is stopped at once, is away for a while, and recovers from its log."""
-    assert stand.servers is not None  # noqa: S101 - the suite asks for it
-    for _ in range(ROUNDS):
-        at = milliseconds()
-        struck = tuple(one.id for one in stand.records.held())
-        stand.servers.restart(AWAY_SECONDS * random.random())
-        _expect_work(stand)
-        yield Injury("PostgreSQL stopped and started", at, struck)
+    return _strike(stand, random, "PostgreSQL stopped and started", servers.restart)
 
 
-def fail_over(stand: Stand, random: Random) -> Iterator[Injury]:
+def fail_over(stand: Stand, servers: Servers, random: Random) -> Iterator[Injury]:
     """A standby takes over the address; a new one is copied from it."""
-    assert stand.servers is not None  # noqa: S101 - the suite asks for it
+    for injury in _strike(stand, random, "PostgreSQL failed over", servers.fail_over):
+        servers.add_standby()
+        yield injury
+
+
+def _strike(
+    stand: Stand, random: Random, what: str, away: Callable[[float], None]
+) -> Iterator[Injury]:
     for _ in range(ROUNDS):
         at = milliseconds()
         struck = tuple(one.id for one in stand.records.held())
-        stand.servers.fail_over(AWAY_SECONDS * random.random())
+        away(AWAY_SECONDS * random.random())
         _expect_work(stand)
-        stand.servers.add_standby()
-        yield Injury("PostgreSQL failed over", at, struck)
+        yield Injury(what, at, struck)
 
 
 def _expect_work(stand: Stand) -> None:

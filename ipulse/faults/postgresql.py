@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pwd
 import shutil
@@ -25,6 +26,8 @@ NEEDED = ("initdb", "postgres", "pg_basebackup", "pg_ctl")
 
 def programs() -> Path:
     """The folder of PostgreSQL's programs, Debian's too. Raises MissingDependency."""
+    if importlib.util.find_spec("psycopg") is None:
+        raise MissingDependency("PostgreSQL needs psycopg 3: pip install 'ipulse[postgresql]'")
     found = shutil.which("initdb")
     folders = [Path(found).resolve().parent] if found else []
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -39,8 +42,10 @@ def programs() -> Path:
 class Server:
     """One server on a private socket. Its folder belongs to the account that it runs under."""
 
-    def __init__(self, programs: Path, folder: Path) -> None:
+    def __init__(self, programs: Path, folder: Path, is_durable: bool = False) -> None:
+        """It need not sync where only processes are broken, and not the machine's power."""
         self.sockets = folder / "sockets"
+        self._fsync = "on" if is_durable else "off"
         self._programs = programs
         self._folder = folder
         self._data = folder / "data"
@@ -63,8 +68,8 @@ class Server:
 
     def start(self) -> None:
         """Returns once it answers. Raises Unavailable."""
-        # Processes are what is broken here, and not the machine's power: it need not sync.
-        options = ["-c", "listen_addresses=", "-k", str(self.sockets), "-c", "fsync=off"]
+        options = ["-c", "listen_addresses=", "-k", str(self.sockets)]
+        options += ["-c", f"fsync={self._fsync}"]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - the server's own program
                 self._command("postgres", *options), stdout=log, stderr=log, **self._account()

@@ -208,9 +208,9 @@ def _others(
     if "lock" in plan.groups:
         yield "locked database", lock_database(stand, random, plan.locked_seconds)
     if "database" in plan.groups:
-        if plan.postgresql:
-            yield "PostgreSQL restarts", restart_database(stand, random)
-            yield "PostgreSQL fails over", fail_over(stand, random)
+        if stand.servers:
+            yield "PostgreSQL restarts", restart_database(stand, stand.servers, random)
+            yield "PostgreSQL fails over", fail_over(stand, stand.servers, random)
         else:
             skipped.append("database: it takes --postgresql")
     if "disks" in plan.groups:

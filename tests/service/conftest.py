@@ -19,10 +19,11 @@ from cryptography.x509.oid import NameOID
 from moto.server import ThreadedMotoServer
 
 from ipulse.errors import MissingDependency
+from ipulse.faults.postgresql import programs
 from ipulse.program_log import ProgramLog
 from ipulse.redis_server import RedisServer, find_redis_server
 
-from .postgresql_server import PostgreSQLServer, programs
+from .postgresql_server import PostgreSQLServer
 from .running import InProcess, settings_for
 
 LEASE_SECONDS = 600.0  # longer than the tests of a module take, on a busy machine too
@@ -52,9 +53,10 @@ def broker(redis_server: RedisServer) -> Iterator[redis.Redis]:
 
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[PostgreSQLServer]:
-    folder = programs()
-    if folder is None:
-        pytest.skip("PostgreSQL is not installed: sudo apt-get install postgresql")
+    try:
+        folder = programs()
+    except MissingDependency as error:
+        pytest.skip(str(error))
     with PostgreSQLServer(folder) as server:
         yield server
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import httpx
 
+from ipulse.faults.postgresql import programs
 from ipulse.redis_server import RedisServer
 from service.settings import Settings
 
 from .agents import METRIC, Attempt, line, phase
 from .conditions import eventually
-from .postgresql_server import programs
 from .running import ROOT, InProcess, settings_for
 
 PAGE = ROOT / "docs" / "operations.md"

@@ -70,6 +70,7 @@ std::string hint(const std::string &output) {
            "put others between #ifdef __IPU__ and #else, with C++ that does the same before "
            "#endif. __IPU__ is not defined here, as on Poplar's IPU model\n";
   if (output.find("Error: ") != std::string::npos ||
+      output.find("<inline asm>") != std::string::npos ||
       output.find("in an 'asm'") != std::string::npos)
     return std::string("popc: ") + kNoAssembly + "\n";
   return "";

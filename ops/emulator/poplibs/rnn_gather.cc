@@ -59,8 +59,10 @@ std::vector<Tensor> Rnn(Graph &graph, const RnnParams &params, const std::vector
   if (params.variableTimeSteps())
     throw poputil::poplibs_error("Rnn: the emulator gathers over fixed time steps only; leave "
                                  "varTimeSteps out, or use the form without gatherFn");
-  if (stepsPerGather == 0)
-    throw poputil::poplibs_error("Rnn: stepsPerGather is 0");
+  if (stepsPerGather == 0 || params.maxTimeSteps == 0)
+    throw poputil::poplibs_error("Rnn: " + std::to_string(stepsPerGather) +
+                                 " steps per gather of " + std::to_string(params.maxTimeSteps) +
+                                 "; both must be 1 or more");
   const unsigned steps = static_cast<unsigned>(params.maxTimeSteps);
   const unsigned most = std::min(stepsPerGather, steps), remainder = steps % most;
 

@@ -12,6 +12,8 @@
 #include <poplar/VectorLayout.hpp>
 #include <poplar/exceptions.hpp>
 
+#include "profile.h"
+
 namespace poplar {
 
 std::string Type::toString() const {
@@ -192,44 +194,23 @@ std::ostream &operator<<(std::ostream &os, const OptionFlags &flags) {
 }
 
 void readJSON(StringRef json, OptionFlags &flags) {
-  const std::string text = json;
-  std::size_t at = 0;
   const auto fail = [&] {
     throw parse_error("expected a JSON object of strings, as {\"option\": \"value\"}; got: " +
-                      text);
+                      std::string(json));
   };
-  const auto skip = [&] { at = std::min(text.find_first_not_of(" \t\r\n", at), text.size()); };
-  const auto expect = [&](char c) {
-    skip();
-    if (at == text.size() || text[at] != c)
-      fail();
-    ++at;
-  };
-  const auto string = [&] {
-    expect('"');
-    std::string value;
-    while (at < text.size() && text[at] != '"') {
-      if (text[at] == '\\')
-        ++at;
-      if (at < text.size())
-        value += text[at++];
-    }
-    expect('"');
-    return value;
-  };
-  expect('{');
-  skip();
-  if (at < text.size() && text[at] == '}')
-    return;
-  for (;;) {
-    const std::string name = string();
-    expect(':');
-    flags.set(name, string());
-    skip();
-    if (at < text.size() && text[at] == '}')
-      return;
-    expect(',');
+  ProfileValue read;
+  try {
+    read = emulator::parseJSON(json);
+  } catch (const parse_error &) {
+    fail();
   }
+  if (read.type() != ProfileValue::Type::MAP)
+    fail();
+  for (const auto &option : read.asMap())
+    if (option.second.type() != ProfileValue::Type::STRING)
+      fail();
+  for (const auto &option : read.asMap())
+    flags.set(option.first, option.second.asString());
 }
 
 void readJSON(std::istream &stream, OptionFlags &flags) {

@@ -22,6 +22,9 @@ ProfileValue executionOf(const Session &session);
 /// The same for people.
 void printSummary(std::ostream &out, const ProfileValue &profile, const OptionFlags &flags);
 
+/// Raises parse_error.
+ProfileValue parseJSON(const std::string &text);
+
 /// A profile.json; where the path's name ends in .pop and is no file, the one beside it. Raises
 /// file_load_error, parse_error.
 ProfileValue readProfile(const std::string &path);

@@ -13,10 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// JSON as serializeToJSON writes it, which escapes no more than it must and knows no null.
-class ProfileReader {
+/// As serializeToJSON writes it, which escapes no more than it must and knows no null.
+class JSONReader {
 public:
-  ProfileReader(const std::string &path, std::string text) : path(path), text(std::move(text)) {}
+  explicit JSONReader(const std::string &text) : text(text) {}
 
   ProfileValue read() {
     const ProfileValue value = element();
@@ -26,10 +26,7 @@ public:
   }
 
 private:
-  [[noreturn]] void fail() const {
-    throw parse_error("'" + path + "' is no profile of the emulator's: it is not JSON at byte " +
-                      std::to_string(at));
-  }
+  [[noreturn]] void fail() const { throw parse_error("not JSON at byte " + std::to_string(at)); }
   char next() {
     while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])))
       ++at;
@@ -103,12 +100,13 @@ private:
     return value;
   }
 
-  const std::string path;
-  const std::string text;
+  const std::string &text;
   std::size_t at = 0;
 };
 
 } // namespace
+
+ProfileValue parseJSON(const std::string &text) { return JSONReader(text).read(); }
 
 ProfileValue readProfile(const std::string &path) {
   fs::path found = path;
@@ -119,7 +117,11 @@ ProfileValue readProfile(const std::string &path) {
     throw file_load_error("there is no profile '" + path +
                           "': autoReport.outputGraphProfile writes one, profile.json, which is "
                           "read under the name profile.pop, too");
-  return ProfileReader(path, std::string(std::istreambuf_iterator<char>(in), {})).read();
+  try {
+    return parseJSON(std::string(std::istreambuf_iterator<char>(in), {}));
+  } catch (const parse_error &error) {
+    throw parse_error("'" + path + "' is no profile of the emulator's: " + error.what());
+  }
 }
 
 } // namespace poplar::emulator
