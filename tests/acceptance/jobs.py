@@ -13,6 +13,8 @@ import psutil
 
 from ipulse.client import JobEvent
 
+# Seconds for what takes a few: on a machine with much else to do, a first job compiles for minutes.
+PATIENCE = 240.0
 OLDER = Path(__file__).parents[2] / ".venv38" / "bin" / "python"
 
 

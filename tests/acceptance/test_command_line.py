@@ -17,12 +17,11 @@ import pytest
 from ipulse.cli.progress import PHASES
 from ipulse.client import Client
 
-from .jobs import older_runner, small_spec
+from .jobs import PATIENCE, older_runner, small_spec
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 120.0  # seconds for what takes a few
 
 
 def ipulse(*arguments: str, cwd: Path, **environment: str) -> subprocess.Popen[str]:

@@ -13,9 +13,8 @@ from ipulse.client import Client
 from ipulse.stack import Stack
 from ipulse.states import Phase
 
-from .jobs import older_runner
+from .jobs import PATIENCE, older_runner
 
-PATIENCE = 120.0
 SPEC = {
     "version": 1,
     "name": "killed",

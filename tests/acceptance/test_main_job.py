@@ -17,11 +17,9 @@ from ipulse.spec import parse_spec, spec_to_json
 from ipulse.stack import Stack
 from ipulse.states import JobState, Phase
 
-from .jobs import Runners, arrays, family, small_spec, until
+from .jobs import PATIENCE, Runners, arrays, family, small_spec, until
 
 pytestmark = pytest.mark.slow
-
-PATIENCE = 120.0  # seconds for a job that takes a few
 
 
 def finished(client: Client, spec: dict[str, Any]) -> Job:

@@ -23,11 +23,10 @@ from selenium.webdriver.support.ui import WebDriverWait
 from ipulse.client import Client
 from ipulse.stack import Stack
 
-from .jobs import small_spec
+from .jobs import PATIENCE, small_spec
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
-PATIENCE = 120.0  # seconds
 PASSING = [
     ElementNotInteractableException,  # not shown yet
     NoAlertPresentException,
