@@ -21,6 +21,14 @@ def selftest(
     kills: Annotated[
         int, typer.Option(min=0, max=10_000, help="How often SIGKILL strikes some part.")
     ] = 100,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=1_000_000,
+            help="How many are submitted at least; the kills spread over them.",
+        ),
+    ] = 0,
     seed: Annotated[
         Optional[int], typer.Option(min=0, help="Of all that is left to chance. [default: any]")
     ] = None,
@@ -60,6 +68,7 @@ def selftest(
     plan = suite.Plan(
         seed=secrets.randbelow(2**31) if seed is None else seed,
         kills=kills,
+        jobs=jobs,
         groups=tuple(only or GROUPS),
         agents=agents,
         lease_seconds=lease,

@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, List, Optional, Tuple
+from typing import Any, Iterator, List, Optional, Set, Tuple
 
 from ipulse.states import TERMINAL
 
@@ -86,6 +86,19 @@ class Records:
             " JOIN attempts a ON a.pk = f.attempt_pk WHERE f.job_pk = ?"
         )
         return self._rows(query, pk)
+
+    def digests(self) -> Set[str]:
+        """Of every file that some row refers to."""
+        return {str(row[0]) for row in self._rows("SELECT DISTINCT sha256 FROM artifacts")}
+
+    def pending(self) -> Iterator[str]:
+        """What is still to be done, in words; nothing once every job has ended."""
+        for what, query in (
+            ("attempt", "SELECT id FROM attempts WHERE finished_at IS NULL"),
+            ("wake-up", "SELECT pk FROM outbox"),
+        ):
+            for row in self._rows(query):
+                yield f"{what} {row[0]} is still open"
 
     def lock(self) -> sqlite3.Connection:
         """A connection that keeps everybody else from writing until it is closed."""

@@ -29,6 +29,7 @@ def to_json(outcome: Outcome) -> Dict[str, Any]:
         "broken": found.broken,
         "clock_error_seconds": round(outcome.clock_error_seconds, 1),
         "statuses": {str(status): count for status, count in outcome.statuses.items()},
+        "memory_mib": {name: list(life) for name, life in outcome.memory.items()},
         "skipped": outcome.skipped,
         "faults": [
             {
@@ -75,5 +76,12 @@ def facts(told: Dict[str, Any]) -> List[List[str]]:
         ["other promises broken", str(len(told["broken"]))],
         ["clocks wrong by up to", f"{told['clock_error_seconds']:g} s (time.time, by injection)"],
         ["answers meanwhile", ", ".join(f"{n} x {s}" for s, n in told["statuses"].items())],
+        *([f"memory, {name}", _grown(life)] for name, life in told["memory_mib"].items()),
         ["not done", "; ".join(told["skipped"])],
     ]
+
+
+def _grown(life: Sequence[Sequence[float]]) -> str:
+    """What a part had in the middle of the life that saw most jobs, and at its end, in MiB."""
+    (first, _), (middle, before), (last, after) = life[0], life[len(life) // 2], life[-1]
+    return f"{before} MiB after {middle - first} jobs, {after} MiB after {last - first}"

@@ -27,6 +27,7 @@ from .witness import Witness
 
 SKEWED = Path(__file__).with_name("skewed")
 LOG_TAIL_BYTES = 2**18
+HOUSEKEEPING_SECONDS = 3.0
 MEBIBYTES = {"": 96, "artifacts": 32, "work": 32}  # of the home's disks, by folder
 
 
@@ -61,6 +62,7 @@ class Stand:
             "IPULSE_MAX_ATTEMPTS": "1000",
             "IPULSE_LEASE_SECONDS": str(lease_seconds),
             "IPULSE_HEARTBEAT_SECONDS": str(lease_seconds / 3),
+            "IPULSE_HOUSEKEEPING_SECONDS": str(HOUSEKEEPING_SECONDS),
         }
         if runner:
             environment["IPULSE_RUNNER_MODULE"] = runner

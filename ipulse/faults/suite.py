@@ -15,9 +15,11 @@ from ipulse.errors import IPUlseError
 from . import GROUPS
 from .audit import Findings, audit
 from .failover import fail_over, restart_database
+from .footprint import Footprint, Sample
 from .hostile import hostile
 from .injury import Injury, rerun_seconds
 from .kills import KILLS
+from .leftovers import after_a_day, after_the_end
 from .load import Load
 from .memory import limits, starve
 from .messages import duplicate, foreign, reorder
@@ -29,6 +31,8 @@ from .stand import MEBIBYTES, Stand
 
 SCRIPTED = "ipulse.faults.scripted_runner"
 KILL_PAUSE_SECONDS = 0.8  # between two kills, on average
+PACE_SECONDS = 0.05
+TELL_SECONDS = 20.0
 LOCKED_SECONDS = 30.0
 DRAIN_SECONDS = 150.0
 STEPS, STEP_MS = 20, 40  # of a scripted job
@@ -53,6 +57,7 @@ class Plan:
 
     seed: int
     kills: int
+    jobs: int = 0  # to be accepted at least, with the kills spread over them
     groups: Tuple[str, ...] = GROUPS
     agents: int = 4
     lease_seconds: float = 15.0
@@ -71,6 +76,7 @@ class Outcome:
     findings: Findings
     accepted: int
     clock_error_seconds: float  # the greatest of any part
+    memory: Dict[str, List[Sample]]  # of each part, in the life of most jobs
     statuses: Dict[int, int]  # that somebody was answered who only looked on, and how often
     skipped: List[str]  # what could not be done here, and why
     seconds: float
@@ -97,8 +103,10 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
     is_clean = False
     try:
         with stand:
-            with stand.probe() as probe:
-                injuries, skipped, broken, load = _inflict(plan, stand, say)
+            load = stand.load(plan.seed, waiting=max(2, plan.agents // 2), varies=not plan.trains)
+            footprint = Footprint(lambda: stand.stack.processes, lambda: len(load.accepted))
+            with stand.probe() as probe, footprint:
+                injuries, skipped, broken = _inflict(plan, stand, load, say)
             broken += probe.broken
             stopped = {
                 attempt
@@ -111,10 +119,12 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
             findings.broken += [*broken, *(f"{key}: no answer" for key in load.unanswered)]
             reruns = rerun_seconds(injuries, stand.records.tried())
             clock_error = max(map(abs, stand.clock_errors()), default=0.0)
-            is_clean = findings.is_clean
-            if not is_clean:
+            findings.broken += after_a_day(stand)
+            if not findings.is_clean:
                 shutil.copytree(stand.home / "logs", folder / "logs")
                 stand.records.keep(folder)
+        findings.broken += after_the_end(stand)
+        is_clean = findings.is_clean
     finally:
         if is_clean:
             shutil.rmtree(folder)
@@ -125,6 +135,7 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
         findings=findings,
         accepted=len(load.accepted),
         clock_error_seconds=clock_error,
+        memory=footprint.longest(),
         statuses=dict(sorted(probe.statuses.items())),
         skipped=skipped,
         seconds=time.monotonic() - began,
@@ -133,17 +144,16 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
 
 
 def _inflict(
-    plan: Plan, stand: Stand, say: Callable[[str], None]
-) -> Tuple[List[Injury], List[str], List[str], Load]:
+    plan: Plan, stand: Stand, load: Load, say: Callable[[str], None]
+) -> Tuple[List[Injury], List[str], List[str]]:
     random = Random(plan.seed)
-    load = stand.load(plan.seed, waiting=max(2, plan.agents // 2), varies=not plan.trains)
     injuries: List[Injury] = []
     skipped: List[str] = []
     broken: List[str] = []
     load.start()
     try:
-        if "kills" in plan.groups:
-            injuries += _kill(plan.kills, stand, load, random, say)
+        kills = plan.kills if "kills" in plan.groups else 0
+        injuries += _kill(kills, plan.jobs, stand, load, random, say)
         for name, fault in _others(plan, stand, load, random, skipped):
             say(name)
             try:
@@ -159,23 +169,32 @@ def _inflict(
     deadline = time.monotonic() + DRAIN_SECONDS
     while stand.records.unfinished() and time.monotonic() < deadline:
         time.sleep(0.1)
-    return injuries, skipped, broken, load
+    return injuries, skipped, broken
 
 
 def _kill(
-    count: int, stand: Stand, load: Load, random: Random, say: Callable[[str], None]
+    count: int,
+    jobs: int,
+    stand: Stand,
+    load: Load,
+    random: Random,
+    say: Callable[[str], None],
 ) -> List[Injury]:
     injuries: List[Injury] = []
     kinds, weights = list(KILLS), list(KILLS.values())
-    while len(injuries) < count:
+    told = time.monotonic()
+    while len(injuries) < count or len(load.accepted) < jobs:
         load.check()
+        if time.monotonic() > told + TELL_SECONDS:
+            told = time.monotonic()
+            say(f"{len(load.accepted)} jobs accepted, {len(injuries)} of {count} kills")
+        if len(injuries) * jobs >= count * len(load.accepted):
+            time.sleep(PACE_SECONDS)  # as large a share of the kills is done as of the jobs
+            continue
         time.sleep(random.expovariate(1 / KILL_PAUSE_SECONDS))
         injury = random.choices(kinds, weights)[0](stand, random)
-        if injury is None:
-            continue
-        injuries.append(injury)
-        if len(injuries) % 25 == 0:
-            say(f"{len(injuries)} of {count} kills")
+        if injury is not None:
+            injuries.append(injury)
     stand.all_up()
     return injuries
 

@@ -29,6 +29,7 @@ def test_what_was_accepted_survives_kills_and_forged_messages() -> None:
     assert told["old_runner_beside_next"] == []
     assert any(fault["rerun_seconds"] for fault in told["faults"])
     assert told["clock_error_seconds"] > 1.0  # every part has a wrong clock
+    assert set(told["memory_mib"]) == {"redis", "service", "agent", "agent-2"}
 
 
 def test_it_wants_to_be_asked_for_faults() -> None:

@@ -1,0 +1,67 @@
+"""What a run leaves behind that nobody needs: files, rows, sockets, processes."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Iterator, List
+
+from .stand import Stand
+
+AGED_SECONDS = 2 * 86_400  # what a crash leaves is kept for a day
+CLEAN_SECONDS = 120.0
+
+
+def after_a_day(stand: Stand, clean_seconds: float = CLEAN_SECONDS) -> List[str]:
+    """Makes every file look old, has an agent start again, and tells what is not cleaned up then.
+
+    To be called once every job has ended.
+    """
+    for folder in ("work", "artifacts"):
+        _age(stand.home / folder)
+    stand.stack.restart_agent()
+    deadline = time.monotonic() + clean_seconds
+    while found := [*_files(stand), *stand.records.pending()]:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.5)
+    return found
+
+
+def after_the_end(stand: Stand) -> List[str]:
+    """What is there of a stack that was stopped."""
+    found = [f"{path.name} stays in the work directory" for path in (stand.home / "work").iterdir()]
+    if stand.stack.broker_socket.exists():
+        found.append("the broker's socket stays")
+    return [*found, *(f"process {pid} lives on" for pid in _processes_of(stand.home))]
+
+
+def _age(folder: Path) -> None:
+    before = time.time() - AGED_SECONDS
+    for path in [folder, *folder.rglob("*")]:
+        with suppress(FileNotFoundError):
+            os.utime(path, (before, before))
+
+
+def _files(stand: Stand) -> Iterator[str]:
+    for path in (stand.home / "work").iterdir():
+        if path.suffix != ".agent":  # the lock of one that runs
+            yield f"{path.name} stays in the work directory"
+    for path in (stand.home / "artifacts" / "incoming").iterdir():
+        yield f"the upload {path.name} is never dropped"
+    needed = stand.records.digests()
+    for path in (stand.home / "artifacts" / "sha256").glob("??/*"):
+        if path.name not in needed:
+            yield f"the file {path.name} has no row"
+
+
+def _processes_of(home: Path) -> Iterator[int]:
+    """Those that were told of a home in their environment, or work there."""
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            with suppress(OSError):  # it ended meanwhile, or is another user's
+                told = (folder / "environ").read_bytes()
+                if os.fsencode(home) in told or home in Path(os.readlink(folder / "cwd")).parents:
+                    yield int(folder.name)
