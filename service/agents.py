@@ -52,6 +52,12 @@ def announce(
     transaction.connection.execute(insert(agents).values(row))
 
 
+def forget_silent(transaction: Transaction) -> None:
+    """Removes those that were not there in the last week: each start of an agent is a new one."""
+    silent = agents.c.seen_at <= transaction.now - KNOWN_MS
+    transaction.connection.execute(delete(agents).where(silent))
+
+
 def known(transaction: Transaction) -> list[Agent]:
     """All that were there in the last week."""
     return [

@@ -1,4 +1,4 @@
-"""Cleans up now and then: expired keys, jobs past their retention, files that nobody refers to."""
+"""Cleans up now and then: expired keys, silent agents, old jobs, files that nobody refers to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 
 from ipulse.errors import Unavailable
 
-from . import artifacts, deletion, schedule, store, submission
+from . import agents, artifacts, deletion, schedule, store, submission
 from .artifacts import Store
 from .database import Database
 from .settings import Settings
@@ -40,6 +40,7 @@ class Housekeeper:
         """One round. Raises Unavailable when database or store cannot be used."""
         with self._database.write() as transaction:
             submission.forget_keys(transaction)
+            agents.forget_silent(transaction)
         self._retire_jobs()
         self._blobs.prepare()
         removed = artifacts.collect(self._database, self._blobs)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import select, update
 
-from service import tables
+from service import agents, tables
 from service.artifacts import ORPHAN_SECONDS
 from service.housekeeping import Housekeeper
 
@@ -81,3 +81,17 @@ def test_keys_go_when_they_have_expired(service: InProcess) -> None:
         left = transaction.connection.execute(select(keys.c.key)).scalars().all()
     assert "young" in left
     assert "old" not in left
+
+
+def test_agents_that_were_silent_for_a_week_are_forgotten(service: InProcess) -> None:
+    with service.database.write() as transaction:
+        agents.announce(transaction, "silent", ("cpu",))
+        agents.announce(transaction, "there", ("cpu",))
+        rows = tables.agents
+        silent = update(rows).where(rows.c.name == "silent")
+        transaction.connection.execute(silent.values(seen_at=0))
+    housekeeper(service).clean_up()
+    with service.database.read() as transaction:
+        left = transaction.connection.execute(select(rows.c.name)).scalars().all()
+    assert "there" in left
+    assert "silent" not in left
