@@ -18,13 +18,13 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
+from benchmarks.program import Program
 from benchmarks.workload import (
     CLASSES,
     CONFIGS,
@@ -37,16 +37,6 @@ from benchmarks.workload import (
 )
 
 VARIANTS: dict[str, float | None] = {"exact": None, "gated": 0.9}
-
-
-@dataclass(frozen=True)
-class Program:
-    """Our side of a benchmark. Both functions return when the work is done, with the loss."""
-
-    forward: Callable[[], float]
-    train: Callable[[], float]
-    gradients: Callable[[], list[Any]]  # at the present weights, [N_in, N_out] each
-    rates: Callable[[], list[float]]  # of the hidden layers at the present weights
 
 
 def build(work: Workload, second_threshold: float | None, threads: int) -> Program:

@@ -20,8 +20,7 @@ def build(work: Workload, variant: str, threads: int) -> Program:
     # The kernels have threads of their own; those of TensorFlow would spin beside them.
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    program = ops.build(work, SECOND_THRESHOLD[variant], threads)
-    return Program(program.forward, program.train, program.gradients, program.rates)
+    return ops.build(work, SECOND_THRESHOLD[variant], threads)
 
 
 def network_of(config: Config, second_threshold: float | None) -> Network:
