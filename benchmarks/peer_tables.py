@@ -27,8 +27,18 @@ def load(row: Row) -> float:
 
 def fastest(rows: Iterable[Row], what: str, float32: bool = True) -> Row | None:
     """The peer with the least time, among those that compute in float32 or those that do not."""
-    able = [row for row in rows if measured(row) and PEERS[row["peer"]].float32 == float32]
+    able = of_float32(rows, float32)
     return min(able, key=lambda row: float(row["result"][what]["ms"]), default=None)
+
+
+def leanest(rows: Iterable[Row]) -> Row | None:
+    """The float32 peer whose steps add the least memory to its process."""
+    return min(of_float32(rows), key=lambda row: step_mib(row["result"]), default=None)
+
+
+def of_float32(rows: Iterable[Row], float32: bool = True) -> list[Row]:
+    """Those measured of the peers that compute in float32, or of those that do not."""
+    return [row for row in rows if measured(row) and PEERS[row["peer"]].float32 == float32]
 
 
 def headline(rows: list[Row]) -> str:
@@ -131,15 +141,14 @@ def memory_of_a_step(rows: list[Row]) -> str:
     """Ours against the leanest float32 peer, whole processes and the step alone."""
     lines = []
     for (config, threads), group in groups(rows):
-        able = [row for row in group if measured(row) and PEERS[row["peer"]].float32]
-        if not able:
+        light = leanest(group)
+        if light is None:
             continue
-        leanest = min(able, key=lambda row: float(row["result"]["train"]["peak_mib"]))
-        light = min(able, key=lambda row: step_mib(row["result"]))
+        whole = min(of_float32(group), key=lambda row: float(row["result"]["train"]["peak_mib"]))
         line = [f"{config}, {threads}"]
-        line.append(f"{leanest['peer']} {leanest['result']['train']['peak_mib']:.0f}")
-        line += [f"{leanest['ours'][v]['train']['peak_mib']:.0f}" for v in SECOND_THRESHOLD]
-        line.append(libraries_mib(leanest))
+        line.append(f"{whole['peer']} {whole['result']['train']['peak_mib']:.0f}")
+        line += [f"{whole['ours'][v]['train']['peak_mib']:.0f}" for v in SECOND_THRESHOLD]
+        line.append(libraries_mib(whole))
         line.append(f"{light['peer']} {step_mib(light['result']):.0f}")
         line += [f"{step_mib(light['ours'][v]):.0f}" for v in SECOND_THRESHOLD]
         lines.append(line)

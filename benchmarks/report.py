@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import growth, growth_tables, peer_tables, plots, tables
+from benchmarks import growth, growth_tables, peer_goals, peer_tables, plots, tables
 from benchmarks.peers.catalogue import PEERS, Peer
 from benchmarks.results import DIRECTORY, Row, read
 from benchmarks.workload import CONFIGS, INPUTS
@@ -143,6 +143,10 @@ def _peers(rows: list[Row], images: Path, results: Path) -> str:
     text = [
         "In brackets, how many times as fast ours is, from medians of the same turns.",
         peer_tables.headline(rows),
+        f"What is aimed at with {peer_goals.THREADS} threads, in times as fast as the fastest "
+        "float32 peer of the pass, or as the fastest that computes in bfloat16; memory as a share "
+        "of the leanest float32 peer's:",
+        peer_goals.goals(rows),
         "Peak resident memory of the training process, which holds the libraries themselves (ours "
         "TensorFlow and Keras), and what its steps added to that:",
         peer_tables.memory_of_a_step(rows),

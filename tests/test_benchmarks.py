@@ -20,6 +20,7 @@ from benchmarks import (
     growth,
     growth_tables,
     ours,
+    peer_goals,
     peer_tables,
     plots,
     poplar_report,
@@ -232,6 +233,19 @@ class TestReport:
         rows.append({"peer": "norse", "status": "missing"})
         assert peer_tables.fastest(rows, "train") == rows[1]
         assert peer_tables.fastest(rows, "train", float32=False) == rows[2]
+
+    def test_goals_are_met_or_missed_beside_the_peers_of_the_config(self) -> None:
+        def side(ms: float, mib: float) -> dict[str, object]:
+            one = {"ms": ms, "peak_mib": 100 + mib, "others_load": 0.0}
+            return {"train": one, "forward": one, "before_mib": 100}
+
+        mine = {"exact": side(10, 60), "gated 0.5": side(10, 40), "gated 0.9": side(5, 40)}
+        row = {"config": "A", "threads": 2, "peer": "jax_scan", "result": side(79, 100)}
+        told = peer_goals.goals([{**row, "ours": mine}])
+        assert "| A, exact step | ≥ 8 | 7.90 | **missed** |" in told
+        assert "| A, gated step | ≥ 15 | 15.80 | met |" in told
+        assert "| A, memory of a step, exact | ≤ 0.5 | 0.60 | **missed** |" in told
+        assert "bfloat16" not in told
 
 
 class TestGrowth:
