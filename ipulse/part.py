@@ -10,6 +10,8 @@ from .errors import Unavailable
 from .guarded_process import GuardedProcess
 from .program_log import ProgramLog
 
+START_SECONDS = 60.0  # for each part; a slow disk and a busy machine need some
+
 
 class Part:
     """A Python program of ours under a name: its process and its log."""
@@ -39,6 +41,13 @@ class Part:
         exit_code = self.process.poll() if self.process else None
         if exit_code is not None:
             raise ended_badly(self.name, exit_code, self.log)
+
+    def not_ready(self) -> Unavailable:
+        """The error for one that runs and has not said for too long that it is ready."""
+        return Unavailable(
+            f"the {self.name} is not ready after {START_SECONDS:g} s; its log says:\n"
+            f"{self.log.tail()}"
+        )
 
     def terminate(self) -> None:
         """Asks it to end."""

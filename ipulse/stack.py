@@ -8,30 +8,26 @@ The children end with the process that started them, whichever way that ends.
 
 from __future__ import annotations
 
-import http.client
-import json
 import os
 import select
 import shutil
 import signal
 import sysconfig
-import time
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Type, Union
+from typing import Dict, List, Mapping, Optional, Tuple, Type, Union
 from urllib.parse import quote, urlsplit
 
-from . import tls
+from .agent_part import AgentPart, start_until_ready
 from .errors import Unavailable
 from .guarded_process import GuardedProcess
-from .home import REACHED_AS, Home
+from .home import Home
 from .part import Part, ended_badly
 from .redis_server import RedisServer
+from .service_part import ServicePart
 
-START_SECONDS = 60.0  # for each part; a slow disk and a busy machine need some
 AGENT_STOP_SECONDS = 20.0  # a runner's grace, its last uploads, and some
 SERVICE_STOP_SECONDS = 15.0
-POLL_SECONDS = 0.02
 AGENT_NICE = "10"  # training takes all that is left, and the service beside it still answers
 # What a user's shell may hold for the client is no business of the parts.
 _NOT_INHERITED = ("IPULSE_TOKEN", "IPULSE_TOKEN_FILE", "IPULSE_URL")
@@ -66,9 +62,9 @@ class Stack:
         database = quote(str(self._home.path / "ipulse.db"))
         self._database_url = database_url or f"sqlite:///{database}"
         self._redis = RedisServer(self._home.redis, self._home.log("redis"))
-        self._service = Part("service", "service", self._home.log("service"))
+        self._service = ServicePart(self._home)
         names = ["agent", *(f"agent-{number}" for number in range(2, agents + 1))]
-        self._agents = [Part(name, "worker.agent", self._home.log(name)) for name in names]
+        self._agents = [AgentPart(name, self._home) for name in names]
         self._url = ""
 
     @property
@@ -115,7 +111,7 @@ class Stack:
             self._home.keep_certificate(self._certificate and self._certificate[0])
             self._redis.start()
             self._start_service()
-            self._start_agents(self._agents)
+            start_until_ready(self._agents, self._agent_environment)
         except BaseException:
             self.stop()
             raise
@@ -163,13 +159,12 @@ class Stack:
         """Starts the agent of this number again, whether or not it still runs."""
         agent = self._agents[number - 1]
         agent.stop(AGENT_STOP_SECONDS)
-        self._start_agents([agent])
+        start_until_ready([agent], self._agent_environment)
 
     def restart_service(self) -> None:
         """Starts the service again, at the same address, whether or not it still runs."""
         self._port = urlsplit(self.url).port or 0
         self._service.stop(SERVICE_STOP_SECONDS)
-        self._home.server_file.unlink(missing_ok=True)
         self._start_service()
 
     def restart_redis(self, forget: bool = False) -> None:
@@ -213,56 +208,7 @@ class Stack:
         return self._environment(**{**told, **different})
 
     def _start_service(self) -> None:
-        self._service.start(self.service_environment(), self._home.path)
-        deadline = time.monotonic() + START_SECONDS
-        while not self._is_ready():
-            self._service.check_alive()
-            if time.monotonic() > deadline:
-                tail = self._service.log.tail()
-                raise Unavailable(
-                    f"the service is not ready after {START_SECONDS:g} s; its log says:\n{tail}"
-                )
-            time.sleep(POLL_SECONDS)
-
-    def _is_ready(self) -> bool:
-        try:
-            announced = urlsplit(json.loads(self._home.server_file.read_bytes())["url"])
-        except FileNotFoundError:
-            return False
-        host = REACHED_AS.get(announced.hostname or "", announced.hostname or "")
-        shown = f"[{host}]" if ":" in host else host
-        self._url = f"{announced.scheme}://{shown}:{announced.port}"
-        connection = self._connection(host, announced.port or 0)
-        try:
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status == http.client.OK
-        except (OSError, http.client.HTTPException):
-            return False
-        finally:
-            connection.close()
-
-    def _connection(self, host: str, port: int) -> http.client.HTTPConnection:
-        if self._certificate is None:
-            return http.client.HTTPConnection(host, port, timeout=START_SECONDS)
-        trust = tls.pinned(self._home.certificate_file)
-        return http.client.HTTPSConnection(host, port, timeout=START_SECONDS, context=trust)
-
-    def _start_agents(self, agents: Sequence[Part]) -> None:
-        """Starts them side by side and waits until each of them is ready."""
-        announcements: List[int] = []
-        try:
-            for agent in agents:
-                announcement, announce = os.pipe()
-                announcements.append(announcement)
-                try:
-                    agent.start(self._agent_environment(announce), self._home.path, [announce])
-                finally:
-                    os.close(announce)
-            for agent, announcement in zip(agents, announcements):
-                _await_word(agent, announcement)
-        finally:
-            for announcement in announcements:
-                os.close(announcement)
+        self._url = self._service.start_until_ready(self.service_environment())
 
     def _agent_environment(self, announce: int) -> Dict[str, str]:
         return self._environment(
@@ -283,17 +229,3 @@ class Stack:
             known = environment.get("PYTHONPATH")
             environment["PYTHONPATH"] = f"{source}{os.pathsep}{known}" if known else str(source)
         return {**environment, **self._more, **own}
-
-
-def _await_word(agent: Part, announcement: int) -> None:
-    """Waits until an agent says that it is ready, or is silent for good."""
-    ready, _, _ = select.select([announcement], [], [], START_SECONDS)
-    if not ready:
-        raise Unavailable(
-            f"the {agent.name} is not ready after {START_SECONDS:g} s; its log says:\n"
-            f"{agent.log.tail()}"
-        )
-    if not os.read(announcement, 16):
-        if agent.process:
-            agent.process.wait()
-        agent.check_alive()

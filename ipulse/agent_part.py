@@ -1,0 +1,56 @@
+"""An agent as a part of a stack: started until it says that it waits for jobs."""
+
+from __future__ import annotations
+
+import os
+import select
+from contextlib import ExitStack
+from typing import Callable, Dict, List, Sequence, Tuple
+
+from .home import Home
+from .part import START_SECONDS, Part
+
+
+class AgentPart(Part):
+    """It says that it is ready through a pipe that it is given."""
+
+    def __init__(self, name: str, home: Home) -> None:
+        super().__init__(name, "worker.agent", home.log(name))
+        self._home = home
+
+    def start_announcing(self, environment: Callable[[int], Dict[str, str]]) -> int:
+        """Starts it with the environment for the end of a pipe; returns the other end of it."""
+        announcement, announce = os.pipe()
+        try:
+            self.start(environment(announce), self._home.path, [announce])
+        except BaseException:
+            os.close(announcement)
+            raise
+        finally:
+            os.close(announce)
+        return announcement
+
+    def await_word(self, announcement: int) -> None:
+        """Returns once it is ready. Raises Unavailable, with the end of its log, if it ends or is
+        silent for good."""
+        ready, _, _ = select.select([announcement], [], [], START_SECONDS)
+        if not ready:
+            raise self.not_ready()
+        if not os.read(announcement, 16):
+            if self.process:
+                self.process.wait()
+            self.check_alive()
+
+
+def start_until_ready(
+    agents: Sequence[AgentPart], environment: Callable[[int], Dict[str, str]]
+) -> None:
+    """Starts them side by side and waits until each of them is ready. Raises Unavailable."""
+    with ExitStack() as closing:
+        started: List[Tuple[AgentPart, int]] = []
+        for agent in agents:
+            announcement = agent.start_announcing(environment)
+            closing.callback(os.close, announcement)
+            started.append((agent, announcement))
+        for agent, announcement in started:
+            agent.await_word(announcement)
