@@ -24,9 +24,9 @@ from ipulse.redis_server import RedisServer
 from ipulse.states import JobState
 from tests.ipulse.test_guarded_process import Watched
 
+from .attempts import logged_pid
 from .conftest import RUNNERS
 from .fake_service import DEADLINE, FakeService
-from .test_attempt import logged_pid
 
 QUEUE = messages.queue_of("cpu")
 

@@ -1,0 +1,151 @@
+"""How an attempt ends, whatever its runner does."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ipulse.states import JobState
+from tests.ipulse.test_guarded_process import Watched
+from worker.agent.agent import Agent
+from worker.agent.settings import Settings
+
+from .attempts import attempt, logged_pid
+from .conftest import RUNNERS, agent_with, beside
+from .fake_service import FakeService
+
+
+class TestEndings:
+    @pytest.mark.parametrize(
+        ("behaviour", "words"),
+        [
+            ("is_killed", "signal 9 (SIGKILL)"),
+            ("crashes", "signal 11 (SIGSEGV)"),
+            ("exits_silently", "exited with code 0"),
+            ("dies_in_the_middle_of_an_event", "exited with code 0"),
+            ("stops_by_another_hand", "not by this agent"),
+        ],
+    )
+    def test_no_verdict_is_a_lost_runner(
+        self, service: FakeService, agent: Agent, behaviour: str, words: str
+    ) -> None:
+        job = service.job(attempt(service, agent, behaviour))
+        assert job.verdict["reason"] == "runner_lost"
+        assert words in job.verdict["message"]
+        assert job.state is JobState.QUEUED, "the next attempt may do better"
+
+    def test_a_crash_leaves_its_traceback_in_the_log(
+        self, service: FakeService, agent: Agent
+    ) -> None:
+        job = service.job(attempt(service, agent, "crashes"))
+        assert job.last.said("about to crash")
+        assert job.last.said("Segmentation fault")
+        assert job.last.said("in crashes")
+
+    def test_the_runners_own_verdict_is_told(self, service: FakeService, agent: Agent) -> None:
+        job = service.job(attempt(service, agent, "diverges"))
+        assert job.state is JobState.FAILED
+        assert job.verdict == {
+            "reason": "diverged",
+            "message": "The loss is NaN at step 3.",
+            "summary": {"step": 3.0},
+        }
+
+    @pytest.mark.parametrize(
+        ("behaviour", "words"),
+        [
+            ("writes_garbage", "no event"),
+            ("writes_an_endless_event", "1,048,576 bytes"),
+            ("speaks_for_the_service", "worker_lost"),
+            ("forgets_the_manifest", "no manifest"),
+            ("goes_backwards", "refused an event"),
+        ],
+    )
+    def test_breaking_the_protocol_is_an_error_of_the_runner(
+        self, service: FakeService, agent: Agent, behaviour: str, words: str
+    ) -> None:
+        job = service.job(attempt(service, agent, behaviour))
+        assert job.verdict["reason"] == "runner_error"
+        assert words in job.verdict["message"]
+        assert job.state is JobState.FAILED
+
+    @pytest.mark.parametrize("behaviour", ["names_a_missing_file", "names_a_link"])
+    def test_an_artifact_that_cannot_be_stored_fails_the_job_and_keeps_the_manifest_back(
+        self, service: FakeService, agent: Agent, behaviour: str
+    ) -> None:
+        job = service.job(attempt(service, agent, behaviour))
+        assert job.verdict["reason"] == "artifact_store"
+        assert "report.html" in job.verdict["message"]
+        assert [artifact.role for artifact in job.last.artifacts] == ["metrics", "weights"]
+
+    def test_trouble_after_the_verdict_does_not_change_it(
+        self, service: FakeService, agent: Agent
+    ) -> None:
+        job = service.job(attempt(service, agent, "fails_after_done"))
+        assert job.state is JobState.SUCCEEDED
+
+    def test_a_runner_that_does_not_end_after_its_verdict_is_killed(
+        self, service: FakeService, settings: Settings
+    ) -> None:
+        with agent_with(settings, grace_seconds=0.2) as agent:
+            job = service.job(attempt(service, agent, "hangs_when_done"))
+        assert job.state is JobState.SUCCEEDED
+        assert job.last.said("did not end within 0.2 s: killed")
+
+    def test_a_process_that_it_left_behind_is_dead_before_the_verdict(
+        self, service: FakeService, agent: Agent
+    ) -> None:
+        job_id = service.submit("double_forks")
+        alive_at_verdict: list[set[str]] = []
+
+        def look(method: str, path: str) -> None:
+            if path.endswith("/finish"):  # which the event that names the process may come with
+                alive_at_verdict.append({each.name for each in Path("/proc").iterdir()})
+
+        service.faults.append(look)
+        agent.look_at(job_id)
+        assert service.job(job_id).state is JobState.SUCCEEDED
+        (pid,) = [m.split()[1] for m in service.job(job_id).last.messages("runner")]
+        (alive,) = alive_at_verdict
+        assert str(os.getpid()) in alive
+        assert pid not in alive
+
+    def test_a_runner_whose_guardian_is_killed_is_lost(
+        self, service: FakeService, agent: Agent
+    ) -> None:
+        job_id = service.submit("ignores_term")
+        with beside(lambda: agent.look_at(job_id)):
+            runner = Watched(logged_pid(service, job_id, "pid"))
+            guardian = psutil.Process(runner.pid).parent()
+            assert guardian is not None
+            guardian.kill()
+        assert runner.ends()
+        assert service.job(job_id).verdict["reason"] == "runner_lost"
+
+    def test_a_runner_that_is_never_ready_is_given_up(
+        self, service: FakeService, settings: Settings
+    ) -> None:
+        changes = {"ready_seconds": 0.5, "runner_module": f"{RUNNERS}.never_ready"}
+        with agent_with(settings, **changes) as agent:
+            job = service.job(attempt(service, agent, "completes"))
+        assert job.verdict["reason"] == "runner_lost"
+        assert "not ready within 0.5 s" in job.verdict["message"]
+
+    def test_a_runner_that_cannot_import_says_why(
+        self, service: FakeService, settings: Settings
+    ) -> None:
+        with agent_with(settings, runner_module=f"{RUNNERS}.missing_library") as agent:
+            job = service.job(attempt(service, agent, "completes"))
+        assert job.verdict["reason"] == "runner_lost"
+        assert job.last.said("No module named 'no_such_tensorflow'")
+
+    def test_an_interpreter_that_is_gone_is_named(
+        self, service: FakeService, settings: Settings
+    ) -> None:
+        with agent_with(settings, runner_python="/opt/graphcore/bin/python") as agent:
+            job = service.job(attempt(service, agent, "completes"))
+        assert job.verdict["reason"] == "runner_lost"
+        assert "/opt/graphcore/bin/python: No such file" in job.verdict["message"]

@@ -1,0 +1,155 @@
+"""An attempt whose service errs, is away or refuses it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from ipulse.states import JobState
+from tests.ipulse.test_guarded_process import Watched
+from worker.agent import patience, uploader
+from worker.agent.agent import Agent
+from worker.agent.settings import Settings
+
+from .attempts import attempt, end_lease, logged_pid
+from .conftest import agent_with, beside
+from .fake_service import HANG_UP, FakeService, Refusal
+
+
+class TestTrouble:
+    """With the service: no verdict on the job is ever made of it."""
+
+    def test_errors_of_the_service_are_waited_out(self, service: FakeService, agent: Agent) -> None:
+        job_id = service.submit("completes")
+        for path in ("claims", "events", "artifacts/weights", "finish"):
+            service.fail(path, 503)
+            service.fail(path, 500)
+        agent.look_at(job_id)
+        assert service.job(job_id).state is JobState.SUCCEEDED
+
+    @pytest.mark.parametrize("limit", [1, uploader.MANIFEST_BYTES])
+    def test_a_manifest_that_cannot_travel_with_the_end_goes_by_itself(
+        self,
+        service: FakeService,
+        agent: Agent,
+        monkeypatch: pytest.MonkeyPatch,
+        limit: int,
+    ) -> None:
+        """Because it is too large, or because the service refuses something of that request."""
+        monkeypatch.setattr(uploader, "MANIFEST_BYTES", limit)
+        job_id = service.submit("completes")
+        if limit > 1:
+            service.fail("finish", 422)
+        agent.look_at(job_id)
+        assert service.job(job_id).state is JobState.SUCCEEDED
+        assert sum("artifacts/manifest" in path for _, path in service.requests) == 1
+
+    def test_a_store_that_cannot_take_the_manifest_fails_the_job_in_words(
+        self, service: FakeService, agent: Agent, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(patience, "FIRST_PAUSE", 0.0)
+        service.refuse_manifests = True
+        job = service.job(attempt(service, agent, "completes"))
+        assert job.verdict["reason"] == "artifact_store"
+        assert job.verdict["message"].startswith("manifest.json could not be stored: the disk")
+
+    def test_answers_that_get_lost_do_no_harm(self, service: FakeService, agent: Agent) -> None:
+        """The service has done what was asked, and the agent must ask again."""
+        job_id = service.submit("talks", lines=50)
+        for path in ("events", "events", "artifacts/metrics", "finish"):
+            service.lose_answer(path)
+        agent.look_at(job_id)
+        job = service.job(job_id)
+        assert job.state is JobState.SUCCEEDED
+        assert job.last.messages("runner") == [f"line {number}" for number in range(50)]
+
+    def test_a_short_absence_is_waited_out(self, service: FakeService, agent: Agent) -> None:
+        job_id = service.submit("trains_until_told")
+        with beside(lambda: agent.look_at(job_id)):
+            logged_pid(service, job_id, "pid")
+            port = service.hang_up()
+            agent.stop()
+            time.sleep(0.3)
+            service.listen(port)
+        assert service.job(job_id).verdict["reason"] == "worker_stopped"
+
+    def test_an_absence_longer_than_the_lease_ends_the_runner(
+        self, tmp_path: Path, settings: Settings
+    ) -> None:
+        with FakeService(tmp_path / "token") as service:
+            job_id = service.submit("ignores_term")
+            changes = {"service_url": service.url, "worker_token": service.token}
+            with agent_with(settings, **changes) as agent, beside(lambda: agent.look_at(job_id)):
+                runner = Watched(logged_pid(service, job_id, "pid"))
+                service.hang_up()
+                end_lease(agent)
+                assert runner.ends()
+            assert service.job(job_id).last.verdict is None
+            # Its results may be nowhere else, so they are kept for whoever looks.
+            assert [path.name for path in settings.work_dir.iterdir()] == [
+                service.job(job_id).last.id
+            ]
+            service.listen(0)
+
+    def test_a_superseded_attempt_ends_at_once_and_says_nothing_more(
+        self, service: FakeService, settings: Settings
+    ) -> None:
+        job_id = service.submit("ignores_term")
+        with agent_with(settings) as agent, beside(lambda: agent.look_at(job_id)):
+            runner = Watched(logged_pid(service, job_id, "pid"))
+            service.expire(job_id)
+            assert runner.ends()
+        assert service.job(job_id).last.verdict is None
+        assert not any(path.endswith("/finish") for _, path in service.requests)
+        assert list(settings.work_dir.iterdir()) == []
+
+    def test_an_agent_that_was_stopped_past_its_lease_asks_nobody(
+        self, tmp_path: Path, settings: Settings
+    ) -> None:
+        """As after SIGSTOP and SIGCONT: heartbeats that come too late are not sent."""
+        # Long enough for the runner to begin on a busy machine.
+        with FakeService(tmp_path / "token", lease_seconds=4.0, heartbeat_seconds=30.0) as service:
+            job_id = service.submit("ignores_term")
+            changes = {"service_url": service.url, "worker_token": service.token}
+            with agent_with(settings, **changes) as agent, beside(lambda: agent.look_at(job_id)):
+                runner = Watched(logged_pid(service, job_id, "pid"))
+                assert runner.ends()
+            assert not any(path.endswith("/heartbeat") for _, path in service.requests)
+            assert not any(path.endswith("/finish") for _, path in service.requests)
+
+    def test_a_wrong_token_is_said_once_and_not_repeated(
+        self, service: FakeService, settings: Settings, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with agent_with(settings, worker_token="not the one" * 4) as agent:
+            agent.look_at(service.submit("completes"))
+        assert service.requests == [("POST", "/v1/worker/claims")]
+        assert "claim_failed" in caplog.messages
+
+    def test_a_service_of_another_version_is_left_to_other_agents(
+        self,
+        service: FakeService,
+        agent: Agent,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        def refuse(_: object) -> object:
+            raise Refusal(409, "wrong_protocol", "upgrade the agent")
+
+        monkeypatch.setattr(service, "claim", refuse)
+        agent.look_at(service.submit("completes"))
+        [refused] = [line for line in caplog.records if line.message == "claim_failed"]
+        assert refused.why == "upgrade the agent"  # type: ignore[attr-defined]  # an extra
+        assert agent.quarantine.usable == ()
+        assert agent.quarantine.seconds_left < float("inf"), "it asks again later"
+
+    def test_a_service_that_is_not_there_does_not_end_the_agent(
+        self, service: FakeService, agent: Agent
+    ) -> None:
+        job_id = service.submit("completes")
+        service.fail("claims", HANG_UP, times=100)
+        agent.look_at(job_id)
+        service.faults.clear()
+        agent.look_at(job_id)
+        assert service.job(job_id).state is JobState.SUCCEEDED
