@@ -6,7 +6,6 @@
 #include <map>
 #include <mutex>
 #include <unordered_map>
-#include <vector>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -40,9 +39,10 @@ struct Region {
 
 struct Store {
   std::mutex mutex;
-  std::unordered_map<size_t, std::vector<Idle>> idle; // large blocks by size class
-  std::map<char *, Region> regions;                   // by address
-  std::map<char *, size_t> holes; // bytes by address; of one region, never side by side
+  std::multimap<size_t, Idle> idle;        // large blocks by size, those given last behind
+  std::unordered_map<void *, size_t> lent; // sizes of large blocks
+  std::map<char *, Region> regions;        // by address
+  std::map<char *, size_t> holes;          // bytes by address; of one region, never side by side
   size_t takes = 0;
 };
 
@@ -94,26 +94,37 @@ void drop_stale(Store &all) {
       used = 0;
     });
 #endif
-  for (auto entry = all.idle.begin(); entry != all.idle.end();) {
-    auto &blocks = entry->second;
-    size_t kept = 0;
-    for (const Idle &block : blocks)
-      if (all.takes - block.given > STALE)
-        free(block.memory);
-      else
-        blocks[kept++] = block;
-    blocks.resize(kept);
-    entry = blocks.empty() ? all.idle.erase(entry) : std::next(entry);
-  }
+  for (auto entry = all.idle.begin(); entry != all.idle.end();)
+    if (all.takes - entry->second.given > STALE) {
+      free(entry->second.memory);
+      entry = all.idle.erase(entry);
+    } else {
+      ++entry;
+    }
 }
 
+// An idle block that is a quarter larger at most is better than pages beside it.
 void *take_large(Store &all, size_t size) {
-  auto found = all.idle.find(size);
-  if (found == all.idle.end() || found->second.empty())
-    return map_huge(size);
-  void *memory = found->second.back().memory;
-  found->second.pop_back();
+  auto found = all.idle.lower_bound(size);
+  void *memory;
+  if (found == all.idle.end() || found->first > size + size / 4) {
+    memory = map_huge(size);
+    if (!memory)
+      return nullptr;
+  } else {
+    size = found->first;
+    found = std::prev(all.idle.upper_bound(size));
+    memory = found->second.memory;
+    all.idle.erase(found);
+  }
+  all.lent[memory] = size;
   return memory;
+}
+
+void give_large(Store &all, void *memory) {
+  auto lent = all.lent.find(memory);
+  all.idle.insert({lent->second, {memory, all.takes}});
+  all.lent.erase(lent);
 }
 
 // From the smallest hole that is large enough: the others stay whole, and the pages few.
@@ -187,7 +198,7 @@ extern "C" void lif_memory_give(void *memory, size_t bytes) {
   std::lock_guard<std::mutex> lock(all.mutex);
   ASAN_POISON_MEMORY_REGION(memory, bytes);
   if (bytes > LARGE)
-    all.idle[size_class(bytes)].push_back({memory, all.takes});
+    give_large(all, memory);
   else
     give_to_region(all, static_cast<char *>(memory), in_pages(bytes));
 }

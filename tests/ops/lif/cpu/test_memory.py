@@ -27,9 +27,14 @@ for size in range(1, 16):  # one after the other, each written
     ctypes.memset(block, 1, size * MIB)
     give(block, size * MIB)
 used = resident() - begin
+for size in (48, 40, 48):  # the second lies in the first's pages, and the third does again
+    block = take(size * MIB)
+    ctypes.memset(block, 1, size * MIB)
+    give(block, size * MIB)
+large = resident() - begin - used
 for _ in range(600):
     give(take(MIB), MIB)
-print(used // MIB, (resident() - begin) // MIB)
+print(used // MIB, large // MIB, (resident() - begin) // MIB)
 """
 
 
@@ -52,8 +57,9 @@ def resident() -> int:
 def test_sizes_share_pages_and_idle_ones_go_back() -> None:
     native.build_kernels()
     done = subprocess.run([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, check=True)
-    used, left = (int(word) for word in done.stdout.split())
+    used, large, left = (int(word) for word in done.stdout.split())
     assert 14 <= used <= 20  # not the 120 of all sizes together
+    assert 46 <= large <= 52
     assert left <= 6
 
 
