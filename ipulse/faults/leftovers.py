@@ -6,12 +6,13 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Iterator, List
+from typing import Callable, Iterator, List
 
 from .stand import Stand
 
 AGED_SECONDS = 2 * 86_400  # what a crash leaves is kept for a day
 CLEAN_SECONDS = 120.0
+EXIT_SECONDS = 20.0  # a guardian sees the end of whom it guards a moment later
 
 
 def after_a_day(stand: Stand, clean_seconds: float = CLEAN_SECONDS) -> List[str]:
@@ -22,20 +23,29 @@ def after_a_day(stand: Stand, clean_seconds: float = CLEAN_SECONDS) -> List[str]
     for folder in ("work", "artifacts"):
         _age(stand.home / folder)
     stand.stack.restart_agent()
-    deadline = time.monotonic() + clean_seconds
-    while found := [*_files(stand), *stand.records.pending()]:
-        if time.monotonic() > deadline:
-            break
-        time.sleep(0.5)
-    return found
+    return _lasting(lambda: [*_files(stand), *stand.records.pending()], clean_seconds)
 
 
-def after_the_end(stand: Stand) -> List[str]:
+def after_the_end(stand: Stand, exit_seconds: float = EXIT_SECONDS) -> List[str]:
     """What is there of a stack that was stopped."""
-    found = [f"{path.name} stays in the work directory" for path in (stand.home / "work").iterdir()]
-    if stand.stack.broker_socket.exists():
-        found.append("the broker's socket stays")
-    return [*found, *(f"process {pid} lives on" for pid in _processes_of(stand.home))]
+
+    def found() -> Iterator[str]:
+        for path in (stand.home / "work").iterdir():
+            yield f"{path.name} stays in the work directory"
+        if stand.stack.broker_socket.exists():
+            yield "the broker's socket stays"
+        for pid in _processes_of(stand.home):
+            yield f"process {pid} lives on"
+
+    return _lasting(lambda: list(found()), exit_seconds)
+
+
+def _lasting(look: Callable[[], List[str]], seconds: float) -> List[str]:
+    """What is still found after so long, at the latest; nothing as soon as that is so."""
+    deadline = time.monotonic() + seconds
+    while (found := look()) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return found
 
 
 def _age(folder: Path) -> None:

@@ -39,7 +39,7 @@ class Cleaned(Scene):
 
     def left_in_the_end(self) -> list[str]:
         stand: Any = self
-        return after_the_end(stand)
+        return after_the_end(stand, exit_seconds=0.0)
 
 
 @pytest.fixture
