@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from platform import machine
 from typing import List
 
 import pytest
 
+from ops.cached_build import ALIGNED_JUMPS
 from ops.lif.cpu import native
 
 
@@ -82,6 +84,21 @@ print(native.build_kernels())
         compiler_that_is(script + "\nexit 1", tmp_path, monkeypatch)
         with pytest.raises(native.BuildFailed, match=r"CXX\). Its first words:\nlif.cc:7: error"):
             native.build_kernels()
+
+    @pytest.mark.parametrize("known", [True, False])
+    def test_jumps_are_aligned_where_the_compiler_can(
+        self, known: bool, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sources, log = tmp_path / "sources", tmp_path / "log"
+        sources.mkdir()
+        (sources / "x86_avx2.cc").write_text("int one() { return 1; }\n")
+        monkeypatch.setattr(native, "SOURCES", sources)
+        refusal = "" if known else f'case "$*" in *{ALIGNED_JUMPS}*) exit 1; esac\n'
+        script = f'{refusal}echo "$@" >> {log}\nexec $REAL "$@"'
+        compiler_that_is(script, tmp_path, monkeypatch)
+        assert native.build_kernels().is_file()
+        compiled = [line for line in log.read_text().splitlines() if "x86_avx2.cc" in line]
+        assert [ALIGNED_JUMPS in line for line in compiled] == [known and machine() == "x86_64"]
 
 
 class TestCompiler:
