@@ -13,7 +13,12 @@ template <int V> void weight_gradient_of(const WeightGradient &a) {
   for (int g = 0; g < a.groups; ++g) {
     const float *grad_current = a.grad_current + g * a.group_rows * W;
     const int64_t *start = a.start + static_cast<int64_t>(g) * (a.inputs + 1) + a.first;
+    // The next group's rows are fetched meanwhile, evenly: they are read in no order.
+    const float *ahead = grad_current + a.group_rows * W;
+    int64_t lines = g + 1 < a.groups ? (a.group_rows * W / LINE + channels - 1) / channels : 0;
     for (int i = 0; i < channels; ++i) {
+      for (int64_t line = 0; line < lines; ++line, ahead += LINE)
+        __builtin_prefetch(ahead, 0, 2);
       const uint32_t *row = a.rows + start[i], *end = a.rows + start[i + 1];
       if (row == end)
         continue;

@@ -8,8 +8,9 @@
 namespace lif {
 namespace {
 
-// Bytes of dL/dI that one group of rows takes in a panel, and of the sums: they share an L2 cache.
-constexpr int64_t GROUP_BYTES = 384 << 10, SUM_BYTES = 512 << 10;
+// Bytes of dL/dI that one group of rows takes in a panel, and of the sums: they share an L2 cache,
+// with the next group.
+constexpr int64_t GROUP_BYTES = 256 << 10, SUM_BYTES = 512 << 10;
 
 // Spikes of a channel in a group that make up for reading and writing its sum. Where that many come
 // from fewer rows, these lie in the L1 cache, down to LEAST_BYTES.
