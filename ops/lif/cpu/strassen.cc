@@ -10,9 +10,9 @@ constexpr int MOST_LEVELS = 2;
 // Bytes of sums of weights that are held at a time, if those of a group fit at all.
 constexpr int64_t RIGHT_BYTES = 48 << 20;
 
-// Rows multiplied at a time, at most: of all blocks, and of what they are made of and become, they
-// share an L2 cache.
-constexpr int ROWS = 60;
+// Rows multiplied at a time, at most: enough to read each block of weights seldom, which comes from
+// the L3 cache; their own blocks, which outgrow the L2 cache, are read in order.
+constexpr int ROWS = 128;
 
 // Rows added up at a time, and floats of weights: of all blocks they share an L1 or L2 cache.
 constexpr int64_t SUM_ROWS = 8, RUN = SUM_ROWS * MAX_WIDTH;
@@ -53,9 +53,12 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
   int runs = whole ? 1 : (steps_ + ROWS - 1) / ROWS;
   rows_ = ((steps_ + runs - 1) / runs + kernel.product_rows - 1) / kernel.product_rows *
           kernel.product_rows;
-  // Of a sample of each part the result and the states; seven products and their left operands.
-  of_worker_ =
-      (held_groups_ * blocks * (rows_ + 2) + 7 * rows_) * int64_t(panels.width) + 7 * rows_ * depth;
+  samples_ = std::max(1, std::min(ROWS / rows_, quarter_ / threads));
+  // Of a chunk of each part the result and the states; seven products and their left operands.
+  int64_t rows = int64_t(samples_) * rows_;
+  states_ = held_groups_ * blocks * rows * panels.width;
+  of_worker_ = states_ + held_groups_ * blocks * samples_ * 2 * panels.width +
+               7 * rows * (panels.width + depth);
   products_.reset(new Buffer<float>(threads * of_worker_));
 }
 
@@ -77,15 +80,15 @@ std::vector<Strassen::Sum> Strassen::sums(const SevenProducts &signs, int levels
   return found;
 }
 
-// Of some rows of a sample of each part and one panel of their depth: [7][rows][width].
-void Strassen::add_up_left(const Sum &sum, int sample, int64_t panel, int64_t row, int64_t rows,
+// Of some rows of a chunk of each part and one panel of their depth: [7][rows][width].
+void Strassen::add_up_left(const Sum &sum, int chunk, int64_t panel, int64_t row, int64_t rows,
                            float *to, int64_t stride) const {
   BlockSums a{};
   a.count = rows * next_.panels.width;
   for (const Term &term : sum) {
     a.sign[a.terms] = term.sign;
     for (int k = 0; k < 4; ++k) {
-      int64_t first = (sample + (2 * term.row + k / 2) * int64_t(quarter_)) * steps_ + row;
+      int64_t first = (chunk + (2 * term.row + k / 2) * int64_t(quarter_)) * steps_ + row;
       int64_t column = (2 * term.column + k % 2) * int64_t(depth_) + panel;
       a.from[a.terms][k] = next_.grad_current + (column * next_.rows + first) * next_.panels.width;
     }
@@ -98,15 +101,14 @@ void Strassen::add_up_left(const Sum &sum, int sample, int64_t panel, int64_t ro
 
 void Strassen::add_up_all_left() {
   auto sums = static_cast<int64_t>(left_of_.size());
-  int64_t panel = int64_t(steps_) * next_.panels.width;
-  parallel_for(threads_, int64_t(quarter_) * depth_, [&](int64_t task, int) {
-    int64_t sample = task / depth_, p = task % depth_;
-    for (int64_t row = 0; row < steps_; row += SUM_ROWS)
+  parallel_for(threads_, int64_t(chunks()) * depth_, [&](int64_t task, int) {
+    int chunk = static_cast<int>(task / depth_) * samples_;
+    int64_t p = task % depth_, rows = int64_t(samples_of(chunk)) * steps_;
+    int64_t panel = rows * next_.panels.width;
+    for (int64_t row = 0; row < rows; row += SUM_ROWS)
       for (int64_t i = 0; i < sums; ++i)
-        add_up_left(left_of_[static_cast<size_t>(i)], static_cast<int>(sample), p, row,
-                    std::min(SUM_ROWS, steps_ - row),
-                    left_->get() + ((sample * sums + i) * 7 * depth_ + p) * panel +
-                        row * next_.panels.width,
+        add_up_left(left_of_[static_cast<size_t>(i)], chunk, p, row, std::min(SUM_ROWS, rows - row),
+                    left_of_chunk(chunk) + (i * 7 * depth_ + p) * panel + row * next_.panels.width,
                     depth_ * panel);
   });
 }
@@ -146,30 +148,29 @@ void Strassen::add_up_right(int group, int count) {
   }
 }
 
-// [groups][rows' parts][columns' parts][rows][width], rows first to last of one sample of each
-// part.
-float *Strassen::multiply(int groups, int sample, int first, int last, int worker) const {
+// [groups][rows' parts][columns' parts][rows][width], of each part some rows from row `first` of a
+// chunk on.
+float *Strassen::multiply(int groups, int chunk, int first, int64_t rows, int worker) const {
   int width = panels_.width;
   int64_t depth = int64_t(depth_) * next_.panels.width, blocks = int64_t(parts_) * parts_;
-  int64_t rows = last - first;
+  int64_t left_rows = left_ ? int64_t(samples_of(chunk)) * steps_ : rows;
   auto sums = static_cast<int64_t>(left_of_.size());
   float *result = of_worker(worker);
-  float *seven = result + held_groups_ * blocks * (rows_ + 2) * width;
-  float *left = seven + 7 * rows_ * width;
+  float *seven = states_of(worker) + held_groups_ * blocks * samples_ * 2 * width;
+  float *made = seven + 7 * int64_t(samples_) * rows_ * width;
   std::fill(result, result + groups * blocks * rows * width, 0.0f);
   DenseProduct one{panels_.vectors, left_ ? first : 0, rows, next_, nullptr, nullptr};
   one.next.panels.count = depth_;
   one.next.panels.neurons = static_cast<int>(depth);
-  one.next.rows = left_ ? steps_ : rows;
+  one.next.rows = left_rows;
   for (int64_t i = 0; i < sums; ++i) {
     for (int64_t p = 0; !left_ && p < depth_; ++p)
-      add_up_left(left_of_[static_cast<size_t>(i)], sample, p, first, rows,
-                  left + p * rows * next_.panels.width, rows * depth);
+      add_up_left(left_of_[static_cast<size_t>(i)], chunk, p, first, rows,
+                  made + p * rows * next_.panels.width, rows * depth);
+    const float *left = left_ ? left_of_chunk(chunk) + i * 7 * depth * left_rows : made;
     for (int64_t g = 0; g < groups; ++g) {
       for (int64_t s = 0; s < 7; ++s) {
-        one.next.grad_current = left_
-                                    ? left_->get() + ((sample * sums + i) * 7 + s) * depth * steps_
-                                    : left + s * rows * depth;
+        one.next.grad_current = left + s * depth * left_rows;
         one.weights = right_->get() + ((g * sums + i) * 7 + s) * depth * width;
         one.grad_spikes = seven + s * rows * width;
         kernel_.dense_product(one);

@@ -3,9 +3,9 @@
 //
 // With e = g W^T, blocks of e are sums of products of sums of blocks of g and of W^T. A block of
 // rows is a part of the samples, so that what a task computes is whole samples. Where the sums of
-// W^T's blocks can all be held, those of g's are made some rows at a time, just before their use,
-// and stay in the L2 cache; else they are held, too. Sums round more often than the plain product
-// does: by norm its error is a few times as large.
+// W^T's blocks can all be held, those of g's are made some rows at a time, just before their use;
+// else they are held, too. Sums round more often than the plain product does: by norm its error is
+// a few times as large.
 #ifndef IPULSE_OPS_LIF_CPU_STRASSEN_H
 #define IPULSE_OPS_LIF_CPU_STRASSEN_H
 
@@ -46,21 +46,22 @@ public:
     for (int group = 0; samples() && group < groups_; group += held_groups_) {
       int held = std::min(held_groups_, groups_ - group);
       add_up_right(group, held);
-      parallel_for(threads_, quarter_, [&](int64_t task, int worker) {
-        auto sample = static_cast<int>(task);
-        float *states =
-            of_worker(worker) + int64_t(held_groups_) * parts_ * parts_ * rows_ * panels_.width;
-        std::fill(states, states + held * parts_ * parts_ * 2 * panels_.width, 0.0f);
+      parallel_for(threads_, chunks(), [&](int64_t task, int worker) {
+        int chunk = static_cast<int>(task) * samples_, count = samples_of(chunk);
+        float *states = states_of(worker);
+        std::fill(states, states + held * parts_ * parts_ * count * 2 * panels_.width, 0.0f);
         for (int first = (steps_ - 1) / rows_ * rows_; first >= 0; first -= rows_) {
           ProductRows rows{first, std::min(first + rows_, steps_), nullptr, states};
-          rows.products = multiply(held, sample, rows.first, rows.last, worker);
+          int64_t of_sample = rows.last - rows.first;
+          rows.products = multiply(held, chunk, first, count * of_sample, worker);
           for (int g = 0; g < held; ++g)
             for (int part = 0; part < parts_; ++part)
-              for (int c = 0; c < parts_; ++c) {
-                use(group + g + c * groups_, sample + part * quarter_, rows, worker);
-                rows.products += (rows.last - rows.first) * panels_.width;
-                rows.state += 2 * panels_.width;
-              }
+              for (int c = 0; c < parts_; ++c)
+                for (int b = chunk; b < chunk + count; ++b) {
+                  use(group + g + c * groups_, b + part * quarter_, rows, worker);
+                  rows.products += of_sample * panels_.width;
+                  rows.state += 2 * panels_.width;
+                }
         }
       });
     }
@@ -75,12 +76,23 @@ private:
   using Sum = std::vector<Term>;
 
   static std::vector<Sum> sums(const SevenProducts &signs, int levels);
-  void add_up_left(const Sum &sum, int sample, int64_t panel, int64_t row, int64_t rows, float *to,
+  void add_up_left(const Sum &sum, int chunk, int64_t panel, int64_t row, int64_t rows, float *to,
                    int64_t stride) const;
   void add_up_all_left();
   void add_up_right(int group, int count);
-  float *multiply(int groups, int sample, int first, int last, int worker) const;
+  float *multiply(int groups, int chunk, int first, int64_t rows, int worker) const;
+
+  // Samples are multiplied in chunks; a chunk is told by its first sample.
+  int chunks() const { return (quarter_ + samples_ - 1) / samples_; }
+  int samples_of(int chunk) const { return std::min(samples_, quarter_ - chunk); }
+  float *left_of_chunk(int64_t chunk) const {
+    return left_->get() +
+           chunk * 7 * static_cast<int64_t>(left_of_.size()) * depth_ * next_.panels.width * steps_;
+  }
+
+  // A worker's result, states, and the rest of what multiply() needs.
   float *of_worker(int worker) const { return products_->get() + worker * of_worker_; }
+  float *states_of(int worker) const { return of_worker(worker) + states_; }
 
   const Kernel &kernel_;
   const int threads_;
@@ -95,9 +107,10 @@ private:
   int groups_ = 0;      // of parts_ panels each, one from each block of columns
   int held_groups_ = 0; // whose sums of weights are held at a time
   int rows_ = 0;        // of a sample at a time
-  int64_t of_worker_ = 0;
+  int samples_ = 1;     // of each part at a time; several only with all their rows
+  int64_t of_worker_ = 0, states_ = 0;
   std::vector<Sum> left_of_, right_of_, result_of_; // each of seven products
-  std::unique_ptr<Buffer<float>> left_; // [samples][products][depth panels][steps][width]; or null
+  std::unique_ptr<Buffer<float>> left_; // [chunks][products][depth panels][rows][width]; or null
   std::unique_ptr<Buffer<float>> right_, products_;
 };
 

@@ -116,7 +116,7 @@ class TestStrassen:
 
     @pytest.mark.parametrize(
         ("neurons", "batch", "steps", "delay"),
-        [(512, 3, 63, 0), (512, 3, 63, 1), (1024, 9, 3, 0), (1024, 9, 3, 1), (2048, 4, 3, 0)],
+        [(512, 3, 130, 0), (512, 3, 130, 1), (1024, 21, 3, 0), (1024, 21, 3, 1), (2048, 20, 2, 0)],
         ids=["once", "once, delay", "twice", "twice, delay", "not all weights at once"],
     )
     def test_gradients(self, arch: int, neurons: int, batch: int, steps: int, delay: int) -> None:
