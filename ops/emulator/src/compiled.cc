@@ -20,9 +20,11 @@ using Kind = ProgramNode::Kind;
 
 void checkTensor(const GraphState &graph, const Tensor &t, const ProgramNode &node,
                  const char *what) {
-  if (t.valid())
-    checkMapped(graph, t.view(),
-                std::string(what) + (node.name.empty() ? "" : " '" + node.name + "'"));
+  if (!t.valid())
+    return;
+  checkOwn(graph, t);
+  checkMapped(graph, t.view(),
+              std::string(what) + (node.name.empty() ? "" : " '" + node.name + "'"));
 }
 
 /// Raises control_program_error when a function calls itself.

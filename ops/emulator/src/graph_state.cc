@@ -11,6 +11,11 @@ std::size_t product(const std::vector<std::size_t> &shape) {
   return n;
 }
 
+void checkOwn(const GraphState &graph, const Tensor &t) {
+  if (t.graph() != &graph)
+    throw graph_connection_error("tensor " + t.getDebugStr() + " is of another graph");
+}
+
 std::size_t bytesOf(const Tensor &t) { return t.numElements() * sizeOf(t.elementType()); }
 
 unsigned fieldIndex(const VertexType &type, const std::string &name) {

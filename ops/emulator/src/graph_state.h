@@ -88,6 +88,8 @@ public:
 };
 
 std::size_t product(const std::vector<std::size_t> &shape);
+/// Raises graph_connection_error for a tensor of another graph; virtual graphs share one.
+void checkOwn(const GraphState &graph, const Tensor &t);
 /// Bytes of the elements of a tensor.
 std::size_t bytesOf(const Tensor &t);
 /// The index of a field in the type's table; raises unknown_field.

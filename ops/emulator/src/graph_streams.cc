@@ -33,6 +33,7 @@ RemoteBuffer Graph::addRemoteBuffer(StringRef handle, const Type &elementType,
 }
 
 void Graph::createHostWrite(StringRef handle, const Tensor &t, bool) {
+  emulator::checkOwn(*state, t);
   if (t.containsConstant())
     throw control_program_error("host write '" + handle.cloneAsString() + "' to a constant");
   if (!state->hostWrites.emplace(handle, t).second)
@@ -40,7 +41,7 @@ void Graph::createHostWrite(StringRef handle, const Tensor &t, bool) {
 }
 
 void Graph::createHostRead(StringRef handle, const Tensor &t, bool) {
-  t.view();
+  emulator::checkOwn(*state, t);
   if (!state->hostReads.emplace(handle, t).second)
     throw stream_connection_error("host read '" + handle.cloneAsString() + "' exists already");
 }

@@ -24,6 +24,7 @@ void Graph::setTileMapping(VertexRef v, unsigned tileNum) {
 }
 
 void Graph::setTileMapping(const Tensor &t, unsigned tileNum) {
+  emulator::checkOwn(*state, t);
   const unsigned tile = physicalTile(tileNum);
   t.view().forEachPiece(
       [&](const Piece &p) { state->variables[p.variable].tiles.assign(p.begin, p.end, tile); });
@@ -43,6 +44,7 @@ void Graph::setTileMapping(const Tensor &t, const TileToTensorMapping &mapping) 
 }
 
 Graph::TileToTensorMapping Graph::getTileMapping(const Tensor &t, bool *isComplete) const {
+  emulator::checkOwn(*state, t);
   std::vector<unsigned> virtualTile(state->machine.numTiles(), kNoTile);
   for (unsigned i = 0; i < tiles.size(); ++i)
     virtualTile[tiles[i]] = i;

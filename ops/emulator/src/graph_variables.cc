@@ -70,6 +70,7 @@ Tensor Graph::addConstantHalf(const Type &type, ArrayRef<std::size_t> shape,
 
 Tensor Graph::clone(const Type &type, const Tensor &t, const DebugContext &debugContext,
                     TensorCloneMethod method) {
+  emulator::checkOwn(*state, t);
   const View &from = t.view();
   const bool fresh =
       method == TensorCloneMethod::CREATE_NEW_ORDER ||
@@ -124,6 +125,7 @@ Tensor Graph::clone(const Tensor &t, const DebugContext &debugContext, TensorClo
 }
 
 void Graph::setInitialTensorValue(const Tensor &t, const FieldData &value) {
+  emulator::checkOwn(*state, t);
   const std::size_t n = t.numElements();
   if (value.size() != n && !value.isScalar())
     throw graph_connection_error("setInitialValue: " + std::to_string(value.size()) +

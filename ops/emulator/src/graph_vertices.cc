@@ -15,7 +15,7 @@ using field::Shape;
 namespace {
 
 void checkTensor(const VertexField &at, const Tensor &t) {
-  t.view();
+  checkOwn(at.graph, t);
   const Type element(at.table.element);
   if (at.table.element != Type::Id::None && t.elementType() != element)
     throw type_error(at.name + " has elements of type " + element.toString() +

@@ -88,6 +88,8 @@ Tensor concat(ArrayRef<Tensor> ts, unsigned dimension) {
   std::vector<std::size_t> shape = first.shape();
   shape[dimension] = 0;
   for (const Tensor &t : ts) {
+    if (t.graph() != first.graph())
+      throw tensor_creation_error("concat of tensors of two graphs");
     bool fits = t.rank() == first.rank() && t.elementType() == first.elementType();
     for (unsigned d = 0; fits && d < t.rank(); ++d)
       fits = d == dimension || t.dim(d) == first.dim(d);

@@ -11,15 +11,17 @@ namespace poplar::emulator {
 
 /// A field of a vertex of a graph, with the words for its errors.
 struct VertexField {
+  const GraphState &graph;
   VertexInstance &vertex;
   const field::FieldTable &table;
   Connection &connection;
   std::string name;
 
   VertexField(GraphState &state, const FieldRef &ref)
-      : VertexField(state.vertices.at(ref.getVertex()), ref.getName()) {}
-  VertexField(VertexInstance &vertex, const std::string &fieldName)
-      : vertex(vertex), table(vertex.type->table->fields[fieldIndex(*vertex.type, fieldName)]),
+      : VertexField(state, state.vertices.at(ref.getVertex()), ref.getName()) {}
+  VertexField(const GraphState &graph, VertexInstance &vertex, const std::string &fieldName)
+      : graph(graph), vertex(vertex),
+        table(vertex.type->table->fields[fieldIndex(*vertex.type, fieldName)]),
         connection(vertex.fields[static_cast<std::size_t>(&table - vertex.type->table->fields)]),
         name("field '" + fieldName + "' of vertex type '" + vertex.type->table->name + "'") {}
 

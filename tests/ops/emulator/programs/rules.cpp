@@ -166,6 +166,14 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
     {"index_out_of_range", [](Fixture &f) { f.a[8]; }},
     {"reshape_to_other_size", [](Fixture &f) { f.a.reshape({3, 3}); }},
     {"concat_of_other_types", [](Fixture &f) { concat(f.a, f.graph.addVariable(INT, {8})); }},
+    {"concat_of_two_graphs", [](Fixture &f) { concat(f.a, Fixture().a); }},
+    {"copy_of_another_graph",
+     [](Fixture &f) {
+       Fixture other;
+       Engine(f.graph, Copy(other.a, f.a));
+     }},
+    {"field_of_another_graph", [](Fixture &f) { f.sum(Fixture().a, f.s[0]); }},
+    {"mapping_of_another_graph", [](Fixture &f) { f.graph.setTileMapping(Fixture().a, 0); }},
     {"default_tensor", [](Fixture &) { Tensor().flatten(); }},
     {"missing_codelet_file", [](Fixture &f) { f.graph.addCodelets("none.cpp"); }},
     {"assembly_codelet", [](Fixture &f) { f.graph.addCodelets("none.S"); }},
