@@ -80,11 +80,6 @@ void checkLanguage(const std::string &source) {
   const std::string suffix = std::filesystem::path(source).extension();
   if (suffix == ".S" || suffix == ".s")
     throw CompileError("'" + source + "' is assembly, and " + kNoAssembly, "");
-  if (suffix == ".gp")
-    throw CompileError("'" + source +
-                           "' is compiled already, and files are not linked again: give "
-                           "popc the sources of all of them",
-                       "");
 }
 
 void runOrThrow(const std::vector<std::string> &arguments, const std::string &what) {
@@ -154,10 +149,19 @@ void compileCodelets(const std::vector<std::string> &sources, const std::vector<
   throw CompileError("popc counts the instructions of x86-64 and this machine is another", "");
 #endif
   const ScratchDirectory scratch;
-  std::vector<std::string> objects;
-  for (std::size_t unit = 0; unit < sources.size(); ++unit) {
-    checkLanguage(sources[unit]);
-    const std::string source = std::filesystem::absolute(sources[unit]).string();
+  std::vector<std::string> objects, parts;
+  for (const std::string &given : sources) {
+    checkLanguage(given);
+    const std::string source = std::filesystem::absolute(given).string();
+    if (std::filesystem::path(source).extension() == ".gp") {
+      if (!std::filesystem::exists(source))
+        throw CompileError("'" + given + "' does not exist", "");
+      // Under a name that a string in assembly can have.
+      parts.push_back(scratch.file("part" + std::to_string(parts.size())));
+      std::filesystem::copy_file(source, parts.back());
+      continue;
+    }
+    const std::size_t unit = objects.size();
     const Declarations found = findDeclarations(preprocessed(source, flags));
     const std::string base = scratch.file("unit" + std::to_string(unit));
     writeFile(base + ".cc", tableSource(source, found, static_cast<unsigned>(unit)));
@@ -172,7 +176,7 @@ void compileCodelets(const std::vector<std::string> &sources, const std::vector<
     objects.push_back(base + ".counted.s");
   }
   const std::string collect = scratch.file("collect.cc");
-  writeFile(collect, collectSource(sources.size()));
+  writeFile(collect, collectSource(objects.size(), parts));
   std::vector<std::string> arguments = allFlags(flags);
   arguments.insert(arguments.end(), {"-shared", "-o", target, collect});
   arguments.insert(arguments.end(), objects.begin(), objects.end());

@@ -18,8 +18,9 @@ struct CompileError : public std::runtime_error {
 /// Why codelets in assembly are refused, and the cure.
 extern const char *const kNoAssembly;
 
-/// Writes to `target` a library with the vertices of the C++ sources. `flags` are g++'s; those
-/// that only Graphcore's popc knows are left out. Raises CompileError.
+/// Writes to `target` a library with the vertices of the sources: C++, and libraries written
+/// before, which it holds. `flags` are g++'s; those that only Graphcore's popc knows are left out.
+/// Raises CompileError.
 void compileCodelets(const std::vector<std::string> &sources, const std::vector<std::string> &flags,
                      const std::string &target);
 

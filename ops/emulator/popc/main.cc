@@ -10,7 +10,8 @@ namespace {
 const char *const kUsage =
     "usage: popc [-O<n>] [-g] [-I<dir>] [-D<macro>] [-Werror] [--target=<list>] SOURCE... -o "
     "OUT.gp\n"
-    "Compiles codelets for the emulator. Targets are accepted and make no difference.\n";
+    "Compiles codelets for the emulator; a SOURCE is C++ or a .gp. Targets are accepted and make "
+    "no difference.\n";
 
 bool takesValue(const std::string &flag) {
   return flag == "-I" || flag == "-D" || flag == "-include" || flag == "-isystem" ||

@@ -69,7 +69,7 @@ std::string tableSource(const std::string &source, const Declarations &found, un
   return code.str();
 }
 
-std::string collectSource(std::size_t units) {
+std::string collectSource(std::size_t units, const std::vector<std::string> &parts) {
   std::ostringstream code;
   code << "#include <poplar/VertexTable.hpp>\n#include <vector>\n";
   for (std::size_t unit = 0; unit < units; ++unit)
@@ -81,6 +81,17 @@ std::string collectSource(std::size_t units) {
   for (std::size_t unit = 0; unit < units; ++unit)
     code << "    popc_describe_" << unit << "(all);\n";
   code << "    return all;\n  }();\n  *count = tables.size();\n  return tables.data();\n}\n";
+  for (std::size_t part = 0; part < parts.size(); ++part)
+    code << "__asm__(\".section .rodata\\npopc_part_" << part << ": .incbin \\\"" << parts[part]
+         << "\\\"\\npopc_part_end_" << part << ":\\n.previous\");\n"
+         << "extern const char popc_part_" << part << "[] __asm__(\"popc_part_" << part
+         << "\"), popc_part_end_" << part << "[] __asm__(\"popc_part_end_" << part << "\");\n";
+  code << "extern \"C\" const char *popc_part(std::size_t part, std::size_t *bytes) {\n"
+       << "  switch (part) {\n";
+  for (std::size_t part = 0; part < parts.size(); ++part)
+    code << "  case " << part << ":\n    *bytes = popc_part_end_" << part << " - popc_part_" << part
+         << ";\n    return popc_part_" << part << ";\n";
+  code << "  default:\n    return nullptr;\n  }\n}\n";
   return code.str();
 }
 

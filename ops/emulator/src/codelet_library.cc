@@ -30,6 +30,16 @@ CodeletLibrary::CodeletLibrary(std::string name, const field::VertexTable *table
                                std::size_t count)
     : first(tables), count(count), file(std::move(name)) {}
 
+std::vector<std::string> CodeletLibrary::parts() const {
+  const auto partOf = reinterpret_cast<const char *(*)(std::size_t, std::size_t *)>(
+      handle ? dlsym(handle, "popc_part") : nullptr);
+  std::vector<std::string> all;
+  std::size_t bytes = 0;
+  while (const char *part = partOf ? partOf(all.size(), &bytes) : nullptr)
+    all.emplace_back(part, bytes);
+  return all;
+}
+
 CodeletLibrary::~CodeletLibrary() {
   if (handle)
     dlclose(handle);

@@ -27,6 +27,8 @@ public:
   const field::VertexTable *end() const { return first + count; }
   /// The file it was loaded from, or the name of a library of the emulator's own.
   const std::string &path() const { return file; }
+  /// The bytes of the libraries that popc linked into it.
+  std::vector<std::string> parts() const;
   bool isBuiltin() const { return handle == nullptr; }
 
 private:

@@ -7,6 +7,17 @@
 #include "graph_state.h"
 
 namespace poplar {
+namespace {
+
+/// Makes known what a library and those linked into it define.
+void addLibrary(emulator::GraphState &state, const std::string &path) {
+  const auto library = emulator::CodeletLibrary::load(path);
+  for (const std::string &part : library->parts())
+    addLibrary(state, emulator::cachedBytes(part));
+  state.addLibrary(library);
+}
+
+} // namespace
 
 bool Graph::addCodelets(StringRef src, CodeletFileType type, StringRef compileFlags,
                         StringRef targetName) {
@@ -18,10 +29,9 @@ bool Graph::addCodelets(StringRef src, CodeletFileType type, StringRef compileFl
   const std::string path = src;
   if (type == CodeletFileType::Auto)
     type = getCodeletFileType(src);
-  state->addLibrary(emulator::CodeletLibrary::load(
-      type == CodeletFileType::Object
-          ? emulator::cachedObject(path)
-          : emulator::cachedCodelets({path}, type, compileFlags, compileOutput)));
+  addLibrary(*state, type == CodeletFileType::Object
+                         ? emulator::cachedObject(path)
+                         : emulator::cachedCodelets({path}, type, compileFlags, compileOutput));
   return true;
 }
 
@@ -38,8 +48,7 @@ void Graph::addCodelets(std::stringstream &stream, StringRef compileFlags, Codel
 
 void Graph::addCodelets(std::stringstream &stream, StringRef compileFlags,
                         std::ostream &compileOutput, CodeletFileType type, StringRef) {
-  state->addLibrary(emulator::CodeletLibrary::load(
-      emulator::cachedCodeletText(stream.str(), type, compileFlags, compileOutput)));
+  addLibrary(*state, emulator::cachedCodeletText(stream.str(), type, compileFlags, compileOutput));
 }
 
 bool Graph::hasCodelet(StringRef codeletName) const {

@@ -59,11 +59,16 @@ def test_links_several_sources_into_one_file(
     )
     out = tmp_path / "both.gp"
     assert popc(str(first), str(second), "-o", str(out)).stderr == ""
+    third, more = tmp_path / "c.cpp", tmp_path / "more.gp"
+    third.write_text(header + "struct C : Vertex { bool compute() { return true; } };\n")
+    assert popc(str(out), str(third), "-o", str(more)).stderr == ""
     program = tmp_path / "list.cpp"
     program.write_text(
-        "#include <cstdio>\n#include <dlfcn.h>\n#include <poplar/Type.hpp>\n"
-        "#include <poplar/VertexTable.hpp>\n"
-        "int main(int, char **argv) { poplar::FLOAT.toString();\n"  # so that its library is linked
+        "#include <cstdio>\n#include <dlfcn.h>\n#include <poplar/Graph.hpp>\n"
+        "#include <poplar/VertexTable.hpp>\nusing namespace poplar;\n"
+        'int main(int, char **argv) { Graph g(Target::createIPUTarget(1, 2, "ipu2"));\n'
+        'g.addCodelets(argv[2]); printf("%d%d%d\\n", g.hasCodelet("C"),\n'
+        'g.hasCodelet("x::A"), g.hasCodelet("x::v1::A"));\n'
         "void *h = dlopen(argv[1], RTLD_NOW); size_t n;\n"
         'auto f = (const poplar::field::VertexTable *(*)(size_t *))dlsym(h, "popc_vertices");\n'
         'auto t = f(&n); for (size_t i = 0; i < n; ++i) { printf("%s %d:", t[i].name, '
@@ -72,9 +77,14 @@ def test_links_several_sources_into_one_file(
     )
     binary = compile_program(program, tmp_path / "list")
     done = subprocess.run(
-        [str(binary), str(out)], env=environment, capture_output=True, text=True, check=True
+        [str(binary), str(out), str(more)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.splitlines() == [
+        "101",
         "x::v1::A 0: in more n m 1",
         "B<half,8,poplar::VectorLayout::ONE_PTR> 1: out 1",
     ]
@@ -94,7 +104,7 @@ def test_says_what_the_compiler_said(popc: Callable, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "cure"), [("sum.S", "between #ifdef __IPU__ and #else"), ("sum.gp", "the sources")]
+    ("name", "cure"), [("sum.S", "between #ifdef __IPU__ and #else"), ("sum.gp", "does not exist")]
 )
 def test_refuses_what_it_cannot_compile(
     popc: Callable, tmp_path: Path, name: str, cure: str
