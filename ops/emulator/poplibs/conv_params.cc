@@ -1,3 +1,5 @@
+#include <tuple>
+
 #include <poplin/ConvParams.hpp>
 #include <poplin/ConvUtil.hpp>
 #include <poplin/Convolution.hpp>
@@ -166,6 +168,56 @@ ConvParams getGradientParams(const ConvParams &f) {
   return ConvParams(f.outputType, f.inputType, f.batchSize, f.getOutputFieldShape(), f.kernelShape,
                     f.outputChannelsPerConvGroup, f.inputChannelsPerConvGroup, f.numConvGroups, in,
                     kernel, out);
+}
+
+namespace {
+
+auto membersOf(const ConvParams::InputTransform &t) {
+  return std::tie(t.truncationLower, t.truncationUpper, t.dilation, t.paddingLower, t.paddingUpper,
+                  t.flip);
+}
+auto membersOf(const ConvParams::OutputTransform &t) {
+  return std::tie(t.truncationLower, t.truncationUpper, t.stride, t.paddingLower, t.paddingUpper);
+}
+auto membersOf(const ConvParams &p) {
+  return std::tuple_cat(
+      std::tie(p.inputType, p.outputType, p.batchSize, p.inputFieldShape, p.kernelShape,
+               p.inputChannelsPerConvGroup, p.outputChannelsPerConvGroup, p.numConvGroups),
+      membersOf(p.inputTransform), membersOf(p.kernelTransform), membersOf(p.outputTransform));
+}
+
+template <typename T> void print(std::ostream &os, const char *name, const std::vector<T> &values) {
+  os << "\n        " << name << " {";
+  for (std::size_t i = 0; i < values.size(); ++i)
+    os << (i ? "," : "") << values[i];
+  os << '}';
+}
+void print(std::ostream &os, const char *name, const ConvParams::InputTransform &t) {
+  os << "\n        " << name << ':';
+  print(os, "  truncationLower", t.truncationLower),
+      print(os, "  truncationUpper", t.truncationUpper);
+  print(os, "  dilation", t.dilation), print(os, "  paddingLower", t.paddingLower);
+  print(os, "  paddingUpper", t.paddingUpper), print(os, "  flip", t.flip);
+}
+
+} // namespace
+
+bool operator<(const ConvParams &a, const ConvParams &b) { return membersOf(a) < membersOf(b); }
+bool operator==(const ConvParams &a, const ConvParams &b) { return membersOf(a) == membersOf(b); }
+
+std::ostream &operator<<(std::ostream &os, const ConvParams &p) {
+  os << "Params: inputType " << p.inputType << "\n        outputType " << p.outputType
+     << "\n        batchSize " << p.batchSize << "\n        numConvGroups " << p.numConvGroups
+     << "\n        inputChannelsPerConvGroup " << p.inputChannelsPerConvGroup
+     << "\n        outputChannelsPerConvGroup " << p.outputChannelsPerConvGroup;
+  print(os, "inputFieldShape", p.inputFieldShape), print(os, "kernelShape", p.kernelShape);
+  print(os, "inputTransform", p.inputTransform), print(os, "kernelTransform", p.kernelTransform);
+  const ConvParams::OutputTransform &out = p.outputTransform;
+  os << "\n        outputTransform:";
+  print(os, "  truncationLower", out.truncationLower);
+  print(os, "  truncationUpper", out.truncationUpper), print(os, "  stride", out.stride);
+  print(os, "  paddingLower", out.paddingLower), print(os, "  paddingUpper", out.paddingUpper);
+  return os << '\n';
 }
 
 std::uint64_t getFwdFlops(const ConvParams &p) {

@@ -247,4 +247,13 @@ void addBias(Graph &graph, const Tensor &in, const Tensor &biases, Sequence &pro
   popops::addInPlace(graph, in, along, prog, debugContext, options);
 }
 
+void reportPlanInfo(std::ostream &out, const Graph &, const ConvParams &params, const OptionFlags &,
+                    PlanningCache *) {
+  out << params << "A product of the kernel with the patches of the input\n";
+}
+void reportWeightUpdatePlanInfo(std::ostream &out, const Graph &graph, const ConvParams &fwdParams,
+                                const OptionFlags &fwdOptions, PlanningCache *cache) {
+  reportPlanInfo(out, graph, fwdParams, fwdOptions, cache);
+}
+
 } // namespace poplin

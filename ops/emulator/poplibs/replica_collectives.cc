@@ -33,16 +33,19 @@ struct Groups {
       throw poputil::poplibs_error("a collective over groups of " + std::to_string(size) +
                                    " replicas: the graph has " + std::to_string(replicas) +
                                    ", and a group's size must divide that");
-    if (group.replicaStride() != 1)
-      throw poputil::poplibs_error("a collective over replicas " +
-                                   std::to_string(group.replicaStride()) +
-                                   " apart is not emulated: CommGroupType::ORTHOGONAL has them as "
-                                   "far apart as there are groups");
     count = replicas / size;
-    stride = group.type() == CommGroupType::ORTHOGONAL ? count : 1;
+    stride = group.type() == CommGroupType::ORTHOGONAL ? count : group.replicaStride();
+    const bool orthogonal = group.type() == CommGroupType::ORTHOGONAL;
+    if (stride == 0 || count % stride != 0 || (orthogonal && group.replicaStride() != 1))
+      throw poputil::poplibs_error("a collective over " + std::to_string(count) + " groups of " +
+                                   std::to_string(size) + " replicas, " +
+                                   std::to_string(group.replicaStride()) +
+                                   " apart: a stride must divide the number of groups, and "
+                                   "CommGroupType::ORTHOGONAL has its own");
   }
+  /// `stride` groups are interleaved, and then come the next.
   unsigned member(unsigned group, unsigned i) const {
-    return stride == 1 ? group * size + i : group + i * stride;
+    return (group / stride * size + i) * stride + group % stride;
   }
   /// Routes between any two members, i the receiver and j the sender.
   template <typename Rows> std::vector<ReplicaRoute> routes(Rows &&rows) const {

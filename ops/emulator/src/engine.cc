@@ -152,6 +152,17 @@ pva::Report Engine::getReport(bool reportExecution) const {
 ProfileValue Engine::getProfile() const {
   return emulator::profileOf(session->getCompiled(), session.get());
 }
+void Engine::reportIntervals(std::ostream &outputStream) const {
+  const ProfileValue profile = getProfile();
+  const ProfileValue &programs = profile["compilation"]["programs"];
+  for (const ProfileValue &run : profile["execution"]["runs"].asVector())
+    for (const ProfileValue &step : run["steps"].asVector()) {
+      const ProfileValue &active = step["ipus"][0]["activeCycles"];
+      outputStream << active["cyclesFrom"]["min"].asUint() << ','
+                   << active["cyclesTo"]["max"].asUint() << ','
+                   << programs[step["program"].asUint()]["type"].asString() << '\n';
+    }
+}
 void Engine::resetExecutionProfile() { session->resetProfile(); }
 void Engine::disableExecutionProfiling() { session->setProfiling(false); }
 void Engine::enableExecutionProfiling() { session->setProfiling(true); }

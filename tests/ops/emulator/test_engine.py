@@ -67,8 +67,14 @@ class TestProfile:
         assert "Active Tiles:                 1 / 1,472" in output
 
     def test_a_file_of_a_profile_says_what_the_engine_said(self, run_program: Callable) -> None:
-        lines = run_program("engine", "report_file").stdout.splitlines()
+        summary, rest = run_program("engine", "report_file").stdout.split("\n", 1)
+        intervals, rest = rest.split("\n\n", 1)
+        lines = [summary, *rest.splitlines()]
         assert lines[0].startswith("11 1472 "), lines
+        rows = [row.split(",") for row in intervals.splitlines()]
+        assert len(rows) == int(summary.split()[2])
+        assert [row[0] for row in rows[1:]] == [row[1] for row in rows[:-1]]  # without gaps
+        assert rows[0][2] == "OnTileExecute"
         words = ("no vertices one by one", "autoReport.outputGraphProfile", "not JSON at byte 20")
         for line, word in zip(lines[1:], words):
             assert word in line, line

@@ -77,6 +77,21 @@ def test_a_convolution_and_its_gradients(tensors: Tensors, done) -> None:
     biased = z + tensors["biases"][:, None, None]
     np.testing.assert_allclose(tensors["biased"], biased, rtol=1e-5, atol=1e-5)
     assert f"flops {2 * 2 * len(channels) * len(rows) * len(columns)}" in done.stdout
+    np.testing.assert_allclose(tensors["multi"], z, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(tensors["weights_updated"], w - dw / 2, rtol=1e-5, atol=1e-4)
+    updated = tensors["biases"] + 2 * dz.sum(axis=(0, 2, 3))
+    np.testing.assert_allclose(tensors["biases_updated"], updated, rtol=1e-5, atol=1e-4)
+    assert "words 110\n" in done.stdout
+
+
+def test_an_image_is_normalised_and_gets_a_fourth_channel(tensors: Tensors) -> None:
+    normal = (tensors["image"] / 2 - tensors["offsets"]) * tensors["scales"]
+    np.testing.assert_allclose(tensors["normal"][..., :3], normal, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(tensors["normal"][..., 3], 0)
+
+
+def test_types_are_written_and_read_by_name(done) -> None:
+    assert "names LOG_ADD swish avg 1\n" in done.stdout
 
 
 @pytest.mark.parametrize("kind", ["max", "avg"])

@@ -75,6 +75,7 @@ def test_parts_rows_and_groups(tensors: Tensors) -> None:
     np.testing.assert_array_equal(tensors["of_pairs"], [near, near, far, far])
     even, odd = data[[0, 2]].sum(axis=0), data[[1, 3]].sum(axis=0)
     np.testing.assert_array_equal(tensors["of_apart"], [even, odd, even, odd])
+    np.testing.assert_array_equal(tensors["strided"], [even, odd, even, odd])
 
 
 def test_a_copy_between_replicas_reads_all_first(tensors: Tensors) -> None:

@@ -32,8 +32,8 @@ struct Chunks {
   std::vector<Chunk> chunks;
 };
 
-/// Which replicas exchange with each other: all, such with consecutive numbers, or such whose
-/// numbers differ by as many as there are groups.
+/// Which replicas exchange with each other: all, such whose numbers are a stride apart, 1 unless
+/// said, or such whose numbers differ by as many as there are groups.
 enum class CommGroupType { ALL, CONSECUTIVE, ORTHOGONAL };
 class CommGroup {
 public:

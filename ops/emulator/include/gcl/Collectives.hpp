@@ -48,7 +48,7 @@ poplar::Tensor broadcastCrossReplica(poplar::Graph &graph, const poplar::Tensor 
                                      const poplar::OptionFlags &options = {});
 
 /// The same in groups of replicas. Raises poplibs_error for groups that the replicas do not make
-/// up, and for a stride.
+/// up.
 poplar::Tensor allReduceCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
                                      CollectiveOperator op, poplar::program::Sequence &prog,
                                      const CommGroup &group,

@@ -165,6 +165,9 @@ public:
   pva::Report getReport(bool reportExecution = true) const;
   /// The same as a tree: compilation and execution.
   ProfileValue getProfile() const;
+  /// The steps of the runs that the profile keeps, a line each: first cycle, last cycle, type of
+  /// the program. [I] the SDK's lines are of other parts
+  void reportIntervals(std::ostream &outputStream) const;
   void resetExecutionProfile();
   void disableExecutionProfiling();
   void enableExecutionProfiling();

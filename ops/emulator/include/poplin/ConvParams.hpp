@@ -4,6 +4,7 @@
 // [M] Signatures are from memory: no source of them was at hand.
 
 #include <cstddef>
+#include <ostream>
 #include <vector>
 
 #include <poplar/Type.hpp>
@@ -80,6 +81,11 @@ struct ConvParams {
   /// Raises poplibs_error where a shape, a transform or a kernel larger than its input is wrong.
   void validate() const;
 };
+
+bool operator<(const ConvParams &a, const ConvParams &b);
+bool operator==(const ConvParams &a, const ConvParams &b);
+inline bool operator!=(const ConvParams &a, const ConvParams &b) { return !(a == b); }
+std::ostream &operator<<(std::ostream &os, const ConvParams &p);
 
 } // namespace poplin
 

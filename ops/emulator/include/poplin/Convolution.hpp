@@ -4,6 +4,9 @@
 // [M] Signatures are from memory: no source of them was at hand.
 
 #include <cstdint>
+#include <ostream>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include <poplar/Graph.hpp>
@@ -72,12 +75,44 @@ void convolutionBiasUpdate(poplar::Graph &graph, const poplar::Tensor &zDeltas,
                            poplar::program::Sequence &prog,
                            const poplar::DebugContext &debugContext = {},
                            const poplar::OptionFlags &options = {});
+/// The same, with the options where later SDKs have them.
+inline void convolutionBiasUpdate(poplar::Graph &graph, const poplar::Tensor &zDeltas,
+                                  const poplar::Tensor &biases, const poplar::Tensor &scale,
+                                  const poplar::OptionFlags &options,
+                                  poplar::program::Sequence &prog,
+                                  const poplar::DebugContext &debugContext = {}) {
+  convolutionBiasUpdate(graph, zDeltas, biases, scale, prog, debugContext, options);
+}
+inline void convolutionBiasUpdate(poplar::Graph &graph, const poplar::Tensor &zDeltas,
+                                  const poplar::Tensor &biases, float scale,
+                                  const poplar::OptionFlags &options,
+                                  poplar::program::Sequence &prog,
+                                  const poplar::DebugContext &debugContext = {}) {
+  convolutionBiasUpdate(graph, zDeltas, biases, scale, prog, debugContext, options);
+}
 void addBias(poplar::Graph &graph, const poplar::Tensor &in, const poplar::Tensor &biases,
              poplar::program::Sequence &prog, const poplar::DebugContext &debugContext = {},
              const poplar::OptionFlags &options = {});
 
 /// Two for each multiplication and addition that no padding takes part in.
 std::uint64_t getFwdFlops(const ConvParams &params);
+/// As many: each product of the forward pass has one in the gradients of input and weights.
+inline std::uint64_t getBwdFlops(const ConvParams &params) { return getFwdFlops(params); }
+inline std::uint64_t getWuFlops(const ConvParams &params) { return getFwdFlops(params); }
+
+using ConvPlanParams =
+    std::tuple<const poplar::Target *, const ConvParams, const poplar::OptionFlags *>;
+/// Plans convolutions ahead: nothing to do.
+inline void preplanConvolutions(const std::set<ConvPlanParams> &, PlanningCache &) {}
+inline void preplanConvolutions(poplar::Graph &, const std::set<ConvPlanParams> &,
+                                PlanningCache &) {}
+/// The words of the one plan that there is.
+void reportPlanInfo(std::ostream &out, const poplar::Graph &graph, const ConvParams &params,
+                    const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
+void reportWeightUpdatePlanInfo(std::ostream &out, const poplar::Graph &graph,
+                                const ConvParams &fwdParams,
+                                const poplar::OptionFlags &fwdOptions = {},
+                                PlanningCache *cache = nullptr);
 
 } // namespace poplin
 

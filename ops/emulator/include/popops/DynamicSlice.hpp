@@ -1,6 +1,7 @@
 #ifndef popops_DynamicSlice_hpp
 #define popops_DynamicSlice_hpp
 
+#include <ostream>
 #include <vector>
 
 #include <poplar/Graph.hpp>
@@ -59,6 +60,9 @@ public:
   friend bool operator<(const SlicePlan &, const SlicePlan &) noexcept { return false; }
   friend bool operator==(const SlicePlan &, const SlicePlan &) noexcept { return true; }
   friend bool operator!=(const SlicePlan &, const SlicePlan &) noexcept { return false; }
+  friend std::ostream &operator<<(std::ostream &os, const SlicePlan &) {
+    return os << "SlicePlan: a loop over the indices\n";
+  }
 };
 namespace embedding {
 SlicePlan plan(const poplar::Graph &graph, const poplar::Type &dataType, std::size_t groupSize,

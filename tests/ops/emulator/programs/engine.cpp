@@ -314,7 +314,7 @@ const std::map<std::string, std::function<void()>> cases{
        char directory[] = "/tmp/report-XXXXXX";
        const std::string named = mkdtemp(directory), path = named + "/profile.pop";
        const OptionFlags shown{{"showExecutionSteps", "true"}, {"showVarStorage", "true"}};
-       std::ostringstream engines, files, parts;
+       std::ostringstream engines, files, parts, intervals;
        {
          Fixture f;
          const Tensor a = f.variable(FLOAT, {4}, "a \"1\""), s = f.variable(FLOAT, {}, "s", 9);
@@ -325,6 +325,7 @@ const std::map<std::string, std::function<void()>> cases{
          engine.load(f.device);
          engine.run(0, "first");
          engine.printProfileSummary(engines, shown);
+         engine.reportIntervals(intervals);
          printProfileSummary(parts, engine.getGraphProfile(), engine.getExecutionProfile(), shown);
        }
        printGraphSummary(files, path, shown);
@@ -333,7 +334,8 @@ const std::map<std::string, std::function<void()>> cases{
        std::cout << (engines.str() == parts.str()) << (engines.str() == files.str()) << ' '
                  << report.compilation().target().numTiles() << ' '
                  << report.execution().runs()[0].steps().size() << ' '
-                 << report.compilation().programs().size() << '\n';
+                 << report.compilation().programs().size() << '\n'
+                 << intervals.str() << '\n';
        std::remove((named + "/profile.json").c_str());
        for (const std::function<void()> &wrong : std::initializer_list<std::function<void()>>{
                 [&] { report.compilation().computeSets()[0].vertices(); },

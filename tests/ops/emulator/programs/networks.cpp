@@ -1,13 +1,20 @@
 // Convolutions, pooling, batch norm and CTC loss, forward and backward: prints every tensor.
+#include <sstream>
 #include <string>
 
+#include <poplin/ConvPreplan.hpp>
 #include <poplin/ConvUtil.hpp>
 #include <poplin/Convolution.hpp>
+#include <poplin/MultiConvolution.hpp>
 #include <popnn/BatchNorm.hpp>
 #include <popnn/CTCLoss.hpp>
 #include <popnn/LogSoftmax.hpp>
+#include <popnn/NonLinearityDefUtil.hpp>
 #include <popnn/Pooling.hpp>
 #include <popops/Cast.hpp>
+#include <popops/NormaliseImage.hpp>
+#include <popops/Operation.hpp>
+#include <poputil/Util.hpp>
 #include <poputil/exceptions.hpp>
 
 #include "network_fixture.h"
@@ -31,11 +38,44 @@ void convolution(Network &n) {
                                      true, n.prog, "backward"));
   n.show("d_weights", poplin::calculateWeightDeltas(n.graph, dOut, in, params, n.prog, "update"));
   const Tensor biases = n.filled("biases", poplin::createBiases(n.graph, out), 4);
-  const Tensor biased = n.graph.clone(out);
-  n.prog.add(Copy(out, biased));
+  const Tensor biased = poputil::duplicate(n.graph, out, n.prog);
   poplin::addBias(n.graph, biased, biases, n.prog);
   n.show("biased", biased);
   std::cout << "flops " << poplin::getFwdFlops(params) << '\n';
+
+  const std::vector<poplin::multiconv::ConvolutionArgs> both{{in, weights, params, {}},
+                                                             {in, weights, params, {}}};
+  n.show("multi", poplin::multiconv::convolution(n.graph, both, false, n.prog)[1]);
+  const Tensor newWeights = poputil::duplicate(n.graph, weights, n.prog),
+               newBiases = poputil::duplicate(n.graph, biases, n.prog);
+  poplin::multiconv::convolutionWeightUpdate<float>(
+      n.graph, {{dOut, newWeights, in, -0.5f, params, {}}}, n.prog);
+  n.show("weights_updated", newWeights);
+  poplin::convolutionBiasUpdate(n.graph, dOut, newBiases, 2.0f, {{"partialsType", "float"}},
+                                n.prog);
+  n.show("biases_updated", newBiases);
+  poplin::PlanningCache cache;
+  poplin::preplan({{&n.graph.getTarget(), params, nullptr}}, {}, cache);
+  std::ostringstream words;
+  words << params;
+  std::cout << "words " << (words.str().find("stride {1,2}") != std::string::npos)
+            << (ConvParams(params) == params) << (ConvParams(params) < params) << '\n';
+}
+
+void image(Network &n) {
+  const Tensor image = popops::createNormaliseImageInput(n.graph, FLOAT, {2, 2, 3}, "image");
+  n.show("normal",
+         popops::normaliseImage(n.graph, n.prog, n.filled("image", image, 11), 0.5f,
+                                n.filled("offsets", {3}, 12), n.filled("scales", {3}, 13)));
+}
+
+void names() {
+  popops::Operation op;
+  popnn::NonLinearityType type;
+  std::istringstream words("LOG_ADD swish other");
+  words >> op >> type;
+  std::cout << "names " << op << ' ' << type << ' ' << popnn::PoolingType::AVG << ' '
+            << !(words >> type) << '\n';
 }
 
 void pooling(Network &n) {
@@ -111,7 +151,9 @@ void ctcLoss(Network &n) {
 
 int main() {
   Network network;
+  names();
   convolution(network);
+  image(network);
   pooling(network);
   batchNorm(network);
   ctcLoss(network);

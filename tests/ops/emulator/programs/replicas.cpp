@@ -36,6 +36,8 @@ void collectives() {
   const gcl::CommGroup apart(gcl::CommGroupType::ORTHOGONAL, 2);
   r.show("of_pairs", gcl::allReduceCrossReplica(g, data, CollectiveOperator::ADD, r.prog, pairs));
   r.show("of_apart", gcl::allReduceCrossReplica(g, data, CollectiveOperator::ADD, r.prog, apart));
+  const gcl::CommGroup strided(gcl::CommGroupType::CONSECUTIVE, 2, 2);
+  r.show("strided", gcl::allReduceCrossReplica(g, data, CollectiveOperator::ADD, r.prog, strided));
   r.show("pairs", gcl::allGatherCrossReplica(g, data, r.prog, pairs));
   const Tensor moved = g.clone(data, "moved");
   r.prog.add(Copy(data, moved));

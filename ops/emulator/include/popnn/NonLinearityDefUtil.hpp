@@ -1,0 +1,20 @@
+#ifndef popnn_NonLinearityDefUtil_hpp
+#define popnn_NonLinearityDefUtil_hpp
+
+// [M] Signatures are from memory: no source of them was at hand.
+
+#include <istream>
+#include <ostream>
+
+#include <popnn/NonLinearityDef.hpp>
+
+namespace popnn {
+
+const char *asString(const NonLinearityType &type);
+std::ostream &operator<<(std::ostream &os, const NonLinearityType &type);
+/// Sets failbit for a name that is no type's.
+std::istream &operator>>(std::istream &in, NonLinearityType &type);
+
+} // namespace popnn
+
+#endif
