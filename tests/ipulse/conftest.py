@@ -17,6 +17,8 @@ CORE = [
     "test_messages.py",
     "test_schema.py",
     "test_spec.py",
+    "test_spec_misfits.py",
+    "test_spec_of_ipus.py",
     "test_states.py",
     "test_strict_json.py",
 ]

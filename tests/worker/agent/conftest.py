@@ -13,7 +13,8 @@ import pytest
 from worker.agent.agent import Agent
 from worker.agent.settings import Settings
 
-from .fake_service import DEADLINE, FakeService
+from .fake_rules import DEADLINE
+from .fake_service import FakeService
 from .offspring import Offspring
 
 RUNNERS = "tests.worker.agent.runners"

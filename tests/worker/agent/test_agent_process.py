@@ -26,7 +26,8 @@ from tests.ipulse.test_guarded_process import Watched
 
 from .attempts import logged_pid
 from .conftest import RUNNERS
-from .fake_service import DEADLINE, FakeService
+from .fake_rules import DEADLINE
+from .fake_service import FakeService
 
 QUEUE = messages.queue_of("cpu")
 

@@ -17,7 +17,9 @@ from worker.agent.supervision import Supervision
 
 from .attempts import attempt
 from .conftest import agent_with
-from .fake_service import DEADLINE, Artifact, FakeService
+from .fake_jobs import Artifact
+from .fake_rules import DEADLINE
+from .fake_service import FakeService
 from .offspring import Offspring
 
 

@@ -16,7 +16,8 @@ from worker.agent.settings import Settings
 
 from .attempts import logged_pid
 from .conftest import RUNNERS, agent_with, beside
-from .fake_service import DEADLINE, FakeService
+from .fake_rules import DEADLINE
+from .fake_service import FakeService
 
 
 class TestCancel:

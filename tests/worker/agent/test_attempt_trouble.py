@@ -15,7 +15,9 @@ from worker.agent.settings import Settings
 
 from .attempts import attempt, end_lease, logged_pid
 from .conftest import agent_with, beside
-from .fake_service import HANG_UP, FakeService, Refusal
+from .fake_handler import HANG_UP
+from .fake_jobs import Refusal
+from .fake_service import FakeService
 
 
 class TestTrouble:

@@ -14,7 +14,8 @@ from worker.agent.lease import Lease
 from worker.agent.reporter import Reporter
 from worker.agent.service_api import ServiceAPI
 
-from .fake_service import DEADLINE, FakeService
+from .fake_rules import DEADLINE
+from .fake_service import FakeService
 
 
 @pytest.fixture

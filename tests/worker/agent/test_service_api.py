@@ -22,7 +22,9 @@ from worker.agent.service_answers import NotClaimable, ServiceUnavailable, raise
 from worker.agent.service_api import Claim, ServiceAPI
 from worker.agent.verdict import Verdict
 
-from .fake_service import DEADLINE, HANG_UP, FakeService
+from .fake_handler import HANG_UP
+from .fake_rules import DEADLINE
+from .fake_service import FakeService
 
 
 @pytest.fixture

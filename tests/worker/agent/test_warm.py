@@ -18,7 +18,8 @@ from worker.agent.settings import Settings
 from worker.agent.warm import WarmRunner
 
 from .conftest import RUNNERS, agent_with, beside
-from .fake_service import DEADLINE, FakeService
+from .fake_rules import DEADLINE
+from .fake_service import FakeService
 from .offspring import Offspring
 
 

@@ -1,0 +1,122 @@
+"""The worker API of the fake service as HTTP: tokens, routes, and the faults that were ordered."""
+
+from __future__ import annotations
+
+import json
+import re
+from http.server import BaseHTTPRequestHandler
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from ipulse import strict_json
+
+from .fake_jobs import Refusal
+
+if TYPE_CHECKING:
+    from .fake_service import FakeService
+
+HANG_UP = 0  # a fault: say nothing and hang up
+
+
+class FakeHandler(BaseHTTPRequestHandler):
+    """One connection of an agent."""
+
+    service: FakeService
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        self._answer()
+
+    def do_PUT(self) -> None:
+        self._answer()
+
+    _applied = ""  # the preference that the present answer honoured
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    def _answer(self) -> None:
+        service = self.service
+        self._applied = ""
+        content = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        path = urlsplit(self.path).path
+        with service.changed:
+            if path != "/v1/worker/agents":  # said now and then, whatever a test is about
+                service.requests.append((self.command, path))
+            faults = (fault(self.command, path) for fault in service.faults)
+            fault = next((status for status in faults if status is not None), None)
+            service.changed.notify_all()
+        if fault == HANG_UP or service.is_down:
+            self.close_connection = True
+            return
+        try:
+            if fault is not None:
+                raise Refusal(fault, "ordered", "a fault that the test ordered")
+            with service.changed:
+                answer = self._route(path, content)
+                service.changed.notify_all()
+        except Refusal as refusal:
+            problem = {"code": refusal.code, "detail": refusal.detail, "status": refusal.status}
+            self._send(refusal.status, json.dumps(problem).encode(), "application/problem+json")
+        else:
+            lost = next((one for one in service.answers_to_lose if re.search(one, path)), None)
+            if lost is not None:
+                service.answers_to_lose.remove(lost)
+                self.close_connection = True
+                return
+            self._send(200, answer, "application/json")
+
+    def _route(self, path: str, content: bytes) -> bytes:
+        service = self.service
+        if self.headers.get("Authorization") != f"Bearer {service.token}":
+            raise Refusal(401, "not_authenticated")
+        if path == "/v1/worker/agents":
+            return b"{}"
+        if path == "/v1/worker/claims":
+            return _json(service.claim(strict_json.loads(content)))
+        if match := re.fullmatch(r"/v1/jobs/([^/]+)/artifacts/art_checkpoint/content", path):
+            checkpoint = service.job(match[1]).checkpoint
+            if checkpoint is None:
+                raise Refusal(404, "not_found")
+            return checkpoint.content
+        fence = self.headers.get("IPUlse-Fence", "")
+        if match := re.fullmatch(r"/v1/worker/attempts/([^/]+)", path):
+            self._applied = self.headers.get("Prefer", "")
+            return _json({"cancel": service.is_to_stop(match[1], fence)})
+        match = re.fullmatch(r"/v1/worker/attempts/([^/]+)/(.+)", path)
+        if match is None:
+            raise Refusal(404, "not_found")
+        body = strict_json.loads(content) if self.command == "POST" else {}
+        if match[2] == "finish":
+            job = service.finished(match[1], fence, body)
+            if job:
+                return _json({"object": "job", "id": job.id})
+        held, attempt = service.held(match[1], fence)
+        if match[2] == "heartbeat":
+            return _json(service.heartbeat(held, attempt))
+        if match[2] == "events":
+            return _json(service.record(held, attempt, body))
+        if match[2] == "finish":
+            return _json(service.finish(held, attempt, body))
+        if self.command == "PUT" and match[2].startswith("artifacts/"):
+            query = {name: found[0] for name, found in parse_qs(urlsplit(self.path).query).items()}
+            service.store(attempt, match[2].removeprefix("artifacts/"), query, content)
+            return _json({"artifact_id": "art_1"})
+        raise Refusal(404, "not_found")
+
+    def _send(self, status: int, content: bytes, media_type: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", media_type)
+        self.send_header("Content-Length", str(len(content)))
+        if self._applied:
+            self.send_header("Preference-Applied", self._applied)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Says nothing: the tests ask `requests`."""
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value).encode()

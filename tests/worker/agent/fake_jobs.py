@@ -1,0 +1,73 @@
+"""What the fake service holds of a job, for tests to look at."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from ipulse.states import (
+    JobState,
+)
+
+
+@dataclass
+class Artifact:
+    name: str
+    role: str
+    content: bytes
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+
+@dataclass
+class Attempt:
+    id: str
+    fence: str
+    agent: str
+    expires: float  # on the monotonic clock
+    events: list[dict[str, Any]] = field(default_factory=list)
+    artifacts: list[Artifact] = field(default_factory=list)
+    verdict: dict[str, Any] | None = None
+
+    def artifact(self, role: str) -> Artifact:
+        return next(artifact for artifact in self.artifacts if artifact.role == role)
+
+    def messages(self, stream: str | None = None) -> list[str]:
+        """What was logged."""
+        return [
+            event["message"]
+            for event in self.events
+            if event["kind"] == "log" and stream in (None, event["stream"])
+        ]
+
+    def said(self, text: str) -> bool:
+        return any(text in message for message in self.messages())
+
+
+@dataclass
+class Job:
+    id: str
+    spec: dict[str, Any]
+    state: JobState = JobState.QUEUED
+    attempts: list[Attempt] = field(default_factory=list)
+    checkpoint: Artifact | None = None
+
+    @property
+    def last(self) -> Attempt:
+        return self.attempts[-1]
+
+    @property
+    def verdict(self) -> dict[str, Any]:
+        assert self.last.verdict is not None
+        return self.last.verdict
+
+
+class Refusal(Exception):
+    def __init__(self, status: int, code: str, detail: str = "") -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.detail = detail or code

@@ -1,0 +1,197 @@
+"""Every rule of the worker API that an agent can break: fences, leases, gaps in event numbers,
+illegal phases, digests, the manifest last, a complete result before `completed`.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from base64 import b64decode
+from collections.abc import Iterator
+from typing import Any
+
+from ipulse.errors import IllegalTransition, InvalidInput
+from ipulse.events import (
+    CheckpointEvent,
+    Event,
+    LogEvent,
+    MetricEvent,
+    PhaseEvent,
+    event_to_json,
+)
+from ipulse.log_lines import LogLines
+from ipulse.parsing import parse_type
+from ipulse.states import (
+    INFRASTRUCTURE,
+    OUTCOMES,
+    STATE_OF_PHASE,
+    JobState,
+    Phase,
+    Reason,
+    check_transition,
+)
+
+from .fake_jobs import Artifact, Attempt, Job, Refusal
+
+DEADLINE = 60.0  # seconds until a test that waits for an event is given up
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+class FakeRules:
+    """The jobs and what agents may do with them; `changed` guards all of it."""
+
+    def __init__(self, lease_seconds: float, heartbeat_seconds: float) -> None:
+        self.lease_seconds = lease_seconds
+        self.heartbeat_seconds = heartbeat_seconds
+        self.jobs: dict[str, Job] = {}
+        self.changed = threading.Condition()
+        self.is_down = False
+        self.refuse_manifests = False
+
+    def claim(self, body: dict[str, Any]) -> dict[str, Any]:
+        job = self.jobs.get(body["job_id"])
+        if job is None:
+            raise Refusal(404, "not_found")
+        if job.state is not JobState.QUEUED or "cpu" not in body["device_kinds"]:
+            raise Refusal(409, "not_claimable")
+        self._move(job, JobState.PREPARING)
+        number = len(job.attempts) + 1
+        attempt = Attempt(
+            id=f"att_{job.id}_{number}",
+            fence=f"fence-{job.id}-{number}",
+            agent=body["agent"],
+            expires=time.monotonic() + self.lease_seconds,
+        )
+        job.attempts.append(attempt)
+        return {
+            "job_id": job.id,
+            "attempt_id": attempt.id,
+            "attempt": number,
+            "fence": attempt.fence,
+            "lease_seconds": self.lease_seconds,
+            "heartbeat_seconds": self.heartbeat_seconds,
+            "spec": job.spec,
+            "checkpoint": job.checkpoint
+            and {
+                "artifact_id": "art_checkpoint",
+                "sha256": job.checkpoint.sha256,
+                "size": len(job.checkpoint.content),
+                "name": job.checkpoint.name,
+            },
+        }
+
+    def heartbeat(self, job: Job, attempt: Attempt) -> dict[str, Any]:
+        attempt.expires = time.monotonic() + self.lease_seconds
+        return {
+            "cancel": job.state is JobState.CANCELLING,
+            "lease_seconds": self.lease_seconds,
+        }
+
+    def is_to_stop(self, attempt_id: str, fence: str) -> bool:
+        """Once the job is to stop; raises Refusal once the attempt does not hold it any more."""
+        while True:
+            job, _ = self.held(attempt_id, fence)
+            if job.state is JobState.CANCELLING or self.is_down:
+                return job.state is JobState.CANCELLING
+            self.changed.wait(DEADLINE)
+
+    def record(self, job: Job, attempt: Attempt, body: dict[str, Any]) -> dict[str, Any]:
+        expected = len(attempt.events) + 1
+        if body["first"] > expected:
+            raise Refusal(409, "sequence_gap", f"event {expected} is expected next")
+        try:
+            told = [parse_type(Event | LogLines, value) for value in body["events"]]
+        except InvalidInput as error:
+            raise Refusal(422, "invalid_input", str(error)) from error
+        for event in list(_one_by_one(told))[expected - body["first"] :]:
+            if not isinstance(event, (PhaseEvent, MetricEvent, LogEvent, CheckpointEvent)):
+                raise Refusal(422, "invalid_input", f"{event.kind} is not for the service")
+            if isinstance(event, PhaseEvent) and job.state is not JobState.CANCELLING:
+                state = STATE_OF_PHASE[Phase(event.phase)]
+                if state is not job.state:
+                    self._move(job, state)
+            attempt.events.append(event_to_json(event))
+        return {"next": len(attempt.events) + 1}
+
+    def store(self, attempt: Attempt, name: str, query: dict[str, str], content: bytes) -> None:
+        artifact = Artifact(name, query["role"], content)
+        if not NAME.fullmatch(name):
+            raise Refusal(422, "invalid_input", "name")
+        if int(query["size"]) != len(content) or query["sha256"] != artifact.sha256:
+            raise Refusal(422, "wrong_content")
+        if any(other.role == "manifest" for other in attempt.artifacts):
+            raise Refusal(409, "conflict", "the manifest comes last")
+        if artifact.role == "checkpoint":
+            others = [other for other in attempt.artifacts if other.role != "checkpoint"]
+            attempt.artifacts[:] = others
+        attempt.artifacts.append(artifact)
+
+    def finish(self, job: Job, attempt: Attempt, body: dict[str, Any]) -> dict[str, Any]:
+        if body.get("events"):
+            self.record(job, attempt, body)
+        if manifest := body.get("manifest"):
+            if self.refuse_manifests:
+                raise Refusal(503, "artifact_store", "the disk is full")
+            content = b64decode(manifest["base64"], validate=True)
+            query = {"role": "manifest", "size": str(len(content)), "sha256": manifest["sha256"]}
+            self.store(attempt, manifest["name"], query, content)
+        reason = Reason(body["reason"])
+        is_complete = any(artifact.role == "manifest" for artifact in attempt.artifacts)
+        if reason is Reason.COMPLETED and not is_complete:
+            raise Refusal(409, "incomplete")
+        attempt.verdict = _verdict(body)
+        if job.state is JobState.CANCELLING and reason is not Reason.COMPLETED:
+            self._move(job, JobState.CANCELLED)
+        elif reason in INFRASTRUCTURE:
+            self._move(job, JobState.RETRY_WAIT)
+            checkpoints = [one for one in attempt.artifacts if one.role == "checkpoint"]
+            job.checkpoint = checkpoints[-1] if checkpoints else job.checkpoint
+            self._move(job, JobState.QUEUED)
+        else:
+            self._move(job, OUTCOMES[reason])
+        return {"object": "job", "id": job.id, "state": job.state.value}
+
+    def held(self, attempt_id: str, fence: str) -> tuple[Job, Attempt]:
+        for job in self.jobs.values():
+            for attempt in job.attempts:
+                if attempt.id == attempt_id:
+                    stale = (
+                        attempt.fence != fence
+                        or attempt.verdict is not None
+                        or attempt is not job.last
+                        or attempt.expires < time.monotonic()
+                    )
+                    if stale:
+                        raise Refusal(409, "stale_token")
+                    return job, attempt
+        raise Refusal(404, "not_found")
+
+    def finished(self, attempt_id: str, fence: str, body: dict[str, Any]) -> Job | None:
+        """The job if this very verdict is already there: then it may be said again."""
+        for job in self.jobs.values():
+            for attempt in job.attempts:
+                this = (attempt_id, fence, _verdict(body))
+                if (attempt.id, attempt.fence, attempt.verdict) == this:
+                    return job
+        return None
+
+    def _move(self, job: Job, state: JobState) -> None:
+        try:
+            check_transition(job.state, state)
+        except IllegalTransition as error:
+            raise Refusal(409, "illegal_transition", error.message) from error
+        job.state = state
+
+
+def _verdict(body: dict[str, Any]) -> dict[str, Any]:
+    """What is said of an end, without the events that came along."""
+    return {name: body[name] for name in ("reason", "message", "summary")}
+
+
+def _one_by_one(events: list[Any]) -> Iterator[Any]:
+    for event in events:
+        if isinstance(event, LogLines):
+            yield from (LogEvent(text, event.level, event.stream) for text in event.messages)
+        else:
+            yield event
