@@ -53,6 +53,7 @@ def _sum(runs: list[dict[str, Any]]) -> dict[str, Any]:
         **{kind: _count(run[kind] for run in runs) for kind in COUNTED},
         "clock_error_seconds": max(run["clock_error_seconds"] for run in runs),
         "reruns_after_a_killed_worker": _figures(worker),
+        "memory_mib": _memory(run.get("memory_mib", {}) for run in runs),
         "skipped": sorted({one for run in runs for one in run["skipped"]}),
         "faults": {
             kind: {
@@ -63,6 +64,18 @@ def _sum(runs: list[dict[str, Any]]) -> dict[str, Any]:
             for kind, one in sorted(faults.items())
         },
     }
+
+
+def _memory(runs: Iterable[dict[str, list[list[float]]]]) -> dict[str, list[list[float]]]:
+    """Of each kind of part the life in which most jobs were accepted: [jobs, MiB] over it."""
+    longest: dict[str, list[list[float]]] = {}
+    for run in runs:
+        for name, life in run.items():
+            kind = name.partition("-")[0]  # one agent is like another
+            told = [[jobs - life[0][0], mebibytes] for jobs, mebibytes in life]
+            if told[-1][0] > longest.get(kind, [[-1, 0.0]])[-1][0]:
+                longest[kind] = told
+    return longest
 
 
 def _count(found: Iterable[list[str] | None]) -> int | None:
@@ -112,6 +125,14 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
                 f"began within 20 s (half within {reruns['p50']:.1f} s, 99 of 100 within "
                 f"{reruns['p99']:.1f} s, all within {reruns['max']:.1f} s)."
             )
+        if one.get("memory_mib"):
+            yield ""
+            yield "Memory of its own, in the life that saw most jobs:"
+            yield ""
+            yield from _memory_table(one["memory_mib"])
+        if not one["faults"]:
+            yield ""
+            continue
         yield ""
         yield "| fault | times | attempts struck | reruns | p50 s | p99 s | max s |"
         yield "| --- | --- | --- | --- | --- | --- | --- |"
@@ -120,6 +141,15 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
             counts = [figures["times"], figures["attempts_struck"], figures["reruns"]]
             yield "| " + " | ".join(map(str, [kind, *counts, *times])) + " |"
         yield ""
+
+
+def _memory_table(lives: dict[str, list[list[float]]]) -> Iterator[str]:
+    yield "| part | jobs seen | MiB at a quarter | at half | at three quarters | in the end |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for name, life in lives.items():
+        jobs = life[-1][0]
+        after = [next(m for n, m in life if n >= jobs * share) for share in (0.25, 0.5, 0.75)]
+        yield f"| {name} | {jobs} | " + " | ".join(f"{m:.1f}" for m in [*after, life[-1][1]]) + " |"
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, List, Optional, Type
 
 import ipulse
 from ipulse.client.resources import time_of
+from ipulse.errors import Unavailable
 from ipulse.stack import Stack
 
 from .broker import Broker
@@ -28,6 +29,7 @@ from .witness import Witness
 SKEWED = Path(__file__).with_name("skewed")
 LOG_TAIL_BYTES = 2**18
 HOUSEKEEPING_SECONDS = 3.0
+START_TRIES = 5  # of a part that was killed
 MEBIBYTES = {"": 96, "artifacts": 32, "work": 32}  # of the home's disks, by folder
 
 
@@ -150,7 +152,7 @@ class Stand:
             def again() -> None:
                 self.stack.restart_agent(number)
 
-        self._starting[name] = self._pool.submit(again)
+        self._starting[name] = self._pool.submit(_patiently, again)
 
     def held_by(self, name: str) -> List[Held]:
         """The attempts of an agent."""
@@ -193,6 +195,16 @@ class Stand:
             if isinstance(line, dict):
                 found.append(line)
         return found
+
+
+def _patiently(start: Callable[[], None]) -> None:
+    """A machine may be so busy for minutes that nothing starts in time: that is no verdict."""
+    for _ in range(START_TRIES - 1):
+        try:
+            return start()
+        except Unavailable:
+            continue
+    return start()
 
 
 def milliseconds() -> int:

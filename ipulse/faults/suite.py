@@ -34,7 +34,7 @@ KILL_PAUSE_SECONDS = 0.8  # between two kills, on average
 PACE_SECONDS = 0.05
 TELL_SECONDS = 20.0
 LOCKED_SECONDS = 30.0
-DRAIN_SECONDS = 150.0
+DRAIN_SECONDS = 600.0  # a busy machine is slow, and what is slow is not lost
 STEPS, STEP_MS = 20, 40  # of a scripted job
 
 _SCRIPTED_SPEC: Dict[str, Any] = {
@@ -162,8 +162,10 @@ def _inflict(
             except (Broken, IPUlseError, TimeoutError) as error:
                 broken.append(f"{name}: {error}")
     finally:
-        stand.all_up()
-        load.stop()
+        try:
+            stand.all_up()
+        finally:
+            load.stop()  # its threads would keep this process for ever
     load.check()
     say("waiting for every job to end")
     deadline = time.monotonic() + DRAIN_SECONDS
