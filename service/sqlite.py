@@ -17,6 +17,7 @@ from ipulse.errors import Unavailable
 from .group_sync import GroupSync
 from .named_turns import NamedTurns
 
+CACHE_KIB = 512  # of each connection; what falls out of it, the system still has in its memory
 BUSY_SECONDS = 10.0  # how long a write waits for another writer before it gives up
 
 
@@ -107,6 +108,7 @@ def _prepare_connection(connection: Any, _record: Any) -> None:
     # copies from the log.
     cursor.execute("PRAGMA synchronous = NORMAL")
     cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     cursor.close()
 
 

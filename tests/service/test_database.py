@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, insert, inspect, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.pool import QueuePool
 
 from ipulse.errors import Unavailable
 from service import migrations
@@ -52,6 +53,13 @@ def pragma(database: Database, name: str) -> object:
 )
 def test_what_is_committed_is_sound(sqlite: Database, name: str, value: object) -> None:
     assert pragma(sqlite, name) == value
+
+
+def test_all_connections_together_hold_little_of_the_file_in_memory(sqlite: Database) -> None:
+    kibibytes = -int(str(pragma(sqlite, "cache_size")))
+    pool = sqlite.backend.reading.pool
+    assert isinstance(pool, QueuePool)
+    assert 0 < kibibytes * pool.size() <= 32 * 1024
 
 
 def test_what_is_committed_survives_a_power_cut(
