@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, Select, delete, insert, select
+from sqlalchemy import Row, bindparam, delete, insert, select
 
 from ipulse.errors import Conflict, IPUlseError, NotFound, Unavailable
 
@@ -26,6 +26,18 @@ Store = Blobs | S3Blobs
 ORPHAN_SECONDS = 3600  # a file without a row may be on its way into one
 
 _ID = re.compile(r"art_[0-9a-f]{24}")
+
+# Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
+_ADD = insert(artifacts)
+_SELECTION = select(artifacts, attempts.c.number.label("attempt")).join(
+    attempts, attempts.c.pk == artifacts.c.attempt_pk
+)
+_OF_ATTEMPT = _SELECTION.where(artifacts.c.attempt_pk == bindparam("of_attempt"))
+_LATEST_CHECKPOINT = (
+    _SELECTION.where(artifacts.c.job_pk == bindparam("of_job"), artifacts.c.role == "checkpoint")
+    .order_by(artifacts.c.pk.desc())
+    .limit(1)
+)
 
 
 class ArtifactExists(Conflict):
@@ -120,8 +132,9 @@ def add(
             replaced.append(former.sha256)
         elif same_name:
             raise ArtifactExists()
+    artifact_id = f"art_{secrets.token_hex(12)}"
     values = {
-        "id": f"art_{secrets.token_hex(12)}",
+        "id": artifact_id,
         "job_pk": attempt.job_pk,
         "attempt_pk": attempt.pk,
         "name": described.name,
@@ -131,9 +144,17 @@ def add(
         "sha256": incoming.sha256,
         "created_at": transaction.now,
     }
-    transaction.connection.execute(insert(artifacts).values(values))
-    query = _selection().where(artifacts.c.id == values["id"])
-    stored = Artifact.of(transaction.connection.execute(query).one())
+    transaction.connection.execute(_ADD, values)
+    stored = Artifact(
+        artifact_id,
+        described.name,
+        described.role,
+        described.media_type,
+        incoming.size,
+        incoming.sha256,
+        attempt.number,
+        transaction.now,
+    )
     return Stored(stored, created=True, replaced=replaced)
 
 
@@ -160,7 +181,7 @@ def get(transaction: Transaction, job: Job, artifact_id: str) -> Artifact:
     """An artifact of any attempt of a job. Raises NotFound."""
     row = None
     if _ID.fullmatch(artifact_id):
-        query = _selection().where(artifacts.c.id == artifact_id, artifacts.c.job_pk == job.pk)
+        query = _SELECTION.where(artifacts.c.id == artifact_id, artifacts.c.job_pk == job.pk)
         row = transaction.connection.execute(query).one_or_none()
     if row is None:
         raise NotFound("there is no such artifact of that job")
@@ -169,11 +190,9 @@ def get(transaction: Transaction, job: Job, artifact_id: str) -> Artifact:
 
 def official(transaction: Transaction, job: Job) -> list[Artifact]:
     """What the latest attempt has left so far; an earlier one's files are not the job's."""
-    query = (
-        _selection()
-        .where(artifacts.c.job_pk == job.pk, attempts.c.number == job.attempt)
-        .order_by(artifacts.c.pk)
-    )
+    query = _SELECTION.where(
+        artifacts.c.job_pk == job.pk, attempts.c.number == job.attempt
+    ).order_by(artifacts.c.pk)
     return [Artifact.of(row) for row in transaction.connection.execute(query)]
 
 
@@ -184,13 +203,7 @@ def is_complete(transaction: Transaction, attempt: Attempt) -> bool:
 
 def latest_checkpoint(transaction: Transaction, job: Job) -> Artifact | None:
     """Where the next attempt may resume from."""
-    query = (
-        _selection()
-        .where(artifacts.c.job_pk == job.pk, artifacts.c.role == "checkpoint")
-        .order_by(artifacts.c.pk.desc())
-        .limit(1)
-    )
-    row = transaction.connection.execute(query).one_or_none()
+    row = transaction.connection.execute(_LATEST_CHECKPOINT, {"of_job": job.pk}).one_or_none()
     return None if row is None else Artifact.of(row)
 
 
@@ -211,11 +224,5 @@ def _is_used(transaction: Transaction, sha256: str) -> bool:
 
 
 def _of_attempt(transaction: Transaction, attempt: Attempt) -> list[Artifact]:
-    query = _selection().where(artifacts.c.attempt_pk == attempt.pk)
-    return [Artifact.of(row) for row in transaction.connection.execute(query)]
-
-
-def _selection() -> Select[Any]:
-    return select(artifacts, attempts.c.number.label("attempt")).join(
-        attempts, attempts.c.pk == artifacts.c.attempt_pk
-    )
+    rows = transaction.connection.execute(_OF_ATTEMPT, {"of_attempt": attempt.pk})
+    return [Artifact.of(row) for row in rows]

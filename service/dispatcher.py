@@ -112,6 +112,8 @@ class Dispatcher:
             for key, wake_up in pending.items():
                 if key not in self._sent:
                     self._wake(wake_up)
+                    if not self._sent:  # the agent that was woken comes first
+                        self._next_flush = time.monotonic() + FLUSH_SECONDS
                     self._sent.add(key)
             self._rescan()
         except Unavailable:
@@ -146,7 +148,6 @@ class Dispatcher:
         with self._database.write() as transaction:
             outbox.remove(transaction, self._sent)
         self._sent = set()
-        self._next_flush = time.monotonic() + FLUSH_SECONDS
 
     def _rescan(self) -> None:
         """Publishes again where jobs have been queued for a while and messages are missing."""

@@ -51,6 +51,16 @@ COLUMNS = tuple(attempts.c[name] for name in Attempt._fields)
 # Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
 _ADD = insert(attempts).returning(*COLUMNS)
 _BY_ID = select(attempts.c.fence_sha256, *COLUMNS).where(attempts.c.id == bindparam("attempt_id"))
+_HOLD_JOB = (
+    select(jobs.c.pk)
+    .where(
+        jobs.c.pk
+        == select(attempts.c.job_pk)
+        .where(attempts.c.id == bindparam("attempt_id"))
+        .scalar_subquery()
+    )
+    .with_for_update(key_share=True)
+)
 _OF_JOBS = (
     select(*COLUMNS)
     .where(attempts.c.job_pk.in_(bindparam("job_pks", expanding=True)))
@@ -192,9 +202,7 @@ def next_expiry(transaction: Transaction) -> int | None:
 def _hold_job(transaction: Transaction, attempt_id: str) -> None:
     """Nobody else changes an attempt while its job is held."""
     if transaction.is_writing:
-        of_attempt = select(attempts.c.job_pk).where(attempts.c.id == attempt_id)
-        query = select(jobs.c.pk).where(jobs.c.pk == of_attempt.scalar_subquery())
-        transaction.connection.execute(query.with_for_update(key_share=True))
+        transaction.connection.execute(_HOLD_JOB, {"attempt_id": attempt_id})
 
 
 def _digest(fence: str) -> str:

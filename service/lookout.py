@@ -61,7 +61,7 @@ class Lookout:
         changed = {job for job in watched if self._versions.get(job, -1) != versions[job]}
         if self._tokens - still_good:
             changed = set(watched)  # a stream may belong to a token that is not good any more
-        self._changes.publish([*changed, *map(store.state_topic, changed)])
+        self._changes.publish([*changed, *map(store.stop_topic, changed)])
         self._versions, self._tokens = versions, still_good
 
     def _run(self) -> None:

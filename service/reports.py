@@ -39,47 +39,42 @@ def record(
     fresh = without_first(reported, expected - first)
     if not fresh:
         return expected
-    job = store.get_by_pk(transaction, attempt.job_pk)
-    run: list[Reportable] = []
+    was = job = store.get_by_pk(transaction, attempt.job_pk)
+    said: list[events.Occurrence] = []
     for event in fresh:
-        run.append(event)
-        if isinstance(event, protocol.PhaseEvent):
-            job = _enter(transaction, _write_down(transaction, job, attempt, run), event)
-            run = []
-    if run:
-        _write_down(transaction, job, attempt, run)
-    following = expected + length(fresh)
-    leases.write(transaction, attempt, next_event=following)
-    return following
-
-
-def _write_down(
-    transaction: Transaction, job: Job, attempt: Attempt, reported: Sequence[Reportable]
-) -> Job:
-    occurrences: list[events.Occurrence] = []
-    columns = {}
-    last_seq = job.last_seq
-    for event in reported:
         if isinstance(event, LogLines):
-            last_seq = events.append(transaction, job.pk, last_seq, attempt.number, occurrences)
-            occurrences = []
+            job = _append(transaction, job, attempt, said)
+            said = []
             last_seq = events.append_lines(
                 transaction,
                 job.pk,
-                last_seq,
+                job.last_seq,
                 attempt.number,
                 event.messages,
                 event.level,
                 event.stream,
             )
+            job = job._replace(last_seq=last_seq)
         elif isinstance(event, protocol.LogEvent):
-            occurrences += events.of_lines((event.message,), event.level, event.stream)
+            said += events.of_lines((event.message,), event.level, event.stream)
         else:
-            occurrences.append(events.Occurrence(event.kind, _body(event)))
+            said.append(events.Occurrence(event.kind, _body(event)))
             if isinstance(event, protocol.MetricEvent):
-                columns["progress"] = occurrences[-1].body
-    last_seq = events.append(transaction, job.pk, last_seq, attempt.number, occurrences)
-    return store.change(transaction, job, last_seq=last_seq, **columns)
+                job = job._replace(progress=said[-1].body)
+            elif isinstance(event, protocol.PhaseEvent):
+                job, entered = _enter(transaction, job, event)
+                said += entered
+    store.keep(transaction, was, _append(transaction, job, attempt, said))
+    following = expected + length(fresh)
+    leases.write(transaction, attempt, next_event=following)
+    return following
+
+
+def _append(
+    transaction: Transaction, job: Job, attempt: Attempt, said: Sequence[events.Occurrence]
+) -> Job:
+    last_seq = events.append(transaction, job.pk, job.last_seq, attempt.number, said)
+    return job._replace(last_seq=last_seq)
 
 
 def _body(event: Event) -> str:
@@ -89,9 +84,12 @@ def _body(event: Event) -> str:
     return strict_json.dumps(body)
 
 
-def _enter(transaction: Transaction, job: Job, event: protocol.PhaseEvent) -> Job:
+def _enter(
+    transaction: Transaction, job: Job, event: protocol.PhaseEvent
+) -> tuple[Job, list[events.Occurrence]]:
     state = STATE_OF_PHASE[Phase(event.phase)]
     # A job that is asked to stop goes no further, whatever its runner still enters.
     if job.state is state or job.state in STOPPING:
-        return job
-    return store.move(transaction, job, state)
+        return job, []
+    moved, occurrence = store.step(transaction, job, state)
+    return moved, [occurrence]

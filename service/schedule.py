@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import Select, and_, bindparam, func, or_, select
 
 from ipulse.states import TERMINAL, JobState
 
 from .database import Transaction
 from .job import COLUMNS, Job
 from .tables import jobs
+
+_QUEUED = (jobs.c.state == JobState.QUEUED.value, jobs.c.device == bindparam("of_kind"))
+# Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
+_HEAD = (
+    select(*COLUMNS)
+    .where(
+        *_QUEUED,
+        # A look into the index each; sorted by both columns, a long queue would be read whole.
+        jobs.c.priority == select(func.max(jobs.c.priority)).where(*_QUEUED).scalar_subquery(),
+    )
+    .order_by(jobs.c.queued_at, jobs.c.pk)
+    .limit(1)
+    .with_for_update(skip_locked=True, key_share=True)
+)
 
 
 def head(transaction: Transaction, device: str) -> Job | None:
@@ -18,17 +32,8 @@ def head(transaction: Transaction, device: str) -> Job | None:
     lost has kept its place, and so goes before all that have never begun. A job that somebody
     else takes at this moment is passed over.
     """
-    queued = (jobs.c.state == JobState.QUEUED.value, jobs.c.device == device)
-    # A look into the index each; sorted by both columns, a long queue would be read whole.
-    priority = select(func.max(jobs.c.priority)).where(*queued).scalar_subquery()
-    query = (
-        select(*COLUMNS)
-        .where(*queued, jobs.c.priority == priority)
-        .order_by(jobs.c.queued_at, jobs.c.pk)
-        .limit(1)
-        .with_for_update(skip_locked=True, key_share=True)
-    )
-    return _one(transaction, query)
+    row = transaction.connection.execute(_HEAD, {"of_kind": device}).one_or_none()
+    return None if row is None else Job.of(row)
 
 
 def count_ahead(transaction: Transaction, job: Job) -> int:
@@ -88,11 +93,6 @@ def ended_before(transaction: Transaction, moment: int, limit: int) -> list[Job]
         .limit(limit)
     )
     return [Job.of(row) for row in transaction.connection.execute(query)]
-
-
-def _one(transaction: Transaction, query: Select[tuple[object, ...]]) -> Job | None:
-    row = transaction.connection.execute(query).one_or_none()
-    return None if row is None else Job.of(row)
 
 
 def _all(transaction: Transaction, query: Select[tuple[object, ...]]) -> list[Job]:

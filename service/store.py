@@ -8,7 +8,7 @@ import secrets
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Select, bindparam, insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from ipulse import strict_json
 from ipulse.errors import Conflict, NotFound
@@ -49,14 +49,19 @@ _CHANGE = (
 )
 _BY_ID = select(*COLUMNS).where(jobs.c.id == bindparam("job_id"))
 _BY_PK = select(*COLUMNS).where(jobs.c.pk == bindparam("job_pk"))
+# A job's row is the lock of all that hangs on it: its attempts, events and artifacts. Its key
+# stays free for what only refers to it, as another's claim does that promises it a wake-up: two
+# such claims, each holding the job that the other names, would wait for each other.
+_HOLD_BY_ID = _BY_ID.with_for_update(key_share=True)
+_HOLD_BY_PK = _BY_PK.with_for_update(key_share=True)
 
 
-def state_topic(job_id: str) -> str:
-    """Told when a job enters another state; its id alone is told of every change.
+def stop_topic(job_id: str) -> str:
+    """Told when nobody works on a job any more, or is to; its id alone is told of every change.
 
     Whoever watches a topic may be woken without cause.
     """
-    return f"{job_id}/state"
+    return f"{job_id}/stop"
 
 
 def add(
@@ -90,7 +95,7 @@ def get(transaction: Transaction, job_id: str) -> Job:
     """The job; a writing transaction holds it until its end. Raises NotFound."""
     row = None
     if _ID.fullmatch(job_id):
-        query = _held(transaction, _BY_ID)
+        query = _HOLD_BY_ID if transaction.is_writing else _BY_ID
         row = transaction.connection.execute(query, {"job_id": job_id}).one_or_none()
     if row is None:
         raise NotFound("there is no such job")
@@ -107,13 +112,13 @@ def look_at(transaction: Transaction, job_id: str) -> Job:
 
 def get_by_pk(transaction: Transaction, pk: int) -> Job:
     """The job; a writing transaction holds it until its end."""
-    query = _held(transaction, _BY_PK)
+    query = _HOLD_BY_PK if transaction.is_writing else _BY_PK
     return Job.of(transaction.connection.execute(query, {"job_pk": pk}).one())
 
 
 def find_by_pk(transaction: Transaction, pk: int) -> Job | None:
     """As get_by_pk, for a job that may have been deleted."""
-    query = _held(transaction, _BY_PK)
+    query = _HOLD_BY_PK if transaction.is_writing else _BY_PK
     row = transaction.connection.execute(query, {"job_pk": pk}).one_or_none()
     return None if row is None else Job.of(row)
 
@@ -138,21 +143,27 @@ def move(
 
     Raises IllegalTransition, or Conflict when the row changed since `job` was read.
     """
+    moved, occurrence = step(transaction, job._replace(**columns), after, reason, message)
+    attempt = moved.attempt or None
+    last_seq = events.append(transaction, job.pk, job.last_seq, attempt, [occurrence])
+    return keep(transaction, job, moved._replace(last_seq=last_seq))
+
+
+def step(
+    transaction: Transaction,
+    job: Job,
+    after: JobState,
+    reason: Reason | None = None,
+    message: str = "",
+) -> tuple[Job, events.Occurrence]:
+    """The job as it is in another state from now on, and the event of that: for `keep` and
+    `events.append`, once for several steps. Raises IllegalTransition."""
     check_transition(job.state, after)
     phase_ms: dict[str, int] = json.loads(job.phase_ms)
     phase = PHASE_OF_STATE[job.state]
     phase_ms[phase] = phase_ms.get(phase, 0) + max(0, transaction.now - job.state_since)
-    columns.setdefault("attempt", job.attempt)
-    last_seq = events.append(
-        transaction,
-        job.pk,
-        job.last_seq,
-        columns["attempt"] or None,
-        [_state_event(after, reason, message)],
-    )
-    if after.is_terminal:
-        columns["finished_at"] = transaction.now
-    transaction.topics.add(state_topic(job.id))
+    if after not in ACTIVE:
+        transaction.topics.add(stop_topic(job.id))
     if after is JobState.RETRY_WAIT:
         transaction.topics.add(RETRY_TOPIC)
     wishes = Wishes(job.priority, job.queue_seconds, job.run_seconds, job.total_seconds)
@@ -160,42 +171,42 @@ def move(
         after,
         job.created_at,
         transaction.now,
-        started=columns["attempt"] > 0,
+        started=job.attempt > 0,
         run_ms=sum(phase_ms.get(PHASE_OF_STATE[state], 0) for state in ACTIVE),
     )
-    return change(
-        transaction,
-        job,
+    moved = job._replace(
         deadline_at=deadline_at,
-        state=after.value,
-        reason=None if reason is None else reason.value,
+        state=after,
+        reason=reason,
         message=message,
         phase_ms=strict_json.dumps(phase_ms),
         state_since=transaction.now,
-        last_seq=last_seq,
-        **columns,
+        finished_at=transaction.now if after.is_terminal else job.finished_at,
     )
+    return moved, _state_event(after, reason, message)
 
 
-def change(transaction: Transaction, job: Job, **columns: Any) -> Job:
-    """Writes columns of a job's row and counts its version up.
+def keep(transaction: Transaction, was: Job, job: Job) -> Job:
+    """Writes what has changed of a job's row and counts its version up.
 
-    Raises Conflict when the row changed since `job` was read.
+    Raises Conflict when the row changed since `was` was read.
     """
-    was = {"was_pk": job.pk, "was_version": job.version}
-    values = {"version": job.version + 1, "updated_at": transaction.now, **columns}
-    row = transaction.connection.execute(_CHANGE, {**was, **values}).one_or_none()
+    columns = {
+        name: value
+        for name, value, former in zip(Job._fields, job, was, strict=True)
+        if value != former
+    }
+    if "state" in columns:
+        columns["state"] = job.state.value
+    if "reason" in columns:
+        columns["reason"] = job.reason and job.reason.value
+    known = {"was_pk": was.pk, "was_version": was.version}
+    values = {"version": was.version + 1, "updated_at": transaction.now, **columns}
+    row = transaction.connection.execute(_CHANGE, {**known, **values}).one_or_none()
     if row is None:
         raise Conflict("the job changed at the same moment; try again")
-    transaction.topics.add(job.id)
+    transaction.topics.add(was.id)
     return Job.of(row)
-
-
-def _held(transaction: Transaction, query: Select[Any]) -> Select[Any]:
-    # A job's row is the lock of all that hangs on it: its attempts, events and artifacts. Its key
-    # stays free for what only refers to it, as another's claim does that promises it a wake-up:
-    # two such claims, each holding the job that the other names, would wait for each other.
-    return query.with_for_update(key_share=True) if transaction.is_writing else query
 
 
 def _state_event(state: JobState, reason: Reason | None, message: str) -> events.Occurrence:

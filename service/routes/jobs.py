@@ -90,12 +90,8 @@ async def _wait(
 ) -> Response:
     """The answer when there is news of a job, or it is time."""
     until = time.monotonic() + seconds
-    # Nobody waits for what does not exist, and so nothing is kept of it.
-    news = await run_in_threadpool(_show_news, parts, job_id, known, headers)
-    if news:
-        return news
     # Who asks for the end need not be woken by whatever a job says until then.
-    topic = store.state_topic(job_id) if known is None else job_id
+    topic = store.stop_topic(job_id) if known is None else job_id
     with parts.changes.watch(topic) as watch:
         while True:
             watch.clear()

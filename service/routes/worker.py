@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from dataclasses import dataclass
@@ -38,6 +39,10 @@ from service.representations import (
 )
 from service.shown_jobs import JobBody
 from service.worker_requests import Announcement, ClaimRequest, EventBatch, Finish
+
+# An agent that asks for orders may be told a little later: whoever waits for the same job's end is
+# answered first.
+GIVE_WAY_SECONDS = 0.02
 
 AttemptId = Annotated[str, Path()]
 Fence = Annotated[str, Header(alias="IPUlse-Fence", max_length=128)]
@@ -132,7 +137,7 @@ async def orders(
     seconds = preferences.wait_seconds(prefer)
     until = time.monotonic() + (seconds or 0)
     found = await run_in_threadpool(_orders, parts, attempt_id, fence)
-    with parts.changes.watch(store.state_topic(found.job_id)) as watch:
+    with parts.changes.watch(store.stop_topic(found.job_id)) as watch:
         while True:
             watch.clear()
             found = await run_in_threadpool(_orders, parts, attempt_id, fence)
@@ -140,6 +145,7 @@ async def orders(
             if found.cancel or left <= 0 or parts.changes.stopping:
                 break
             await watch.wait(left)
+            await asyncio.sleep(GIVE_WAY_SECONDS)
     headers = preferences.applied(seconds)
     return json_answer(OrdersBody(cancel=found.cancel), headers=headers)
 

@@ -65,7 +65,7 @@ def test_only_who_waits_for_the_job_that_changed(here: Database, elsewhere: Data
             attempts.cancel(transaction, store.get(transaction, changed))
 
     assert wakes(here, [changed, unchanged], cancel) == [True, False]
-    assert wakes(here, [unchanged, store.state_topic(changed)], lambda: None) == [False, False]
+    assert wakes(here, [unchanged, store.stop_topic(changed)], lambda: None) == [False, False]
 
 
 def test_whoever_waits_for_a_state(here: Database, elsewhere: Database) -> None:
@@ -75,7 +75,7 @@ def test_whoever_waits_for_a_state(here: Database, elsewhere: Database) -> None:
         with elsewhere.write() as transaction:
             attempts.cancel(transaction, store.get(transaction, job))
 
-    assert wakes(here, [job, store.state_topic(job)], cancel) == [True, True]
+    assert wakes(here, [job, store.stop_topic(job)], cancel) == [True, True]
 
 
 def test_everybody_when_a_token_was_revoked(here: Database, elsewhere: Database) -> None:

@@ -137,7 +137,7 @@ class TestStopped:
             threads = [threading.Thread(target=follow, args=wait) for wait in waits]
             for thread in threads:
                 thread.start()
-            for topic in (job_id, store.state_topic(job_id)):  # of the stream, of the end
+            for topic in (job_id, store.stop_topic(job_id)):  # of the stream, of the end
                 eventually(partial(service.parts.changes.is_watched, topic))
             service.parts.changes.stop()
             began = time.monotonic()
