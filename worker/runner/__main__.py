@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import sys
-from typing import List, Optional
+from typing import List, NoReturn, Optional
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
@@ -37,5 +38,14 @@ def main(arguments: Optional[List[str]] = None) -> int:
     return 0
 
 
+def end(exit_code: int) -> NoReturn:
+    """Ends the process with all that was printed, also by C++, and without taking Python and
+    TensorFlow apart: somebody waits for the end, and the kernel does it in a tenth of the time."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ctypes.CDLL(None).fflush(None)
+    os._exit(exit_code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main())
