@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from signal import SIGKILL
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import IO, Dict, Mapping, Optional, Sequence, Type, Union
 
 _GUARDIAN = Path(__file__).with_name("guardian.py")
@@ -23,8 +23,9 @@ Stream = Union[int, IO[bytes], None]
 class GuardedProcess:
     """A program in a session of its own, which dies with the process that started it.
 
-    `pid` is the program's own. It counts as ended when its whole tree of descendants is gone,
-    also those that moved to another session. Raises OSError if the program cannot be executed.
+    `pid` is the program's own, 0 before it is started. It counts as ended when its whole tree of
+    descendants is gone, also those that moved to another session. Raises OSError if the program
+    cannot be executed.
     """
 
     def __init__(
@@ -38,8 +39,14 @@ class GuardedProcess:
         stderr: Stream = None,
         pass_fds: Sequence[int] = (),
         held_fds: Sequence[int] = (),
+        waits: bool = False,
     ) -> None:
-        """`held_fds` stay open until the program and all its descendants are gone."""
+        """`held_fds` stay open until the program and all its descendants are gone.
+
+        One that waits has its guardian already, which takes most of the time, and no program
+        until `start` is called.
+        """
+        self._command = list(command)
         orders, self._orders = os.pipe()
         self._report, report = os.pipe()
         told = [str(descriptor) for descriptor in (orders, report, *held_fds)]
@@ -70,8 +77,18 @@ class GuardedProcess:
         self._heard = b""
         self._gone = False
         self._exit_code: Optional[int] = None
-        self._order((json.dumps(list(command)) + "\n").encode())
-        self.pid = self._await_start(command[0])
+        if not waits:
+            self.start()
+
+    def start(self, environment: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Starts the program of one that waits, with these variables besides.
+
+        Raises OSError if it cannot be executed, or the guardian has died.
+        """
+        variables = [f"{name}={value}" for name, value in environment.items()]
+        told = b"\0".join(map(os.fsencode, [*self._command, *variables]))
+        self._order(b"%d %d\n%b" % (len(told), len(self._command), told))
+        self.pid = self._await_start(self._command[0])
 
     def terminate(self) -> None:
         """Sends SIGTERM to the program."""

@@ -13,25 +13,27 @@ own. The guardian
 If the guardian itself is killed, the kernel kills the program. Asking for that is safe here and
 nowhere else: PR_SET_PDEATHSIG strikes when the *thread* that forked ends, and between fork and
 exec no other thread's locks may be held; the guardian has one thread. Linux only, standard
-library only, started with `-I -S`.
+library only, started with `-I -S`, and without `json` and `typing`, whose imports take longer than
+all the rest.
 
 Further descriptors are only held: whoever has a lock on one of them can tell when the guardian,
 and so the whole tree, is gone.
 
-Orders, one byte each: T sends SIGTERM to the program, K kills everything.
+Orders: first, perhaps after a long time, the program: a line that says how many bytes follow and
+how many words of them are its command; the other words are variables (NAME=VALUE) beside the
+guardian's own. Between any two words is a zero. Then one byte each: T sends SIGTERM to the program,
+K kills everything; in place of the program it only ends the guardian.
 Report, JSON lines: {"pid"} or {"errno"}, then {"exit_code"} (negative: the signal that ended it).
 """
 
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import select
 import signal
 import sys
 from contextlib import suppress
-from typing import Any, Iterator, List, Optional, Sequence
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -43,19 +45,19 @@ def main() -> int:
     os.set_inheritable(report, False)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     try:
-        pid = _start(_read_command(orders))
+        pid = _start(*_read_program(orders))
     except OSError as error:
-        _say(report, errno=error.errno)
+        _say(report, "errno", error.errno or 0)
         return 1
-    _let_go_of_inherited(keep=(orders, report, *held))
-    _say(report, pid=pid)
+    _let_go_of_inherited(keep=[orders, report, *held])
+    _say(report, "pid", pid)
     exit_code = _watch(pid, orders, deaths=_wake_on_deaths())
-    _say(report, exit_code=exit_code)
+    _say(report, "exit_code", exit_code)
     _end_descendants()
     return 0
 
 
-def _start(command: List[str]) -> int:
+def _start(command: list[bytes], variables: list[bytes]) -> int:
     """Starts the program and returns its id. Raises OSError if it cannot be executed."""
     failure, tell = os.pipe()  # closed by a successful exec
     guardian = os.getpid()
@@ -67,6 +69,9 @@ def _start(command: List[str]) -> int:
             if os.getppid() == guardian:  # else it died before the line above could matter
                 for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # ignored by Python, and exec
                     signal.signal(ignored, signal.SIG_DFL)  # would hand that down
+                for variable in variables:
+                    name, _, value = variable.partition(b"=")
+                    os.environb[name] = value
                 os.execvp(command[0], command)  # noqa: S606 - no shell is the point
         except OSError as error:
             os.write(tell, str(error.errno).encode())
@@ -100,7 +105,7 @@ def _watch(pid: int, orders: int, deaths: int) -> int:
                 os.kill(pid, signal.SIGTERM)
 
 
-def _reap(pid: int) -> Optional[int]:
+def _reap(pid: int) -> int | None:
     """Collects the dead; returns the exit code of `pid` if it was among them."""
     exit_code = None
     while True:
@@ -138,8 +143,9 @@ def _has_children() -> bool:
     return True
 
 
-def _children() -> Iterator[int]:
+def _children() -> list[int]:
     me = os.getpid()
+    found = []
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
@@ -149,22 +155,33 @@ def _children() -> Iterator[int]:
         except OSError:  # it ended between the listing and the reading
             continue
         if int(fields[1]) == me:
-            yield int(name)
+            found.append(int(name))
+    return found
 
 
-def _read_command(orders: int) -> List[str]:
-    """The first line of the orders; what follows it is left for later."""
+def _read_program(orders: int) -> tuple[list[bytes], list[bytes]]:
+    """The command and the variables; the orders that follow are left for later."""
     line = b""
     while not line.endswith(b"\n"):
-        byte = os.read(orders, 1)
-        if not byte:
-            raise SystemExit(1)  # the one who started the guardian is gone already
-        line += byte
-    command: List[str] = json.loads(line)
-    return command
+        line += _read(orders, 1)
+        if line == b"K":
+            raise SystemExit(1)  # it is needed no more
+    length, words = map(int, line.split())
+    told = b""
+    while len(told) < length:
+        told += _read(orders, length - len(told))
+    program = told.split(b"\0")
+    return program[:words], program[words:]
 
 
-def _let_go_of_inherited(keep: Sequence[int]) -> None:
+def _read(orders: int, most: int) -> bytes:
+    piece = os.read(orders, most)
+    if not piece:
+        raise SystemExit(1)  # the one who started the guardian is gone already
+    return piece
+
+
+def _let_go_of_inherited(keep: list[int]) -> None:
     """Drops the program's pipes: a reader must see their end when the program's tree ends."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
@@ -191,9 +208,9 @@ def _prctl(option: int, value: int) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def _say(report: int, **facts: Any) -> None:
+def _say(report: int, fact: str, value: int) -> None:
     with suppress(BrokenPipeError):  # nobody is left to hear it
-        os.write(report, (json.dumps(facts) + "\n").encode())
+        os.write(report, f'{{"{fact}": {value}}}\n'.encode())
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from ipulse.guarded_process import GuardedProcess
@@ -43,6 +44,16 @@ def start(code: str, *, pass_fds: tuple[int, ...] = ()) -> GuardedProcess:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         pass_fds=pass_fds,
+    )
+
+
+def waiting(code: str) -> GuardedProcess:
+    return GuardedProcess(
+        [sys.executable, "-c", code],
+        environment={"KNOWN": "before"},
+        directory=Path("/"),
+        stdout=subprocess.PIPE,
+        waits=True,
     )
 
 
@@ -103,6 +114,30 @@ class TestEnd:
             assert process.stdout is not None
             assert process.stdout.read() == b""
             assert process.poll() is None
+
+
+class TestWaiting:
+    def test_the_program_begins_when_it_is_started_with_what_it_is_told_then(self) -> None:
+        with waiting("import os; print(os.environ['TOLD'], os.environ['KNOWN'])") as process:
+            assert process.pid == 0
+            process.start({"TOLD": "now"})
+            assert line_of(process) == "now before"
+            assert process.wait(DEADLINE) == 0
+
+    def test_one_that_is_never_started_leaves_nothing(self) -> None:
+        process = waiting("print('started')")
+        process.kill()
+        process.wait(DEADLINE)
+        assert line_of(process) == ""
+        with pytest.raises(OSError, match="not started"):
+            process.start()
+
+    def test_one_whose_guardian_has_died_cannot_be_started(self) -> None:
+        process = waiting("print('started')")
+        (guardian,) = psutil.Process().children()[-1:]
+        guardian.kill()
+        with pytest.raises(OSError, match="not started"):
+            process.start()
 
 
 class TestTerminate:
@@ -216,6 +251,34 @@ class TestSudden:
         starter.stdout.close()
         assert program.ends()
         assert descendant.ends()
+
+    def test_death_of_the_starter_ends_a_guardian_that_waits(self) -> None:
+        starter = subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                textwrap.dedent(
+                    """
+                    import psutil, time
+                    from pathlib import Path
+                    from ipulse.guarded_process import GuardedProcess
+                    process = GuardedProcess(
+                        ["true"], environment={}, directory=Path("/"), waits=True
+                    )
+                    print(*[child.pid for child in psutil.Process().children()], flush=True)
+                    time.sleep(600)
+                    """
+                ),
+            ],
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).parents[2],
+        )
+        assert starter.stdout is not None
+        guardian = Watched(int(starter.stdout.readline()))
+        starter.kill()
+        starter.wait(DEADLINE)
+        starter.stdout.close()
+        assert guardian.ends()
 
     def test_death_of_the_guardian_ends_the_program(self, sleeper: GuardedProcess) -> None:
         program = Watched(sleeper.pid)

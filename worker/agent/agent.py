@@ -33,8 +33,7 @@ class Agent:
         self._api = ServiceAPI(settings.service_url, settings.worker_token, settings.trust())
         self._record = LeaseRecord(settings.work_dir, settings.name)
         self._warm = WarmRunner(
-            lambda environment: RunnerProcess(settings, environment, [self._record.fileno()]),
-            settings.warm,
+            lambda: RunnerProcess(settings, [self._record.fileno()]), settings.warm
         )
         self.quarantine = Quarantine(settings.device_kinds, settings.rest_seconds)
         self._presence = Presence(self._api, settings, self.quarantine)
@@ -82,6 +81,7 @@ class Agent:
                 attempt.run()
         finally:
             self._attempt = None
+            self._warm.prepare()  # once everybody knows how this one ended
         if self.quarantine.resting:
             self._presence.tell()
 

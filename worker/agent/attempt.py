@@ -117,7 +117,6 @@ class Attempt:
             self._facts,
         )
         ending = supervision.run()
-        self._warm.prepare()
         self._report(self._deliver(ending, reporter, uploader), reporter, uploader)
 
     def _assignment(self, directory: Path, reporter: Reporter) -> Assignment:

@@ -28,44 +28,34 @@ READ_BYTES = 65_536
 
 
 class RunnerProcess:
-    """Started at once; waits for `listen` and `assign`, in this order.
+    """Waits for `start`, `listen` and `assign`, in this order; what guards it is there before.
 
     Everything it says, from its start on, is told to the listener in order, by one thread. A
     listener that blocks stops the runner as soon as the pipes are full: nothing piles up here.
     """
 
-    def __init__(
-        self, settings: Settings, environment: Mapping[str, str], held_fds: Sequence[int] = ()
-    ) -> None:
-        """environment: beyond what every runner is told.
-
-        `held_fds` stay open as long as any process of it lives.
-
-        Raises OSError if the interpreter cannot be started.
-        """
+    def __init__(self, settings: Settings, held_fds: Sequence[int] = ()) -> None:
+        """`held_fds` stay open as long as any process of it lives. Raises OSError."""
         self._quota = LogQuota(settings.log_quota_bytes)
         self._rate = LogRate(settings.log_lines_per_second)
         self._events, events = os.pipe()
         try:
             self._process = GuardedProcess(
                 [settings.runner_python, "-m", settings.runner_module, "--events-fd", str(events)],
-                environment={
-                    **runner_environment(os.environ, settings.data_dir),
-                    **environment,
-                },
+                environment=runner_environment(os.environ, settings.data_dir),
                 directory=settings.work_dir,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 pass_fds=(events,),
                 held_fds=held_fds,
+                waits=True,
             )
         except BaseException:
             os.close(self._events)
             raise
         finally:
             os.close(events)
-        self.pid = self._process.pid
         self.ready = threading.Event()  # it has said so
         self.ended = threading.Event()  # and `Ended` was told
         self._unheard: list[Message] = []
@@ -75,8 +65,28 @@ class RunnerProcess:
         self._oom_kills = 0  # of the machine, when it was assigned something
         self._writer: threading.Thread | None = None
         self._has_violated = False
-        self._thread = threading.Thread(target=self._read, name=f"runner-{self.pid}", daemon=True)
-        self._thread.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def start(self, environment: Mapping[str, str]) -> None:
+        """environment: beyond what every runner is told.
+
+        Raises OSError if the interpreter cannot be started.
+        """
+        try:
+            self._process.start(environment)
+        except OSError:
+            os.close(self._events)
+            raise
+        threading.Thread(target=self._read, name=f"runner-{self.pid}", daemon=True).start()
+
+    def dismiss(self) -> None:
+        """Ends one that was never started."""
+        self.kill()
+        self._process.wait()
+        self._close()
 
     def listen(self, listener: Listener) -> None:
         """Tells `listener` what was said so far, and from now on everything."""

@@ -122,7 +122,7 @@ class Supervision:
             self._inbox.put(message)
         if isinstance(message, PhaseEvent):
             self._has_begun = True
-            if message.phase == Phase.REPORT.value:
+            if message.phase == Phase.REPORT.value and self._warm.is_enabled:
                 self._warm.prepare()  # trained: an import beside the report is in nobody's way
 
     def _assign(self, runner: RunnerProcess) -> None:

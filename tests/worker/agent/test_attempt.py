@@ -61,16 +61,17 @@ class TestSuccess:
         assert job.last.messages("runner") == [f"line {number}" for number in range(60)]
 
     def test_nothing_is_left_behind(
-        self, offspring: Offspring, service: FakeService, agent: Agent, settings: Settings
+        self, offspring: Offspring, service: FakeService, settings: Settings
     ) -> None:
-        attempt(service, agent, "completes")
-        assert [file.suffix for file in settings.work_dir.iterdir()] == [LOCK]  # the agent lives
+        with agent_with(settings) as agent:
+            attempt(service, agent, "completes")
+            left = [file.suffix for file in settings.work_dir.iterdir()]
+            assert left == [LOCK]  # the agent lives
         assert offspring.alive() == []
 
     def test_the_runner_is_told_what_it_needs_and_no_secret(
         self,
         service: FakeService,
-        agent: Agent,
         settings: Settings,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
@@ -78,7 +79,8 @@ class TestSuccess:
         monkeypatch.setenv("IPULSE_WORKER_TOKEN_FILE", str(service.token_file))
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "somebody's secret")
         monkeypatch.setenv("IPULSE_CACHE", "/var/cache/ipulse")
-        job = service.job(attempt(service, agent, "shows_its_world"))
+        with agent_with(settings) as agent:
+            job = service.job(attempt(service, agent, "shows_its_world"))
         world = json.loads(job.last.messages("runner")[0])
         expected = {"PATH", "HOME", "LANG", "IPULSE_CACHE", "PYTHONPATH", "PYTHONUNBUFFERED"}
         expected |= {"PYTHONFAULTHANDLER", "TMPDIR"} & set(world["environment"])

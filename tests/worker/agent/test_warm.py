@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -24,14 +23,14 @@ from .offspring import Offspring
 
 
 class Starts:
-    """Starts runners and remembers them."""
+    """Makes runners and remembers them."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.runners: list[RunnerProcess] = []
 
-    def __call__(self, environment: Mapping[str, str]) -> RunnerProcess:
-        self.runners.append(RunnerProcess(self._settings, environment))
+    def __call__(self) -> RunnerProcess:
+        self.runners.append(RunnerProcess(self._settings))
         return self.runners[-1]
 
 
@@ -79,7 +78,34 @@ class TestWarmRunner:
         warm = WarmRunner(starts, is_enabled=False)
         warm.prepare()
         assert warm.take() is None
-        assert starts.runners == []
+        warm.close()
+        (waiting,) = starts.runners
+        assert waiting.pid == 0, "only what guards it may be there ahead of the job"
+
+    def test_when_disabled_a_cold_one_is_started_by_what_waits_for_it(self, starts: Starts) -> None:
+        warm = WarmRunner(starts, is_enabled=False)
+        warm.prepare()
+        runner = warm.fresh({})
+        assert starts.runners == [runner]
+        assert runner.ready.wait(DEADLINE)
+        runner.kill()
+        assert runner.ended.wait(DEADLINE)
+        warm.close()
+
+    def test_when_disabled_what_waits_may_die_and_costs_no_job(
+        self, offspring: Offspring, starts: Starts
+    ) -> None:
+        warm = WarmRunner(starts, is_enabled=False)
+        warm.prepare()
+        while not starts.runners:
+            warm.prepare()
+        for guardian in offspring.alive():
+            guardian.kill()
+        runner = warm.fresh({})
+        assert runner.ready.wait(DEADLINE)
+        runner.kill()
+        assert runner.ended.wait(DEADLINE)
+        warm.close()
 
     def test_one_that_cannot_start_is_no_error(
         self, settings: Settings, caplog: pytest.LogCaptureFixture
