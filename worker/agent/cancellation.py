@@ -11,6 +11,7 @@ from .lease import Lease
 from .service_answers import ServiceUnavailable
 from .service_api import ServiceAPI
 
+FIRST_SECONDS = 0.2  # of an attempt, in which nobody is likely to cancel and its start is busy
 WAIT_SECONDS = 20  # that the service may hold an answer back
 PAUSE_SECONDS = 2.0  # after an answer that did not come, or came at once without news
 
@@ -25,6 +26,9 @@ class CancelWatch(Companion):
         super().__init__("cancel-watch", lease, is_awaited=False)
         self._api = api
         self._on_cancel = on_cancel
+
+    def first_pause(self) -> float:
+        return FIRST_SECONDS
 
     def ask(self) -> float | None:
         try:

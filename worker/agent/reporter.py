@@ -16,8 +16,10 @@ from .patience import patiently
 from .service_answers import ServiceUnavailable
 from .service_api import ServiceAPI
 
-# The first event after a quiet moment goes at once. What follows waits for company: lines of a
-# log longer than what somebody watches the job for.
+# The first event after a quiet moment goes nearly at once: a runner says several things in a row,
+# and the last ones in front of its end, with which they travel. What follows waits for company:
+# lines of a log longer than what somebody watches the job for.
+AT_ONCE_SECONDS = 0.005
 LOG_SECONDS = 0.1
 NEWS_SECONDS = 0.02
 BATCH_EVENTS = 5_000
@@ -54,6 +56,7 @@ class Reporter:
         self._is_closed = False
         self._may_leave = 0
         self._last_sent = float("-inf")
+        self._since = float("-inf")  # when the first event of the backlog came
         self._thread = threading.Thread(target=self._run, name="reporter", daemon=True)
         lease.on_loss(lambda why: self._wake())
 
@@ -67,6 +70,8 @@ class Reporter:
                 self._change.wait_for(lambda: len(self._backlog) < BACKLOG_EVENTS or self._is_over)
             if self._is_over:
                 return
+            if not self._backlog:
+                self._since = time.monotonic()
             self._backlog.append(event)
             is_news = not isinstance(event, LogEvent)
             # What changes when the next batch is due; a wake-up for each line would cost more
@@ -105,6 +110,14 @@ class Reporter:
     def _is_over(self) -> bool:
         return bool(self.refusal) or self._lease.is_lost
 
+    @property
+    def _due(self) -> float:
+        """When what waits must go."""
+        if self._is_ending:
+            return max(self._last_sent, self._since) + LOG_SECONDS
+        pause = NEWS_SECONDS if self._has_news else LOG_SECONDS
+        return max(self._last_sent + pause, self._since + AT_ONCE_SECONDS)
+
     def _wake(self) -> None:
         with self._change:
             self._change.notify_all()
@@ -121,9 +134,7 @@ class Reporter:
         with self._change:
             self._change.wait_for(lambda: self._backlog or self._is_closed or self._is_over)
             while not (self._is_closed or self._is_over or len(self._backlog) >= BATCH_EVENTS):
-                is_urgent = self._has_news and not self._is_ending
-                pause = NEWS_SECONDS if is_urgent else LOG_SECONDS
-                if not self._change.wait(max(0.0, self._last_sent + pause - time.monotonic())):
+                if not self._change.wait(max(0.0, self._due - time.monotonic())):
                     break
             self._has_news = False
             batch = _within_limits(self._backlog)

@@ -102,7 +102,6 @@ class Supervision:
             elif isinstance(letter, DoneEvent):
                 self._done = self._done or letter
                 self._inbox.expect_within(self._settings.grace_seconds)
-                self._reporter.expect_end()
                 if self._ending(0).is_complete:  # its last words: the files need not await its end
                     self._uploader.release_manifest()
             elif isinstance(letter, StopCause):
@@ -119,6 +118,8 @@ class Supervision:
         elif isinstance(message, (PhaseEvent, ProgressEvent, MetricEvent, LogEvent)):
             self._reporter.add(message)
         else:
+            if isinstance(message, DoneEvent):
+                self._reporter.expect_end()
             self._inbox.put(message)
         if isinstance(message, PhaseEvent):
             self._has_begun = True

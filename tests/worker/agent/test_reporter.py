@@ -9,6 +9,7 @@ import pytest
 
 from ipulse.errors import StaleToken
 from ipulse.events import LogEvent, MetricEvent, PhaseEvent
+from ipulse.messages import EVENTS_PER_COMMIT
 from worker.agent import reporter as module
 from worker.agent.lease import Lease
 from worker.agent.reporter import Reporter
@@ -77,6 +78,24 @@ def test_large_events_travel_in_several_requests(
     assert told.ended.wait(DEADLINE)
     assert len(service.job("job_1").last.events) == 400
     assert 2 <= sent(service) < 20
+
+
+def test_what_is_said_in_a_row_with_the_end_is_left_for_the_verdict(
+    service: FakeService, api: ServiceAPI, lease: Lease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for pause in ("AT_ONCE_SECONDS", "LOG_SECONDS"):
+        monkeypatch.setattr(module, pause, DEADLINE)
+    told = Told()
+    reporter = told.reporter(api, lease)
+    reporter.start()
+    said = [PhaseEvent(phase) for phase in ("prepare", "compile", "acquire", "run", "report")]
+    for event in said:
+        reporter.add(event)
+    reporter.expect_end()
+    reporter.close(may_leave=EVENTS_PER_COMMIT)
+    assert told.ended.wait(DEADLINE)
+    assert reporter.rest == (1, said)
+    assert sent(service) == 0
 
 
 def test_a_full_backlog_holds_the_next_event_back(
