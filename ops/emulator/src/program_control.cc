@@ -63,6 +63,13 @@ Switch::Switch(Tensor control, const std::vector<std::pair<std::int32_t, Program
     add(one.first, one.second);
 }
 
+Switch::Switch(Tensor control, const DebugContext &debugContext)
+    : Switch(std::move(control), Sequence(), debugContext) {}
+
+Switch::Switch(Tensor control, const Program &defaultCaseBody, const DebugContext &debugContext)
+    : Switch(std::move(control), std::vector<std::pair<std::int32_t, Program>>(), defaultCaseBody,
+             debugContext) {}
+
 Switch &Switch::add(std::int32_t value, const Program &p) {
   for (const std::int32_t known : node->cases)
     if (known == value)

@@ -130,6 +130,9 @@ public:
          const DebugContext &debugContext = {});
   Switch(Tensor control, const std::vector<std::pair<std::int32_t, Program>> &cases,
          const Program &defaultCaseBody, const DebugContext &debugContext = {});
+  /// Without cases yet: add() has them. [M]
+  explicit Switch(Tensor control, const DebugContext &debugContext = {});
+  Switch(Tensor control, const Program &defaultCaseBody, const DebugContext &debugContext = {});
   static Switch switchWithBoundsChecking(Tensor control,
                                          const std::vector<std::pair<std::int32_t, Program>> &cases,
                                          const DebugContext &debugContext = {});

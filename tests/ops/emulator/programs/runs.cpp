@@ -138,7 +138,10 @@ const std::map<std::string, std::function<void()>> cases{
        const Tensor i = f.scalar(INT, 0), z = f.scalar(INT, 0, true);
        Switch choose(i, {{0, f.add(z, 1)}, {2, f.add(z, 100)}}, f.add(z, 10));
        choose.add(3, f.add(z, 1000));
-       f.run({Repeat(5, Sequence({choose, f.add(i, 1)}))});
+       Switch one(i), others(i, f.add(z, 100000));
+       one.add(1, f.add(z, 10000));
+       others.add(4, Sequence());
+       f.run({Repeat(5, Sequence({choose, one, others, f.add(i, 1)}))});
      }},
     {"calls",
      [] {
