@@ -120,11 +120,12 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
             reruns = rerun_seconds(injuries, stand.records.tried())
             clock_error = max(map(abs, stand.clock_errors()), default=0.0)
             findings.broken += after_a_day(stand)
-            if not findings.is_clean:
+            stand.stack.stop()
+            findings.broken += after_the_end(stand)
+            is_clean = findings.is_clean
+            if not is_clean:
                 shutil.copytree(stand.home / "logs", folder / "logs")
                 stand.records.keep(folder)
-        findings.broken += after_the_end(stand)
-        is_clean = findings.is_clean
     finally:
         if is_clean:
             shutil.rmtree(folder)
