@@ -10,7 +10,7 @@ from ops.arguments import choice, whole
 from ops.emulator.custom_op import MK2_TILES
 from ops.keras import dense_ops
 from ops.keras.cell import NetworkCell
-from ops.keras.packing import parts
+from ops.keras.packing import binary, parts
 from ops.lif.network import LIF
 
 
@@ -29,15 +29,16 @@ class DenseLIFCell(NetworkCell):
         rnn = tf.keras.layers.RNN(cell, return_sequences=True)
         outputs = cell.unpack(rnn(spikes))
 
-    with dense spikes `[batch, time, inputs]`. Nobody goes without a slot here, so that a layer may
-    have no capacity below its neurons, and policies say nothing. Its arguments are NetworkLayer's,
-    and
+    with dense spikes `[batch, time, inputs]` of zeros and ones. Nobody goes without a slot here,
+    so that a layer may have no capacity below its neurons, and policies say nothing. Its arguments
+    are NetworkLayer's, and
 
     backend: "cpu" takes TensorFlow's own products; "emulator" Poplar's on an emulated IPU, which
         must know all shapes.
     tiles_per_ipu: of the emulated one.
 
-    Raises ValueError for such a capacity, or if an argument is out of range; a call raises what
+    Raises ValueError for such a capacity, or if an argument is out of range; a call raises
+    tf.errors.InvalidArgumentError for other inputs than 0 and 1, and what
     ops.lif.poplar.backends.step_ops_on_ipus raises.
     """
 
@@ -81,7 +82,7 @@ class DenseLIFCell(NetworkCell):
             raise ValueError(
                 f"the input must be dense spikes of {network.inputs} channels; got {inputs.shape}"
             )
-        spikes = tf.cast(inputs, tf.float32)
+        spikes = binary(tf.cast(inputs, tf.float32))
         emitted: List[Any] = []
         membranes: List[Any] = []
         after: List[Any] = []

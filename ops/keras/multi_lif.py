@@ -10,6 +10,7 @@ import tensorflow as tf
 from ops.arguments import choice, flag, instance, whole
 from ops.emulator.custom_op import MK2_TILES
 from ops.keras.network_layer import NetworkLayer
+from ops.keras.packing import binary
 from ops.lif.poplar.attributes import Placement
 from ops.lif.tensorflow_op import BACKENDS, MEMORIES, LIFOutputs, run_network
 from ops.sparse import dense_to_sparse
@@ -165,11 +166,7 @@ def _listed_without_a_compiler(dense: Any) -> Tuple[Any, Any]:
 
     @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
     def listed(spikes: Any) -> Any:
-        binary = tf.reduce_all((spikes == 0) | (spikes == 1))
-        with tf.control_dependencies(
-            [tf.debugging.Assert(binary, ["dense spikes must be 0 or 1"])]
-        ):
-            ids = tf.cast(tf.argsort(1 - spikes, axis=-1, stable=True), tf.float32)
+        ids = tf.cast(tf.argsort(1 - binary(spikes), axis=-1, stable=True), tf.float32)
         slot = tf.cast(tf.maximum(tf.cumsum(spikes, axis=-1) - 1, 0), tf.int32)
 
         def gradient(grad_ids: Any, _: Any) -> Any:

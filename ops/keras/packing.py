@@ -30,6 +30,37 @@ def pack_spikes(ids: Any, counts: Any) -> Any:
     return tf.concat([counts, ids], axis=-1)
 
 
+def binary(spikes: Any) -> Any:
+    """Dense spikes, whose use raises tf.errors.InvalidArgumentError unless each is 0 or 1."""
+    # A sum of floats runs in vectors; the conjunction of comparisons takes several times as long.
+    wrong = tf.reduce_sum(tf.abs(spikes * (spikes - 1)))
+    return _asserted(wrong == 0, "dense spikes must be 0 or 1", spikes)
+
+
+def not_dense(packed: Any) -> Any:
+    """Packed spikes, whose use raises tf.errors.InvalidArgumentError if they look like dense ones.
+
+    These are zeros and ones, some of which lie behind the slots that the first two say are filled:
+    no such slot of `pack_spikes` has anything to say, and ours are 0.
+    """
+    slots = packed.shape[-1] - 2
+    behind = tf.range(slots, dtype=tf.float32) >= packed[:, 1:2]
+    misplaced = tf.reduce_any(behind & (packed[:, 2:] == 1)) | tf.reduce_any(
+        packed[:, 0] > packed[:, 1]
+    )
+    dense = misplaced & tf.reduce_all((packed == 0) | (packed == 1))
+    message = (
+        "spikes must be ids and counts, as pack_spikes packs them; got zeros and ones for each "
+        "channel: pack_spikes(*ops.sparse.dense_to_sparse(spikes, capacity)) makes them of those"
+    )
+    return _asserted(~dense, message, packed)
+
+
+def _asserted(condition: Any, message: str, tensor: Any) -> Any:
+    with tf.control_dependencies([tf.debugging.Assert(condition, [message])]):
+        return tf.identity(tensor)
+
+
 def parts(packed: Any, sizes: Sequence[int]) -> List[Any]:
     """The tensors whose last axes were joined; a size of 0 stands for one without such an axis.
 

@@ -10,7 +10,7 @@ from ops import sparse
 from ops.arguments import choice, whole
 from ops.emulator.custom_op import MK2_TILES
 from ops.keras.cell import NetworkCell
-from ops.keras.packing import pack_spikes, parts
+from ops.keras.packing import not_dense, pack_spikes, parts
 from ops.lif.network import LIF
 from ops.lif.tensorflow_op import LIFOutputs
 
@@ -31,7 +31,8 @@ class SparseLIFCell(NetworkCell):
         Graphcore's TensorFlow. These two have no policy cyclic, and must know all shapes.
     tiles_per_ipu: of an emulated one.
 
-    Raises ValueError if an argument is out of range; a call raises UnsupportedNetwork, and what
+    Raises ValueError if an argument is out of range; a call raises UnsupportedNetwork,
+    tf.errors.InvalidArgumentError for wrong spikes, dense ones too, and what
     ops.lif.poplar.backends.step_ops_on_ipus raises.
     """
 
@@ -66,6 +67,8 @@ class SparseLIFCell(NetworkCell):
         network, ops = self.network, self._ops()
         kernels, constants = self._tensors()
         step = states[-1]
+        if inputs.shape[-1] == network.inputs:  # that there are as many slots is rare
+            inputs = not_dense(inputs)
         counts, ids = inputs[:, :2], inputs[:, 2:]
         outputs: List[List[Any]] = [[], [], [], []]
         after: List[Any] = []

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from ops import sparse
 from ops.keras import (
     LIF,
     DenseLIFCell,
@@ -15,6 +16,7 @@ from ops.keras import (
     LIFLayer,
     LIFReadout,
     MultiLIF,
+    SparseLIFCell,
     SuperSpike,
     pack_spikes,
 )
@@ -141,6 +143,28 @@ def test_dense_cell_of_other_channels() -> None:
     cell = DenseLIFCell(inputs=20, layers=[LIF(9)], readout=LeakyReadout(4))
     with pytest.raises(ValueError, match="dense spikes of 20 channels"):
         tf.keras.layers.RNN(cell)(np.zeros((3, 6, 7), np.float32))
+
+
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize("kind", [DenseLIFCell, SparseLIFCell])
+def test_cells_given_spikes_of_the_other_kind(kind: Any, traced: bool) -> None:
+    """In eager steps and in graphs, also where the first samples are silent."""
+    cell = kind(inputs=20, layers=[LIF(9)], readout=LeakyReadout(4))
+    rnn = tf.keras.layers.RNN(cell)
+    run = tf.function(rnn) if traced else rnn
+    dense = DENSE.copy()
+    dense[:, 0] = 0
+    packed = pack_spikes(*sparse.dense_to_sparse(dense, capacity=18))
+    assert packed.shape == dense.shape
+    right, wrong = (dense, packed) if kind is DenseLIFCell else (packed, tf.constant(dense))
+    assert np.any(run(tf.constant(right)))
+    with pytest.raises(INVALID, match=r"must be 0 or 1|pack_spikes\("):
+        run(wrong)
+    run(tf.zeros_like(wrong))
+    if kind is DenseLIFCell:
+        for value in (0.5, np.nan):
+            with pytest.raises(INVALID, match="must be 0 or 1"):
+                run(tf.constant(dense * np.float32(value)))
 
 
 def test_a_seed_of_a_call() -> None:
