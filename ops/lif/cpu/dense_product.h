@@ -31,18 +31,22 @@ struct Ahead {
 template <int C, int R, int K>
 inline void add_strip(const float *grad_current, Ahead ahead, int columns, const float *strip,
                       bool first, float *grad_spikes, int width) {
+  // Columns at a time. Where vectors are plain C++, compilers make little of more than one.
+  constexpr int STEP = C == 1 ? 1 : LINE;
   F sum[R][C];
   LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C; ++j) sum[r][j] =
       first ? Vec::zero() : Vec::load(grad_spikes + r * width + j * L);
   int i = 0;
-  for (; i + LINE <= columns; i += LINE) {
-    LIF_UNROLL for (int r = 0; r < R; ++r) __builtin_prefetch(ahead.rows + r * K + i);
-    for (int line = 0; line < ahead.lines; ++line, ahead.block += LINE)
-      __builtin_prefetch(ahead.block, 0, 2);
+  for (; i + STEP <= columns; i += STEP) {
+    if (i % LINE == 0) {
+      LIF_UNROLL for (int r = 0; r < R; ++r) __builtin_prefetch(ahead.rows + r * K + i);
+      for (int line = 0; line < ahead.lines; ++line, ahead.block += LINE)
+        __builtin_prefetch(ahead.block, 0, 2);
+    }
     if (i == LINE)
       LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C * L; j += LINE)
           __builtin_prefetch(grad_spikes + (R + r) * width + j);
-    LIF_UNROLL for (int k = 0; k < LINE; ++k, strip += C * L)
+    LIF_UNROLL for (int k = 0; k < STEP; ++k, strip += C * L)
         add_column<C, R, K>(grad_current + i + k, strip, sum);
   }
   for (; i < columns; ++i, strip += C * L)
