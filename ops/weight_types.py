@@ -1,4 +1,4 @@
-"""How weights may be stored: float32, or rounded to bfloat16."""
+"""How a run stores its copies of the weights: float32, or rounded to bfloat16."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ class SequenceLayer(NetworkLayer):
     threads: 0 for as many as the process may run on; results do not depend on it.
     memory: what waits for the backward pass: "slots", the membranes that carry gradient;
         "recompute", the spikes alone, from which the layers are run again.
-    weights_dtype: "bfloat16" rounds the weights to it for each run; they are kept, summed and
-        trained in float32.
+    weights_dtype: "bfloat16" rounds the weights to it for each run, whose copies of them take two
+        bytes each; the variables, sums and training are float32.
     return_membranes: whether the outputs hold every hidden layer's membranes.
     time_major: False puts the batch before the time, in inputs and outputs.
     backend: "numpy" runs the float64 reference, slowly and without a compiler; "emulator" the

@@ -74,7 +74,8 @@ def run_network(
     seed: of the policy "cyclic", 0 to 2^64 - 1 or an int64 tensor.
     memory: what waits for the backward pass: "slots", the membranes that carry gradient;
         "recompute", the spikes alone, from which the layers are run again.
-    weights_dtype: "bfloat16" rounds the matrices to it first; all else stays float32.
+    weights_dtype: "bfloat16" rounds the matrices to it first, so that the kernels' copies of them
+        take half the bytes; all else stays float32.
     return_membranes: whether the outputs hold the hidden layers' membranes.
     backend: "numpy" runs the float64 reference, slowly and without a compiler; "emulator" the
         Poplar op on emulated IPUs of `tiles_per_ipu`, "ipu" on those of Graphcore's TensorFlow,

@@ -25,6 +25,15 @@ struct Vec {
     vst1q_f32(to, a.low);
     vst1q_f32(to + 4, a.high);
   }
+  static void load_pair(const float *from, F &first, F &second) {
+    F both = load(from);
+    uint32x4_t low = vreinterpretq_u32_f32(both.low), high = vreinterpretq_u32_f32(both.high);
+    uint32x4_t upper = vdupq_n_u32(0xffff0000);
+    first = {vreinterpretq_f32_u32(vshlq_n_u32(low, 16)),
+             vreinterpretq_f32_u32(vshlq_n_u32(high, 16))};
+    second = {vreinterpretq_f32_u32(vandq_u32(low, upper)),
+              vreinterpretq_f32_u32(vandq_u32(high, upper))};
+  }
   static F add(F a, F b) { return {vaddq_f32(a.low, b.low), vaddq_f32(a.high, b.high)}; }
   static F sub(F a, F b) { return {vsubq_f32(a.low, b.low), vsubq_f32(a.high, b.high)}; }
   static F mul(F a, F b) { return {vmulq_f32(a.low, b.low), vmulq_f32(a.high, b.high)}; }

@@ -63,7 +63,7 @@ def forward(
     seed: of the policy "cyclic", 0 to 2^64 - 1.
     store: what is left for `backward`: "nothing", if it will not be called; "membranes";
         "spikes", from which it runs the layers again, with less memory and the same result.
-    weight_type: "bfloat16" rounds the weights to it first.
+    weight_type: "bfloat16" rounds the matrices to it, in copies of half the size.
     u: whether the membranes of all neurons are wanted.
     threads: 0 for as many as the process may run on; results do not depend on it.
     arch: CPU features that may be used, None for all of this machine's.

@@ -70,6 +70,7 @@ private:
       SampledProduct a{};
       a.steps = a.last = 1;
       a.next = {first.panels, first.floats + row * first.panels.width, call_.rows};
+      a.storage = n_.weights;
       a.weights = weights->get();
       a.neurons = n_.inputs;
       a.start = start;

@@ -38,8 +38,8 @@ template <int V> void general_forward_of(const PanelForward &a) {
     F current[V];
     gather_current<V>(a, t, current);
     if (a.recurrent && t > 0)
-      add_rows<V>(a.recurrent, a.own_ids + a.own_begin[t - 1], a.own_ids + a.own_end[t - 1],
-                  current);
+      add_rows<V>(a.storage, a.recurrent, a.own_ids + a.own_begin[t - 1],
+                  a.own_ids + a.own_end[t - 1], current);
     LIF_UNROLL for (int j = 0; j < V; ++j) {
       F v = Vec::load(u + j * L), drive = current[j];
       if (t > 0 && a.reset_bits && a.reset != LIF_RESET_NONE)

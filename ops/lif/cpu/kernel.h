@@ -5,6 +5,10 @@
 // stays in the L2 cache while all samples and steps pass by, and the currents of a step stay in
 // registers. Neurons behind the last one have weights 0 and thresholds that nothing reaches.
 //
+// Weights stored as bfloat16 take half of that: a word of 32 bits holds a lane of two neighbouring
+// vectors, the first's in its lower half. Either is widened by one instruction, and that loads
+// both. A panel of a single vector leaves the upper halves 0.
+//
 // Rows: row b * steps + t is step t of sample b. A set of neurons is a row of bits, bit n of a row
 // is neuron n; a row has row_bytes, a multiple of 16.
 #ifndef IPULSE_OPS_LIF_CPU_KERNEL_H
@@ -32,6 +36,12 @@ struct Panels {
   }
 };
 
+// Words of 32 bits in a row of a packed panel. storage: LifWeights.
+inline int64_t row_words(const Panels &panels, int storage) {
+  bool in_pairs = storage == LIF_WEIGHTS_BFLOAT16 && panels.vectors > 1;
+  return in_pairs ? panels.width / 2 : panels.width;
+}
+
 struct Constants { // of one panel, [width]
   const float *decay, *scale, *threshold, *second;
   const float *synapse_decay, *bias; // null: none
@@ -40,7 +50,8 @@ struct Constants { // of one panel, [width]
 // One sample, one panel.
 struct PanelForward {
   int steps, delay, vectors, inputs;
-  const float *weights; // [inputs][width]
+  int storage;          // LifWeights: of both matrices
+  const float *weights; // [inputs], packed
   const int32_t *ids;   // spikes of step t: ids[begin[t]] up to ids[end[t]]
   const int64_t *begin, *end;
   Constants constants;
@@ -55,7 +66,7 @@ struct PanelForward {
   int first, last;           // steps to run
   int reset;                 // LifReset
   const uint8_t *reset_bits; // of row 0 and this panel, read one step later; null: nobody
-  const float *recurrent;    // [neurons][width], or null
+  const float *recurrent;    // [neurons], packed, or null
   const int32_t *own_ids;    // the layer's own spikes, as ids
   const int64_t *own_begin, *own_end;
   float *u, *i;         // [width] of the step before and then of the last; null: from rest
@@ -118,7 +129,8 @@ struct LayerGradient {
 struct SampledProduct {
   int steps, delay, first, last;
   LayerGradient next;
-  const float *weights; // of the next layer, [panels][neurons][width]
+  int storage;          // LifWeights
+  const float *weights; // of the next layer, [panels][neurons], packed
   int neurons;
   const int64_t *start;   // [rows + 1]: of a row in ids, membranes and product
   const int32_t *ids;     // neurons in slots, ascending
@@ -226,10 +238,10 @@ struct Kernel {
   int product_rows;  // of a dense product, held in registers
   int strip_vectors; // at most, of a strip of pack_transposed
   void (*pack)(const float *weights, int64_t rows, int64_t columns, int first, int width,
-               float *panel);
-  // In an order of its own, for dense_product.
+               int storage, float *panel);
+  // In an order of its own, for dense_product; bfloat16 is rounded to, but not stored.
   void (*pack_transposed)(const float *weights, int64_t rows, int64_t columns, int first, int width,
-                          float *panel);
+                          int storage, float *panel);
   void (*lif_forward)(const PanelForward &);
   void (*leaky_forward)(const PanelForward &);
   void (*general_forward)(const PanelForward &);

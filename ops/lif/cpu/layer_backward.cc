@@ -211,6 +211,7 @@ private:
     SampledProduct a{};
     a.steps = a.last = 1;
     a.next = {panels_, current_.floats + (row + 1) * panels_.width, call_.rows};
+    a.storage = n_.weights;
     a.weights = weights;
     a.neurons = layer_.neurons;
     a.start = start;

@@ -61,48 +61,25 @@ Constants LayerConstants::of(int panel) const {
           bias_ ? first + 5 * padded_ : nullptr};
 }
 
-namespace {
-
-// To the nearest, ties to even.
-void round_to_bfloat16(float *values, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    uint32_t bits;
-    memcpy(&bits, values + i, sizeof bits);
-    if (values[i] != values[i])
-      continue;
-    bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
-    memcpy(values + i, &bits, sizeof bits);
-  }
-}
-
-} // namespace
-
-void pack_panel(decltype(Kernel::pack) pack, const float *weights, int rows, int columns, int first,
-                int width, float *panel, int64_t floats, int storage) {
-  pack(weights, rows, columns, first, width, panel);
-  if (storage == LIF_WEIGHTS_BFLOAT16)
-    round_to_bfloat16(panel, floats);
-}
-
 std::unique_ptr<Buffer<float>> pack_weights(const Kernel &kernel, int threads, const float *weights,
                                             int inputs, int neurons, const Panels &panels,
                                             bool transposed, int storage) {
-  int64_t length = static_cast<int64_t>(transposed ? neurons : inputs) * panels.width;
+  int64_t length =
+      transposed ? int64_t(neurons) * panels.width : inputs * row_words(panels, storage);
   std::unique_ptr<Buffer<float>> packed(new Buffer<float>(length * panels.count));
   auto pack = transposed ? kernel.pack_transposed : kernel.pack;
   parallel_for(threads, panels.count, [&](int64_t p, int) {
-    pack_panel(pack, weights, inputs, neurons, panels.first(static_cast<int>(p)), panels.width,
-               packed->get() + p * length, length, storage);
+    pack(weights, inputs, neurons, panels.first(static_cast<int>(p)), panels.width, storage,
+         packed->get() + p * length);
   });
   return packed;
 }
 
 const float *WorkerPanel::get(int worker, int panel) {
-  float *packed = packed_.get() + worker * floats_;
+  float *packed = packed_.get() + worker * words_;
   if (held_[worker] == panel)
     return packed;
-  pack_panel(pack_, weights_, rows_, columns_, panels_.first(panel), panels_.width, packed, floats_,
-             storage_);
+  pack_(weights_, rows_, columns_, panels_.first(panel), panels_.width, storage_, packed);
   held_[worker] = panel;
   return packed;
 }

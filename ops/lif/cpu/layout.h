@@ -60,25 +60,21 @@ private:
   Buffer<float> values_;
 };
 
-// A layer's weights in panels, [panels][inputs][width]; transposed: the panels are cut from its
-// inputs, [panels][neurons][width]. storage: LifWeights.
+// A layer's weights in panels, [panels][inputs]; transposed: the panels are cut from its inputs,
+// [panels][neurons]. storage: LifWeights.
 std::unique_ptr<Buffer<float>> pack_weights(const Kernel &kernel, int threads, const float *weights,
                                             int inputs, int neurons, const Panels &panels,
                                             bool transposed, int storage);
-
-// Packs one panel, of `floats`; pack: of a kernel; weights: [rows, columns]; storage: LifWeights.
-void pack_panel(decltype(Kernel::pack) pack, const float *weights, int rows, int columns, int first,
-                int width, float *panel, int64_t floats, int storage);
 
 // One packed panel of a matrix per worker, for tasks that come panel by panel. It stays in the
 // worker's cache, where all panels together would pass through main memory once more.
 class WorkerPanel {
 public:
-  // pack: of a kernel; weights: [rows, columns]; floats: of a packed panel; storage: LifWeights.
+  // pack: of a kernel; weights: [rows, columns]; words: of a packed panel; storage: LifWeights.
   WorkerPanel(int workers, decltype(Kernel::pack) pack, const float *weights, int rows, int columns,
-              const Panels &panels, int64_t floats, int storage)
+              const Panels &panels, int64_t words, int storage)
       : pack_(pack), weights_(weights), rows_(rows), columns_(columns), panels_(panels),
-        floats_(floats), storage_(storage), packed_(workers * floats), held_(workers, -1) {}
+        words_(words), storage_(storage), packed_(workers * words), held_(workers, -1) {}
 
   const float *get(int worker, int panel);
 
@@ -87,7 +83,7 @@ private:
   const float *weights_;
   int rows_, columns_;
   Panels panels_;
-  int64_t floats_;
+  int64_t words_;
   int storage_;
   Buffer<float> packed_;
   std::vector<int> held_; // the panel of each worker

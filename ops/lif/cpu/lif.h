@@ -43,8 +43,9 @@ enum LifSurrogateKind {
   LIF_TABLE = 4
 };
 
-// What weights are rounded to, to the nearest, ties to even, when a call packs them. Biases, sums,
-// states and gradients stay float32, and so do the packed weights: less memory is not used.
+// How a call stores its packed copies of the weights. Bfloat16 is rounded to the nearest, ties to
+// even, takes two bytes and is widened where it is read; only a product by all neurons reads a copy
+// that was rounded and stays float32. Biases, sums, states and gradients are float32.
 enum LifWeights { LIF_WEIGHTS_FLOAT32 = 0, LIF_WEIGHTS_BFLOAT16 = 1 };
 
 // What the forward pass leaves for the backward pass: nothing, which is then refused; the bits and

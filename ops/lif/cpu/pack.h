@@ -6,21 +6,59 @@
 
 namespace {
 
-void pack(const float *weights, int64_t rows, int64_t columns, int first, int width, float *panel) {
+// To the nearest, ties to even: the sixteen bits.
+inline uint32_t to_bfloat16(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1), nan = bits | 0x400000;
+  return (value == value ? rounded : nan) >> 16;
+}
+
+// The first `used` of a row's weights; zeros follow.
+inline void pack_narrow_row(const float *weights, int64_t used, int width, float *row) {
+  uint32_t rounded[MAX_WIDTH + L]; // one vector has no other to share its words with
+  for (int64_t j = 0; j < used; ++j)
+    rounded[j] = to_bfloat16(weights[j]);
+  for (int64_t j = used; j < width + L; ++j)
+    rounded[j] = 0;
+  for (int j = 0; j < width; j += 2 * L) {
+    uint32_t words[L];
+    for (int i = 0; i < L; ++i)
+      words[i] = rounded[j + i] | rounded[j + L + i] << 16;
+    memcpy(row + j / 2, words, sizeof words);
+  }
+}
+
+inline void round_to_bfloat16(float *values, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    uint32_t bits = to_bfloat16(values[i]) << 16;
+    memcpy(values + i, &bits, sizeof bits);
+  }
+}
+
+void pack(const float *weights, int64_t rows, int64_t columns, int first, int width, int storage,
+          float *panel) {
   int64_t used = columns - first < width ? columns - first : width;
   constexpr int64_t ahead = 8; // rows to fetch: they lie too far apart for the machine to guess
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; i + ahead < rows && j < used; j += LINE)
       __builtin_prefetch(weights + (i + ahead) * columns + first + j);
-    memcpy(panel + i * width, weights + i * columns + first, used * sizeof(float));
+    const float *row = weights + i * columns + first;
+    if (storage == LIF_WEIGHTS_BFLOAT16) {
+      pack_narrow_row(row, used, width, panel);
+      panel += width > L ? width / 2 : L;
+      continue;
+    }
+    memcpy(panel, row, used * sizeof(float));
     for (int64_t j = used; j < width; ++j)
-      panel[i * width + j] = 0;
+      panel[j] = 0;
+    panel += width;
   }
 }
 
 // In strips, see dense_product.h.
 void pack_transposed(const float *weights, int64_t rows, int64_t columns, int first, int width,
-                     float *panel) {
+                     int storage, float *panel) {
   int strip = Vec::product_vectors * L < width ? Vec::product_vectors * L : width;
   constexpr int64_t block = LINE;
   for (int c = 0; c < width; c += strip, panel += strip * columns) {
@@ -37,6 +75,8 @@ void pack_transposed(const float *weights, int64_t rows, int64_t columns, int fi
       for (int64_t j = j0; j < j1; ++j)
         for (int64_t i = used > 0 ? used : 0; i < strip; ++i)
           panel[j * strip + i] = 0;
+      if (storage == LIF_WEIGHTS_BFLOAT16)
+        round_to_bfloat16(panel + j0 * strip, (j1 - j0) * strip);
     }
   }
 }

@@ -22,13 +22,15 @@ PanelForward PackedLayer::panel(const Spikes &input, const Spikes *own, int p, i
   a.delay = delay_;
   a.vectors = panels.vectors;
   a.inputs = inputs_;
+  a.storage = network_.weights;
+  int64_t words = row_words(panels, a.storage);
   if (weights_)
-    a.weights = weights_->get() + int64_t(p) * inputs_ * panels.width;
+    a.weights = weights_->get() + p * inputs_ * words;
   a.ids = input.ids;
   a.begin = &input.start[row];
   a.end = &input.start[row + 1];
   if (recurrent_)
-    a.recurrent = recurrent_->get() + int64_t(p) * layer.neurons * panels.width;
+    a.recurrent = recurrent_->get() + p * layer.neurons * words;
   if (own) {
     a.own_ids = own->ids;
     a.own_begin = &own->start[row];

@@ -16,7 +16,7 @@ public:
   // Calls run(a, p, b) for every panel p and sample b, where `a` is as `panel` gives it.
   template <class Run> void for_panels(const Spikes &input, Run run) const {
     WorkerPanel weights(threads_, kernel_.pack, layer.weights, inputs_, layer.neurons, panels,
-                        int64_t(inputs_) * panels.width, network_.weights);
+                        inputs_ * row_words(panels, network_.weights), network_.weights);
     PanelTasks tasks(panels, network_.batch, threads_);
     parallel_for(threads_, tasks.count(), [&](int64_t task, int worker) {
       int p = tasks.panel(task);

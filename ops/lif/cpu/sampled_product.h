@@ -7,7 +7,7 @@
 namespace {
 
 // product[k] += grad_current . weights[ids[k]]
-template <int V>
+template <int V, bool NARROW>
 inline void add_products(const float *grad_current, const float *weights, const int32_t *ids,
                          int64_t count, float *product) {
   F lambda[V];
@@ -18,10 +18,9 @@ inline void add_products(const float *grad_current, const float *weights, const 
     LIF_UNROLL for (int g = 0; g < 8; ++g) {
       // A last group that is not full sums its last row again and throws it away.
       int64_t id = ids[k + (g < used ? g : used - 1)];
-      const float *row = weights + id * (V * L);
-      sum[g] = Vec::mul(lambda[0], Vec::load(row));
-      LIF_UNROLL for (int j = 1; j < V; ++j) sum[g] =
-          Vec::fma(lambda[j], Vec::load(row + j * L), sum[g]);
+      for_weights<V, NARROW>(weights + id * ROW<V, NARROW>, [&](int j, F w) {
+        sum[g] = j ? Vec::fma(lambda[j], w, sum[g]) : Vec::mul(lambda[0], w);
+      });
     }
     float sums[8];
     Vec::sum_each(sum, sums);
@@ -35,15 +34,23 @@ inline void add_products(const float *grad_current, const float *weights, const 
   }
 }
 
-template <int V> void add_panel_products(const SampledProduct &a, int panel) {
-  const float *weights = a.weights + static_cast<int64_t>(panel) * a.neurons * (V * L);
+template <int V, bool NARROW>
+inline void add_panel_products_of(const SampledProduct &a, int panel) {
+  const float *weights = a.weights + static_cast<int64_t>(panel) * a.neurons * ROW<V, NARROW>;
   const float *grad_current = a.next.grad_current + panel * a.next.rows * (V * L);
   for (int b = a.first; b < a.last; ++b)
     for (int t = 0; t + a.delay < a.steps; ++t) {
       int64_t row = static_cast<int64_t>(b) * a.steps + t, start = a.start[row];
-      add_products<V>(grad_current + (row + a.delay) * (V * L), weights, a.ids + start,
-                      a.start[row + 1] - start, a.product + start);
+      add_products<V, NARROW>(grad_current + (row + a.delay) * (V * L), weights, a.ids + start,
+                              a.start[row + 1] - start, a.product + start);
     }
+}
+
+template <int V> void add_panel_products(const SampledProduct &a, int panel) {
+  if (a.storage == LIF_WEIGHTS_BFLOAT16)
+    add_panel_products_of<V, true>(a, panel);
+  else
+    add_panel_products_of<V, false>(a, panel);
 }
 
 void sampled_product(const SampledProduct &a) {

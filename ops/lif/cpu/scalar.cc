@@ -1,5 +1,6 @@
 // Plain C++, for any machine. Eight lanes, because a set of neurons is stored in whole bytes.
 #include <cstdint>
+#include <cstring>
 
 namespace {
 
@@ -30,6 +31,15 @@ struct Vec {
   static void store(float *to, const F &a) {
     for (int i = 0; i < lanes; ++i)
       to[i] = a.lane[i];
+  }
+  static void load_pair(const float *from, F &first, F &second) {
+    for (int i = 0; i < lanes; ++i) {
+      uint32_t word;
+      memcpy(&word, from + i, sizeof word);
+      uint32_t low = word << 16, high = word & 0xffff0000;
+      memcpy(&first.lane[i], &low, sizeof low);
+      memcpy(&second.lane[i], &high, sizeof high);
+    }
   }
   static F add(const F &a, const F &b) {
     return each([&](int i) { return a.lane[i] + b.lane[i]; });

@@ -56,6 +56,7 @@ void multiply_samples(const Kernel &kernel, const LifNetwork &n, int threads, co
   SampledProduct all{};
   all.steps = n.steps;
   all.delay = n.delay;
+  all.storage = n.weights;
   all.neurons = o.layer.neurons;
   all.start = start.get();
   all.ids = o.kept.ids + offset;
@@ -67,7 +68,8 @@ void multiply_samples(const Kernel &kernel, const LifNetwork &n, int threads, co
   int samples = std::max(1, (batch + groups - 1) / groups);
   groups = (batch + samples - 1) / samples;
   WorkerPanel packed(o.weights ? threads : 0, kernel.pack, o.weights, o.layer.neurons,
-                     panels.neurons, panels, int64_t(o.layer.neurons) * panels.width, n.weights);
+                     panels.neurons, panels, o.layer.neurons * row_words(panels, n.weights),
+                     n.weights);
   parallel_for(threads, int64_t(parts) * groups, [&](int64_t task, int worker) {
     int part = static_cast<int>(task / groups);
     SampledProduct a = all;

@@ -124,8 +124,8 @@ void Strassen::add_up_right(int group, int count) {
   for (int g = 0; g < count; ++g) {
     parallel_for(threads_, parts_, [&](int64_t part, int) {
       int p = group + g + static_cast<int>(part) * groups_;
-      pack_panel(kernel_.pack_transposed, weights_, panels_.neurons, static_cast<int>(neurons),
-                 panels_.first(p), width, packed.get() + part * panel, panel, storage_);
+      kernel_.pack_transposed(weights_, panels_.neurons, neurons, panels_.first(p), width, storage_,
+                              packed.get() + part * panel);
     });
     parallel_for(threads_, strips * runs, [&](int64_t task, int) {
       int64_t s = task / runs, begin = task % runs * RUN;

@@ -34,6 +34,24 @@ static_assert(L % 8 == 0 && 8 * L <= MAX_WIDTH, "a vector's bits are whole bytes
     return step<8>(__VA_ARGS__);                                                                   \
   }
 
+// Words of 32 bits in a row of a packed panel; see kernel.h.
+template <int V, bool NARROW> constexpr int ROW = NARROW ? (V + 1) / 2 * L : V * L;
+
+// Calls use(j, weights) for every vector of a packed row.
+template <int V, bool NARROW, class Use> inline void for_weights(const float *row, Use use) {
+  if constexpr (NARROW) {
+    LIF_UNROLL for (int j = 0; j < V; j += 2) {
+      F first, second;
+      Vec::load_pair(row + j / 2 * L, first, second);
+      use(j, first);
+      if (j + 1 < V)
+        use(j + 1, second);
+    }
+  } else {
+    LIF_UNROLL for (int j = 0; j < V; ++j) use(j, Vec::load(row + j * L));
+  }
+}
+
 } // namespace
 
 #endif

@@ -18,6 +18,11 @@ struct Vec {
   static F all(float x) { return _mm256_set1_ps(x); }
   static F load(const float *from) { return _mm256_loadu_ps(from); }
   static void store(float *to, F a) { _mm256_storeu_ps(to, a); }
+  static void load_pair(const float *from, F &first, F &second) {
+    __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from));
+    first = _mm256_castsi256_ps(_mm256_slli_epi32(words, 16));
+    second = _mm256_castsi256_ps(_mm256_and_si256(words, _mm256_set1_epi32(-0x10000)));
+  }
   static F add(F a, F b) { return _mm256_add_ps(a, b); }
   static F sub(F a, F b) { return _mm256_sub_ps(a, b); }
   static F mul(F a, F b) { return _mm256_mul_ps(a, b); }

@@ -23,6 +23,11 @@ struct Vec {
   static F all(float x) { return _mm512_set1_ps(x); }
   static F load(const float *from) { return _mm512_loadu_ps(from); }
   static void store(float *to, F a) { _mm512_storeu_ps(to, a); }
+  static void load_pair(const float *from, F &first, F &second) {
+    __m512i words = _mm512_loadu_si512(from);
+    first = _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
+    second = _mm512_castsi512_ps(_mm512_and_si512(words, _mm512_set1_epi32(-0x10000)));
+  }
   static F add(F a, F b) { return _mm512_add_ps(a, b); }
   static F sub(F a, F b) { return _mm512_sub_ps(a, b); }
   static F mul(F a, F b) { return _mm512_mul_ps(a, b); }

@@ -18,6 +18,7 @@ from tests.ops.lif.cpu.kernels import (
     assert_same_forward,
     every_kernel,
     gradients,
+    network_of,
     run,
 )
 from tests.ops.lif.variants import RESETS, eventful, varied, with_gradient_only
@@ -120,6 +121,47 @@ def problem_of(variant: Dict[str, Any], gate: bool = True) -> Problem:
     return eventful(varied(2, gate, **variant), drops="capacity" in variant.get("fields", {}))[0]
 
 
+def assert_rounded(problem: Problem, arch: int, threads: int) -> None:
+    """What bfloat16 weights give is to the bit what float32 weights give that were rounded."""
+    ties = np.float32([1 + 2**-8, 1 + 3 * 2**-8])  # to even: one down, one up
+    for weights in problem.weights:
+        weights.flat[:2] = ties[: weights.size]
+    words = [weights.view(np.uint32) for weights in problem.weights]
+    rounded = tuple(
+        ((word + 0x7FFF + (word >> 16 & 1)) & np.uint32(0xFFFF0000)).view(np.float32)
+        if weights.ndim == 2
+        else weights
+        for word, weights in zip(words, problem.weights)
+    )
+    assert any(np.any(one != two) for one, two in zip(rounded, problem.weights))
+    exact, narrow = replace(problem, weights=rounded), {"weight_type": "bfloat16"}
+    for store in STORES:
+        kept = {"store": store}
+        forward = run(problem, arch, threads, **narrow, **kept)
+        expected = run(exact, arch, threads, **kept)
+        np.testing.assert_array_equal(forward.membrane, expected.membrane)
+        for layer, same in zip(forward.layers, expected.layers):
+            np.testing.assert_array_equal(layer.bits, same.bits)
+        for everything in FLAGS:
+            found = gradients(problem, forward, arch, threads, everything, **narrow, **kept)
+            judge = gradients(exact, expected, arch, threads, everything, **kept)
+            assert_same_bits(found, judge)
+
+
+@every_kernel()
+@pytest.mark.parametrize("busy", FLAGS)
+@pytest.mark.parametrize("gate", FLAGS)
+def test_bfloat16_panels_of_every_width(arch: int, busy: bool, gate: bool) -> None:
+    """One to eight vectors, of general floats, where few inputs spike and where most do."""
+    for neurons in (5, 30, 40, 130):
+        network = network_of((neurons, 2 * neurons), second_threshold=0.5 if gate else None)
+        problem = random_problem(network, seed=neurons, steps=9, batch=3)
+        if busy:
+            every = np.broadcast_to(np.arange(20, dtype=np.int32), (9, 3, 20))
+            problem = replace(problem, ids=every, counts=np.full_like(problem.counts, 17))
+        assert_rounded(problem, arch, threads=2)
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 class TestAnyVariant:
     def test_threads_and_runs_agree_to_the_bit(self, variant: Dict[str, Any]) -> None:
@@ -157,24 +199,8 @@ class TestAnyVariant:
 
     @pytest.mark.parametrize("gate", FLAGS)
     def test_bfloat16_weights_are_rounded_ones(self, variant: Dict[str, Any], gate: bool) -> None:
-        problem = problem_of(variant, gate)
-        ties = np.float32([1 + 2**-8, 1 + 3 * 2**-8])  # to even: one down, one up
-        for weights in problem.weights:
-            weights.flat[:2] = ties
-        words = [weights.view(np.uint32) for weights in problem.weights]
-        rounded = tuple(
-            ((word + 0x7FFF + (word >> 16 & 1)) & np.uint32(0xFFFF0000)).view(np.float32)
-            if weights.ndim == 2
-            else weights
-            for word, weights in zip(words, problem.weights)
-        )
-        assert any(np.any(one != two) for one, two in zip(rounded, problem.weights))
-        exact, arch = replace(problem, weights=rounded), native.supported_arch()
-        narrow = {"weight_type": "bfloat16"}
-        forward, expected = run(problem, arch, **narrow), run(exact, arch)
-        np.testing.assert_array_equal(forward.membrane, expected.membrane)
-        found = gradients(problem, forward, arch, everything=True, **narrow)
-        assert_same_bits(found, gradients(exact, expected, arch, everything=True))
+        for arch, threads in product(masks(), (1, 2)):
+            assert_rounded(problem_of(variant, gate), arch, threads)
 
     def test_narrow_ids_are_the_same_spikes(self, variant: Dict[str, Any]) -> None:
         problem, arch = with_gradient_only(problem_of(variant)), native.supported_arch()
