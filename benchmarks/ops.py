@@ -39,7 +39,9 @@ from benchmarks.workload import (
 VARIANTS: dict[str, float | None] = {"exact": None, "gated": 0.9}
 
 
-def build(work: Workload, second_threshold: float | None, threads: int) -> Program:
+def build(
+    work: Workload, second_threshold: float | None, threads: int, weights_dtype: str = "float32"
+) -> Program:
     """The workload as a Keras layer, Adam and two TensorFlow functions."""
     import tensorflow as tf
 
@@ -55,6 +57,7 @@ def build(work: Workload, second_threshold: float | None, threads: int) -> Progr
         readout=LeakyReadout(CLASSES, DECAY, gain=1.0),
         surrogate=SuperSpike(SLOPE),
         threads=threads,
+        weights_dtype=weights_dtype,
     )
     for kernel, matrix in zip(net.kernels, work.weights, strict=True):
         kernel.assign(matrix)

@@ -15,6 +15,8 @@ from benchmarks.workload import Config
 FLOAT = 4  # bytes
 # Adam reads a weight, two moments and a gradient and writes the first three.
 ADAM_OPERATIONS, ADAM_BYTES = 12, 7 * FLOAT
+# Share of the neurons above which a gated layer multiplies by all: ops/lif/cpu/layer_backward.cc.
+MANY = 2 / 5
 
 
 def counts(
@@ -23,7 +25,8 @@ def counts(
     """(operations, bytes) by the names of benchmarks.breakdown's parts.
 
     activity: spikes that enter each layer, and neurons that carry gradient, of the whole batch.
-    exact: every neuron carries gradient, so that its product is dense.
+    exact: every neuron carries gradient, so that its product is dense; so is that of a gated layer
+        where many do.
     """
     sizes = config.sizes
     rows = config.steps * config.batch
@@ -42,7 +45,8 @@ def counts(
         width = sizes[number + 2]
         product = 2 * kept[number] * width
         read = FLOAT * kept[number] * width
-        if exact:
+        if exact or kept[number] > MANY * rows * config.neurons:
+            product = 2.0 * rows * config.neurons * width
             read = FLOAT * (rows * width + config.neurons * width)
         written = FLOAT * rows * config.neurons
         found[f"backward {number + 1}"] = (product + 3.0 * rows * config.neurons, read + written)

@@ -26,6 +26,7 @@ from benchmarks import (
     poplar_report,
     report,
     roofline,
+    weight_types,
     work_counts,
 )
 from benchmarks.load import goals, jobs, reading, submitting, transfers
@@ -213,6 +214,10 @@ class TestReport:
         assert found["weight gradient 3"] == (30 * 20, 4 * 30 * 20 + 4 * 256 * 20)
         rows = config.steps * config.batch
         assert found["backward 1"][0] == 2 * 5 * 256 + 3 * rows * 256
+        # Where more than two in five carry gradient, every neuron is multiplied.
+        activity["kept"][1] = 0.41 * rows * 256
+        found = work_counts.counts(config, activity, exact=False)
+        assert found["backward 2"][0] == 2 * rows * 256 * 20 + 3 * rows * 256
 
     def test_no_ratio_is_told_of_disturbed_turns(self) -> None:
         def row(load: float) -> dict[str, object]:
@@ -221,6 +226,11 @@ class TestReport:
 
         assert peer_tables.ratio(row(0.05), "exact", "train") == "1.0x"
         assert peer_tables.ratio(row(0.6), "exact", "train") == "disturbed"
+
+    def test_types_of_weights_are_told_side_by_side(self) -> None:
+        sides = {"float32": {"ms": 3.0}, "bfloat16": {"ms": 2.0}}
+        row = {"point": "B", "variant": "exact", "forward": sides, "train": sides}
+        assert "| B | exact | 3.0 | 2.0 | 1.50 | 3.0 | 2.0 | 1.50 |" in weight_types.told([row])
 
     def test_exponents_are_slopes_of_logarithms(self) -> None:
         assert growth_tables.exponent([(1.0, 3.0), (2.0, 12.0), (4.0, 48.0)]) == pytest.approx(2)
