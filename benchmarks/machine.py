@@ -39,6 +39,13 @@ def description() -> dict[str, Any]:
     }
 
 
+def is_this(told: dict[str, Any]) -> bool:
+    """Whether a description may be of this machine: figures of two do not stand side by side."""
+    here = description()
+    hardware = ("processor", "virtual", "cores", "features", "caches")
+    return all(told.get(name) == here[name] for name in hardware)
+
+
 def _caches() -> dict[str, str]:
     """Sizes by name, L1 for data."""
     found = {}

@@ -6,7 +6,6 @@ python -m benchmarks.report [DIRECTORY]
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,12 +67,17 @@ CAVEATS = """## What to keep in mind
 
 def page(directory: Path, images: Path, results: Path = DIRECTORY) -> str:
     """The page's text; writes the plots to `images`, which lies beside the page."""
+    told = _machines(results)
+    is_one = len(set(told.values())) == 1
     text = [GENERATED, "# Performance", *_status(results)]
+    if is_one:
+        text.insert(2, next(iter(told.values())))
     for title, name, section in SECTIONS:
         text.append(f"## {title}")
-        if (results / f"{name}.json").exists():
-            rows = read(name, results)["rows"]
-            text.append(section(rows, images, results))
+        if name in told:
+            if not is_one:
+                text.append(told[name])
+            text.append(section(read(name, results)["rows"], images, results))
         else:
             text.append(f"Not measured yet: `python -m benchmarks.{name}`.")
     text += [METHOD % _configs(), CAVEATS, "## The peers", _catalogue()]
@@ -86,33 +90,34 @@ def _files(results: Path) -> list[Path]:
     return sorted(path for path in paths if path.exists())
 
 
-def _status(results: Path) -> list[str]:
-    """The machine, and whether the figures can be trusted."""
-    files = _files(results)
-    if not files:
-        return ["Nothing has been measured yet."]
-    machines: dict[str, Row] = {}
-    for path in files:
+def _machines(results: Path) -> dict[str, str]:
+    """What each file was measured on; files of this page that are not there are left out."""
+    told = {}
+    for path in _files(results):
         machine = read(path.stem, results)["machine"]
-        machines.setdefault(json.dumps(machine, sort_keys=True), machine)
-    lines = []
-    for machine in machines.values():
         caches = ", ".join(f"{name} {size}" for name, size in machine["caches"].items())
-        lines.append(
+        told[path.stem] = (
             f"Measured on {machine['cores']} cores of {machine['processor']}"
             f"{' (virtual)' if machine['virtual'] else ''}, {', '.join(machine['features'])}; "
             f"{caches}; {machine['memory_gib']:.0f} GiB; {machine['system']}, Python "
             f"{machine['python']}, {machine['compiler']}."
         )
+    return told
+
+
+def _status(results: Path) -> list[str]:
+    """Whether the figures can be trusted."""
+    if not _files(results):
+        return ["Nothing has been measured yet."]
     loads = _loads(results)
     busy = sum(load > peer_tables.BUSY for load in loads)
-    if busy:
-        lines.append(
-            f"**Preliminary:** {busy} of {len(loads)} rows were measured while other programs used "
-            f"more than {peer_tables.BUSY} processors (at worst {max(loads):.1f}). Times, and "
-            "ratios even more, are to be measured again on a quiet machine."
-        )
-    return lines
+    if not busy:
+        return []
+    return [
+        f"**Preliminary:** {busy} of {len(loads)} rows were measured while other programs used "
+        f"more than {peer_tables.BUSY} processors (at worst {max(loads):.1f}). Times, and "
+        "ratios even more, are to be measured again on a quiet machine."
+    ]
 
 
 def _loads(results: Path) -> list[float]:

@@ -40,7 +40,9 @@ def main() -> int:
     isolate("benchmarks.service")
     found: dict[str, Any] = {"machine": machine.description(), "parts": {}}
     if RESULTS.exists() and not options.quick:
-        found["parts"] = json.loads(RESULTS.read_text())["parts"]
+        before = json.loads(RESULTS.read_text())
+        if machine.is_this(before["machine"]):
+            found["parts"] = before["parts"]
     pin_clients()
     began = time.monotonic()
     for name, part in parts.items():

@@ -206,6 +206,19 @@ class TestReport:
         for _, name, _ in report.SECTIONS:
             assert f"`python -m benchmarks.{name}`" in text
 
+    def test_each_section_tells_its_machine_where_they_differ(self, tmp_path: Path) -> None:
+        def keep(name: str, cores: int) -> None:
+            found = read(name)
+            found["machine"]["cores"] = cores
+            (tmp_path / f"{name}.json").write_text(json.dumps(found))
+
+        keep("memory", 2)
+        assert report.page(tmp_path, tmp_path, tmp_path).count("Measured on 2 cores") == 1
+        keep("roofline", 4)
+        text = report.page(tmp_path, tmp_path, tmp_path)
+        assert text.index("What the machine can do") < text.index("Measured on 4 cores")
+        assert text.index("Measured on 4 cores") < text.index("Measured on 2 cores")
+
     def test_counts_follow_the_spikes(self) -> None:
         config = CONFIGS["A"]
         activity = {"spikes": [10.0, 20.0, 30.0], "kept": [5.0, 7.0]}
@@ -379,6 +392,17 @@ class TestResults:
         assert not Results("peers", self.keys, {"seconds": 2}, tmp_path).has(config="A", peer="x")
         monkeypatch.setattr("benchmarks.results.kernels_digest", lambda: "other")
         assert not Results("peers", self.keys, {"seconds": 1}, tmp_path).has(config="A", peer="x")
+
+    def test_figures_of_another_machine_do_not_stand_beside_these(self, tmp_path: Path) -> None:
+        Results("peers", self.keys, {}, tmp_path).put({"config": "A", "peer": "x"})
+        path = tmp_path / "peers.json"
+        told = json.loads(path.read_text())
+        told["machine"]["caches"]["L2"] = "1K"
+        path.write_text(json.dumps(told))
+        results = Results("peers", self.keys, {}, tmp_path)
+        assert not results.has(config="A", peer="x")
+        results.put({"config": "B", "peer": "x"})
+        assert [row["config"] for row in read("peers", tmp_path)["rows"]] == ["B"]
 
     def test_tell_the_machine_and_not_whose_it_is(self, tmp_path: Path) -> None:
         results = Results("peers", self.keys, {}, tmp_path)
