@@ -29,15 +29,13 @@ class Results:
     """The rows of one file. A row is known by some of its fields, the keys.
 
     settings: what the figures depend on besides; rows with other settings count as not measured.
-    A file has the figures of one machine: the first row of another one replaces them all.
     """
 
     def __init__(self, name: str, keys: Sequence[str], settings: Row, directory: Path) -> None:
         self._path = directory / f"{name}.json"
         self._keys = tuple(keys)
         self._settings = {**settings, "kernels": kernels_digest()}
-        found = read(name, directory) if self._path.exists() else {"machine": {}, "rows": []}
-        self._rows = found["rows"] if machine.is_this(found["machine"]) else []
+        self._rows = read(name, directory)["rows"] if self._path.exists() else []
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows)

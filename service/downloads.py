@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -18,7 +17,7 @@ from .artifacts import Artifact, Store
 from .problems import RangeNotSatisfiable
 from .transfers import Transfers
 
-_CHUNK_BYTES = 2**20
+_CHUNK_BYTES = 2**18
 _RANGE = re.compile(r"bytes\s*=\s*([0-9]{0,18})\s*-\s*([0-9]{0,18})\s*", re.IGNORECASE)
 
 
@@ -97,57 +96,24 @@ async def respond(
         # Its digest says nothing of a part: the whole file is read before the first one is sent.
         await transfers.run(blobs.verify, artifact.sha256)
     file = await transfers.run(blobs.open, artifact.sha256, span.start)
-    reader = Reader(file, span, artifact)
-    return StreamingResponse(chunks(reader, transfers), status, headers)
+    return StreamingResponse(_chunks(file, span, artifact, transfers), status, headers)
 
 
-class Reader:
-    """A span of a stored file. Of a whole file the last chunk comes only if its digest is right:
-    whoever gets all bytes gets the right ones.
-    """
-
-    def __init__(self, file: BinaryIO, span: Span, artifact: Artifact) -> None:
-        self._file = file
-        self._sha256 = artifact.sha256
-        self._digest = hashlib.sha256() if span == Span(0, artifact.size) else None
-        self.left = span.stop - span.start
-        self.close = file.close
-
-    def read(self) -> bytes:
-        """The next chunk. Raises Damaged."""
-        chunk = self._file.read(min(_CHUNK_BYTES, self.left))
-        if not chunk:
-            raise Damaged(f"the file {self._sha256} is shorter than its row says")
-        self.left -= len(chunk)
-        if self._digest is not None:
-            self._digest.update(chunk)
-            if self.left == 0 and self._digest.hexdigest() != self._sha256:
-                raise Damaged(f"the file {self._sha256} has other content")
-        return chunk
-
-
-async def chunks(reader: Reader, transfers: Transfers) -> AsyncGenerator[bytes]:
-    """Each is read and hashed while the one before it is sent. The file is closed in the end, also
-    if nobody takes them all.
-    """
-
-    def read_ahead() -> asyncio.Task[bytes] | None:
-        return asyncio.create_task(transfers.run(reader.read)) if reader.left else None
-
-    def close(ended: asyncio.Task[bytes]) -> None:
-        reader.close()
-        if not ended.cancelled():
-            ended.exception()  # nobody is left to hear of it
-
-    ahead = read_ahead()
-    try:
-        while ahead is not None:
-            chunk = await ahead
-            ahead = read_ahead()
+async def _chunks(
+    file: BinaryIO, span: Span, artifact: Artifact, transfers: Transfers
+) -> AsyncIterator[bytes]:
+    with file:
+        digest = hashlib.sha256()
+        is_whole = span == Span(0, artifact.size)
+        left = span.stop - span.start
+        while left > 0:
+            chunk = await transfers.run(file.read, min(_CHUNK_BYTES, left))
+            if not chunk:
+                raise Damaged(f"the file {artifact.sha256} is shorter than its row says")
+            left -= len(chunk)
+            if is_whole:
+                await transfers.run(digest.update, chunk)
+                # The last chunk is held back: whoever gets all bytes gets the right ones.
+                if left == 0 and digest.hexdigest() != artifact.sha256:
+                    raise Damaged(f"the file {artifact.sha256} has other content")
             yield chunk
-    finally:
-        # A thread may still read for somebody who hung up.
-        if ahead is None:
-            reader.close()
-        else:
-            ahead.add_done_callback(close)

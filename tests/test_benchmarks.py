@@ -393,17 +393,6 @@ class TestResults:
         monkeypatch.setattr("benchmarks.results.kernels_digest", lambda: "other")
         assert not Results("peers", self.keys, {"seconds": 1}, tmp_path).has(config="A", peer="x")
 
-    def test_figures_of_another_machine_do_not_stand_beside_these(self, tmp_path: Path) -> None:
-        Results("peers", self.keys, {}, tmp_path).put({"config": "A", "peer": "x"})
-        path = tmp_path / "peers.json"
-        told = json.loads(path.read_text())
-        told["machine"]["caches"]["L2"] = "1K"
-        path.write_text(json.dumps(told))
-        results = Results("peers", self.keys, {}, tmp_path)
-        assert not results.has(config="A", peer="x")
-        results.put({"config": "B", "peer": "x"})
-        assert [row["config"] for row in read("peers", tmp_path)["rows"]] == ["B"]
-
     def test_tell_the_machine_and_not_whose_it_is(self, tmp_path: Path) -> None:
         results = Results("peers", self.keys, {}, tmp_path)
         results.put({"config": "A", "peer": "x"})

@@ -1,17 +1,11 @@
 from __future__ import annotations
 
-import asyncio
-import hashlib
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.artifacts import Artifact
-from service.downloads import Reader, Span, chunks, requested_span
+from service.downloads import Span, requested_span
 from service.problems import RangeNotSatisfiable
-from service.transfers import Transfers
 
 SIZES = st.integers(0, 50)
 
@@ -77,21 +71,3 @@ def test_abused_ranges_are_refused_whatever_their_length(header: str) -> None:
 
 def test_a_range_beyond_the_end_is_cut_at_the_end() -> None:
     assert requested_span("bytes=7-999999999999999999", 9) == Span(7, 9)
-
-
-def test_who_hangs_up_leaves_no_file_open(tmp_path: Path) -> None:
-    content = b"x" * 5 * 2**20
-    path = tmp_path / "file"
-    path.write_bytes(content)
-    sha256 = hashlib.sha256(content).hexdigest()
-    artifact = Artifact("art_1", "file", "log", "text/plain", len(content), sha256, 1, 0)
-
-    async def hang_up() -> None:
-        file = path.open("rb", buffering=0)
-        sent = chunks(Reader(file, Span(0, len(content)), artifact), Transfers())
-        assert content.startswith(await sent.__anext__())
-        await sent.aclose()
-        while not file.closed:  # as soon as the thread that reads the next chunk has done so
-            await asyncio.sleep(0.001)
-
-    asyncio.run(hang_up())
