@@ -27,16 +27,18 @@ def load(row: Row) -> float:
 
 def fastest(rows: Iterable[Row], what: str, float32: bool = True) -> Row | None:
     """The peer with the least time, among those that compute in float32 or those that do not."""
-    able = of_float32(rows, float32)
+    able = by_precision(rows, float32)
     return min(able, key=lambda row: float(row["result"][what]["ms"]), default=None)
 
 
 def leanest(rows: Iterable[Row]) -> Row | None:
     """The float32 peer whose steps add the least memory to its process."""
-    return min(of_float32(rows), key=lambda row: step_mib(row["result"]), default=None)
+    return min(
+        by_precision(rows, float32=True), key=lambda row: step_mib(row["result"]), default=None
+    )
 
 
-def of_float32(rows: Iterable[Row], float32: bool = True) -> list[Row]:
+def by_precision(rows: Iterable[Row], float32: bool) -> list[Row]:
     """Those measured of the peers that compute in float32, or of those that do not."""
     return [row for row in rows if measured(row) and PEERS[row["peer"]].float32 == float32]
 
@@ -144,7 +146,10 @@ def memory_of_a_step(rows: list[Row]) -> str:
         light = leanest(group)
         if light is None:
             continue
-        whole = min(of_float32(group), key=lambda row: float(row["result"]["train"]["peak_mib"]))
+        whole = min(
+            by_precision(group, float32=True),
+            key=lambda row: float(row["result"]["train"]["peak_mib"]),
+        )
         line = [f"{config}, {threads}"]
         line.append(f"{whole['peer']} {whole['result']['train']['peak_mib']:.0f}")
         line += [f"{whole['ours'][v]['train']['peak_mib']:.0f}" for v in SECOND_THRESHOLD]

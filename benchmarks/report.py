@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import growth, growth_tables, peer_goals, peer_tables, plots, tables
+from benchmarks import growth, growth_tables, peer_goals, peer_tables, plots, tables, weight_types
 from benchmarks.peers.catalogue import PEERS, Peer
 from benchmarks.results import DIRECTORY, Row, read
 from benchmarks.workload import CONFIGS, INPUTS
@@ -49,8 +49,9 @@ layers fire at about the rate of the input.
 
 `make bench-peers` measures (`ARGS="--fastest --threads 2"`: the known leaders in
 minutes; everything takes hours), then
-`.venv/bin/python -m benchmarks.roofline`, `benchmarks.breakdown`, `benchmarks.growth` and
-`benchmarks.memory`; `.venv/bin/python -m benchmarks.report` writes this page."""
+`.venv/bin/python -m benchmarks.roofline`, `benchmarks.breakdown`, `benchmarks.growth`,
+`benchmarks.memory` and `benchmarks.weight_types`; `.venv/bin/python -m benchmarks.report` writes
+this page."""
 
 CAVEATS = """## What to keep in mind
 
@@ -240,12 +241,21 @@ def _memory(rows: list[Row], images: Path, results: Path) -> str:
     )
 
 
+def _weight_types(rows: list[Row], images: Path, results: Path) -> str:
+    return (
+        "Milliseconds, and how many times as fast weights in two bytes are. Sums are taken in "
+        "float32, so that only rows which come from beyond the caches arrive sooner.\n\n"
+        + weight_types.told(rows)
+    )
+
+
 SECTIONS: tuple[tuple[str, str, Callable[[list[Row], Path, Path], str]], ...] = (
     ("A training step beside other libraries", "peers", _peers),
     ("Where the time goes", "breakdown", _breakdown),
     ("What the machine can do", "roofline", _roofline),
     ("Growth", "growth", _growth),
     ("What is kept for the backward pass", "memory", _memory),
+    ("Weights in bfloat16", "weight_types", _weight_types),
 )
 
 

@@ -258,8 +258,8 @@ class TestReport:
         assert peer_tables.fastest(rows, "train", float32=False) == rows[2]
 
     def test_goals_are_met_or_missed_beside_the_peers_of_the_config(self) -> None:
-        def side(ms: float, mib: float) -> dict[str, object]:
-            one = {"ms": ms, "peak_mib": 100 + mib, "others_load": 0.0}
+        def side(ms: float, mib: float, others: float = 0.0) -> dict[str, object]:
+            one = {"ms": ms, "peak_mib": 100 + mib, "others_load": others}
             return {"train": one, "forward": one, "before_mib": 100}
 
         mine = {"exact": side(10, 60), "gated 0.5": side(10, 40), "gated 0.9": side(5, 40)}
@@ -269,6 +269,9 @@ class TestReport:
         assert "| A, gated step | ≥ 15 | 15.80 | met |" in told
         assert "| A, memory of a step, exact | ≤ 0.5 | 0.60 | **missed** |" in told
         assert "bfloat16" not in told
+        told = peer_goals.goals([{**row, "ours": mine, "result": side(79, 100, others=1)}])
+        assert "| A, exact step | ≥ 8 |  | disturbed |" in told
+        assert "| A, memory of a step, exact | ≤ 0.5 | 0.60 | **missed** |" in told
 
 
 class TestGrowth:

@@ -165,7 +165,8 @@ class Conversation:
         chosen = [one for one in listed if roles is None or one.role in roles]
         check_names(chosen)
         folder = Path(to)
-        folder.mkdir(parents=True, exist_ok=True)
+        if chosen:
+            folder.mkdir(parents=True, exist_ok=True)
         return [await self._download(job_id, artifact, folder) for artifact in chosen]
 
     async def profile(self, job_id: str) -> Dict[str, Any]:

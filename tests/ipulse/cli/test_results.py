@@ -50,8 +50,12 @@ class TestResults:
             "files": [str(tmp_path / "x" / "report.html")],
         }
 
-    def test_download_of_a_role_that_is_not_there(self, run: Run, job_id: str) -> None:
-        assert run("download", job_id, "--only", "trace").code == 3
+    def test_download_of_a_role_that_is_not_there(
+        self, run: Run, job_id: str, tmp_path: Path
+    ) -> None:
+        ran = run("download", job_id, "--to", str(tmp_path / "x"), "--only", "trace")
+        assert ran.code == 3
+        assert not (tmp_path / "x").exists()
 
     def test_download_of_a_role_there_never_is(self, run: Run, job_id: str) -> None:
         ran = run("download", job_id, "--only", "song")
