@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
-import hashlib
 import re
-from collections.abc import AsyncIterator
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import BinaryIO
+from functools import partial
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from . import etags
 from .artifacts import Artifact, Store
 from .problems import RangeNotSatisfiable
+from .reader import Reader
 from .transfers import Transfers
 
-_CHUNK_BYTES = 2**18
 _RANGE = re.compile(r"bytes\s*=\s*([0-9]{0,18})\s*-\s*([0-9]{0,18})\s*", re.IGNORECASE)
-
-
-class Damaged(Exception):
-    """What is stored is not what was stored; the connection is cut and the log says so."""
 
 
 @dataclass(frozen=True)
@@ -88,32 +85,44 @@ async def respond(
         status = 206
         headers["content-range"] = f"bytes {span.start}-{span.stop - 1}/{artifact.size}"
     span = span or Span(0, artifact.size)
-    headers["content-length"] = str(span.stop - span.start)
+    size = span.stop - span.start
+    headers["content-length"] = str(size)
     headers["content-type"] = artifact.media_type
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers)
-    if span != Span(0, artifact.size):
+    is_whole = span == Span(0, artifact.size)
+    if not is_whole:
         # Its digest says nothing of a part: the whole file is read before the first one is sent.
         await transfers.run(blobs.verify, artifact.sha256)
-    file = await transfers.run(blobs.open, artifact.sha256, span.start)
-    return StreamingResponse(_chunks(file, span, artifact, transfers), status, headers)
+    digest = artifact.sha256 if is_whole else ""
+    opener = partial(blobs.open, artifact.sha256, span.start)
+    return Download(Reader(opener, size, digest), transfers, status, headers)
 
 
-async def _chunks(
-    file: BinaryIO, span: Span, artifact: Artifact, transfers: Transfers
-) -> AsyncIterator[bytes]:
-    with file:
-        digest = hashlib.sha256()
-        is_whole = span == Span(0, artifact.size)
-        left = span.stop - span.start
-        while left > 0:
-            chunk = await transfers.run(file.read, min(_CHUNK_BYTES, left))
-            if not chunk:
-                raise Damaged(f"the file {artifact.sha256} is shorter than its row says")
-            left -= len(chunk)
-            if is_whole:
-                await transfers.run(digest.update, chunk)
-                # The last chunk is held back: whoever gets all bytes gets the right ones.
-                if left == 0 and digest.hexdigest() != artifact.sha256:
-                    raise Damaged(f"the file {artifact.sha256} has other content")
-            yield chunk
+class Download(StreamingResponse):
+    """The next chunk is read and checked while one is sent. Nothing of it stays open, however it
+    ends, also before it begins."""
+
+    def __init__(
+        self, reader: Reader, transfers: Transfers, status: int, headers: Mapping[str, str]
+    ) -> None:
+        super().__init__((), status, headers)
+        self._reader = reader
+        self._transfers = transfers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._reader.close()
+
+    async def stream_response(self, send: Send) -> None:
+        await self._transfers.run(self._reader.open)  # while another answer is possible yet
+        start = {"type": "http.response.start", "status": self.status_code}
+        sent = send({**start, "headers": self.raw_headers})
+        more = True
+        while more:
+            _, chunk = await asyncio.gather(sent, self._transfers.run(self._reader.read))
+            more = bool(chunk)
+            sent = send({"type": "http.response.body", "body": chunk, "more_body": more})
+        await sent
