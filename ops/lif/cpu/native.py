@@ -80,6 +80,7 @@ def build_tensorflow_op(progress: Optional[Progress] = None) -> Path:
         flags=(*flags, *COMMON_FLAGS),
         link=(*link, "-llif", rpath),
         link_directories=[kernels.parent],
+        apart=(),
     ).build(progress)
 
 

@@ -69,7 +69,10 @@ def _compile(prefix: Path, complete: Path, scratch: Path) -> None:
     with ThreadPoolExecutor() as pool:
         shared = [source for source in sources if source not in exporting]
         common = [pool.submit(compile_one, unit, 0) for unit in units(shared, scratch)]
-        own = {level: [pool.submit(compile_one, s, level) for s in exporting] for level in LEVELS}
+        apart = scratch / "exporting"
+        apart.mkdir()
+        by_level = units(exporting, apart)
+        own = {level: [pool.submit(compile_one, u, level) for u in by_level] for level in LEVELS}
         for level in LEVELS:
             objects = [future.result() for future in (*common, *own[level])]
             out = str(complete / f"libipulse_lif_{level}.so")
