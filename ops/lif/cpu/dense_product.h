@@ -31,7 +31,8 @@ struct Ahead {
 template <int C, int R, int K>
 inline void add_strip(const float *grad_current, Ahead ahead, int columns, const float *strip,
                       bool first, float *grad_spikes, int width) {
-  // Columns at a time. Where vectors are plain C++, compilers make little of more than one.
+  // Columns at a time. Where no instruction set is asked for, compilers make little of more than
+  // one.
   constexpr int STEP = C == 1 ? 1 : LINE;
   F sum[R][C];
   LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C; ++j) sum[r][j] =
