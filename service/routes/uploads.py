@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
@@ -25,13 +26,16 @@ from service.leases import Attempt
 from service.parts import Parts, parts_of
 from service.problems import TooLarge
 from service.representations import StoredBody
+from service.transfers import Transfers
 from service.worker_requests import MEDIA_TYPE
 
 from .worker import AttemptId, Fence
 
 _WRITE_BYTES = 2**20  # handed to a thread at once
+_DIGEST_SIZE = 64  # in hexadecimal digits
 _SMALL_BYTES = 2**16  # read before it is written; if it breaks off, it is begun again
 
+_DIGEST = r"^[0-9a-f]{64}$"
 _MEDIA_TYPE = re.compile(MEDIA_TYPE)
 
 router = APIRouter(prefix="/v1/worker", tags=["worker"])
@@ -44,14 +48,27 @@ class WrongOffset(Conflict):
 
 
 class ArtifactQuery(BaseModel):
-    """What is announced of a file."""
+    """What is announced of a file: its digest, or a name for the upload of one whose digest its
+    sender learns as it sends."""
 
     model_config = ConfigDict(extra="forbid")
 
     role: str
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    sha256: str = Field("", pattern=_DIGEST)
+    upload: str = Field(
+        "",
+        pattern=_DIGEST,
+        description="In the place of `sha256`: random, and new for each file. The 64 hexadecimal "
+        "digits of its SHA-256 then follow the content.",
+    )
     size: int = Field(ge=0, le=MAX_INTEGER, description="Bytes.")
     media_type: str = "application/octet-stream"
+
+    @model_validator(mode="after")
+    def _either(self) -> ArtifactQuery:
+        if bool(self.sha256) is bool(self.upload):
+            raise ValueError("either sha256 or upload is to be given")
+        return self
 
 
 @router.head("/attempts/{attempt_id}/artifacts/{name}", include_in_schema=False)
@@ -85,7 +102,8 @@ async def store_artifact(
 ) -> Response:
     """Stores a file as it streams in. The same file twice is one artifact.
 
-    With `Upload-Offset: N` only the rest follows; HEAD says how much has arrived before.
+    With `Upload-Offset: N` only the rest follows; HEAD says how much has arrived before. Either
+    `sha256` is announced, or `upload` names it and its digest follows the content.
     """
     parts = parts_of(request)
     log.know(attempt=attempt_id)
@@ -94,7 +112,7 @@ async def store_artifact(
         if query.size > parts.settings.max_artifact_bytes:
             raise TooLarge((), f"a file may have {parts.settings.max_artifact_bytes:,} bytes")
         transfers = parts.transfers
-        if upload_offset == 0 and query.size <= _SMALL_BYTES:
+        if query.sha256 and upload_offset == 0 and query.size <= _SMALL_BYTES:
             content = await _read(chunks, query.size)
             stored = await transfers.run(
                 _store, parts, attempt_id, fence, described_as, query, content
@@ -108,16 +126,8 @@ async def store_artifact(
             incoming.suspend()
             raise WrongOffset(f"the file goes on at byte {incoming.size}")
         try:
-            buffer = bytearray()
-            async for chunk in chunks:
-                buffer += chunk
-                if incoming.size + len(buffer) > query.size:
-                    raise _wrong("size", f"more than the {query.size} bytes announced")
-                if len(buffer) >= _WRITE_BYTES:
-                    await transfers.run(incoming.write, bytes(buffer))
-                    buffer.clear()
-            await transfers.run(incoming.write, bytes(buffer))
-            _check_content(incoming, query)
+            sha256 = await _receive(incoming, chunks, query, transfers)
+            _check_content(incoming, query.size, sha256)
             await transfers.run(incoming.sync)
             stored = await transfers.run(_keep, parts, attempt_id, fence, described_as, incoming)
         except ClientDisconnect:
@@ -134,6 +144,35 @@ async def _answer(parts: Parts, stored: artifacts.Stored) -> Response:
     for sha256 in stored.replaced:
         await parts.transfers.run(artifacts.forget, parts.database, parts.blobs, sha256)
     return json_answer(StoredBody(artifact_id=stored.artifact.id), 201 if stored.created else 200)
+
+
+async def _receive(
+    incoming: Incoming, chunks: AsyncIterator[bytes], query: ArtifactQuery, transfers: Transfers
+) -> str:
+    """Hashes and writes one part while the next arrives; no thread is at it when this ends.
+
+    Returns the digest that the content is to have.
+    """
+    part = bytearray()
+    left = query.size - incoming.size  # below 0 where a digest follows
+    digest_size = 0 if query.sha256 else _DIGEST_SIZE
+    writing = asyncio.ensure_future(transfers.run(incoming.write, b""))
+    try:
+        async for chunk in chunks:
+            part += chunk
+            left -= len(chunk)
+            if left < -digest_size:
+                raise _wrong("size", f"more than the {query.size} bytes announced")
+            if len(part) >= _WRITE_BYTES and left >= 0:
+                await writing
+                writing = asyncio.ensure_future(transfers.run(incoming.write, bytes(part)))
+                part.clear()
+        await writing
+    finally:
+        await asyncio.gather(writing, return_exceptions=True)
+    content_size = len(part) + min(left, 0)
+    await transfers.run(incoming.write, bytes(part[:content_size]))
+    return query.sha256 or part[content_size:].decode("ascii", "replace")
 
 
 async def _read(chunks: AsyncIterator[bytes], size: int) -> bytes:
@@ -160,7 +199,7 @@ def _store(
     try:
         incoming.restart()
         incoming.write(content)
-        _check_content(incoming, query)
+        _check_content(incoming, query.size, query.sha256)
         incoming.sync()
         return _keep(parts, attempt_id, fence, described_as, incoming)
     finally:
@@ -193,7 +232,7 @@ def _check_held(parts: Parts, attempt_id: str, fence: str) -> int:
 
 
 def _partial(attempt_pk: int, query: ArtifactQuery) -> str:
-    return f"{attempt_pk}-{query.sha256}"
+    return f"{attempt_pk}-{query.sha256 or query.upload}"
 
 
 def _keep(
@@ -205,10 +244,10 @@ def _keep(
     return artifacts.keep(parts.database, parts.blobs, described_as, incoming, holder)
 
 
-def _check_content(incoming: Incoming, query: ArtifactQuery) -> None:
-    if incoming.size != query.size:
-        raise _wrong("size", f"{incoming.size} bytes arrived; {query.size} were announced")
-    if incoming.sha256 != query.sha256:
+def _check_content(incoming: Incoming, size: int, sha256: str) -> None:
+    if incoming.size != size:
+        raise _wrong("size", f"{incoming.size} bytes arrived; {size} were announced")
+    if incoming.sha256 != sha256:
         raise _wrong("sha256", f"the bytes that arrived have {incoming.sha256}")
 
 

@@ -20,12 +20,11 @@ from ipulse.schema import to_json
 
 from .connections import TIMEOUT, Connections
 from .lease import Lease
+from .outgoing import CHUNK_BYTES, Outgoing
 from .service_answers import object_in, raise_refusal, understood
 from .verdict import Verdict
 
 FENCE = "IPUlse-Fence"
-CHUNK_BYTES = 2**20
-RESUMED_BYTES = 8 * 2**20  # of a smaller file it costs less to begin again than to ask
 HEARTBEAT_SECONDS = 4.0  # that an answer to a heartbeat may take
 _DOWNLOAD_TIMEOUT = httpx.Timeout(60.0, connect=3.0)
 # A file is answered for once the store has it, and a bucket may be slow. That the service itself
@@ -147,32 +146,21 @@ class ServiceAPI:
             return int(answer["next"])
 
     def upload(
-        self,
-        lease: Lease,
-        file: BinaryIO,
-        *,
-        name: str,
-        role: str,
-        media_type: str,
-        size: int,
-        sha256: str,
+        self, lease: Lease, file: Outgoing, *, name: str, role: str, media_type: str
     ) -> None:
-        """Streams the file's content, of `size` bytes, from where an earlier try broke off."""
+        """Streams the file from where an earlier try broke off."""
         path = f"/v1/worker/attempts/{lease.attempt_id}/artifacts/{name}"
-        params = {"role": role, "sha256": sha256, "size": size, "media_type": media_type}
-        offset = 0
-        if size >= RESUMED_BYTES:
-            offset = self._arrived(path, params, lease)
-        headers = {FENCE: lease.fence, "Content-Length": str(size - offset)}
+        params = {"role": role, "media_type": media_type, **file.announced}
+        offset = self._arrived(path, params, lease) if file.is_large else 0
+        headers = {FENCE: lease.fence, "Content-Length": str(file.length(offset))}
         if offset:
             headers["Upload-Offset"] = str(offset)
-        file.seek(offset)
         self._request(
             "PUT",
             path,
             params=params,
             headers=headers,
-            content=iter(lambda: file.read(CHUNK_BYTES), b""),
+            content=file.body(offset),
             timeout=_UPLOAD_TIMEOUT,
         )
 

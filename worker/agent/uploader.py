@@ -20,6 +20,7 @@ from ipulse.events import ArtifactEvent, CheckpointEvent
 from ipulse.messages import MANIFEST_BYTES
 
 from .lease import Lease
+from .outgoing import Outgoing
 from .patience import patiently
 from .service_api import ManifestFile, ServiceAPI
 
@@ -152,19 +153,14 @@ class Uploader:
                 self._on_stored(file.checkpoint)
 
     def _store(self, file: _File, content: BufferedReader) -> None:
-        """Digest and content come from one open file, whatever its name is given to meanwhile."""
-        content.seek(0)
-        sha256 = hashlib.file_digest(content, "sha256").hexdigest()
-        size = content.tell()
+        outgoing = Outgoing(content, os.fstat(content.fileno()).st_size)
         patiently(
             lambda: self._api.upload(
                 self._lease,
-                content,
+                outgoing,
                 name=file.name,
                 role=file.role,
                 media_type=file.media_type,
-                size=size,
-                sha256=sha256,
             ),
             self._lease.wait_for_loss,
         )

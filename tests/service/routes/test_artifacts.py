@@ -93,6 +93,67 @@ class TestResumed:
         assert attempt.put("w", "weights", content).status_code == 201
 
 
+class TestDigestBehind:
+    """Whoever learns a file's digest as it is sent puts it behind the content."""
+
+    CONTENT = bytes(range(256)) * 5_000
+    DIGEST = hashlib.sha256(CONTENT).hexdigest().encode()
+
+    def put(
+        self, service: InProcess, body: bytes, arrived: bytes = b""
+    ) -> tuple[httpx.Response, httpx.Response]:
+        """The answer, and the next one to what has arrived."""
+        attempt = service.attempt(service.submit()["id"])
+        query = {"role": "weights", "upload": "7" * 64, "size": len(self.CONTENT)}
+        headers = {"ipulse-fence": attempt.fence}
+        path = f"{attempt.path}/artifacts/w"
+        if arrived:
+            attempt_pk = partial_upload(service, attempt, b"").name.partition("-")[0]
+            incoming = service.settings.artifacts_dir / "incoming"
+            (incoming / f"{attempt_pk}-{'7' * 64}").write_bytes(arrived)
+            known = service.worker.head(path, params=query, headers=headers)
+            assert known.headers["upload-offset"] == str(len(arrived))
+            headers["upload-offset"] = str(len(arrived))
+        answer = service.worker.put(path, params=query, content=body, headers=headers)
+        return answer, service.user.get(f"/v1/jobs/{attempt.claim['job_id']}/artifacts")
+
+    def test_the_file_is_kept_without_it(self, service: InProcess) -> None:
+        answer, listed = self.put(service, self.CONTENT + self.DIGEST)
+        assert answer.status_code == 201
+        [artifact] = listed.json()["artifacts"]
+        assert artifact["size"] == len(self.CONTENT)
+        assert artifact["sha256"] == self.DIGEST.decode()
+
+    @pytest.mark.parametrize("begin", [2**20, len(CONTENT)])
+    def test_it_follows_a_rest_too(self, service: InProcess, begin: int) -> None:
+        content, rest = self.CONTENT[:begin], self.CONTENT[begin:]
+        answer, listed = self.put(service, rest + self.DIGEST, content)
+        assert answer.status_code == 201
+        assert listed.json()["artifacts"][0]["sha256"] == self.DIGEST.decode()
+
+    @pytest.mark.parametrize(
+        "body",
+        [CONTENT + b"0" * 64, CONTENT, CONTENT + DIGEST[:-1], CONTENT + DIGEST + b"0"],
+        ids=["another", "none", "too short", "too long"],
+    )
+    def test_nothing_is_kept_that_it_is_not_of(self, service: InProcess, body: bytes) -> None:
+        answer, listed = self.put(service, body)
+        assert check_problem(answer, 422)["code"] == "wrong_content"
+        assert listed.json()["artifacts"] == []
+
+    @pytest.mark.parametrize("named", [{}, {"upload": "7" * 64, "sha256": "7" * 64}])
+    def test_a_digest_stands_before_or_behind(
+        self, service: InProcess, named: dict[str, str]
+    ) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        answer = service.worker.put(
+            f"{attempt.path}/artifacts/w",
+            params={"role": "weights", "size": 0, **named},
+            headers={"ipulse-fence": attempt.fence},
+        )
+        assert check_problem(answer, 400)["code"] == "invalid_parameter"
+
+
 def test_a_damaged_file_is_never_handed_out_whole(service: InProcess) -> None:
     job_id = service.submit()["id"]
     attempt = service.attempt(job_id)

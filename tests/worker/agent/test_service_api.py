@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import threading
 import time
@@ -17,6 +16,7 @@ from ipulse.events import LogEvent, PhaseEvent
 from ipulse.states import Reason
 from worker.agent import patience
 from worker.agent.lease import Lease
+from worker.agent.outgoing import Outgoing
 from worker.agent.patience import patiently
 from worker.agent.service_answers import NotClaimable, ServiceUnavailable, raise_refusal
 from worker.agent.service_api import Claim, ServiceAPI
@@ -111,24 +111,18 @@ class TestTransfer:
         assert service.job(claim.job_id).last.artifact("weights").content == b""
 
     def test_a_wrong_digest_is_a_refusal(self, claim: Claim, api: ServiceAPI) -> None:
+        wrong = Outgoing(io.BytesIO(b"abc"), 3)
+        wrong.announced["sha256"] = "0" * 64
         with pytest.raises(RemoteError) as caught:
-            api.upload(
-                claim.lease,
-                io.BytesIO(b"abc"),
-                name="w.npz",
-                role="weights",
-                media_type="application/octet-stream",
-                size=3,
-                sha256="0" * 64,
-            )
+            upload(api, claim.lease, wrong)
         assert (caught.value.status, caught.value.remote_code) == (422, "wrong_content")
 
     def test_an_upload_cut_short_begins_again_from_the_first_byte(
         self, service: FakeService, claim: Claim, api: ServiceAPI
     ) -> None:
         service.fail("artifacts", HANG_UP, times=2)
-        file = io.BytesIO(b"whole")
-        patiently(lambda: upload(api, claim.lease, b"whole", file), lambda seconds: False)
+        file = Outgoing(io.BytesIO(b"whole"), 5)
+        patiently(lambda: upload(api, claim.lease, file), lambda seconds: False)
         assert service.job(claim.job_id).last.artifact("weights").content == b"whole"
 
 
@@ -234,13 +228,13 @@ def test_proxies_of_the_environment_are_not_used(
     api.close()
 
 
-def upload(api: ServiceAPI, lease: Lease, content: bytes, file: io.BytesIO | None = None) -> None:
+def upload(api: ServiceAPI, lease: Lease, content: bytes | Outgoing) -> None:
+    if isinstance(content, bytes):
+        content = Outgoing(io.BytesIO(content), len(content))
     api.upload(
         lease,
-        file or io.BytesIO(content),
+        content,
         name="weights.npz",
         role="weights",
         media_type="application/octet-stream",
-        size=len(content),
-        sha256=hashlib.sha256(content).hexdigest(),
     )
