@@ -12,6 +12,7 @@ real disk. As root it runs in a network namespace of its own: see `benchmarks.lo
 from __future__ import annotations
 
 import argparse
+import compileall
 import contextlib
 import json
 import tempfile
@@ -24,10 +25,12 @@ from benchmarks.load.isolation import isolate
 from benchmarks.load.page import write
 from benchmarks.load.parts import PARTS, Part
 from benchmarks.load.processors import pin_clients
+from benchmarks.load.programs import ROOT
 from benchmarks.load.sides import ENVIRONMENTS, NAMES, Missing, opened, python_for
 from benchmarks.results import DIRECTORY, rounded
 
 RESULTS = DIRECTORY / "service.json"
+PACKAGES = ("ipulse", "service", "worker", "ops", "benchmarks")  # that the sides consist of
 
 
 def main() -> int:
@@ -38,6 +41,7 @@ def main() -> int:
     parts = {name: PARTS[name] for name in options.part or PARTS}
     _install({side for part in parts.values() for side in options.side or part.sides})
     isolate("benchmarks.service")
+    _compile()
     found: dict[str, Any] = {"machine": machine.description(), "parts": {}}
     if RESULTS.exists() and not options.quick:
         before = json.loads(RESULTS.read_text())
@@ -75,6 +79,13 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     return parser.parse_args()
+
+
+def _compile() -> None:
+    """As an installer does, so that no start compiles what another one has: where Python may not
+    write bytecode, each would."""
+    for package in PACKAGES:
+        compileall.compile_dir(ROOT / package, quiet=1)
 
 
 def _install(sides: set[str]) -> None:
