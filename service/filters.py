@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, cast, func
-from sqlalchemy.dialects.postgresql import JSONB
 
 from ipulse import strict_json
 from ipulse.states import JobState
@@ -64,6 +63,9 @@ class JobFilter:
 
 
 def _holds_in_postgresql(column: ColumnElement[Any], field: Field) -> ColumnElement[bool]:
+    # A start on SQLite does not wait for what it has no use for.
+    from sqlalchemy.dialects.postgresql import JSONB
+
     found = func.jsonb_extract_path(cast(column, JSONB), *field.path)
     return found == cast(field.value, JSONB)
 
