@@ -7,10 +7,10 @@
 
 typedef float float2 __attribute__((vector_size(8)));
 typedef float float4 __attribute__((vector_size(16)));
-#ifdef __FLT16_MAX__
-typedef _Float16 half2 __attribute__((vector_size(4)));
-typedef _Float16 half4 __attribute__((vector_size(8)));
-typedef _Float16 half8 __attribute__((vector_size(16)));
+#ifdef POPLAR_HALF_OF_THE_COMPILER
+typedef POPLAR_HALF_OF_THE_COMPILER half2 __attribute__((vector_size(4)));
+typedef POPLAR_HALF_OF_THE_COMPILER half4 __attribute__((vector_size(8)));
+typedef POPLAR_HALF_OF_THE_COMPILER half8 __attribute__((vector_size(16)));
 #endif
 typedef int int2 __attribute__((vector_size(8)));
 typedef int int4 __attribute__((vector_size(16)));

@@ -21,10 +21,19 @@ const std::vector<std::string> kFlags{
     "-std=c++17", "-O2", "-fPIC", "-fno-tree-vectorize", "-fno-tree-slp-vectorize",
     "-fno-access-control", "-fno-exceptions", "-fno-stack-protector", "-fno-math-errno",
     "-ffp-contract=off", "-fcf-protection=none", "-fno-asynchronous-unwind-tables",
-    "-Wno-attributes", "-Wno-invalid-offsetof", "-Wno-unknown-pragmas", "-fexcess-precision=16",
-    "-include", "ipu_builtins.h", "-DPOPC_COUNTED", "-D__POPC__=1",
+    "-Wno-attributes", "-Wno-invalid-offsetof", "-Wno-unknown-pragmas", "-include",
+    "ipu_builtins.h", "-DPOPC_COUNTED", "-D__POPC__=1",
     // __attribute__((target("worker"))): no target of the host's
     "-Dtarget(KIND)=unused"};
+
+// Of one compiler alone: half is rounded by every operation, and loops are what the source says.
+const std::vector<std::string> kGccFlags{"-fexcess-precision=16"};
+const std::vector<std::string> kClangFlags{"-Xclang", "-fnative-half-type", "-Xclang",
+                                           "-fallow-half-arguments-and-returns",
+                                           "-fno-unroll-loops"};
+
+/// What the compiler says of itself.
+std::string compilerVersion() { return run(compilerCommand(), {"--version"}).output; }
 
 /// Instructions have 4 bytes on a tile (assembly guide).
 std::string codeBytes(const CountedAssembly &counted, std::size_t entries, unsigned unit) {
@@ -43,6 +52,9 @@ std::string codeBytes(const CountedAssembly &counted, std::size_t entries, unsig
 
 std::vector<std::string> allFlags(const std::vector<std::string> &flags) {
   std::vector<std::string> all = kFlags;
+  const bool clang = compilerVersion().find("clang") != std::string::npos;
+  const std::vector<std::string> &own = clang ? kClangFlags : kGccFlags;
+  all.insert(all.end(), own.begin(), own.end());
   all.push_back("-I" + includeDirectory());
   for (std::size_t i = 0; i < flags.size(); ++i) {
     const std::string &flag = flags[i];
@@ -135,7 +147,7 @@ std::vector<std::string> splitFlags(const std::string &flags) {
 
 std::string fingerprint(const std::vector<std::string> &sources,
                         const std::vector<std::string> &flags) {
-  std::string text = compilerCommand() + run(compilerCommand(), {"--version"}).output;
+  std::string text = compilerCommand() + compilerVersion();
   for (const std::string &flag : allFlags(flags))
     text += flag + "\n";
   for (const std::string &source : sources)

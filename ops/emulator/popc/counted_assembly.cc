@@ -13,9 +13,10 @@ const char *const kMarker = "__sanitizer_cov_trace_pc";
 // Bundles of what is a call or one instruction here and several on a tile: PopLibs' published
 // cycles per vector, divided by the vector's width (popopsCycleEstimators.cpp).
 const std::map<std::string, unsigned> kCallBundles{
-    {"expf", 3},   {"logf", 6},    {"tanhf", 6},         {"sqrtf", 5},
-    {"powf", 312}, {"sinf", 2300}, {"cosf", 2300},       {"tanf", 5100},
-    {"fmodf", 66}, {"fmaf", 1},    {"__extendhfsf2", 1}, {"__truncsfhf2", 1}};
+    {"expf", 3},           {"logf", 6},          {"tanhf", 6},         {"sqrtf", 5},
+    {"powf", 312},         {"sinf", 2300},       {"cosf", 2300},       {"tanf", 5100},
+    {"fmodf", 66},         {"fmaf", 1},          {"__extendhfsf2", 1}, {"__truncsfhf2", 1},
+    {"__gnu_h2f_ieee", 1}, {"__gnu_f2h_ieee", 1}};
 constexpr unsigned kFloatDivide = 5;
 constexpr unsigned kFloatRoot = 5;
 constexpr unsigned kIntegerDivide = 277;

@@ -46,8 +46,8 @@ def test_a_loop_costs_by_its_trips_and_an_estimate_counts_on_the_model_only(
 ) -> None:
     none, ten, twenty, model = map(int, run_program("engine", "data_dependent_cost").stdout.split())
     # Six cycles a bundle. An iteration loads, adds an index, compares and branches: 4 bundles of
-    # the main pipe; the float addition goes beside them.
-    assert twenty - ten == 10 * 4 * 6
+    # the main pipe; the float addition goes beside them. clang++ loads the bound again: 5.
+    assert twenty - ten in (10 * 4 * 6, 10 * 5 * 6)
     assert ten - none >= 10 * 4 * 6
     assert model == 12345 + 11
 

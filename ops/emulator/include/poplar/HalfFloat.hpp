@@ -8,12 +8,24 @@
 #include <ostream>
 #include <type_traits>
 
-#if defined(POPC_COUNTED) && defined(__FLT16_MAX__)
+#if defined(__FLT16_MAX__)
+#define POPLAR_HALF_OF_THE_COMPILER _Float16
+#elif defined(POPC_COUNTED) && defined(__clang__) // before 15; popc's flags let it be computed with
+#define POPLAR_HALF_OF_THE_COMPILER __fp16
+// In the place of libgcc's, which returns it in another register.
+extern "C" std::uint16_t popc_half_of(double value);
+extern "C" __attribute__((weak, visibility("hidden"), no_sanitize("coverage"))) std::uint16_t
+__truncdfhf2(double value) {
+  return popc_half_of(value);
+}
+#endif
+
+#if defined(POPC_COUNTED) && defined(POPLAR_HALF_OF_THE_COMPILER)
 
 namespace poplar {
 
 /// IEEE 754 binary16, as on the tile a type of the compiler's own; each operation rounds once.
-using half = _Float16;
+using half = POPLAR_HALF_OF_THE_COMPILER;
 
 } // namespace poplar
 

@@ -6,6 +6,9 @@
 #include <poplar/Engine.hpp>
 #include <poplar/Graph.hpp>
 #include <vector>
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wbraced-scalar-init" // programs write {0} for a scalar
+#endif
 using namespace poplar;
 using namespace poplar::program;
 int main() {

@@ -9,6 +9,9 @@
 #include <poputil/Util.hpp>
 #include <poputil/VertexTemplates.hpp>
 #include <poputil/exceptions.hpp>
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wreturn-type-c-linkage" // TensorFlow's contract
+#endif
 extern "C" {
 int32_t custom_op_api_level = 5;
 }
