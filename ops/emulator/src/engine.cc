@@ -128,7 +128,7 @@ void Engine::connectStreamToCallback(StringRef handle, StreamCallbackHandle f) {
 void Engine::connectStreamToCallback(StringRef handle, unsigned index, StreamCallbackHandle f) {
   session->getStreams().connect(handle, index, std::move(f));
 }
-void Engine::connectHostFunction(StringRef handle, unsigned index, HostCallback f) {
+void Engine::connectHostFunction(StringRef handle, unsigned index, HostCallbackHandle f) {
   session->getStreams().connectFunction(handle, index, std::move(f));
 }
 void Engine::copyToRemoteBuffer(const void *src, std::string handle, int repeatIndex,

@@ -76,11 +76,12 @@ void HostStreams::connect(const std::string &handle, unsigned replica,
   c.callbacks.emplace(replica, std::move(callback));
 }
 
-void HostStreams::connectFunction(const std::string &handle, unsigned replica, HostCallback f) {
+void HostStreams::connectFunction(const std::string &handle, unsigned replica,
+                                  HostCallbackHandle f) {
   if (!graph.hostFunctions.count(handle))
     throw stream_connection_error("there is no host function '" + handle + "'");
   checkReplica(handle, replica, graph.replicas);
-  functions[{handle, replica}] = std::move(f);
+  functions.insert_or_assign({handle, replica}, std::move(f));
 }
 
 StreamCallback *HostStreams::Connection::callbackOf(unsigned replica) {
@@ -167,7 +168,7 @@ void HostStreams::call(const std::string &handle, unsigned replica,
     in.push_back(input.data());
   for (std::vector<char> &output : outputs)
     out.push_back(output.data());
-  found->second(in, out);
+  (*found->second)(in, out);
 }
 
 } // namespace poplar::emulator

@@ -24,7 +24,7 @@ public:
   /// For all replicas in turn, or for one.
   void connect(const std::string &handle, StreamCallbackHandle callback);
   void connect(const std::string &handle, unsigned replica, StreamCallbackHandle callback);
-  void connectFunction(const std::string &handle, unsigned replica, HostCallback f);
+  void connectFunction(const std::string &handle, unsigned replica, HostCallbackHandle f);
 
   /// Whether all replicas are sent the same, which is received once.
   bool isBroadcast(const std::string &handle) const;
@@ -56,7 +56,7 @@ private:
   const GraphState &graph;
   std::map<std::string, Connection> connections;
   std::map<std::string, std::vector<char>> remotes; // of all replicas, one after the other
-  std::map<std::pair<std::string, unsigned>, HostCallback> functions; // and replica
+  std::map<std::pair<std::string, unsigned>, HostCallbackHandle> functions; // and replica
 };
 
 } // namespace poplar::emulator

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <ostream>
 #include <string>
+#include <type_traits>
 
 #include <poplar/StringRef.hpp>
 
@@ -75,7 +76,10 @@ public:
       : path(DebugNameAndId(base, name).getPathName()), loc(std::move(loc)) {}
   DebugContext(const DebugInfo &base, StringRef name = "",
                SourceLocation loc = SourceLocation::Current());
-  DebugContext(const DebugContext &base, StringRef name)
+  // Of a context itself: what converts to one is a name, and goes to DebugNameAndId.
+  template <typename Context,
+            typename = typename std::enable_if<std::is_same<Context, DebugContext>::value>::type>
+  DebugContext(const Context &base, StringRef name)
       : path(DebugNameAndId(DebugNameAndId(base.path), name).getPathName()), loc(base.loc) {}
   DebugContext(const DebugContext &) = default;
   DebugContext(DebugContext &&) = default;

@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include <poplar/Device.hpp>
 #include <poplar/Executable.hpp>
 #include <poplar/Graph.hpp>
+#include <poplar/HostCallback.hpp>
 #include <poplar/OptionFlags.hpp>
 #include <poplar/ProfileValue.hpp>
 #include <poplar/Program.hpp>
@@ -30,55 +30,6 @@ class Session;
 
 using EngineOptions = OptionFlags;
 using ProgressFunc = std::function<void(int step, int total)>;
-
-namespace emulator {
-/// Whether an F can be called with such arguments: what std::is_invocable is, from C++17 on.
-template <typename F, typename... Arguments> struct Takes {
-  template <typename G>
-  static auto test(int)
-      -> decltype(std::declval<G &>()(std::declval<Arguments>()...), std::true_type());
-  template <typename G> static std::false_type test(...);
-  static constexpr bool value = decltype(test<F>(0))::value;
-};
-} // namespace emulator
-
-/// A function of the host: of the data of its inputs and of its outputs, with or without their
-/// numbers.
-class HostCallback {
-public:
-  HostCallback() = default;
-  template <typename F, typename = typename std::enable_if<
-                            !std::is_same<typename std::decay<F>::type, HostCallback>::value>::type>
-  HostCallback(F f) {
-    using In = ArrayRef<const void *>;
-    using Out = ArrayRef<void *>;
-    using Sized = emulator::Takes<F, In, std::size_t, Out, std::size_t>;
-    call = Form<F, emulator::Takes<F, In, Out>::value, Sized::value>{std::move(f)};
-  }
-  void operator()(ArrayRef<const void *> inputs, ArrayRef<void *> outputs) const {
-    call(inputs, outputs);
-  }
-
-private:
-  /// How a function is called: with ranges, with ranges and numbers, or with pointers and numbers.
-  template <typename F, bool TakesRanges, bool TakesSizedRanges> struct Form {
-    F f;
-    void operator()(ArrayRef<const void *> in, ArrayRef<void *> out) { f(in, out); }
-  };
-  template <typename F> struct Form<F, false, true> {
-    F f;
-    void operator()(ArrayRef<const void *> in, ArrayRef<void *> out) {
-      f(in, in.size(), out, out.size());
-    }
-  };
-  template <typename F> struct Form<F, false, false> {
-    F f;
-    void operator()(ArrayRef<const void *> in, ArrayRef<void *> out) {
-      f(in.data(), in.size(), out.data(), out.size());
-    }
-  };
-  std::function<void(ArrayRef<const void *>, ArrayRef<void *>)> call;
-};
 
 /// Compiles a graph with its programs. Raises the class of error that the fault has; out of
 /// memory is graph_memory_allocation_error unless debug.allowOutOfMemory is "true".
@@ -151,7 +102,7 @@ public:
   void connectStreamToCallback(const DataStream &stream, StreamCallbackHandle f) {
     connectStreamToCallback(stream.handle(), std::move(f));
   }
-  void connectHostFunction(StringRef handle, unsigned index, HostCallback f);
+  void connectHostFunction(StringRef handle, unsigned index, HostCallbackHandle f);
   void copyToRemoteBuffer(const void *src, std::string handle, int repeatIndex = 0,
                           unsigned replicationIndex = 0);
   void copyFromRemoteBuffer(std::string handle, void *dst, int repeatIndex = 0,

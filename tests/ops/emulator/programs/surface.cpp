@@ -2,6 +2,7 @@
 // is not run is here to be compiled.
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -148,6 +149,8 @@ void poplarAsListed(Graph &graph, Device &device) {
   const Tensor u = graph.addVariable(FLOAT, {4, 6}, VariableMappingMethod::LINEAR, {"u"});
   const DebugNameAndId dnai("name");
   graph.clone(HALF, t, {dnai, "clone"}, TensorCloneMethod::CREATE_NEW_ORDER);
+  graph.clone(t, {std::string("parent"), "clone"});
+  graph.clone(t, {DebugContext("parent"), "clone"});
   graph.clone(t, {}, TensorCloneMethod::GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES);
   graph.addConstant<float>(FLOAT, {2}, {1, 2});
   graph.addConstant(UNSIGNED_INT, {}, 1u);
@@ -222,6 +225,10 @@ void poplarAsListed(Graph &graph, Device &device) {
   engine.connectHostFunction("host", 0, [](Inputs, std::size_t, Outputs, std::size_t) {});
   engine.connectHostFunction("host", 0,
                              [](const void *const *, std::size_t, void *const *, std::size_t) {});
+  struct Derived : HostCallback {
+    void operator()(Inputs, Outputs) override {}
+  };
+  engine.connectHostFunction("host", 0, std::make_unique<Derived>());
   engine.reportTiming(engine.getTimeStamp(), engine.getTimeStamp());
   engine.printProfileSummary(std::cout, {{"showExecutionSteps", "true"}});
   DeviceManager::createDeviceManager().getDevices(TargetType::IPU, 1, {});
