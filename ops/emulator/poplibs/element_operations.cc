@@ -188,6 +188,29 @@ bool isTest(UnaryOpType op) {
          op == UnaryOpType::LOGICAL_NOT;
 }
 
+bool isLogical(UnaryOpType op) { return op == UnaryOpType::LOGICAL_NOT; }
+bool isLogical(BinaryOpType op) {
+  return op == BinaryOpType::LOGICAL_AND || op == BinaryOpType::LOGICAL_OR;
+}
+bool isBitwise(UnaryOpType op) {
+  return op == UnaryOpType::BITWISE_NOT || op == UnaryOpType::COUNT_LEADING_ZEROS ||
+         op == UnaryOpType::POPCOUNT;
+}
+bool isBitwise(BinaryOpType op) {
+  switch (op) {
+  case BinaryOpType::BITWISE_AND:
+  case BinaryOpType::BITWISE_OR:
+  case BinaryOpType::BITWISE_XOR:
+  case BinaryOpType::BITWISE_XNOR:
+  case BinaryOpType::SHIFT_LEFT:
+  case BinaryOpType::SHIFT_RIGHT:
+  case BinaryOpType::SHIFT_RIGHT_SIGN_EXTEND:
+    return true;
+  default:
+    return false;
+  }
+}
+
 double rounded(Type type, double value) {
   switch (type.identity()) {
   case Type::Id::Float:

@@ -13,6 +13,11 @@ double apply(expr::BinaryOpType op, double a, double b, poplar::Type type);
 
 bool isComparison(expr::BinaryOpType op);
 bool isTest(expr::UnaryOpType op);
+/// Of truths, and of the bits of integers.
+bool isLogical(expr::UnaryOpType op);
+bool isLogical(expr::BinaryOpType op);
+bool isBitwise(expr::UnaryOpType op);
+bool isBitwise(expr::BinaryOpType op);
 
 /// Cycles of a worker's inner loop for one vector of elements, and the vector's width.
 struct LoopCost {

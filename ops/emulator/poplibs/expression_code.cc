@@ -42,6 +42,17 @@ Type constantType(const Expr &e) {
   return e.kind == Expr::Kind::Const ? e.type : constantType(*e.operands[0]);
 }
 
+/// Raises poplibs_error for an operand that the operation has no meaning for.
+void checkOperand(bool ofTruths, bool ofBits, Type type) {
+  if (type == Type())
+    return;
+  if (ofTruths && type != poplar::BOOL)
+    throw poputil::poplibs_error("a logical operation has an operand of type " + type.toString() +
+                                 " and not bool");
+  if (ofBits && (type == poplar::FLOAT || type == poplar::HALF))
+    throw poputil::poplibs_error("an operation on bits has an operand of type " + type.toString());
+}
+
 class Encoder {
 public:
   explicit Encoder(const std::vector<Tensor> &ts) : ts(ts) {}
@@ -66,11 +77,15 @@ public:
       emit(Code::Cast, 0, e.type);
       return;
     case Expr::Kind::Unary:
+      checkOperand(isLogical(static_cast<expr::UnaryOpType>(e.op)),
+                   isBitwise(static_cast<expr::UnaryOpType>(e.op)), typeOf(*e.operands[0], ts));
       encode(*e.operands[0], type);
       emit(Code::Unary, e.op, type);
       return;
     case Expr::Kind::Binary: {
       const Type operand = common(*e.operands[0], *e.operands[1]);
+      checkOperand(isLogical(static_cast<expr::BinaryOpType>(e.op)),
+                   isBitwise(static_cast<expr::BinaryOpType>(e.op)), operand);
       encode(*e.operands[0], operand);
       encode(*e.operands[1], operand);
       emit(Code::Binary, e.op, type);
@@ -81,6 +96,7 @@ public:
       const Type operand = common(*e.operands[0], *e.operands[1]);
       encode(*e.operands[0], operand == Type() ? type : operand);
       encode(*e.operands[1], operand == Type() ? type : operand);
+      checkOperand(select, false, typeOf(*e.operands[2], ts));
       encode(*e.operands[2], select ? poplar::BOOL : type);
       emit(select ? Code::Select : Code::Clamp, 0, type);
       return;

@@ -28,6 +28,8 @@ Tensor gather(Graph &graph, const Tensor &input, const Tensor &indices, unsigned
   if (axis >= input.rank())
     throw poputil::poplibs_error("gather: axis " + std::to_string(axis) + " of a tensor of shape " +
                                  input.shapeToString());
+  if (indices.elementType() != poplar::UNSIGNED_INT && indices.elementType() != poplar::INT)
+    throw poputil::poplibs_error("gather: indices of type " + indices.elementType().toString());
   const Tensor offsets = indices.flatten().expand({1}).reinterpret(poplar::UNSIGNED_INT);
   const Tensor slices =
       multiSlice(graph, input, offsets, {axis}, {1}, prog, SlicePlan(), options, debugContext)

@@ -36,6 +36,11 @@ Tensor generators(Graph &graph) {
 Tensor random(Graph &graph, const Tensor *seed, std::uint32_t seedModifier, const Tensor &reference,
               const poplar::Type &outType, Distribution distribution, double a, double b,
               Sequence &prog, const poplar::DebugContext &debugContext) {
+  const bool isContinuous = distribution == Distribution::Normal ||
+                            distribution == Distribution::TruncatedNormal ||
+                            distribution == Distribution::LogUniform;
+  if (isContinuous && outType != poplar::FLOAT && outType != poplar::HALF)
+    throw poputil::poplibs_error("this distribution has no values of type " + outType.toString());
   const Tensor out =
       graph.clone(outType, reference, debugContext, poplar::TensorCloneMethod::CREATE_NEW_ORDER);
   const auto mapping = graph.getTileMapping(out);

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <string>
 #include <tuple>
 
 #include <poplar/Graph.hpp>
@@ -32,12 +35,21 @@ void Graph::setTileMapping(const Tensor &t, unsigned tileNum) {
 
 void Graph::setTileMapping(const Tensor &t, const TileToTensorMapping &mapping) {
   const Tensor flat = t.flatten();
+  std::map<std::size_t, std::size_t> mapped; // ends of intervals by their beginnings
   for (std::size_t tile = 0; tile < mapping.size(); ++tile) {
     for (const Interval &i : mapping[tile]) {
       if (i.end() > flat.numElements())
         throw invalid_tile_mapping("the mapping has an interval that ends at " +
                                    std::to_string(i.end()) + " and the tensor " +
                                    std::to_string(flat.numElements()) + " elements");
+      if (i.size() == 0)
+        continue;
+      const auto next = mapped.lower_bound(i.begin());
+      if ((next != mapped.end() && next->first < i.end()) ||
+          (next != mapped.begin() && std::prev(next)->second > i.begin()))
+        throw invalid_tile_mapping("the mapping has elements twice of the interval from " +
+                                   std::to_string(i.begin()) + " to " + std::to_string(i.end()));
+      mapped.emplace(i.begin(), i.end());
       setTileMapping(flat.slice(i), static_cast<unsigned>(tile));
     }
   }

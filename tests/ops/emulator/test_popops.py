@@ -33,7 +33,7 @@ RESULTS: Dict[str, str] = {
     "numbers_in_ternaries": "{20} 9 9 1 2 -1 0 9 9 0 0 1 1.5 -1 -1 -1 1 -1 0 1 2",
     "split_groups": "[0,4)+ [4,5)[10,12)+[20,21)+",
     "poputil": "4[0,24) ns::V<float,true,3,unsigned int> V {3,100} {2,3}{2,3}",
-    "errors": " ".join(["poplibs_error"] * 2 + ["unknown_vertex_type"] + ["poplibs_error"] * 4),
+    "errors": " ".join(["poplibs_error"] * 2 + ["unknown_vertex_type"] + ["poplibs_error"] * 9),
 }
 
 

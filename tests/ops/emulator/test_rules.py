@@ -17,6 +17,7 @@ ERRORS: Dict[str, Tuple[str, ...]] = {
     "tensor_tile_out_of_range": ("invalid_tile_mapping", "tile 4", "4 tiles"),
     "vertex_tile_out_of_range": ("invalid_tile_mapping", "tile 4"),
     "virtual_tile_out_of_range": ("invalid_tile_mapping", "tile 2"),
+    "element_on_two_tiles": ("invalid_tile_mapping", "twice"),
     "two_writers": ("graph_program_compilation_error", "'cs'", "'s'", "two vertices"),
     "writer_and_reader": ("graph_program_compilation_error", "read by another"),
     "unknown_vertex": ("unknown_vertex_type", "'Product'"),

@@ -12,6 +12,7 @@
 #include <popops/DynamicSlice.hpp>
 #include <popops/ElementWise.hpp>
 #include <popops/Fill.hpp>
+#include <popops/Gather.hpp>
 #include <popops/Loop.hpp>
 #include <popops/Reduce.hpp>
 #include <popops/ScaledAdd.hpp>
@@ -303,7 +304,12 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
            << errorOf([&] { popops::reduce(f.graph, a, {1}, popops::Operation::ADD, f.prog); })
            << ' '
            << errorOf([&] { popops::dynamicSlice(f.graph, a, i.slice(0, 1), {0}, {1}, f.prog); })
-           << ' ' << errorOf([&] { poplin::matMul(f.graph, a, a, f.prog); }) << '\n';
+           << ' ' << errorOf([&] { poplin::matMul(f.graph, a, a, f.prog); }) << ' '
+           << errorOf([&] { popops::logicalNot(f.graph, i, f.prog); }) << ' '
+           << errorOf([&] { popops::bitwiseAnd(f.graph, a, a, f.prog); }) << ' '
+           << errorOf([&] { popops::select(f.graph, a, a, a, f.prog); }) << ' '
+           << errorOf([&] { poprand::normal(f.graph, nullptr, 0, i, INT, 0, 1, f.prog); }) << ' '
+           << errorOf([&] { popops::gather(f.graph, a, a, 0, f.prog, {}); }) << '\n';
      }},
 };
 

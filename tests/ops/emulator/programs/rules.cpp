@@ -57,6 +57,7 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
     {"vertex_tile_out_of_range", [](Fixture &f) { f.sum(f.a, f.s[0], 4); }},
     {"virtual_tile_out_of_range",
      [](Fixture &f) { f.graph.createVirtualGraph(2, 4).setTileMapping(f.a, 2); }},
+    {"element_on_two_tiles", [](Fixture &f) { f.graph.setTileMapping(f.a, {{{0, 8}}, {{4, 6}}}); }},
     {"two_writers", [](Fixture &f) { f.sum(f.a, f.s[0]), f.sum(f.a, f.s[0], 1), f.compile(); }},
     {"writer_and_reader", [](Fixture &f) { f.sum(f.a, f.s[0]), f.sum(f.s, f.a[0]), f.compile(); }},
     {"unknown_vertex", [](Fixture &f) { f.graph.addVertex(f.cs, "Product"); }},
