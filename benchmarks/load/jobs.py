@@ -20,7 +20,7 @@ ENOUGH_SECONDS = 20.0  # for jobs one after the other
 QUIET_SECONDS = 3.0
 MEMORY_JOB_SECONDS = 8
 LINES = 10_000
-LOG_SECONDS = 30.0
+LOG_SECONDS = 120.0
 
 
 def cold(side: Side) -> dict[str, Any]:
