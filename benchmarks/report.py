@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks import growth, growth_tables, peer_goals, peer_tables, plots, tables, weight_types
 from benchmarks.peers.catalogue import PEERS, Peer
@@ -73,21 +74,22 @@ def page(directory: Path, images: Path, results: Path = DIRECTORY) -> str:
     text = [GENERATED, "# Performance", *_status(results)]
     if is_one:
         text.insert(2, next(iter(told.values())))
-    for title, name, section in SECTIONS:
-        text.append(f"## {title}")
-        if name in told:
+    for section in SECTIONS:
+        text.append(f"## {section.title}")
+        if section.results in told:
             if not is_one:
-                text.append(told[name])
-            text.append(section(read(name, results)["rows"], images, results))
+                text.append(told[section.results])
+            text.append(section.text(read(section.results, results)["rows"], images, results))
         else:
-            text.append(f"Not measured yet: `python -m benchmarks.{name}`.")
+            command = section.command or section.results
+            text.append(f"Not measured yet: `python -m benchmarks.{command}`.")
     text += [METHOD % _configs(), CAVEATS, "## The peers", _catalogue()]
     return "\n\n".join(text) + "\n"
 
 
 def _files(results: Path) -> list[Path]:
     """Those of this page; other pages have results of their own there."""
-    paths = (results / f"{name}.json" for _, name, _ in SECTIONS)
+    paths = (results / f"{section.results}.json" for section in SECTIONS)
     return sorted(path for path in paths if path.exists())
 
 
@@ -249,13 +251,28 @@ def _weight_types(rows: list[Row], images: Path, results: Path) -> str:
     )
 
 
-SECTIONS: tuple[tuple[str, str, Callable[[list[Row], Path, Path], str]], ...] = (
-    ("A training step beside other libraries", "peers", _peers),
-    ("Where the time goes", "breakdown", _breakdown),
-    ("What the machine can do", "roofline", _roofline),
-    ("Growth", "growth", _growth),
-    ("What is kept for the backward pass", "memory", _memory),
-    ("Weights in bfloat16", "weight_types", _weight_types),
+class Section(NamedTuple):
+    """Of the page, from one file of results."""
+
+    title: str
+    results: str
+    text: Callable[[list[Row], Path, Path], str]
+    command: str = ""  # that measures it, if it is no module of the results' name
+
+
+SECTIONS = (
+    Section(
+        "A training step beside the fastest libraries",
+        "leaders",
+        _peers,
+        f"peers --fastest --threads {peer_goals.THREADS}",
+    ),
+    Section("A training step beside all libraries", "peers", _peers),
+    Section("Where the time goes", "breakdown", _breakdown),
+    Section("What the machine can do", "roofline", _roofline),
+    Section("Growth", "growth", _growth),
+    Section("What is kept for the backward pass", "memory", _memory),
+    Section("Weights in bfloat16", "weight_types", _weight_types),
 )
 
 

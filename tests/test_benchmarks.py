@@ -203,8 +203,9 @@ class TestReport:
     def test_without_results_it_says_what_to_run(self, tmp_path: Path) -> None:
         text = report.page(tmp_path, tmp_path, results=tmp_path)
         assert "Nothing has been measured yet." in text
-        for _, name, _ in report.SECTIONS:
-            assert f"`python -m benchmarks.{name}`" in text
+        assert "`python -m benchmarks.peers --fastest --threads 2`" in text
+        for section in report.SECTIONS:
+            assert f"`python -m benchmarks.{section.command or section.results}`" in text
 
     def test_each_section_tells_its_machine_where_they_differ(self, tmp_path: Path) -> None:
         def keep(name: str, cores: int) -> None:

@@ -7,8 +7,9 @@
 
 The first use of an environment makes it with pip (about 1 GB each) under $IPULSE_CACHE, else
 ~/.cache/ipulse. Each side must agree with the float64 reference's gradients on config S before it
-is timed. Results go to benchmarks/results/peers.json, row by row: a run that was stopped goes on
-where it was, and `python -m benchmarks.report` makes docs/performance.md of them.
+is timed. Results go to benchmarks/results/peers.json, those of --fastest to leaders.json, row by
+row: a run that was stopped goes on where it was, and `python -m benchmarks.report` makes
+docs/performance.md of them.
 """
 
 from __future__ import annotations
@@ -180,7 +181,8 @@ def main(arguments: list[str] | None = None) -> None:
     if options.quick:
         effort = Effort(1.0, turns=3, budget=30.0)
     settings = {"seconds": effort.seconds, "turns": effort.turns, "budget": effort.budget}
-    results = Results("peers", ("config", "threads", "peer"), settings, options.results)
+    name = "leaders" if options.fastest else "peers"
+    results = Results(name, ("config", "threads", "peer"), settings, options.results)
     print(f"config, threads, peer; ours is so many times as fast: {', '.join(SECOND_THRESHOLD)}")
     with tempfile.TemporaryDirectory() as scratch:
         comparison = Comparison(effort, Path(scratch))
