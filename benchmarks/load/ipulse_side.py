@@ -26,7 +26,6 @@ from worker.agent.service_api import ServiceAPI
 
 SPEC = {"version": 1, "name": "load", "network": {"layers": [{"neurons": 4}]}}
 ROWS_AT_ONCE = 5_000
-LEASE_SECONDS = 15.0
 # Tables whose rows belong to a job, in an order that their references allow.
 OF_A_JOB = (tables.attempts, tables.events, tables.artifacts)
 
@@ -167,7 +166,8 @@ class IpulseSide(Side):
 
     def _upload(self, path: Path, attempt: Attempt) -> None:
         api = ServiceAPI(self.url, (self.home / "worker-token").read_text())
-        lease = Lease(attempt.claim["attempt_id"], attempt.fence, LEASE_SECONDS, time.monotonic())
+        seconds = attempt.claim["lease_seconds"]
+        lease = Lease(attempt.claim["attempt_id"], attempt.fence, seconds, time.monotonic())
         with path.open("rb") as file:
             api.upload(
                 lease,

@@ -35,7 +35,7 @@ _WRITE_BYTES = 2**20  # handed to a thread at once
 _DIGEST_SIZE = 64  # in hexadecimal digits
 _SMALL_BYTES = 2**16  # read before it is written; if it breaks off, it is begun again
 
-_DIGEST = r"^[0-9a-f]{64}$"
+_DIGEST = rf"^[0-9a-f]{{{_DIGEST_SIZE}}}$"
 _MEDIA_TYPE = re.compile(MEDIA_TYPE)
 
 router = APIRouter(prefix="/v1/worker", tags=["worker"])
