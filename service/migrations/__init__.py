@@ -1,15 +1,36 @@
-"""The schema's history. Brought up to date when the service starts, one process at a time."""
+"""The schema's history. Brought up to date when the service starts, one process at a time.
+
+A new database is made of `tables` at once, which is what the revisions lead to: a test compares
+both.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import inspect, text
+from sqlalchemy import (
+    Column,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    insert,
+    inspect,
+    select,
+)
 
 from ipulse.errors import Unavailable
 from service.database import Database, Transaction
+from service.tables import metadata
 
 _VERSIONS = Path(__file__).parent / "versions"
+# Alembic's own table, as it would make it.
+_REVISION = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
 
 
 def upgrade(database: Database) -> None:
@@ -26,8 +47,10 @@ def upgrade(database: Database) -> None:
                 f"one knows {newest()}. Start the newer version again, or restore a backup of "
                 "the time before the upgrade"
             )
-        if present != newest():
-            _upgrade(transaction)
+        if present is None:
+            _create(transaction)
+        elif present != newest():
+            migrate(transaction)
 
 
 def newest() -> str:
@@ -35,16 +58,9 @@ def newest() -> str:
     return max(path.name.partition("_")[0] for path in _VERSIONS.glob("[0-9]*_*.py"))
 
 
-def _revision(transaction: Transaction) -> str | None:
-    if not inspect(transaction.connection).has_table("alembic_version"):
-        return None
-    query = text("SELECT version_num FROM alembic_version")
-    revision: str | None = transaction.connection.execute(query).scalar_one_or_none()
-    return revision
-
-
-def _upgrade(transaction: Transaction) -> None:
-    # Imported only where there is something to do: it takes as long as all the rest of a start.
+def migrate(transaction: Transaction, to: str = "head") -> None:
+    """Runs the revisions that the database lacks, in order."""
+    # Imported only where there is something to do: it takes longer than making a new database.
     from alembic import command
     from alembic.config import Config
 
@@ -52,4 +68,19 @@ def _upgrade(transaction: Transaction) -> None:
     # In such a file a single % would begin the name of another option.
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = transaction.connection
-    command.upgrade(config, "head")
+    command.upgrade(config, to)
+
+
+def _revision(transaction: Transaction) -> str | None:
+    if not inspect(transaction.connection).has_table(_REVISION.name):
+        return None
+    query = select(_REVISION.c.version_num)
+    revision: str | None = transaction.connection.execute(query).scalar_one_or_none()
+    return revision
+
+
+def _create(transaction: Transaction) -> None:
+    # Unchecked: tables that somebody else has made here are no tables of ours.
+    metadata.create_all(transaction.connection, checkfirst=False)
+    _REVISION.create(transaction.connection)
+    transaction.connection.execute(insert(_REVISION).values(version_num=newest()))

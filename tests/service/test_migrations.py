@@ -3,6 +3,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import event, text
+from sqlalchemy import Connection, event, inspect, text
 
 from ipulse.errors import Unavailable
 from service import migrations, postgresql
@@ -49,7 +50,8 @@ def test_the_service_may_be_installed_in_a_folder_of_any_name(
     shutil.copytree(Path(migrations.__file__).parent, installed)
     monkeypatch.setattr(migrations, "__file__", str(installed / "__init__.py"))
     database = Database(f"sqlite:///{tmp_path}/ipulse.db")
-    migrations.upgrade(database)
+    with database.write() as transaction:
+        migrations.migrate(transaction)
     assert database.is_writable()
     database.close()
 
@@ -83,23 +85,27 @@ def test_one_waits_for_as_long_as_another_takes(
     database.close()
 
 
-def test_the_revisions_lead_to_the_tables_that_the_code_uses(url: str) -> None:
+def test_the_revisions_lead_to_the_tables_that_a_new_database_has(url: str) -> None:
     database = Database(url)
-    migrations.upgrade(database)
+    _empty(database)
     with database.write() as transaction:
-        options = {"compare_type": True}
-        context = MigrationContext.configure(transaction.connection, opts=options)
-        assert compare_metadata(context, metadata) == []
+        migrations.migrate(transaction)
+        assert compare_metadata(MigrationContext.configure(transaction.connection), metadata) == []
+        migrated = _schema(transaction.connection)
+    _empty(database)
+    migrations.upgrade(database)
+    with database.read() as transaction:
+        assert _schema(transaction.connection) == migrated
     database.close()
 
 
-@pytest.mark.parametrize("statement", [5, 25, 40])
-def test_one_that_is_cut_short_is_begun_again(url: str, statement: int) -> None:
+@pytest.mark.parametrize(("revision", "statement"), [("", 20), ("0001", 5), ("0001", 20)])
+def test_one_that_is_cut_short_is_begun_again(url: str, revision: str, statement: int) -> None:
     database = Database(url)
-    with database.write() as transaction:  # a server's database has had an example before
-        connection = transaction.connection
-        metadata.drop_all(connection)
-        connection.exec_driver_sql("DROP TABLE IF EXISTS alembic_version")
+    _empty(database)
+    if revision:
+        with database.write() as transaction:
+            migrations.migrate(transaction, to=revision)
     countdown = iter(range(statement, 0, -1))
 
     def stop(*_: Any) -> None:
@@ -133,3 +139,30 @@ def test_a_database_of_a_newer_version_is_left_as_it_is(url: str) -> None:
 def test_the_newest_revision_is_the_one_with_the_highest_number() -> None:
     folder = Path(migrations.__file__).parent
     assert migrations.newest() == ScriptDirectory(str(folder)).get_current_head()
+
+
+def _empty(database: Database) -> None:
+    """A server's database has had an example before."""
+    with database.write() as transaction:
+        metadata.drop_all(transaction.connection)
+        transaction.connection.exec_driver_sql("DROP TABLE IF EXISTS alembic_version")
+
+
+def _schema(connection: Connection) -> dict[str, Any]:
+    """All that the database itself says of its tables; a column's place among others is nobody's
+    business."""
+    found = inspect(connection)
+    return {
+        table: {
+            "columns": _by_name(found.get_columns(table)),
+            "primary key": found.get_pk_constraint(table),
+            "foreign keys": _by_name(found.get_foreign_keys(table)),
+            "unique": _by_name(found.get_unique_constraints(table)),
+            "indexes": _by_name(found.get_indexes(table)),
+        }
+        for table in found.get_table_names()
+    }
+
+
+def _by_name(facts: Sequence[Any]) -> dict[str, Any]:
+    return {fact["name"]: {**fact, "type": str(fact.get("type"))} for fact in facts}
