@@ -5,6 +5,8 @@ A message is a wake-up that says "look at job X". The row in the database is the
 
 from __future__ import annotations
 
+BROKER_SCHEMES = ("redis", "rediss", "redis+socket")  # of the URLs that both sides speak
+
 TASK = "ipulse.look_at_job"  # the one task that workers accept; its one argument is a job id
 
 # The protocol between service and agent. It grows when one of them says what the other would

@@ -25,7 +25,6 @@ from .housekeeping import Housekeeper
 from .lookout import Lookout
 from .metrics import Metrics
 from .parts import Parts
-from .queue import Queue
 from .readiness import Readiness
 from .representations import ProblemDocument
 from .routes import (
@@ -105,7 +104,7 @@ def create_app(settings: Settings) -> FastAPI:
         shared_reads=SharedReads(),
         summaries=Summaries(),
         lookout=Lookout(database, changes, settings.poll_seconds),
-        dispatcher=Dispatcher(database, Queue(settings.broker_url), settings),
+        dispatcher=Dispatcher(database, settings),
         housekeeper=Housekeeper(database, blobs, settings),
         readiness=Readiness(
             {"database": database.is_writable, "artifact_store": blobs.is_writable}

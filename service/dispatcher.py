@@ -7,15 +7,19 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ipulse.errors import Unavailable
 
 from . import attempts, leases, outbox, schedule, store
 from .database import Database
 from .hearing import Hearing
-from .queue import Queue
 from .settings import Settings
 from .wake_up import WakeUp
+
+if TYPE_CHECKING:
+    from .queue import Queue
 
 BATCH = 500  # wake-ups per look into the outbox
 # A message wakes whichever agent is free, for whichever job comes next: with so many of them in a
@@ -33,9 +37,8 @@ _log = logging.getLogger(__name__)
 class Dispatcher:
     """Drains the outbox, sends again what the broker forgot, reaps leases, queues retries."""
 
-    def __init__(self, database: Database, queue: Queue, settings: Settings) -> None:
+    def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
-        self._queue = queue
         self._settings = settings
         self._stopping = threading.Event()
         self._promised = threading.Event()  # the outbox holds something new
@@ -61,6 +64,14 @@ class Dispatcher:
     @property
     def is_alive(self) -> bool:
         return all(thread.is_alive() for thread in self._threads)
+
+    @cached_property
+    def _queue(self) -> Queue:
+        # Imported by the thread that publishes: Celery is a tenth of a start, and no answer to a
+        # request needs it.
+        from .queue import Queue
+
+        return Queue(self._settings.broker_url)
 
     def start(self) -> None:
         for thread in self._threads:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from ipulse import messages
 from ipulse.errors import Unavailable
 
 MEBIBYTE = 2**20
@@ -76,6 +77,14 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute(cls, value: Path) -> Path:
         return value.expanduser().absolute()
+
+    @field_validator("broker_url", mode="after")
+    @classmethod
+    def _spoken(cls, value: str) -> str:
+        if value.partition("://")[0] not in messages.BROKER_SCHEMES:
+            known = ", ".join(f"{scheme}://" for scheme in messages.BROKER_SCHEMES)
+            raise ValueError(f"broker_url must begin with one of {known}")
+        return value
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod

@@ -19,10 +19,10 @@ import httpx
 from sqlalchemy import func, select, update
 
 from service import tables
-from service.__main__ import listen, server
 from service.app import create_app
 from service.database import Database
 from service.parts import Parts
+from service.program import listen, server
 from service.settings import Settings
 
 from .agents import Attempt

@@ -12,7 +12,6 @@ from service import leases, migrations, schedule, submission, tables
 from service.database import Database, Transaction
 from service.dispatcher import Dispatcher
 from service.job import Job
-from service.queue import Queue
 from service.settings import Settings
 
 from .running import SPEC
@@ -22,10 +21,10 @@ class Clocked:
     """A dispatcher whose database has a clock of our own, and which looks when it is told to."""
 
     def __init__(self, home: Path) -> None:
-        settings = Settings(home=home, broker_url="memory://")
+        settings = Settings(home=home)
         self.database = Database(settings.database_url)
         migrations.upgrade(self.database)
-        self.dispatcher = Dispatcher(self.database, Queue(settings.broker_url), settings)
+        self.dispatcher = Dispatcher(self.database, settings)
         self.lease_seconds = settings.lease_seconds
         self.now = 10**12
 

@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ipulse import tls
+from ipulse import messages, tls
 from ipulse.errors import InvalidInput, Problem, Unavailable
 
 SERVICE_SCHEMES = ("http", "https")
-BROKER_SCHEMES = ("redis", "rediss", "redis+socket")
 KINDS = ("cpu", "emulator", "ipu")  # device kinds that a runner of this version can use
 EVERYWHERE = ("cpu", "emulator")  # those that need no hardware of their own
 MIN_TOKEN_LENGTH = 32  # characters; what `ipulse up` writes is longer
@@ -58,7 +57,7 @@ class Settings:
         reader = _Reader(environment)
         found = {
             "service_url": reader.url("IPULSE_SERVICE_URL", SERVICE_SCHEMES).rstrip("/"),
-            "broker_url": reader.url("IPULSE_BROKER_URL", BROKER_SCHEMES),
+            "broker_url": reader.url("IPULSE_BROKER_URL", messages.BROKER_SCHEMES),
             "work_dir": Path(reader.text("IPULSE_WORK_DIR")).expanduser().absolute(),
             "ca": reader.file("IPULSE_CA"),
             "pinned": reader.file("IPULSE_PINNED"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 def test_the_agent_brings_neither_tensorflow_nor_the_runner_along() -> None:
     code = (
-        "import sys, worker.agent.__main__\n"
+        "import sys, worker.agent.program\n"
         "heavy = {'tensorflow', 'keras', 'numpy', 'ops', 'service', 'worker.runner'}\n"
         "print(*sorted(heavy & set(sys.modules)))"
     )
