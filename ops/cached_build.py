@@ -63,19 +63,17 @@ def cache_directory() -> Path:
 
 
 def units(sources: Sequence[Path], scratch: Path, most: int = SOURCES_IN_A_UNIT) -> List[Path]:
-    """Files in `scratch` that include at most so many sources of a directory each.
+    """Files in `scratch` that include at most so many sources each.
 
     The headers that these share, most of a compiler's work on them, are read once for all of them.
     Names of two sources that clash do not compile.
     """
     made = []
-    for directory in sorted({source.parent for source in sources}):
-        own = [source for source in sources if source.parent == directory]
-        for begin in range(0, len(own), most):
-            some = own[begin : begin + most]
-            unit = scratch / f"{directory.name}-{begin}.cc"
-            unit.write_text("".join(f'#include "{source}"\n' for source in some), "utf-8")
-            made.append(unit)
+    for begin in range(0, len(sources), most):
+        unit = scratch / f"unit-{begin}.cc"
+        some = sources[begin : begin + most]
+        unit.write_text("".join(f'#include "{source}"\n' for source in some), "utf-8")
+        made.append(unit)
     return made
 
 

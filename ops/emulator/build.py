@@ -34,8 +34,8 @@ LIBRARIES = (
     "pva",
     "pvti",
 )
-# The headers are most of the work, for two processors at least.
-SOURCES_IN_A_UNIT = 24
+# Each reads the headers, which takes longer than what is in a source; and is a processor's.
+UNITS = 2
 FLAGS = ("-std=c++17", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror")
 OPTIMISED = ("-O2",)
 SANITISED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -87,7 +87,8 @@ def _make(command: Sequence[str], flags: Sequence[str], prefix: Path, scratch: P
     main = SOURCES / "popc" / "main.cc"
     sources = [path for path in sorted(SOURCES.glob("*/*.cc")) if path != main]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        objects = list(pool.map(compile_one, units(sources, scratch, SOURCES_IN_A_UNIT)))
+        most = -(-len(sources) // UNITS)
+        objects = list(pool.map(compile_one, units(sources, scratch, most)))
     library = prefix / "lib" / "libpoplar.so"
     link = ["-shared", "-Wl,-soname,libpoplar.so", "-o", str(library), *objects, "-ldl"]
     run_compiler([*command, *flags, *link])

@@ -6,6 +6,8 @@
 #include <poputil/TileMapping.hpp>
 #include <poputil/exceptions.hpp>
 
+#include "linear_variable.h"
+
 // A convolution is a matrix product with the patches of its input, which are views of it.
 
 namespace poplin {
@@ -14,6 +16,7 @@ using poplar::DebugContext;
 using poplar::Graph;
 using poplar::OptionFlags;
 using poplar::Tensor;
+using poplar::emulator::linearVariable;
 using poplar::program::Sequence;
 
 namespace {
@@ -39,12 +42,6 @@ void need(const Tensor &t, const Shape &shape, const poplar::Type &type, const c
   if (t.shape() != shape || t.elementType() != type)
     throw poputil::poplibs_error(std::string("convolution: the ") + what + " is " +
                                  t.getDebugStr() + ", which is not what the parameters say");
-}
-
-Tensor linear(Graph &graph, const poplar::Type &type, const Shape &shape, const DebugContext &dc) {
-  const Tensor t = graph.addVariable(type, shape, dc);
-  poputil::mapTensorLinearly(graph, t);
-  return t;
 }
 
 /// Elements of dimension `at` with `dilation` - 1 zeros between them.
@@ -127,11 +124,11 @@ Tensor reversed(const Tensor &weights) {
 
 Tensor createWeights(Graph &graph, const ConvParams &params, const DebugContext &debugContext,
                      const OptionFlags &, PlanningCache *) {
-  return linear(graph, params.inputType, weightShape(params), debugContext);
+  return linearVariable(graph, params.inputType, weightShape(params), debugContext);
 }
 Tensor createInput(Graph &graph, const ConvParams &params, const DebugContext &debugContext,
                    const OptionFlags &, PlanningCache *) {
-  return linear(graph, params.inputType, inputShape(params), debugContext);
+  return linearVariable(graph, params.inputType, inputShape(params), debugContext);
 }
 Tensor createBiases(Graph &graph, const Tensor &activations, const DebugContext &debugContext) {
   return poputil::createBroadcastOperand(graph, activations, activations.elementType(), 1, false,
@@ -158,7 +155,8 @@ Tensor convolution(Graph &graph, const Tensor &in, const Tensor &weights, const 
                       params.outputTransform.paddingUpper[d], d + 2);
   if (!out.containsConstant())
     return out;
-  const Tensor whole = linear(graph, params.outputType, out.shape(), dc); // to be written to
+  const Tensor whole =
+      linearVariable(graph, params.outputType, out.shape(), dc); // to be written to
   prog.add(poplar::program::Copy(out, whole, false, dc));
   return whole;
 }

@@ -4,6 +4,7 @@
 #include <poputil/exceptions.hpp>
 
 #include "array_vertices.h"
+#include "linear_variable.h"
 
 namespace poplin {
 
@@ -11,6 +12,7 @@ using poplar::ComputeSet;
 using poplar::Graph;
 using poplar::Tensor;
 using poplar::VertexRef;
+using poplar::emulator::linearVariable;
 
 namespace {
 
@@ -50,13 +52,6 @@ Tensor outputFor(Graph &graph, const poplar::Type &type, std::vector<std::size_t
   const Tensor out = graph.addVariable(type, shape, debugContext);
   poputil::mapTensorLinearly(graph, out, 1, 1);
   return out;
-}
-
-Tensor linear(Graph &graph, const poplar::Type &type, const std::vector<std::size_t> &shape,
-              const poplar::DebugContext &debugContext) {
-  const Tensor t = graph.addVariable(type, shape, debugContext);
-  poputil::mapTensorLinearly(graph, t);
-  return t;
 }
 
 } // namespace
@@ -162,14 +157,14 @@ Tensor createMatMulGroupedInputLHS(Graph &graph, const poplar::Type &inputType,
                                    const std::vector<std::size_t> &,
                                    const poplar::DebugContext &debugContext,
                                    const poplar::OptionFlags &, PlanningCache *) {
-  return linear(graph, inputType, aShape, debugContext);
+  return linearVariable(graph, inputType, aShape, debugContext);
 }
 Tensor createMatMulGroupedInputRHS(Graph &graph, const poplar::Type &inputType,
                                    const poplar::Type &, const std::vector<std::size_t> &,
                                    const std::vector<std::size_t> &bShape,
                                    const poplar::DebugContext &debugContext,
                                    const poplar::OptionFlags &, PlanningCache *) {
-  return linear(graph, inputType, {bShape.at(0), bShape.at(2), bShape.at(1)}, debugContext)
+  return linearVariable(graph, inputType, {bShape.at(0), bShape.at(2), bShape.at(1)}, debugContext)
       .dimShuffle({0, 2, 1});
 }
 Tensor createMatMulInputLHS(Graph &graph, const poplar::Type &dataType,
@@ -200,7 +195,7 @@ Tensor createMatMulInputLHS(Graph &graph, const poplar::Type &inputType, const p
                             const std::vector<std::size_t> &,
                             const poplar::DebugContext &debugContext, const poplar::OptionFlags &,
                             PlanningCache *) {
-  return linear(graph, inputType, aShape, debugContext);
+  return linearVariable(graph, inputType, aShape, debugContext);
 }
 
 Tensor createMatMulInputRHS(Graph &graph, const poplar::Type &inputType, const poplar::Type &,
@@ -209,7 +204,7 @@ Tensor createMatMulInputRHS(Graph &graph, const poplar::Type &inputType, const p
                             const poplar::DebugContext &debugContext, const poplar::OptionFlags &,
                             PlanningCache *) {
   // Columns lie in one piece: that is how they are multiplied.
-  return linear(graph, inputType, {bShape.at(1), bShape.at(0)}, debugContext).transpose();
+  return linearVariable(graph, inputType, {bShape.at(1), bShape.at(0)}, debugContext).transpose();
 }
 
 } // namespace poplin

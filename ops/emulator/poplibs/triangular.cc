@@ -7,6 +7,8 @@
 #include <poputil/Util.hpp>
 #include <poputil/exceptions.hpp>
 
+#include "linear_variable.h"
+
 namespace poplin {
 
 using namespace popops::expr;
@@ -14,6 +16,7 @@ using poplar::DebugContext;
 using poplar::Graph;
 using poplar::OptionFlags;
 using poplar::Tensor;
+using poplar::emulator::linearVariable;
 using poplar::program::Copy;
 using poplar::program::Sequence;
 using Shape = std::vector<std::size_t>;
@@ -34,12 +37,6 @@ Tensor part(const Tensor &t, std::size_t row, std::size_t rows, std::size_t colu
             std::size_t columns) {
   return t.slice(row, row + rows, 1).slice(column, column + columns, 2);
 }
-Tensor variable(Graph &graph, const poplar::Type &type, const Shape &shape,
-                const DebugContext &dc) {
-  const Tensor t = graph.addVariable(type, shape, dc);
-  poputil::mapTensorLinearly(graph, t);
-  return t;
-}
 
 } // namespace
 
@@ -47,17 +44,17 @@ Tensor createTriangularSolveInputLHS(Graph &graph, const poplar::Type &inputType
                                      const poplar::Type &, const Shape &aShape, const Shape &, bool,
                                      const DebugContext &debugContext, const OptionFlags &,
                                      PlanningCache *) {
-  return variable(graph, inputType, aShape, debugContext);
+  return linearVariable(graph, inputType, aShape, debugContext);
 }
 Tensor createTriangularSolveInputRHS(Graph &graph, const poplar::Type &inputType,
                                      const poplar::Type &, const Shape &, const Shape &bShape, bool,
                                      const DebugContext &debugContext, const OptionFlags &,
                                      PlanningCache *) {
-  return variable(graph, inputType, bShape, debugContext);
+  return linearVariable(graph, inputType, bShape, debugContext);
 }
 Tensor createCholeskyInput(Graph &graph, const poplar::Type &type, const Shape &shape, bool,
                            const DebugContext &debugContext, const OptionFlags &, PlanningCache *) {
-  return variable(graph, type, shape, debugContext);
+  return linearVariable(graph, type, shape, debugContext);
 }
 
 Tensor triangularMask(Graph &graph, const Tensor &a, bool lower, bool unitDiagonal, Sequence &prog,

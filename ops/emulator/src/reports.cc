@@ -108,7 +108,7 @@ void reportAll() {
     report(*session);
 }
 
-std::string typeOf(const std::exception &error) {
+std::string classOf(const std::exception &error) {
   int status = 0;
   char *name = abi::__cxa_demangle(typeid(error).name(), nullptr, nullptr, &status);
   const std::string result = name ? name : typeid(error).name();
@@ -125,7 +125,7 @@ std::string typeOf(const std::exception &error) {
     told.insert("type", "std::terminate");
     told.insert("message", "the program called it");
   } catch (const std::exception &error) {
-    told.insert("type", typeOf(error));
+    told.insert("type", classOf(error));
     told.insert("message", error.what());
   } catch (...) {
     told.insert("type", "an exception that is no std::exception");
