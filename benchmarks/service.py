@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks import machine
 from benchmarks.load.isolation import isolate
-from benchmarks.load.page import write
+from benchmarks.load.page import PAGE, written
 from benchmarks.load.parts import PARTS, Part
 from benchmarks.load.processors import pin_clients
 from benchmarks.load.programs import ROOT
@@ -36,7 +36,7 @@ PACKAGES = ("ipulse", "service", "worker", "ops", "benchmarks")  # that the side
 def main() -> int:
     options = _options()
     if options.report:
-        write(json.loads(RESULTS.read_text()))
+        PAGE.write_text(written(json.loads(RESULTS.read_text())))
         return 0
     parts = {name: PARTS[name] for name in options.part or PARTS}
     _install({side for part in parts.values() for side in options.side or part.sides})
@@ -54,6 +54,8 @@ def main() -> int:
             print(f"{name:12} not measured: {options.minutes:g} minutes are over", flush=True)
             continue
         sides = [side for side in options.side or part.sides if side in part.possible]
+        if not sides:
+            continue
         measured = measure(name, part, sides, options.quick)
         # Beside what is measured now, figures of another run may stand only for other parts.
         found["parts"][name] = measured
@@ -62,7 +64,7 @@ def main() -> int:
     if options.json:
         print(json.dumps(rounded(found)))
     elif not options.quick:
-        write(rounded(found))
+        PAGE.write_text(written(rounded(found)))
     return 0
 
 
@@ -75,7 +77,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="and keep no results")
     parser.add_argument("--report", action="store_true", help="only write docs/load.md")
     parser.add_argument(
-        "--minutes", type=float, default=15.0, help="begin no part after so long (%(default)s)"
+        "--minutes", type=float, default=22.0, help="begin no part after so long (%(default)s)"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     return parser.parse_args()

@@ -29,7 +29,17 @@ from benchmarks import (
     weight_types,
     work_counts,
 )
-from benchmarks.load import goals, jobs, reading, submitting, transfers
+from benchmarks.load import (
+    goals,
+    jobs,
+    page,
+    parts,
+    reading,
+    sections,
+    sides,
+    submitting,
+    transfers,
+)
 from benchmarks.load.ipulse_side import IpulseSide
 from benchmarks.load.shim_side import ShimSide
 from benchmarks.ours import SECOND_THRESHOLD
@@ -170,6 +180,39 @@ class TestLoad:
         assert row(12.0) == ("submission, p50", limit, "12 ms", "met")
         assert row(12.1)[2:] == ("12.1 ms", "missed")
         assert goals.GOALS[0].row({})[3] == "not measured"
+
+    def test_goals_are_beside_prefect_and_mlflow_of_the_same_run(self) -> None:
+        figures = {
+            "submissions": {goals.PREFECT: {"p50": 48.0, "p99": 62.0}},
+            "one_by_one": {goals.PREFECT: {"first_line": {"p50": 9900.0}}},
+            "cold": {goals.PREFECT: {"first_job_seconds": 16.0}},
+            "downloads": {goals.MLFLOW: {"mib_per_second": 200.0}},
+            "uploads": {goals.MLFLOW: {"mib_per_second": 60.0}},
+        }
+        told = [g.row(figures)[1] for g in goals.GOALS if g.beside in (goals.PREFECT, goals.MLFLOW)]
+        assert told == [
+            "≤ 14.4 ms (0.3 × Prefect)",
+            "≤ 18.6 ms (0.3 × Prefect)",
+            "≤ 99 ms (0.01 × Prefect)",
+            "≤ 2.4 s (0.15 × Prefect)",
+            "≥ 300 MiB/s (1.5 × MLflow)",
+            "≥ 180 MiB/s (3 × MLflow)",
+        ]
+
+    def test_a_side_that_runs_no_jobs_leaves_cells_empty(self) -> None:
+        assert sections.cold({"MLflow": {"answers_seconds": 9.5}})[-1] == "| MLflow | 9.5 |  |"
+        assert sections.memory({"MLflow": {"idle_mib": 1900.0}})[-1] == "| MLflow | 1,900 |  |"
+        for name, part in parts.PARTS.items():
+            assert set(part.sides) <= set(part.possible), name
+        assert "mlflow" not in parts.PARTS["one_by_one"].possible
+
+    def test_the_packages_of_other_services_are_pinned(self) -> None:
+        for name in set(sides.ENVIRONMENTS.values()):
+            told = (sides.REQUIREMENTS / f"requirements-{name}.txt").read_text().splitlines()
+            assert all("==" in line for line in told if not line.startswith("#")), name
+
+    def test_the_page_is_what_the_results_say(self) -> None:
+        assert page.PAGE.read_text("utf-8") == page.written(read("service"))
 
     def test_copies_a_job_so_that_the_service_finds_the_copies(self, tmp_path: Path) -> None:
         with IpulseSide(tmp_path / "ours") as ours:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -64,14 +65,19 @@ def client(side: Side, connections: int) -> httpx.AsyncClient:
     )
 
 
-async def one_by_one(side: Side, make: Maker, count: int, warm: int = 10) -> Answers:
-    """`count` requests over one connection, each after the answer to the one before."""
+async def one_by_one(
+    side: Side, make: Maker, count: int, limit: float = math.inf, warm: int = 10
+) -> Answers:
+    """`count` requests over one connection, each after the answer to the one before; none that
+    would begin after `limit` seconds."""
     answers = Answers()
     async with client(side, 1) as http:
         for _ in range(warm):
             await ask(http, make(), Answers())
         began = time.perf_counter()
         for _ in range(count):
+            if time.perf_counter() - began > limit:
+                break
             await ask(http, make(), answers)
         answers.seconds = time.perf_counter() - began
     return answers

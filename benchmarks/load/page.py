@@ -19,17 +19,18 @@ HEAD = """<!-- Written by `benchmarks.service --report`; change the code or the 
 `python -m benchmarks.service` measures it: each part starts each side afresh, with real processes,
 a real Redis and a real disk, and its sides are of one run, one after the other. The *bare*
 services are FastAPI and a row in SQLite with a queue behind it (`benchmarks/load/shim`), *Ray Jobs*
-is what `ray start --head` offers; what is not of this project is installed from PyPI into
-environments of its own. Jobs do nothing, or what a part says. With *submissions* and *rate* they
-are a function in one of two workers where a service can do that; IPUlse and Ray start a process for
-each. The clients are pinned to one processor; the services have them all. Each figure was measured
-once: ratios below 1.5 say nothing. Not compared: Prefect and MLflow, which need longer to start
-than most parts take, and MLflow runs no jobs.
+is what `ray start --head` offers, *Prefect* its server with a worker of processes, *MLflow* its
+tracking server, which keeps records and files but runs no jobs; what is not of this project is
+installed from PyPI into environments of its own. Jobs do nothing, or what a part says. With
+*submissions* and *rate* they are a function in one of two workers where a service can do that;
+IPUlse, Ray and Prefect start a process for each. The clients are pinned to one processor; the
+services have them all. Each figure was measured once: ratios below 1.5 say nothing. Prefect and
+MLflow, which need longer to start than most parts take, are in few of them.
 """
 
 
-def write(results: Row) -> None:
-    """Writes the page. results: what benchmarks/results/service.json holds."""
+def written(results: Row) -> str:
+    """The page. results: what benchmarks/results/service.json holds."""
     host, parts = results["machine"], results["parts"]
     ran = {
         part: {side: row for side, row in rows.items() if "missing" not in row}
@@ -57,7 +58,7 @@ def write(results: Row) -> None:
         for part, rows in ran.items()
     ]
     lines += table(("", *sides), body)
-    PAGE.write_text("\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"
 
 
 def _missing(parts: Row) -> list[str]:

@@ -17,9 +17,11 @@ from benchmarks.load.processors import all_of_them
 from benchmarks.load.side import Side
 from benchmarks.load.sides import NAMES
 
+RUNNING = tuple(name for name in NAMES if name != "mlflow")  # those that run jobs
 SHIMS = ("celery", "celery_durable", "huey", "procrastinate")
 OURS = ("sqlite", "postgresql")
 ROWS = ("celery", *OURS)  # whose many stored jobs can be made up
+FILES = (*SHIMS, "mlflow", *OURS)  # that keep files
 SEED = 20
 
 
@@ -29,7 +31,7 @@ class Part:
 
     measure: Callable[[Side, Path, bool], Any]
     sides: tuple[str, ...]
-    possible: tuple[str, ...] = NAMES
+    possible: tuple[str, ...] = RUNNING
 
 
 def _cold(side: Side, _: Path, __: bool) -> Any:
@@ -108,18 +110,18 @@ def _faults(_: Side, __: Path, is_quick: bool) -> Any:
 
 
 PARTS: dict[str, Part] = {
-    "cold": Part(_cold, (*SHIMS, "ray", *OURS)),
-    "submissions": Part(_submissions, (*SHIMS, "ray", *OURS)),
-    "one_by_one": Part(_one_by_one, (*SHIMS, "ray", *OURS)),
+    "cold": Part(_cold, NAMES, NAMES),
+    "submissions": Part(_submissions, NAMES, NAMES),
+    "one_by_one": Part(_one_by_one, RUNNING),
     "first_step": Part(_first_step, ("sqlite",), ("sqlite",)),
     "rate": Part(_rate, ("celery", "celery_durable", "huey", *OURS)),
     "backlog": Part(_backlog, ("celery", "sqlite")),
     "stored": Part(_stored, ROWS, ROWS),
     "streams": Part(_streams, ("sqlite",), OURS),
-    "memory": Part(_memory, ("celery", "ray", "sqlite")),
+    "memory": Part(_memory, ("celery", "ray", "prefect", "mlflow", "sqlite"), NAMES),
     "lines": Part(_lines, ("celery", "ray", "sqlite")),
-    "downloads": Part(_downloads, ("celery", "sqlite"), (*SHIMS, *OURS)),
-    "uploads": Part(_uploads, ("celery", "sqlite"), (*SHIMS, *OURS)),
+    "downloads": Part(_downloads, ("celery", "mlflow", "sqlite"), FILES),
+    "uploads": Part(_uploads, ("celery", "mlflow", "sqlite"), FILES),
     "kill": Part(_kill, ("celery", "celery_durable", "huey", "sqlite")),
     "answers_again": Part(_answers_again, ("celery", "sqlite"), (*SHIMS, *OURS)),
     "faults": Part(_faults, ("sqlite",), ("sqlite",)),

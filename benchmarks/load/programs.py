@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import psutil
@@ -79,10 +79,19 @@ def with_descendants(roots: Iterable[int]) -> Iterator[psutil.Process]:
 
 def pss(processes: Iterable[psutil.Process]) -> int:
     """Bytes of these processes; what several share counts once."""
+    return _sum(processes, lambda process: process.memory_full_info().pss)
+
+
+def rss(processes: Iterable[psutil.Process]) -> int:
+    """Bytes of these processes; what several share counts for each."""
+    return _sum(processes, lambda process: process.memory_info().rss)
+
+
+def _sum(processes: Iterable[psutil.Process], bytes_of: Callable[[psutil.Process], int]) -> int:
     total = 0
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
-            total += process.memory_full_info().pss
+            total += bytes_of(process)
     return total
 
 

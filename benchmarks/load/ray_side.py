@@ -53,7 +53,6 @@ class RaySide(Side):
         environment = {"PATH": f"{self._python.parent}:/usr/local/bin:/usr/bin:/bin"}
         command = ["ray.scripts.scripts", "start", *flags, *given]
         self.run(self.front, command, environment, self._python)
-        self.broker_pid = self.pid
         self.await_health()
         with self.http() as http:  # it answers before it can take a job
             self.await_taken(http)

@@ -14,16 +14,15 @@ from pathlib import Path
 from typing import Any, Self
 
 import httpx
-import psutil
 
 from benchmarks.load.payload import Mark, Order, marks
 from benchmarks.load.processors import all_of_them
-from benchmarks.load.programs import Programs, pss, with_descendants
+from benchmarks.load.programs import Programs, pss, rss, with_descendants
 from benchmarks.submit import running_redis
 from ipulse.redis_server import RedisServer
 from ipulse.states import TERMINAL
 
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 POLL_SECONDS = 0.02
 ENDED = frozenset(state.value for state in TERMINAL)
 
@@ -45,9 +44,10 @@ class Side(ABC):
     promise: str  # what of an accepted job survives which fault
     health: str  # a path that answers 200 once jobs are taken
     front: str  # the program that answers requests
-    back: str  # the program that runs jobs
+    back: str  # the program that runs jobs, if there is one
     parallel = 1  # jobs that run at once
-    broker_pid: int
+    runs_jobs = True  # else it keeps their records and files only
+    broker_pids: tuple[int, ...] = ()  # of a broker that is none of its programs
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -77,9 +77,9 @@ class Side(ABC):
     def newest(self) -> Call:
         """The request for the 100 newest jobs."""
 
-    @abstractmethod
     def log(self, http: httpx.Client, job: str) -> str:
         """All that a job has printed, as far as it can be read by now."""
+        raise NotImplementedError
 
     def multiply(self, job: str, count: int) -> None:
         """Puts `count` more jobs like this one, which has ended, into the database."""
@@ -88,6 +88,10 @@ class Side(ABC):
     def look_for_url(self) -> None:
         """Sets `url` as soon as it is known, if it was not given."""
         return
+
+    def own_folders(self) -> dict[str, str]:
+        """An environment in which a program keeps nothing outside of the side's home."""
+        return {"HOME": str(self.home), "TMPDIR": str(self.home)}
 
     def headers(self) -> dict[str, str]:
         """What every request carries."""
@@ -178,7 +182,7 @@ class Side(ABC):
         """Starts Redis, as `ipulse up` does."""
         server = self._closing.enter_context(running_redis(self.home))
         assert server.process is not None
-        self.broker_pid = server.process.pid
+        self.broker_pids = (server.process.pid,)
         return server
 
     def await_health(self) -> None:
@@ -194,16 +198,20 @@ class Side(ABC):
 
     @property
     def pid(self) -> int:
-        """Of the process that answers requests."""
+        """Of the program that answers requests."""
         return self._programs.pid(self.front)
 
     def memory(self) -> int:
-        """Bytes of the process that answers and of the broker; what several share counts once."""
-        return pss(psutil.Process(pid) for pid in (self.pid, self.broker_pid))
+        """Bytes of what answers and of the broker; what several share counts once."""
+        return pss(with_descendants([self.pid, *self.broker_pids]))
+
+    def resident(self) -> int:
+        """Bytes of what answers; what several share counts for each."""
+        return rss(with_descendants([self.pid]))
 
     def whole_memory(self) -> int:
         """Bytes of every process of it."""
-        return pss(with_descendants([*self._programs.pids(), self.broker_pid]))
+        return pss(with_descendants([*self._programs.pids(), *self.broker_pids]))
 
     def ended_job(self) -> str:
         """Has a job run to its end, and its worker then stopped; returns its id."""

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from benchmarks.load.ipulse_side import IpulseSide
 from benchmarks.load.isolation import is_isolated
+from benchmarks.load.mlflow_side import MLflowSide
+from benchmarks.load.prefect_side import PrefectSide
 from benchmarks.load.processors import all_of_them
 from benchmarks.load.ray_side import RaySide
 from benchmarks.load.shim_side import DurableCelery, HueyShim, ProcrastinateShim, ShimSide
@@ -20,7 +22,13 @@ from tests.service.postgresql_server import PostgreSQLServer
 OURS = ("sqlite", "postgresql")
 REQUIREMENTS = Path(__file__).resolve().parent
 # Side -> its environment, one of requirements-*.txt here; the others run in the project's own.
-ENVIRONMENTS = {"huey": "queues", "procrastinate": "queues", "ray": "ray"}
+ENVIRONMENTS = {
+    "huey": "queues",
+    "procrastinate": "queues",
+    "ray": "ray",
+    "prefect": "prefect",
+    "mlflow": "mlflow",
+}
 
 
 class Missing(RuntimeError):
@@ -64,6 +72,14 @@ def _ray(home: Path, _: contextlib.ExitStack) -> Side:
     return RaySide(home, python_for("ray"))
 
 
+def _prefect(home: Path, _: contextlib.ExitStack) -> Side:
+    return PrefectSide(home, python_for("prefect"))
+
+
+def _mlflow(home: Path, _: contextlib.ExitStack) -> Side:
+    return MLflowSide(home, python_for("mlflow"))
+
+
 def _sqlite(home: Path, _: contextlib.ExitStack) -> Side:
     return IpulseSide(home)
 
@@ -89,6 +105,8 @@ _SIDES: dict[str, Callable[[Path, contextlib.ExitStack], Side]] = {
     "huey": _huey,
     "procrastinate": _procrastinate,
     "ray": _ray,
+    "prefect": _prefect,
+    "mlflow": _mlflow,
     "sqlite": _sqlite,
     "postgresql": _postgresql,
 }

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import psutil
 
 from benchmarks.load.clients import percentiles
 from benchmarks.load.side import Call
@@ -21,7 +20,7 @@ UPLOADS = 3
 def uploads(side: Any, directory: Path, mebibytes: int) -> dict[str, Any]:
     """MiB a second from the begin of a file's upload until it is kept; the median of a few."""
     path = _file(directory, mebibytes)
-    before = psutil.Process(side.pid).memory_info().rss
+    before = side.resident()
     speeds = []
     for _ in range(UPLOADS):
         began = time.perf_counter()
@@ -35,7 +34,7 @@ def downloads(side: Any, directory: Path, mebibytes: int) -> dict[str, Any]:
     """MiB a second of a file's downloads, and by how much the service's peak memory grew."""
     path = _file(directory, mebibytes)
     call: Call = side.keep_file(path)
-    before = psutil.Process(side.pid).memory_info().rss
+    before = side.resident()
     speeds = []
     with httpx.Client(base_url=side.url, headers=side.headers(), timeout=120.0) as http:
         for _ in range(DOWNLOADS):
@@ -63,5 +62,5 @@ def _figures(side: Any, mebibytes: int, speeds: list[float], before: int) -> dic
     return {
         "mebibytes": mebibytes,
         "mib_per_second": percentiles(speeds)["p50"],
-        "grown_mib": (psutil.Process(side.pid).memory_info().rss - before) / 2**20,
+        "grown_mib": (side.resident() - before) / 2**20,
     }
