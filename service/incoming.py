@@ -52,12 +52,13 @@ class Incoming:
     def sha256(self) -> str:
         return self._hash.hexdigest()
 
-    def write(self, chunk: bytes) -> None:
+    def write(self, *chunks: bytes) -> None:
         """Raises StoreTrouble, for instance when the disk is full."""
         with explained():
-            self._file.write(chunk)
-        self._hash.update(chunk)
-        self.size += len(chunk)
+            self._file.writelines(chunks)
+        for chunk in chunks:
+            self._hash.update(chunk)
+            self.size += len(chunk)
 
     def sync(self) -> None:
         """Returns once the content is on the disk."""
