@@ -40,6 +40,7 @@ class Incoming:
         """
         self.path = path
         self.size = 0
+        self._synced = 0
         self._hash = hashlib.sha256()
         with explained():
             self._file = _locked(path)
@@ -61,17 +62,24 @@ class Incoming:
             self.size += len(chunk)
 
     def sync(self) -> None:
-        """Returns once the content is on the disk."""
+        """Returns once what is written by now is on the disk; another thread may go on writing."""
+        size = self.size
         with explained():
             self._file.flush()
             os.fsync(self._file.fileno())
+        self._synced = size
+
+    @property
+    def unsynced(self) -> int:
+        """Bytes."""
+        return self.size - self._synced
 
     def restart(self) -> None:
         """Forgets what is there already."""
         with explained():
             self._file.truncate(0)
         self._hash = hashlib.sha256()
-        self.size = 0
+        self.size = self._synced = 0
 
     def suspend(self) -> None:
         """Leaves what has arrived where the next try can go on with it."""

@@ -32,6 +32,7 @@ from service.worker_requests import MEDIA_TYPE
 from .worker import AttemptId, Fence
 
 _WRITE_BYTES = 2**20  # handed to a thread at once
+_SYNC_BYTES = 2**25  # so that a large file's end does not wait for all of it
 _DIGEST_SIZE = 64  # in hexadecimal digits
 _SMALL_BYTES = 2**16  # read before it is written; if it breaks off, it is begun again
 
@@ -149,7 +150,8 @@ async def _answer(parts: Parts, stored: artifacts.Stored) -> Response:
 async def _receive(
     incoming: Incoming, chunks: AsyncIterator[bytes], query: ArtifactQuery, transfers: Transfers
 ) -> str:
-    """Hashes and writes one part while the next arrives; no thread is at it when this ends.
+    """Hashes and writes one part while the next arrives, and the disk is at work on those before;
+    no thread is at it when this ends.
 
     Returns the digest that the content is to have.
     """
@@ -157,7 +159,7 @@ async def _receive(
     held = 0
     left = query.size - incoming.size  # below 0 where a digest follows
     digest_size = 0 if query.sha256 else _DIGEST_SIZE
-    writing = asyncio.ensure_future(transfers.run(incoming.write))
+    syncing = writing = asyncio.ensure_future(transfers.run(incoming.write))
     try:
         async for chunk in chunks:
             part.append(chunk)
@@ -169,9 +171,13 @@ async def _receive(
                 await writing
                 writing = asyncio.ensure_future(transfers.run(incoming.write, *part))
                 part, held = [], 0
+                if syncing.done() and incoming.unsynced >= _SYNC_BYTES:
+                    await syncing
+                    syncing = asyncio.ensure_future(transfers.run(incoming.sync))
         await writing
     finally:
         await asyncio.gather(writing, return_exceptions=True)
+        await syncing  # its error outweighs others: of what is lost so, the system tells once
     rest = b"".join(part)
     content_size = held + min(left, 0)
     await transfers.run(incoming.write, rest[:content_size])

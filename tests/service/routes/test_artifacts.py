@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import logging
 import os
@@ -332,6 +333,22 @@ class TestStore:
         service.parts.blobs.prepare()
         assert not path.exists()
         assert [r for r in caplog.records if r.levelno >= logging.ERROR] == []
+
+    def test_what_the_disk_lost_while_more_arrived_is_not_kept(
+        self, service: InProcess, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fails_once(descriptor: int) -> None:
+            monkeypatch.undo()  # the system says it of the file once, and then no more
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        attempt = service.attempt(service.submit()["id"])
+        before = stored_files(service)
+        monkeypatch.setattr("service.routes.uploads._SYNC_BYTES", 2**20)
+        monkeypatch.setattr("service.incoming.os.fsync", fails_once)
+        response = attempt.put("a.bin", "weights", bytes(5 * 2**20))
+        assert check_problem(response, 503)["code"] == "artifact_store"
+        assert stored_files(service) == before
+        assert attempt.put("a.bin", "weights", bytes(5 * 2**20)).status_code == 201
 
     @pytest.mark.parametrize("name", ["a%2Fb", "..%2F..%2Fetc%2Fpasswd", "a/b"])
     def test_a_name_with_a_slash_is_no_route(self, service: InProcess, name: str) -> None:
