@@ -59,7 +59,7 @@ def _end(
             described = Description(said.manifest.name, "manifest", said.manifest.media_type)
             artifacts.add(transaction, attempt, described, incoming)
     job = attempts.finish(transaction, attempt, verdict, parts.settings)
-    return job, leases.of_jobs(transaction, [job.pk])[job.pk]
+    return job, leases.of_job(transaction, job.pk)
 
 
 def _fill(incoming: Incoming, manifest: ManifestFile) -> None:

@@ -61,6 +61,10 @@ _HOLD_JOB = (
     )
     .with_for_update(key_share=True)
 )
+# By itself: a list of jobs is written into its statement anew each time, even a list of one.
+_OF_JOB = (
+    select(*COLUMNS).where(attempts.c.job_pk == bindparam("of_job")).order_by(attempts.c.number)
+)
 _OF_JOBS = (
     select(*COLUMNS)
     .where(attempts.c.job_pk.in_(bindparam("job_pks", expanding=True)))
@@ -161,6 +165,12 @@ def write(transaction: Transaction, attempt: Attempt, **columns: Any) -> None:
     """Writes columns of an attempt that has not ended. Raises StaleToken if it has."""
     if transaction.connection.execute(_WRITE, {"held_pk": attempt.pk, **columns}).rowcount != 1:
         raise StaleToken()
+
+
+def of_job(transaction: Transaction, job_pk: int) -> list[Attempt]:
+    """The attempts of a job in order."""
+    rows = transaction.connection.execute(_OF_JOB, {"of_job": job_pk})
+    return [Attempt._make(row) for row in rows]
 
 
 def of_jobs(transaction: Transaction, job_pks: Collection[int]) -> dict[int, list[Attempt]]:

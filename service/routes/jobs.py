@@ -149,5 +149,5 @@ def _shown(
 ) -> Response:
     if etags.matches(known, job.tag):
         return Response(status_code=304, headers={"etag": etags.quoted(job.tag), **headers})
-    tried = leases.of_jobs(transaction, [job.pk])[job.pk]
+    tried = leases.of_job(transaction, job.pk)
     return job_answer(job, tried, waiting.of_job(transaction, job), headers=headers)

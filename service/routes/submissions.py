@@ -70,7 +70,7 @@ def submit(
     if submitted.replayed:
         headers["idempotency-replayed"] = "true"
         with parts.database.read() as transaction:
-            found = leases.of_jobs(transaction, [submitted.job.pk])[submitted.job.pk]
+            found = leases.of_job(transaction, submitted.job.pk)
         return job_answer(submitted.job, found, None, 202, headers)
     return job_answer(submitted.job, [], None, 202, headers)
 

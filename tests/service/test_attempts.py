@@ -323,7 +323,7 @@ class Life(RuleBasedStateMachine):
             assert job.reason is not None
             assert job.finished_at is not None
 
-        tried = leases.of_jobs(transaction, [job.pk])[job.pk]
+        tried = leases.of_job(transaction, job.pk)
         assert [attempt.number for attempt in tried] == list(range(1, len(tried) + 1))
         assert job.attempt == len(tried)
         # An attempt that was paused has cost the job none of those that it may lose.

@@ -46,6 +46,7 @@ def test_nothing_that_is_asked_often_reads_a_whole_table(service: InProcess) -> 
         event.listen(transaction.connection, "before_cursor_execute", note)
         try:
             store.get(transaction, job_id)
+            leases.of_job(transaction, job.pk)
             leases.of_jobs(transaction, [job.pk, queued.pk])
             waiting.of_job(transaction, queued)
             schedule.head(transaction, "cpu")
