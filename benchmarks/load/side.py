@@ -188,12 +188,13 @@ class Side(ABC):
     def await_health(self) -> None:
         """Waits until the service answers. Raises SystemExit with its log if it does not."""
         deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline and self._programs.runs(self.front):
-            with contextlib.suppress(httpx.TransportError):
-                if self.url and httpx.get(self.url + self.health).status_code == httpx.codes.OK:
-                    return
-            self.look_for_url()
-            time.sleep(POLL_SECONDS)
+        with httpx.Client() as http:  # making one takes longer than several answers
+            while time.monotonic() < deadline and self._programs.runs(self.front):
+                with contextlib.suppress(httpx.TransportError):
+                    if self.url and http.get(self.url + self.health).status_code == httpx.codes.OK:
+                        return
+                self.look_for_url()
+                time.sleep(POLL_SECONDS)
         raise SystemExit((self.home / f"{self.front}.log").read_text())
 
     @property
