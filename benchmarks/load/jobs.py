@@ -18,7 +18,6 @@ from benchmarks.load.side import POLL_SECONDS, START_SECONDS, Side
 
 ENOUGH_SECONDS = 20.0  # for jobs one after the other
 FEWEST = 4  # however long they take
-QUIET_SECONDS = 3.0
 MEMORY_JOB_SECONDS = 8
 LINES = 10_000
 LOG_SECONDS = 120.0
@@ -96,12 +95,12 @@ def lines(side: Side, count: int = LINES) -> dict[str, Any]:
 def memory(side: Side) -> dict[str, Any]:
     """MiB of all its processes, idle and for each running job; a page shared counts once."""
     if not side.runs_jobs:
-        time.sleep(QUIET_SECONDS)
+        side.await_quiet()
         return {"idle_mib": side.whole_memory() / 2**20}
     side.start_worker()
     with side.http() as http:
         side.await_end(http, side.submit(http, side.order("noop")))
-        time.sleep(QUIET_SECONDS)
+        side.await_quiet()
         idle = side.whole_memory()
         orders = [side.order("sleep", MEMORY_JOB_SECONDS) for _ in range(side.parallel)]
         jobs = [side.submit(http, order) for order in orders]

@@ -40,6 +40,7 @@ def _cold(side: Side, _: Path, __: bool) -> Any:
 
 def _submissions(side: Side, _: Path, is_quick: bool) -> Any:
     side.start_worker()
+    side.await_quiet()
     return submitting.submissions(side, 20 if is_quick else 300)
 
 
@@ -68,10 +69,12 @@ def _streams(side: Side, _: Path, is_quick: bool) -> Any:
 
 
 def _downloads(side: Side, directory: Path, is_quick: bool) -> Any:
+    side.await_quiet()
     return transfers.downloads(side, directory, 16 if is_quick else 256)
 
 
 def _uploads(side: Side, directory: Path, is_quick: bool) -> Any:
+    side.await_quiet()
     return transfers.uploads(side, directory, 16 if is_quick else 256)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ STATES = {
 }
 POOL = FLOW = "load"
 LOG_PAGE = 200  # the most that it gives out
+REFUSALS = 100  # of one request, each a tenth of a second before the next
 
 
 class PrefectSide(Side):
@@ -38,6 +40,9 @@ class PrefectSide(Side):
     def __init__(self, home: Path, python: Path) -> None:
         super().__init__(home)
         self._python = python
+
+    def http(self) -> httpx.Client:
+        return httpx.Client(base_url=self.url, transport=_Patient(), timeout=60.0)
 
     def start(self) -> None:
         port = free_port()
@@ -108,3 +113,16 @@ class PrefectSide(Side):
             lines += (line["message"] for line in page)
             if len(page) < LOG_PAGE:
                 return "\n".join(lines)
+
+
+class _Patient(httpx.HTTPTransport):
+    """Asks again after a 503, as Prefect's own client does: now and then its SQLite is locked."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        for _ in range(REFUSALS):
+            response = super().handle_request(request)
+            if response.status_code != httpx.codes.SERVICE_UNAVAILABLE:
+                break
+            response.close()
+            time.sleep(0.1)
+        return response

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -87,11 +88,16 @@ def rss(processes: Iterable[psutil.Process]) -> int:
     return _sum(processes, lambda process: process.memory_info().rss)
 
 
-def _sum(processes: Iterable[psutil.Process], bytes_of: Callable[[psutil.Process], int]) -> int:
+def computed(processes: Iterable[psutil.Process]) -> float:
+    """Seconds that these processes have had of the processors."""
+    return _sum(processes, lambda process: sum(process.cpu_times()[:2]))
+
+
+def _sum(processes: Iterable[psutil.Process], of: Callable[[psutil.Process], Any]) -> Any:
     total = 0
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
-            total += bytes_of(process)
+            total += of(process)
     return total
 
 

@@ -13,14 +13,17 @@ FILES = ("", "file, MiB", "MiB a second", "service grew by, MiB")
 
 
 def submissions(rows: Row) -> list[str]:
-    body = [(side, f["requests"], f["p50"], f["p99"], f["max"]) for side, f in rows.items()]
+    body = [
+        (side, f["requests"], f["p50"], f["p99"], f["max"], sum(f.get("errors", {}).values()))
+        for side, f in rows.items()
+    ]
     return [
         "## One submission after the other",
         "",
         "Over one connection, for at most ten seconds, while a worker runs the jobs (MLflow makes"
         " records of runs); milliseconds.",
         "",
-        *table(("", "submissions", "p50", "p99", "greatest"), body),
+        *table(("", "submissions", "p50", "p99", "greatest", "errors"), body),
     ]
 
 

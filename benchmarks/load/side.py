@@ -17,13 +17,15 @@ import httpx
 
 from benchmarks.load.payload import Mark, Order, marks
 from benchmarks.load.processors import all_of_them
-from benchmarks.load.programs import Programs, pss, rss, with_descendants
+from benchmarks.load.programs import Programs, computed, pss, rss, with_descendants
 from benchmarks.submit import running_redis
 from ipulse.redis_server import RedisServer
 from ipulse.states import TERMINAL
 
 START_SECONDS = 120.0
 POLL_SECONDS = 0.02
+QUIET_SECONDS = 1.0
+QUIET_SHARE = 0.25  # of one processor
 ENDED = frozenset(state.value for state in TERMINAL)
 
 
@@ -196,6 +198,18 @@ class Side(ABC):
                 self.look_for_url()
                 time.sleep(POLL_SECONDS)
         raise SystemExit((self.home / f"{self.front}.log").read_text())
+
+    def await_quiet(self) -> None:
+        """Waits until its programs compute next to nothing, as they do once all of them have
+        started: some answer before. Goes on after START_SECONDS."""
+        deadline = time.monotonic() + START_SECONDS
+        after = computed(with_descendants(self._programs.pids()))
+        while time.monotonic() < deadline:
+            before = after
+            time.sleep(QUIET_SECONDS)
+            after = computed(with_descendants(self._programs.pids()))
+            if 0 <= after - before < QUIET_SHARE * QUIET_SECONDS:  # less: one of them has ended
+                return
 
     @property
     def pid(self) -> int:
