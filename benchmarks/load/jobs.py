@@ -3,6 +3,7 @@ what a service and each of its jobs take in memory."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from benchmarks.load.side import POLL_SECONDS, START_SECONDS, Side
 
 ENOUGH_SECONDS = 20.0  # for jobs one after the other
 FEWEST = 4  # however long they take
+QUIET_SECONDS = 3.0
 MEMORY_JOB_SECONDS = 8
 LINES = 10_000
 LOG_SECONDS = 120.0
@@ -99,8 +101,10 @@ def memory(side: Side) -> dict[str, Any]:
         return {"idle_mib": side.whole_memory() / 2**20}
     side.start_worker()
     with side.http() as http:
-        side.await_end(http, side.submit(http, side.order("noop")))
-        side.await_quiet()
+        first = side.order("noop")
+        side.await_end(http, side.submit(http, first))
+        _await_exit(side, first)
+        time.sleep(QUIET_SECONDS)
         idle = side.whole_memory()
         orders = [side.order("sleep", MEMORY_JOB_SECONDS) for _ in range(side.parallel)]
         jobs = [side.submit(http, order) for order in orders]
@@ -116,6 +120,13 @@ def memory(side: Side) -> dict[str, Any]:
         "running_mib": ((running - idle) / side.parallel - bare) / 2**20,
         "bare_process_mib": bare / 2**20,
     }
+
+
+def _await_exit(side: Side, order: Order) -> None:
+    """Waits until a job's process is gone, which may outlive the job's end."""
+    for pid in {mark.pid for mark in side.marks_of(order)}:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            psutil.Process(pid).wait(START_SECONDS)
 
 
 def _bare_interpreter() -> int:
