@@ -11,8 +11,10 @@ from hypothesis import settings
 
 from ipulse.json_log import JSONLines
 
+from .ops.repeated import examples
+
 # How long an example takes says how busy the machine is. What fails prints how to see it again.
-settings.register_profile("ipulse", deadline=None, print_blob=True)
+settings.register_profile("ipulse", examples(100), deadline=None, print_blob=True)
 settings.load_profile("ipulse")
 
 
