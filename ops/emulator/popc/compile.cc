@@ -50,27 +50,35 @@ std::string codeBytes(const CountedAssembly &counted, std::size_t entries, unsig
   return text.str();
 }
 
-std::vector<std::string> allFlags(const std::vector<std::string> &flags) {
-  std::vector<std::string> all = kFlags;
-  const bool clang = compilerVersion().find("clang") != std::string::npos;
-  const std::vector<std::string> &own = clang ? kClangFlags : kGccFlags;
-  all.insert(all.end(), own.begin(), own.end());
-  all.push_back("-I" + includeDirectory());
+/// The user's, but for those of Graphcore's popc or of clang, whose warnings are not this
+/// compiler's.
+std::vector<std::string> takenFlags(const std::vector<std::string> &flags) {
+  std::vector<std::string> taken;
   for (std::size_t i = 0; i < flags.size(); ++i) {
     const std::string &flag = flags[i];
     if (isForOtherTool(flag)) {
       ++i;
       continue;
     }
-    // Of Graphcore's popc, or of clang, whose warnings are not this compiler's.
     static const char *const left[] = {"--target", "-O", "-g",        "-W",     "-mcpu", "-march",
                                        "-X",       "-v", "--verbose", "-ffast", "-flto"};
     const bool leave = std::any_of(std::begin(left), std::end(left), [&](const char *prefix) {
       return flag.compare(0, std::string(prefix).size(), prefix) == 0;
     });
     if (!leave)
-      all.push_back(flag);
+      taken.push_back(flag);
   }
+  return taken;
+}
+
+std::vector<std::string> allFlags(const std::vector<std::string> &flags) {
+  std::vector<std::string> all = kFlags;
+  const bool clang = compilerVersion().find("clang") != std::string::npos;
+  const std::vector<std::string> &own = clang ? kClangFlags : kGccFlags;
+  all.insert(all.end(), own.begin(), own.end());
+  all.push_back("-I" + includeDirectory());
+  const std::vector<std::string> taken = takenFlags(flags);
+  all.insert(all.end(), taken.begin(), taken.end());
   return all;
 }
 
@@ -88,10 +96,16 @@ std::string hint(const std::string &output) {
   return "";
 }
 
-void checkLanguage(const std::string &source) {
+bool isLibrary(const std::string &source) {
+  return std::filesystem::path(source).extension() == ".gp";
+}
+
+void checkKind(const std::string &source) {
   const std::string suffix = std::filesystem::path(source).extension();
   if (suffix == ".S" || suffix == ".s")
     throw CompileError("'" + source + "' is assembly, and " + kNoAssembly, "");
+  if (isLibrary(source) && !std::filesystem::exists(source))
+    throw CompileError("'" + source + "' does not exist", "");
 }
 
 void runOrThrow(const std::vector<std::string> &arguments, const std::string &what) {
@@ -160,14 +174,12 @@ void compileCodelets(const std::vector<std::string> &sources, const std::vector<
 #if !defined(__x86_64__)
   throw CompileError("popc counts the instructions of x86-64 and this machine is another", "");
 #endif
+  std::for_each(sources.begin(), sources.end(), checkKind);
   const ScratchDirectory scratch;
   std::vector<std::string> objects, parts;
   for (const std::string &given : sources) {
-    checkLanguage(given);
     const std::string source = std::filesystem::absolute(given).string();
-    if (std::filesystem::path(source).extension() == ".gp") {
-      if (!std::filesystem::exists(source))
-        throw CompileError("'" + given + "' does not exist", "");
+    if (isLibrary(source)) {
       // Under a name that a string in assembly can have.
       parts.push_back(scratch.file("part" + std::to_string(parts.size())));
       std::filesystem::copy_file(source, parts.back());
@@ -189,8 +201,8 @@ void compileCodelets(const std::vector<std::string> &sources, const std::vector<
   }
   const std::string collect = scratch.file("collect.cc");
   writeFile(collect, collectSource(objects.size(), parts));
-  std::vector<std::string> arguments = allFlags(flags);
-  arguments.insert(arguments.end(), {"-shared", "-o", target, collect});
+  std::vector<std::string> arguments = takenFlags(flags);
+  arguments.insert(arguments.end(), {"-fPIC", "-shared", "-o", target, collect});
   arguments.insert(arguments.end(), objects.begin(), objects.end());
   arguments.insert(arguments.end(), {"-L" + libraryDirectory(), "-lpoplar"});
   runOrThrow(arguments, "codelets cannot be linked");

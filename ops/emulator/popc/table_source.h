@@ -12,8 +12,8 @@ namespace popc {
 /// Code that describes the vertices of the source it includes, as one unit of a library: a function
 /// popc_describe_<unit> and, for each vertex, popc_compute_<unit>_<n>.
 std::string tableSource(const std::string &source, const Declarations &found, unsigned unit);
-/// Code that collects the vertices of all units, popc_vertices, and holds other libraries as they
-/// are, popc_part.
+/// Code that describes the vertices of all units, popc_describe, which takes a pointer to the same
+/// vector as theirs, and holds other libraries as they are, popc_part.
 std::string collectSource(std::size_t units, const std::vector<std::string> &parts);
 
 } // namespace popc

@@ -18,11 +18,13 @@ std::shared_ptr<CodeletLibrary> CodeletLibrary::load(const std::string &path) {
   std::shared_ptr<CodeletLibrary> library(new CodeletLibrary());
   library->handle = handle;
   library->file = path;
-  const auto tables = reinterpret_cast<const field::VertexTable *(*)(std::size_t *)>(
-      dlsym(handle, "popc_vertices"));
-  if (!tables)
+  const auto describe =
+      reinterpret_cast<void (*)(std::vector<field::VertexTable> &)>(dlsym(handle, "popc_describe"));
+  if (!describe)
     throw graph_object_load_error(path + " was not written by this emulator's popc");
-  library->first = tables(&library->count);
+  describe(library->described);
+  library->first = library->described.data();
+  library->count = library->described.size();
   return library;
 }
 

@@ -33,6 +33,7 @@ public:
 
 private:
   CodeletLibrary() = default;
+  std::vector<field::VertexTable> described; // by the file
   const field::VertexTable *first = nullptr;
   std::size_t count = 0;
   void *handle = nullptr;

@@ -69,9 +69,9 @@ def test_links_several_sources_into_one_file(
         'int main(int, char **argv) { Graph g(Target::createIPUTarget(1, 2, "ipu2"));\n'
         'g.addCodelets(argv[2]); printf("%d%d%d\\n", g.hasCodelet("C"),\n'
         'g.hasCodelet("x::A"), g.hasCodelet("x::v1::A"));\n'
-        "void *h = dlopen(argv[1], RTLD_NOW); size_t n;\n"
-        'auto f = (const poplar::field::VertexTable *(*)(size_t *))dlsym(h, "popc_vertices");\n'
-        'auto t = f(&n); for (size_t i = 0; i < n; ++i) { printf("%s %d:", t[i].name, '
+        "void *h = dlopen(argv[1], RTLD_NOW); std::vector<poplar::field::VertexTable> t;\n"
+        '((void (*)(decltype(t) &))dlsym(h, "popc_describe"))(t);\n'
+        'for (size_t i = 0; i < t.size(); ++i) { printf("%s %d:", t[i].name, '
         'int(t[i].kind)); for (unsigned k = 0; k < t[i].numFields; ++k) printf(" %s", '
         't[i].fields[k].name); printf(" %d\\n", t[i].codeBytes > 0); } }\n'
     )
