@@ -162,15 +162,16 @@ def assert_same(one: Way, other: Way, what: str) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=2e-4, atol=2e-5 * scale, err_msg=what)
 
 
-@pytest.mark.parametrize("backend", ["cpu", "numpy"])
 @pytest.mark.parametrize("spiking_readout", [False, True])
 @pytest.mark.parametrize("fields", FIELDS)
-def test_layers(fields: str, spiking_readout: bool, backend: str) -> None:
+def test_layers(fields: str, spiking_readout: bool) -> None:
     problem = problem_of(network_of(FIELDS[fields], spiking_readout))
-    sequence = by_sequence(problem, backend=backend)
-    assert all(np.abs(grad).max() > 0 for grad in sequence[1])
-    assert_same(by_sparse_cell(problem), sequence, f"sparse cell, seed {problem.seed}")
-    assert_same(by_dense_cell(problem), sequence, f"dense cell, seed {problem.seed}")
+    sparse, dense = by_sparse_cell(problem), by_dense_cell(problem)
+    for backend in ("cpu", "numpy"):
+        sequence = by_sequence(problem, backend=backend)
+        assert all(np.abs(grad).max() > 0 for grad in sequence[1])
+        assert_same(sparse, sequence, f"sparse cell, {backend}, seed {problem.seed}")
+        assert_same(dense, sequence, f"dense cell, {backend}, seed {problem.seed}")
 
 
 @pytest.mark.parametrize("options", NETWORKS, ids=str)
