@@ -156,6 +156,7 @@ GOALS = (
     Goal("download of 256 MiB", "MiB/s", FILE_OUT, 0.8, BARE, True),
     Goal("download of 256 MiB", "MiB/s", FILE_OUT, 1.5, MLFLOW, True),
     Goal("growth of the service by downloads", "MiB", _at("downloads", "grown_mib"), 16.0),
+    Goal("upload of 256 MiB", "MiB/s", FILE_IN, 180.0, "", True),
     Goal("upload of 256 MiB", "MiB/s", FILE_IN, 3.0, MLFLOW, True),
     Goal("lines lost of 10,000", "", _at("lines", "lost"), 0.0),
     Goal("whole log after the end of 10,000 lines", "s", _at("lines", "whole_after_seconds"), 0.2),

@@ -37,7 +37,7 @@ class IpulseSide(Side):
         "row, key and promised wake-up are one fsync'ed commit; nothing accepted is lost with any "
         "process or with Redis; every request is authenticated"
     )
-    health = "/readyz"
+    health = "/v1/jobs?page_size=1"
     front, back = "service", "agent"
 
     def __init__(self, home: Path, database_url: str = "") -> None:

@@ -231,7 +231,7 @@ def answers_again(rows: Row) -> list[str]:
     return [
         "## A killed service",
         "",
-        "SIGKILL; two seconds later it is started again. Seconds until it answers.",
+        "SIGKILL; two seconds later it is started again. Seconds until it lists its jobs.",
         "",
         *table(("", "answers after"), [(side, f["seconds"]) for side, f in rows.items()]),
     ]

@@ -190,7 +190,8 @@ class Side(ABC):
     def await_health(self) -> None:
         """Waits until the service answers. Raises SystemExit with its log if it does not."""
         deadline = time.monotonic() + START_SECONDS
-        with httpx.Client() as http:  # making one takes longer than several answers
+        # Making a client takes longer than several answers.
+        with httpx.Client(headers=self.headers()) as http:
             while time.monotonic() < deadline and self._programs.runs(self.front):
                 with contextlib.suppress(httpx.TransportError):
                     if self.url and http.get(self.url + self.health).status_code == httpx.codes.OK:
