@@ -15,11 +15,10 @@ from benchmarks.load import jobs, kills, reading, submitting, transfers
 from benchmarks.load.ipulse_side import IpulseSide
 from benchmarks.load.processors import all_of_them
 from benchmarks.load.side import Side
-from benchmarks.load.sides import NAMES
+from benchmarks.load.sides import NAMES, OURS
 
 RUNNING = tuple(name for name in NAMES if name != "mlflow")  # those that run jobs
 SHIMS = ("celery", "celery_durable", "huey", "procrastinate")
-OURS = ("sqlite", "postgresql")
 ROWS = ("celery", *OURS)  # whose many stored jobs can be made up
 FILES = (*SHIMS, "mlflow", *OURS)  # that keep files
 SEED = 20

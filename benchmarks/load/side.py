@@ -79,9 +79,9 @@ class Side(ABC):
     def newest(self) -> Call:
         """The request for the 100 newest jobs."""
 
+    @abstractmethod
     def log(self, http: httpx.Client, job: str) -> str:
         """All that a job has printed, as far as it can be read by now."""
-        raise NotImplementedError
 
     def multiply(self, job: str, count: int) -> None:
         """Puts `count` more jobs like this one, which has ended, into the database."""

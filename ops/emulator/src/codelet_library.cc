@@ -21,7 +21,8 @@ std::shared_ptr<CodeletLibrary> CodeletLibrary::load(const std::string &path) {
   const auto describe =
       reinterpret_cast<void (*)(std::vector<field::VertexTable> &)>(dlsym(handle, "popc_describe"));
   if (!describe)
-    throw graph_object_load_error(path + " was not written by this emulator's popc");
+    throw graph_object_load_error(path + " was not written by this emulator's popc: compile its "
+                                         "codelets again");
   describe(library->described);
   library->first = library->described.data();
   library->count = library->described.size();
