@@ -33,7 +33,7 @@ from ops.lif.network import LIF, LeakyReadout, Network
 from ops.lif.poplar import adam
 from ops.lif.poplar.arrays import PoplarLIF
 from ops.lif.poplar.attributes import Placement
-from ops.lif.poplar.build import build
+from ops.lif.poplar.build import build, sources
 from ops.lif.poplar.tile_plan import tile_plan
 
 SIZES, STEPS, BATCH = (2312, 1466, 1466, 10), 100, 48
@@ -185,9 +185,7 @@ def _timed(times: int, forward: Any, backward: Any) -> list[float]:
 
 def digest() -> str:
     """Of the op's sources: figures of others are measured again."""
-    files = sorted((ROOT / "ops" / "lif" / "poplar").glob("**/*"))
-    sources = [path for path in files if path.suffix in (".cc", ".h", ".cpp")]
-    content = b"".join(path.name.encode() + path.read_bytes() for path in sources)
+    content = b"".join(path.name.encode() + path.read_bytes() for path in sources())
     return hashlib.sha256(content).hexdigest()[:12]
 
 

@@ -10,7 +10,7 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import List, NamedTuple
 
 from ops.cached_build import cache_directory, compiler, run_compiler, units
 from ops.emulator import build as emulator
@@ -62,12 +62,12 @@ def _compile(prefix: Path, complete: Path, scratch: Path) -> None:
         return out
 
     includes = [f"-I{prefix / 'include'}"]
-    sources = sorted(SOURCES.glob("*.cc"))
-    exporting = [source for source in sources if '"api_level.h"' in source.read_text("utf-8")]
+    compiled = sorted(SOURCES.glob("*.cc"))
+    exporting = [source for source in compiled if '"api_level.h"' in source.read_text("utf-8")]
     lib = prefix / "lib"
     link = ["-shared", f"-L{lib}", f"-Wl,-rpath,{lib}"]
     with ThreadPoolExecutor() as pool:
-        shared = [source for source in sources if source not in exporting]
+        shared = [source for source in compiled if source not in exporting]
         common = [pool.submit(compile_one, unit, 0) for unit in units(shared, scratch)]
         apart = scratch / "exporting"
         apart.mkdir()
@@ -83,7 +83,11 @@ def _compile(prefix: Path, complete: Path, scratch: Path) -> None:
 def hash_of_sources(tools: str) -> str:
     """Of what a build depends on; `tools` names whatever builds."""
     digest = hashlib.sha256(repr((tools, FLAGS, LEVELS)).encode())
-    for path in sorted(SOURCES.glob("**/*")):
-        if path.suffix in (".cc", ".h", ".cpp"):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for path in sources():
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def sources() -> List[Path]:
+    """Every file that is compiled into the op or its codelets."""
+    return [path for path in sorted(SOURCES.glob("**/*")) if path.suffix in (".cc", ".h", ".cpp")]
