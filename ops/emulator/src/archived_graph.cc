@@ -77,7 +77,8 @@ void putLibraries(Archive &a, GraphState &graph) {
     a(names[i])(objects[i]);
   for (std::size_t i = 0; a.reading() && i < names.size(); ++i) {
     if (names[i].empty())
-      graph.addLibrary(CodeletLibrary::load(cachedBytes(objects[i])));
+      graph.addLibrary(
+          CodeletLibrary::load(cachedBytes(objects[i]), "a codelet file in this executable"));
     else
       addBuiltinLibrary(graph, names[i]);
   }

@@ -8,12 +8,13 @@
 
 namespace poplar::emulator {
 
-std::shared_ptr<CodeletLibrary> CodeletLibrary::load(const std::string &path) {
+std::shared_ptr<CodeletLibrary> CodeletLibrary::load(const std::string &path,
+                                                     const std::string &named) {
   void *handle = nullptr;
   try {
     handle = loadedObject(path);
   } catch (const std::runtime_error &error) {
-    throw graph_object_load_error(path + " cannot be loaded: " + error.what());
+    throw graph_object_load_error(named + " cannot be loaded: " + error.what());
   }
   std::shared_ptr<CodeletLibrary> library(new CodeletLibrary());
   library->handle = handle;
@@ -21,8 +22,8 @@ std::shared_ptr<CodeletLibrary> CodeletLibrary::load(const std::string &path) {
   const auto describe =
       reinterpret_cast<void (*)(std::vector<field::VertexTable> &)>(dlsym(handle, "popc_describe"));
   if (!describe)
-    throw graph_object_load_error(path + " was not written by this emulator's popc: compile its "
-                                         "codelets again");
+    throw graph_object_load_error(named + " was not written by this emulator's popc: compile its "
+                                          "codelets again");
   describe(library->described);
   library->first = library->described.data();
   library->count = library->described.size();

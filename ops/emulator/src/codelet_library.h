@@ -15,8 +15,9 @@ namespace poplar::emulator {
 /// The vertices that one file of codelets defines.
 class CodeletLibrary {
 public:
-  /// Loads what popc wrote. Raises graph_object_load_error.
-  static std::shared_ptr<CodeletLibrary> load(const std::string &path);
+  /// Loads what popc wrote. Raises graph_object_load_error, which calls it `named`: the file at
+  /// `path` may be a copy in the cache.
+  static std::shared_ptr<CodeletLibrary> load(const std::string &path, const std::string &named);
   /// Vertices of the emulator itself, of the library `name`.
   CodeletLibrary(std::string name, const field::VertexTable *tables, std::size_t count);
   ~CodeletLibrary();

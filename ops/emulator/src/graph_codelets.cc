@@ -10,10 +10,10 @@ namespace poplar {
 namespace {
 
 /// Makes known what a library and those linked into it define.
-void addLibrary(emulator::GraphState &state, const std::string &path) {
-  const auto library = emulator::CodeletLibrary::load(path);
+void addLibrary(emulator::GraphState &state, const std::string &path, const std::string &named) {
+  const auto library = emulator::CodeletLibrary::load(path, named);
   for (const std::string &part : library->parts())
-    addLibrary(state, emulator::cachedBytes(part));
+    addLibrary(state, emulator::cachedBytes(part), named);
   state.addLibrary(library);
 }
 
@@ -29,9 +29,11 @@ bool Graph::addCodelets(StringRef src, CodeletFileType type, StringRef compileFl
   const std::string path = src;
   if (type == CodeletFileType::Auto)
     type = getCodeletFileType(src);
-  addLibrary(*state, type == CodeletFileType::Object
-                         ? emulator::cachedObject(path)
-                         : emulator::cachedCodelets({path}, type, compileFlags, compileOutput));
+  addLibrary(*state,
+             type == CodeletFileType::Object
+                 ? emulator::cachedObject(path)
+                 : emulator::cachedCodelets({path}, type, compileFlags, compileOutput),
+             "codelet file '" + path + "'");
   return true;
 }
 
@@ -48,7 +50,8 @@ void Graph::addCodelets(std::stringstream &stream, StringRef compileFlags, Codel
 
 void Graph::addCodelets(std::stringstream &stream, StringRef compileFlags,
                         std::ostream &compileOutput, CodeletFileType type, StringRef) {
-  addLibrary(*state, emulator::cachedCodeletText(stream.str(), type, compileFlags, compileOutput));
+  addLibrary(*state, emulator::cachedCodeletText(stream.str(), type, compileFlags, compileOutput),
+             "codelets given as text");
 }
 
 bool Graph::hasCodelet(StringRef codeletName) const {

@@ -60,6 +60,7 @@ ERRORS: Dict[str, Tuple[str, ...]] = {
     "default_tensor": ("tensor_creation_error",),
     "missing_codelet_file": ("file_load_error", "none.cpp"),
     "assembly_codelet": ("file_load_error", "assembly"),
+    "codelets_of_another_popc": ("graph_object_load_error", "libm.so.6", "compile its codelets"),
     "codelet_writes_input": ("link_error", ("read-only", "const")),  # by g++, by clang++
     "one_ptr_has_no_size": ("link_error", "size"),
     "codelet_defined_twice": ("graph_object_load_error", "'Sum'"),

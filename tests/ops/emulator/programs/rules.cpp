@@ -1,4 +1,7 @@
 // One case for each rule that the emulator enforces: each breaks it. Prints the error's class.
+#include <dlfcn.h>
+#include <link.h>
+
 #include <functional>
 #include <iostream>
 #include <map>
@@ -178,6 +181,13 @@ const std::map<std::string, std::function<void(Fixture &)>> cases{
     {"default_tensor", [](Fixture &) { Tensor().flatten(); }},
     {"missing_codelet_file", [](Fixture &f) { f.graph.addCodelets("none.cpp"); }},
     {"assembly_codelet", [](Fixture &f) { f.graph.addCodelets("none.S"); }},
+    {"codelets_of_another_popc",
+     [](Fixture &f) {
+       // Any shared object will do.
+       link_map *other = nullptr;
+       dlinfo(dlopen("libm.so.6", RTLD_LAZY), RTLD_DI_LINKMAP, &other);
+       f.graph.addCodelets(other->l_name, CodeletFileType::Object);
+     }},
     {"codelet_writes_input",
      [](Fixture &f) {
        std::stringstream source("#include <poplar/Vertex.hpp>\n"
