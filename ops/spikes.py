@@ -107,7 +107,7 @@ def check_spikes(ids: np.ndarray, counts: np.ndarray, neurons: int) -> None:
         ("ids", ids, "[time, batch, slots]"),
         ("counts", counts, "[time, batch]"),
     ):
-        if not np.issubdtype(array.dtype, np.integer):
+        if array.dtype.kind not in "iu":
             raise ValueError(f"{name} must be integers; got {array.dtype}")
         if array.ndim != axes.count(",") + 1:
             raise ValueError(f"{name} must be {axes}; got shape {array.shape}")

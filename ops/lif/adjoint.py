@@ -125,25 +125,23 @@ def _backward_in_time(
         threshold = per_neuron(layer.threshold, layer.neurons, "threshold")
     # i[t] is that of step t - 1, as v[t] is what the step before left.
     v, i = np.zeros((2, steps + 1, *shape))
+    v[1:] = after_reset(network.reset, run.u, run.reset > 0, threshold)
     for t in range(steps):
         i[t + 1] = synaptic_current(constants, i[t], run.current[t])
-        v[t + 1] = after_reset(network.reset, run.u[t], run.reset[t] > 0, threshold)
 
     grad_current = np.zeros((steps + 1, *shape))
     grad_i, grad_v = np.zeros((2, *shape))  # of the step after; grad_v is kappa
     by_decay, by_threshold, by_synapse_decay = np.zeros((3, *shape))
+    v_by_u, v_by_r, v_by_threshold = _reset_derivatives(network, run.u, run.reset, threshold)
     for t in reversed(range(steps)):
-        v_by_u, v_by_r, v_by_threshold = _reset_derivatives(
-            network, run.u[t], run.reset[t], threshold
-        )
-        e = grad_spikes[t] + v_by_r * grad_v
+        e = grad_spikes[t] + v_by_r[t] * grad_v
         if recurrent is not None:
             e = e + grad_current[t + 1] @ recurrent.T
-        total = run.phi[t] * e + v_by_u * grad_v + grad_u[t]  # lambda
+        total = run.phi[t] * e + v_by_u[t] * grad_v + grad_u[t]  # lambda
         grad_i = constants.scale * total + constants.synapse_decay * grad_i
         grad_current[t] = (1 - constants.synapse_decay) * grad_i
         by_decay += total * (v[t] - constants.gain * i[t + 1])
-        by_threshold += v_by_threshold * grad_v - run.phi[t] * e
+        by_threshold += v_by_threshold[t] * grad_v - run.phi[t] * e
         by_synapse_decay += grad_i * (i[t] - run.current[t])
         grad_v = constants.decay * total
     return grad_current[:steps], ConstantGradients(
@@ -156,7 +154,7 @@ def _backward_in_time(
 def _reset_derivatives(
     network: Network, u: np.ndarray, reset: np.ndarray, threshold: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Du, Dr and Dthreshold of reference.py's table, all `[batch, neurons]`."""
+    """Du, Dr and Dthreshold of reference.py's table, all `[time, batch, neurons]`."""
     zeros, ones = np.zeros(u.shape), np.ones(u.shape)
     by_u, by_r, by_threshold = {
         "zero": (1 - reset, -u, zeros),

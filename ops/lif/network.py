@@ -145,9 +145,9 @@ def per_neuron(value: PerNeuron, neurons: int, name: str) -> np.ndarray:
         raise ValueError(f"{name} must be one number or {neurons}; got {value!r}") from error
     if array.shape not in ((), (neurons,)):
         raise ValueError(f"{name} must be one number or shape ({neurons},); got {array.shape}")
-    if not np.all(np.abs(array) <= _LARGEST):
+    if not (np.abs(array) <= _LARGEST).all():
         raise ValueError(f"{name} must be finite, also as float32")
-    return np.broadcast_to(array, (neurons,))
+    return np.full(neurons, array)
 
 
 def _check_integrator(layer: Layer) -> None:

@@ -120,7 +120,10 @@ def twin_loss(
         recurrent = arrays.pop(0) if isinstance(layer, LIF) and layer.recurrent else None
         bias = arrays.pop(0) if layer.bias else 0.0
         decay, threshold, synapse_decay = constants[number]
-        run = _Run(trace.layers[number], layer) if number < len(trace.layers) else None
+        run = None
+        if number < len(trace.layers):
+            grad_spikes = problem.grad_spikes[number]
+            run = _Run(network.surrogate, trace.layers[number], layer, grad_spikes)
         v = i = np.zeros((problem.counts.shape[1], layer.neurons), dtype=complex)
         emitted: List[np.ndarray] = []
         for t in range(steps):
@@ -137,11 +140,10 @@ def twin_loss(
                 v = u
                 continue
             moved = run.slots[t] * (
-                _integral(network.surrogate, u - threshold, run.x[t])
-                - _integral(network.surrogate, run.x[t], run.x[t])
+                _integral(network.surrogate, u - threshold, run.x[t]) - run.integral[t]
             )
             emitted.append(run.spikes[t] + moved)
-            loss += np.sum(run.by_neuron(problem.grad_spikes[number], t) * emitted[t])
+            loss += np.sum(run.grad_spikes[t] * emitted[t])
             v = _reset(network, u, threshold, run, t, moved)
         if run is not None:
             blank = [np.zeros_like(emitted[0])] * network.delay
@@ -152,22 +154,20 @@ def twin_loss(
 class _Run:
     """A layer's own run, dense: `[time, batch, neurons]`."""
 
-    def __init__(self, trace: LayerTrace, layer: LIF) -> None:
-        self.trace, self.threshold = trace, layer.threshold
+    def __init__(
+        self, surrogate: Surrogate, trace: LayerTrace, layer: LIF, grad_slots: np.ndarray
+    ) -> None:
+        self.threshold = layer.threshold
         self.u, self.x = trace.u, trace.u - layer.threshold
+        self.integral = _integral(surrogate, self.x, self.x)
         self.reset = trace.reset.astype(float)
-        self.spikes, self.slots = np.zeros((2, *trace.u.shape))
+        self.spikes, self.slots, self.grad_spikes = np.zeros((3, *trace.u.shape))
         for t, b in np.ndindex(*trace.dropped.shape):
-            ids, counts = trace.spike_ids[t, b], trace.spike_counts[t, b]
-            self.spikes[t, b, ids[: counts[0]]] = 1
-            self.slots[t, b, ids[: counts[1]]] = 1
-
-    def by_neuron(self, in_slots: np.ndarray, t: int) -> np.ndarray:
-        dense = np.zeros(self.u.shape[1:])
-        for b in range(len(dense)):
-            filled = self.trace.spike_counts[t, b, 1]
-            dense[b, self.trace.spike_ids[t, b, :filled]] = in_slots[t, b, :filled]
-        return dense
+            spikes, filled = trace.spike_counts[t, b]
+            ids = trace.spike_ids[t, b, :filled]
+            self.spikes[t, b, ids[:spikes]] = 1
+            self.slots[t, b, ids] = 1
+            self.grad_spikes[t, b, ids] = grad_slots[t, b, :filled]
 
 
 def _reset(
