@@ -1,5 +1,5 @@
 """What the agent leaves to others. TensorFlow starts threads when it is imported, and the agent
-forks; the spec, which an agent without IPUs never reads, would only hold its start up."""
+forks; the rest would only hold its start up."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from pathlib import Path
 
 def test_the_agent_brings_neither_tensorflow_nor_the_runner_nor_the_spec_along() -> None:
     code = (
-        "import sys, worker.agent.program\n"
+        "import sys\n"
+        "from worker.agent.__main__ import leave_out\n"
+        "leave_out()\n"
+        "import worker.agent.program\n"
         "heavy = {'tensorflow', 'keras', 'numpy', 'ops', 'service', 'worker.runner',"
-        " 'ipulse.spec'}\n"
+        " 'ipulse.spec', 'rich', 'yaml.reader'}\n"
         "print(*sorted(heavy & set(sys.modules)))"
     )
     process = subprocess.run(
