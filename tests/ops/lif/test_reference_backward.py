@@ -63,7 +63,7 @@ class TestAgainstTheSmoothTwin:
                 delay=delay,
                 surrogate=SURROGATES[number % len(SURROGATES)],
             )
-            problem, trace = eventful(network, drops=slots[0] is not None)
+            problem, trace = eventful(network, drops=slots[0] is not None, steps=4)
             for reset_gradient in reset_gradients:  # which the forward pass knows nothing of
                 p = replace(problem, network=replace(network, reset_gradient=reset_gradient))
                 error, size = error_and_size_in_a_direction(p, trace, gradients(p, trace))

@@ -85,10 +85,10 @@ def with_gradient_only(problem: Problem) -> Problem:
     return replace(problem, ids=ids.astype(np.int32), counts=counts.astype(np.int32))
 
 
-def eventful(network: Network, drops: bool) -> Tuple[Problem, Trace]:
+def eventful(network: Network, drops: bool, steps: int = 6) -> Tuple[Problem, Trace]:
     """The first seed's problem in which every layer spikes, and drops spikes if it should."""
     for seed in range(1, 100):  # a seed of 0 would hide one that is not passed on
-        problem = random_problem(network, seed, steps=6, batch=2)
+        problem = random_problem(network, seed, steps=steps, batch=2)
         trace = run(problem)
         spikes = all(layer.spike_counts[..., 0].any() for layer in trace.layers)
         if spikes and (not drops or any(layer.dropped.any() for layer in trace.layers)):
