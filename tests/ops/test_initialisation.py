@@ -35,6 +35,8 @@ def rates(network: Network, std: float, seed: int) -> List[float]:
     return [float(layer.reset.mean()) for layer in forward(network, weights, ids, counts).layers]
 
 
+# By weights that are the same bytes on every NumPy, which TestWeights proves.
+@pytest.mark.same_on_every_python
 class TestActivity:
     # The rates, in per cent, that lower and higher stds gave when the rule was derived.
     @pytest.mark.parametrize(

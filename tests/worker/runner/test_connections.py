@@ -96,6 +96,8 @@ class TestEveryConnection:
             assert "compilation only" in found["execution"]["refused"]
 
 
+# It is the emulator's; test_ipu.py runs from the one of TensorFlow's side.
+@pytest.mark.same_on_every_python
 class TestTheExecutableCache:
     def test_a_run_starts_from_what_was_compiled_ahead(self, tmp_path: Path) -> None:
         ahead = attempt(tmp_path / "ahead", "emulator", "PRE_COMPILE")

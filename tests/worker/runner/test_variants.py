@@ -88,6 +88,17 @@ VARIANTS: Dict[str, Dict[str, Any]] = {
 }
 
 
+def is_of_the_op(changes: Dict[str, Any]) -> bool:
+    """Whether it is all told to the LIF op, which tests/ops tries beside every TensorFlow."""
+    return changes.keys() == {"network"} and "trainable" not in changes["network"]
+
+
+CASES = [
+    pytest.param(changes, id=name, marks=[pytest.mark.same_on_every_python] * is_of_the_op(changes))
+    for name, changes in VARIANTS.items()
+]
+
+
 def spec_with(changes: Dict[str, Any]) -> ExperimentSpec:
     short = {"epochs": 2, "batch_size": 48, **changes.get("training", {})}
     return spec_of(**{**changes, "training": short, "data": {"samples": 120, "steps": 20}})
@@ -97,7 +108,7 @@ def started(changes: Dict[str, Any]) -> Training:
     return training_of(spec_with(changes))
 
 
-@pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS.keys())
+@pytest.mark.parametrize("changes", CASES)
 def test_a_variant_is_trained_judged_and_exported(changes: Dict[str, Any], tmp_path: Path) -> None:
     run = started(changes)
     before = run.model.trained

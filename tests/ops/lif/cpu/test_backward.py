@@ -111,6 +111,7 @@ class TestGradients:
 
 
 @every_kernel()
+@pytest.mark.same_on_every_python
 class TestStrassen:
     """Layers so wide that their product is made of smaller ones."""
 

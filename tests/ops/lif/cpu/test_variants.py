@@ -148,6 +148,7 @@ def assert_rounded(problem: Problem, arch: int, threads: int) -> None:
             assert_same_bits(found, judge)
 
 
+@pytest.mark.same_on_every_python
 @every_kernel()
 @pytest.mark.parametrize("busy", FLAGS)
 @pytest.mark.parametrize("gate", FLAGS)
@@ -185,6 +186,7 @@ class TestAnyVariant:
                 np.testing.assert_array_equal(layer.u, same.u)
                 np.testing.assert_array_equal(layer.spike_ids, same.spike_ids)
 
+    @pytest.mark.same_on_every_python
     @pytest.mark.parametrize("everything", FLAGS)
     def test_stored_spikes_give_the_bits_of_stored_membranes(
         self, variant: Dict[str, Any], everything: bool
@@ -197,6 +199,7 @@ class TestAnyVariant:
             two = gradients(problem, spikes, arch, everything=everything, store="spikes")
             assert_same_bits(one, two)
 
+    @pytest.mark.same_on_every_python
     @pytest.mark.parametrize("gate", FLAGS)
     def test_bfloat16_weights_are_rounded_ones(self, variant: Dict[str, Any], gate: bool) -> None:
         for arch, threads in product(masks(), (1, 2)):
