@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from ipulse.errors import IPUlseError
-
-from .incoming import READ_BYTES, Incoming, explained, receive, resumable
+from .checksums import BLOCK_BYTES, Blocks, Checked, Checksums, DamagedFile, WholeFile
+from .incoming import Incoming, explained, receive, resumable
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 TRIAL_BYTES = 4096
-VERIFIED_FILES = 10_000  # that are remembered as such
+KNOWN_FILES = 10_000  # whose blocks are remembered, each in four bytes
 ABANDONED_SECONDS = 86_400  # an upload this old is nobody's any more
-
-
-class DamagedFile(IPUlseError):
-    """The stored file is not what was stored: it must come from a backup, or the job run again."""
-
-    code = "damaged_file"
 
 
 class Blobs:
@@ -35,7 +27,7 @@ class Blobs:
         self._root = root
         self._incoming = root / "incoming"  # the same file system, so that a rename is atomic
         self._kept = root / "sha256"
-        self._verified: dict[str, tuple[int, ...]] = {}  # how each file was when it was verified
+        self._blocks: dict[str, Sequence[int]] = {}
 
     def prepare(self) -> None:
         """Makes the directories and drops uploads that nobody will finish."""
@@ -80,6 +72,7 @@ class Blobs:
                 _sync_directory(self._kept)
             os.replace(incoming.path, path)
             _sync_directory(path.parent)
+        self._learn(incoming.checksums)
 
     def discard(self, sha256: str) -> None:
         """Called in the digest's turn, once no row of it was found."""
@@ -100,29 +93,40 @@ class Blobs:
             file.seek(start)
             return file
 
-    def verify(self, sha256: str) -> None:
-        """Reads a file once, and again when its inode tells of a change.
+    def open_checked(self, sha256: str, size: int, start: int, stop: int) -> Checked:
+        """As `open`, with what its chunks have to pass. Of a file whose blocks are not known, a
+        part is open once all of it has been read.
 
         Raises DamagedFile, or StoreTrouble when it cannot be read.
         """
-        with self.open(sha256) as file:
-            status = os.fstat(file.fileno())
-            seen = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-            if self._verified.get(sha256) == seen:
-                return
-            digest = hashlib.sha256()
-            with explained():
-                while chunk := file.read(READ_BYTES):
-                    digest.update(chunk)
-        if digest.hexdigest() != sha256:
-            raise DamagedFile(f"the stored file {sha256} has other content")
-        if len(self._verified) >= VERIFIED_FILES:
-            self._verified.clear()
-        self._verified[sha256] = seen
+        known = self._blocks.get(sha256)
+        if known is None and (start, stop) == (0, size):
+            return Checked(self.open(sha256), WholeFile(sha256, size, self._learn).check)
+        if known is None:
+            known = self._verify(sha256)
+        first, skip = divmod(start, BLOCK_BYTES)
+        return Checked(self.open(sha256, start - skip), Blocks(known, first).check, skip)
 
     def signed_url(self, _sha256: str, _media_type: str, _disposition: str) -> str | None:
         """None: the files are here and nowhere else."""
         return None
+
+    def _verify(self, sha256: str) -> Sequence[int]:
+        """Reads all of a file; returns what its blocks are checked with."""
+        checksums = Checksums()
+        with self.open(sha256) as file, explained():
+            while chunk := file.read(BLOCK_BYTES):
+                checksums.update(chunk)
+        if checksums.sha256 != sha256:
+            raise DamagedFile(f"the stored file {sha256} has other content")
+        self._learn(checksums)
+        return checksums.blocks
+
+    def _learn(self, checksums: Checksums) -> None:
+        """Of a file that is right. It holds for ever: whatever has that digest has these blocks."""
+        if len(self._blocks) >= KNOWN_FILES:
+            self._blocks.clear()
+        self._blocks[checksums.sha256] = checksums.blocks
 
     def _path(self, sha256: str) -> Path:
         return self._kept / digest_path(sha256)

@@ -60,7 +60,7 @@ async def respond(
 ) -> Response:
     """The answer to GET or HEAD: the file, or where the store itself gives it out.
 
-    Raises RangeNotSatisfiable, StoreTrouble, or DamagedFile for a part of such a file.
+    Raises RangeNotSatisfiable or StoreTrouble.
     """
     # Names hold only letters, digits, dots, dashes and underscores.
     placed = f'{disposition}; filename="{artifact.name}"'
@@ -90,13 +90,8 @@ async def respond(
     headers["content-type"] = artifact.media_type
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers)
-    is_whole = span == Span(0, artifact.size)
-    if not is_whole:
-        # Its digest says nothing of a part: the whole file is read before the first one is sent.
-        await transfers.run(blobs.verify, artifact.sha256)
-    digest = artifact.sha256 if is_whole else ""
-    opener = partial(blobs.open, artifact.sha256, span.start)
-    return Download(Reader(opener, size, digest), transfers, status, headers)
+    opener = partial(blobs.open_checked, artifact.sha256, artifact.size, span.start, span.stop)
+    return Download(Reader(opener, size), transfers, status, headers)
 
 
 class Download(StreamingResponse):
@@ -117,12 +112,10 @@ class Download(StreamingResponse):
             self._reader.close()
 
     async def stream_response(self, send: Send) -> None:
-        await self._transfers.run(self._reader.open)  # while another answer is possible yet
+        chunk = await self._transfers.run(self._reader.begin)  # while another answer is possible
         start = {"type": "http.response.start", "status": self.status_code}
-        sent = send({**start, "headers": self.raw_headers})
-        more = True
-        while more:
+        await send({**start, "headers": self.raw_headers})
+        while chunk and self._reader.left:
+            sent = send({"type": "http.response.body", "body": chunk, "more_body": True})
             _, chunk = await asyncio.gather(sent, self._transfers.run(self._reader.read))
-            more = bool(chunk)
-            sent = send({"type": "http.response.body", "body": chunk, "more_body": more})
-        await sent
+        await send({"type": "http.response.body", "body": chunk})

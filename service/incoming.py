@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
 import os
 import secrets
 from collections.abc import Callable, Iterator
@@ -14,7 +13,8 @@ from typing import BinaryIO
 
 from ipulse.errors import InvalidInput, Unavailable
 
-READ_BYTES = 2**20  # of a file, at once
+from .checksums import BLOCK_BYTES, Checksums
+
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -41,24 +41,24 @@ class Incoming:
         self.path = path
         self.size = 0
         self._synced = 0
-        self._hash = hashlib.sha256()
+        self.checksums = Checksums()
         with explained():
             self._file = _locked(path)
             self._file.seek(0)
-            while chunk := self._file.read(READ_BYTES):
-                self._hash.update(chunk)
+            while chunk := self._file.read(BLOCK_BYTES):
+                self.checksums.update(chunk)
                 self.size += len(chunk)
 
     @property
     def sha256(self) -> str:
-        return self._hash.hexdigest()
+        return self.checksums.sha256
 
     def write(self, *chunks: bytes) -> None:
         """Raises StoreTrouble, for instance when the disk is full."""
         with explained():
             self._file.writelines(chunks)
         for chunk in chunks:
-            self._hash.update(chunk)
+            self.checksums.update(chunk)
             self.size += len(chunk)
 
     def sync(self) -> None:
@@ -78,7 +78,7 @@ class Incoming:
         """Forgets what is there already."""
         with explained():
             self._file.truncate(0)
-        self._hash = hashlib.sha256()
+        self.checksums = Checksums()
         self.size = self._synced = 0
 
     def suspend(self) -> None:

@@ -2,57 +2,56 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
 
-CHUNK_BYTES = 2**20
-
-
-class Damaged(Exception):
-    """What is stored is not what was stored; the connection is cut and the log says so."""
+from .checksums import BLOCK_BYTES, Checked, DamagedFile
 
 
 class Reader:
-    """The next `left` bytes of a file. With their digest the last chunk comes only if it is right:
-    whoever gets all bytes gets the right ones.
+    """The next `left` bytes of a file, as far as they pass its check.
 
     It may be closed at any time and by any thread: one that opens or reads is not waited for, but
     then closes the file itself.
     """
 
-    def __init__(self, opener: Callable[[], BinaryIO], left: int, sha256: str = "") -> None:
+    def __init__(self, opener: Callable[[], Checked], left: int) -> None:
         self.left = left
         self._opener = opener
-        self._file: BinaryIO | None = None
-        self._sha256 = sha256
-        self._digest = hashlib.sha256()
+        self._opened: Checked | None = None
+        self._skip = 0
         self._turn = threading.Lock()
         self._is_closed = False
 
-    def open(self) -> None:
-        """Raises what the opener raises."""
+    def begin(self) -> bytes:
+        """Opens the file; returns its first chunk. Raises what the opener and `read` raise."""
         with self._at_work():
             if not self._is_closed:
-                self._file = self._opener()
+                self._opened = self._opener()
+                self._skip = self._opened.skip
+        return self.read()
 
     def read(self) -> bytes:
-        """The next chunk; nothing after the last one, or once closed. Raises Damaged."""
+        """The next chunk; nothing after the last one, or once closed. Raises DamagedFile."""
         with self._at_work():
-            if self._is_closed or self._file is None or not self.left:
+            if self._is_closed or self._opened is None or not self.left:
                 return b""
-            chunk = self._file.read(min(CHUNK_BYTES, self.left))
-            self._check(chunk)
+            block = self._opened.file.read(BLOCK_BYTES)
+            if not block:
+                raise DamagedFile("a stored file is shorter than its row says")
+            self._opened.check(block)
+            chunk = block[self._skip : self._skip + self.left]
+            self._skip = 0
+            self.left -= len(chunk)
             return chunk
 
     def close(self) -> None:
         self._is_closed = True  # first: who is at work now looks at it afterwards
         if self._turn.acquire(blocking=False):
             try:
-                if self._file is not None:
-                    self._file.close()
+                if self._opened is not None:
+                    self._opened.file.close()
             finally:
                 self._turn.release()
 
@@ -64,12 +63,3 @@ class Reader:
         finally:
             if self._is_closed:
                 self.close()
-
-    def _check(self, chunk: bytes) -> None:
-        if not chunk:
-            raise Damaged("a stored file is shorter than its row says")
-        self.left -= len(chunk)
-        if self._sha256:
-            self._digest.update(chunk)
-            if not self.left and self._digest.hexdigest() != self._sha256:
-                raise Damaged(f"the file {self._sha256} has other content")

@@ -113,7 +113,7 @@ def downloads(rows: Row) -> list[str]:
     return [
         "## Downloads",
         "",
-        "Median of five; IPUlse checks the file's digest as it reads.",
+        "Median of five; IPUlse checks each MiB as it reads.",
         "",
         *table(FILES, _file_rows(rows)),
     ]

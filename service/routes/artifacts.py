@@ -44,8 +44,8 @@ def list_artifacts(job_id: str, request: Request) -> Response:
 async def content(job_id: str, artifact_id: str, request: Request) -> Response:
     """The bytes of a file; its ETag is their SHA-256. One range at a time.
 
-    A whole file is verified while it is read: a damaged one breaks off before its end. Of one
-    that is damaged no range is answered.
+    A file is verified while it is read: what is damaged of a range is never sent, and a damaged
+    whole file breaks off before its end.
     """
     parts = parts_of(request)
     log.know(job=job_id)

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from service.blobs import Blobs
+from service.checksums import BLOCK_BYTES, DamagedFile
 from service.incoming import StoreTrouble
+from service.reader import Reader
 
 CONTENT = b"weights"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -111,3 +115,51 @@ def test_a_full_disk_is_a_trouble_of_the_store_with_its_cure(blobs: Blobs) -> No
     with pytest.raises(StoreTrouble, match="free some space"):
         full.sync()
     full._file.raw.close()
+
+
+LARGE = b"".join(bytes([n]) * BLOCK_BYTES for n in range(3))[: -BLOCK_BYTES // 2]
+LARGE_SHA256 = hashlib.sha256(LARGE).hexdigest()
+
+
+@pytest.fixture(params=["as it was received", "after a restart"])
+def large(request: pytest.FixtureRequest, blobs: Blobs, tmp_path: Path) -> Blobs:
+    """A store with a file of two blocks and a half."""
+    incoming = blobs.receive()
+    begin = 0
+    for end in (1, BLOCK_BYTES - 1, 2 * BLOCK_BYTES + 7, len(LARGE)):
+        incoming.write(LARGE[begin:end])
+        begin = end
+    incoming.sync()
+    blobs.keep(incoming)
+    incoming.close()
+    return blobs if request.param == "as it was received" else Blobs(tmp_path / "artifacts")
+
+
+def read(blobs: Blobs, start: int, stop: int) -> Iterator[bytes]:
+    reader = Reader(lambda: blobs.open_checked(LARGE_SHA256, len(LARGE), start, stop), stop - start)
+    try:
+        yield reader.begin()
+        while chunk := reader.read():
+            yield chunk
+    finally:
+        reader.close()
+
+
+def test_every_part_of_a_file_is_read_as_it_is(large: Blobs) -> None:
+    edges = (0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 2 * BLOCK_BYTES, len(LARGE))
+    for start, stop in itertools.combinations(edges, 2):
+        assert b"".join(read(large, start, stop)) == LARGE[start:stop], (start, stop)
+
+
+@pytest.mark.parametrize("damage", ["changed", "short", "empty"])
+def test_nothing_damaged_is_read(large: Blobs, tmp_path: Path, damage: str) -> None:
+    place = 2 * BLOCK_BYTES + 5
+    changed = LARGE[:place] + b"!" + LARGE[place + 1 :]
+    damaged = {"changed": changed, "short": LARGE[:-1], "empty": b""}[damage]
+    next(tmp_path.rglob(LARGE_SHA256)).write_bytes(damaged)
+    for start in (2 * BLOCK_BYTES, len(LARGE) - 1, 0):
+        received: list[bytes] = []
+        with pytest.raises(DamagedFile):
+            received.extend(read(large, start, len(LARGE)))
+        assert LARGE[start:].startswith(b"".join(received))
+        assert sum(map(len, received)) < len(LARGE) - start

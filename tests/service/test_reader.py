@@ -12,11 +12,12 @@ from typing import Any, BinaryIO
 
 import pytest
 
+from service.checksums import BLOCK_BYTES, Checked, DamagedFile, WholeFile
 from service.downloads import Download
-from service.reader import CHUNK_BYTES, Damaged, Reader
+from service.reader import Reader
 from service.transfers import Transfers
 
-CONTENT = b"".join(bytes([n]) * CHUNK_BYTES for n in range(3))[:-1]
+CONTENT = b"".join(bytes([n]) * BLOCK_BYTES for n in range(3))[:-1]
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 STEPS = 4  # one to open it, three to read it
 SCOPE = {"type": "http", "asgi": {"spec_version": "2.3"}}
@@ -32,7 +33,7 @@ class Gated(FileIO):
 
     def open(self) -> BinaryIO:
         self._wait()
-        return self  # type: ignore[return-value] # as what open() returns without a buffer
+        return self
 
     def read(self, size: int | None = -1, /) -> bytes:
         self._wait()
@@ -53,7 +54,9 @@ def file(tmp_path: Path) -> Iterator[Gated]:
 
 
 def download(file: Gated, sha256: str = SHA256) -> Download:
-    return Download(Reader(file.open, len(CONTENT), sha256), Transfers(), 200, {})
+    check = WholeFile(sha256, len(CONTENT)).check
+    reader = Reader(lambda: Checked(file.open(), check), len(CONTENT))
+    return Download(reader, Transfers(), 200, {})
 
 
 class Client:
@@ -95,7 +98,7 @@ def test_a_download_that_is_dropped_leaves_nothing_open(file: Gated, step: int, 
         for _ in range(20):  # turns of the loop in which it may end before its thread does
             await asyncio.sleep(0)
         assert not file.closed
-        file.admitted.release()
+        file.admitted.release(2)  # the first chunk is read by who opens the file
         await asyncio.wait([running])
         assert len(client.received) < len(CONTENT)
 
@@ -130,7 +133,7 @@ def test_a_damaged_file_is_closed_and_its_last_chunk_never_sent(file: Gated) -> 
             file.admitted.release()
         await download(file, "0" * 64)(SCOPE, client.receive, client.send)
 
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedFile):
         asyncio.run(damaged())
     assert file.closed
-    assert client.received == CONTENT[: 2 * CHUNK_BYTES]
+    assert client.received == CONTENT[: 2 * BLOCK_BYTES]
