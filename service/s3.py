@@ -55,6 +55,9 @@ class S3Blobs:
         for key in self._keys("incoming/", ABANDONED_SECONDS):
             with _explained():
                 self.client.delete_object(Bucket=self.bucket, Key=key)
+        with suppress(StoreTrouble), _explained():  # a key may be good for objects only
+            for upload in self._abandoned():
+                self.client.abort_multipart_upload(Bucket=self.bucket, **upload)
 
     def is_writable(self) -> bool:
         """Writes an object and takes it away again: a key may be good for reading only."""
@@ -77,6 +80,7 @@ class S3Blobs:
         """Puts a synced file to its digest, where it appears all at once or not at all.
 
         Called in the digest's turn, and in no transaction: it takes as long as the file is large.
+        A file of more than 8 MiB goes in parts, of which a store takes 10,000.
         """
         with _explained():
             self.client.upload_file(str(incoming.path), self.bucket, self._key(incoming.sha256))
@@ -130,6 +134,17 @@ class S3Blobs:
                 for item in page.get("Contents", ()):
                     if item["LastModified"] <= before:
                         yield item["Key"]
+
+    def _abandoned(self) -> Iterator[dict[str, str]]:
+        """Files whose parts a service was killed over; no list of objects shows them."""
+        before = datetime.now(UTC) - timedelta(seconds=ABANDONED_SECONDS)
+        pages = self.client.get_paginator("list_multipart_uploads").paginate(
+            Bucket=self.bucket, Prefix=f"{self.prefix}sha256/"
+        )
+        for page in pages:
+            for upload in page.get("Uploads", ()):
+                if upload["Initiated"] <= before:
+                    yield {"Key": upload["Key"], "UploadId": upload["UploadId"]}
 
     def _key(self, sha256: str) -> str:
         return f"{self.prefix}sha256/{digest_path(sha256)}"

@@ -131,7 +131,7 @@ async def store_artifact(
             _check_content(incoming, query.size, sha256)
             await transfers.run(incoming.sync)
             stored = await transfers.run(_keep, parts, attempt_id, fence, described_as, incoming)
-        except ClientDisconnect:
+        except (ClientDisconnect, asyncio.CancelledError):  # a stop of the service cancels it
             incoming.suspend()
             raise
         except BaseException:

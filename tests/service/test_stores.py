@@ -7,6 +7,7 @@ import hashlib
 import io
 import resource
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,46 @@ def test_a_bucket_that_is_not_there_is_trouble(s3_settings: dict[str, Any], tmp_
     assert not store.is_writable()
     with pytest.raises(StoreTrouble, match=r"NoSuchBucket|does not exist"):
         store.discard(SHA256)
+
+
+@pytest.fixture
+def bucket(s3_settings: dict[str, Any], tmp_path: Path) -> S3Blobs:
+    store = S3Blobs(s3_settings["s3_bucket"], s3_settings["s3_endpoint_url"], "ours/", tmp_path)
+    store.prepare()
+    return store
+
+
+def test_a_large_file_goes_to_a_bucket_in_parts(bucket: S3Blobs) -> None:
+    """One request takes at most five gibibytes."""
+    content = b"8 bytes." * (2**20 + 1)
+    keep(bucket, content)
+    sha256 = hashlib.sha256(content).hexdigest()
+    with bucket.open(sha256) as file:
+        assert file.read() == content
+    found = bucket.client.head_object(Bucket=bucket.bucket, Key=bucket._key(sha256))
+    assert found["ETag"].endswith('-2"')
+
+
+def test_parts_that_a_killed_service_left_in_a_bucket_go_after_a_day(bucket: S3Blobs) -> None:
+    place = {"Bucket": bucket.bucket, "Key": bucket._key(SHA256)}
+    begun = bucket.client.create_multipart_upload(**place)
+    part = {"UploadId": begun["UploadId"], "PartNumber": 1, "Body": CONTENT}
+    bucket.client.upload_part(**place, **part)
+
+    def left() -> int:
+        return len(bucket.client.list_multipart_uploads(Bucket=bucket.bucket).get("Uploads", ()))
+
+    def as_of_now(parsed: dict[str, Any], **_: Any) -> None:
+        for upload in parsed.get("Uploads", ()):
+            upload["Initiated"] = datetime.now(UTC)
+
+    listing = "after-call.s3.ListMultipartUploads"
+    bucket.client.meta.events.register(listing, as_of_now)
+    bucket.prepare()
+    assert left() == 1
+    bucket.client.meta.events.unregister(listing, as_of_now)  # moto's are of the year 2010
+    bucket.prepare()
+    assert left() == 0
 
 
 class Refusal(io.BytesIO):

@@ -85,6 +85,25 @@ class TestResumed:
         assert rest.status_code == 201
         assert attempt.arrived("w", "weights", content) == "0"
 
+    def test_an_upload_that_a_stop_cancels_goes_on_after_it(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        content = bytes(range(256)) * 20_000
+        arriving = partial_upload(service, attempt, content)
+        tasks = service.server.server_state.tasks
+        before = set(tasks)
+
+        def half() -> Iterator[bytes]:
+            yield content[: 3 * 2**20]
+            eventually(lambda: arriving.exists() and arriving.stat().st_size > 0)
+            [upload] = tasks - before
+            upload.get_loop().call_soon_threadsafe(upload.cancel)  # as the server in the end
+            eventually(lambda: service.parts.blobs.arrived(arriving.name) > 0)
+            raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            attempt.put("w", "weights", content, sent=half())
+        assert content.startswith(arriving.read_bytes())
+
     def test_a_rest_that_does_not_fit_is_refused_and_forgotten(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         content = b"all of it"
