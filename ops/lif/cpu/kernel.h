@@ -189,12 +189,12 @@ struct PanelBackward {
 // One panel, input channels first to last: sums dL/dI over the rows where a channel spiked.
 struct WeightGradient {
   int vectors, columns, first, last, inputs;
-  int groups; // of samples, summed one after the other
+  int groups; // of rows, summed one after the other; at least one
   int64_t group_rows;
   const int64_t *start;      // [groups][inputs + 1]
   const uint32_t *rows;      // in the group, ascending
   const float *grad_current; // [rows][width] of this panel
-  float *sum;                // scratch [last - first][width]
+  float *sum;                // scratch [last - first][width]; of one group not used
   float *grad;               // of channel `first` and this panel
   int64_t grad_stride;
 };

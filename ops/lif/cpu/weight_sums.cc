@@ -9,7 +9,7 @@ namespace lif {
 namespace {
 
 // Bytes of dL/dI that one group of rows takes in a panel, and of the sums: they share an L2 cache,
-// with the next group.
+// with the next group. One group alone needs no sums, so that its rows may take their place.
 constexpr int64_t GROUP_BYTES = 256 << 10, SUM_BYTES = 512 << 10;
 
 // Spikes of a channel in a group that make up for reading and writing its sum. Where that many come
@@ -19,7 +19,8 @@ constexpr int64_t GROUP_SPIKES = 24, LEAST_BYTES = 24 << 10;
 int64_t rows_of_group(const LayerGradient &layer, const Spikes &spikes, int channels) {
   int64_t row_bytes = 4 * layer.panels.width, all = std::max<int64_t>(1, spikes.start[layer.rows]);
   int64_t rows = GROUP_SPIKES * channels * layer.rows / all;
-  rows = std::min(GROUP_BYTES / row_bytes, std::max(LEAST_BYTES / row_bytes, rows));
+  int64_t most = layer.rows * row_bytes <= SUM_BYTES ? SUM_BYTES : GROUP_BYTES;
+  rows = std::min(most / row_bytes, std::max(LEAST_BYTES / row_bytes, rows));
   return std::max<int64_t>(1, rows);
 }
 
@@ -39,7 +40,7 @@ Arrivals sort_by_channel(const LifNetwork &n, int threads, const LayerGradient &
   Arrivals a;
   a.channels = channels;
   a.group_rows = rows_of_group(layer, spikes, channels);
-  a.groups = static_cast<int>((layer.rows + a.group_rows - 1) / a.group_rows);
+  a.groups = std::max(1, static_cast<int>((layer.rows + a.group_rows - 1) / a.group_rows));
   a.start.reset(new Buffer<int64_t>(int64_t(a.groups) * (channels + 1)));
   a.rows.reset(new Buffer<uint32_t>(spikes.start[layer.rows]));
   Buffer<uint32_t> all_positions(int64_t(threads) * channels);
@@ -94,14 +95,16 @@ void sum_weight_gradient(const Kernel &kernel, const LifNetwork &n, int threads,
   Arrivals arrivals = sort_by_channel(n, threads, layer, spikes, channels, delay);
   // Channels share nothing, so they may be cut as there are threads to busy. Each range reads
   // dL/dI once: they are few, and their tasks as many as fall evenly to the threads.
+  bool sums_are_held = arrivals.groups > 1;
   int most = static_cast<int>(SUM_BYTES / (4 * layer.panels.width));
-  int ranges = (channels + most - 1) / most;
+  int ranges = sums_are_held ? (channels + most - 1) / most : 1;
   auto tasks = [&] { return layer.panels.count * ranges; };
   while (tasks() % threads != 0 && tasks() < 4 * threads)
     ++ranges;
   int range = std::max(1, (channels + ranges - 1) / ranges);
   ranges = (channels + range - 1) / range;
-  Buffer<float> sums(int64_t(threads) * range * layer.panels.width);
+  int64_t held = sums_are_held ? int64_t(range) * layer.panels.width : 0;
+  Buffer<float> sums(threads * held);
   parallel_for(threads, int64_t(layer.panels.count) * ranges, [&](int64_t task, int worker) {
     int p = static_cast<int>(task / ranges);
     WeightGradient a;
@@ -115,7 +118,7 @@ void sum_weight_gradient(const Kernel &kernel, const LifNetwork &n, int threads,
     a.start = arrivals.start->get();
     a.rows = arrivals.rows->get();
     a.grad_current = layer.grad_current + p * layer.rows * layer.panels.width;
-    a.sum = sums.get() + int64_t(worker) * range * layer.panels.width;
+    a.sum = sums.get() + worker * held;
     a.grad = grad + int64_t(a.first) * neurons + layer.panels.first(p);
     a.grad_stride = neurons;
     kernel.weight_gradient(a);
