@@ -31,7 +31,8 @@ from service.worker_requests import MEDIA_TYPE
 
 from .worker import AttemptId, Fence
 
-_WRITE_BYTES = 2**20  # handed to a thread at once
+_WRITE_BYTES = 2**20  # handed to a thread at once, or more if it is still at those before
+_HELD_BYTES = 2**21  # until then: those who wait for each other at every part take longer
 _SYNC_BYTES = 2**25  # so that a large file's end does not wait for all of it
 _DIGEST_SIZE = 64  # in hexadecimal digits
 _SMALL_BYTES = 2**16  # read before it is written; if it breaks off, it is begun again
@@ -159,7 +160,8 @@ async def _receive(
     held = 0
     left = query.size - incoming.size  # below 0 where a digest follows
     digest_size = 0 if query.sha256 else _DIGEST_SIZE
-    syncing = writing = asyncio.ensure_future(transfers.run(incoming.write))
+    syncing = writing = asyncio.get_running_loop().create_future()
+    writing.set_result(None)
     try:
         async for chunk in chunks:
             part.append(chunk)
@@ -167,7 +169,7 @@ async def _receive(
             left -= len(chunk)
             if left < -digest_size:
                 raise _wrong("size", f"more than the {query.size} bytes announced")
-            if held >= _WRITE_BYTES and left >= 0:
+            if left >= 0 and held >= (_WRITE_BYTES if writing.done() else _HELD_BYTES):
                 await writing
                 writing = asyncio.ensure_future(transfers.run(incoming.write, *part))
                 part, held = [], 0
