@@ -8,6 +8,7 @@ import json
 import secrets
 import time
 import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -143,40 +144,46 @@ class IpulseSide(Side):
 
     def keep_file(self, path: Path) -> Call:
         """Uploads a file of ours as a job's artifact; returns the request for it."""
-        job, artifact = self._store(path)
-        return Call("GET", f"/v1/jobs/{job}/artifacts/{artifact}/content")
+        with self._attempting() as attempt:
+            with self._uploading(path, attempt) as send:
+                send()
+            job = attempt.claim["job_id"]
+        with self.http() as user:
+            (artifact,) = user.get(f"/v1/jobs/{job}/artifacts").json()["artifacts"]
+        return Call("GET", f"/v1/jobs/{job}/artifacts/{artifact['id']}/content")
 
-    def upload(self, path: Path) -> None:
-        """By what an agent does it with: the service checks the digest, and syncs the file."""
-        self._store(path)
+    @contextlib.contextmanager
+    def uploading(self, path: Path) -> Iterator[Callable[[], None]]:
+        """What sends a file of a job that runs, as an agent does: the service checks the digest,
+        and syncs the file."""
+        with self._attempting() as attempt, self._uploading(path, attempt) as send:
+            yield send
 
-    def _store(self, path: Path) -> tuple[str, str]:
-        """The ids of a new job, and of the file as its artifact."""
+    @contextlib.contextmanager
+    def _attempting(self) -> Iterator[Attempt]:
+        """An attempt at a new job, which ends with the context."""
         with self.http() as user:
             job = self.submit(user, Order())
         with self.worker() as worker:
             attempt = self.claim(worker, job)
             for name in PHASES:
                 attempt.say(phase(name))
-            self._upload(path, attempt)
+            yield attempt
             attempt.finish("out_of_memory")
-        with self.http() as user:
-            (artifact,) = user.get(f"/v1/jobs/{job}/artifacts").json()["artifacts"]
-        return job, str(artifact["id"])
 
-    def _upload(self, path: Path, attempt: Attempt) -> None:
+    @contextlib.contextmanager
+    def _uploading(self, path: Path, attempt: Attempt) -> Iterator[Callable[[], None]]:
         api = ServiceAPI(self.url, (self.home / "worker-token").read_text())
         seconds = attempt.claim["lease_seconds"]
         lease = Lease(attempt.claim["attempt_id"], attempt.fence, seconds, time.monotonic())
-        with path.open("rb") as file:
-            api.upload(
+        with contextlib.closing(api), path.open("rb") as file:
+            yield lambda: api.upload(
                 lease,
                 Outgoing(file, path.stat().st_size),
                 name="weights.npz",
                 role="weights",
                 media_type="application/octet-stream",
             )
-        api.close()
 
 
 def _copy(

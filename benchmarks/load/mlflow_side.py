@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -73,14 +75,11 @@ class MLflowSide(Side):
 
     def keep_file(self, path: Path) -> Call:
         """Uploads a file of ours; returns the request for it."""
-        return Call("GET", self._put(path))
+        with self.uploading(path) as send:
+            return Call("GET", send().request.url.path)
 
-    def upload(self, path: Path) -> None:
-        self._put(path)
-
-    def _put(self, path: Path) -> str:
-        """The path under which the server keeps a new copy of this file."""
+    @contextlib.contextmanager
+    def uploading(self, path: Path) -> Iterator[Callable[[], httpx.Response]]:
         kept = f"{FILES}/file-{next(self._numbers)}"
         with self.http() as http, path.open("rb") as file:
-            http.put(kept, content=file).raise_for_status()
-        return kept
+            yield lambda: http.put(kept, content=file).raise_for_status()

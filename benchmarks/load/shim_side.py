@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -93,9 +95,10 @@ class ShimSide(Side):
         (self.home / "file").symlink_to(path)
         return Call("GET", "/file")
 
-    def upload(self, path: Path) -> None:
+    @contextlib.contextmanager
+    def uploading(self, path: Path) -> Iterator[Callable[[], object]]:
         with self.http() as http, path.open("rb") as file:
-            http.put("/file", content=file).raise_for_status()
+            yield lambda: http.put("/file", content=file).raise_for_status()
 
 
 class DurableCelery(ShimSide):

@@ -23,9 +23,10 @@ def uploads(side: Any, directory: Path, mebibytes: int) -> dict[str, Any]:
     before = side.resident()
     speeds = []
     for _ in range(UPLOADS):
-        began = time.perf_counter()
-        side.upload(path)
-        speeds.append(mebibytes / (time.perf_counter() - began))
+        with side.uploading(path) as send:
+            began = time.perf_counter()
+            send()
+            speeds.append(mebibytes / (time.perf_counter() - began))
     path.unlink()
     return _figures(side, mebibytes, speeds, before)
 
