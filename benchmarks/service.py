@@ -28,6 +28,7 @@ from benchmarks.load.processors import pin_clients
 from benchmarks.load.programs import ROOT
 from benchmarks.load.sides import ENVIRONMENTS, NAMES, Missing, opened, python_for
 from benchmarks.results import DIRECTORY, rounded
+from ipulse.cli.signals import terminable
 
 RESULTS = DIRECTORY / "service.json"
 PACKAGES = ("ipulse", "service", "worker", "ops", "benchmarks")  # that the sides consist of
@@ -41,6 +42,11 @@ def main() -> int:
     parts = {name: PARTS[name] for name in options.part or PARTS}
     _install({side for part in parts.values() for side in options.side or part.sides})
     isolate("benchmarks.service")
+    with terminable():  # the services have sessions of their own: nobody else would end them
+        return _measure_all(parts, options)
+
+
+def _measure_all(parts: dict[str, Part], options: argparse.Namespace) -> int:
     _compile()
     found: dict[str, Any] = {"machine": machine.description(), "parts": {}}
     if RESULTS.exists() and not options.quick:

@@ -161,8 +161,8 @@ class Side(ABC):
         python: Path = Path(sys.executable),
     ) -> None:
         """Starts a program of the service; its output goes to a log in the home."""
-        self._programs.start(name, command, environment, python)
         self._closing.callback(self.end, name)
+        self._programs.start(name, command, environment, python)
 
     def end(self, name: str) -> None:
         """Ends a program, gently if it lets itself, and all that it started."""
