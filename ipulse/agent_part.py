@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import select
-from contextlib import ExitStack
-from typing import Callable, Dict, List, Sequence, Tuple
+from contextlib import ExitStack, contextmanager
+from typing import Callable, Dict, Iterator, List, Sequence, Tuple
 
 from .home import Home
 from .part import START_SECONDS, Part
@@ -42,15 +42,18 @@ class AgentPart(Part):
             self.check_alive()
 
 
-def start_until_ready(
+@contextmanager
+def starting(
     agents: Sequence[AgentPart], environment: Callable[[int], Dict[str, str]]
-) -> None:
-    """Starts them side by side and waits until each of them is ready. Raises Unavailable."""
+) -> Iterator[None]:
+    """Starts them side by side, and waits in the end until each of them is ready: they need no
+    service for that. Raises Unavailable."""
     with ExitStack() as closing:
         started: List[Tuple[AgentPart, int]] = []
         for agent in agents:
             announcement = agent.start_announcing(environment)
             closing.callback(os.close, announcement)
             started.append((agent, announcement))
+        yield
         for agent, announcement in started:
             agent.await_word(announcement)

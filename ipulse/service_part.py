@@ -1,52 +1,48 @@
-"""The service as a part of a stack: started until it answers, wherever it says that it does."""
+"""The service as a part of a stack: where it will answer is known before it does."""
 
 from __future__ import annotations
 
 import http.client
-import json
 import time
-from typing import Mapping, Optional
+from typing import Mapping
 from urllib.parse import urlsplit
 
 from . import tls
 from .home import REACHED_AS, Home
+from .listening import listen, url_at
 from .part import START_SECONDS, Part
 
 POLL_SECONDS = 0.02
 
 
 class ServicePart(Part):
-    """It announces its address in the home, and speaks TLS if the home has a certificate."""
+    """It speaks TLS if the home has a certificate."""
 
     def __init__(self, home: Home) -> None:
         super().__init__("service", "service", home.log("service"))
         self._home = home
 
-    def start_until_ready(self, environment: Mapping[str, str]) -> str:
-        """Starts it, and returns its URL, as seen from this machine, once it is ready.
+    def start_listening(self, host: str, port: int, environment: Mapping[str, str]) -> str:
+        """Starts it on a socket that listens already, and returns its URL, as seen from this
+        machine: whoever asks there is answered once it is ready.
 
-        Raises Unavailable, with the end of its log, if it ends or does not become so.
+        Raises Unavailable if the address is taken.
         """
         self._home.server_file.unlink(missing_ok=True)
-        self.start(environment, self._home.path)
+        with listen(host, port) as listener:
+            told = {**environment, "IPULSE_LISTEN_FD": str(listener.fileno())}
+            self.start(told, self._home.path, [listener.fileno()])
+            host, port = listener.getsockname()[:2]
+        return url_at(REACHED_AS.get(host, host), port, self._home.certificate_file.exists())
+
+    def await_ready(self, url: str) -> None:
+        """Raises Unavailable, with the end of its log, if it ends or does not become so."""
         deadline = time.monotonic() + START_SECONDS
-        while True:
-            url = self._announced()
-            if url and self._is_ready(url):
-                return url
+        while not self._is_ready(url):
             self.check_alive()
             if time.monotonic() > deadline:
                 raise self.not_ready()
             time.sleep(POLL_SECONDS)
-
-    def _announced(self) -> Optional[str]:
-        try:
-            announced = urlsplit(json.loads(self._home.server_file.read_bytes())["url"])
-        except FileNotFoundError:
-            return None
-        host = REACHED_AS.get(announced.hostname or "", announced.hostname or "")
-        shown = f"[{host}]" if ":" in host else host
-        return f"{announced.scheme}://{shown}:{announced.port}"
 
     def _is_ready(self, url: str) -> bool:
         connection = self._connection(url)

@@ -18,7 +18,7 @@ from types import FrameType, TracebackType
 from typing import Dict, List, Mapping, Optional, Tuple, Type, Union
 from urllib.parse import quote, urlsplit
 
-from .agent_part import AgentPart, start_until_ready
+from .agent_part import AgentPart, starting
 from .errors import Unavailable
 from .guarded_process import GuardedProcess
 from .home import Home
@@ -111,7 +111,8 @@ class Stack:
             self._home.keep_certificate(self._certificate and self._certificate[0])
             self._redis.start()
             self._start_service()
-            start_until_ready(self._agents, self._agent_environment)
+            with starting(self._agents, self._agent_environment):
+                self._service.await_ready(self._url)
         except BaseException:
             self.stop()
             raise
@@ -159,13 +160,15 @@ class Stack:
         """Starts the agent of this number again, whether or not it still runs."""
         agent = self._agents[number - 1]
         agent.stop(AGENT_STOP_SECONDS)
-        start_until_ready([agent], self._agent_environment)
+        with starting([agent], self._agent_environment):
+            pass
 
     def restart_service(self) -> None:
         """Starts the service again, at the same address, whether or not it still runs."""
         self._port = urlsplit(self.url).port or 0
         self._service.stop(SERVICE_STOP_SECONDS)
         self._start_service()
+        self._service.await_ready(self._url)
 
     def restart_redis(self, forget: bool = False) -> None:
         """Starts Redis again, on the same socket, whether or not it still runs.
@@ -208,7 +211,8 @@ class Stack:
         return self._environment(**{**told, **different})
 
     def _start_service(self) -> None:
-        self._url = self._service.start_until_ready(self.service_environment())
+        environment = self.service_environment()
+        self._url = self._service.start_listening(self._host, self._port, environment)
 
     def _agent_environment(self, announce: int) -> Dict[str, str]:
         return self._environment(

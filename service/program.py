@@ -15,15 +15,14 @@ import uvicorn
 from fastapi import FastAPI
 from pydantic import ValidationError
 
-from ipulse.errors import IPUlseError, Unavailable
+from ipulse import listening
+from ipulse.errors import IPUlseError
 
 from . import log
 from .app import create_app
 from .http import Protocol
 from .parts import Parts
 from .settings import Settings
-
-BACKLOG = 2048
 
 _log = logging.getLogger(__name__)
 
@@ -79,9 +78,6 @@ def main() -> int:
 
 def server(app: FastAPI, settings: Settings, listener: socket.socket) -> Server:
     """What serves the application on a listening socket until SIGTERM or SIGINT."""
-    host, port = listener.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    tls = settings.tls_key is not None
     config = uvicorn.Config(
         app,
         http=Protocol,
@@ -94,24 +90,20 @@ def server(app: FastAPI, settings: Settings, listener: socket.socket) -> Server:
         proxy_headers=False,
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )
-    return Server(config, app.state.parts, f"{'https' if tls else 'http'}://{shown}:{port}")
+    host, port = listener.getsockname()[:2]
+    url = listening.url_at(host, port, is_tls=settings.tls_key is not None)
+    return Server(config, app.state.parts, url)
 
 
 def listen(settings: Settings) -> socket.socket:
-    """A socket at the address that the settings name. Raises Unavailable when it is taken."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # asyncio switches Nagle's delay off only where a socket says that it is TCP.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((settings.host, settings.port))
-        listener.listen(BACKLOG)
-    except OSError as error:
-        listener.close()
-        place = f"{settings.host}:{settings.port}"
-        cure = "set IPULSE_HOST and IPULSE_PORT to a free address; port 0 takes any free port"
-        raise Unavailable(f"cannot listen on {place} ({error.strerror}): {cure}") from error
-    return listener
+    """The socket that was handed down, or one at the address that the settings name.
+
+    Raises Unavailable when that is taken, OSError when nothing was handed down.
+    """
+    if settings.listen_fd is None:
+        return listening.listen(settings.host, settings.port)
+    os.set_inheritable(settings.listen_fd, False)
+    return socket.socket(fileno=settings.listen_fd)
 
 
 def _announce(path: Path, url: str) -> None:

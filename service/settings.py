@@ -31,6 +31,7 @@ class Settings(BaseSettings):
     home: Path = Path("~/.local/state/ipulse")
     host: str = "127.0.0.1"
     port: int = Field(default=8470, ge=0, le=65535)  # 0 takes a free one; server.json has it
+    listen_fd: int | None = Field(default=None, ge=0)  # a socket that listens already, inherited
     # Answering beyond this machine is a decision, not an accident of a host name.
     allow_remote: bool = False
     tls_certificate: Path | None = None  # PEM, with the chain; TLS is spoken where both are given
