@@ -110,7 +110,7 @@ def measure(name: str, part: Part, sides: list[str], is_quick: bool) -> dict[str
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as directory:
             try:
-                with opened(kind, Path(directory) / "home") as side:
+                with opened(kind, Path(directory) / "home", part.is_whole) as side:
                     figures = part.measure(side, Path(directory), is_quick)
             except Missing as error:
                 rows[kind] = {"missing": str(error)}

@@ -16,7 +16,7 @@ import httpx
 from sqlalchemy import Table, func, insert, select
 
 from benchmarks.load.payload import Order
-from benchmarks.load.side import Call, Side
+from benchmarks.load.side import Call, Side, free_port
 from ipulse.stack import AGENT_NICE
 from service import tables
 from service.database import Database
@@ -40,6 +40,7 @@ class IpulseSide(Side):
     )
     health = "/v1/jobs?page_size=1"
     front, back = "service", "agent"
+    worker_waits = True
 
     def __init__(self, home: Path, database_url: str = "") -> None:
         super().__init__(home)
@@ -51,22 +52,18 @@ class IpulseSide(Side):
         for name in ("token", "worker-token"):
             (self.home / name).write_text(secrets.token_urlsafe(32))
         broker = self.broker()
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
         self._environment = {
             "IPULSE_HOME": str(self.home),
-            "IPULSE_PORT": "0",
+            "IPULSE_PORT": str(port),
             "IPULSE_BROKER_URL": broker.url,
             "IPULSE_DATABASE_URL": self._database_url,
         }
         self.start_service()
 
-    def start_service(self) -> None:
-        (self.home / "server.json").unlink(missing_ok=True)
+    def launch_service(self) -> None:
         self.run(self.front, ["service"], self._environment)
-        self.await_health()
-
-    def look_for_url(self) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            self.url = str(json.loads((self.home / "server.json").read_text())["url"])
 
     def start_worker(self) -> None:
         """As on another machine: it knows nothing of what an agent before it held."""

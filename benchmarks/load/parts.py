@@ -31,6 +31,7 @@ class Part:
     measure: Callable[[Side, Path, bool], Any]
     sides: tuple[str, ...]
     possible: tuple[str, ...] = RUNNING
+    is_whole: bool = False  # sides are started with their workers, where these can wait
 
 
 def _cold(side: Side, _: Path, __: bool) -> Any:
@@ -112,7 +113,7 @@ def _faults(_: Side, __: Path, is_quick: bool) -> Any:
 
 
 PARTS: dict[str, Part] = {
-    "cold": Part(_cold, NAMES, NAMES),
+    "cold": Part(_cold, NAMES, NAMES, is_whole=True),
     "submissions": Part(_submissions, NAMES, NAMES),
     "one_by_one": Part(_one_by_one, RUNNING),
     "first_step": Part(_first_step, ("sqlite",), ("sqlite",)),

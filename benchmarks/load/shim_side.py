@@ -33,6 +33,7 @@ class ShimSide(Side):
     health = "/jobs?limit=1"
     front, back = "api", "worker"
     parallel = 2
+    worker_waits = True
     queue = "celery"
     worker_command = (
         *("celery", "-A", f"{MODULE}.celery_queue:queue", "worker"),
@@ -53,13 +54,12 @@ class ShimSide(Side):
         }
         self.start_service()
 
-    def start_service(self) -> None:
+    def launch_service(self) -> None:
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         options = ["--port", str(port), "--no-access-log"]
         command = ["uvicorn", f"{MODULE}.api:api", *options]
         self.run(self.front, command, self._environment, self.python)
-        self.await_health()
 
     def more_environment(self, broker: RedisServer) -> dict[str, str]:
         """Prepares the queue; what it has to be told besides."""

@@ -49,6 +49,8 @@ class Side(ABC):
     back: str  # the program that runs jobs, if there is one
     parallel = 1  # jobs that run at once
     runs_jobs = True  # else it keeps their records and files only
+    worker_waits = False  # for a service that does not answer yet
+    is_whole = False  # the worker is started beside the service; to be said before it is entered
     broker_pids: tuple[int, ...] = ()  # of a broker that is none of its programs
 
     def __init__(self, home: Path) -> None:
@@ -86,10 +88,6 @@ class Side(ABC):
     def multiply(self, job: str, count: int) -> None:
         """Puts `count` more jobs like this one, which has ended, into the database."""
         raise NotImplementedError
-
-    def look_for_url(self) -> None:
-        """Sets `url` as soon as it is known, if it was not given."""
-        return
 
     def own_folders(self) -> dict[str, str]:
         """An environment in which a program keeps nothing outside of the side's home."""
@@ -176,9 +174,16 @@ class Side(ABC):
     def kill_service(self) -> None:
         self._programs.kill(self.front)
 
+    def launch_service(self) -> None:
+        """Starts what answers requests, sooner or later."""
+        raise NotImplementedError
+
     def start_service(self) -> None:
         """Starts what answers requests; returns when it does."""
-        raise NotImplementedError
+        self.launch_service()
+        if self.is_whole:
+            self.start_worker()
+        self.await_health()
 
     def broker(self) -> RedisServer:
         """Starts Redis, as `ipulse up` does."""
@@ -194,9 +199,8 @@ class Side(ABC):
         with httpx.Client(headers=self.headers()) as http:
             while time.monotonic() < deadline and self._programs.runs(self.front):
                 with contextlib.suppress(httpx.TransportError):
-                    if self.url and http.get(self.url + self.health).status_code == httpx.codes.OK:
+                    if http.get(self.url + self.health).status_code == httpx.codes.OK:
                         return
-                self.look_for_url()
                 time.sleep(POLL_SECONDS)
         raise SystemExit((self.home / f"{self.front}.log").read_text())
 

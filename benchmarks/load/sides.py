@@ -44,10 +44,13 @@ def python_for(kind: str) -> Path:
 
 
 @contextlib.contextmanager
-def opened(kind: str, home: Path) -> Iterator[Side]:
-    """A side that runs, with nothing in it. Raises Missing."""
+def opened(kind: str, home: Path, is_whole: bool = False) -> Iterator[Side]:
+    """A side that runs, with nothing in it; whole with its worker, where that can wait for the
+    service. Raises Missing."""
     with contextlib.ExitStack() as closing:
-        yield closing.enter_context(_SIDES[kind](home, closing))
+        side = _SIDES[kind](home, closing)
+        side.is_whole = is_whole and side.worker_waits
+        yield closing.enter_context(side)
 
 
 def _celery(home: Path, _: contextlib.ExitStack) -> Side:
