@@ -187,7 +187,8 @@ def test_networks(options: Dict[str, Any]) -> None:
 def test_capacities(policy: str, reset_on: str) -> None:
     problem = problem_of(network_of(SLOTS[policy], False, reset_on=reset_on, reset_gradient="none"))
     sequence = by_sequence(problem)
-    assert_same(by_sparse_cell(problem, traced=policy == "top"), sequence, f"seed {problem.seed}")
+    traced = (policy, reset_on) == ("top", "emission")  # once: to trace takes seconds
+    assert_same(by_sparse_cell(problem, traced), sequence, f"seed {problem.seed}")
     with pytest.raises(ValueError, match=r"layers\[0\] has 3 slots for 9 neurons"):
         by_dense_cell(problem)
 
