@@ -32,6 +32,7 @@ from benchmarks import (
 from benchmarks.load import (
     goals,
     jobs,
+    kills,
     page,
     parts,
     reading,
@@ -170,6 +171,7 @@ class TestLoad:
             assert transfers.downloads(ours, tmp_path, 1)["mib_per_second"] > 0
             assert transfers.uploads(ours, tmp_path, 1)["mib_per_second"] > 0
             assert jobs.lines(ours, 50)["lost"] == 0
+            assert kills.killed_job(ours)["seen_seconds"] is not None
 
     def test_a_goal_beside_another_side_is_met_or_missed(self) -> None:
         def row(measured: float) -> tuple[str, ...]:

@@ -92,6 +92,11 @@ def _rerun(figures: Figures, side: str) -> float:
     return float("inf") if seconds is None else float(seconds)
 
 
+def _seen(figures: Figures, side: str) -> float:
+    seconds = figures["kill_job"][side]["seen_seconds"]
+    return float("inf") if seconds is None else float(seconds)
+
+
 def _old_alive(figures: Figures, side: str) -> float:
     overlapping = figures["faults"][side]["old_runner_beside_next"]
     return float(figures["kill"][side]["is_old_alive"]) + len(overlapping)
@@ -110,6 +115,7 @@ def _slowest_rerun(*faults: str) -> Callable[[Figures, str], float]:
 
 
 SUBMIT_P50, SUBMIT_P99 = _at("submissions", "p50"), _at("submissions", "p99")
+STATUS_THEN = _at("submissions", "status", "p99")
 FIRST_LINE, END_SEEN = _at("one_by_one", "first_line", "p50"), _at("one_by_one", "end_seen", "p50")
 COLD = _at("cold", "first_job_seconds")
 IDLE = _at("memory", "idle_mib")
@@ -137,6 +143,7 @@ GOALS = (
     Goal("status with 10,000 jobs, p99", "ms", _with(10_000, "status"), 3.0, BARE),
     Goal("list of 100 with 10,000 jobs, p99", "ms", _with(10_000, "list"), 3.0, BARE),
     Goal("status p99, 100,000 jobs over 100", "", _growth("status"), FLAT),
+    Goal("status right after the submissions, p99", "ms", STATUS_THEN, 0.5, RAY),
     Goal("list p99, 100,000 jobs over 100", "", _growth("list"), FLAT),
     Goal("the same of status, PostgreSQL", "", _growth("status"), FLAT, side=SERVER),
     Goal("the same of list, PostgreSQL", "", _growth("list"), FLAT, side=SERVER),
@@ -148,6 +155,7 @@ GOALS = (
     Goal("from nothing to the first job's end", "s", COLD, 0.4, RAY),
     Goal("from nothing to the first job's end", "s", COLD, 0.15, PREFECT),
     Goal("killed worker to the next run, by the lease", "s", _rerun, RERUN_SECONDS),
+    Goal("killed process of a job, seen after", "s", _seen, 5.0),
     Goal("old runs alive beside the next", "", _old_alive, 0.0),
     Goal("killed agent or runner to the next run, slowest", "s", SLOWEST_RERUN, RERUN_SECONDS),
     Goal("jobs lost by kills of any part", "", _count("lost"), 0.0),

@@ -90,6 +90,11 @@ def _kill(side: Side, _: Path, __: bool) -> Any:
     return kills.killed_worker(side)
 
 
+def _kill_job(side: Side, _: Path, __: bool) -> Any:
+    side.start_worker()
+    return kills.killed_job(side)
+
+
 def _answers_again(side: Side, _: Path, __: bool) -> Any:
     return kills.killed_service(side)
 
@@ -126,6 +131,7 @@ PARTS: dict[str, Part] = {
     "downloads": Part(_downloads, ("celery", "mlflow", "sqlite"), FILES),
     "uploads": Part(_uploads, ("celery", "mlflow", "sqlite"), FILES),
     "kill": Part(_kill, ("celery", "celery_durable", "huey", "sqlite")),
+    "kill_job": Part(_kill_job, ("celery", "huey", "ray", "sqlite")),
     "answers_again": Part(_answers_again, ("celery", "sqlite"), (*SHIMS, *OURS)),
     "faults": Part(_faults, ("sqlite",), ("sqlite",)),
 }

@@ -14,16 +14,21 @@ FILES = ("", "file, MiB", "MiB a second", "service grew by, MiB")
 
 def submissions(rows: Row) -> list[str]:
     body = [
-        (side, f["requests"], f["p50"], f["p99"], f["max"], sum(f.get("errors", {}).values()))
+        (
+            *(side, f["requests"], f["p50"], f["p99"], f["max"]),
+            sum(f.get("errors", {}).values()),
+            *(f["status"][quantile] for quantile in QUANTILES),
+        )
         for side, f in rows.items()
     ]
+    head = ("", "submissions", "p50", "p99", "greatest", "errors")
     return [
         "## One submission after the other",
         "",
         "Over one connection, for at most ten seconds, while a worker runs the jobs (MLflow makes"
-        " records of runs); milliseconds.",
+        " records of runs), and then one job's status, asked as often; milliseconds.",
         "",
-        *table(("", "submissions", "p50", "p99", "greatest", "errors"), body),
+        *table((*head, "status p50", "p99"), body),
     ]
 
 
@@ -227,6 +232,21 @@ def kill(rows: Row) -> list[str]:
     ]
 
 
+def kill_job(rows: Row) -> list[str]:
+    body = [
+        (side, f["seen_seconds"] or f"not within {f['watched_seconds']:.0f}", f["state"])
+        for side, f in rows.items()
+    ]
+    return [
+        "## A job's killed process",
+        "",
+        "SIGKILL to the process of a running job alone. Seconds until its state is another one, or"
+        " it runs again.",
+        "",
+        *table(("", "seen after", "state"), body),
+    ]
+
+
 def answers_again(rows: Row) -> list[str]:
     return [
         "## A killed service",
@@ -251,5 +271,6 @@ SECTIONS = {
     "downloads": downloads,
     "uploads": uploads,
     "kill": kill,
+    "kill_job": kill_job,
     "answers_again": answers_again,
 }

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from benchmarks.load.clients import at_rate, in_lanes, one_by_one
+from benchmarks.load.payload import Order
 from benchmarks.load.side import Side
 
 FIRST_RATE = 60.0  # a second
@@ -19,8 +20,12 @@ LANES = 16
 
 def submissions(side: Side, count: int) -> dict[str, Any]:
     """Milliseconds of submissions one after the other, while a worker runs them; `count` of them,
-    or fewer where they take long."""
-    return asyncio.run(one_by_one(side, side.submission, count, ENOUGH_SECONDS)).figures()
+    or fewer where they take long. And right after them those of asking for one job's status."""
+    submitted = asyncio.run(one_by_one(side, side.submission, count, ENOUGH_SECONDS))
+    with side.http() as http:
+        job = side.submit(http, Order())
+    status = asyncio.run(one_by_one(side, lambda: side.status(job), count, ENOUGH_SECONDS))
+    return {**submitted.figures(), "status": status.all_good().figures()}
 
 
 def rate_held(side: Side) -> dict[str, Any]:
