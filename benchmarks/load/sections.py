@@ -136,7 +136,8 @@ def cold(rows: Row) -> list[str]:
         "## From nothing",
         "",
         "Seconds from the start of the first program, in an empty folder, to a good answer and to"
-        " the end of a first job; a PostgreSQL that is needed runs already.",
+        " the end of a first job; a PostgreSQL that is needed runs already. A worker that can wait"
+        " for its service is started beside it.",
         "",
         *table(("", "answers", "first job done"), body),
     ]
