@@ -89,7 +89,7 @@ class Blobs:
     def open(self, sha256: str, start: int = 0) -> BinaryIO:
         """The content from `start` on. Raises StoreTrouble when it cannot be read."""
         with explained():
-            file = self._path(sha256).open("rb", buffering=0)
+            file = self._path(sha256).open("rb")  # buffered, so that a block is read whole
             file.seek(start)
             return file
 
