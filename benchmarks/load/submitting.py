@@ -45,6 +45,9 @@ def backlog(side: Side, count: int) -> dict[str, Any]:
     """Submissions while `count` jobs pile up that nobody runs: the first tenth of them against
     the last, and the memory that each queued job takes in the service and the broker."""
     tenth = max(1, count // 10)
+    with side.http() as http:
+        side.submit(http, Order())  # what the first one needs is not a queued job's
+    side.await_quiet()
     before = side.memory()
     parts = [
         asyncio.run(in_lanes(side, side.submission, few, LANES))
