@@ -30,5 +30,6 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url_at(host: str, port: int, is_tls: bool) -> str:
+    """What answers on such a socket is asked under this address."""
     shown = f"[{host}]" if ":" in host else host
     return f"{'https' if is_tls else 'http'}://{shown}:{port}"

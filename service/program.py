@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from pydantic import ValidationError
 
 from ipulse import listening
-from ipulse.errors import IPUlseError
+from ipulse.errors import IPUlseError, Unavailable
 
 from . import log
 from .app import create_app
@@ -98,12 +98,17 @@ def server(app: FastAPI, settings: Settings, listener: socket.socket) -> Server:
 def listen(settings: Settings) -> socket.socket:
     """The socket that was handed down, or one at the address that the settings name.
 
-    Raises Unavailable when that is taken, OSError when nothing was handed down.
+    Raises Unavailable when that is taken, or what was handed down is no socket.
     """
     if settings.listen_fd is None:
         return listening.listen(settings.host, settings.port)
-    os.set_inheritable(settings.listen_fd, False)
-    return socket.socket(fileno=settings.listen_fd)
+    try:
+        listener = socket.socket(fileno=settings.listen_fd)
+    except OSError as error:
+        told = f"IPULSE_LISTEN_FD={settings.listen_fd} is no socket ({error.strerror})"
+        raise Unavailable(f"{told}: unset it, and the service listens by itself") from error
+    listener.set_inheritable(False)
+    return listener
 
 
 def _announce(path: Path, url: str) -> None:

@@ -16,7 +16,8 @@ import httpx
 from sqlalchemy import Table, func, insert, select
 
 from benchmarks.load.payload import Order
-from benchmarks.load.side import Call, Side, free_port
+from benchmarks.load.restartable_side import RestartableSide
+from benchmarks.load.side import Call, free_port
 from ipulse.stack import AGENT_NICE
 from service import tables
 from service.database import Database
@@ -31,7 +32,7 @@ ROWS_AT_ONCE = 5_000
 OF_A_JOB = (tables.attempts, tables.events, tables.artifacts)
 
 
-class IpulseSide(Side):
+class IpulseSide(RestartableSide):
     """On SQLite, unless it is given the URL of a PostgreSQL database."""
 
     promise = (
@@ -40,7 +41,6 @@ class IpulseSide(Side):
     )
     health = "/v1/jobs?page_size=1"
     front, back = "service", "agent"
-    worker_waits = True
 
     def __init__(self, home: Path, database_url: str = "") -> None:
         super().__init__(home)

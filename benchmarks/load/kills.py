@@ -10,6 +10,7 @@ from typing import Any
 
 import psutil
 
+from benchmarks.load.restartable_side import RestartableSide
 from benchmarks.load.side import POLL_SECONDS, Side
 
 JOB_SECONDS = 45
@@ -67,7 +68,7 @@ def killed_job(side: Side) -> dict[str, Any]:
     return {"watched_seconds": WATCHED_SECONDS, "seen_seconds": seen, "state": state}
 
 
-def killed_service(side: Side) -> dict[str, Any]:
+def killed_service(side: RestartableSide) -> dict[str, Any]:
     """Seconds from a SIGKILL to what answers, started again a little later, until it does so."""
     killed = time.monotonic()
     side.kill_service()

@@ -14,6 +14,7 @@ from benchmarks import start_latency
 from benchmarks.load import jobs, kills, reading, submitting, transfers
 from benchmarks.load.ipulse_side import IpulseSide
 from benchmarks.load.processors import all_of_them
+from benchmarks.load.restartable_side import RestartableSide
 from benchmarks.load.side import Side
 from benchmarks.load.sides import NAMES, OURS
 
@@ -96,6 +97,7 @@ def _kill_job(side: Side, _: Path, __: bool) -> Any:
 
 
 def _answers_again(side: Side, _: Path, __: bool) -> Any:
+    assert isinstance(side, RestartableSide)
     return kills.killed_service(side)
 
 

@@ -16,7 +16,8 @@ import redis
 
 from benchmarks.load.payload import Order
 from benchmarks.load.programs import ROOT
-from benchmarks.load.side import Call, Side, free_port
+from benchmarks.load.restartable_side import RestartableSide
+from benchmarks.load.side import Call, free_port
 from ipulse.redis_server import RedisServer
 
 MODULE = "benchmarks.load.shim"
@@ -25,7 +26,7 @@ ROW = "the row survives kill -9 (one fsync a commit); a crash between row and me
 NO_KEY = "no key, no authentication"
 
 
-class ShimSide(Side):
+class ShimSide(RestartableSide):
     """Celery's defaults: a message is forgotten when a worker takes it."""
 
     name = "bare Celery"
@@ -33,7 +34,6 @@ class ShimSide(Side):
     health = "/jobs?limit=1"
     front, back = "api", "worker"
     parallel = 2
-    worker_waits = True
     queue = "celery"
     worker_command = (
         *("celery", "-A", f"{MODULE}.celery_queue:queue", "worker"),

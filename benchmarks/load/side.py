@@ -49,8 +49,7 @@ class Side(ABC):
     back: str  # the program that runs jobs, if there is one
     parallel = 1  # jobs that run at once
     runs_jobs = True  # else it keeps their records and files only
-    worker_waits = False  # for a service that does not answer yet
-    is_whole = False  # the worker is started beside the service; to be said before it is entered
+    is_whole = False  # it is started with its worker
     broker_pids: tuple[int, ...] = ()  # of a broker that is none of its programs
 
     def __init__(self, home: Path) -> None:
@@ -170,20 +169,6 @@ class Side(ABC):
         """SIGKILL to the program that runs jobs and to its own helpers, not to a job's process."""
         jobs = {mark.pid for found in marks(self.home / "marks").values() for mark in found}
         self._programs.kill(self.back, spared=jobs)
-
-    def kill_service(self) -> None:
-        self._programs.kill(self.front)
-
-    def launch_service(self) -> None:
-        """Starts what answers requests, sooner or later."""
-        raise NotImplementedError
-
-    def start_service(self) -> None:
-        """Starts what answers requests; returns when it does."""
-        self.launch_service()
-        if self.is_whole:
-            self.start_worker()
-        self.await_health()
 
     def broker(self) -> RedisServer:
         """Starts Redis, as `ipulse up` does."""

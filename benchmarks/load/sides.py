@@ -12,6 +12,7 @@ from benchmarks.load.mlflow_side import MLflowSide
 from benchmarks.load.prefect_side import PrefectSide
 from benchmarks.load.processors import all_of_them
 from benchmarks.load.ray_side import RaySide
+from benchmarks.load.restartable_side import RestartableSide
 from benchmarks.load.shim_side import DurableCelery, HueyShim, ProcrastinateShim, ShimSide
 from benchmarks.load.side import Side
 from benchmarks.peers.environments import MissingEnvironment, python_of
@@ -49,7 +50,7 @@ def opened(kind: str, home: Path, is_whole: bool = False) -> Iterator[Side]:
     service. Raises Missing."""
     with contextlib.ExitStack() as closing:
         side = _SIDES[kind](home, closing)
-        side.is_whole = is_whole and side.worker_waits
+        side.is_whole = is_whole and isinstance(side, RestartableSide)
         yield closing.enter_context(side)
 
 

@@ -190,6 +190,12 @@ class TestStart:
         assert code == 2
         assert f"127.0.0.1:{port}" in said
 
+    def test_a_socket_that_was_not_handed_down_is_named(self, home: Path) -> None:
+        settings_for(home, "redis://unused")
+        code, said = self.start(home, IPULSE_LISTEN_FD="1")
+        assert code == 2
+        assert "IPULSE_LISTEN_FD=1 is no socket" in said
+
     def test_other_machines_need_a_decision(self, home: Path) -> None:
         code, said = self.start(home, IPULSE_HOST="192.0.2.1")
         assert code == 2
