@@ -10,7 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks import growth, growth_tables, peer_goals, peer_tables, plots, tables, weight_types
+from benchmarks import (
+    growth,
+    growth_tables,
+    machine,
+    peer_goals,
+    peer_tables,
+    plots,
+    tables,
+    turns,
+    weight_types,
+)
 from benchmarks.peers.catalogue import PEERS, Peer
 from benchmarks.results import DIRECTORY, Row, read
 from benchmarks.workload import CONFIGS, INPUTS
@@ -45,8 +55,12 @@ layers fire at about the rate of the input.
 * *Peak* is the most resident memory of the process with its libraries; *step's memory* is what the
   steps added to what was there with libraries, weights and input.
 * *Other load* is the number of processors that other programs, or other guests of the same host,
-  used meanwhile. Above {peer_tables.BUSY} a figure is to be doubted, above
-  {peer_tables.DISTURBED} no ratio is told.
+  used meanwhile. A guest on the other hyperthread of a core takes up to half of it without any
+  count of the system: SHA-256 of a block tells, before and after each turn, against the best that
+  the run has seen of each processor. Above {peer_tables.BUSY} a figure is to be doubted, above
+  {peer_tables.DISTURBED} no ratio is told. While others use more than {machine.QUIET} processors, a
+  turn waits, and one that they disturbed is taken again, for {turns.Effort.waiting:.0f} s of a pass
+  at most; then the least disturbed turns count.
 
 `make bench-peers` measures (`ARGS="--fastest --threads 2"`: the known leaders in
 minutes; everything takes hours), then

@@ -24,7 +24,7 @@ from benchmarks import machine
 from benchmarks.load.isolation import isolate
 from benchmarks.load.page import PAGE, written
 from benchmarks.load.parts import PARTS, Part
-from benchmarks.load.processors import pin_clients
+from benchmarks.load.processors import all_of_them, pin_clients
 from benchmarks.load.programs import ROOT
 from benchmarks.load.sides import ENVIRONMENTS, NAMES, Missing, opened, python_for
 from benchmarks.results import DIRECTORY, rounded
@@ -55,6 +55,7 @@ def _measure_all(parts: dict[str, Part], options: argparse.Namespace) -> int:
             found["parts"] = before["parts"]
     pin_clients()
     began = time.monotonic()
+    calm = Calm(0.0 if options.quick else options.waiting)
     for name, part in parts.items():
         if time.monotonic() - began > options.minutes * 60:
             print(f"{name:12} not measured: {options.minutes:g} minutes are over", flush=True)
@@ -62,7 +63,7 @@ def _measure_all(parts: dict[str, Part], options: argparse.Namespace) -> int:
         sides = [side for side in options.side or part.sides if side in part.possible]
         if not sides:
             continue
-        measured = measure(name, part, sides, options.quick)
+        measured = measure(name, part, sides, options.quick, calm)
         # Beside what is measured now, figures of another run may stand only for other parts.
         found["parts"][name] = measured
         if not options.quick:
@@ -85,6 +86,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--minutes", type=float, default=22.0, help="begin no part after so long (%(default)s)"
     )
+    parser.add_argument(
+        "--waiting",
+        type=float,
+        default=180.0,
+        help="seconds of the whole run, at most, to wait before a side while other guests of the "
+        "host take part of the processors (%(default)s)",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     return parser.parse_args()
 
@@ -103,10 +111,26 @@ def _install(sides: set[str]) -> None:
             python_for(side)
 
 
-def measure(name: str, part: Part, sides: list[str], is_quick: bool) -> dict[str, Any]:
-    """One part on each side: {its name: {"promise", "figures", "seconds"}}, or {"missing"}."""
+class Calm:
+    """What is left of the time to wait for processors that nobody else takes part of."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+
+    def wait(self) -> None:
+        with all_of_them():
+            self._left -= machine.await_quiet(self._left)
+
+
+def measure(name: str, part: Part, sides: list[str], is_quick: bool, calm: Calm) -> dict[str, Any]:
+    """One part on each side: {its name: {"promise", "figures", "seconds", "lost"}}, or {"missing"}.
+
+    lost: processors that other guests took, before and after on average: see machine.lost.
+    """
     rows: dict[str, Any] = {}
     for kind in sides:
+        calm.wait()
+        before = _lost()
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as directory:
             try:
@@ -117,9 +141,20 @@ def measure(name: str, part: Part, sides: list[str], is_quick: bool) -> dict[str
                 print(f"{name:12} {kind:20} not measured: {error}", flush=True)
                 continue
         took = time.monotonic() - began
-        rows[side.name] = {"promise": side.promise, "figures": figures, "seconds": took}
+        lost = (before + _lost()) / 2
+        rows[side.name] = {
+            "promise": side.promise,
+            "figures": figures,
+            "seconds": took,
+            "lost": lost,
+        }
         print(f"{name:12} {side.name:20} {took:5.1f} s  {json.dumps(rounded(figures))[:400]}")
     return rows
+
+
+def _lost() -> float:
+    with all_of_them():
+        return machine.lost()
 
 
 if __name__ == "__main__":

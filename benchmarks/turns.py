@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.machine import Load
+from benchmarks.machine import QUIET, Load, await_quiet
 from benchmarks.side import OverBudget, Side
 
 Row = dict[str, Any]
@@ -25,6 +26,8 @@ class Effort:
     budget: float = 180.0
     # Of the first call, which traces and compiles.
     patience: float = 600.0
+    # Of one pass of all sides: what disturbed turns and waiting for a quiet machine may take.
+    waiting: float = 45.0
 
     def calls(self, estimate_ms: float) -> int:
         """Calls of one turn of a side whose call takes that long. Few, so that a fast side does not
@@ -34,6 +37,18 @@ class Effort:
     def affordable_turns(self, estimate_ms: float) -> int:
         """Turns of such a side; at least one."""
         return max(1, min(self.turns, int(1e3 * self.budget / max(estimate_ms, 1e-3))))
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What every side did in one turn, by its name."""
+
+    answers: dict[str, Row]
+    others_load: dict[str, float]  # processors
+
+    @property
+    def disturbance(self) -> float:
+        return max(self.others_load.values())
 
 
 def measure(sides: Sequence[Side], what: str, effort: Effort, batch: int) -> dict[str, Row]:
@@ -54,30 +69,53 @@ def measure(sides: Sequence[Side], what: str, effort: Effort, batch: int) -> dic
         except OverBudget:
             results[side.name] = {"over_budget_ms": 1e3 * effort.budget}
     measured = [side for side in sides if side.name in estimates]
-    turns = min((effort.affordable_turns(ms) for ms in estimates.values()), default=0)
-    times: dict[str, list[float]] = {side.name: [] for side in measured}
-    cpu: dict[str, list[float]] = {side.name: [] for side in measured}
-    alone: dict[str, list[float]] = {side.name: [] for side in measured}
-    for _ in range(turns):
+
+    def take() -> Turn:
+        turn = Turn({}, {})
         for side in measured:
             calls = effort.calls(estimates[side.name])
-            before = Load.now([side.pid])
             # What another side left in the caches is not this one's: short calls get one for free.
             skip = 1 if estimates[side.name] < 500 else 0
+            before = Load.now([side.pid])
             answer = side.ask(f"{what} {calls + skip}", 10 * effort.budget)
-            alone[side.name].append(before.until(Load.now([side.pid])))
-            times[side.name] += answer["ms"][skip:]
-            cpu[side.name] += answer["cpu_ms"][skip:]
-    for side in measured:
-        name = side.name
+            turn.others_load[side.name] = before.until(Load.now([side.pid]))
+            turn.answers[side.name] = {key: answer[key][skip:] for key in ("ms", "cpu_ms")}
+        return turn
+
+    if not measured:
+        return results
+    turns = min(effort.affordable_turns(ms) for ms in estimates.values())
+    kept = quietest(take, turns, effort.waiting)
+    for name in estimates:
+        answers = [turn.answers[name] for turn in kept]
         results[name] = {
-            **summary(times[name], batch),
-            "cpu_ms": statistics.median(cpu[name]),
+            **summary([ms for answer in answers for ms in answer["ms"]], batch),
+            "cpu_ms": statistics.median(ms for answer in answers for ms in answer["cpu_ms"]),
             "first_ms": firsts[name],
-            "turns": turns,
-            "others_load": statistics.fmean(alone[name]),
+            "turns": len(kept),
+            "others_load": statistics.fmean(turn.others_load[name] for turn in kept),
         }
     return results
+
+
+def quietest(
+    take: Callable[[], Turn],
+    turns: int,
+    waiting: float,
+    wait: Callable[[float], float] = await_quiet,
+) -> list[Turn]:
+    """So many turns that nobody disturbed; the least disturbed ones if `waiting` seconds, in
+    disturbed turns and before turns, do not bring enough. At least one turn is wanted."""
+    taken: list[Turn] = []
+    while len(taken) < turns or (waiting > 0 and taken[turns - 1].disturbance > QUIET):
+        if waiting > 0:
+            waiting -= wait(waiting)
+        begin = time.monotonic()
+        taken.append(take())
+        if taken[-1].disturbance > QUIET:
+            waiting -= time.monotonic() - begin
+        taken.sort(key=lambda turn: turn.disturbance)
+    return taken[:turns]
 
 
 def summary(times: Sequence[float], batch: int) -> Row:

@@ -8,6 +8,7 @@ import os
 import select
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import httpx
@@ -19,6 +20,7 @@ from benchmarks import (
     connection_types,
     growth,
     growth_tables,
+    machine,
     ours,
     peer_goals,
     peer_tables,
@@ -43,13 +45,14 @@ from benchmarks.load import (
 )
 from benchmarks.load.ipulse_side import IpulseSide
 from benchmarks.load.shim_side import ShimSide
+from benchmarks.machine import Load
 from benchmarks.ours import SECOND_THRESHOLD
 from benchmarks.peers import __main__ as peers
 from benchmarks.peers import environments, judge
 from benchmarks.peers.catalogue import FASTEST, PEERS, Peer
 from benchmarks.results import Results, read, rounded
 from benchmarks.side import Ended, OverBudget, Side
-from benchmarks.turns import Effort, summary
+from benchmarks.turns import Effort, Turn, quietest, summary
 from benchmarks.workload import CONFIGS, draw
 from ops.lif.cpu import arrays, native
 from ops.spikes import dense_to_sparse
@@ -64,7 +67,7 @@ def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> peers.Comparison:
     """A comparison of one of our variants with a peer in this environment, in seconds."""
     monkeypatch.setattr(peers, "python_of", lambda _: Path(sys.executable))
     monkeypatch.setattr(peers, "SECOND_THRESHOLD", {"gated 0.9": 0.9})
-    return peers.Comparison(Effort(seconds=0.1, turns=2, budget=60.0), tmp_path)
+    return peers.Comparison(Effort(seconds=0.1, turns=2, budget=60.0, waiting=0.0), tmp_path)
 
 
 class TestComparison:
@@ -469,6 +472,46 @@ class TestTurns:
         assert effort.affordable_turns(1e3) == 5
         assert effort.affordable_turns(25e3) == 2
         assert effort.affordable_turns(1e6) == 1
+
+    def test_disturbed_turns_are_taken_again_while_there_is_time(self) -> None:
+        loads = iter([0.5, 0.0, 0.3, 0.1, 0.9])
+        kept = quietest(
+            lambda: Turn({}, {"a": 0.0, "b": next(loads)}), 2, waiting=60.0, wait=lambda _: 0.0
+        )
+        assert [turn.disturbance for turn in kept] == [0.0, 0.1]
+        assert list(loads) == [0.9]
+
+    @pytest.mark.parametrize("waiting", [0.0, 25.0])
+    def test_the_least_disturbed_turns_count_when_time_is_up(self, waiting: float) -> None:
+        loads = iter([0.5, 0.9, 0.3, 0.2, 0.4])
+        waits: list[float] = []
+
+        def wait(seconds: float) -> float:
+            waits.append(seconds)
+            return 10.0
+
+        kept = quietest(lambda: Turn({}, {"a": next(loads)}), 2, waiting, wait)
+        assert [turn.disturbance for turn in kept] == ([0.3, 0.5] if waiting else [0.5, 0.9])
+        assert [round(seconds) for seconds in waits] == ([25, 15, 5] if waiting else [])
+
+    def test_waiting_ends_when_the_time_is_up_or_the_machine_quiet(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(machine, "lost", lambda: 1.0)
+        assert 0.01 <= machine.await_quiet(0.01) < 10
+        monkeypatch.setattr(machine, "lost", lambda: machine.QUIET)
+        assert machine.await_quiet(1e6) < 10
+
+    def test_load_is_what_others_compute(self) -> None:
+        other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        before = Load.now([])
+        time.sleep(0.5)
+        with_it = before.until(Load.now([]))
+        without_it = Load.now([other.pid])
+        assert without_it.seconds < Load.now([]).seconds
+        other.kill()
+        other.wait()
+        assert with_it > 0.3
 
 
 class TestCatalogue:

@@ -28,6 +28,11 @@ services have them all. Each figure was measured once: ratios below 1.5 say noth
 MLflow, which need longer to start than most parts take, are in few of them.
 """
 
+LOST = """Processors, on average before and after: guests on the other hyperthread of a core take
+up to half of it, which SHA-256 of a block tells against the best of the run. Figures from such a
+moment are worse than this machine's; up to three minutes of a run are spent on waiting for better
+ones."""
+
 
 def written(results: Row) -> str:
     """The page. results: what benchmarks/results/service.json holds."""
@@ -52,13 +57,19 @@ def written(results: Row) -> str:
         if figures.get(part):
             lines += ["", *make(figures[part])]
     lines += ["", "## How long it took", "", "Seconds, with the starts.", ""]
-    sides = list(promises)
+    lines += _of_each(ran, list(promises), "seconds")
+    lines += ["", "## What was not to be had", "", LOST, ""]
+    lines += _of_each(ran, list(promises), "lost")
+    return "\n".join(lines) + "\n"
+
+
+def _of_each(ran: Row, sides: list[str], what: str) -> list[str]:
+    """One figure of every part and side."""
     body = [
-        (part, *(rows[side]["seconds"] if side in rows else "" for side in sides))
+        (part, *(rows[side].get(what, "") if side in rows else "" for side in sides))
         for part, rows in ran.items()
     ]
-    lines += table(("", *sides), body)
-    return "\n".join(lines) + "\n"
+    return table(("", *sides), body)
 
 
 def _missing(parts: Row) -> list[str]:

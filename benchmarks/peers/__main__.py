@@ -163,7 +163,15 @@ def parser() -> argparse.ArgumentParser:
         "--seconds", type=float, default=Effort.seconds, help="of each side and pass"
     )
     found.add_argument("--budget", type=float, default=Effort.budget, help="greatest, in seconds")
-    found.add_argument("--quick", action="store_true", help="--seconds 1, three turns, --budget 30")
+    found.add_argument(
+        "--waiting",
+        type=float,
+        default=Effort.waiting,
+        help="greatest, in seconds for each pass, for turns while nobody disturbs the machine",
+    )
+    found.add_argument(
+        "--quick", action="store_true", help="--seconds 1, three turns, --budget 30, --waiting 0"
+    )
     found.add_argument("--again", action="store_true", help="also what has a result already")
     found.add_argument("--list", action="store_true", help="the peers, and no more")
     found.add_argument("--results", type=Path, default=DIRECTORY, help=argparse.SUPPRESS)
@@ -177,9 +185,9 @@ def main(arguments: list[str] | None = None) -> None:
         for peer in PEERS.values():
             print(f"{peer.name:36} {peer.note}")
         return
-    effort = Effort(options.seconds, budget=options.budget)
+    effort = Effort(options.seconds, budget=options.budget, waiting=options.waiting)
     if options.quick:
-        effort = Effort(1.0, turns=3, budget=30.0)
+        effort = Effort(1.0, turns=3, budget=30.0, waiting=0.0)
     settings = {"seconds": effort.seconds, "turns": effort.turns, "budget": effort.budget}
     name = "leaders" if options.fastest else "peers"
     results = Results(name, ("config", "threads", "peer"), settings, options.results)
