@@ -12,7 +12,7 @@ TASK = "ipulse.look_at_job"  # the one task that workers accept; its one argumen
 # The protocol between service and agent. It grows when one of them says what the other would
 # refuse or not understand: a new event, another field of a claim, a new kind of spec. What is
 # left out is as it was with number 1.
-# 2: `lines` among the events; 3: the manifest together with the end; 4: a digest behind a file
+# 2: `lines` among the events; 3: the manifest together with the end; 4: checksums behind a file
 PROTOCOL = 4
 OLDEST_PROTOCOL = 1  # that a service of today still serves
 PROTOCOL_HEADER = "IPUlse-Protocol"

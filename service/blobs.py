@@ -11,7 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from .checksums import BLOCK_BYTES, Blocks, Checked, Checksums, DamagedFile, WholeFile
+from ipulse.blocks import BLOCK_BYTES
+
+from .checksums import Blocks, Checked, Checksums, DamagedFile, WholeFile
 from .incoming import Incoming, explained, receive, resumable
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")

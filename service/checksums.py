@@ -1,7 +1,7 @@
 """What tells that a stored file is what was stored: its SHA-256, and a CRC-32 of each block.
 
 The one is a file's name. The other takes a fraction of the time, and tells of a damaged block
-before that is sent; it guards against a disk's faults, not against who may write to the disk.
+before that is sent; it guards against faults of disks and lines, not against who may write there.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from ipulse.blocks import BLOCK_BYTES
 from ipulse.errors import IPUlseError
-
-BLOCK_BYTES = 2**20
 
 
 class DamagedFile(IPUlseError):

@@ -11,9 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from ipulse.blocks import BLOCK_BYTES
 from ipulse.errors import InvalidInput, Unavailable
 
-from .checksums import BLOCK_BYTES, Checksums
+from .checksums import Checksums
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 

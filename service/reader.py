@@ -6,7 +6,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from .checksums import BLOCK_BYTES, Checked, DamagedFile
+from ipulse.blocks import BLOCK_BYTES
+
+from .checksums import Checked, DamagedFile
 
 
 class Reader:

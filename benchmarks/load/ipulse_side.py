@@ -151,8 +151,8 @@ class IpulseSide(RestartableSide):
 
     @contextlib.contextmanager
     def uploading(self, path: Path) -> Iterator[Callable[[], None]]:
-        """What sends a file of a job that runs, as an agent does: the service checks the digest,
-        and syncs the file."""
+        """What sends a file of a job that runs, as an agent does: the service checks, hashes and
+        syncs it."""
         with self._attempting() as attempt, self._uploading(path, attempt) as send:
             yield send
 

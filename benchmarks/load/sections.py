@@ -207,7 +207,7 @@ def uploads(rows: Row) -> list[str]:
     return [
         "## Uploads",
         "",
-        "Median of three; IPUlse checks the digest and syncs the file, the others do neither.",
+        "Median of three; IPUlse checks each MiB, hashes and syncs the file, the others do not.",
         "",
         *table(FILES, _file_rows(rows)),
     ]

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from ipulse import parsing
+from ipulse import blocks, parsing
 from ipulse.errors import Conflict, InvalidInput, Problem
 from ipulse.events import ArtifactEvent
 from ipulse.schema import MAX_INTEGER
@@ -34,10 +34,9 @@ from .worker import AttemptId, Fence
 _WRITE_BYTES = 2**20  # handed to a thread at once, or more if it is still at those before
 _HELD_BYTES = 2**21  # until then: those who wait for each other at every part take longer
 _SYNC_BYTES = 2**25  # so that a large file's end does not wait for all of it
-_DIGEST_SIZE = 64  # in hexadecimal digits
 _SMALL_BYTES = 2**16  # read before it is written; if it breaks off, it is begun again
 
-_DIGEST = rf"^[0-9a-f]{{{_DIGEST_SIZE}}}$"
+_DIGITS = "^[0-9a-f]{64}$"
 _MEDIA_TYPE = re.compile(MEDIA_TYPE)
 
 router = APIRouter(prefix="/v1/worker", tags=["worker"])
@@ -50,18 +49,19 @@ class WrongOffset(Conflict):
 
 
 class ArtifactQuery(BaseModel):
-    """What is announced of a file: its digest, or a name for the upload of one whose digest its
+    """What is announced of a file: its digest, or a name for the upload of one whose checksums its
     sender learns as it sends."""
 
     model_config = ConfigDict(extra="forbid")
 
     role: str
-    sha256: str = Field("", pattern=_DIGEST)
+    sha256: str = Field("", pattern=_DIGITS)
     upload: str = Field(
         "",
-        pattern=_DIGEST,
-        description="In the place of `sha256`: random, and new for each file. The 64 hexadecimal "
-        "digits of its SHA-256 then follow the content.",
+        pattern=_DIGITS,
+        description="In the place of `sha256`: random, and new for each file. Behind the content "
+        "then follows the CRC-32 of each MiB of it, the last one shorter: four bytes each, the "
+        "highest first.",
     )
     size: int = Field(ge=0, le=MAX_INTEGER, description="Bytes.")
     media_type: str = "application/octet-stream"
@@ -105,7 +105,9 @@ async def store_artifact(
     """Stores a file as it streams in. The same file twice is one artifact.
 
     With `Upload-Offset: N` only the rest follows; HEAD says how much has arrived before. Either
-    `sha256` is announced, or `upload` names it and its digest follows the content.
+    `sha256` is announced and checked; or `upload` names it, and each MiB is checked by the CRC-32
+    that follows the content: one that was damaged on the way passes with a chance of 2⁻³². The
+    file's SHA-256 is then that of what arrived.
     """
     parts = parts_of(request)
     log.know(attempt=attempt_id)
@@ -128,8 +130,8 @@ async def store_artifact(
             incoming.suspend()
             raise WrongOffset(f"the file goes on at byte {incoming.size}")
         try:
-            sha256 = await _receive(incoming, chunks, query, transfers)
-            _check_content(incoming, query.size, sha256)
+            followed = await _receive(incoming, chunks, query, transfers)
+            _check_content(incoming, query, followed)
             await transfers.run(incoming.sync)
             stored = await transfers.run(_keep, parts, attempt_id, fence, described_as, incoming)
         except (ClientDisconnect, asyncio.CancelledError):  # a stop of the service cancels it
@@ -150,16 +152,16 @@ async def _answer(parts: Parts, stored: artifacts.Stored) -> Response:
 
 async def _receive(
     incoming: Incoming, chunks: AsyncIterator[bytes], query: ArtifactQuery, transfers: Transfers
-) -> str:
+) -> bytes:
     """Hashes and writes one part while the next arrives, and the disk is at work on those before;
     no thread is at it when this ends.
 
-    Returns the digest that the content is to have.
+    Returns the checksums that followed the content.
     """
     part: list[bytes] = []  # put together by nobody: a copy takes as long as its way here
     held = 0
-    left = query.size - incoming.size  # below 0 where a digest follows
-    digest_size = 0 if query.sha256 else _DIGEST_SIZE
+    left = query.size - incoming.size  # below 0 where checksums follow
+    to_follow = 0 if query.sha256 else blocks.packed_bytes(query.size)
     syncing = writing = asyncio.get_running_loop().create_future()
     writing.set_result(None)
     try:
@@ -167,7 +169,7 @@ async def _receive(
             part.append(chunk)
             held += len(chunk)
             left -= len(chunk)
-            if left < -digest_size:
+            if left < -to_follow:
                 raise _wrong("size", f"more than the {query.size} bytes announced")
             if left >= 0 and held >= (_WRITE_BYTES if writing.done() else _HELD_BYTES):
                 await writing
@@ -183,7 +185,7 @@ async def _receive(
     rest = b"".join(part)
     content_size = held + min(left, 0)
     await transfers.run(incoming.write, rest[:content_size])
-    return query.sha256 or rest[content_size:].decode("ascii", "replace")
+    return rest[content_size:]
 
 
 async def _read(chunks: AsyncIterator[bytes], size: int) -> bytes:
@@ -210,7 +212,7 @@ def _store(
     try:
         incoming.restart()
         incoming.write(content)
-        _check_content(incoming, query.size, query.sha256)
+        _check_content(incoming, query)
         incoming.sync()
         return _keep(parts, attempt_id, fence, described_as, incoming)
     finally:
@@ -255,12 +257,21 @@ def _keep(
     return artifacts.keep(parts.database, parts.blobs, described_as, incoming, holder)
 
 
-def _check_content(incoming: Incoming, size: int, sha256: str) -> None:
-    if incoming.size != size:
-        raise _wrong("size", f"{incoming.size} bytes arrived; {size} were announced")
-    if incoming.sha256 != sha256:
-        raise _wrong("sha256", f"the bytes that arrived have {incoming.sha256}")
+def _check_content(incoming: Incoming, query: ArtifactQuery, followed: bytes = b"") -> None:
+    if incoming.size != query.size:
+        raise _wrong("size", f"{incoming.size} bytes arrived; {query.size} were announced")
+    if query.sha256:
+        if incoming.sha256 != query.sha256:
+            raise _wrong("sha256", f"the bytes that arrived have {incoming.sha256}")
+        return
+    to_follow = blocks.packed_bytes(query.size)
+    if len(followed) != to_follow:
+        raise _wrong("upload", f"{len(followed)} bytes of checksums followed and not {to_follow}")
+    number = blocks.first_difference(incoming.checksums.blocks, followed)
+    if number is not None:
+        begin = number * blocks.BLOCK_BYTES
+        raise _wrong("upload", f"the MiB from byte {begin:,} on did not arrive as it was sent")
 
 
 def _wrong(field: str, detail: str) -> WrongContent:
-    return WrongContent([Problem(f"/query/{field}", f"wrong_{field}", detail)])
+    return WrongContent([Problem(f"/query/{field}", f"wrong_{field}", detail)], detail)

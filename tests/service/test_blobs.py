@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from ipulse.blocks import BLOCK_BYTES
 from service.blobs import Blobs
-from service.checksums import BLOCK_BYTES, DamagedFile
+from service.checksums import DamagedFile
 from service.incoming import StoreTrouble
 from service.reader import Reader
 

@@ -12,7 +12,8 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from service.checksums import BLOCK_BYTES, Checked, DamagedFile, WholeFile
+from ipulse.blocks import BLOCK_BYTES
+from service.checksums import Checked, DamagedFile, WholeFile
 from service.downloads import Download
 from service.reader import Reader
 from service.transfers import Transfers

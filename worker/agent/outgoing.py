@@ -1,13 +1,16 @@
-"""A file on its way to the service. A large one is hashed as it is sent, not before."""
+"""A file on its way to the service. A large one is read once: its checksums follow it."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
+import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
-CHUNK_BYTES = 2**20
+from ipulse import blocks
+from ipulse.blocks import BLOCK_BYTES
+
 LARGE_BYTES = 8 * 2**20  # a smaller one costs less to begin again than to ask about
 
 
@@ -15,34 +18,43 @@ class Outgoing:
     """The content of an open file, whatever its name is given to meanwhile."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
+        """Raises OSError, as does reading the body, for a file that has become shorter."""
         self._file = file
         self.size = size
-        self._digest = hashlib.sha256()
-        self._hashed = 0  # bytes; what is sent again is not hashed again
+        # Of each block as it was read first: the service may have it from then, whatever it has
+        # become when it is sent again.
+        self._crcs: list[int] = []
         self.is_large = size >= LARGE_BYTES
         self.announced: dict[str, str | int] = {"size": size}
         if self.is_large:
             self.announced["upload"] = secrets.token_hex(32)
         else:
-            for _ in self._content(0):
-                pass
-            self.announced["sha256"] = self._digest.hexdigest()
+            digest = hashlib.sha256()
+            for number in range(blocks.count(size)):
+                digest.update(self._block(number))
+            self.announced["sha256"] = digest.hexdigest()
 
     def length(self, offset: int) -> int:
         """Of the body that goes on at a byte of the content."""
-        return self.size - offset + (2 * self._digest.digest_size if self.is_large else 0)
+        return self.size - offset + (blocks.packed_bytes(self.size) if self.is_large else 0)
 
     def body(self, offset: int) -> Iterator[bytes]:
-        """The content from a byte on; then its digest, where that was not announced."""
-        yield from self._content(offset)
+        """The content from a byte on; then the checksums, where no digest was announced."""
+        first, skip = divmod(offset, BLOCK_BYTES)
+        for number in range(first, blocks.count(self.size)):
+            block = self._block(number)
+            if self.is_large and number == len(self._crcs):
+                self._crcs.append(zlib.crc32(block))
+            yield block[skip:]
+            skip = 0
         if self.is_large:
-            yield self._digest.hexdigest().encode()
+            yield blocks.packed(self._crcs)
 
-    def _content(self, offset: int) -> Iterator[bytes]:
-        for begin in range(offset, self.size, CHUNK_BYTES):
-            end = min(begin + CHUNK_BYTES, self.size)
-            self._file.seek(begin)
-            chunk = self._file.read(end - begin)
-            self._digest.update(memoryview(chunk)[max(0, self._hashed - begin) :])
-            self._hashed = max(self._hashed, end)
-            yield chunk
+    def _block(self, number: int) -> bytes:
+        begin = number * BLOCK_BYTES
+        end = min(begin + BLOCK_BYTES, self.size)
+        self._file.seek(begin)
+        block = self._file.read(end - begin)
+        if len(block) < end - begin:
+            raise OSError("the file became shorter while it was sent")
+        return block

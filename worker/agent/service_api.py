@@ -20,11 +20,12 @@ from ipulse.schema import to_json
 
 from .connections import TIMEOUT, Connections
 from .lease import Lease
-from .outgoing import CHUNK_BYTES, Outgoing
+from .outgoing import Outgoing
 from .service_answers import object_in, raise_refusal, understood
 from .verdict import Verdict
 
 FENCE = "IPUlse-Fence"
+_DOWNLOAD_BYTES = 2**20  # written at once
 HEARTBEAT_SECONDS = 4.0  # that an answer to a heartbeat may take
 _DOWNLOAD_TIMEOUT = httpx.Timeout(60.0, connect=3.0)
 # A file is answered for once the store has it, and a bucket may be slow. That the service itself
@@ -182,7 +183,7 @@ class ServiceAPI:
             if response.is_error:
                 response.read()
             raise_refusal(response)
-            for chunk in response.iter_bytes(CHUNK_BYTES):
+            for chunk in response.iter_bytes(_DOWNLOAD_BYTES):
                 into.write(chunk)
 
     def finish(

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import errno
 import hashlib
+import io
 import logging
 import os
 import socket
+import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
 
+from ipulse import blocks
+from ipulse.blocks import BLOCK_BYTES
 from ipulse.redis_server import RedisServer
 from service import leases
-from service.checksums import BLOCK_BYTES
 from tests.service.agents import Attempt, phase
 from tests.service.conditions import eventually
 from tests.service.running import InProcess, settings_for
+from worker.agent import outgoing
+from worker.agent.lease import Lease
+from worker.agent.outgoing import Outgoing
+from worker.agent.patience import patiently
+from worker.agent.service_api import ServiceAPI
 
 from .test_submission import check_problem
 
@@ -40,6 +50,11 @@ def partial_upload(service: InProcess, attempt: Attempt, content: bytes) -> Path
         pk = leases.check_fence(transaction, claimed, attempt.fence).pk
     name = f"{pk}-{hashlib.sha256(content).hexdigest()}"
     return service.settings.artifacts_dir / "incoming" / name
+
+
+def checksums(content: bytes) -> bytes:
+    begins = range(0, len(content), BLOCK_BYTES)
+    return blocks.packed([zlib.crc32(content[n : n + BLOCK_BYTES]) for n in begins])
 
 
 class Stored(NamedTuple):
@@ -114,56 +129,111 @@ class TestResumed:
         assert attempt.put("w", "weights", content).status_code == 201
 
 
-class TestDigestBehind:
-    """Whoever learns a file's digest as it is sent puts it behind the content."""
+class TestChecksumsBehind:
+    """Whoever learns a file's checksums as it is sent puts them behind the content."""
 
-    CONTENT = bytes(range(256)) * 5_000
-    DIGEST = hashlib.sha256(CONTENT).hexdigest().encode()
+    CONTENT = bytes(range(256)) * 9_000  # two blocks and a part of one
+    CRCS = checksums(CONTENT)
 
     def put(
-        self, service: InProcess, body: bytes, arrived: bytes = b""
-    ) -> tuple[httpx.Response, httpx.Response]:
-        """The answer, and the next one to what has arrived."""
+        self, service: InProcess, content: bytes, followed: bytes, arrived: int = 0, size: int = -1
+    ) -> tuple[httpx.Response, list[dict[str, Any]]]:
+        """What is answered to the rest of a file, and the artifacts that are listed then."""
         attempt = service.attempt(service.submit()["id"])
-        query = {"role": "weights", "upload": "7" * 64, "size": len(self.CONTENT)}
+        size = len(content) if size < 0 else size
+        query: dict[str, str | int] = {"role": "weights", "upload": "7" * 64, "size": size}
         headers = {"ipulse-fence": attempt.fence}
         path = f"{attempt.path}/artifacts/w"
         if arrived:
             attempt_pk = partial_upload(service, attempt, b"").name.partition("-")[0]
             incoming = service.settings.artifacts_dir / "incoming"
-            (incoming / f"{attempt_pk}-{'7' * 64}").write_bytes(arrived)
+            (incoming / f"{attempt_pk}-{'7' * 64}").write_bytes(content[:arrived])
             known = service.worker.head(path, params=query, headers=headers)
-            assert known.headers["upload-offset"] == str(len(arrived))
-            headers["upload-offset"] = str(len(arrived))
+            assert known.headers["upload-offset"] == str(arrived)
+            headers["upload-offset"] = str(arrived)
+        body = content[arrived:] + followed
         answer = service.worker.put(path, params=query, content=body, headers=headers)
-        return answer, service.user.get(f"/v1/jobs/{attempt.claim['job_id']}/artifacts")
+        listed = service.user.get(f"/v1/jobs/{attempt.claim['job_id']}/artifacts")
+        return answer, listed.json()["artifacts"]
 
-    def test_the_file_is_kept_without_it(self, service: InProcess) -> None:
-        answer, listed = self.put(service, self.CONTENT + self.DIGEST)
-        assert answer.status_code == 201
-        [artifact] = listed.json()["artifacts"]
-        assert artifact["size"] == len(self.CONTENT)
-        assert artifact["sha256"] == self.DIGEST.decode()
+    @pytest.mark.parametrize("size", [0, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1])
+    def test_the_file_is_kept_without_them(self, service: InProcess, size: int) -> None:
+        content = self.CONTENT[:size]
+        answer, [artifact] = self.put(service, content, checksums(content))
+        assert answer.status_code in (200, 201)
+        assert artifact["size"] == size
+        assert artifact["sha256"] == hashlib.sha256(content).hexdigest()
 
-    @pytest.mark.parametrize("begin", [2**20, len(CONTENT)])
-    def test_it_follows_a_rest_too(self, service: InProcess, begin: int) -> None:
-        content, rest = self.CONTENT[:begin], self.CONTENT[begin:]
-        answer, listed = self.put(service, rest + self.DIGEST, content)
+    @pytest.mark.parametrize("arrived", [2**20, 2**20 + 7, len(CONTENT)])
+    def test_they_follow_a_rest_too(self, service: InProcess, arrived: int) -> None:
+        answer, [artifact] = self.put(service, self.CONTENT, self.CRCS, arrived)
         assert answer.status_code == 201
-        assert listed.json()["artifacts"][0]["sha256"] == self.DIGEST.decode()
+        assert artifact["sha256"] == hashlib.sha256(self.CONTENT).hexdigest()
 
     @pytest.mark.parametrize(
-        "body",
-        [CONTENT + b"0" * 64, CONTENT, CONTENT + DIGEST[:-1], CONTENT + DIGEST + b"0"],
-        ids=["another", "none", "too short", "too long"],
+        ("place", "arrived"),
+        [(0, 0), (2**20 - 1, 2**20 + 7), (2**20, 2**20 + 7), (len(CONTENT) - 1, 0)],
     )
-    def test_nothing_is_kept_that_it_is_not_of(self, service: InProcess, body: bytes) -> None:
-        answer, listed = self.put(service, body)
+    def test_it_is_told_where_the_content_differs(
+        self, service: InProcess, place: int, arrived: int
+    ) -> None:
+        """Also in what arrived before: here, or on this disk meanwhile."""
+        damaged = bytearray(self.CONTENT)
+        damaged[place] ^= 1
+        answer, listed = self.put(service, bytes(damaged), self.CRCS, arrived)
+        problem = check_problem(answer, 422)
+        assert (problem["code"], listed) == ("wrong_content", [])
+        assert f"from byte {place // 2**20 * 2**20:,} on" in problem["detail"]
+
+    @pytest.mark.parametrize(
+        "followed",
+        [b"", CRCS[:-1], CRCS[4:] + CRCS[:4], CRCS + b"\0"],
+        ids=["none", "too short", "another order", "too long"],
+    )
+    def test_nothing_is_kept_that_they_are_not_of(
+        self, service: InProcess, followed: bytes
+    ) -> None:
+        answer, listed = self.put(service, self.CONTENT, followed)
         assert check_problem(answer, 422)["code"] == "wrong_content"
-        assert listed.json()["artifacts"] == []
+        assert listed == []
+
+    def test_an_agent_goes_on_after_its_connection_broke(self, service: InProcess) -> None:
+        content = self.CONTENT * (outgoing.LARGE_BYTES // len(self.CONTENT) + 1)
+
+        class Breaking(io.BytesIO):
+            times = 1
+
+            def read(self, size: int | None = -1, /) -> bytes:
+                if self.tell() >= 5 * BLOCK_BYTES and self.times:
+                    self.times -= 1
+                    raise httpx.WriteError("the line is dead")
+                return super().read(size)
+
+        attempt = service.attempt(service.submit()["id"])
+        token = service.worker.headers["authorization"].removeprefix("Bearer ")
+        with contextlib.closing(ServiceAPI(str(service.worker.base_url), token)) as api:
+            lease = Lease(attempt.claim["attempt_id"], attempt.fence, 60.0, time.monotonic())
+            file = Outgoing(Breaking(content), len(content))
+            described = {"name": "w", "role": "weights", "media_type": "application/zip"}
+
+            def upload() -> None:
+                api.upload(lease, file, **described)
+
+            patiently(upload, lease.wait_for_loss)
+            upload()  # as where the answer was lost
+        listed = service.user.get(f"/v1/jobs/{attempt.claim['job_id']}/artifacts")
+        [artifact] = listed.json()["artifacts"]
+        assert artifact["size"] == len(content)
+        assert artifact["sha256"] == hashlib.sha256(content).hexdigest()
+
+    @pytest.mark.parametrize("size", [len(CONTENT) - 1, len(CONTENT) + 1])
+    def test_nothing_is_kept_of_another_size(self, service: InProcess, size: int) -> None:
+        answer, listed = self.put(service, self.CONTENT, self.CRCS, size=size)
+        assert check_problem(answer, 422)["code"] == "wrong_content"
+        assert listed == []
 
     @pytest.mark.parametrize("named", [{}, {"upload": "7" * 64, "sha256": "7" * 64}])
-    def test_a_digest_stands_before_or_behind(
+    def test_either_a_digest_is_announced_or_checksums_follow(
         self, service: InProcess, named: dict[str, str]
     ) -> None:
         attempt = service.attempt(service.submit()["id"])
