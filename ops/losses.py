@@ -43,8 +43,11 @@ def spike_count_mse(spikes: Any, labels: Any, right: float = 10.0, wrong: float 
 
 
 def cross_entropy(logits: Any, labels: Any) -> Any:
-    """-log softmax(logits)[label], of logits `[batch, classes]`."""
-    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    """-log softmax(logits)[label], of logits `[batch, classes]`.
+
+    Raises tf.errors.InvalidArgumentError on a CPU for a label that is no class."""
+    # tf.nn's is a dozen ops and their gradients where ops are to be deterministic, for GPUs' sake.
+    return tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(features=logits, labels=labels).loss
 
 
 def predicted_by_mean(membrane: Any) -> Any:

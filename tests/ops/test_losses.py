@@ -52,6 +52,11 @@ def membrane() -> np.ndarray:
 
 
 class TestOfAMembrane:
+    @pytest.mark.parametrize("label", [-1, CLASSES])
+    def test_a_label_that_is_no_class_is_an_error(self, label: int) -> None:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="label"):
+            losses.cross_entropy(tf.zeros([BATCH, CLASSES]), [0, label, 1, 1])
+
     @pytest.mark.parametrize(("ours", "formula"), MEMBRANE_LOSSES)
     def test_is_the_formulas(self, ours: Any, formula: Any, membrane: np.ndarray) -> None:
         told = ours(tf.constant(membrane, tf.float32), LABELS)

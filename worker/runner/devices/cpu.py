@@ -87,6 +87,8 @@ def cpu_target(threads: int) -> Dict[str, Any]:
 
 def configure_tensorflow(threads: int, seed: int) -> None:
     """Before TensorFlow's first op, which fixes its threads for the life of the process."""
+    # The kernels are for CPUs; what is around them would take a GPU's memory for nothing.
+    tf.config.set_visible_devices([], "GPU")
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(threads)
     tf.random.set_seed(seed)
