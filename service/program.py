@@ -63,7 +63,7 @@ def main() -> int:
     os.umask(0o077)
     log.configure()
     try:
-        settings = Settings()
+        settings = Settings.from_environment(os.environ)
         settings.home.mkdir(parents=True, exist_ok=True)
         app = create_app(settings)
         listener = listen(settings)

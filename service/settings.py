@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import quote
 
-from pydantic import Field, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ipulse import messages
 from ipulse.errors import Unavailable
@@ -18,13 +18,13 @@ MIN_TOKEN_LENGTH = 32  # characters: nobody types or guesses one of these
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """Every field is read from `IPULSE_` + its name in capitals; secrets only by file."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="IPULSE_",
-        extra="ignore",
+    model_config = ConfigDict(
+        extra="forbid",
         frozen=True,
+        validate_default=True,
         hide_input_in_errors=True,  # the broker's URL may hold a password
     )
 
@@ -37,7 +37,7 @@ class Settings(BaseSettings):
     tls_certificate: Path | None = None  # PEM, with the chain; TLS is spoken where both are given
     tls_key: Path | None = None
     # Names a client may use for this service; anything else is a DNS rebinding attempt.
-    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ("127.0.0.1", "localhost", "[::1]")
+    allowed_hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
 
     database_url: str = Field(
         default_factory=lambda data: f"sqlite:///{quote(str(data['home'] / 'ipulse.db'))}"
@@ -73,6 +73,13 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(default=MEBIBYTE, gt=0)
     max_events_bytes: int = Field(default=8 * MEBIBYTE, gt=0)
     max_artifact_bytes: int = Field(default=4096 * MEBIBYTE, gt=0)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Settings:
+        """Raises ValidationError."""
+        named = {f"IPULSE_{name.upper()}": name for name in cls.model_fields}
+        told = {name: environment[key] for key, name in named.items() if key in environment}
+        return cls.model_validate(told)
 
     @field_validator("home", mode="after")
     @classmethod

@@ -28,11 +28,15 @@ def test_a_home_is_itself_whatever_it_is_called(tmp_path: Path) -> None:
     assert f"/{socket}" == str(home / "redis" / "redis.sock")
 
 
-def test_the_environment_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("IPULSE_HOME", str(tmp_path))
-    monkeypatch.setenv("IPULSE_PORT", "0")
-    monkeypatch.setenv("IPULSE_ALLOWED_HOSTS", "Service, localhost")
-    settings = Settings()
+def test_the_environment_is_read(tmp_path: Path) -> None:
+    told = {
+        "IPULSE_HOME": str(tmp_path),
+        "IPULSE_PORT": "0",
+        "IPULSE_ALLOWED_HOSTS": "Service, localhost",
+        "IPULSE_SERVICE_URL": "http://for-an-agent",
+        "HOME": "/root",
+    }
+    settings = Settings.from_environment(told)
     assert settings.home == tmp_path
     assert settings.port == 0
     assert settings.allowed_hosts == ("service", "localhost")
