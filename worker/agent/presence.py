@@ -7,12 +7,13 @@ import threading
 
 from ipulse.errors import IPUlseError
 
+from .patience import patiently
 from .quarantine import Quarantine
 from .service_api import ServiceAPI
 from .settings import Settings
 
 EVERY_SECONDS = 30.0
-RETRY_SECONDS = 2.0  # after one that was not heard
+RETRY_SECONDS = 2.0  # after patience with a service that is away has ended, or a refusal
 
 _log = logging.getLogger(__name__)
 
@@ -48,12 +49,16 @@ class Presence:
             if self._has_ended:
                 return
             try:
-                self._api.announce(
-                    self._settings.name, self._settings.device_kinds, self._quarantine.resting
-                )
+                # At a stack's start the service may be a moment behind.
+                patiently(self._announce, self._has_news.wait)
             except IPUlseError as error:
                 if is_heard and not self._has_ended:  # once for each time that it is away
                     _log.warning("not_announced", extra={"why": error.message})
                 is_heard, pause = False, RETRY_SECONDS
             else:
                 is_heard, pause = True, EVERY_SECONDS
+
+    def _announce(self) -> None:
+        self._api.announce(
+            self._settings.name, self._settings.device_kinds, self._quarantine.resting
+        )
