@@ -20,6 +20,17 @@ from .waiting import Waiting
 IDLE_RETRY_SECONDS, RETRY_SECONDS = 5, 2
 
 
+def json_content(name: str) -> dict[str, Any]:
+    """How the OpenAPI document tells of JSON of this schema. By its name alone, for the classes
+    are made for nothing else: see `openapi.py`."""
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
+
+
+def described(name: str) -> dict[str, Any]:
+    """What the OpenAPI document says of such an answer."""
+    return {"content": json_content(name)}
+
+
 def json_text(value: Mapping[str, Any]) -> str:
     """JSON as answers have it, with names in the order in which they are shown."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -10,23 +10,20 @@ from fastapi import Depends, FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from ipulse import __version__
-from ipulse.json_schema import json_schema
-from ipulse.spec import ExperimentSpec
 
 from . import migrations, problems, web
-from .auth import OPEN_PATHS, Gate, Tokens, permit
+from .auth import Gate, Tokens, permit
 from .blobs import Blobs
 from .changes import Changes
 from .database import Database
 from .dispatcher import Dispatcher
 from .edge import Edge
-from .examples import EXAMPLES, PROBLEM
+from .examples import PROBLEM
 from .housekeeping import Housekeeper
 from .lookout import Lookout
 from .metrics import Metrics
 from .parts import Parts
 from .readiness import Readiness
-from .representations import ProblemDocument
 from .routes import (
     artifacts,
     events,
@@ -45,46 +42,28 @@ from .settings import Settings
 from .shared_reads import SharedReads
 from .summaries import Summaries
 from .transfers import Transfers
-from .worker_requests import Announcement, ClaimRequest, EventBatch, Finish
 
 _PROBLEM: dict[int | str, dict[str, Any]] = {
     "4XX": {
         "description": "What is wrong, and where",
         "content": {
-            problems.MEDIA_TYPE: {"schema": ProblemDocument.inline_schema(), "example": PROBLEM}
+            problems.MEDIA_TYPE: {
+                "schema": {"$ref": "#/components/schemas/ProblemDocument"},
+                "example": PROBLEM,
+            }
         },
     }
 }
 
 
-# What is posted is parsed by these classes, so they describe it too.
-_REQUESTS = (
-    ExperimentSpec,
-    tokens.TokenRequest,
-    Announcement,
-    ClaimRequest,
-    EventBatch,
-    Finish,
-)
-
-
 class Application(FastAPI):
-    """FastAPI; its OpenAPI document has our own schemas of what is posted, and says where a token
-    is needed. As a dependency of every route, that would cost each request time."""
+    """FastAPI; its OpenAPI document says more."""
 
     def openapi(self) -> dict[str, Any]:
+        from .openapi import complete  # says why not before
+
         document = super().openapi()
-        schemas = document["components"]["schemas"]
-        schemas.update({cls.__name__: json_schema(cls) for cls in _REQUESTS})
-        for name, example in EXAMPLES.items():
-            schemas[name] = {**schemas[name], "examples": [example]}
-        document["components"]["securitySchemes"] = {
-            "HTTPBearer": {"type": "http", "scheme": "bearer"}
-        }
-        for path, operations in document["paths"].items():
-            if path not in OPEN_PATHS:
-                for operation in operations.values():
-                    operation["security"] = [{"HTTPBearer": []}]
+        complete(document)
         return document
 
 
@@ -109,7 +88,7 @@ def create_app(settings: Settings) -> FastAPI:
         readiness=Readiness(
             {"database": database.is_writable, "artifact_store": blobs.is_writable}
         ),
-        metrics=Metrics(database),
+        metrics=Metrics(),
     )
 
     @asynccontextmanager

@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 from ipulse import parsing, strict_json
 from ipulse.errors import IPUlseError
 
+from .answers import json_content
 from .parts import parts_of
 from .problems import TooLarge, WrongMediaType
 
@@ -26,10 +27,9 @@ def parse(cls: type[T], body: bytes) -> T:
     return parsing.parse(cls, strict_json.loads(body))
 
 
-def described(cls: type) -> dict[str, Any]:
-    """What the OpenAPI document says of a route that reads such a body."""
-    content = {"schema": {"$ref": f"#/components/schemas/{cls.__name__}"}}
-    return {"requestBody": {"required": True, "content": {"application/json": content}}}
+def described(name: str) -> dict[str, Any]:
+    """What the OpenAPI document says of a route that reads a body of this schema."""
+    return {"requestBody": {"required": True, "content": json_content(name)}}
 
 
 @asynccontextmanager

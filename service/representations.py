@@ -1,4 +1,4 @@
-"""What the API says of anything but a job: every answer's JSON, and its schema in OpenAPI."""
+"""Answers that are checked as they are written, each with its schema in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -17,14 +17,6 @@ class ValidationBody(BaseModel):
     valid: Literal[True] = True
     spec: dict[str, Any]
     spec_sha256: str
-
-
-class EventPageBody(BaseModel):
-    """Some events of a job in order."""
-
-    events: list[dict[str, Any]]
-    next_after: int = Field(description="What to pass as `after` for the next page.")
-    end: bool = Field(description="No more events will ever come after this page.")
 
 
 class ArtifactBody(BaseModel):
@@ -105,31 +97,3 @@ class StoredBody(BaseModel):
     """The file is stored."""
 
     artifact_id: str
-
-
-class ProblemBody(BaseModel):
-    """One thing wrong with a request, and where."""
-
-    pointer: str = Field(description="RFC 6901 pointer into the body, or e.g. /query/page_size.")
-    code: str
-    detail: str
-
-
-class ProblemDocument(BaseModel):
-    """RFC 9457."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str
-    code: str = Field(description="Stable; what a program may rely on.")
-    request_id: str
-    errors: list[ProblemBody]
-
-    @classmethod
-    def inline_schema(cls) -> dict[str, Any]:
-        """The JSON Schema without references, as every place may hold it."""
-        schema = cls.model_json_schema()
-        schema["properties"]["errors"]["items"] = schema.pop("$defs")[ProblemBody.__name__]
-        return schema

@@ -1,86 +1,23 @@
-"""What the API says of a job: its JSON, and the schemas of that in the OpenAPI document."""
+"""What the API says of a job: its JSON, whose shapes are in `shapes.py`."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Literal
-
-from pydantic import BaseModel, Field
+from typing import Any
 
 from .database import rfc3339
 from .job import Job
 from .leases import Attempt
-from .waiting import Waiting, Why
+from .waiting import Waiting
 
 _DECODER = json.JSONDecoder()
 
 Time = str  # RFC 3339 in UTC, to the millisecond
 
 
-class AttemptBody(BaseModel):
-    """One try at a job."""
-
-    number: int
-    agent: str
-    reason: str | None
-    message: str
-    started_at: Time | None
-    finished_at: Time | None
-
-
-class JobSummaryBody(BaseModel):
-    """A job as a list shows it."""
-
-    object: Literal["job"] = "job"
-    id: str
-    name: str
-    state: str = Field(description="A value of ipulse.states.JobState.")
-    reason: str | None = Field(description="A value of ipulse.states.Reason.")
-    message: str
-    device: str
-    priority: int = Field(description="The greater goes first.")
-    deadline_at: Time | None = Field(description="When it is late in its present state.")
-    attempt: int = Field(description="Number of the latest attempt; 0 before the first.")
-    progress: dict[str, Any] | None = Field(description="The fields of the last metric event.")
-    summary: dict[str, float] | None = Field(description="Final figures.")
-    spec_sha256: str
-    created_at: Time | None
-    started_at: Time | None
-    finished_at: Time | None
-    updated_at: Time | None
-    phase_seconds: dict[str, float] = Field(description="Seconds in each phase that was left.")
-    attempts: list[AttemptBody]
-    last_seq: int = Field(description="Sequence number of the job's last event.")
-    metadata: dict[str, str]
-    version: int = Field(description="Counts changes.")
-
-
-class WaitingBody(BaseModel):
-    """What a job waits for, at the moment of the answer; the ETag does not cover it."""
-
-    reason: Why
-    position: int | None = Field(description="In the queue of its kind of device, from 1.")
-    holder: str | None = Field(description="The job that has had such a device longest.")
-    estimated_start: Time | None = Field(description="From how long the latest jobs took.")
-
-
-class JobBody(JobSummaryBody):
-    """A job with its spec, and while it waits, what for."""
-
-    spec: dict[str, Any]
-    waiting_on: WaitingBody | None = None
-
-
-class JobPageBody(BaseModel):
-    """Some jobs, newest first."""
-
-    jobs: list[JobSummaryBody]
-    next_page_token: str = Field(description="Empty on the last page.")
-
-
-# Rows become plain dictionaries: for a page of a list, making each of them a model of the
-# classes above first took longer than all the rest.
+# Rows become plain dictionaries: for a page of a list, making each of them a model of those
+# classes first took longer than all the rest.
 
 
 def summary_of(job: Job, attempts: Sequence[Attempt]) -> dict[str, Any]:

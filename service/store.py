@@ -6,13 +6,12 @@ import json
 import re
 import secrets
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, insert, select, update
 
 from ipulse import strict_json
 from ipulse.errors import Conflict, NotFound
-from ipulse.spec import ExperimentSpec
 from ipulse.states import ACTIVE, JobState, Reason, check_transition
 
 from . import events
@@ -20,6 +19,9 @@ from .database import Transaction
 from .job import COLUMNS, Job
 from .tables import jobs
 from .wishes import Wishes
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 RETRY_TOPIC = "retry"  # told when a job begins to wait for another attempt
 

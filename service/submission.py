@@ -5,19 +5,21 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, delete, insert, select
 
 from ipulse import strict_json
 from ipulse.errors import Conflict, InvalidInput, Problem
-from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
 
 from . import agents, outbox, store
 from .database import Database, Transaction
 from .job import Job
 from .tables import idempotency_keys
 from .wishes import Wishes
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 PATIENCE_SECONDS = 1.0  # with another request of the same key: nearly always it has ended by then
 KEY_MS = 24 * 3_600_000  # for which a key finds its job again
@@ -47,9 +49,10 @@ class KeyReused(InvalidInput):
 
 @dataclass(frozen=True)
 class CheckedSpec:
-    """A valid spec, its canonical JSON text and that text's SHA-256."""
+    """A valid spec, its JSON, that as canonical text, and the text's SHA-256."""
 
     spec: ExperimentSpec
+    value: dict[str, Any]
     text: str
     sha256: str
 
@@ -64,9 +67,13 @@ class Submitted:
 
 def check(value: Any) -> CheckedSpec:
     """Raises InvalidSpec with every problem of a posted spec."""
+    # Imported by the first submission: its classes are a sixteenth of a start.
+    from ipulse.spec import parse_spec, spec_to_json
+
     spec = parse_spec(value)
-    text = strict_json.dumps(spec_to_json(spec))
-    return CheckedSpec(spec, text, hashlib.sha256(text.encode()).hexdigest())
+    complete = spec_to_json(spec)
+    text = strict_json.dumps(complete)
+    return CheckedSpec(spec, complete, text, hashlib.sha256(text.encode()).hexdigest())
 
 
 def check_key(key: str) -> str:

@@ -18,11 +18,10 @@ from ipulse import strict_json
 from ipulse.errors import Problem
 from ipulse.schema import MAX_INTEGER
 from service import events, log, store
-from service.answers import json_answer
+from service.answers import json_answer, json_content
 from service.auth import Caller
 from service.parts import Parts, caller_of, parts_of
 from service.problems import InvalidParameter
-from service.representations import EventPageBody
 
 DEFAULT_PAGE = 500
 MAX_PAGE = 1000
@@ -80,7 +79,7 @@ class Look:
 
 @router.get(
     "/jobs/{job_id}/events",
-    responses={200: {"model": EventPageBody, "content": {"text/event-stream": {}}}},
+    responses={200: {"content": {**json_content("EventPageBody"), "text/event-stream": {}}}},
 )
 async def list_events(
     job_id: str,

@@ -12,10 +12,9 @@ from ipulse import strict_json
 from ipulse.errors import InvalidJSON, Problem
 from ipulse.states import JobState
 from service import filters, listing, pages
-from service.answers import json_answer
+from service.answers import described, json_answer
 from service.parts import parts_of
 from service.problems import InvalidParameter
-from service.shown_jobs import JobPageBody
 
 DEFAULT_PAGE = 50
 MAX_PAGE = 500
@@ -64,7 +63,7 @@ class JobQuery(BaseModel):
         )
 
 
-@router.get("/jobs", responses={200: {"model": JobPageBody}})
+@router.get("/jobs", responses={200: described("JobPageBody")})
 def list_jobs(query: Annotated[JobQuery, Query()], request: Request) -> Response:
     """Jobs, newest first.
 

@@ -21,11 +21,10 @@ from service import (
     store,
     waiting,
 )
-from service.answers import job_answer
+from service.answers import described, job_answer
 from service.database import Transaction
 from service.job import Job
 from service.parts import Parts, parts_of
-from service.shown_jobs import JobBody
 
 IfMatch = Annotated[str | None, Header()]
 
@@ -34,7 +33,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
 
-@router.get("/jobs/{job_id}", responses={200: {"model": JobBody}, 304: {}})
+@router.get("/jobs/{job_id}", responses={200: described("JobBody"), 304: {}})
 async def get_job(
     job_id: str,
     request: Request,
@@ -54,21 +53,21 @@ async def get_job(
     return await run_in_threadpool(_show, parts, job_id, if_none_match, headers)
 
 
-@router.post("/jobs/{job_id}/cancel", responses={200: {"model": JobBody}})
+@router.post("/jobs/{job_id}/cancel", responses={200: described("JobBody")})
 def cancel(job_id: str, request: Request, if_match: IfMatch = None) -> Response:
     """Asks a job to stop. Asking twice, or after its end, changes nothing."""
     parts = parts_of(request)
     return _change(parts, job_id, if_match, attempts.cancel)
 
 
-@router.post("/jobs/{job_id}/pause", responses={200: {"model": JobBody}})
+@router.post("/jobs/{job_id}/pause", responses={200: described("JobBody")})
 def pause(job_id: str, request: Request, if_match: IfMatch = None) -> Response:
     """Stops a job for now, at a checkpoint if it has begun. It keeps its place in no queue."""
     parts = parts_of(request)
     return _change(parts, job_id, if_match, attempts.pause)
 
 
-@router.post("/jobs/{job_id}/resume", responses={200: {"model": JobBody}})
+@router.post("/jobs/{job_id}/resume", responses={200: described("JobBody")})
 def resume(job_id: str, request: Request, if_match: IfMatch = None) -> Response:
     """Queues a paused job again; it goes on from its last checkpoint."""
     parts = parts_of(request)

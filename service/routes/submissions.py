@@ -8,19 +8,17 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ipulse import strict_json
-from ipulse.spec import ExperimentSpec, spec_to_json
 from service import agents, leases, log, payloads, submission
-from service.answers import job_answer, json_answer
+from service.answers import described, job_answer, json_answer
 from service.parts import caller_of, parts_of
 from service.payloads import JSONBody
 from service.representations import ValidationBody
-from service.shown_jobs import JobBody
 from service.wishes import Wishes
 
 RETRY_AFTER_SECONDS = 1  # until the first look at a job that was just accepted
 
 _LONGEST = 10**8  # seconds: three years
-_SPEC_BODY = payloads.described(ExperimentSpec)
+_SPEC_BODY = payloads.described("ExperimentSpec")
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
@@ -43,7 +41,7 @@ class SubmitQuery(BaseModel):
 
 
 @router.post(
-    "/jobs", status_code=202, responses={202: {"model": JobBody}}, openapi_extra=_SPEC_BODY
+    "/jobs", status_code=202, responses={202: described("JobBody")}, openapi_extra=_SPEC_BODY
 )
 def submit(
     body: JSONBody,
@@ -82,5 +80,4 @@ def validate(body: JSONBody, request: Request) -> Response:
     checked = submission.check(strict_json.loads(body))
     with parts.database.read() as transaction:
         agents.check_satisfiable(transaction, checked.spec.device.kind)
-    spec = spec_to_json(checked.spec)
-    return json_answer(ValidationBody(spec=spec, spec_sha256=checked.sha256))
+    return json_answer(ValidationBody(spec=checked.value, spec_sha256=checked.sha256))

@@ -69,7 +69,7 @@ class TokenListBody(BaseModel):
     "",
     status_code=201,
     responses={201: {"model": IssuedBody}},
-    openapi_extra=payloads.described(TokenRequest),
+    openapi_extra=payloads.described("TokenRequest"),
 )
 @open_to("owner")
 def issue(body: JSONBody, request: Request) -> Response:

@@ -26,7 +26,7 @@ from service import (
     reports,
     store,
 )
-from service.answers import job_answer, json_answer
+from service.answers import described, job_answer, json_answer
 from service.auth import open_to
 from service.parts import Parts, parts_of
 from service.payloads import EventsBody, JSONBody
@@ -37,7 +37,6 @@ from service.representations import (
     NextEventBody,
     OrdersBody,
 )
-from service.shown_jobs import JobBody
 from service.worker_requests import Announcement, ClaimRequest, EventBatch, Finish
 
 # An agent that asks for orders may be told a little later: whoever waits for the same job's end is
@@ -62,7 +61,7 @@ class Orders:
     "/agents",
     status_code=204,
     dependencies=protocol.KNOWN,
-    openapi_extra=payloads.described(Announcement),
+    openapi_extra=payloads.described("Announcement"),
 )
 @open_to("worker")
 def announce(body: JSONBody, request: Request) -> Response:
@@ -78,7 +77,7 @@ def announce(body: JSONBody, request: Request) -> Response:
     "/claims",
     responses={200: {"model": ClaimBody}},
     dependencies=protocol.KNOWN,
-    openapi_extra=payloads.described(ClaimRequest),
+    openapi_extra=payloads.described("ClaimRequest"),
 )
 @open_to("worker")
 def claim(body: JSONBody, request: Request) -> Response:
@@ -153,7 +152,7 @@ async def orders(
 @router.post(
     "/attempts/{attempt_id}/events",
     responses={200: {"model": NextEventBody}},
-    openapi_extra=payloads.described(EventBatch),
+    openapi_extra=payloads.described("EventBatch"),
 )
 @open_to("worker")
 def record(attempt_id: AttemptId, fence: Fence, body: EventsBody, request: Request) -> Response:
@@ -173,8 +172,8 @@ def record(attempt_id: AttemptId, fence: Fence, body: EventsBody, request: Reque
 
 @router.post(
     "/attempts/{attempt_id}/finish",
-    responses={200: {"model": JobBody}},
-    openapi_extra=payloads.described(Finish),
+    responses={200: described("JobBody")},
+    openapi_extra=payloads.described("Finish"),
 )
 @open_to("worker")
 async def finish(
