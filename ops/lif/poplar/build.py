@@ -47,9 +47,7 @@ def build(api_level: int = API_LEVEL) -> BuiltOp:
                 complete = scratch / "complete"
                 complete.mkdir()
                 _compile(prefix, complete, scratch)
-                codelets = [str(path) for path in sorted(SOURCES.glob("codelets/*.cpp"))]
-                gp = str(complete / built.codelets.name)
-                run_compiler([str(prefix / "bin" / "popc"), "-O3", *codelets, "-o", gp])
+                _compile_codelets(prefix, complete / built.codelets.name, scratch)
                 shutil.move(str(complete), str(directory))
     return built
 
@@ -78,6 +76,14 @@ def _compile(prefix: Path, complete: Path, scratch: Path) -> None:
             out = str(complete / f"libipulse_lif_{level}.so")
             libraries = ["-lpoplar", "-lpoplin", "-lpoputil", "-lpopops"]
             run_compiler([*compiler(), *FLAGS, *link, "-o", out, *objects, *libraries])
+
+
+def _compile_codelets(prefix: Path, target: Path, scratch: Path) -> None:
+    apart = scratch / "codelets"
+    apart.mkdir()
+    codelets = sorted(SOURCES.glob("codelets/*.cpp"))
+    (unit,) = units(codelets, apart, most=len(codelets))
+    run_compiler([str(prefix / "bin" / "popc"), "-O3", str(unit), "-o", str(target)])
 
 
 def hash_of_sources(tools: str) -> str:
