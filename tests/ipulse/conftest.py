@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .live_service import LiveService
 
 CORE = [
+    "test_blocks.py",
     "test_errors.py",
     "test_events.py",
     "test_messages.py",
