@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -150,6 +152,28 @@ def test_every_part_of_a_file_is_read_as_it_is(large: Blobs) -> None:
     edges = (0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 2 * BLOCK_BYTES, len(LARGE))
     for start, stop in itertools.combinations(edges, 2):
         assert b"".join(read(large, start, stop)) == LARGE[start:stop], (start, stop)
+
+
+class ShortOfBreath(io.FileIO):
+    """A file on a file system that reads less at once than it is asked for."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return super().read(1000)
+
+    def readinto(self, buffer: Any, /) -> int:
+        return super().readinto(memoryview(buffer)[: BLOCK_BYTES // 3])
+
+
+def test_a_read_that_gives_less_than_a_block_is_no_damage(
+    large: Blobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(path: Path, mode: str = "r", buffering: int = -1, *_: Any) -> io.IOBase:
+        raw = ShortOfBreath(path, mode)
+        return raw if buffering == 0 else io.BufferedReader(raw)
+
+    monkeypatch.setattr(io, "open", opened)
+    for start in (0, BLOCK_BYTES + 1):
+        assert b"".join(read(large, start, len(LARGE))) == LARGE[start:]
 
 
 @pytest.mark.parametrize("damage", ["changed", "short", "empty"])
