@@ -27,7 +27,6 @@ class MLflowSide(Side):
     )
     health = "/health"
     front = "server"
-    runs_jobs = False
 
     def __init__(self, home: Path, python: Path) -> None:
         super().__init__(home)

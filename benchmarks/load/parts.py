@@ -16,9 +16,8 @@ from benchmarks.load.ipulse_side import IpulseSide
 from benchmarks.load.processors import all_of_them
 from benchmarks.load.restartable_side import RestartableSide
 from benchmarks.load.side import Side
-from benchmarks.load.sides import NAMES, OURS
+from benchmarks.load.sides import NAMES, OURS, RUNNING
 
-RUNNING = tuple(name for name in NAMES if name != "mlflow")  # those that run jobs
 SHIMS = ("celery", "celery_durable", "huey", "procrastinate")
 ROWS = ("celery", *OURS)  # whose many stored jobs can be made up
 FILES = (*SHIMS, "mlflow", *OURS)  # that keep files

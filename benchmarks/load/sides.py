@@ -50,6 +50,7 @@ def opened(kind: str, home: Path, is_whole: bool = False) -> Iterator[Side]:
     service. Raises Missing."""
     with contextlib.ExitStack() as closing:
         side = _SIDES[kind](home, closing)
+        side.runs_jobs = kind in RUNNING
         side.is_whole = is_whole and isinstance(side, RestartableSide)
         yield closing.enter_context(side)
 
@@ -115,3 +116,4 @@ _SIDES: dict[str, Callable[[Path, contextlib.ExitStack], Side]] = {
     "postgresql": _postgresql,
 }
 NAMES = tuple(_SIDES)
+RUNNING = tuple(name for name in NAMES if name != "mlflow")  # those that run jobs
