@@ -44,8 +44,7 @@ class Agent:
     def start(self) -> None:
         """Makes room and warms the first runner up."""
         self._settings.work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for removed in sweep(self._settings.work_dir):
-            _log.info("work_directory_removed", extra={"path": str(removed)})
+        self._make_room()
         self._record.open()
         self._presence.start()
         self._orphans.start()
@@ -84,6 +83,7 @@ class Agent:
             self._warm.prepare()  # once everybody knows how this one ended
         if self.quarantine.resting:
             self._presence.tell()
+        self._make_room()
 
     def stop(self) -> None:
         """Ends the present attempt and takes no other. May be called by a signal handler."""
@@ -97,6 +97,10 @@ class Agent:
         self._warm.close()
         self._record.close()
         self._api.close()
+
+    def _make_room(self) -> None:
+        for removed in sweep(self._settings.work_dir):
+            _log.info("work_directory_removed", extra={"path": str(removed)})
 
     def _pause(self, seconds: float) -> bool:
         time.sleep(seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 
 import pytest
@@ -64,6 +65,9 @@ class TestSuccess:
         self, offspring: Offspring, service: FakeService, settings: Settings
     ) -> None:
         with agent_with(settings) as agent:
+            kept = settings.work_dir / "att_of_yesterday"
+            kept.mkdir()
+            os.utime(kept, (0, 0))
             attempt(service, agent, "completes")
             left = [file.suffix for file in settings.work_dir.iterdir()]
             assert left == [LOCK]  # the agent lives
