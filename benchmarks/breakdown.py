@@ -38,7 +38,7 @@ BY_LAYER = {
 ADDED_UP = {
     "selection": ("select", "gather", "count_bits", "list_bits"),
     "readout": ("leaky_forward", "leaky_backward"),
-    "packing weights": ("pack", "pack_transposed"),
+    "packing weights": ("pack", "pack_transposed", "transpose"),
 }
 
 

@@ -242,6 +242,9 @@ struct Kernel {
   // In an order of its own, for dense_product; bfloat16 is rounded to, but not stored.
   void (*pack_transposed)(const float *weights, int64_t rows, int64_t columns, int first, int width,
                           int storage, float *panel);
+  // Part of a strip of pack_transposed: some neurons' weights, rows that lie `stride` apart.
+  void (*transpose)(const float *weights, int64_t stride, int64_t used, int64_t columns, int strip,
+                    int storage, float *to);
   void (*lif_forward)(const PanelForward &);
   void (*leaky_forward)(const PanelForward &);
   void (*general_forward)(const PanelForward &);

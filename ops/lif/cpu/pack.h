@@ -56,28 +56,44 @@ void pack(const float *weights, int64_t rows, int64_t columns, int first, int wi
   }
 }
 
+// The first `used` of a strip's neurons, rows of `columns` weights that lie `stride` apart, as its
+// columns, [columns][strip]; zeros follow.
+void transpose(const float *weights, int64_t stride, int64_t used, int64_t columns, int strip,
+               int storage, float *to) {
+  // Few rows at a time: where they lie a power of two apart, more fetched ahead would drive each
+  // other out of the caches.
+  for (int64_t i0 = 0; i0 < used; i0 += LINE) {
+    int64_t i1 = i0 + LINE < used ? i0 + LINE : used;
+    for (int64_t j0 = 0; j0 < columns; j0 += LINE) {
+      int64_t j1 = j0 + LINE < columns ? j0 + LINE : columns;
+      for (int64_t i = i0; i < i1; ++i) {
+        const float *row = weights + i * stride;
+        // The next rows, and behind the last ones what lies beside the first ones.
+        __builtin_prefetch(i + LINE < used ? row + LINE * stride + j0
+                                           : row - (used - LINE) * stride + columns + j0);
+        for (int64_t j = j0; j < j1; ++j)
+          to[j * strip + i] = row[j];
+      }
+    }
+  }
+  for (int64_t j = 0; j < columns; ++j)
+    for (int64_t i = used > 0 ? used : 0; i < strip; ++i)
+      to[j * strip + i] = 0;
+  if (storage == LIF_WEIGHTS_BFLOAT16)
+    round_to_bfloat16(to, columns * strip);
+}
+
 // In strips, see dense_product.h.
 void pack_transposed(const float *weights, int64_t rows, int64_t columns, int first, int width,
                      int storage, float *panel) {
   int strip = Vec::product_vectors * L < width ? Vec::product_vectors * L : width;
-  constexpr int64_t block = LINE;
-  for (int c = 0; c < width; c += strip, panel += strip * columns) {
+  constexpr int64_t block = 4 * LINE;
+  for (int c = 0; c < width; c += strip) {
     int64_t used = rows - first - c < strip ? rows - first - c : strip;
-    const float *corner = weights + (first + c) * columns;
-    for (int64_t j0 = 0; j0 < columns; j0 += block) {
-      int64_t j1 = j0 + block < columns ? j0 + block : columns;
-      for (int64_t i = 0; i < used; ++i) {
-        const float *row = corner + i * columns;
-        __builtin_prefetch(row + j0 + 4 * block);
-        for (int64_t j = j0; j < j1; ++j)
-          panel[j * strip + i] = row[j];
-      }
-      for (int64_t j = j0; j < j1; ++j)
-        for (int64_t i = used > 0 ? used : 0; i < strip; ++i)
-          panel[j * strip + i] = 0;
-      if (storage == LIF_WEIGHTS_BFLOAT16)
-        round_to_bfloat16(panel + j0 * strip, (j1 - j0) * strip);
-    }
+    for (int64_t j = 0; j < columns; j += block)
+      transpose(weights + (first + c) * columns + j, columns, used,
+                columns - j < block ? columns - j : block, strip, storage,
+                panel + (c * columns + j * strip));
   }
 }
 

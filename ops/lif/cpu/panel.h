@@ -26,6 +26,7 @@ constexpr Kernel make_kernel(const char *name) {
           Vec::product_vectors,
           pack,
           pack_transposed,
+          transpose,
           lif_forward,
           leaky_forward,
           general_forward,

@@ -14,8 +14,8 @@ constexpr int64_t RIGHT_BYTES = 48 << 20;
 // the L3 cache; their own blocks, which outgrow the L2 cache, are read in order.
 constexpr int ROWS = 128;
 
-// Rows added up at a time, and floats of weights: of all blocks they share an L1 or L2 cache.
-constexpr int64_t SUM_ROWS = 8, RUN = SUM_ROWS * MAX_WIDTH;
+// Rows added up at a time, and columns of weights: of all blocks they share an L1 or L2 cache.
+constexpr int64_t SUM_ROWS = 8, SUM_COLUMNS = 64;
 
 } // namespace
 
@@ -23,7 +23,8 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
                    const LayerGradient &next, const float *weights, const Panels &panels,
                    bool whole)
     : kernel_(kernel), threads_(threads), steps_(n.steps), next_(next), weights_(weights),
-      storage_(n.weights), panels_(panels) {
+      storage_(n.weights), panels_(panels),
+      strip_(std::min(kernel.strip_vectors * kernel.lanes, panels.width)) {
   const Panels &after = next.panels;
   int levels = 0;
   auto splits = [&](int parts) {
@@ -43,10 +44,11 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
   groups_ = panels.count / parts_;
   int64_t depth = int64_t(depth_) * after.width, blocks = int64_t(parts_) * parts_;
   auto products = static_cast<int64_t>(7 * left_of_.size());
-  int64_t right = products * depth * panels.width;
-  held_groups_ =
-      static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(RIGHT_BYTES / (4 * right), groups_)));
-  right_.reset(new Buffer<float>(held_groups_ * right));
+  of_group_ = products * depth * panels.width;
+  held_groups_ = static_cast<int>(
+      std::max<int64_t>(1, std::min<int64_t>(RIGHT_BYTES / (4 * of_group_), groups_)));
+  // Those that are multiplied, and those that come next.
+  right_.reset(new Buffer<float>(std::min(2 * held_groups_, groups_) * of_group_));
   if (held_groups_ < groups_)
     left_.reset(new Buffer<float>(quarter_ * products * depth * steps_));
   // As few runs of rows as ROWS allows, of nearly one length that a kernel holds in registers.
@@ -57,8 +59,9 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
   // Of a chunk of each part the result and the states; seven products and their left operands.
   int64_t rows = int64_t(samples_) * rows_;
   states_ = held_groups_ * blocks * rows * panels.width;
-  of_worker_ = states_ + held_groups_ * blocks * samples_ * 2 * panels.width +
-               7 * rows * (panels.width + depth);
+  of_worker_ = std::max(states_ + held_groups_ * blocks * samples_ * 2 * panels.width +
+                            7 * rows * (panels.width + depth),
+                        blocks * SUM_COLUMNS * panels.width);
   products_.reset(new Buffer<float>(threads * of_worker_));
 }
 
@@ -113,45 +116,51 @@ void Strassen::add_up_all_left() {
   });
 }
 
-// Of groups of panels: [groups][products][strips][depth][strip].
-void Strassen::add_up_right(int group, int count) {
-  int width = panels_.width, strip = std::min(kernel_.strip_vectors * kernel_.lanes, width);
+// Each of some columns of a strip.
+int64_t Strassen::right_tasks(int group) const {
+  if (!samples() || group >= groups_)
+    return 0;
+  int64_t depth = int64_t(depth_) * next_.panels.width;
+  return held_from(group) * (panels_.width / strip_) * ((depth + SUM_COLUMNS - 1) / SUM_COLUMNS);
+}
+
+// Of groups of panels: [groups][products][strips][depth][strip]. All blocks' columns are transposed
+// and then added up where they lie, in the worker's L2 cache.
+void Strassen::add_up_right(int group, int64_t task, int worker) const {
   int64_t neurons = next_.panels.neurons, depth = int64_t(depth_) * next_.panels.width;
-  int64_t panel = neurons * width, block = depth * width;
-  int64_t runs = (depth * strip + RUN - 1) / RUN, strips = width / strip;
-  auto sums = static_cast<int64_t>(right_of_.size());
-  Buffer<float> packed(parts_ * panel);
-  for (int g = 0; g < count; ++g) {
-    parallel_for(threads_, parts_, [&](int64_t part, int) {
-      int p = group + g + static_cast<int>(part) * groups_;
-      kernel_.pack_transposed(weights_, panels_.neurons, neurons, panels_.first(p), width, storage_,
-                              packed.get() + part * panel);
-    });
-    parallel_for(threads_, strips * runs, [&](int64_t task, int) {
-      int64_t s = task / runs, begin = task % runs * RUN;
-      for (int64_t i = 0; i < sums; ++i) {
-        BlockSums a{};
-        a.right = true;
-        a.count = std::min(RUN, depth * strip - begin);
-        for (const Term &term : right_of_[static_cast<size_t>(i)]) {
-          a.sign[a.terms] = term.sign;
-          for (int k = 0; k < 4; ++k)
-            a.from[a.terms][k] = packed.get() + (2 * term.column + k % 2) * panel +
-                                 (s * neurons + (2 * term.row + k / 2) * depth) * strip + begin;
-          ++a.terms;
-        }
-        a.to = right_->get() + (sums * g + i) * 7 * block + s * depth * strip + begin;
-        a.stride = block;
-        kernel_.add_blocks(a);
-      }
-    });
+  int64_t runs = (depth + SUM_COLUMNS - 1) / SUM_COLUMNS, strips = panels_.width / strip_;
+  int64_t g = task / (strips * runs), s = task / runs % strips, first = task % runs * SUM_COLUMNS;
+  int64_t columns = std::min(SUM_COLUMNS, depth - first), run = columns * strip_;
+  float *blocks = of_worker(worker);
+  for (int k = 0; k < parts_ * parts_; ++k) {
+    int p = group + static_cast<int>(g) + k % parts_ * groups_;
+    const float *row = weights_ + (panels_.first(p) + s * strip_) * neurons;
+    kernel_.transpose(row + k / parts_ * depth + first, neurons, strip_, columns, strip_, storage_,
+                      blocks + k * run);
+  }
+  BlockSums a{};
+  a.right = true;
+  a.count = run;
+  a.to = right_from(group) + g * of_group_ + (s * depth + first) * strip_;
+  a.stride = depth * panels_.width;
+  for (const Sum &sum : right_of_) {
+    a.terms = 0;
+    for (const Term &term : sum) {
+      a.sign[a.terms] = term.sign;
+      for (int k = 0; k < 4; ++k)
+        a.from[a.terms][k] =
+            blocks + ((2 * term.row + k / 2) * parts_ + 2 * term.column + k % 2) * run;
+      ++a.terms;
+    }
+    kernel_.add_blocks(a);
+    a.to += 7 * a.stride;
   }
 }
 
 // [groups][rows' parts][columns' parts][rows][width], of each part some rows from row `first` of a
 // chunk on.
-float *Strassen::multiply(int groups, int chunk, int first, int64_t rows, int worker) const {
-  int width = panels_.width;
+float *Strassen::multiply(int group, int chunk, int first, int64_t rows, int worker) const {
+  int width = panels_.width, groups = held_from(group);
   int64_t depth = int64_t(depth_) * next_.panels.width, blocks = int64_t(parts_) * parts_;
   int64_t left_rows = left_ ? int64_t(samples_of(chunk)) * steps_ : rows;
   auto sums = static_cast<int64_t>(left_of_.size());
@@ -171,7 +180,7 @@ float *Strassen::multiply(int groups, int chunk, int first, int64_t rows, int wo
     for (int64_t g = 0; g < groups; ++g) {
       for (int64_t s = 0; s < 7; ++s) {
         one.next.grad_current = left + s * depth * left_rows;
-        one.weights = right_->get() + ((g * sums + i) * 7 + s) * depth * width;
+        one.weights = right_from(group) + ((g * sums + i) * 7 + s) * depth * width;
         one.grad_spikes = seven + s * rows * width;
         kernel_.dense_product(one);
       }

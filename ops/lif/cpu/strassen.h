@@ -4,8 +4,8 @@
 // With e = g W^T, blocks of e are sums of products of sums of blocks of g and of W^T. A block of
 // rows is a part of the samples, so that what a task computes is whole samples. Where the sums of
 // W^T's blocks can all be held, those of g's are made some rows at a time, just before their use;
-// else they are held, too. Sums round more often than the plain product does: by norm its error is
-// a few times as large.
+// else they are held, too, and those of W^T's are made while the ones before them are in use. Sums
+// round more often than the plain product does: by norm its error is a few times as large.
 #ifndef IPULSE_OPS_LIF_CPU_STRASSEN_H
 #define IPULSE_OPS_LIF_CPU_STRASSEN_H
 
@@ -39,21 +39,25 @@ public:
   int samples() const { return parts_ > 1 ? parts_ * quarter_ : 0; }
 
   // Calls use(p, b, rows, worker) for every panel and those samples, from their last rows to their
-  // first.
+  // first. Who finds no chunk left to multiply adds up the next groups' weights, instead of waiting
+  // for those who still multiply.
   template <class Use> void run(Use use) {
     if (left_)
       add_up_all_left();
+    parallel_for(threads_, right_tasks(0),
+                 [&](int64_t task, int worker) { add_up_right(0, task, worker); });
     for (int group = 0; samples() && group < groups_; group += held_groups_) {
-      int held = std::min(held_groups_, groups_ - group);
-      add_up_right(group, held);
-      parallel_for(threads_, chunks(), [&](int64_t task, int worker) {
+      int held = held_from(group), next = group + held;
+      parallel_for(threads_, chunks() + right_tasks(next), [&](int64_t task, int worker) {
+        if (task >= chunks())
+          return add_up_right(next, task - chunks(), worker);
         int chunk = static_cast<int>(task) * samples_, count = samples_of(chunk);
         float *states = states_of(worker);
         std::fill(states, states + held * parts_ * parts_ * count * 2 * panels_.width, 0.0f);
         for (int first = (steps_ - 1) / rows_ * rows_; first >= 0; first -= rows_) {
           ProductRows rows{first, std::min(first + rows_, steps_), nullptr, states};
           int64_t of_sample = rows.last - rows.first;
-          rows.products = multiply(held, chunk, first, count * of_sample, worker);
+          rows.products = multiply(group, chunk, first, count * of_sample, worker);
           for (int g = 0; g < held; ++g)
             for (int part = 0; part < parts_; ++part)
               for (int c = 0; c < parts_; ++c)
@@ -79,8 +83,9 @@ private:
   void add_up_left(const Sum &sum, int chunk, int64_t panel, int64_t row, int64_t rows, float *to,
                    int64_t stride) const;
   void add_up_all_left();
-  void add_up_right(int group, int count);
-  float *multiply(int groups, int chunk, int first, int64_t rows, int worker) const;
+  int64_t right_tasks(int group) const;
+  void add_up_right(int group, int64_t task, int worker) const;
+  float *multiply(int group, int chunk, int first, int64_t rows, int worker) const;
 
   // Samples are multiplied in chunks; a chunk is told by its first sample.
   int chunks() const { return (quarter_ + samples_ - 1) / samples_; }
@@ -90,7 +95,13 @@ private:
            chunk * 7 * static_cast<int64_t>(left_of_.size()) * depth_ * next_.panels.width * steps_;
   }
 
-  // A worker's result, states, and the rest of what multiply() needs.
+  // The sums of the groups from `group` on, and how many groups these are.
+  int held_from(int group) const { return std::min(held_groups_, groups_ - group); }
+  float *right_from(int group) const {
+    return right_->get() + group / held_groups_ % 2 * held_groups_ * of_group_;
+  }
+
+  // A worker's result, states, and the rest of what multiply() needs; or what add_up_right() does.
   float *of_worker(int worker) const { return products_->get() + worker * of_worker_; }
   float *states_of(int worker) const { return of_worker(worker) + states_; }
 
@@ -101,14 +112,15 @@ private:
   const float *weights_;
   const int storage_; // LifWeights
   const Panels panels_;
+  const int strip_;
   int parts_ = 1;       // that rows, depth and columns are cut into
   int depth_ = 0;       // of a block, in panels of the next layer
   int quarter_ = 0;     // samples of a part
   int groups_ = 0;      // of parts_ panels each, one from each block of columns
-  int held_groups_ = 0; // whose sums of weights are held at a time
+  int held_groups_ = 0; // whose sums of weights are multiplied at a time
   int rows_ = 0;        // of a sample at a time
   int samples_ = 1;     // of each part at a time; several only with all their rows
-  int64_t of_worker_ = 0, states_ = 0;
+  int64_t of_group_ = 0, of_worker_ = 0, states_ = 0;
   std::vector<Sum> left_of_, right_of_, result_of_; // each of seven products
   std::unique_ptr<Buffer<float>> left_; // [chunks][products][depth panels][rows][width]; or null
   std::unique_ptr<Buffer<float>> right_, products_;
