@@ -79,7 +79,7 @@ std::uint64_t cyclesOfLoop(unsigned count, bool model = false) {
       engine.getProfile()["execution"]["totals"][0]["computeCycles"].asDouble());
 }
 
-const std::map<std::string, std::function<void()>> cases{
+const std::map<std::string, void (*)()> cases{
     {"views",
      [] {
        Fixture f;

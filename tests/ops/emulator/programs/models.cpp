@@ -12,7 +12,7 @@
 
 namespace {
 
-const std::map<std::string, std::function<void()>> cases{
+const std::map<std::string, void (*)()> cases{
     {"workers",
      [] {
        for (const unsigned vertices : {1u, 6u, 7u, 13u}) {

@@ -17,7 +17,7 @@
 
 namespace {
 
-const std::map<std::string, std::function<void()>> cases{
+const std::map<std::string, void (*)()> cases{
     {"elementwise",
      [] {
        Fixture f(Fixture::ipu());

@@ -90,7 +90,7 @@ std::string errorOf(const std::function<void()> &f) {
   return "none";
 }
 
-const std::map<std::string, std::function<void(Fixture &)>> cases{
+const std::map<std::string, void (*)(Fixture &)> cases{
     {"map",
      [](Fixture &f) {
        const Tensor a = f.floats({2, 3}), b = f.floats({3}, 10);

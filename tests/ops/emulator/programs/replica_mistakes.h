@@ -2,12 +2,11 @@
 #ifndef IPULSE_TESTS_REPLICA_MISTAKES_H
 #define IPULSE_TESTS_REPLICA_MISTAKES_H
 
-#include <functional>
 #include <map>
 
 #include "replica_fixture.h"
 
-inline const std::map<std::string, std::function<void()>> mistakes{
+inline const std::map<std::string, void (*)()> mistakes{
     {"factor_that_does_not_divide", [] { Graph(Replicated::model(4), replication_factor(3)); }},
     {"no_replicas", [] { Graph(Replicated::model(4), replication_factor(0)); }},
     {"mean_of_whole_numbers",

@@ -1,6 +1,5 @@
 // Replicated graphs: what the host gives and gets, what replicas exchange, where they part and
 // meet.
-#include <functional>
 #include <map>
 #include <sstream>
 
@@ -200,7 +199,7 @@ void costs() {
 } // namespace
 
 int main(int argc, char **argv) {
-  static const std::map<std::string, std::function<void()>> parts{
+  static const std::map<std::string, void (*)()> parts{
       {"collectives", collectives}, {"host", host}, {"parting", parting}, {"costs", costs}};
   if (argc == 2) {
     parts.at(argv[1])();

@@ -2,7 +2,6 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <functional>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -45,7 +44,7 @@ struct Fixture {
   void compile(const OptionFlags &options = {}) { Engine(graph, Execute(cs), options); }
 };
 
-const std::map<std::string, std::function<void(Fixture &)>> cases{
+const std::map<std::string, void (*)(Fixture &)> cases{
     {"nothing", [](Fixture &f) { f.sum(f.a, f.s[0]), f.sum(f.a, f.s[1], 2), f.compile(); }},
     {"unmapped_tensor",
      [](Fixture &f) { f.sum(f.graph.addVariable(FLOAT, {8}, "lost"), f.s[0]), f.compile(); }},

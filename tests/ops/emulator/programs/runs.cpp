@@ -1,6 +1,5 @@
 // Whole programs: control flow, callbacks, executables and reports. Prints one line a case.
 #include <fstream>
-#include <functional>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -112,7 +111,7 @@ void load(const std::string &bytes) {
   }
 }
 
-const std::map<std::string, std::function<void()>> cases{
+const std::map<std::string, void (*)()> cases{
     {"if_in_repeat",
      [] {
        Fixture f;
