@@ -88,8 +88,11 @@ class Load:
     def until(self, later: Load) -> float:
         """Processors that other processes, or other guests of the host, used on average."""
         passed = later.clock - self.clock
-        used = (later.seconds - self.seconds) / passed if passed > 0 else 0.0
-        return max(0.0, used) + (self.lost + later.lost) / 2
+        return max(0.0, (later.seconds - self.seconds) / passed) if passed > 0 else 0.0
+
+    def lost_until(self, later: Load) -> float:
+        """Processors that were lost besides, by the average of then and now."""
+        return (self.lost + later.lost) / 2
 
 
 def lost() -> float:

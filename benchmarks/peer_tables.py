@@ -25,6 +25,13 @@ def load(row: Row) -> float:
     return max(side[what]["others_load"] for side in sides for what in ("forward", "train"))
 
 
+def lost(*sides: Row) -> str:
+    """Processors that other guests took without any count of the system, at worst."""
+    passes = [side[what] for side in sides for what in ("forward", "train")]
+    found = [one["lost"] for one in passes if "lost" in one]
+    return f"{max(found):.2f}" if found else "not measured"
+
+
 def fastest(rows: Iterable[Row], what: str, float32: bool = True) -> Row | None:
     """The peer with the least time, among those that compute in float32 or those that do not."""
     able = by_precision(rows, float32)
@@ -58,11 +65,11 @@ def headline(rows: list[Row]) -> str:
         best = min(SECOND_THRESHOLD, key=lambda v: float(forward["ours"][v]["forward"]["ms"]))
         line.append(f"{ratio(forward, best, 'forward')} ({forward['peer']})")
         line.append(ratio(narrow, "gated 0.9", "train") if narrow else "")
-        line.append(f"{load(train):.2f}")
+        line += [f"{load(train):.2f}", lost(train["result"], *train["ours"].values())]
         lines.append(line)
     heads = ["config, threads", "fastest float32 peer", "its step, ms"]
     heads += [f"ours {variant}, ms" for variant in SECOND_THRESHOLD]
-    heads += ["forward", "gated 0.9 against bfloat16", "other load"]
+    heads += ["forward", "gated 0.9 against bfloat16", "other load", "lost"]
     return table(heads, lines)
 
 
@@ -98,7 +105,7 @@ def peers(rows: list[Row]) -> str:
             found.sort(key=lambda side: float(side["train"]["ms"]))
             lines.append([f"**ours, {variant}**", *figures(found[len(found) // 2]), ""])
     heads = ["", "train, ms (quartiles)", "samples/s", "forward, ms", "first step, s"]
-    heads += ["step's memory, MiB", "peak, MiB", "other load", "gradient's deviation"]
+    heads += ["step's memory, MiB", "peak, MiB", "other load", "lost", "gradient's deviation"]
     text = table(heads, lines)
     for row in rows:
         if not measured(row):
@@ -119,6 +126,7 @@ def figures(side: Row) -> list[str]:
         f"{max(train['peak_mib'], forward['peak_mib']) - side['before_mib']:.0f}",
         f"{max(train['peak_mib'], forward['peak_mib']):.0f}",
         f"{worst:.2f}",
+        lost(side),
     ]
 
 

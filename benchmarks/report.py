@@ -55,12 +55,13 @@ layers fire at about the rate of the input.
 * *Peak* is the most resident memory of the process with its libraries; *step's memory* is what the
   steps added to what was there with libraries, weights and input.
 * *Other load* is the number of processors that other programs, or other guests of the same host,
-  used meanwhile. A guest on the other hyperthread of a core takes up to half of it without any
-  count of the system: SHA-256 of a block tells, before and after each turn, against the best that
-  the run has seen of each processor. Above {peer_tables.BUSY} a figure is to be doubted, above
-  {peer_tables.DISTURBED} no ratio is told. While others use more than {machine.QUIET} processors, a
-  turn waits, and one that they disturbed is taken again, for {turns.Effort.waiting:.0f} s of a pass
-  at most; then the least disturbed turns count.
+  used meanwhile. Above {peer_tables.BUSY} a figure is to be doubted, above
+  {peer_tables.DISTURBED} no ratio is told. *Lost* are processors that were not to be had besides: a
+  guest on the other hyperthread of a core takes up to half of it without any count of the system.
+  SHA-256 of a block tells, before and after each turn, against the best that the run has seen of
+  each processor. While more than {machine.QUIET} are used or lost, a turn waits, and one that was
+  disturbed so is taken again, for {turns.Effort.waiting:.0f} s of a pass unless `--waiting` says
+  otherwise; then the least disturbed turns count.
 
 `make bench-peers` measures (`ARGS="--fastest --threads 2"`: the known leaders in
 minutes; everything takes hours), then

@@ -44,11 +44,13 @@ class Turn:
     """What every side did in one turn, by its name."""
 
     answers: dict[str, Row]
-    others_load: dict[str, float]  # processors
+    # Processors that others used, and that were lost besides: see benchmarks.machine.Load.
+    others_load: dict[str, float]
+    lost: dict[str, float]
 
     @property
     def disturbance(self) -> float:
-        return max(self.others_load.values())
+        return max(load + self.lost[name] for name, load in self.others_load.items())
 
 
 def measure(sides: Sequence[Side], what: str, effort: Effort, batch: int) -> dict[str, Row]:
@@ -71,14 +73,16 @@ def measure(sides: Sequence[Side], what: str, effort: Effort, batch: int) -> dic
     measured = [side for side in sides if side.name in estimates]
 
     def take() -> Turn:
-        turn = Turn({}, {})
+        turn = Turn({}, {}, {})
         for side in measured:
             calls = effort.calls(estimates[side.name])
             # What another side left in the caches is not this one's: short calls get one for free.
             skip = 1 if estimates[side.name] < 500 else 0
             before = Load.now([side.pid])
             answer = side.ask(f"{what} {calls + skip}", 10 * effort.budget)
-            turn.others_load[side.name] = before.until(Load.now([side.pid]))
+            after = Load.now([side.pid])
+            turn.others_load[side.name] = before.until(after)
+            turn.lost[side.name] = before.lost_until(after)
             turn.answers[side.name] = {key: answer[key][skip:] for key in ("ms", "cpu_ms")}
         return turn
 
@@ -94,6 +98,7 @@ def measure(sides: Sequence[Side], what: str, effort: Effort, batch: int) -> dic
             "first_ms": firsts[name],
             "turns": len(kept),
             "others_load": statistics.fmean(turn.others_load[name] for turn in kept),
+            "lost": statistics.fmean(turn.lost[name] for turn in kept),
         }
     return results
 

@@ -459,6 +459,12 @@ class TestResults:
         assert rounded({"a": [1.2345678, 7, "x", None]}) == {"a": [1.2346, 7, "x", None]}
 
 
+def _turn(*disturbances: float) -> Turn:
+    """One in which one side was disturbed by a program, and each further one by another guest."""
+    loads = {str(k): load * (k == 0) for k, load in enumerate(disturbances)}
+    return Turn({}, loads, {str(k): load * (k > 0) for k, load in enumerate(disturbances)})
+
+
 class TestTurns:
     def test_summary_of_one_call_and_of_many(self) -> None:
         assert summary([3.0], 6)["samples_per_s"] == 2000
@@ -475,9 +481,7 @@ class TestTurns:
 
     def test_disturbed_turns_are_taken_again_while_there_is_time(self) -> None:
         loads = iter([0.5, 0.0, 0.3, 0.1, 0.9])
-        kept = quietest(
-            lambda: Turn({}, {"a": 0.0, "b": next(loads)}), 2, waiting=60.0, wait=lambda _: 0.0
-        )
+        kept = quietest(lambda: _turn(0.0, next(loads)), 2, waiting=60.0, wait=lambda _: 0.0)
         assert [turn.disturbance for turn in kept] == [0.0, 0.1]
         assert list(loads) == [0.9]
 
@@ -490,7 +494,7 @@ class TestTurns:
             waits.append(seconds)
             return 10.0
 
-        kept = quietest(lambda: Turn({}, {"a": next(loads)}), 2, waiting, wait)
+        kept = quietest(lambda: _turn(next(loads)), 2, waiting, wait)
         assert [turn.disturbance for turn in kept] == ([0.3, 0.5] if waiting else [0.5, 0.9])
         assert [round(seconds) for seconds in waits] == ([25, 15, 5] if waiting else [])
 
