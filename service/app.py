@@ -88,7 +88,7 @@ def create_app(settings: Settings) -> FastAPI:
         readiness=Readiness(
             {"database": database.is_writable, "artifact_store": blobs.is_writable}
         ),
-        metrics=Metrics(),
+        metrics=Metrics(database),
     )
 
     @asynccontextmanager

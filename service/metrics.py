@@ -1,34 +1,70 @@
-"""Answers by route template, counted for Prometheus."""
+"""What Prometheus reads: requests by route template, and how the jobs stand."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from sqlalchemy import func, select
+
+from ipulse.states import JobState
+
+from . import agents
+from .database import Database
+from .tables import jobs, outbox
 
 NO_ROUTE = "none"  # what nobody answers to is one line, whatever paths are tried
-# In seconds, as Prometheus's own clients have them; the last count is of what took longer.
-BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
-
-
-class Times:
-    """How many answers took how long."""
-
-    def __init__(self) -> None:
-        self.counts = [0] * (len(BOUNDS) + 1)
-        self.seconds = 0.0  # of all together
-
-    def add(self, seconds: float) -> None:
-        self.counts[bisect_left(BOUNDS, seconds)] += 1
-        self.seconds += seconds
 
 
 class Metrics:
-    """Of one application, so that two in one process do not mix. Its event loop alone counts."""
+    """One registry for each application, so that two in one process do not mix."""
 
-    def __init__(self) -> None:
-        self.requests: Counter[tuple[str, str, str]] = Counter()  # by method, route and status
-        self.times: defaultdict[tuple[str, str], Times] = defaultdict(Times)  # by method and route
+    def __init__(self, database: Database) -> None:
+        self._registry = CollectorRegistry()
+        self._registry.register(_Jobs(database))
+        labels = ("method", "route")
+        self._requests = Counter(
+            "ipulse_http_requests", "Answers.", (*labels, "status"), registry=self._registry
+        )
+        self._seconds = Histogram(
+            "ipulse_http_request_seconds",
+            "Time to the end of an answer.",
+            labels,
+            registry=self._registry,
+        )
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        self.requests[method, route, str(status)] += 1
-        self.times[method, route].add(seconds)
+        self._requests.labels(method, route, str(status)).inc()
+        self._seconds.labels(method, route).observe(seconds)
+
+    def text(self) -> bytes:
+        """Everything in Prometheus's own format. Raises Unavailable without a database."""
+        return generate_latest(self._registry)
+
+
+class _Jobs(Collector):
+    """Asked at each reading; every replica tells the same."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def describe(self) -> Iterable[Metric]:
+        return ()  # else registering would ask a database that may not be there yet
+
+    def collect(self) -> Iterator[Metric]:
+        with self._database.read() as transaction:
+            by_state = select(jobs.c.state, func.count().label("jobs")).group_by(jobs.c.state)
+            counted = {row.state: row.jobs for row in transaction.connection.execute(by_state)}
+            pending = transaction.connection.execute(
+                select(func.count()).select_from(outbox)
+            ).scalar_one()
+            since = transaction.now - agents.PRESENT_MS
+            present = sum(agent.seen_at > since for agent in agents.known(transaction))
+        states = GaugeMetricFamily("ipulse_jobs", "Jobs by state.", labels=["state"])
+        for state in JobState:
+            states.add_metric([state.value], counted.get(state.value, 0))
+        yield states
+        yield GaugeMetricFamily("ipulse_outbox", "Wake-ups not published yet.", pending)
+        yield GaugeMetricFamily("ipulse_agents", "Agents heard of lately.", present)

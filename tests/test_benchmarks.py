@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 import numpy as np
+import psutil
 import pytest
 
 from benchmarks import (
@@ -507,15 +508,15 @@ class TestTurns:
         assert machine.await_quiet(1e6) < 10
 
     def test_load_is_what_others_compute(self) -> None:
-        other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
         before = Load.now([])
-        time.sleep(0.5)
-        with_it = before.until(Load.now([]))
-        without_it = Load.now([other.pid])
-        assert without_it.seconds < Load.now([]).seconds
-        other.kill()
-        other.wait()
-        assert with_it > 0.3
+        with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
+            while psutil.Process(other.pid).cpu_times().user < 1.0:
+                time.sleep(0.01)
+            with_it = Load.now([])
+            without_it = Load.now([other.pid])
+            other.kill()
+        assert with_it.seconds - before.seconds > 0.9
+        assert without_it.seconds < with_it.seconds - 0.5, "though it was asked later"
 
 
 class TestCatalogue:

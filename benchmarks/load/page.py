@@ -30,8 +30,8 @@ MLflow, which need longer to start than most parts take, are in few of them.
 
 LOST = """Processors, on average before and after: guests on the other hyperthread of a core take
 up to half of it, which SHA-256 of a block tells against the best of the run. Figures from such a
-moment are worse than this machine's; up to three minutes of a run are spent on waiting for better
-ones."""
+moment are worse than this machine's; before each side a run waits for a better one, within its
+`--waiting`."""
 
 
 def written(results: Row) -> str:

@@ -56,5 +56,7 @@ class Outgoing:
         self._file.seek(begin)
         block = self._file.read(end - begin)
         if len(block) < end - begin:
-            raise OSError("the file became shorter while it was sent")
+            raise OSError(
+                "the file became shorter while it was sent: write another version to a new file"
+            )
         return block
