@@ -168,7 +168,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "HeartbeatBody": {"cancel": False, "lease_seconds": 15.0},
     "OrdersBody": {"cancel": True},
     "NextEventBody": {"next": 10},
-    "StoredBody": {"artifact_id": _ARTIFACT},
+    "StoredBody": {"artifact_id": _ARTIFACT, "sha256": _SHA256},
 }
 
 PROBLEM: dict[str, Any] = {

@@ -97,3 +97,4 @@ class StoredBody(BaseModel):
     """The file is stored."""
 
     artifact_id: str
+    sha256: str = Field(description="Of what arrived.")

@@ -13,6 +13,8 @@ from typing import Any
 
 from benchmarks.load.payload import Order, carry_out
 
+MANIFEST = b'{"schema": "ipulse.manifest/1", "artifacts": []}'
+
 
 def main() -> int:
     pipe = int(sys.argv[sys.argv.index("--events-fd") + 1])
@@ -29,7 +31,7 @@ def main() -> int:
         say("phase", phase=phase)
     carry_out(Order.from_json(assignment["spec"]["metadata"]["order"]))
     say("phase", phase="report")
-    (Path(assignment["work_dir"]) / "manifest.json").write_bytes(b"{}")
+    (Path(assignment["work_dir"]) / "manifest.json").write_bytes(MANIFEST)
     say("artifact", path="manifest.json", role="manifest", media_type="application/json")
     say("done", reason="completed", message="", summary={})
     return 0

@@ -16,6 +16,9 @@ import time
 from pathlib import Path
 from typing import Any, Dict
 
+from ipulse.manifest import SCHEMA, Contents, ListedFile
+from ipulse.schema import to_json
+
 CHECKPOINT = "steps.checkpoint"
 FLOOD_BYTES = 32 * 2**20
 ORPHAN_SECONDS = 600.0
@@ -28,6 +31,13 @@ def weights_after(job: str, steps: int, state: str = "", begun: int = 0) -> str:
     for step in range(begun, steps):
         state = hashlib.sha256(f"{job} {step} {state}".encode()).hexdigest()
     return state
+
+
+def _manifest(name: str, weights: str) -> str:
+    file = ListedFile(
+        name, "weights", "text/plain", hashlib.sha256(weights.encode()).hexdigest(), len(weights)
+    )
+    return json.dumps(to_json(Contents(SCHEMA, [file])))
 
 
 class Runner:
@@ -73,7 +83,7 @@ class Runner:
         self._say("phase", phase="report")
         self._write(assignment, "weights.txt", state)
         self._say("artifact", path="weights.txt", role="weights", media_type="text/plain")
-        self._write(assignment, "manifest.json", json.dumps({"weights": state}))
+        self._write(assignment, "manifest.json", _manifest("weights.txt", state))
         self._say("artifact", path="manifest.json", role="manifest", media_type="application/json")
         self._witness("end", assignment)
         self._say("done", reason="completed", message="", summary={"steps": float(steps)})

@@ -147,7 +147,8 @@ async def store_artifact(
 async def _answer(parts: Parts, stored: artifacts.Stored) -> Response:
     for sha256 in stored.replaced:
         await parts.transfers.run(artifacts.forget, parts.database, parts.blobs, sha256)
-    return json_answer(StoredBody(artifact_id=stored.artifact.id), 201 if stored.created else 200)
+    body = StoredBody(artifact_id=stored.artifact.id, sha256=stored.artifact.sha256)
+    return json_answer(body, 201 if stored.created else 200)
 
 
 async def _receive(

@@ -146,17 +146,16 @@ class ServiceAPI:
         with understood("events"):
             return int(answer["next"])
 
-    def upload(
-        self, lease: Lease, file: Outgoing, *, name: str, role: str, media_type: str
-    ) -> None:
-        """Streams the file from where an earlier try broke off."""
+    def upload(self, lease: Lease, file: Outgoing, *, name: str, role: str, media_type: str) -> str:
+        """Streams the file from where an earlier try broke off; returns the SHA-256 of what is
+        stored."""
         path = f"/v1/worker/attempts/{lease.attempt_id}/artifacts/{name}"
         params = {"role": role, "media_type": media_type, **file.announced}
         offset = self._arrived(path, params, lease) if file.is_large else 0
         headers = {FENCE: lease.fence, "Content-Length": str(file.length(offset))}
         if offset:
             headers["Upload-Offset"] = str(offset)
-        self._request(
+        response = self._request(
             "PUT",
             path,
             params=params,
@@ -164,6 +163,8 @@ class ServiceAPI:
             content=file.body(offset),
             timeout=_UPLOAD_TIMEOUT,
         )
+        with understood(path):
+            return str(object_in(response, path)["sha256"])
 
     def _arrived(self, path: str, params: dict[str, Any], lease: Lease) -> int:
         """Bytes that the service has already; none where it cannot tell."""

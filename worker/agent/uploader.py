@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
-from ipulse.errors import IPUlseError, NotFound, StaleToken
+from ipulse.errors import InvalidInput, IPUlseError, NotFound, Problem, StaleToken
 from ipulse.events import ArtifactEvent, CheckpointEvent
+from ipulse.manifest import check_stored
 from ipulse.messages import MANIFEST_BYTES
 
 from .lease import Lease
@@ -25,6 +26,7 @@ from .patience import patiently
 from .service_api import ManifestFile, ServiceAPI
 
 MANIFEST = "manifest"
+MOST_OF_A_MANIFEST = 2**24  # bytes: a spec, and some lines for each file
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Uploader:
 
     A checkpoint that waits when a newer one comes is passed over: only the last one counts. The
     manifest waits until it is said that the rest is all there; if anything could not be stored,
-    it never goes.
+    or is not what the manifest says, it never goes.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Uploader:
         self._on_end = on_end
         self.has_ended = False
         self.failures: list[str] = []  # of artifacts; a lost checkpoint only costs time
+        self._stored: dict[str, str] = {}  # SHA-256 of the artifacts that the service has, by name
         self._manifest: _File | None = None
         self._is_released = False  # the manifest may go
         self.to_carry: ManifestFile | None = None  # it, if it is to travel with the verdict
@@ -138,23 +141,28 @@ class Uploader:
         try:
             with _open_regular(self._directory / file.name) as content:
                 if file is self._manifest and not by_itself:
+                    check_stored(_whole(content), self._stored)
                     self.to_carry = _carried(file, content)
                     if self.to_carry:
                         return
-                self._store(file, content)
+                sha256 = self._store(file, content)
         except (StaleToken, NotFound) as error:
             self._lease.lose(error)
         except OSError as error:
             self._fail(file, error.strerror or str(error))
+        except InvalidInput as error:
+            self._fail(file, "; ".join(str(problem) for problem in error.problems))
         except IPUlseError as error:
             self._fail(file, error.message)
         else:
             if file.checkpoint:
                 self._on_stored(file.checkpoint)
+            else:
+                self._stored[file.name] = sha256
 
-    def _store(self, file: _File, content: BufferedReader) -> None:
+    def _store(self, file: _File, content: BufferedReader) -> str:
         outgoing = Outgoing(content, os.fstat(content.fileno()).st_size)
-        patiently(
+        return patiently(
             lambda: self._api.upload(
                 self._lease,
                 outgoing,
@@ -170,6 +178,15 @@ class Uploader:
         if not file.checkpoint:
             self.failures.append(failure)
         self._on_failure(failure)
+
+
+def _whole(manifest: BufferedReader) -> bytes:
+    """All of it, to be read again. Raises InvalidInput for more than any manifest has."""
+    text = manifest.read(MOST_OF_A_MANIFEST + 1)
+    if len(text) > MOST_OF_A_MANIFEST:
+        raise InvalidInput([Problem("", "too_long", f"more than {MOST_OF_A_MANIFEST:,} bytes")])
+    manifest.seek(0)
+    return text
 
 
 def _carried(file: _File, content: BufferedReader) -> ManifestFile | None:

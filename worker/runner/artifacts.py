@@ -11,12 +11,14 @@ import numpy as np
 
 from ipulse import strict_json
 from ipulse.events import ArtifactEvent, Role
+from ipulse.manifest import SCHEMA
+from ipulse.schema import to_json
 from ipulse.spec import ExperimentSpec, spec_to_json
 
 from . import provenance
 from .clock import Span, Timeline, utc_now
 from .devices import DeviceFile
-from .manifest import SCHEMA, listed
+from .manifest import listed
 from .network_export import write_nir
 from .profile import Circumstances
 from .report.page import report_html
@@ -91,7 +93,7 @@ class Artifacts:
             "schema": SCHEMA,
             "job_id": circumstances.job_id,
             "attempt": circumstances.attempt,
-            "artifacts": listed(self._work_dir, self.written),
+            "artifacts": [to_json(file) for file in listed(self._work_dir, self.written)],
             "versions": circumstances.versions,
             "kernel": circumstances.device.kernel,
             "git": provenance.git_revision(),

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Dict, List, Sequence
+from typing import List, Sequence
 
 from ipulse import strict_json
 from ipulse.events import ArtifactEvent
+from ipulse.manifest import ListedFile
 from ipulse.spec import ExperimentSpec, spec_to_json
 
 from .work_dir import WorkDir
 
-SCHEMA = "ipulse.manifest/1"
 CHUNK = 1 << 20
 
 
@@ -20,7 +20,7 @@ def spec_sha256(spec: ExperimentSpec) -> str:
     return hashlib.sha256(strict_json.dumps(spec_to_json(spec)).encode("utf-8")).hexdigest()
 
 
-def listed(work_dir: WorkDir, artifacts: Sequence[ArtifactEvent]) -> List[Dict[str, Any]]:
+def listed(work_dir: WorkDir, artifacts: Sequence[ArtifactEvent]) -> List[ListedFile]:
     """Each artifact with the digest and the size of its file, as it is on the disk now."""
     entries = []
     for artifact in artifacts:
@@ -30,12 +30,6 @@ def listed(work_dir: WorkDir, artifacts: Sequence[ArtifactEvent]) -> List[Dict[s
                 digest.update(chunk)
                 size += len(chunk)
         entries.append(
-            {
-                "name": artifact.path,
-                "role": artifact.role,
-                "media_type": artifact.media_type,
-                "sha256": digest.hexdigest(),
-                "size": size,
-            }
+            ListedFile(artifact.path, artifact.role, artifact.media_type, digest.hexdigest(), size)
         )
     return entries

@@ -101,8 +101,8 @@ class FakeHandler(BaseHTTPRequestHandler):
             return _json(service.finish(held, attempt, body))
         if self.command == "PUT" and match[2].startswith("artifacts/"):
             query = {name: found[0] for name, found in parse_qs(urlsplit(self.path).query).items()}
-            service.store(attempt, match[2].removeprefix("artifacts/"), query, content)
-            return _json({"artifact_id": "art_1"})
+            stored = service.store(attempt, match[2].removeprefix("artifacts/"), query, content)
+            return _json({"artifact_id": "art_1", "sha256": stored.sha256})
         raise Refusal(404, "not_found")
 
     def _send(self, status: int, content: bytes, media_type: str) -> None:

@@ -114,7 +114,7 @@ class FakeRules:
             attempt.events.append(event_to_json(event))
         return {"next": len(attempt.events) + 1}
 
-    def store(self, attempt: Attempt, name: str, query: dict[str, str], content: bytes) -> None:
+    def store(self, attempt: Attempt, name: str, query: dict[str, str], content: bytes) -> Artifact:
         artifact = Artifact(name, query["role"], content)
         if not NAME.fullmatch(name):
             raise Refusal(422, "invalid_input", "name")
@@ -126,6 +126,7 @@ class FakeRules:
             others = [other for other in attempt.artifacts if other.role != "checkpoint"]
             attempt.artifacts[:] = others
         attempt.artifacts.append(artifact)
+        return artifact
 
     def finish(self, job: Job, attempt: Attempt, body: dict[str, Any]) -> dict[str, Any]:
         if body.get("events"):

@@ -81,6 +81,21 @@ class TestEndings:
         assert "report.html" in job.verdict["message"]
         assert [artifact.role for artifact in job.last.artifacts] == ["metrics", "weights"]
 
+    @pytest.mark.parametrize(
+        ("behaviour", "words"),
+        [
+            ("lists_other_weights", "weights.npz has the SHA-256"),
+            ("writes_no_manifest_into_it", "/schema: this field is required"),
+        ],
+    )
+    def test_a_manifest_of_other_files_than_those_that_were_stored_is_no_result(
+        self, service: FakeService, agent: Agent, behaviour: str, words: str
+    ) -> None:
+        job = service.job(attempt(service, agent, behaviour))
+        assert job.verdict["reason"] == "artifact_store"
+        assert words in job.verdict["message"]
+        assert [artifact.role for artifact in job.last.artifacts] == ["metrics", "weights"]
+
     def test_trouble_after_the_verdict_does_not_change_it(
         self, service: FakeService, agent: Agent
     ) -> None:

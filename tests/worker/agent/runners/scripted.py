@@ -6,6 +6,7 @@ the project's own words would show.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -41,14 +42,32 @@ def write(assignment: Assignment, name: str, content: bytes) -> None:
     (Path(assignment["work_dir"]) / name).write_bytes(content)
 
 
-def results(assignment: Assignment) -> None:
+def manifest(**files: tuple[str, bytes]) -> bytes:
+    """One that lists each role's file."""
+    listed = [
+        {
+            "name": name,
+            "role": role,
+            "media_type": "application/octet-stream",
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "size": len(content),
+        }
+        for role, (name, content) in files.items()
+    ]
+    return json.dumps({"schema": "ipulse.manifest/1", "artifacts": listed}).encode()
+
+
+def results(assignment: Assignment, listed: bytes | None = None) -> None:
+    """With the manifest as it should be, or another one."""
+    metrics, weights = b'{"loss": 1.0}\n', os.urandom(3_000_000)
+    true = manifest(metrics=("metrics.jsonl", metrics), weights=("weights.npz", weights))
     phases("report")
     # Named first, although it must be stored last: the order is the agent's duty.
-    write(assignment, "manifest.json", b"{}")
+    write(assignment, "manifest.json", true if listed is None else listed)
     say("artifact", path="manifest.json", role="manifest", media_type="application/json")
-    write(assignment, "metrics.jsonl", b'{"loss": 1.0}\n')
+    write(assignment, "metrics.jsonl", metrics)
     say("artifact", path="metrics.jsonl", role="metrics", media_type="application/jsonl")
-    write(assignment, "weights.npz", os.urandom(3_000_000))
+    write(assignment, "weights.npz", weights)
     say("artifact", path="weights.npz", role="weights")
 
 
@@ -253,6 +272,19 @@ def diverges_and_hangs(assignment: Assignment) -> None:
 
 def forgets_the_manifest(assignment: Assignment) -> None:
     phases("prepare", "compile", "acquire", "run", "report")
+    done()
+
+
+def lists_other_weights(assignment: Assignment) -> None:
+    phases()
+    metrics = ("metrics.jsonl", b'{"loss": 1.0}\n')
+    results(assignment, manifest(metrics=metrics, weights=("weights.npz", b"of another run")))
+    done()
+
+
+def writes_no_manifest_into_it(assignment: Assignment) -> None:
+    phases()
+    results(assignment, b"{}")
     done()
 
 
