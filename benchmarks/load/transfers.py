@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from pathlib import Path
@@ -18,16 +19,17 @@ UPLOADS = 3
 
 
 def uploads(side: Any, directory: Path, mebibytes: int) -> dict[str, Any]:
-    """MiB a second from the begin of a file's upload until it is kept; the median of a few."""
-    path = _file(directory, mebibytes)
+    """MiB a second from the begin of a file's upload until it is kept; the median of a few files,
+    none of which is there already."""
     before = side.resident()
     speeds = []
-    for _ in range(UPLOADS):
+    for number in range(UPLOADS):
+        path = _file(directory, mebibytes, number)
         with side.uploading(path) as send:
             began = time.perf_counter()
             send()
             speeds.append(mebibytes / (time.perf_counter() - began))
-    path.unlink()
+        path.unlink()
     return _figures(side, mebibytes, speeds, before)
 
 
@@ -50,12 +52,15 @@ def downloads(side: Any, directory: Path, mebibytes: int) -> dict[str, Any]:
     return _figures(side, mebibytes, speeds, before)
 
 
-def _file(directory: Path, mebibytes: int) -> Path:
+def _file(directory: Path, mebibytes: int, number: int = 0) -> Path:
+    """Each number's has other content. It is on the disk, so that nobody's sync waits for it."""
     path = directory / "file"
-    chunk = random.Random(SEED).randbytes(2**20)
+    chunk = random.Random(SEED + number).randbytes(2**20)
     with path.open("wb") as file:
         for _ in range(mebibytes):
             file.write(chunk)
+        file.flush()
+        os.fsync(file.fileno())
     return path
 
 
