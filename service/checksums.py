@@ -46,7 +46,15 @@ class Checksums:
         self._left = BLOCK_BYTES  # of it
 
     def update(self, piece: bytes) -> None:
+        self.hash(piece)
+        self.divide(piece)
+
+    def hash(self, piece: bytes | memoryview) -> None:
+        """The digest's part of an update; another thread may be at the blocks meanwhile."""
         self._digest.update(piece)
+
+    def divide(self, piece: bytes) -> None:
+        """The blocks' part of an update."""
         for begin in range(0, len(piece), BLOCK_BYTES):
             self._add(memoryview(piece)[begin : begin + BLOCK_BYTES])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import mmap
 import os
 import secrets
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from ipulse.errors import InvalidInput, Unavailable
 from .checksums import Checksums
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_HASHED_AT_ONCE = 2**22  # bytes; after each, whoever hashes waits for the threads that do not
 
 
 class StoreTrouble(Unavailable):
@@ -32,7 +34,10 @@ class WrongContent(InvalidInput):
 
 
 class Incoming:
-    """A file on its way into the store: written, hashed, and not yet visible."""
+    """A file on its way into the store: written, hashed, and not yet visible.
+
+    One thread may write, another hash and a third sync at the same time.
+    """
 
     def __init__(self, path: Path) -> None:
         """Goes on with what is at the path already, if anything.
@@ -41,7 +46,7 @@ class Incoming:
         """
         self.path = path
         self.size = 0
-        self._synced = 0
+        self._hashed = self._synced = 0
         self.checksums = Checksums()
         with explained():
             self._file = _locked(path)
@@ -49,24 +54,50 @@ class Incoming:
             while chunk := self._file.read(BLOCK_BYTES):
                 self.checksums.update(chunk)
                 self.size += len(chunk)
+        self._hashed = self.size
 
     @property
     def sha256(self) -> str:
+        """Of what is written by now; what was not hashed yet is read for it."""
+        self.hash()
         return self.checksums.sha256
 
     def write(self, *chunks: bytes) -> None:
         """Raises StoreTrouble, for instance when the disk is full."""
         with explained():
             self._file.writelines(chunks)
+            self._file.flush()
         for chunk in chunks:
-            self.checksums.update(chunk)
+            self.checksums.divide(chunk)
             self.size += len(chunk)
+
+    def hash(self) -> None:
+        """Reads what is written by now into the digest; another thread may go on writing.
+
+        Raises StoreTrouble.
+        """
+        size = self.size
+        if self._hashed == size:
+            return
+        # A mapping is given back at once: the allocator would keep so much for each thread.
+        buffer = memoryview(mmap.mmap(-1, _HASHED_AT_ONCE))
+        while left := size - self._hashed:
+            with explained():
+                count = os.preadv(self._file.fileno(), [buffer[:left]], self._hashed)
+            if not count:
+                raise StoreTrouble("the artifact store fails: a file became shorter by itself")
+            self.checksums.hash(buffer[:count])
+            self._hashed += count
+
+    @property
+    def unhashed(self) -> int:
+        """Bytes."""
+        return self.size - self._hashed
 
     def sync(self) -> None:
         """Returns once what is written by now is on the disk; another thread may go on writing."""
         size = self.size
         with explained():
-            self._file.flush()
             os.fsync(self._file.fileno())
         self._synced = size
 
@@ -80,7 +111,7 @@ class Incoming:
         with explained():
             self._file.truncate(0)
         self.checksums = Checksums()
-        self.size = self._synced = 0
+        self.size = self._hashed = self._synced = 0
 
     def suspend(self) -> None:
         """Leaves what has arrived where the next try can go on with it."""

@@ -34,6 +34,7 @@ from .worker import AttemptId, Fence
 _WRITE_BYTES = 2**20  # handed to a thread at once, or more if it is still at those before
 _HELD_BYTES = 2**21  # until then: those who wait for each other at every part take longer
 _SYNC_BYTES = 2**25  # so that a large file's end does not wait for all of it
+_UNHASHED_BYTES = 2**25  # at most: an upload that breaks off waits for them, too
 _SMALL_BYTES = 2**16  # read before it is written; if it breaks off, it is begun again
 
 _DIGITS = "^[0-9a-f]{64}$"
@@ -154,8 +155,8 @@ async def _answer(parts: Parts, stored: artifacts.Stored) -> Response:
 async def _receive(
     incoming: Incoming, chunks: AsyncIterator[bytes], query: ArtifactQuery, transfers: Transfers
 ) -> bytes:
-    """Hashes and writes one part while the next arrives, and the disk is at work on those before;
-    no thread is at it when this ends.
+    """Writes one part while the next arrives, and hash and disk are at work on those before; no
+    thread is at it when this ends or is cancelled.
 
     Returns the checksums that followed the content.
     """
@@ -163,7 +164,7 @@ async def _receive(
     held = 0
     left = query.size - incoming.size  # below 0 where checksums follow
     to_follow = 0 if query.sha256 else blocks.packed_bytes(query.size)
-    syncing = writing = asyncio.get_running_loop().create_future()
+    syncing = hashing = writing = asyncio.get_running_loop().create_future()
     writing.set_result(None)
     try:
         async for chunk in chunks:
@@ -173,19 +174,23 @@ async def _receive(
             if left < -to_follow:
                 raise _wrong("size", f"more than the {query.size} bytes announced")
             if left >= 0 and held >= (_WRITE_BYTES if writing.done() else _HELD_BYTES):
-                await writing
+                await asyncio.shield(writing)
                 writing = asyncio.ensure_future(transfers.run(incoming.write, *part))
                 part, held = [], 0
+                if hashing.done() or incoming.unhashed >= _UNHASHED_BYTES:
+                    await asyncio.shield(hashing)
+                    hashing = asyncio.ensure_future(transfers.run(incoming.hash))
                 if syncing.done() and incoming.unsynced >= _SYNC_BYTES:
                     await syncing
                     syncing = asyncio.ensure_future(transfers.run(incoming.sync))
-        await writing
+        await asyncio.shield(writing)
     finally:
-        await asyncio.gather(writing, return_exceptions=True)
+        await asyncio.gather(writing, hashing, return_exceptions=True)
         await syncing  # its error outweighs others: of what is lost so, the system tells once
     rest = b"".join(part)
     content_size = held + min(left, 0)
     await transfers.run(incoming.write, rest[:content_size])
+    await transfers.run(incoming.hash)
     return rest[content_size:]
 
 

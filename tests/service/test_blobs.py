@@ -114,9 +114,8 @@ def test_a_full_disk_is_a_trouble_of_the_store_with_its_cure(blobs: Blobs) -> No
     full = blobs.receive()
     full.close()
     full._file = open("/dev/full", "wb")  # noqa: SIM115 - stands for a file on a full disk
-    full.write(CONTENT)
     with pytest.raises(StoreTrouble, match="free some space"):
-        full.sync()
+        full.write(CONTENT)
     full._file.raw.close()
 
 

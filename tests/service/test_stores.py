@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import io
+import os
 import resource
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -61,6 +62,15 @@ def test_what_was_not_kept_leaves_nothing(blobs: Store) -> None:
     assert list(blobs.kept(0)) == []
     with pytest.raises(StoreTrouble):
         blobs.open(SHA256)
+
+
+def test_a_file_that_became_shorter_by_itself_has_no_digest(blobs: Store) -> None:
+    incoming = blobs.receive()
+    incoming.write(CONTENT)
+    os.truncate(incoming.path, len(CONTENT) - 1)
+    with pytest.raises(StoreTrouble):
+        blobs.keep(incoming)
+    incoming.close()
 
 
 def test_the_same_content_is_kept_once_and_discarded_twice(blobs: Store) -> None:

@@ -439,6 +439,25 @@ class TestStore:
         assert stored_files(service) == before
         assert attempt.put("a.bin", "weights", bytes(5 * 2**20)).status_code == 201
 
+    @pytest.mark.parametrize("behind", [0, 2**25])
+    def test_a_file_that_is_not_read_back_is_not_kept(
+        self, service: InProcess, monkeypatch: pytest.MonkeyPatch, behind: int
+    ) -> None:
+        """However far the hash may be behind what has arrived."""
+
+        def fails(*_: object) -> int:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        attempt = service.attempt(service.submit()["id"])
+        before = stored_files(service)
+        monkeypatch.setattr("service.routes.uploads._UNHASHED_BYTES", behind)
+        with monkeypatch.context() as disk:
+            disk.setattr("service.incoming.os.preadv", fails)
+            response = attempt.put("a.bin", "weights", CONTENT * 5)
+        assert check_problem(response, 503)["code"] == "artifact_store"
+        assert stored_files(service) == before
+        assert attempt.put("a.bin", "weights", CONTENT * 5).status_code == 201
+
     @pytest.mark.parametrize("name", ["a%2Fb", "..%2F..%2Fetc%2Fpasswd", "a/b"])
     def test_a_name_with_a_slash_is_no_route(self, service: InProcess, name: str) -> None:
         attempt = service.attempt(service.submit()["id"])
