@@ -3,6 +3,7 @@
     python -m benchmarks.load.payload ORDER_AS_JSON
 
 A mark is one line of a file: `TAG WORD SECONDS PID`, the seconds on the machine's monotonic clock.
+Little is imported here: a job has not begun before that, and it is no doing of the service.
 """
 
 from __future__ import annotations
@@ -11,16 +12,13 @@ import json
 import os
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 LINE = "line {:06d}: epoch 12, loss 0.3456, accuracy 0.9876, as long as such lines are"
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(NamedTuple):
     """One job's. Without `marks` it tells nobody."""
 
     kind: str = "noop"  # or lines, sleep
@@ -30,7 +28,7 @@ class Order:
     is_inline: bool = True  # where the service can: a function in its worker, else a process
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self))
+        return json.dumps(self._asdict())
 
     @staticmethod
     def from_json(text: str) -> Order:
@@ -54,23 +52,6 @@ def mark(order: Order, word: str) -> None:
     descriptor = os.open(order.marks, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     os.write(descriptor, f"{order.tag} {word} {time.monotonic():.6f} {os.getpid()}\n".encode())
     os.close(descriptor)
-
-
-@dataclass(frozen=True)
-class Mark:
-    word: str
-    seconds: float
-    pid: int
-
-
-def marks(path: Path) -> dict[str, list[Mark]]:
-    """By tag, in the order in which they were made."""
-    found: dict[str, list[Mark]] = defaultdict(list)
-    if path.exists():
-        for line in path.read_text().splitlines():
-            tag, word, seconds, pid = line.split()
-            found[tag].append(Mark(word, float(seconds), int(pid)))
-    return found
 
 
 if __name__ == "__main__":

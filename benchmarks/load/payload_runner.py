@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 from benchmarks.load.payload import Order, carry_out
@@ -31,7 +30,8 @@ def main() -> int:
         say("phase", phase=phase)
     carry_out(Order.from_json(assignment["spec"]["metadata"]["order"]))
     say("phase", phase="report")
-    (Path(assignment["work_dir"]) / "manifest.json").write_bytes(MANIFEST)
+    with open(os.path.join(assignment["work_dir"], "manifest.json"), "wb") as manifest:
+        manifest.write(MANIFEST)
     say("artifact", path="manifest.json", role="manifest", media_type="application/json")
     say("done", reason="completed", message="", summary={})
     return 0

@@ -15,7 +15,8 @@ from typing import Any, Self
 
 import httpx
 
-from benchmarks.load.payload import Mark, Order, marks
+from benchmarks.load.marks import Mark, marks
+from benchmarks.load.payload import Order
 from benchmarks.load.processors import all_of_them
 from benchmarks.load.programs import Programs, computed, pss, rss, with_descendants
 from benchmarks.submit import running_redis
