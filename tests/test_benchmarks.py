@@ -223,7 +223,7 @@ class TestLoad:
     def test_copies_a_job_so_that_the_service_finds_the_copies(self, tmp_path: Path) -> None:
         with IpulseSide(tmp_path / "ours") as ours:
             (row,) = reading.stored(ours, ours.ended_job(), [30], requests=5)
-            assert row["list"]["requests"] == 20
+            assert row["list"]["requests"] == 5
             listed = httpx.get(ours.url + ours.newest().path, headers=ours.headers()).json()["jobs"]
             assert len(listed) == 30
             assert {job["state"] for job in listed} == {"succeeded"}

@@ -47,14 +47,12 @@ class Answers:
 
 
 def percentiles(samples: Sequence[float]) -> dict[str, float]:
-    """p50, p99 and the greatest; empty for no samples."""
+    """p50, p99 and the greatest: samples that so many are not above; empty for no samples."""
     ordered = sorted(samples)
     shares = (("p50", 0.50), ("p99", 0.99), ("max", 1.0))
     if not ordered:
         return {}
-    return {
-        name: ordered[min(len(ordered) - 1, int(share * len(ordered)))] for name, share in shares
-    }
+    return {name: ordered[math.ceil(share * len(ordered)) - 1] for name, share in shares}
 
 
 def client(side: Side, connections: int) -> httpx.AsyncClient:

@@ -60,7 +60,7 @@ def _backlog(side: Side, _: Path, is_quick: bool) -> Any:
 
 def _stored(side: Side, _: Path, is_quick: bool) -> Any:
     counts = [10, 100] if is_quick else [100, 10_000, 100_000]
-    return reading.stored(side, side.ended_job(), counts, 50 if is_quick else 500)
+    return reading.stored(side, side.ended_job(), counts, 50 if is_quick else 1_000)
 
 
 def _streams(side: Side, _: Path, is_quick: bool) -> Any:

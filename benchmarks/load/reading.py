@@ -18,22 +18,23 @@ STREAMS_SECONDS = 180.0  # for all of it
 
 
 def stored(side: Side, job: str, counts: list[int], requests: int) -> list[dict[str, Any]]:
-    """Status and list as the number of stored jobs grows; `job` has ended and is what they copy."""
+    """Status and list, each asked as often, as the number of stored jobs grows; `job` has ended and
+    is what they copy."""
     rows = []
     there = 1
     for count in counts:
         side.multiply(job, count - there)
         there = count
         status = asyncio.run(one_by_one(side, lambda: side.status(job), requests))
-        lanes = asyncio.run(in_lanes(side, lambda: side.status(job), 2 * requests, LANES))
-        newest = asyncio.run(one_by_one(side, side.newest, max(20, requests // 5)))
+        lanes = asyncio.run(in_lanes(side, lambda: side.status(job), requests, LANES))
+        newest = asyncio.run(one_by_one(side, side.newest, requests))
         rows.append(
             {
                 "jobs": count,
                 "status": status.all_good().figures(),
                 "status_16": {
                     **lanes.all_good().figures(),
-                    "per_second": 2 * requests / lanes.seconds,
+                    "per_second": requests / lanes.seconds,
                 },
                 "list": newest.all_good().figures(),
             }
