@@ -6,32 +6,44 @@
 
 namespace {
 
+// sums[g] = lambda . weights[ids[g]] of the first `used`, at least one, of `size` rows. A group
+// that is not full sums its last row again, which nobody reads.
+template <int V, bool NARROW, int size>
+inline void sum_group(const F (&lambda)[V], const float *weights, const int32_t *ids, int64_t used,
+                      float (&sums)[8]) {
+  F sum[8];
+  LIF_UNROLL for (int g = 0; g < size; ++g) {
+    int64_t id = ids[g < used ? g : used - 1];
+    for_weights<V, NARROW>(weights + id * ROW<V, NARROW>, [&](int j, F w) {
+      sum[g] = j ? Vec::fma(lambda[j], w, sum[g]) : Vec::mul(lambda[0], w);
+    });
+  }
+  LIF_UNROLL for (int g = size; g < 8; ++g) sum[g] = sum[0];
+  Vec::sum_each(sum, sums);
+}
+
 // product[k] += grad_current . weights[ids[k]]
 template <int V, bool NARROW>
 inline void add_products(const float *grad_current, const float *weights, const int32_t *ids,
                          int64_t count, float *product) {
   F lambda[V];
   LIF_UNROLL for (int j = 0; j < V; ++j) lambda[j] = Vec::load(grad_current + j * L);
-  for (int64_t k = 0; k < count; k += 8) {
-    int64_t used = count - k < 8 ? count - k : 8;
-    F sum[8];
-    LIF_UNROLL for (int g = 0; g < 8; ++g) {
-      // A last group that is not full sums its last row again and throws it away.
-      int64_t id = ids[k + (g < used ? g : used - 1)];
-      for_weights<V, NARROW>(weights + id * ROW<V, NARROW>, [&](int j, F w) {
-        sum[g] = j ? Vec::fma(lambda[j], w, sum[g]) : Vec::mul(lambda[0], w);
-      });
-    }
-    float sums[8];
-    Vec::sum_each(sum, sums);
-    if (used == 8) {
-      for (int g = 0; g < 8; ++g)
-        product[k + g] += sums[g];
-    } else {
-      for (int64_t g = 0; g < used; ++g)
-        product[k + g] += sums[g];
-    }
+  float sums[8];
+  int64_t k = 0;
+  for (; k + 8 <= count; k += 8) {
+    sum_group<V, NARROW, 8>(lambda, weights, ids + k, 8, sums);
+    for (int g = 0; g < 8; ++g)
+      product[k + g] += sums[g];
   }
+  int64_t rest = count - k;
+  if (!rest)
+    return;
+  if (rest > 4)
+    sum_group<V, NARROW, 8>(lambda, weights, ids + k, rest, sums);
+  else
+    sum_group<V, NARROW, 4>(lambda, weights, ids + k, rest, sums);
+  for (int64_t g = 0; g < rest; ++g)
+    product[k + g] += sums[g];
 }
 
 template <int V, bool NARROW>
