@@ -21,7 +21,7 @@ inline void store_mask(uint8_t *bits, unsigned mask) {
 // The mask of the other lanes.
 inline Vec::M mask_but(unsigned bits) { return Vec::mask(~bits & ((1u << L) - 1)); }
 
-inline int64_t count_range(const uint8_t *bits, int bytes) {
+inline int64_t count_range(const uint8_t *bits, int64_t bytes) {
   int64_t count = 0;
   for (; bytes >= 8; bytes -= 8, bits += 8)
     count += __builtin_popcountll(load_word(bits));

@@ -1,7 +1,6 @@
 #include "checks.h"
 
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
 
 #include "layout.h"
@@ -108,9 +107,7 @@ bool check_record(const Kernel &kernel, const LifNetwork &n, const LifRecord &re
     needed = dense_membranes(cut(kernel, n, number), rows);
   } else {
     BitRows bits(layer, rows, record.bits);
-    Buffer<int64_t> counts(rows);
-    kernel.count_bits(bits.kept, rows, bits.row_bytes, counts.get());
-    needed = std::accumulate(counts.get(), counts.get() + rows, needed);
+    needed = kernel.count_bits(bits.kept, rows * bits.row_bytes);
   }
   return static_cast<int64_t>(record.membranes_size) == needed ||
          message.fail("layer %d: its record has %zu membranes and should have %lld; the forward "

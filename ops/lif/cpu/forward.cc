@@ -149,8 +149,8 @@ private:
       }
       if (is_truncated(layer_))
         slots.choose(b, t, u.data(), ids);
-      kernel_.count_bits(bits.emitted + place, 1, bits.row_bytes, &own_end[t]);
-      kernel_.list_bits(bits.emitted + place, 1, bits.row_bytes, own.get(),
+      own_end[t] = kernel_.count_bits(bits.emitted + place, bits.row_bytes);
+      kernel_.list_bits(bits.emitted + place, 1, bits.row_bytes, 0, &own_begin[t], own.get(),
                         own.get() + layer_.slots);
       if (!keep_ || !sparse_)
         continue;

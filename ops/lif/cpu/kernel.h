@@ -250,10 +250,11 @@ struct Kernel {
   void (*general_forward)(const PanelForward &);
   void (*select)(const SlotSelection &);
   void (*gather)(const MembraneGather &);
-  void (*count_bits)(const uint8_t *bits, int64_t rows, int64_t row_bytes, int64_t *counts);
-  // Up to `end` is free to write to.
-  void (*list_bits)(const uint8_t *bits, int64_t rows, int64_t row_bytes, int32_t *ids,
-                    const int32_t *end);
+  int64_t (*count_bits)(const uint8_t *bits, int64_t bytes);
+  // start[r], written: where row r's ids begin, the first ones at `first`. Up to `end` is free to
+  // write to.
+  void (*list_bits)(const uint8_t *bits, int64_t rows, int64_t row_bytes, int64_t first,
+                    int64_t *start, int32_t *ids, const int32_t *end);
   void (*leaky_backward)(const LeakyBackward &);
   void (*sampled_product)(const SampledProduct &);
   void (*sparse_backward)(const PanelBackward &);

@@ -8,6 +8,16 @@
 
 namespace lif {
 
+int64_t LayerSlots::spikes_of(int64_t b) const {
+  const uint8_t *above = bits_.above + b * n_.steps * bits_.row_bytes;
+  if (!is_truncated(layer_))
+    return kernel_.count_bits(above, n_.steps * bits_.row_bytes);
+  int64_t count = 0;
+  for (int t = 0; t < n_.steps; ++t, above += bits_.row_bytes)
+    count += std::min<int64_t>(kernel_.count_bits(above, bits_.row_bytes), layer_.slots);
+  return count;
+}
+
 void LayerSlots::choose(int b, int t, const float *u, std::vector<int32_t> &ids) const {
   int64_t place = (int64_t(b) * n_.steps + t) * bits_.row_bytes;
   SlotChoice c{};
@@ -27,22 +37,13 @@ void LayerSlots::choose(int b, int t, const float *u, std::vector<int32_t> &ids)
 std::unique_ptr<Spikes> LayerSlots::select(bool chosen, const LifForward &result,
                                            int64_t *kept) const {
   std::unique_ptr<Spikes> spikes(new Spikes(rows_));
-  Buffer<int64_t> above(rows_), first(n_.batch + 1);
+  Buffer<int64_t> first(n_.batch + 1);
   int64_t row_bytes = bits_.row_bytes;
   parallel_for_runs(threads_, n_.batch, [&](int64_t begin, int64_t end, int) {
-    int64_t row = begin * n_.steps;
-    kernel_.count_bits(bits_.above + row * row_bytes, (end - begin) * n_.steps, row_bytes,
-                       &above[row]);
-    for (int64_t b = begin; b < end; ++b) {
-      first[b] = 0;
-      for (row = b * n_.steps; row < (b + 1) * n_.steps; ++row)
-        first[b] += std::min<int64_t>(above[row], layer_.slots);
-    }
+    for (int64_t b = begin; b < end; ++b)
+      first[b] = spikes_of(b);
   });
-  lay_end_to_end(first.get(), n_.batch);
-  spikes->start[rows_] = first[n_.batch];
-  spikes->storage.reset(new Buffer<int32_t>(first[n_.batch]));
-  spikes->ids = spikes->storage->get();
+  spikes->lay_samples(first.get(), n_.batch, n_.steps);
   bool choosing = !chosen && is_truncated(layer_) && layer_.policy != LIF_POLICY_INDEX;
   auto select_sample = [&](int64_t b) {
     std::vector<int32_t> ids;

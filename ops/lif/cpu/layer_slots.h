@@ -29,6 +29,8 @@ public:
   std::unique_ptr<Spikes> select(bool chosen, const LifForward &result, int64_t *kept) const;
 
 private:
+  int64_t spikes_of(int64_t b) const; // of a sample, in slots
+
   const Kernel &kernel_;
   const LifNetwork &n_;
   const int number_, threads_;

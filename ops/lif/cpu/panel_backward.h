@@ -73,7 +73,7 @@ void sparse_backward(const PanelBackward &a) { LIF_FOR_VECTORS(a.vectors, sparse
 inline void add_direct(const PanelBackward &a, int t, float *grad_spikes) {
   const uint8_t *above = a.above + t * a.row_bytes;
   const float *direct = a.grad_spikes + t * a.grad_spikes_stride;
-  int64_t spikes = count_range(above, static_cast<int>(a.row_bytes));
+  int64_t spikes = count_range(above, a.row_bytes);
   int64_t rank = count_range(above, a.first_neuron / 8);
   for (int n = a.first_neuron; n < a.first_neuron + a.columns; ++n) {
     bool spiking = above[n / 8] >> (n % 8) & 1;

@@ -32,17 +32,28 @@ std::atomic<int> layer{0};
 std::atomic<const Kernel *> inner{nullptr};
 std::atomic<int64_t> nanoseconds[PHASES][LIF_PHASE_LAYERS];
 
-template <Phase phase, auto member> struct Clocked;
-
-template <Phase phase, class... Arguments, void (*Kernel::*member)(Arguments...)>
-struct Clocked<phase, member> {
-  static void call(Arguments... arguments) {
-    auto start = std::chrono::steady_clock::now();
-    (inner.load(std::memory_order_relaxed)->*member)(arguments...);
-    auto spent = std::chrono::steady_clock::now() - start;
-    nanoseconds[phase][layer.load(std::memory_order_relaxed)].fetch_add(
+class Clock {
+public:
+  explicit Clock(Phase phase) : phase_(phase), start_(std::chrono::steady_clock::now()) {}
+  ~Clock() {
+    auto spent = std::chrono::steady_clock::now() - start_;
+    nanoseconds[phase_][layer.load(std::memory_order_relaxed)].fetch_add(
         std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count(),
         std::memory_order_relaxed);
+  }
+
+private:
+  Phase phase_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+template <Phase phase, auto member> struct Clocked;
+
+template <Phase phase, class Result, class... Arguments, Result (*Kernel::*member)(Arguments...)>
+struct Clocked<phase, member> {
+  static Result call(Arguments... arguments) {
+    Clock clock(phase);
+    return (inner.load(std::memory_order_relaxed)->*member)(arguments...);
   }
 };
 

@@ -53,14 +53,14 @@ void select_slots(const SlotSelection &a) {
   for (int t = 0; t < a.steps; ++t) {
     const uint8_t *above = a.above + t * a.row_bytes;
     const uint8_t *gate = a.sparse ? a.gate + t * a.row_bytes : nullptr;
-    int64_t reset = count_range(above, static_cast<int>(a.row_bytes));
+    int64_t reset = count_range(above, a.row_bytes);
     int64_t spikes = reset, gradient;
     const uint8_t *spiking = above;
     if (a.slots < a.neurons) {
       uint8_t *emitted = a.emitted + t * a.row_bytes, *kept = a.kept + t * a.row_bytes;
       if (a.chosen) {
-        spikes = count_range(emitted, static_cast<int>(a.row_bytes));
-        gradient = count_range(kept, static_cast<int>(a.row_bytes));
+        spikes = count_range(emitted, a.row_bytes);
+        gradient = count_range(kept, a.row_bytes);
       } else {
         memset(emitted, 0, a.row_bytes);
         spikes = keep_first(above, nullptr, a.row_bytes, a.slots, emitted);
@@ -69,7 +69,7 @@ void select_slots(const SlotSelection &a) {
       }
       spiking = emitted;
     } else {
-      gradient = a.sparse ? count_range(gate, static_cast<int>(a.row_bytes)) : a.neurons;
+      gradient = a.sparse ? count_range(gate, a.row_bytes) : a.neurons;
     }
     a.start[t] = a.first + (ids - a.ids);
     ids = list_row(spiking, a.row_bytes, ids, a.ids_end);
@@ -119,15 +119,15 @@ void gather(const MembraneGather &a) {
   }
 }
 
-void count_bits(const uint8_t *bits, int64_t rows, int64_t row_bytes, int64_t *counts) {
-  for (int64_t row = 0; row < rows; ++row)
-    counts[row] = count_range(bits + row * row_bytes, static_cast<int>(row_bytes));
-}
+int64_t count_bits(const uint8_t *bits, int64_t bytes) { return count_range(bits, bytes); }
 
-void list_bits(const uint8_t *bits, int64_t rows, int64_t row_bytes, int32_t *ids,
-               const int32_t *end) {
-  for (int64_t row = 0; row < rows; ++row)
+void list_bits(const uint8_t *bits, int64_t rows, int64_t row_bytes, int64_t first, int64_t *start,
+               int32_t *ids, const int32_t *end) {
+  const int32_t *begin = ids;
+  for (int64_t row = 0; row < rows; ++row) {
+    start[row] = first + (ids - begin);
     ids = list_row(bits + row * row_bytes, row_bytes, ids, end);
+  }
 }
 
 } // namespace

@@ -39,12 +39,11 @@ bool copy_ids(const LifNetwork &n, int threads, const Spikes &spikes, int32_t *t
 // The input's counts, to rows of samples; false if one of them, or of those filled, cannot be.
 bool copy_counts(const LifNetwork &n, const int32_t *counts, int64_t *to) {
   bool wrong = false;
-  for (int64_t b = 0; b < n.batch; ++b)
-    for (int64_t t = 0; t < n.steps; ++t) {
-      int64_t place = t * n.batch + b;
+  for (int64_t t = 0, place = 0; t < n.steps; ++t)
+    for (int64_t b = 0; b < n.batch; ++b, ++place) {
       int32_t count = n.counts[place], filled = n.filled ? n.filled[place] : count;
       wrong |= (count < 0) | (filled < count) | (filled > n.input_slots);
-      *to++ = counts[place];
+      to[b * n.steps + t] = counts[place];
     }
   return !wrong;
 }
@@ -61,9 +60,14 @@ void lay_end_to_end(int64_t *counts, int64_t rows) {
   counts[rows] = total;
 }
 
-void Spikes::lay_end_to_end(int64_t rows) {
-  lif::lay_end_to_end(start.get(), rows);
-  storage.reset(new Buffer<int32_t>(start[rows]));
+void Spikes::lay_samples(int64_t *counts, int64_t samples, int64_t steps) {
+  lay_end_to_end(counts, samples);
+  hold(counts[samples], samples * steps);
+}
+
+void Spikes::hold(int64_t count, int64_t rows) {
+  start[rows] = count;
+  storage.reset(new Buffer<int32_t>(count));
   ids = storage->get();
 }
 
@@ -72,7 +76,8 @@ std::unique_ptr<Spikes> input_spikes(const LifNetwork &n, int threads, const int
   std::unique_ptr<Spikes> spikes(new Spikes(rows));
   if (!copy_counts(n, counts, spikes->start.get()))
     refuse_spikes(n);
-  spikes->lay_end_to_end(rows);
+  lay_end_to_end(spikes->start.get(), rows);
+  spikes->hold(spikes->start[rows], rows);
   auto copy = n.id_bytes == 4 ? copy_ids<int32_t> : copy_ids<uint16_t>;
   if (!copy(n, threads, *spikes, spikes->storage->get()))
     refuse_spikes(n);
@@ -83,18 +88,17 @@ std::unique_ptr<Spikes> list_spikes(const Kernel &kernel, const LifNetwork &n, i
                                     const uint8_t *bits, int64_t row_bytes) {
   int64_t rows = int64_t(n.batch) * n.steps;
   std::unique_ptr<Spikes> spikes(new Spikes(rows));
-  // Rows of samples next to each other lie next to each other, too.
-  parallel_for_runs(threads, n.batch, [&](int64_t first, int64_t last, int) {
-    int64_t row = first * n.steps;
-    kernel.count_bits(bits + row * row_bytes, (last - first) * n.steps, row_bytes,
-                      &spikes->start[row]);
+  Buffer<int64_t> first(n.batch + 1);
+  int64_t sample_bytes = n.steps * row_bytes;
+  parallel_for_runs(threads, n.batch, [&](int64_t begin, int64_t end, int) {
+    for (int64_t b = begin; b < end; ++b)
+      first[b] = kernel.count_bits(bits + b * sample_bytes, sample_bytes);
   });
-  spikes->lay_end_to_end(rows);
-  parallel_for_runs(threads, n.batch, [&](int64_t first, int64_t last, int) {
-    int64_t row = first * n.steps;
-    kernel.list_bits(bits + row * row_bytes, (last - first) * n.steps, row_bytes,
-                     spikes->storage->get() + spikes->start[row],
-                     spikes->storage->get() + spikes->start[last * n.steps]);
+  spikes->lay_samples(first.get(), n.batch, n.steps);
+  parallel_for_runs(threads, n.batch, [&](int64_t begin, int64_t end, int) {
+    kernel.list_bits(bits + begin * sample_bytes, (end - begin) * n.steps, row_bytes, first[begin],
+                     &spikes->start[begin * n.steps], spikes->storage->get() + first[begin],
+                     spikes->storage->get() + first[end]);
   });
   return spikes;
 }

@@ -11,8 +11,11 @@ namespace lif {
 struct Spikes {
   explicit Spikes(int64_t rows) : start(rows + 1) {}
 
-  // From the rows' counts, which are in `start`.
-  void lay_end_to_end(int64_t rows);
+  // Takes the place of `count` ids, and says in `start` where the last of `rows` ends.
+  void hold(int64_t count, int64_t rows);
+
+  // The same from the samples' counts, which become where each begins; one more is written.
+  void lay_samples(int64_t *counts, int64_t samples, int64_t steps);
 
   const int32_t *ids = nullptr;
   std::unique_ptr<Buffer<int32_t>> storage; // of ids
