@@ -192,7 +192,7 @@ struct WeightGradient {
   int groups; // of rows, summed one after the other; at least one
   int64_t group_rows;
   const int64_t *start;      // [groups][inputs + 1]
-  const uint32_t *rows;      // in the group, ascending
+  const uint16_t *rows;      // in the group, ascending
   const float *grad_current; // [rows][width] of this panel
   float *sum;                // scratch [last - first][width]; of one group not used
   float *grad;               // of channel `first` and this panel

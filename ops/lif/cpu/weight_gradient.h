@@ -19,7 +19,7 @@ template <int V> void weight_gradient_of(const WeightGradient &a) {
     for (int i = 0; i < channels; ++i) {
       for (int64_t line = 0; line < lines; ++line, ahead += LINE)
         __builtin_prefetch(ahead, 0, 2);
-      const uint32_t *row = a.rows + start[i], *end = a.rows + start[i + 1];
+      const uint16_t *row = a.rows + start[i], *end = a.rows + start[i + 1];
       if (row == end && g && !last)
         continue;
       int64_t place = static_cast<int64_t>(i) * W;

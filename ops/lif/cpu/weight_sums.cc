@@ -12,6 +12,9 @@ namespace {
 // with the next group. One group alone needs no sums, so that its rows may take their place.
 constexpr int64_t GROUP_BYTES = 256 << 10, SUM_BYTES = 512 << 10;
 
+// Eight lanes are the fewest of a kernel.
+static_assert(SUM_BYTES / (4 * 8) <= 1 << 16, "a row's number in its group takes sixteen bits");
+
 // Spikes of a channel in a group that make up for reading and writing its sum. Where that many come
 // from fewer rows, these lie in the L1 cache, down to LEAST_BYTES.
 constexpr int64_t GROUP_SPIKES = 24, LEAST_BYTES = 24 << 10;
@@ -30,7 +33,7 @@ struct Arrivals {
   int groups;
   int64_t group_rows;
   std::unique_ptr<Buffer<int64_t>> start; // [groups][channels + 1]
-  std::unique_ptr<Buffer<uint32_t>> rows;
+  std::unique_ptr<Buffer<uint16_t>> rows;
 };
 
 // A counting sort of each group's spikes. Reading dL/dI channel by channel keeps the sum in
@@ -42,7 +45,7 @@ Arrivals sort_by_channel(const LifNetwork &n, int threads, const LayerGradient &
   a.group_rows = rows_of_group(layer, spikes, channels);
   a.groups = std::max(1, static_cast<int>((layer.rows + a.group_rows - 1) / a.group_rows));
   a.start.reset(new Buffer<int64_t>(int64_t(a.groups) * (channels + 1)));
-  a.rows.reset(new Buffer<uint32_t>(spikes.start[layer.rows]));
+  a.rows.reset(new Buffer<uint16_t>(spikes.start[layer.rows]));
   Buffer<uint32_t> all_positions(int64_t(threads) * channels);
   parallel_for(threads, a.groups, [&](int64_t g, int worker) {
     int64_t first = g * a.group_rows, last = std::min(first + a.group_rows, layer.rows);
@@ -74,10 +77,10 @@ Arrivals sort_by_channel(const LifNetwork &n, int threads, const LayerGradient &
       total += count;
     }
     start[channels] = spikes.start[first] + total;
-    uint32_t *rows = a.rows->get() + spikes.start[first];
+    uint16_t *rows = a.rows->get() + spikes.start[first];
     for_runs([=](int64_t row, int64_t stop) {
       for (; row < stop; ++row) {
-        auto place = static_cast<uint32_t>(row + delay - first);
+        auto place = static_cast<uint16_t>(row + delay - first);
         for (int64_t k = begin[row], all = begin[row + 1]; k < all; ++k)
           rows[position[ids[k]]++] = place;
       }
