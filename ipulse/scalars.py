@@ -70,6 +70,16 @@ def parse_text(value: Any, at: str, limits: Any, found: List[Problem]) -> Any:
     return ABSENT
 
 
+def are_texts(values: List[Any], limits: Any) -> bool:
+    """Whether `parse_text` would find nothing wrong, for many values in less time."""
+    return (
+        not limits.get("pattern")
+        and {str}.issuperset(map(type, values))
+        and max(map(len, values), default=0) <= (limits.get("max_length") or MAX_TEXT)
+        and not CONTROL_CHARACTERS.search("".join(values))
+    )
+
+
 def parse_choice(choices: Sequence[Any], value: Any, at: str, found: List[Problem]) -> Any:
     if type(value) is str and value in choices:
         return value

@@ -48,6 +48,8 @@ class Drawing:
     shapes: Tuple[Union[Circle, Square], ...] = described("Shapes.", max_items=3)
     filled: bool = described("Filled.", default=False)
     sizes: Tuple[int, ...] = described("Sizes.", factory=tuple, ge=1, le=9)
+    words: Tuple[str, ...] = described("Words.", factory=tuple, max_length=4)
+    names: Tuple[str, ...] = described("Names.", factory=tuple, pattern="[a-z]+")
     note: Optional[str] = described("Note.", default=None, pattern="[a-z]+")
     anything: Any = described("Anything.", default=None)
     frame: Union[Round, Notched] = described("Around.", factory=Round)
@@ -121,6 +123,16 @@ class TestParse:
             ("/sizes/1", "out_of_range"),
             ("/sizes/2", "out_of_range"),
         ]
+
+    @pytest.mark.parametrize(
+        ("text", "code"),
+        [("wordy", "too_long"), ("a\x1b", "control_character"), (1, "wrong_type")],
+    )
+    def test_the_texts_of_a_list_are_sound_each_by_itself(self, text: object, code: str) -> None:
+        words = ["word", "", "a\tb\n"]
+        assert parsing.parse(Drawing, {"shapes": [], "words": words}).words == tuple(words)
+        assert problems_of({"shapes": [], "words": [*words, text]}) == [("/words/3", code)]
+        assert problems_of({"shapes": [], "names": ["a", "A"]}) == [("/names/1", "wrong_form")]
 
     def test_an_optional_field_keeps_its_limits(self) -> None:
         assert parsing.parse(Drawing, {"shapes": [], "note": None}).note is None
