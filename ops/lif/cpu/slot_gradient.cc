@@ -10,6 +10,9 @@ namespace {
 // Parts that a sampled product is summed in, whatever the number of threads.
 constexpr int PRODUCT_PARTS = 8;
 
+// Tasks of one of the last parts, where each part before them is one task.
+constexpr int PIECES = 4;
+
 // Memory for the sums of parts: more samples than fit are multiplied one run after another.
 constexpr int64_t OTHER_BYTES = 24 << 20;
 
@@ -65,16 +68,22 @@ void multiply_samples(const Kernel &kernel, const LifNetwork &n, int threads, co
   // Each part sums some panels of the next layer, one after the other from the worker's cache.
   Buffer<float> others((parts - 1) * length);
   int groups = (4 * threads + parts - 1) / parts;
+  // So many parts are a task each. The last ones come in pieces, so that no thread waits long for
+  // another, unless more than one panel would be packed again for that.
+  int whole = groups == 1 && parts == panels.count ? std::max(0, parts - threads) : 0;
+  if (whole)
+    groups = PIECES;
   int samples = std::max(1, (batch + groups - 1) / groups);
   groups = (batch + samples - 1) / samples;
   WorkerPanel packed(o.weights ? threads : 0, kernel.pack, o.weights, o.layer.neurons,
                      panels.neurons, panels, o.layer.neurons * row_words(panels, n.weights),
                      n.weights);
-  parallel_for(threads, int64_t(parts) * groups, [&](int64_t task, int worker) {
-    int part = static_cast<int>(task / groups);
+  parallel_for(threads, whole + int64_t(parts - whole) * groups, [&](int64_t task, int worker) {
+    int64_t piece = task - whole;
+    int part = static_cast<int>(piece < 0 ? task : whole + piece / groups);
     SampledProduct a = all;
-    a.first = static_cast<int>(task % groups) * samples;
-    a.last = std::min(a.first + samples, batch);
+    a.first = piece < 0 ? 0 : static_cast<int>(piece % groups) * samples;
+    a.last = piece < 0 ? batch : std::min(a.first + samples, batch);
     a.product = part ? others.get() + (part - 1) * length : product + offset;
     auto place = [&](int b) { return a.product + start[int64_t(b) * n.steps]; };
     if (o.direct && !part) {
