@@ -128,20 +128,13 @@ class SharedLibrary:
         progress: called with one line before a build and one after it.
         Raises MissingCompiler, BuildFailed.
         """
-        made_from = self._hash()
-        try:
-            command = compiler()
-        except MissingCompiler:
-            for built in sorted(cache_directory().glob(f"{self.name}-{made_from}-*/{self.file}")):
-                mark_used(built.parent)
-                return built
-            raise
+        present = self.find()
+        if present is not None:
+            return present
+        command = compiler()
         version = run_compiler([*command, "--version"])
-        made_by = hashlib.sha256(repr((command, version)).encode()).hexdigest()[:16]
-        directory = cache_directory() / f"{self.name}-{made_from}-{made_by}"
+        directory = self._directory(command, version)
         built = directory / self.file
-        if built.exists() and mark_used(directory):
-            return built
         directory.parent.mkdir(parents=True, exist_ok=True)
         with locked(lock_of(directory)):
             if built.exists():  # by another process, while this one waited
@@ -158,6 +151,26 @@ class SharedLibrary:
                 complete.rename(directory)
             say(f"built {self.file} in {time.monotonic() - start:.1f} s")
         return built
+
+    def find(self) -> Optional[Path]:
+        """Its path if it is in the cache, made by the compiler of this machine; where there is
+        none, by any. Raises BuildFailed if the compiler does not say its version."""
+        try:
+            command = compiler()
+        except MissingCompiler:
+            pattern = f"{self.name}-{self._hash()}-*/{self.file}"
+            candidates = sorted(cache_directory().glob(pattern))
+        else:
+            version = run_compiler([*command, "--version"])
+            candidates = [self._directory(command, version) / self.file]
+        for built in candidates:
+            if built.exists() and mark_used(built.parent):
+                return built
+        return None
+
+    def _directory(self, command: Tuple[str, ...], version: str) -> Path:
+        made_by = hashlib.sha256(repr((command, version)).encode()).hexdigest()[:16]
+        return cache_directory() / f"{self.name}-{self._hash()}-{made_by}"
 
     def _hash(self) -> str:
         digest = hashlib.sha256()

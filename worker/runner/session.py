@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 import traceback
+from contextlib import suppress
 from typing import BinaryIO
 
 import tensorflow as tf
@@ -13,6 +14,8 @@ from ipulse import parsing, strict_json
 from ipulse.errors import InvalidInput, IPUlseError
 from ipulse.events import Assignment, DoneEvent, ReadyEvent
 from ipulse.states import Reason
+from ops.lif import op_library
+from ops.lif.cpu import native
 from ops.lif.cpu.native import NativeError
 
 from . import poplar_errors
@@ -59,7 +62,8 @@ def serve(
 
 
 def warm_up() -> None:
-    """Imports what an assignment is likely to need.
+    """Imports and loads what an assignment is likely to need, but builds nothing: that takes long,
+    and a job says how far it is.
 
     Whether it is there is nobody's business yet: the phase that needs it says so, with the cure.
     """
@@ -68,6 +72,10 @@ def warm_up() -> None:
             __import__(name)
         except ImportError:
             continue
+    with suppress(NativeError, OSError, tf.errors.OpError):
+        if native.is_tensorflow_op_built():
+            native.library()
+            op_library.library()
 
 
 def see_through(

@@ -48,6 +48,10 @@ def build_kernels(progress: Optional[Progress] = None) -> Path:
     progress: called with one line before a build and one after it.
     Raises MissingCompiler, BuildFailed.
     """
+    return _kernels().build(progress)
+
+
+def _kernels() -> SharedLibrary:
     return SharedLibrary(
         name="kernels",
         file="liblif.so",
@@ -58,7 +62,7 @@ def build_kernels(progress: Optional[Progress] = None) -> Path:
         flags=("-std=c++17", *COMMON_FLAGS),
         arch_flags=ARCH_FLAGS,
         apart=APART,
-    ).build(progress)
+    )
 
 
 def build_tensorflow_op(progress: Optional[Progress] = None) -> Path:
@@ -67,9 +71,21 @@ def build_tensorflow_op(progress: Optional[Progress] = None) -> Path:
     It is built for the installed TensorFlow and finds liblif.so beside its own directory.
     Raises MissingCompiler, BuildFailed; ImportError without TensorFlow.
     """
+    return _tensorflow_op(build_kernels(progress)).build(progress)
+
+
+def is_tensorflow_op_built() -> bool:
+    """Whether the TensorFlow op library and the kernels are in the cache.
+
+    Raises BuildFailed; ImportError without TensorFlow.
+    """
+    kernels = _kernels().find()
+    return kernels is not None and _tensorflow_op(kernels).find() is not None
+
+
+def _tensorflow_op(kernels: Path) -> SharedLibrary:
     import tensorflow as tf
 
-    kernels = build_kernels(progress)
     flags, link = tensorflow_flags()
     rpath = f"-Wl,-rpath,$ORIGIN/../{kernels.parent.name}"
     return SharedLibrary(
@@ -81,7 +97,7 @@ def build_tensorflow_op(progress: Optional[Progress] = None) -> Path:
         link=(*link, "-llif", rpath),
         link_directories=[kernels.parent],
         apart=(),
-    ).build(progress)
+    )
 
 
 @lru_cache(maxsize=None)

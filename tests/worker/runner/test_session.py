@@ -16,12 +16,13 @@ import tensorflow as tf
 from ipulse.errors import InvalidSpec, Problem
 from ipulse.events import parse_event
 from ipulse.spec import parse_spec
+from ops.lif.cpu import native
 from ops.lif.cpu.native import BuildFailed
 from worker.runner.cancellation import Cancellation, Cancelled
 from worker.runner.clock import Clock, Timeline
 from worker.runner.data import DataUnavailable
 from worker.runner.reporter import Reporter
-from worker.runner.session import see_through, verdict_of
+from worker.runner.session import see_through, verdict_of, warm_up
 from worker.runner.training import Diverged
 
 from .attempts import attempt
@@ -100,6 +101,20 @@ class TestACompleteAttempt:
             ("report.html", "report"),
             ("manifest.json", "manifest"),
         ]
+
+
+class TestWarmingUp:
+    def test_loads_the_kernels_that_were_built(self, start_runner: Start) -> None:
+        library = native.build_tensorflow_op()
+        runner = start_runner()
+        runner.until_kind("ready")
+        loaded = Path(f"/proc/{runner.process.pid}/maps").read_text()
+        assert f"{library.parent.name}/{library.name}" in loaded
+
+    def test_builds_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("IPULSE_CACHE", str(tmp_path))
+        warm_up()
+        assert not list(tmp_path.iterdir())
 
 
 class TestWithoutAnAssignment:
