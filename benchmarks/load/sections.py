@@ -197,7 +197,7 @@ def lines(rows: Row) -> list[str]:
         "## A job that prints",
         "",
         "As fast as it can; seconds from its last line until the whole log has been read, and for"
-        " reading it.",
+        " reading it; medians of five jobs.",
         "",
         *table(("", "lines", "lost", "whole after", "reading"), body),
     ]
@@ -207,7 +207,8 @@ def uploads(rows: Row) -> list[str]:
     return [
         "## Uploads",
         "",
-        "Median of three; IPUlse checks each MiB, hashes and syncs the file, the others do not.",
+        "Median of three files that are not there yet; IPUlse checks each MiB, hashes and syncs the"
+        " file, the others do not.",
         "",
         *table(FILES, _file_rows(rows)),
     ]
