@@ -151,7 +151,8 @@ class Uploader:
         except OSError as error:
             self._fail(file, error.strerror or str(error))
         except InvalidInput as error:
-            self._fail(file, "; ".join(str(problem) for problem in error.problems))
+            first, *others = error.problems  # a verdict has no room for all of them
+            self._fail(file, f"{first} (and {len(others)} more)" if others else str(first))
         except IPUlseError as error:
             self._fail(file, error.message)
         else:

@@ -85,6 +85,7 @@ class TestEndings:
         ("behaviour", "words"),
         [
             ("lists_other_weights", "weights.npz has the SHA-256"),
+            ("lists_many_files_that_are_not_there", "(and 1001 more)"),
             ("writes_no_manifest_into_it", "/schema: this field is required"),
         ],
     )

@@ -42,8 +42,8 @@ def write(assignment: Assignment, name: str, content: bytes) -> None:
     (Path(assignment["work_dir"]) / name).write_bytes(content)
 
 
-def manifest(**files: tuple[str, bytes]) -> bytes:
-    """One that lists each role's file."""
+def manifest(*files: tuple[str, str, bytes]) -> bytes:
+    """One that lists files by role, name and content."""
     listed = [
         {
             "name": name,
@@ -52,7 +52,7 @@ def manifest(**files: tuple[str, bytes]) -> bytes:
             "sha256": hashlib.sha256(content).hexdigest(),
             "size": len(content),
         }
-        for role, (name, content) in files.items()
+        for role, name, content in files
     ]
     return json.dumps({"schema": "ipulse.manifest/1", "artifacts": listed}).encode()
 
@@ -60,7 +60,7 @@ def manifest(**files: tuple[str, bytes]) -> bytes:
 def results(assignment: Assignment, listed: bytes | None = None) -> None:
     """With the manifest as it should be, or another one."""
     metrics, weights = b'{"loss": 1.0}\n', os.urandom(3_000_000)
-    true = manifest(metrics=("metrics.jsonl", metrics), weights=("weights.npz", weights))
+    true = manifest(("metrics", "metrics.jsonl", metrics), ("weights", "weights.npz", weights))
     phases("report")
     # Named first, although it must be stored last: the order is the agent's duty.
     write(assignment, "manifest.json", true if listed is None else listed)
@@ -277,8 +277,14 @@ def forgets_the_manifest(assignment: Assignment) -> None:
 
 def lists_other_weights(assignment: Assignment) -> None:
     phases()
-    metrics = ("metrics.jsonl", b'{"loss": 1.0}\n')
-    results(assignment, manifest(metrics=metrics, weights=("weights.npz", b"of another run")))
+    metrics = ("metrics", "metrics.jsonl", b'{"loss": 1.0}\n')
+    results(assignment, manifest(metrics, ("weights", "weights.npz", b"of another run")))
+    done()
+
+
+def lists_many_files_that_are_not_there(assignment: Assignment) -> None:
+    phases()
+    results(assignment, manifest(*(("log", f"{number}.log", b"") for number in range(1000))))
     done()
 
 
