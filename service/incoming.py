@@ -123,7 +123,8 @@ class Incoming:
         # Not once the lock is given back: by then it may be another upload's.
         if _is_at(self._file, self.path):
             self.path.unlink()
-        self._file.close()
+        with suppress(OSError):  # what a full disk had no room for goes with the file
+            self._file.close()
 
 
 def receive(make: Callable[[str], Incoming], name: str) -> Incoming:

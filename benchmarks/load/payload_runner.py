@@ -12,6 +12,7 @@ from typing import Any
 
 from benchmarks.load.payload import Order, carry_out
 
+# In its own words: what it would import for them is time in which a job has not begun.
 MANIFEST = b'{"schema": "ipulse.manifest/1", "artifacts": []}'
 
 

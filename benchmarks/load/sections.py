@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.load.jobs import PRINTING_JOBS
 from benchmarks.load.table import table
+from benchmarks.load.transfers import DOWNLOADS, UPLOADS
 
 Row = dict[str, Any]
 QUANTILES = ("p50", "p99")
@@ -118,7 +120,7 @@ def downloads(rows: Row) -> list[str]:
     return [
         "## Downloads",
         "",
-        "Median of five; IPUlse checks each MiB as it reads.",
+        f"Median of {DOWNLOADS}; IPUlse checks each MiB as it reads.",
         "",
         *table(FILES, _file_rows(rows)),
     ]
@@ -197,7 +199,7 @@ def lines(rows: Row) -> list[str]:
         "## A job that prints",
         "",
         "As fast as it can; seconds from its last line until the whole log has been read, and for"
-        " reading it; medians of five jobs.",
+        f" reading it; medians of {PRINTING_JOBS} jobs.",
         "",
         *table(("", "lines", "lost", "whole after", "reading"), body),
     ]
@@ -207,8 +209,8 @@ def uploads(rows: Row) -> list[str]:
     return [
         "## Uploads",
         "",
-        "Median of three files that are not there yet; IPUlse checks each MiB, hashes and syncs the"
-        " file, the others do not.",
+        f"Median of {UPLOADS} files that are not there yet; IPUlse checks each MiB, hashes and"
+        " syncs the file, the others do not.",
         "",
         *table(FILES, _file_rows(rows)),
     ]

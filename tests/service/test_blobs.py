@@ -116,7 +116,7 @@ def test_a_full_disk_is_a_trouble_of_the_store_with_its_cure(blobs: Blobs) -> No
     full._file = open("/dev/full", "wb")  # noqa: SIM115 - stands for a file on a full disk
     with pytest.raises(StoreTrouble, match="free some space"):
         full.write(CONTENT)
-    full._file.raw.close()
+    full.close()
 
 
 LARGE = b"".join(bytes([n]) * BLOCK_BYTES for n in range(3))[: -BLOCK_BYTES // 2]
