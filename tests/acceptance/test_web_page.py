@@ -133,6 +133,9 @@ def test_a_token_is_asked_for_and_kept_by_the_tab(browser: Browser, stack: Stack
     browser.until(lambda: browser.text("h1") == "Jobs")
     browser.driver.refresh()
     browser.until(lambda: browser.text("h1") == "Jobs")
+    browser.open("/#/submit")
+    browser.until(lambda: browser.driver.switch_to.active_element.tag_name == "main")
+    assert browser.find("main").value_of_css_property("outline-style") == "none"
     browser.press("Sign out")
     browser.find("#token")
     assert browser.complaints() == []
