@@ -67,7 +67,8 @@ class NetworkCell(NetworkLayer):
 
     def _layer_states(self, states: Sequence[Any]) -> List[Dict[str, Any]]:
         """Of each layer its states by name: v, i, spikes."""
-        left, found = list(states), []
+        # Between the calls of a stateful RNN they are Keras 3's variables.
+        left, found = [tf.convert_to_tensor(state) for state in states], []
         for number, layer in enumerate(self._all):
             of_layer = {"v": left.pop(0)}
             if layer.synapse_decay is not None:

@@ -217,3 +217,14 @@ def test_config_round_trip(kind: Any) -> None:
     cell = kind(**arguments(network_of(FIELDS["gated"], True)), trainable=["decay"], seed=3)
     again = kind.from_config(cell.get_config())
     assert again.get_config() == cell.get_config()
+
+
+def test_a_stateful_rnn_goes_on_where_it_ended() -> None:
+    """Traced, as `model.predict` does, where Keras 3 hands the cell its own variables."""
+    cell = DenseLIFCell(inputs=6, layers=[LIF(4)], readout=LeakyReadout(2))
+    rng = np.random.Generator(np.random.PCG64(1))
+    spikes = tf.cast(rng.random((3, 2, 6)) < 0.5, tf.float32)
+    options = {"return_sequences": True, "unroll": True}  # a loop takes seconds to trace
+    whole = tf.keras.layers.RNN(cell, **options)(spikes)
+    run = tf.function(tf.keras.layers.RNN(cell, stateful=True, **options), autograph=False)
+    np.testing.assert_array_equal(tf.concat([run(spikes[:, :1]), run(spikes[:, 1:])], 1), whole)
