@@ -46,11 +46,11 @@ class PhaseEvent:
 
 @dataclass(frozen=True)
 class ProgressEvent:
-    """A part of a phase begins that may take a while."""
+    """How far a phase is that takes a while."""
 
-    phase: PhaseName = described("The phase that it is a part of.")
-    fraction: float = described("How much of the phase's parts is done.", ge=0.0, le=1.0)
-    message: str = described("What begins.", max_length=1024)
+    phase: PhaseName = described("The phase.")
+    fraction: float = described("How much of it is done.", ge=0.0, le=1.0)
+    message: str = described("What is done, or begins.", max_length=1024)
     kind: Literal["progress"] = "progress"
 
 

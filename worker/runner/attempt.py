@@ -38,7 +38,7 @@ from .unattached import outcome
 from .warnings_of_spec import warnings_of
 from .work_dir import WorkDir
 
-DATA_SECONDS = 5.0  # between two words on how much of the data is there
+DATA_SECONDS = 2.0  # between two words on how much of the data is there
 CHECKPOINT = "checkpoint.npz"  # one name: only the newest state is worth keeping
 
 
@@ -121,7 +121,8 @@ class Attempt:
         def tell(done: int, samples: int) -> None:
             self.cancellation.check()
             if throttle.allows():
-                self.reporter.log(f"data: {done:,} of {samples:,} samples are there")
+                message = f"{done:,} of {samples:,} samples are there"
+                self.reporter.say(ProgressEvent(Phase.PREPARE.value, done / samples, message))
 
         return tell
 

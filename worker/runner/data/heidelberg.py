@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterator, List, Union
+from typing import Any, Iterator, NamedTuple, Union
 
 import numpy as np
 
@@ -36,18 +36,32 @@ def load(data: Union[SHDData, SSCData], directory: DataDirectory, progress: Prog
         for part in ("train", held_out)
     ]
     binning = Binning(data.steps, data.inputs, data.capacity, data.subset_seed)
+    samples = 0
+    for path in paths:  # before minutes are spent on the first, the second is looked at
+        with _opened(path) as file:
+            samples += len(_part(file, path, data).chosen)
     labels = []
     for path in paths:
         with _opened(path) as file:
-            labels.append(_read(file, path, data, binning, progress))
+            part = _part(file, path, data)
+            labels.append(part.labels[part.chosen])
+            for first in range(0, len(part.labels), SAMPLES_AT_ONCE):
+                _add(path, data, binning, part, first)
+                progress(binning.samples, samples)
     is_test = np.repeat([False, True], [len(part) for part in labels])
     return divided(binning, np.concatenate(labels), is_test)
 
 
-def _read(
-    file: Any, path: Path, data: Union[SHDData, SSCData], binning: Binning, progress: Progress
-) -> np.ndarray:
-    """Adds the file's samples to the binning; returns their labels."""
+class _Part(NamedTuple):
+    """What an open file has."""
+
+    times: Any  # per sample a list of seconds
+    units: Any  # per sample a list of channels
+    labels: np.ndarray  # integers [samples]
+    chosen: np.ndarray  # the numbers of the samples to use, ascending
+
+
+def _part(file: Any, path: Path, data: Union[SHDData, SSCData]) -> _Part:
     times, units = (_dataset(file, path, f"spikes/{name}") for name in ("times", "units"))
     labels = _dataset(file, path, "labels")
     if not len(times) == len(units) == len(labels) > 0:
@@ -62,52 +76,34 @@ def _read(
             f"{path}: sample {wrong[0]:,} has the label {labels[wrong[0]]}; {data.kind} has 0 to "
             f"{data.classes - 1}"
         )
-    chosen = subset(len(labels), data.samples, data.subset_seed)
-    for first in range(0, len(labels), SAMPLES_AT_ONCE):
-        wanted = chosen[(chosen >= first) & (chosen < first + SAMPLES_AT_ONCE)]
-        if len(wanted):
-            rows = slice(first, first + SAMPLES_AT_ONCE)
-            _add(
-                path,
-                data,
-                binning,
-                wanted,
-                times[rows][wanted - first],
-                units[rows][wanted - first],
-            )
-            done = int(np.searchsorted(chosen, first + SAMPLES_AT_ONCE))
-            progress(done, len(chosen))
-    return np.asarray(labels[chosen], dtype=np.int32)
+    return _Part(times, units, labels, subset(len(labels), data.samples, data.subset_seed))
 
 
 def _add(
-    path: Path,
-    data: Union[SHDData, SSCData],
-    binning: Binning,
-    numbers: np.ndarray,
-    times: List[np.ndarray],
-    units: List[np.ndarray],
+    path: Path, data: Union[SHDData, SSCData], binning: Binning, part: _Part, first: int
 ) -> None:
-    """Adds the samples of these numbers in the file."""
-    for number, seconds, channels in zip(numbers, times, units):
-        if len(seconds) != len(channels):
-            raise DataInvalid(
-                f"{path}: sample {number:,} has {len(seconds):,} times and {len(channels):,} units"
-            )
-        if len(seconds) and not (np.isfinite(seconds).all() and seconds.min() >= 0):
-            raise DataInvalid(f"{path}: sample {number:,} has a time that is no time")
-        if len(channels) and not (channels.min() >= 0 and channels.max() < data.inputs):
-            raise DataInvalid(
-                f"{path}: sample {number:,} has a unit outside of 0 to {data.inputs - 1}"
-            )
-    lengths = [len(seconds) for seconds in times]
-    milliseconds = 1000.0 * np.concatenate(times).astype(np.float64)
-    binning.add(
-        np.repeat(np.arange(len(numbers)), lengths),
-        step_of(milliseconds, data.step_ms),
-        np.concatenate(units).astype(np.int64),
-        samples=len(numbers),
-    )
+    """Adds the chosen samples among the SAMPLES_AT_ONCE that begin with number `first`."""
+    chosen = part.chosen[(part.chosen >= first) & (part.chosen < first + SAMPLES_AT_ONCE)]
+    if not len(chosen):
+        return
+    rows = slice(first, first + SAMPLES_AT_ONCE)
+    times, units = part.times[rows][chosen - first], part.units[rows][chosen - first]
+    lengths = np.array([len(seconds) for seconds in times])
+    of_units = np.array([len(channels) for channels in units])
+    for at in np.flatnonzero(lengths != of_units)[:1]:
+        raise DataInvalid(
+            f"{path}: sample {chosen[at]:,} has {lengths[at]:,} times and {of_units[at]:,} units"
+        )
+    sample = np.repeat(np.arange(len(chosen)), lengths)
+    seconds = np.concatenate(times).astype(np.float64)
+    channels = np.concatenate(units).astype(np.int64)
+    for at in np.flatnonzero(~((seconds >= 0) & (seconds < np.inf)))[:1]:
+        raise DataInvalid(f"{path}: sample {chosen[sample[at]]:,} has a time that is no time")
+    for at in np.flatnonzero((channels < 0) | (channels >= data.inputs))[:1]:
+        raise DataInvalid(
+            f"{path}: sample {chosen[sample[at]]:,} has a unit outside of 0 to {data.inputs - 1}"
+        )
+    binning.add(sample, step_of(1000.0 * seconds, data.step_ms), channels, samples=len(chosen))
 
 
 @contextmanager

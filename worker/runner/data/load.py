@@ -47,7 +47,7 @@ def load(data: Data, directory: DataDirectory, progress: Progress) -> Dataset:
     if isinstance(data, FrozenNoiseData):
         return frozen_noise.generate(data, progress)
     if isinstance(data, NpzData):
-        return npz.load(data, directory)
+        return npz.load(data, directory, progress)
     if isinstance(data, (SHDData, SSCData)):
         return heidelberg.load(data, directory, progress)
     if isinstance(data, NMNISTData):

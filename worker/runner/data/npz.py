@@ -17,7 +17,7 @@ import numpy as np
 from ipulse.spec import NpzData
 
 from .binning import Binning, step_of
-from .dataset import DataInvalid, Dataset, divided, hold_out
+from .dataset import DataInvalid, Dataset, Progress, divided, hold_out
 from .directory import DataDirectory
 from .encoding import encode
 
@@ -43,16 +43,17 @@ _UNREADABLE = (
 )
 
 
-def load(data: NpzData, directory: DataDirectory) -> Dataset:
+def load(data: NpzData, directory: DataDirectory, progress: Progress) -> Dataset:
     """The samples in the order of the file.
 
-    Raises DataUnavailable where there is no file, DataInvalid where it is not as described.
+    Raises DataUnavailable where there is no file, DataInvalid where it is not as described, and
+    whatever `progress` raises.
     """
     path = directory.file(f"{data.name}.npz", cure="docs/data.md has the arrays that it must hold")
     arrays = read(path)
     labels = _labels(path, arrays, data)
     binning = Binning(data.steps, data.inputs, data.capacity, data.split_seed)
-    images = _add(path, arrays, data, binning, len(labels))
+    images = _add(path, arrays, data, binning, len(labels), progress)
     test = arrays.get("test")
     if test is None:
         test = hold_out(labels, data.test_fraction, data.split_seed)
@@ -121,7 +122,12 @@ def _labels(path: Path, arrays: Dict[str, np.ndarray], data: NpzData) -> np.ndar
 
 
 def _add(
-    path: Path, arrays: Dict[str, np.ndarray], data: NpzData, binning: Binning, samples: int
+    path: Path,
+    arrays: Dict[str, np.ndarray],
+    data: NpzData,
+    binning: Binning,
+    samples: int,
+    progress: Progress,
 ) -> Optional[np.ndarray]:
     """Adds every sample's spikes; returns the images, if the values are some."""
     given = set(arrays) - {"labels", "test"}
@@ -146,18 +152,18 @@ def _add(
             f"{'given' if form == ('values',) else 'null'}"
         )
     if form == ("values",):
-        return _add_values(path, arrays["values"], data, binning)
+        return _add_values(path, arrays["values"], data, binning, progress)
     if form == ("spikes",):
-        _add_spikes(path, arrays["spikes"], data, binning)
+        _add_spikes(path, arrays["spikes"], data, binning, progress)
     elif form == ("ids", "counts"):
-        _add_ids(path, arrays["ids"], arrays["counts"], data, binning)
+        _add_ids(path, arrays["ids"], arrays["counts"], data, binning, progress)
     else:
         _add_events(path, arrays, data, binning, samples)
     return None
 
 
 def _add_values(
-    path: Path, values: np.ndarray, data: NpzData, binning: Binning
+    path: Path, values: np.ndarray, data: NpzData, binning: Binning, progress: Progress
 ) -> Optional[np.ndarray]:
     flat = values.reshape(len(values), -1)
     _check_channels(path, "values", flat.shape[1], data)
@@ -169,20 +175,29 @@ def _add_values(
             raise DataInvalid(f"{path}: sample {first + wrong:,} has a value outside of [0, 1]")
         events = encode(chunk, data.encoding, data.steps, data.step_ms, first)
         binning.add(*events, samples=len(chunk))
+        progress(binning.samples, len(flat))
     return values if values.ndim == 3 else None
 
 
-def _add_spikes(path: Path, spikes: np.ndarray, data: NpzData, binning: Binning) -> None:
+def _add_spikes(
+    path: Path, spikes: np.ndarray, data: NpzData, binning: Binning, progress: Progress
+) -> None:
     _check_channels(path, "spikes", spikes.shape[2], data)
     for first in range(0, len(spikes), SAMPLES_AT_ONCE):
         chunk = spikes[first : first + SAMPLES_AT_ONCE]
         if not ((chunk == 0) | (chunk == 1)).all():
             raise DataInvalid(f"{path}: spikes must be 0 or 1, true or false")
         binning.add(*np.nonzero(chunk), samples=len(chunk))
+        progress(binning.samples, len(spikes))
 
 
 def _add_ids(
-    path: Path, ids: np.ndarray, counts: np.ndarray, data: NpzData, binning: Binning
+    path: Path,
+    ids: np.ndarray,
+    counts: np.ndarray,
+    data: NpzData,
+    binning: Binning,
+    progress: Progress,
 ) -> None:
     if ids.dtype.kind not in "iu" or counts.dtype.kind not in "iu":
         raise DataInvalid(f"{path}: ids and counts must be integers")
@@ -200,6 +215,7 @@ def _add_ids(
         channel = chunk[sample, step, slot].astype(np.int64)
         _check_ids(path, "ids", channel, first + sample, data)
         binning.add(sample, step, channel, samples=len(chunk))
+        progress(binning.samples, len(ids))
 
 
 def _add_events(

@@ -16,44 +16,37 @@ import numpy as np
 class SpikeTrains:
     """The spikes of `samples` samples, each one's sorted by step and then by channel."""
 
-    steps: int  # time steps of every sample
     channels: int
-    spike_steps: np.ndarray  # [spikes], of index_type(steps)
+    counts: np.ndarray  # spikes by sample and step, [samples, steps] of index_type(channels + 1)
     spike_channels: np.ndarray  # [spikes], of index_type(channels)
     offsets: np.ndarray  # int64 [samples + 1]: sample s owns spikes offsets[s] to offsets[s + 1]
     slots: int  # the most spikes that any sample has in one step, and at least 1
 
     @property
     def samples(self) -> int:
-        return len(self.offsets) - 1
+        return len(self.counts)
+
+    @property
+    def steps(self) -> int:
+        """Time steps of every sample."""
+        return int(self.counts.shape[1])
 
     def batch(self, indices: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
         """Ids `[time, batch, slots]` of index_type(channels), ascending, 0 beyond the count, and
         counts int32 `[time, batch]` of the samples at `indices`."""
-        starts = self.offsets[indices]
-        lengths = self.offsets[indices + 1] - starts
-        before = np.cumsum(lengths) - lengths
-        spikes = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
-        column = np.repeat(np.arange(len(indices)), lengths)
-        step = self.spike_steps[spikes]
-
-        counts = np.zeros((self.steps, len(indices)), dtype=np.int32)
-        ids = np.zeros((self.steps, len(indices), self.slots), dtype=index_type(self.channels))
-        if len(spikes):
-            slot, group, group_sizes = ranks(column * self.steps + step)
-            ids[step, column, slot] = self.spike_channels[spikes]
-            counts[step[group], column[group]] = group_sizes
-        return ids, counts
+        counts = self.counts[indices]
+        bounds = zip(self.offsets[indices], self.offsets[indices + 1])
+        spikes = [self.spike_channels[first:end] for first, end in bounds]
+        ids = np.zeros((*counts.shape, self.slots), dtype=index_type(self.channels))
+        # A sample's spikes lie in the order of its filled slots.
+        is_filled = np.arange(self.slots, dtype=counts.dtype) < counts[:, :, np.newaxis]
+        ids[is_filled] = np.concatenate([self.spike_channels[:0], *spikes])
+        return (
+            np.ascontiguousarray(ids.transpose(1, 0, 2)),
+            np.ascontiguousarray(counts.T, dtype=np.int32),
+        )
 
 
 def index_type(size: int) -> Any:
     """The leanest dtype for indices below `size`."""
     return np.uint16 if size <= 2**16 else np.int32
-
-
-def ranks(keys: np.ndarray) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of sorted keys `[n > 0]`: each one's place among its equals, and where each run of equals
-    begins and how long it is."""
-    first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-    sizes = np.diff(np.append(first, len(keys)))
-    return np.arange(len(keys)) - np.repeat(first, sizes), first, sizes

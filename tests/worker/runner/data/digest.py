@@ -17,8 +17,9 @@ def digest(dataset: Dataset) -> str:
     """
     trains = dataset.trains
     found = hashlib.sha256()
+    steps = np.tile(np.arange(trains.steps), trains.samples)
     for array in (
-        trains.spike_steps,
+        np.repeat(steps, trains.counts.ravel()),
         trains.spike_channels,
         trains.offsets,
         dataset.labels,

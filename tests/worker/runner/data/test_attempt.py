@@ -50,6 +50,22 @@ def test_trains_on_a_file_of_the_data_directory(tmp_path: Path) -> None:
     assert "recorded spikes" in page
 
 
+def test_tells_how_much_of_the_data_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.runner.attempt.DATA_SECONDS", 0.0)
+    monkeypatch.setattr("worker.runner.data.npz.SAMPLES_AT_ONCE", 20)
+    spikes = np.random.RandomState(4).rand(50, 10, 12) < 0.2
+    np.savez(str(tmp_path / "mine.npz"), labels=np.arange(50) % 3, spikes=spikes)
+    told = attempt(tmp_path / "work", SPEC)
+    parts = [event for event in told.events if event["kind"] == "progress"]
+    assert [(part["phase"], part["fraction"], part["message"]) for part in parts[:3]] == [
+        ("prepare", 0.4, "20 of 50 samples are there"),
+        ("prepare", 0.8, "40 of 50 samples are there"),
+        ("prepare", 1.0, "50 of 50 samples are there"),
+    ]
+
+
 def test_a_file_that_is_not_there_fails_with_its_place_and_cure(tmp_path: Path) -> None:
     done = attempt(tmp_path / "work", SPEC).done
     assert done["reason"] == "data_unavailable"

@@ -60,6 +60,15 @@ class TestBatch:
         assert ids.itemsize == width
         assert ids[3, 0, 0] == channels - 1
 
+    def test_of_more_places_than_four_bytes_count(self) -> None:
+        """Sample 2's last step and channel is place 2,999,999,999 of its chunk."""
+        binning = Binning(steps=10_000, channels=100_000)
+        last = (np.array([2, 0, 2]), np.array([9_999, 0, 9_999]), np.array([99_999, 7, 99_999]))
+        binning.add(*last, samples=3)
+        ids, counts = binning.trains().batch(np.array([2, 0]))
+        assert (ids[9_999, 0, 0], ids[0, 1, 0], counts.sum()) == (99_999, 7, 2)
+        assert (binning.counts.kept, binning.counts.repeated) == (2, 1)
+
 
 class TestCounts:
     def test_every_event_is_kept_or_counted(self) -> None:
