@@ -133,7 +133,10 @@ def install(app: FastAPI) -> None:
         phrase = http.HTTPStatus(error.status_code).phrase
         code = phrase.lower().replace(" ", "_").replace("-", "_")
         path = request.scope["path"]
-        return document(path, error.status_code, code, error.detail, (), error.headers)
+        detail = error.detail
+        if error.status_code == http.HTTPStatus.NOT_FOUND:  # of an address that no route has
+            detail = f"nothing is at {path[:100]}: jobs are at /v1/jobs, the rest in /openapi.json"
+        return document(path, error.status_code, code, detail, (), error.headers)
 
     async def of_parameters(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)  # noqa: S101 - what it was registered for

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +31,6 @@ _THIS = (
 _KEEP = insert(idempotency_keys)
 _KEY_OF_THIS = select(idempotency_keys).where(*_THIS)
 _NO_WISHES = Wishes()
-_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 class KeyInUse(Conflict):
@@ -74,14 +72,6 @@ def check(value: Any) -> CheckedSpec:
     complete = spec_to_json(spec)
     text = strict_json.dumps(complete)
     return CheckedSpec(spec, complete, text, hashlib.sha256(text.encode()).hexdigest())
-
-
-def check_key(key: str) -> str:
-    """Raises InvalidInput unless a text may be an idempotency key."""
-    if not _KEY.fullmatch(key):
-        detail = "must have 1 to 255 printable ASCII characters without spaces"
-        raise InvalidInput([Problem("/header/idempotency-key", "wrong_form", detail)])
-    return key
 
 
 def submit(

@@ -24,7 +24,7 @@ def list_jobs(
     state: Annotated[
         Optional[str], typer.Option(metavar="STATE", help=f"Only jobs in this state: {_STATES}.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="At most so many.")] = 20,
     as_json: AsJSON = False,
 ) -> Exit:
     """The latest jobs, newest first."""

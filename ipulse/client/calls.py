@@ -15,6 +15,7 @@ import httpx
 
 from ipulse import strict_json
 from ipulse.errors import InvalidInput, InvalidJSON, NotFound, Problem, RemoteError
+from ipulse.idempotency import check_key
 from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
 from ipulse.states import JobState
 
@@ -59,7 +60,7 @@ def validate(spec: Spec) -> Call[ValidSpec]:
 
 
 def submit(spec: Spec, idempotency_key: str, wishes: Mapping[str, Optional[int]]) -> Call[Job]:
-    headers = {**_JSON, "Idempotency-Key": idempotency_key}
+    headers = {**_JSON, "Idempotency-Key": check_key(idempotency_key)}
     params = {name: value for name, value in wishes.items() if value is not None}
     return Call("POST", "/v1/jobs", _job, params, headers=headers, content=_document(spec))
 

@@ -60,7 +60,7 @@ class Conversation:
         Without a key a fresh one is made, so that a retry never starts a second job; pass your
         own to make repeated *runs of your program* safe too. Of two jobs the one of greater
         priority goes first; one that waits, runs or takes longer than its limit fails.
-        Raises InvalidSpec.
+        Raises InvalidSpec, and InvalidInput for a key that is none.
         """
         wishes = {
             "priority": priority,
@@ -68,7 +68,7 @@ class Conversation:
             "run_seconds": run_seconds,
             "total_seconds": total_seconds,
         }
-        key = idempotency_key or str(uuid.uuid4())
+        key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
         return await self._send(calls.submit(spec, key, wishes))
 
     async def get(self, job_id: str) -> Job:

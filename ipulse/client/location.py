@@ -69,6 +69,8 @@ def find(
         raise NotAuthenticated(
             f"no token for {where}: set IPULSE_TOKEN_FILE to the token file of that service"
         )
+    if not secret:
+        raise NotAuthenticated("the token is empty; is its file the right one?")
     if not _TOKEN.fullmatch(secret):
         raise NotAuthenticated(
             "the token has characters that no token has; is its file the right one?"

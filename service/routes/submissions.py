@@ -8,6 +8,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ipulse import strict_json
+from ipulse.idempotency import check_key
 from service import agents, leases, log, payloads, submission
 from service.answers import described, job_answer, json_answer
 from service.parts import caller_of, parts_of
@@ -56,7 +57,7 @@ def submit(
     """
     parts = parts_of(request)
     caller = caller_of(request)
-    key = None if idempotency_key is None else submission.check_key(idempotency_key)
+    key = None if idempotency_key is None else check_key(idempotency_key)
     checked = submission.check(strict_json.loads(body))
     wishes = Wishes(**query.model_dump())
     submitted = submission.submit(parts.database, checked, caller.name, key, wishes)

@@ -95,7 +95,9 @@ class TestTokens:
     def test_an_unknown_path_tells_nobody_that_it_is_unknown(self, service: InProcess) -> None:
         with service.client() as nobody:
             assert nobody.get("/v1/secret").status_code == 401
-        assert service.user.get("/v1/secret").status_code == 404
+        found = service.user.get("/v1/secret")
+        assert (found.status_code, found.json()["code"]) == (404, "not_found")
+        assert found.json()["detail"].startswith("nothing is at /v1/secret: jobs are at /v1/jobs")
 
 
 class TestIssuedTokens:

@@ -47,7 +47,14 @@ class TestTrouble:
 
     @pytest.mark.parametrize(
         "arguments",
-        [["status"], ["stauts", "x"], ["list", "--limit", "0"], ["list", "--colour"], ["up", "x"]],
+        [
+            ["status"],
+            ["stauts", "x"],
+            ["list", "--limit", "0"],
+            ["list", "--limit", "9" * 20],
+            ["list", "--colour"],
+            ["up", "x"],
+        ],
         ids=" ".join,
     )
     def test_wrong_usage(self, offline: Run, arguments: Any) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from ipulse.client import Client
 
 from .conftest import SPEC, Run
@@ -67,6 +69,12 @@ class TestSubmit:
     def test_the_same_key_is_the_same_job(self, run: Run, spec_file: Path) -> None:
         ids = {run("submit", str(spec_file), "--key", "cli-once").out for _ in range(2)}
         assert len(ids) == 1
+
+    @pytest.mark.parametrize("key", ["", "zw\u00f6lf", "two words", "x" * 256])
+    def test_what_is_no_key_starts_no_job(self, run: Run, spec_file: Path, key: str) -> None:
+        ran = run("submit", str(spec_file), "--key", key)
+        assert (ran.code, ran.out) == (2, "")
+        assert "must have 1 to 255 printable ASCII characters without spaces" in ran.err
 
     def test_an_invalid_spec_is_not_sent(self, offline: Run, tmp_path: Path) -> None:
         ran = offline("submit", "-", stdin="{}", IPULSE_HOME=str(tmp_path))

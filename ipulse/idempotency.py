@@ -1,0 +1,17 @@
+"""The form of an idempotency key, which client and service hold it to."""
+
+from __future__ import annotations
+
+import re
+
+from .errors import InvalidInput, Problem
+
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+
+def check_key(key: str) -> str:
+    """Raises InvalidInput unless a text may be an idempotency key."""
+    if not _KEY.fullmatch(key):
+        detail = "must have 1 to 255 printable ASCII characters without spaces"
+        raise InvalidInput([Problem("/header/idempotency-key", "wrong_form", detail)])
+    return key
