@@ -7,7 +7,7 @@ import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, Mapping, Optional, Tuple
+from typing import Callable, List, Mapping, Optional, Tuple
 
 from .dataset import DataUnavailable
 
@@ -43,6 +43,24 @@ class DataDirectory:
             raise DataUnavailable(f"there is no folder {path} on this worker: {cure}")
         return path
 
+    def files(self, *names: str, suffix: str, cure: str) -> List[Path]:
+        """The regular files of that suffix in the folder at these names, by name.
+
+        Raises as `file` does where one of them is none.
+        """
+        folder = self.folder(*names, cure=cure)
+        with os.scandir(str(folder)) as entries:
+            found = sorted(
+                (entry.name, entry.is_file(follow_symlinks=False))
+                for entry in entries
+                if entry.name.endswith(suffix)
+            )
+        # What is no link lies where its folder lies: for 70,000 files that saves a million calls.
+        return [
+            folder / _plain(name) if is_no_link else self.file(*names, name, cure=cure)
+            for name, is_no_link in found
+        ]
+
     def has(self, *names: str) -> bool:
         """Whether there is anything at these names, without leaving the directory."""
         return self.path is not None and os.path.lexists(str(self.path.joinpath(*names)))
@@ -54,11 +72,7 @@ class DataDirectory:
                 f"owner sets one with `ipulse up --data DIR`, or with {VARIABLE} for an agent; "
                 f"{cure}"
             )
-        for name in names:
-            # A spec's names have this form already; some names come from files.
-            if not PLAIN_NAME.fullmatch(name):
-                raise DataUnavailable(f"{name[:100]!a} is not the plain name of a file")
-        path = self.path.joinpath(*names)
+        path = self.path.joinpath(*map(_plain, names))
         root, real = os.path.realpath(str(self.path)), os.path.realpath(str(path))
         if not real.startswith(os.path.join(root, "")):
             raise DataUnavailable(
@@ -66,6 +80,13 @@ class DataDirectory:
                 "themselves there"
             )
         return path
+
+
+def _plain(name: str) -> str:
+    """The name. A spec's have this form already; some come from files and folders."""
+    if not PLAIN_NAME.fullmatch(name):
+        raise DataUnavailable(f"{name[:100]!a} is not the plain name of a file")
+    return name
 
 
 def _is(path: Path, kind: Callable[[int], bool]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import List, Tuple
 
@@ -80,12 +79,11 @@ def events(path: Path) -> Tuple[np.ndarray, np.ndarray]:
 
 def _listed(data: NMNISTData, directory: DataDirectory, part: str) -> List[Tuple[Path, int]]:
     """Files with their labels: those of one part that are to be used."""
-    files = []
-    for label in range(data.classes):
-        folder = directory.folder(data.name, part, str(label), cure=CURE)
-        for name in sorted(os.listdir(str(folder))):
-            if name.endswith(".bin"):
-                files.append((directory.file(data.name, part, str(label), name, cure=CURE), label))
+    files = [
+        (path, label)
+        for label in range(data.classes)
+        for path in directory.files(data.name, part, str(label), suffix=".bin", cure=CURE)
+    ]
     if not files:
         raise DataUnavailable(
             f"there are no .bin files in {directory.folder(data.name, part, cure=CURE)}: {CURE}"

@@ -77,3 +77,23 @@ def test_what_is_no_file_is_not_opened(directory: DataDirectory) -> None:
         directory.file("set", cure=CURE)
     with pytest.raises(DataUnavailable, match="there is no folder"):
         directory.folder("set", "file.h5", cure=CURE)
+
+
+def test_lists_a_folder_by_name_and_follows_links_only_within(
+    directory: DataDirectory, tmp_path: Path
+) -> None:
+    assert directory.path is not None
+    folder = directory.path / "set"
+    (folder / "b.bin").write_bytes(b"b")
+    (folder / "a.bin").symlink_to(folder / "b.bin")
+    assert directory.files("set", suffix=".bin", cure=CURE) == [folder / "a.bin", folder / "b.bin"]
+    (folder / "c.bin").symlink_to(tmp_path / "secret" / "file.h5")
+    with pytest.raises(DataUnavailable, match="leads out of the worker's data directory"):
+        directory.files("set", suffix=".bin", cure=CURE)
+    (folder / "c.bin").unlink()
+    (folder / "c.bin").mkdir()
+    with pytest.raises(DataUnavailable, match="there is no file"):
+        directory.files("set", suffix=".bin", cure=CURE)
+    (folder / "-x.bin").write_bytes(b"")
+    with pytest.raises(DataUnavailable, match="not the plain name"):
+        directory.files("set", suffix=".bin", cure=CURE)
