@@ -33,6 +33,20 @@ PASSING = [
     NoSuchElementException,
     StaleElementReferenceException,
 ]
+# How many pixels of the first chart have a colour of the page's.
+PIXELS = """
+    const colour = getComputedStyle(document.documentElement).getPropertyValue(arguments[0]);
+    const [red, green, blue] = colour.match(/[0-9a-f]{2}/g).map((two) => parseInt(two, 16));
+    const { width, height } = document.querySelector("figure canvas");
+    const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(document.querySelector("figure canvas"), 0, 0);
+    const { data } = copy.getImageData(0, 0, width, height);
+    let found = 0;
+    for (let i = 0; i < data.length; i += 4) {
+      found += data[i] === red && data[i + 1] === green && data[i + 2] === blue;
+    }
+    return found;
+"""
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,1500")
 
 
@@ -153,13 +167,18 @@ def test_a_wrong_spec_is_refused_with_its_places(signed_in: Browser) -> None:
     signed_in.press("Submit")
     signed_in.until(lambda: "/colour" in signed_in.text(".complaint"))
     assert signed_in.driver.current_url.endswith("#/submit")
+    narrow = {"width": 380, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    signed_in.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
+    signed_in.until(lambda: signed_in.find("html").size["width"] == 380)
+    assert signed_in.find("html").get_property("scrollWidth") == 380
+    signed_in.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert signed_in.complaints() == []
 
 
 def test_from_a_spec_to_its_report(signed_in: Browser, client: Client) -> None:
     name = "<b>seen</b> & submitted"
     signed_in.open("/#/submit")
-    signed_in.write_spec({**small_spec(), "name": name})
+    signed_in.write_spec({**small_spec(epochs=1), "name": name})
     signed_in.press("Submit")
     signed_in.until(lambda: "#/jobs/job_" in signed_in.driver.current_url)
     job_id = signed_in.driver.current_url.rpartition("/")[2]
@@ -168,6 +187,8 @@ def test_from_a_spec_to_its_report(signed_in: Browser, client: Client) -> None:
     signed_in.until(lambda: len(signed_in.all(".phases .over")) == 5)
     titles = ["Accuracy", "Loss"]
     signed_in.until(lambda: [found.text for found in signed_in.all("figcaption")][:2] == titles)
+    # The held-out accuracy of a single epoch is a point, and no line.
+    signed_in.until(lambda: signed_in.driver.execute_script(PIXELS, "--c2") > 0)
     signed_in.until(lambda: "attempt 1: report" in signed_in.text(".log"))
     accuracy = client.get(job_id).json["summary"]["test_accuracy"]
     signed_in.until(lambda: f"{100 * accuracy:.1f} %" in signed_in.text(".figures"))

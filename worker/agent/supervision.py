@@ -154,7 +154,10 @@ class Supervision:
             self._reporter.add(LogEvent(message=message, level="warning", stream="agent"))
         else:
             limit = self._settings.ready_seconds
-            self._detail = f"The runner was not ready within {limit:g} s, and was killed."
+            self._detail = (
+                f"The runner was not ready within {limit:g} s, and was killed; on a machine "
+                "that is so busy IPULSE_READY_SECONDS gives it longer."
+            )
 
     def _ending(self, exit_code: int, detail: str = "", oom_kills: int = 0) -> Ending:
         return Ending(

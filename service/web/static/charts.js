@@ -79,16 +79,22 @@ function options(names, holder) {
     scales: { x: { time: false } },
     axes: [{ ...axis, label: "step", labelSize: 18, size: 34, labelFont: "12px sans-serif" }, { ...axis, size: 58 }],
     cursor: { drag: { x: false, y: false } },
-    series: [{ label: "step" }, ...names.map((name, i) => ({
-      label: name.replaceAll("_", " "),
-      stroke: colour(COLOURS[i % COLOURS.length]),
-      width: 2,
-      points: { show: false },
-      spanGaps: true,
-      value: (_plot, value) => (value === null ? "" : value.toPrecision(4)),
-    }))],
+    series: [{ label: "step" }, ...names.map((name, i) => {
+      const stroke = colour(COLOURS[i % COLOURS.length]);
+      return {
+        label: name.replaceAll("_", " "),
+        stroke,
+        width: 2,
+        points: { show: isLonely, size: 7, fill: stroke },
+        spanGaps: true,
+        value: (_plot, value) => (value === null ? "" : value.toPrecision(4)),
+      };
+    })],
   };
 }
+
+// A figure that came once, as the test accuracy of a single epoch, has no line to be seen by.
+const isLonely = (plot, i) => plot.data[i].filter((value) => value !== null).length === 1;
 
 function sizeOf(holder) {
   return { width: Math.max(260, holder.clientWidth || 460), height: 210 };
