@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from ipulse import blocks, parsing
-from ipulse.errors import Conflict, InvalidInput, Problem
+from ipulse.errors import Conflict, InvalidInput, Problem, Unavailable
 from ipulse.events import ArtifactEvent
 from ipulse.schema import MAX_INTEGER
 from service import artifacts, leases, log, payloads
@@ -41,6 +43,7 @@ _DIGITS = "^[0-9a-f]{64}$"
 _MEDIA_TYPE = re.compile(MEDIA_TYPE)
 
 router = APIRouter(prefix="/v1/worker", tags=["worker"])
+_log = logging.getLogger(__name__)
 
 
 class WrongOffset(Conflict):
@@ -122,7 +125,7 @@ async def store_artifact(
             stored = await transfers.run(
                 _store, parts, attempt_id, fence, described_as, query, content
             )
-            return await _answer(parts, stored)
+            return _answer(parts, stored)
         pk = await run_in_threadpool(_check_held, parts, attempt_id, fence)
         incoming = await transfers.run(parts.blobs.receive, _partial(pk, query))
         if upload_offset == 0:
@@ -142,14 +145,25 @@ async def store_artifact(
             await transfers.run(incoming.close)
             raise
         await transfers.run(incoming.close)
-    return await _answer(parts, stored)
+    return _answer(parts, stored)
 
 
-async def _answer(parts: Parts, stored: artifacts.Stored) -> Response:
-    for sha256 in stored.replaced:
-        await parts.transfers.run(artifacts.forget, parts.database, parts.blobs, sha256)
+def _answer(parts: Parts, stored: artifacts.Stored) -> Response:
     body = StoredBody(artifact_id=stored.artifact.id, sha256=stored.artifact.sha256)
-    return json_answer(body, 201 if stored.created else 200)
+    answer = json_answer(body, 201 if stored.created else 200)
+    if stored.replaced:
+        # Behind the answer: a disk takes long to give a large file's room back.
+        answer.background = BackgroundTask(_forget, parts, stored.replaced)
+    return answer
+
+
+async def _forget(parts: Parts, digests: Sequence[str]) -> None:
+    """Removes replaced files. The housekeeper removes what is left by trouble or a crash."""
+    try:
+        for sha256 in digests:
+            await parts.transfers.run(artifacts.forget, parts.database, parts.blobs, sha256)
+    except Unavailable as error:
+        _log.warning("replaced_file_left", extra={"error": error.message})
 
 
 async def _receive(

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from pathlib import Path
 
+import pytest
 from sqlalchemy import select, update
 
 from service import agents, tables
 from service.artifacts import ORPHAN_SECONDS
 from service.housekeeping import Housekeeper
+from service.incoming import StoreTrouble
 
+from .conditions import DEADLINE_SECONDS
 from .running import InProcess
 
 OLD = ORPHAN_SECONDS + 60
@@ -47,6 +51,28 @@ def test_a_file_without_a_row_goes_once_it_is_old_and_one_with_a_row_stays(
     assert [path.exists() for path in orphans] == [False, True]
     assert stored(service, b"referred to").exists()
     orphans[1].unlink()
+
+
+def test_a_replaced_checkpoint_that_could_not_be_removed_goes_once_it_is_old(
+    service: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = threading.Event()
+
+    def fail(_sha256: str) -> None:
+        tried.set()
+        raise StoreTrouble("the disk fails")
+
+    attempt = service.attempt(service.submit()["id"])
+    with monkeypatch.context() as patched:
+        patched.setattr(service.parts.blobs, "discard", fail)
+        for content in (b"epoch 1", b"epoch 2"):
+            assert attempt.put("c", "checkpoint", content).status_code == 201
+        assert tried.wait(DEADLINE_SECONDS)
+    for content in (b"epoch 1", b"epoch 2"):
+        age(stored(service, content))
+    housekeeper(service).clean_up()
+    assert not stored(service, b"epoch 1").exists()
+    assert stored(service, b"epoch 2").exists()
 
 
 def test_a_job_past_its_retention_goes_with_its_files(service: InProcess) -> None:

@@ -12,6 +12,7 @@ from ipulse.client import Client
 from ipulse.redis_server import RedisServer
 from service.s3 import S3Blobs
 
+from .conditions import eventually
 from .running import InProcess, settings_for
 
 CONTENT = bytes(range(256)) * 2000
@@ -69,7 +70,7 @@ def test_a_checkpoint_that_was_replaced_and_a_job_that_was_deleted_leave_nothing
     attempt = service.attempt(job_id)
     for content in (b"first", b"second"):
         assert attempt.put("c", "checkpoint", content).status_code == 201
-    assert len(list(service.parts.blobs.kept(0))) == 1
+    eventually(lambda: len(list(service.parts.blobs.kept(0))) == 1)
     attempt.finish("diverged")
     assert service.user.delete(f"/v1/jobs/{job_id}").status_code == 204
     assert list(service.parts.blobs.kept(0)) == []

@@ -10,6 +10,7 @@ import io
 import logging
 import os
 import socket
+import threading
 import time
 import zlib
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ from ipulse.blocks import BLOCK_BYTES
 from ipulse.redis_server import RedisServer
 from service import leases
 from tests.service.agents import Attempt, phase
-from tests.service.conditions import eventually
+from tests.service.conditions import DEADLINE_SECONDS, eventually
 from tests.service.running import InProcess, settings_for
 from worker.agent import outgoing
 from worker.agent.lease import Lease
@@ -334,6 +335,22 @@ class TestStore:
         assert [artifact["name"] for artifact in response.json()["artifacts"]] == ["epoch-2.ckpt"]
         eventually(lambda: old not in stored_files(service))
         assert new in stored_files(service)
+
+    def test_the_answer_to_a_checkpoint_waits_for_no_removal(
+        self, service: InProcess, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        answered, discard = threading.Event(), service.parts.blobs.discard
+
+        def discard_late(sha256: str) -> None:
+            assert answered.wait(DEADLINE_SECONDS)
+            discard(sha256)
+
+        monkeypatch.setattr(service.parts.blobs, "discard", discard_late)
+        attempt = service.attempt(service.submit()["id"])
+        attempt.put("c", "checkpoint", b"epoch three")
+        assert attempt.put("c", "checkpoint", b"epoch four").status_code == 201
+        answered.set()
+        eventually(lambda: hashlib.sha256(b"epoch three").hexdigest() not in stored_files(service))
 
     def test_a_replaced_checkpoint_stays_while_another_job_has_the_same(
         self, service: InProcess
