@@ -18,6 +18,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
@@ -132,7 +133,7 @@ class SharedLibrary:
         if present is not None:
             return present
         command = compiler()
-        version = run_compiler([*command, "--version"])
+        version = version_of(command)
         directory = self._directory(command, version)
         built = directory / self.file
         directory.parent.mkdir(parents=True, exist_ok=True)
@@ -161,7 +162,7 @@ class SharedLibrary:
             pattern = f"{self.name}-{self._hash()}-*/{self.file}"
             candidates = sorted(cache_directory().glob(pattern))
         else:
-            version = run_compiler([*command, "--version"])
+            version = version_of(command)
             candidates = [self._directory(command, version) / self.file]
         for built in candidates:
             if built.exists() and mark_used(built.parent):
@@ -229,6 +230,12 @@ def takes_flag(command: Sequence[str], flag: str, scratch: Path) -> bool:
         return not run_compiler([*command, flag, "-c", str(source), "-o", f"{source}.o"])
     except BuildFailed:
         return False
+
+
+@lru_cache(maxsize=None)  # a job asks several times, and its first step waits
+def version_of(command: Tuple[str, ...]) -> str:
+    """All that a compiler says of itself. Raises BuildFailed."""
+    return run_compiler([*command, "--version"])
 
 
 def run_compiler(command: Sequence[str]) -> str:

@@ -78,8 +78,13 @@ class Model:
         self._apply = _traced(self._applied, [shapes, *step_and_rate])
 
     def trace(self) -> None:
-        """Builds the graphs now instead of at the first call."""
-        for function in (self._derive, self._judge, self._apply):
+        """Builds graphs now instead of at the first call.
+
+        On a CPU that which judges can wait until an epoch has ended: somebody waits for the first
+        step. On a device building a graph compiles its program.
+        """
+        judge = [] if self._batch is None else [self._judge]
+        for function in (self._derive, *judge, self._apply):
             function.trace()
 
     def adapt(self, gates: Gates) -> None:

@@ -13,6 +13,7 @@ import tensorflow as tf
 from ipulse import parsing, strict_json
 from ipulse.errors import InvalidInput, IPUlseError
 from ipulse.events import Assignment, DoneEvent, ReadyEvent
+from ipulse.spec import parse_spec
 from ipulse.states import Reason
 from ops.lif import op_library
 from ops.lif.cpu import native
@@ -22,7 +23,7 @@ from . import poplar_errors
 from .attempt import Attempt
 from .cancellation import Cancellation, Cancelled
 from .clock import Clock, Timeline
-from .data import DataUnavailable
+from .data import DataUnavailable, digits
 from .pool import DeviceUnavailable
 from .reporter import Reporter
 from .training import Diverged
@@ -62,16 +63,17 @@ def serve(
 
 
 def warm_up() -> None:
-    """Imports and loads what an assignment is likely to need, but builds nothing: that takes long,
-    and a job says how far it is.
+    """Imports, reads and loads what an assignment is likely to need, but builds nothing: that takes
+    long, and a job says how far it is.
 
     Whether it is there is nobody's business yet: the phase that needs it says so, with the cure.
     """
-    for name in ("sklearn.datasets", "nir"):
-        try:
-            __import__(name)
-        except ImportError:
-            continue
+    with suppress(ImportError):
+        __import__("nir")
+    with suppress(DataUnavailable):
+        digits.scans()
+    # The first spec that is parsed makes the plans by which all are.
+    parse_spec({"version": 1, "name": "warm", "network": {"layers": [{"neurons": 1}]}})
     with suppress(NativeError, OSError, tf.errors.OpError):
         if native.is_tensorflow_op_built():
             native.library()

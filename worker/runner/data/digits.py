@@ -5,6 +5,7 @@ scikit-learn carries the images inside its package, so that nothing is downloade
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Tuple
 
 import numpy as np
@@ -24,7 +25,7 @@ def load(data: DigitsData) -> Dataset:
 
     Raises DataUnavailable, with the cure, where scikit-learn is missing or does not load.
     """
-    images, labels = _scans()
+    images, labels = scans()
     chosen = subset(len(labels), data.samples, data.split_seed)
     images, labels = images[chosen], labels[chosen]
     held_out = hold_out(labels, data.test_fraction, data.split_seed)
@@ -40,8 +41,12 @@ def load(data: DigitsData) -> Dataset:
     return divided(binning, labels, held_out, images)
 
 
-def _scans() -> Tuple[np.ndarray, np.ndarray]:
-    """Images float64 `[1797, 8, 8]` in [0, 1] and labels int32 `[1797]`."""
+@lru_cache(maxsize=None)
+def scans() -> Tuple[np.ndarray, np.ndarray]:
+    """Images float64 `[1797, 8, 8]` in [0, 1] and labels int32 `[1797]`, read once.
+
+    Raises DataUnavailable.
+    """
     try:
         from sklearn.datasets import load_digits
 

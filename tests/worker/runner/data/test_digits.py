@@ -49,6 +49,7 @@ class TestLoad:
                 raise ImportError("No module named 'sklearn'")
             return real_import(name, *rest, **more)
 
+        digits.scans.cache_clear()
         monkeypatch.setattr(builtins, "__import__", without_sklearn)
         with pytest.raises(DataUnavailable, match="pip install scikit-learn"):
             digits.load(DigitsData())
