@@ -35,7 +35,8 @@ public:
       std::unique_ptr<Spikes> input;
       if (call_.replays(number))
         input = entering(number);
-      current = pass_layer(call_, number, input.get(), own.get(), std::move(current));
+      current = pass_layer(call_, number, input.get(), own.get(), std::move(current),
+                           sums_alone_read(number));
       if (!input)
         input = entering(number);
       sum_gradients(number, current, *input, own.get());
@@ -84,16 +85,23 @@ private:
   void sum_gradients(int number, const GradCurrent &current, const Spikes &input,
                      const Spikes *own) {
     const LifGradient &wanted = call_.gradient.gradient[number];
-    LayerGradient layer = call_.layer(current);
     auto sum = [&](const Spikes &spikes, int channels, int delay, float *grad) {
       if (grad)
-        sum_weight_gradient(call_.kernel, n_, call_.threads, layer, spikes, channels, delay, grad);
+        sum_weight_gradient(call_, current, spikes, channels, delay, grad);
     };
     sum(input, inputs_of(n_, number), number ? n_.delay : 0, wanted.weights);
     if (own)
       sum(*own, n_.layer[number].neurons, 1, wanted.recurrent);
     if (wanted.bias)
-      sum_bias_gradient(n_, call_.threads, layer, wanted.bias);
+      sum_bias_gradient(n_, call_.threads, call_.layer(current), wanted.bias);
+  }
+
+  // Whether dL/dI of a layer is read by the sums of its weights' gradient alone, and fast enough.
+  bool sums_alone_read(int number) const {
+    const LifGradient &wanted = call_.gradient.gradient[number];
+    return !number && wanted.weights && !wanted.bias && !call_.wants_constants(number) &&
+           !call_.gradient.grad_inputs &&
+           sums_by_sample(n_, call_.threads, cut(call_.kernel, n_, number), n_.inputs);
   }
 
   const BackwardCall call_;

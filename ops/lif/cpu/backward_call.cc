@@ -30,7 +30,8 @@ PanelBackward BackwardCall::panel(int number, const GradCurrent &current,
   a.constants = constants.of(p);
   a.first_neuron = panels.first(p);
   int64_t row = int64_t(b) * n.steps;
-  a.grad_current = current.floats + (p * rows + row) * panels.width;
+  if (current.floats)
+    a.grad_current = current.floats + (p * rows + row) * panels.width;
   a.spiking = number < n.layers;
   a.reset = n.reset;
   a.reset_gradient = n.reset_gradient;

@@ -2,11 +2,14 @@
 #ifndef IPULSE_OPS_LIF_CPU_BACKWARD_CALL_H
 #define IPULSE_OPS_LIF_CPU_BACKWARD_CALL_H
 
+#include <functional>
+
 #include "layout.h"
 
 namespace lif {
 
-// dL/dI of a layer, [panels][rows][width], in memory of its own or in that of its membranes.
+// dL/dI of a layer, [panels][rows][width], in memory of its own or in that of its membranes, or
+// nowhere yet.
 struct GradCurrent {
   GradCurrent() = default;
   // storage: null if `floats`, of the caller, are written instead.
@@ -16,6 +19,8 @@ struct GradCurrent {
   Panels panels{};
   float *floats = nullptr;
   std::unique_ptr<Buffer<float>> storage;
+  // If it is left to be made where it is read: writes the rows of a panel and sample.
+  std::function<void(int panel, int sample, float *rows, int worker)> make;
 };
 
 struct BackwardCall {

@@ -189,13 +189,14 @@ struct PanelBackward {
 // One panel, input channels first to last: sums dL/dI over the rows where a channel spiked.
 struct WeightGradient {
   int vectors, columns, first, last, inputs;
-  int groups; // of rows, summed one after the other; at least one
+  int groups;     // of rows, summed one after the other; at least one
+  int begin, end; // of them, those to sum now
   int64_t group_rows;
   const int64_t *start;      // [groups][inputs + 1]
   const uint16_t *rows;      // in the group, ascending
-  const float *grad_current; // [rows][width] of this panel
-  float *sum;                // scratch [last - first][width]; of one group not used
-  float *grad;               // of channel `first` and this panel
+  const float *grad_current; // [rows][width] of this panel, from group `begin` on
+  float *sum;                // [last - first][width], kept until the last group; of one not used
+  float *grad;               // of channel `first` and this panel, written with the last group
   int64_t grad_stride;
 };
 

@@ -22,7 +22,7 @@ constexpr int PRODUCT_ROWS = 192;
 // A constant: both add up in orders of their own, and the same bits are to come out every time.
 constexpr int64_t MANY = 2, OF_ALL = 5;
 
-class LayerBackward {
+class LayerBackward : public std::enable_shared_from_this<LayerBackward> {
 public:
   LayerBackward(const BackwardCall &call, int number, const Spikes *input, const Spikes *own,
                 GradCurrent next)
@@ -35,15 +35,14 @@ public:
       direct_ = call.gradient.grad_spikes[number];
   }
 
-  GradCurrent run() {
+  GradCurrent run(bool later) {
     if (sparse_)
       kept_ = list_spikes(call_.kernel, n_, call_.threads, bits_.kept, bits_.row_bytes);
     const LifRecord &record = call_.gradient.record[number_];
     membranes_ = record.membranes;
-    std::unique_ptr<Buffer<float>> again;
     if (n_.store == LIF_STORE_SPIKES) {
-      again = replay_.membranes(kept_.get());
-      membranes_ = again->get();
+      again_ = replay_.membranes(kept_.get());
+      membranes_ = again_->get();
     }
     dense_ = !sparse_ || (plain() && !direct_ &&
                           OF_ALL * kept_->start[call_.rows] > MANY * call_.rows * layer_.neurons);
@@ -53,12 +52,21 @@ public:
                                plain() ? membranes_ : nullptr);
       next_ = GradCurrent(); // all that is needed of it is in the product
     }
+    bool by_panels = after_ && dense_;
+    if (later && !layer_.recurrent && !by_panels) {
+      current_.panels = panels_;
+      GradCurrent left(panels_, nullptr, nullptr);
+      left.make = [self = shared_from_this()](int p, int b, float *rows, int worker) {
+        self->pass_panel(p, b, ProductRows(), worker, rows);
+      };
+      return left;
+    }
     // Where every neuron carries gradient, dL/dI has the size of the membranes, and each is read
     // for the last time just before dL/dI is written in its place.
     float *place = nullptr;
     std::unique_ptr<Buffer<float>> storage;
-    if (!sparse_ && again)
-      storage = std::move(again);
+    if (!sparse_ && again_)
+      storage = std::move(again_);
     else if (!sparse_ && record.last_use)
       place = record.membranes;
     else
@@ -66,7 +74,7 @@ public:
     current_ = GradCurrent(panels_, std::move(storage), place);
     if (layer_.recurrent)
       pass_by_step();
-    else if (after_ && dense_)
+    else if (by_panels)
       pass_dense();
     else
       pass_samples();
@@ -107,9 +115,12 @@ private:
   }
 
   // The steps of panel p and sample b that rows of dL/dI of the layer after it reach; all without
-  // products.
-  void pass_panel(int p, int b, const ProductRows &rows, int worker) const {
+  // products. grad_current: where dL/dI of this sample goes, if not to its place in current_.
+  void pass_panel(int p, int b, const ProductRows &rows, int worker,
+                  float *grad_current = nullptr) const {
     PanelBackward a = panel(p, b);
+    if (grad_current)
+      a.grad_current = grad_current;
     if (rows.products) {
       a.first = std::max(0, rows.first - n_.delay);
       a.last = rows.last == n_.steps ? n_.steps : rows.last - n_.delay;
@@ -239,14 +250,15 @@ private:
   // Of a sparse layer: the neurons in slots, and their dL/ds.
   std::unique_ptr<Spikes> kept_;
   std::unique_ptr<Buffer<float>> product_;
+  std::unique_ptr<Buffer<float>> again_; // the membranes of a layer that ran again
   GradCurrent current_;
 };
 
 } // namespace
 
 GradCurrent pass_layer(const BackwardCall &call, int number, const Spikes *input, const Spikes *own,
-                       GradCurrent next) {
-  return LayerBackward(call, number, input, own, std::move(next)).run();
+                       GradCurrent next, bool later) {
+  return std::make_shared<LayerBackward>(call, number, input, own, std::move(next))->run(later);
 }
 
 } // namespace lif

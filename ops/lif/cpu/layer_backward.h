@@ -10,8 +10,9 @@ namespace lif {
 // Its dL/dI, from that of the layer after it, `next`; that is empty if there is none.
 // input: the spikes that enter layer `number`; null if it does not run again.
 // own: its own; null if it is not recurrent.
+// later: dL/dI may be left to be made where it is summed. What was given must then stay till then.
 GradCurrent pass_layer(const BackwardCall &call, int number, const Spikes *input, const Spikes *own,
-                       GradCurrent next);
+                       GradCurrent next, bool later);
 
 } // namespace lif
 

@@ -9,13 +9,13 @@ namespace {
 template <int V> void weight_gradient_of(const WeightGradient &a) {
   constexpr int W = V * L;
   int channels = a.last - a.first;
-  for (int g = 0; g < a.groups; ++g) {
+  for (int g = a.begin; g < a.end; ++g) {
     bool last = g + 1 == a.groups;
-    const float *grad_current = a.grad_current + g * a.group_rows * W;
+    const float *grad_current = a.grad_current + (g - a.begin) * a.group_rows * W;
     const int64_t *start = a.start + static_cast<int64_t>(g) * (a.inputs + 1) + a.first;
     // The next group's rows are fetched meanwhile, evenly: they are read in no order.
     const float *ahead = grad_current + a.group_rows * W;
-    int64_t lines = last ? 0 : (a.group_rows * W / LINE + channels - 1) / channels;
+    int64_t lines = g + 1 == a.end ? 0 : (a.group_rows * W / LINE + channels - 1) / channels;
     for (int i = 0; i < channels; ++i) {
       for (int64_t line = 0; line < lines; ++line, ahead += LINE)
         __builtin_prefetch(ahead, 0, 2);

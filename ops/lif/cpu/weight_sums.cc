@@ -19,10 +19,14 @@ static_assert(SUM_BYTES / (4 * 8) <= 1 << 16, "a row's number in its group takes
 // from fewer rows, these lie in the L1 cache, down to LEAST_BYTES.
 constexpr int64_t GROUP_SPIKES = 24, LEAST_BYTES = 24 << 10;
 
-int64_t rows_of_group(const LayerGradient &layer, const Spikes &spikes, int channels) {
-  int64_t row_bytes = 4 * layer.panels.width, all = std::max<int64_t>(1, spikes.start[layer.rows]);
-  int64_t rows = GROUP_SPIKES * channels * layer.rows / all;
-  int64_t most = layer.rows * row_bytes <= SUM_BYTES ? SUM_BYTES : GROUP_BYTES;
+int64_t rows_of_group(const BackwardCall &call, const GradCurrent &current, const Spikes &spikes,
+                      int channels) {
+  int64_t row_bytes = 4 * current.panels.width, steps = call.n.steps;
+  int64_t all = std::max<int64_t>(1, spikes.start[call.rows]);
+  int64_t rows = GROUP_SPIKES * channels * call.rows / all;
+  int64_t most = call.rows * row_bytes <= SUM_BYTES ? SUM_BYTES : GROUP_BYTES;
+  if (current.make) // whole samples
+    return std::max<int64_t>(1, std::min(most / row_bytes, rows + steps - 1) / steps) * steps;
   rows = std::min(most / row_bytes, std::max(LEAST_BYTES / row_bytes, rows));
   return std::max<int64_t>(1, rows);
 }
@@ -38,17 +42,18 @@ struct Arrivals {
 
 // A counting sort of each group's spikes. Reading dL/dI channel by channel keeps the sum in
 // registers; adding each spike's row where it falls would write it back every time.
-Arrivals sort_by_channel(const LifNetwork &n, int threads, const LayerGradient &layer,
-                         const Spikes &spikes, int channels, int delay) {
+Arrivals sort_by_channel(const BackwardCall &call, const GradCurrent &current, const Spikes &spikes,
+                         int channels, int delay) {
+  const LifNetwork &n = call.n;
   Arrivals a;
   a.channels = channels;
-  a.group_rows = rows_of_group(layer, spikes, channels);
-  a.groups = std::max(1, static_cast<int>((layer.rows + a.group_rows - 1) / a.group_rows));
+  a.group_rows = rows_of_group(call, current, spikes, channels);
+  a.groups = std::max(1, static_cast<int>((call.rows + a.group_rows - 1) / a.group_rows));
   a.start.reset(new Buffer<int64_t>(int64_t(a.groups) * (channels + 1)));
-  a.rows.reset(new Buffer<uint16_t>(spikes.start[layer.rows]));
-  Buffer<uint32_t> all_positions(int64_t(threads) * channels);
-  parallel_for(threads, a.groups, [&](int64_t g, int worker) {
-    int64_t first = g * a.group_rows, last = std::min(first + a.group_rows, layer.rows);
+  a.rows.reset(new Buffer<uint16_t>(spikes.start[call.rows]));
+  Buffer<uint32_t> all_positions(int64_t(call.threads) * channels);
+  parallel_for(call.threads, a.groups, [&](int64_t g, int worker) {
+    int64_t first = g * a.group_rows, last = std::min(first + a.group_rows, call.rows);
     int64_t *start = a.start->get() + g * (channels + 1);
     // Counts, and then where a channel's next row goes, from the group's own place on.
     uint32_t *position = all_positions.get() + int64_t(worker) * channels;
@@ -91,40 +96,60 @@ Arrivals sort_by_channel(const LifNetwork &n, int threads, const LayerGradient &
 
 } // namespace
 
-void sum_weight_gradient(const Kernel &kernel, const LifNetwork &n, int threads,
-                         const LayerGradient &layer, const Spikes &spikes, int channels, int delay,
-                         float *grad) {
-  int neurons = layer.panels.neurons;
-  Arrivals arrivals = sort_by_channel(n, threads, layer, spikes, channels, delay);
+bool sums_by_sample(const LifNetwork &n, int threads, const Panels &panels, int channels) {
+  int64_t row_bytes = 4 * panels.width;
+  // Nothing is made twice: a panel is a task.
+  return n.steps && n.steps * row_bytes <= GROUP_BYTES && channels * row_bytes <= SUM_BYTES &&
+         (panels.count % threads == 0 || panels.count >= 4 * threads);
+}
+
+void sum_weight_gradient(const BackwardCall &call, const GradCurrent &current, const Spikes &spikes,
+                         int channels, int delay, float *grad) {
+  const Panels &panels = current.panels;
+  int threads = call.threads, neurons = panels.neurons;
+  Arrivals arrivals = sort_by_channel(call, current, spikes, channels, delay);
   // Channels share nothing, so they may be cut as there are threads to busy. Each range reads
   // dL/dI once: they are few, and their tasks as many as fall evenly to the threads.
   bool sums_are_held = arrivals.groups > 1;
-  int most = static_cast<int>(SUM_BYTES / (4 * layer.panels.width));
+  int most = static_cast<int>(SUM_BYTES / (4 * panels.width));
   int ranges = sums_are_held ? (channels + most - 1) / most : 1;
-  auto tasks = [&] { return layer.panels.count * ranges; };
+  auto tasks = [&] { return panels.count * ranges; };
   while (tasks() % threads != 0 && tasks() < 4 * threads)
     ++ranges;
   int range = std::max(1, (channels + ranges - 1) / ranges);
   ranges = (channels + range - 1) / range;
-  int64_t held = sums_are_held ? int64_t(range) * layer.panels.width : 0;
-  Buffer<float> sums(threads * held);
-  parallel_for(threads, int64_t(layer.panels.count) * ranges, [&](int64_t task, int worker) {
+  int64_t held = sums_are_held ? int64_t(range) * panels.width : 0;
+  int64_t made = current.make ? arrivals.group_rows * panels.width : 0;
+  Buffer<float> sums(threads * held), all_made(threads * made);
+  parallel_for(threads, int64_t(panels.count) * ranges, [&](int64_t task, int worker) {
     int p = static_cast<int>(task / ranges);
     WeightGradient a;
-    a.vectors = layer.panels.vectors;
-    a.columns = layer.panels.columns(p);
+    a.vectors = panels.vectors;
+    a.columns = panels.columns(p);
     a.first = static_cast<int>(task % ranges) * range;
     a.last = std::min(a.first + range, channels);
     a.inputs = channels;
-    a.groups = arrivals.groups;
+    a.groups = a.end = arrivals.groups;
+    a.begin = 0;
     a.group_rows = arrivals.group_rows;
     a.start = arrivals.start->get();
     a.rows = arrivals.rows->get();
-    a.grad_current = layer.grad_current + p * layer.rows * layer.panels.width;
     a.sum = sums.get() + worker * held;
-    a.grad = grad + int64_t(a.first) * neurons + layer.panels.first(p);
+    a.grad = grad + int64_t(a.first) * neurons + panels.first(p);
     a.grad_stride = neurons;
-    kernel.weight_gradient(a);
+    if (!current.make) {
+      a.grad_current = current.floats + p * call.rows * panels.width;
+      return call.kernel.weight_gradient(a);
+    }
+    float *rows = all_made.get() + worker * made;
+    a.grad_current = rows;
+    int64_t sample_floats = int64_t(call.n.steps) * panels.width, samples = made / sample_floats;
+    for (int b = 0; a.begin < a.groups; a.begin = a.end) {
+      for (int64_t s = 0; s < samples && b < call.n.batch; ++s, ++b)
+        current.make(p, b, rows + s * sample_floats, worker);
+      a.end = a.begin + 1;
+      call.kernel.weight_gradient(a);
+    }
   });
 }
 

@@ -176,6 +176,22 @@ def test_many_neurons_in_slots(arch: int, store: str, delay: int) -> None:
     assert_same_bits(one, arrays.backward(*arguments, store=store, threads=2, arch=arch))
 
 
+@every_kernel()
+@pytest.mark.parametrize("delay", [0, 1])
+def test_gradient_by_the_input_changes_no_other(arch: int, delay: int) -> None:
+    """Without it, what the first layer's weights are given is made a few samples at a time."""
+    network = network_of((128, 40), delay=delay, second_threshold=0.5)
+    p = random_problem(network, seed=7, steps=50, batch=48, dyadic=True)
+    silent = replace(p, grad_spikes=tuple(0 * grad for grad in p.grad_spikes))
+    forward = run(p, arch)
+    arguments = (p.network, p.weights, p.ids, p.counts, forward, p.grad_membrane)
+    one = arrays.backward(*arguments, threads=1, arch=arch)
+    assert_near_reference(silent, forward, one)
+    assert_same_bits(one, arrays.backward(*arguments, threads=2, arch=arch))
+    both = arrays.backward(*arguments, inputs=True, arch=arch)
+    assert_same_bits(one, replace(both, inputs=None))
+
+
 class TestLastUse:
     @pytest.mark.parametrize("store", ["membranes", "spikes"])
     @pytest.mark.parametrize("everything", [False, True], ids=["training", "everything"])
