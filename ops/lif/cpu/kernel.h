@@ -137,7 +137,8 @@ struct SampledProduct {
   const float *membranes; // null: without the surrogate
   const float *threshold; // [neurons]
   float slope;
-  float *product; // holds the loss's direct derivative by the spikes on entry
+  bool writes;    // the product of the first panel, instead of adding to what is there
+  float *product; // unless it is written, the loss's direct derivative by the spikes on entry
 };
 
 // One panel, consecutive rows: dL/dI of the next layer times its weights.

@@ -22,8 +22,8 @@ inline void sum_group(const F (&lambda)[V], const float *weights, const int32_t 
   Vec::sum_each(sum, sums);
 }
 
-// product[k] += grad_current . weights[ids[k]]
-template <int V, bool NARROW>
+// product[k] += grad_current . weights[ids[k]]; WRITES: =
+template <int V, bool NARROW, bool WRITES>
 inline void add_products(const float *grad_current, const float *weights, const int32_t *ids,
                          int64_t count, float *product) {
   F lambda[V];
@@ -33,7 +33,7 @@ inline void add_products(const float *grad_current, const float *weights, const 
   for (; k + 8 <= count; k += 8) {
     sum_group<V, NARROW, 8>(lambda, weights, ids + k, 8, sums);
     for (int g = 0; g < 8; ++g)
-      product[k + g] += sums[g];
+      product[k + g] = WRITES ? sums[g] : product[k + g] + sums[g];
   }
   int64_t rest = count - k;
   if (!rest)
@@ -43,26 +43,33 @@ inline void add_products(const float *grad_current, const float *weights, const 
   else
     sum_group<V, NARROW, 4>(lambda, weights, ids + k, rest, sums);
   for (int64_t g = 0; g < rest; ++g)
-    product[k + g] += sums[g];
+    product[k + g] = WRITES ? sums[g] : product[k + g] + sums[g];
 }
 
-template <int V, bool NARROW>
+template <int V, bool NARROW, bool WRITES>
 inline void add_panel_products_of(const SampledProduct &a, int panel) {
   const float *weights = a.weights + static_cast<int64_t>(panel) * a.neurons * ROW<V, NARROW>;
   const float *grad_current = a.next.grad_current + panel * a.next.rows * (V * L);
-  for (int b = a.first; b < a.last; ++b)
-    for (int t = 0; t + a.delay < a.steps; ++t) {
-      int64_t row = static_cast<int64_t>(b) * a.steps + t, start = a.start[row];
-      add_products<V, NARROW>(grad_current + (row + a.delay) * (V * L), weights, a.ids + start,
-                              a.start[row + 1] - start, a.product + start);
+  for (int b = a.first; b < a.last; ++b) {
+    int64_t row = static_cast<int64_t>(b) * a.steps, end = row + a.steps;
+    for (; row + a.delay < end; ++row) {
+      int64_t start = a.start[row];
+      add_products<V, NARROW, WRITES>(grad_current + (row + a.delay) * (V * L), weights,
+                                      a.ids + start, a.start[row + 1] - start, a.product + start);
     }
+    if (WRITES) // nothing reaches the last steps
+      memset(a.product + a.start[row], 0, (a.start[end] - a.start[row]) * sizeof(float));
+  }
 }
 
 template <int V> void add_panel_products(const SampledProduct &a, int panel) {
+  bool writes = a.writes && !panel;
   if (a.storage == LIF_WEIGHTS_BFLOAT16)
-    add_panel_products_of<V, true>(a, panel);
+    writes ? add_panel_products_of<V, true, true>(a, panel)
+           : add_panel_products_of<V, true, false>(a, panel);
   else
-    add_panel_products_of<V, false>(a, panel);
+    writes ? add_panel_products_of<V, false, true>(a, panel)
+           : add_panel_products_of<V, false, false>(a, panel);
 }
 
 void sampled_product(const SampledProduct &a) {

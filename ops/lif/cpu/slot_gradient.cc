@@ -86,14 +86,17 @@ void multiply_samples(const Kernel &kernel, const LifNetwork &n, int threads, co
     a.last = piece < 0 ? batch : std::min(a.first + samples, batch);
     a.product = part ? others.get() + (part - 1) * length : product + offset;
     auto place = [&](int b) { return a.product + start[int64_t(b) * n.steps]; };
-    if (o.direct && !part) {
+    bool starts = o.direct && !part;
+    if (starts) {
       for (int b = a.first; b < a.last; ++b)
         start_products(n, o.layer, o.bits, o.kept, begin + b, o.direct, place(b));
-    } else {
+    } else if (!o.weights) {
       std::fill(place(a.first), place(a.last), 0.0f);
     }
+    int first = part * panels.count / parts;
     int last = o.weights ? (part + 1) * panels.count / parts : 0;
-    for (int p = part * panels.count / parts; p < last; ++p) {
+    for (int p = first; p < last; ++p) {
+      a.writes = p == first && !starts;
       a.next = {panels, o.next.grad_current + (p * o.next.rows + row) * panels.width, rows};
       a.next.panels.count = 1;
       a.weights = packed.get(worker, p);
