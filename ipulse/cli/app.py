@@ -22,7 +22,7 @@ from .options import AsJSON
 from .results import artifacts, download, profile
 from .selftest import selftest
 from .submitting import submit, validate
-from .terminal import emit, show
+from .terminal import emit, say, show
 from .tokens import create_token, list_tokens, revoke_token
 from .up import up
 
@@ -115,6 +115,9 @@ def run(arguments: List[str]) -> int:
         typer.main.get_command(make_app()).main(arguments, prog_name="ipulse")
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(Exit.OTHER)
+    except OSError as error:  # of the help, which no command writes
+        say(f"ipulse: {error.strerror}", style="red")
+        return int(Exit.OTHER)
     return int(Exit.OK)
 
 

@@ -6,6 +6,7 @@ import functools
 import os
 import sys
 import traceback
+from contextlib import suppress
 from enum import IntEnum
 from typing import Any, Callable, Dict, Tuple, Type
 
@@ -93,7 +94,8 @@ def _report(error: Exception, as_json: bool) -> Exit:
     problems = error.problems if isinstance(error, InvalidInput) else ()
     if as_json:
         told = {"code": code, "message": message, "problems": [p.to_json() for p in problems]}
-        emit({"error": told})
+        with suppress(OSError):  # of a full disk, which may be what is told
+            emit({"error": told})
     say(f"ipulse: {message}", style="red")
     for problem in problems:
         if str(problem) != message and problem.detail != message:

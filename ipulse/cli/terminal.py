@@ -6,7 +6,6 @@ Names and messages of jobs come from elsewhere, so nothing in them may command t
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any, Iterable, List, NoReturn, Sequence
 
 from rich.console import Console
@@ -51,8 +50,7 @@ def emit(value: Any, indent: int = 2) -> None:
     """The result as JSON; `indent=0` keeps it on one line."""
     text = json.dumps(value, indent=indent or None, allow_nan=False)
     try:
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
+        print(text, flush=True)  # noqa: T201  # to nobody where standard output is closed
     except BrokenPipeError:
         raise ReaderGone() from None
 

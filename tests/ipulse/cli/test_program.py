@@ -140,6 +140,15 @@ class TestItself:
         assert ran.code == 2
         assert "/\\u2713: no such field" in ran.err
 
+    @pytest.mark.parametrize("arguments", [["version"], ["version", "--json"], ["--help"]])
+    def test_a_full_disk_is_told_in_a_line(self, arguments: Any) -> None:
+        with open("/dev/full", "w") as full:
+            command = [sys.executable, "-m", "ipulse", *arguments]
+            ran = subprocess.run(
+                command, stdout=full, stderr=subprocess.PIPE, env=environment(), check=False
+            )
+        assert (ran.returncode, ran.stderr) == (6, b"ipulse: No space left on device\n")
+
     def test_up_refuses_other_machines(self, offline: Run) -> None:
         ran = offline("up", "--host", "0.0.0.0", "--json")  # noqa: S104  # it is refused
         assert ran.code == 2
