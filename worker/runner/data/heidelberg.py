@@ -119,7 +119,8 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         with h5py.File(str(path), "r") as file:
             yield file
-    except (OSError, RuntimeError) as error:  # h5py's own, of a file that is cut or damaged
+    # h5py's own, of a file that is cut or damaged
+    except (OSError, RuntimeError, KeyError) as error:
         raise DataInvalid(f"{path} cannot be read as HDF5; is it whole? {error}") from error
 
 

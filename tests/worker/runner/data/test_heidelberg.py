@@ -119,6 +119,17 @@ def test_a_file_that_was_cut_short_says_so(folder: Path, share: float) -> None:
         loaded(folder)
 
 
+def test_a_damaged_file_says_so(folder: Path) -> None:
+    path = folder / "shd" / "shd_train.h5"
+    with h5py.File(str(path), "r") as file:
+        header = h5py.h5o.get_info(file["labels"].id).addr
+    with path.open("r+b") as damaged:
+        damaged.seek(header + 16)
+        damaged.write(b"\xff" * 16)
+    with pytest.raises(DataInvalid, match=r"shd_train\.h5 cannot be read as HDF5; is it whole\?"):
+        loaded(folder)
+
+
 def test_a_file_without_its_datasets_says_which(folder: Path) -> None:
     with h5py.File(str(folder / "shd" / "shd_train.h5"), "w") as file:
         file["spikes/times"] = np.zeros((2, 3))
