@@ -103,6 +103,13 @@ class Browser:
         change = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))"
         self.driver.execute_script(change, field, text)
 
+    def connect(self, is_there: bool) -> None:
+        """Whether the page can reach the service."""
+        self.driver.execute_cdp_cmd("Network.enable", {})
+        line = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        conditions = {"offline": not is_there, **line}
+        self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
+
     def complaints(self) -> list[str]:
         """What the browser's console says, but for answers that the page shows its user."""
         entries: list[dict[str, Any]] = self.driver.get_log("browser")
@@ -207,7 +214,12 @@ def test_from_a_spec_to_its_report(signed_in: Browser, client: Client) -> None:
 
 def test_a_job_is_cancelled_and_deleted(signed_in: Browser, client: Client) -> None:
     job = client.submit({**small_spec(), "training": {"epochs": 10_000}})
+    signed_in.open("/")
+    signed_in.until(lambda: signed_in.text("h1") == "Jobs")
+    signed_in.connect(False)
     signed_in.open(f"/#/jobs/{job.id}")
+    signed_in.until(lambda: "does not answer" in signed_in.text(".complaint"))
+    signed_in.connect(True)
     signed_in.hold("Cancel")
     client.pause(job.id)  # the button hears also a press during which the state changes
     signed_in.until(lambda: signed_in.text(".chip") == "paused")

@@ -6,6 +6,7 @@ import { token } from "./service.js";
 import { signIn } from "./signin.js";
 import { submit } from "./submit.js";
 
+const AGAIN = 2000; // ms after which a service that did not answer is asked again
 const main = document.getElementById("main");
 const links = document.querySelector("header nav");
 let leaving = new AbortController();
@@ -28,7 +29,10 @@ async function show() {
     else if (path === "/submit") await submit(main, parameters, signal);
     else await jobs(main, parameters, signal);
   } catch (error) {
-    if (!signal.aborted) main.replaceChildren(complaint(error));
+    if (signal.aborted) return;
+    main.replaceChildren(complaint(error));
+    const isFinal = error.status >= 400 && error.status < 500;
+    if (!isFinal) setTimeout(() => signal.aborted || show(), AGAIN);
   }
 }
 
