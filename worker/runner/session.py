@@ -95,7 +95,8 @@ def see_through(
     except BrokenPipeError:
         raise  # the agent is gone, and so is everybody who could be told
     except Exception as error:  # noqa: BLE001 - whatever it is, the job must learn how it ended
-        if not isinstance(error, Cancelled):
+        # Those of ours say what is wrong, and where; no user has to read our code for it.
+        if not isinstance(error, (Cancelled, IPUlseError, NativeError)):
             traceback.print_exc(file=sys.stderr)
         return verdict_of(error, cancellation.requested)
     return DoneEvent(reason=Reason.COMPLETED.value, message=attempt.message, summary=summary)

@@ -66,8 +66,11 @@ def test_tells_how_much_of_the_data_is_there(
     ]
 
 
-def test_a_file_that_is_not_there_fails_with_its_place_and_cure(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_fails_with_its_place_and_cure(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     done = attempt(tmp_path / "work", SPEC).done
     assert done["reason"] == "data_unavailable"
     assert f"{tmp_path}/mine.npz" in done["message"]
     assert "docs/data.md" in done["message"]
+    assert "Traceback" not in capfd.readouterr().err
