@@ -68,12 +68,15 @@ def conclude(
     The wait before another attempt grows with each loss, and `silent_ms`, for which nothing was
     heard of this one, are a part of it.
     """
+    is_pausing = job.state is JobState.PAUSING
+    is_stopped = verdict.reason is Reason.CANCELLED_BY_USER
     leases.write(
         transaction,
         attempt,
         finished_at=transaction.now,
         reason=verdict.reason.value,
-        message=verdict.message,
+        # A runner is told to stop, and not for what.
+        message="Paused." if is_pausing and is_stopped else verdict.message,
         summary=strict_json.dumps(verdict.summary),
     )
     summary = strict_json.dumps(verdict.summary) if verdict.summary else None
@@ -83,7 +86,7 @@ def conclude(
         message = job.message or verdict.message
         return store.move(transaction, job, OUTCOMES[reason], reason, message, summary=summary)
     is_lost = verdict.reason in INFRASTRUCTURE
-    if job.state is JobState.PAUSING and (is_lost or verdict.reason is Reason.CANCELLED_BY_USER):
+    if is_pausing and (is_lost or is_stopped):
         return store.move(transaction, job, JobState.PAUSED)
     if is_lost and job.losses + 1 < settings.max_attempts:
         wait_ms = round(settings.retry_seconds * 1000) * 2 ** min(job.losses, DOUBLINGS)

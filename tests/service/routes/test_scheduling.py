@@ -66,6 +66,7 @@ class TestPause:
         assert first.heartbeat().json()["cancel"] is True
         first.put("checkpoint-1", "checkpoint", b"weights")
         assert first.finish("cancelled_by_user").json()["state"] == "paused"
+        assert service.job(job_id)["attempts"][0]["message"] == "Paused."
         act(service, job_id, "resume")
         second = service.attempt(job_id)
         assert second.claim["checkpoint"]["name"] == "checkpoint-1"
