@@ -12,6 +12,8 @@ from .event_counts import EventCounts
 from .spike_trains import SpikeTrains, index_type
 
 MAX_KEY = 2**62  # of sample, step and channel in one integer
+PRIORITY_BITS = 53  # of a random number in [0, 1)
+PLACES_AT_ONCE = 2 ** (63 - PRIORITY_BITS)
 
 
 class Binning:
@@ -91,21 +93,30 @@ class Binning:
             return keys
         place = keys // self.channels
         first, sizes = _runs(place)
-        is_crowded = np.repeat(sizes > self.capacity, sizes)
-        if not is_crowded.any():
+        crowded = np.flatnonzero(sizes > self.capacity)
+        if not len(crowded):
             return keys
         priority = np.zeros(len(keys))
-        sample = place // self.steps
         # By the sample's own stream, so that the choice does not depend on the chunks.
-        in_question = sample[is_crowded]
+        of_samples = place // self.steps
+        in_question = of_samples[first[crowded]]
         for number in in_question[_runs(in_question)[0]]:
-            begin, end = np.searchsorted(sample, [number, number + 1])
+            begin, end = np.searchsorted(of_samples, [number, number + 1])
             random = stream(Purpose.INPUT_CAPACITY, self.seed, self.samples + int(number))
             priority[begin:end] = random.random_sample(end - begin)
-        order = np.lexsort((priority, place))
-        rank = np.empty(len(keys), dtype=np.int64)
-        rank[order] = np.arange(len(keys)) - np.repeat(first, sizes)
-        return keys[rank < self.capacity]
+        finds_slot = np.ones(len(keys), dtype=bool)
+        for at in range(0, len(crowded), PLACES_AT_ONCE):
+            some = crowded[at : at + PLACES_AT_ONCE]
+            begins = np.cumsum(sizes[some]) - sizes[some]
+            group = np.repeat(np.arange(len(some)), sizes[some])
+            spikes = np.arange(len(group)) + (first[some] - begins)[group]
+            # Integers that sort by place, then by all bits of the priority: values are sorted ten
+            # times as fast as indices.
+            draws = (priority[spikes] * 2.0**PRIORITY_BITS).astype(np.int64)
+            ranked = group << PRIORITY_BITS | draws
+            last = np.sort(ranked)[begins + self.capacity - 1]
+            finds_slot[spikes] = ranked <= last[group]
+        return keys[finds_slot]
 
 
 def step_of(time: np.ndarray, dt: float) -> np.ndarray:

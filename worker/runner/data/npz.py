@@ -20,6 +20,7 @@ from .binning import Binning, step_of
 from .dataset import DataInvalid, Dataset, Progress, divided, hold_out
 from .directory import DataDirectory
 from .encoding import encode
+from .spike_trains import index_type
 
 MAX_BYTES = 2**32  # of all arrays, unpacked
 # The forms that a sample's data may have, by their arrays and the axes of each.
@@ -31,6 +32,7 @@ FORMS: Dict[Tuple[str, ...], Tuple[int, ...]] = {
 }
 KNOWN = {"labels", "test", *(name for names in FORMS for name in names)}
 SAMPLES_AT_ONCE = 256
+EVENTS_AT_ONCE = 2**21  # of whole samples; a longer sample is added alone
 # What zipfile raises for a file that is cut, damaged, encrypted or no zip file at all.
 _UNREADABLE = (
     zipfile.BadZipFile,
@@ -158,7 +160,7 @@ def _add(
     elif form == ("ids", "counts"):
         _add_ids(path, arrays["ids"], arrays["counts"], data, binning, progress)
     else:
-        _add_events(path, arrays, data, binning, samples)
+        _add_events(path, arrays, data, binning, samples, progress)
     return None
 
 
@@ -219,7 +221,12 @@ def _add_ids(
 
 
 def _add_events(
-    path: Path, arrays: Dict[str, np.ndarray], data: NpzData, binning: Binning, samples: int
+    path: Path,
+    arrays: Dict[str, np.ndarray],
+    data: NpzData,
+    binning: Binning,
+    samples: int,
+    progress: Progress,
 ) -> None:
     sample, channel = arrays["event_samples"], arrays["event_channels"]
     time_ms = arrays["event_times_ms"]
@@ -233,7 +240,23 @@ def _add_events(
         at = np.flatnonzero(~np.isfinite(time_ms))[0]
         raise DataInvalid(f"{path}: event {at:,} has a time that is no time")
     _check_ids(path, "event_channels", channel, sample, data)
-    binning.add(sample, step_of(time_ms, data.step_ms), channel, samples=samples)
+    sample = sample.astype(index_type(samples))
+    if (sample[1:] < sample[:-1]).any():
+        order = np.argsort(sample, kind="stable")  # of two bytes a sort by radix
+        sample, time_ms, channel = sample[order], time_ms[order], channel[order]
+    begins = np.searchsorted(sample, np.arange(samples, dtype=sample.dtype))
+    begins = np.append(begins, len(sample))
+    first = 0
+    while first < samples:
+        fitting = np.searchsorted(begins, begins[first] + EVENTS_AT_ONCE, side="right") - 1
+        end = max(first + 1, int(fitting))
+        events = slice(begins[first], begins[end])
+        step = step_of(time_ms[events], data.step_ms)
+        binning.add(
+            sample[events].astype(np.int64) - first, step, channel[events], samples=end - first
+        )
+        progress(end, samples)
+        first = end
 
 
 def _check_ids(

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from typing import Tuple
+from typing import Dict, List, Tuple
 
 import numpy as np
 import pytest
 
 from ops.spikes import dense_to_sparse
-from worker.runner.data.binning import Binning, step_of
+from worker.runner.data.binning import PLACES_AT_ONCE, Binning, step_of
+from worker.runner.randomness import Purpose, stream
 
 SEED = 20251
 Events = Tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -117,6 +118,27 @@ class TestCapacity:
         for one, other in zip(whole.trains().batch(everyone), pieces.trains().batch(everyone)):
             np.testing.assert_array_equal(one, other, err_msg=f"seed {SEED}")
         assert whole.counts == pieces.counts
+
+    def test_keeps_those_of_the_sample_s_lowest_random_numbers(self) -> None:
+        """More crowded steps than are sorted at once, among some that are not."""
+        steps, capacity = PLACES_AT_ONCE + 300, 3
+        sample, step, channel = events_of(30_000, samples=2, steps=steps, channels=20)
+        binning = Binning(steps=steps, channels=20, capacity=capacity, seed=5)
+        binning.add(sample, step, channel, samples=2)
+        ids, counts = binning.trains().batch(np.arange(2))
+        crowded = 0
+        for number in range(2):
+            inside = (sample == number) & (step >= 0) & (step < steps)
+            spikes = sorted(set(zip(step[inside].tolist(), channel[inside].tolist())))
+            draws = stream(Purpose.INPUT_CAPACITY, 5, number).random_sample(len(spikes))
+            by_step: Dict[int, List[Tuple[float, int]]] = {at: [] for at in range(steps)}
+            for (at, spike), draw in zip(spikes, draws):
+                by_step[at].append((draw, spike))
+            crowded += sum(len(found) > capacity for found in by_step.values())
+            for at, found in by_step.items():
+                kept = sorted(spike for _, spike in sorted(found)[:capacity])
+                assert ids[at, number, : counts[at, number]].tolist() == kept
+        assert PLACES_AT_ONCE < crowded < 2 * steps
 
     def test_does_not_favour_low_channels(self) -> None:
         """Of 40 channels 10 are kept, 500 times: each about 125 times, never 60 off."""

@@ -56,8 +56,13 @@ class TestForms:
         dataset = loaded(tmp_path, ids=ids, counts=counts, labels=LABELS)
         np.testing.assert_array_equal(as_dense(dataset), spikes)
 
-    def test_events(self, tmp_path: Path) -> None:
-        sample, step, channel = np.nonzero(dense_spikes())
+    @pytest.mark.parametrize("at_once", [1, 20, npz.EVENTS_AT_ONCE])
+    def test_events(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+        """In any order, of whole samples at once; the third and the last have none."""
+        monkeypatch.setattr(npz, "EVENTS_AT_ONCE", at_once)
+        spikes = dense_spikes()
+        spikes[[2, 8]] = False
+        sample, step, channel = np.nonzero(spikes)
         shuffled = np.random.RandomState(SEED).permutation(len(sample))
         dataset = loaded(
             tmp_path,
@@ -67,7 +72,25 @@ class TestForms:
             event_channels=channel[shuffled],
             labels=LABELS,
         )
-        np.testing.assert_array_equal(as_dense(dataset), dense_spikes())
+        np.testing.assert_array_equal(as_dense(dataset), spikes)
+
+    def test_a_cancel_is_heard_between_events(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(npz, "EVENTS_AT_ONCE", 20)
+        sample, step, channel = np.nonzero(dense_spikes())
+        events = {"event_samples": sample, "event_times_ms": step, "event_channels": channel}
+        np.savez(str(tmp_path / "mine.npz"), labels=LABELS, **events)
+        told = []
+
+        def cancelled_after_two(done: int, samples: int) -> None:
+            told.append((done, samples))
+            if len(told) == 2:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            npz.load(DATA, DataDirectory(tmp_path), cancelled_after_two)
+        assert 0 < told[0][0] < told[1][0] < 9 == told[1][1]
 
     @pytest.mark.parametrize("code", [LinearLatency(), RateCode(), PopulationCode(fields=3)])
     def test_values_are_encoded(
