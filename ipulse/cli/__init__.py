@@ -5,11 +5,19 @@ from __future__ import annotations
 import sys
 from typing import List, Optional
 
-from ipulse.errors import MissingDependency
-
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Runs one command; returns its exit code (see ipulse.cli.exits)."""
+    try:
+        return _run(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:  # of the imports: a command answers for itself
+        print("Interrupted.", file=sys.stderr)  # noqa: T201  # nothing nicer is there yet
+        return 130
+
+
+def _run(arguments: List[str]) -> int:
+    from ipulse.errors import MissingDependency
+
     try:
         import typer  # noqa: F401  # asked for first, so that its absence is explained
     except ImportError:
@@ -22,4 +30,4 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except MissingDependency as error:
         print(f"ipulse: {error}", file=sys.stderr)  # noqa: T201  # as above
         return 5
-    return run(sys.argv[1:] if arguments is None else arguments)
+    return run(arguments)

@@ -24,7 +24,6 @@ from .exits import Exit
 from .following import show_progress
 from .options import AsJSON
 from .progress import PHASES, duration, outcome, style_of
-from .signals import terminable
 from .terminal import console, emit, remarks, say, show, show_facts, write
 
 OUTPUT = Path("demo-output")
@@ -74,7 +73,7 @@ def demo(
     watch = Stopwatch()
     home = Path(tempfile.mkdtemp(prefix="ipulse-demo-"))
     try:
-        with terminable(), watch.part("total"):
+        with watch.part("total"):
             finished = _run(chosen, home, to, watch, remarks() if as_json else console())
     except KeyboardInterrupt:
         shutil.rmtree(home)

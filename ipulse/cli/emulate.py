@@ -18,7 +18,6 @@ from typer.core import TyperCommand
 from ipulse.errors import InvalidInput, IPUlseError, MissingDependency, Problem, Unavailable
 
 from .options import AsJSON
-from .signals import terminable
 from .terminal import console, emit, say, write
 
 Target = Literal["ipu1", "ipu2", "ipu21"]
@@ -94,7 +93,7 @@ def emulate(
     cycles. With --json the program writes to standard error instead, and standard output is one
     object: exit_status, exception (null, or its class and words) and profiles, one an engine.
     """
-    with tempfile.TemporaryDirectory(prefix="ipulse-emulate-") as place, terminable():
+    with tempfile.TemporaryDirectory(prefix="ipulse-emulate-") as place:
         scratch = Path(place)
         reports = scratch / "reports"
         request = {

@@ -15,6 +15,7 @@ import typer
 from ipulse import errors
 from ipulse.errors import InvalidInput, IPUlseError
 
+from .signals import terminable
 from .terminal import ReaderGone, emit, say
 
 
@@ -72,8 +73,10 @@ def guarded(command: Callable[..., int]) -> Callable[..., None]:
 def _outcome(call: Callable[[], int], options: Dict[str, Any]) -> int:
     try:
         try:
-            return call()
+            with terminable():
+                return call()
         except KeyboardInterrupt:
+            say("Interrupted.")
             return Exit.INTERRUPTED
         except (IPUlseError, TimeoutError, OSError) as error:
             return _report(error, bool(options.get("as_json")))

@@ -12,7 +12,6 @@ from ipulse.faults import GROUPS
 
 from .exits import Exit
 from .options import AsJSON
-from .signals import terminable
 from .terminal import emit, say, show, show_facts, show_table
 
 
@@ -78,8 +77,7 @@ def selftest(
     )
     runner = "the real" if training else "a scripted"
     say(f"seed {plan.seed}: {agents} agents with {runner} runner, a lease of {lease:g} s")
-    with terminable():
-        outcome = suite.run(plan, say)
+    outcome = suite.run(plan, say)
     told = report.to_json(outcome)
     if as_json:
         emit(told)

@@ -1,4 +1,4 @@
-"""SIGTERM as Ctrl-C: whoever stops a stack wants it to clean up either way."""
+"""SIGTERM and a hang-up as Ctrl-C: whoever stops a command wants it to clean up either way."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import Iterator, Optional
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Within it, SIGTERM and SIGHUP raise KeyboardInterrupt."""
+    """Within it, SIGTERM and SIGHUP raise KeyboardInterrupt, unless they are ignored (`nohup`)."""
     former = {
-        number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)
+        number: signal.signal(number, _interrupt)
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN
     }
     try:
         yield

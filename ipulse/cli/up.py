@@ -15,7 +15,6 @@ from ipulse.errors import InvalidInput, Problem
 
 from .exits import Exit
 from .options import AsJSON, Home
-from .signals import terminable
 from .terminal import emit, say, show, show_facts
 
 if TYPE_CHECKING:
@@ -100,16 +99,15 @@ def up(
     folder = home_folder(home, os.environ)
     certificate = _certificate(folder, tls, tls_cert, tls_key, name or ())
     stack = Stack(folder, host, port, agents, allow_remote, more, certificate)
-    with terminable():
-        stack.start()
-        try:
-            # Who reads the announcement may stop us before the wait has begun: no other ending.
-            with suppress(KeyboardInterrupt):
-                _announce(stack, as_json, "" if home is None else f" --home {home}")
-                stack.wait()
-        finally:
-            say("Stopping ...")
-            stack.stop()
+    stack.start()
+    try:
+        # Who reads the announcement may stop us before the wait has begun: no other ending.
+        with suppress(KeyboardInterrupt):
+            _announce(stack, as_json, "" if home is None else f" --home {home}")
+            stack.wait()
+    finally:
+        say("Stopping ...")
+        stack.stop()
     return Exit.OK
 
 

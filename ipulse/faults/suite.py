@@ -100,7 +100,7 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
         plan.lease_seconds,
         Servers() if plan.postgresql else None,
     )
-    is_clean = False
+    is_kept = True
     try:
         with stand:
             load = stand.load(plan.seed, waiting=max(2, plan.agents // 2), varies=not plan.trains)
@@ -122,12 +122,15 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
             findings.broken += after_a_day(stand)
             stand.stack.stop()
             findings.broken += after_the_end(stand)
-            is_clean = findings.is_clean
-            if not is_clean:
+            is_kept = not findings.is_clean
+            if is_kept:
                 shutil.copytree(stand.home / "logs", folder / "logs")
                 stand.records.keep(folder)
+    except KeyboardInterrupt:
+        is_kept = False
+        raise
     finally:
-        if is_clean:
+        if not is_kept:
             shutil.rmtree(folder)
     return Outcome(
         plan=plan,
@@ -140,7 +143,7 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
         statuses=dict(sorted(probe.statuses.items())),
         skipped=skipped,
         seconds=time.monotonic() - began,
-        logs=None if is_clean else folder,
+        logs=folder if is_kept else None,
     )
 
 

@@ -70,6 +70,8 @@ def main(request: Dict[str, Any]) -> None:
         failure = {"code": error.code, "message": str(error), "output": output}
         (scratch / "failure.json").write_text(json.dumps(failure))
         sys.exit(1)
+    except KeyboardInterrupt:  # the command that started this hears it too, and says so
+        sys.exit(130)
 
 
 def cure(output: str) -> str:

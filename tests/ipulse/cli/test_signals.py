@@ -1,0 +1,84 @@
+"""Whatever stops a command, and wherever: a line, an exit code, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+import typer
+
+from ipulse.cli.exits import Exit, guarded
+from ipulse.cli.signals import terminable
+from ipulse.faults import suite
+from ops.emulator import emulate
+
+from .conftest import environment
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_any_command_cleans_up_and_says_a_line(
+    number: signal.Signals, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def command() -> Exit:
+        with tempfile.TemporaryDirectory(dir=tmp_path):
+            os.kill(os.getpid(), number)
+        return Exit.OK
+
+    with pytest.raises(typer.Exit) as ended:
+        guarded(command)()
+    assert (ended.value.exit_code, capsys.readouterr().err) == (130, "Interrupted.\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_hang_up_that_nohup_ignores_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with terminable():
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_ctrl_c_during_the_imports_is_a_line() -> None:
+    program = (
+        "import sys, ipulse.cli\n"
+        "class Interrupted:\n"
+        "    def find_spec(*_):\n"
+        "        raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted)\n"
+        "sys.exit(ipulse.cli.main(['list']))\n"
+    )
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
+    assert (ran.returncode, ran.stderr) == (130, "Interrupted.\n")
+
+
+def test_a_selftest_that_is_interrupted_keeps_no_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(_: suite.Stand) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(suite.Stand, "__enter__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        suite.run(suite.Plan(seed=0, kills=0), print)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_while_a_program_compiles_is_the_commands_to_tell(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(emulate, "compile_program", interrupted)
+    request = {"scratch": str(tmp_path), "sources": ["a.cpp"], "codelets": [], "flags": []}
+    with pytest.raises(SystemExit) as ended:
+        emulate.main(request)
+    assert ended.value.code == 130
