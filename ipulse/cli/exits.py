@@ -41,7 +41,7 @@ MEANINGS: Dict[Exit, str] = {
     Exit.NOT_PERMITTED: "the token is missing, wrong, or not allowed to do that",
     Exit.UNAVAILABLE: "no service answers, or something needed is not installed",
     Exit.OTHER: "another error, of the service or of this machine",
-    Exit.INTERRUPTED: "interrupted by Ctrl-C",
+    Exit.INTERRUPTED: "interrupted by Ctrl-C, SIGTERM or a hang-up",
     Exit.READER_GONE: "whoever read the output closed it",
 }
 
@@ -108,7 +108,8 @@ def _report(error: Exception, as_json: bool) -> Exit:
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        where = error.filename2 or error.filename  # of a renaming, what stands in its way
+        return f"{where}: {error.strerror}" if where else error.strerror
     return str(error)
 
 

@@ -68,6 +68,14 @@ class TestResults:
         assert ran.code == 6
         assert "File exists" in ran.err
 
+    def test_download_where_a_directory_has_a_files_name(
+        self, run: Run, job_id: str, tmp_path: Path
+    ) -> None:
+        (tmp_path / "report.html").mkdir()
+        ran = run("download", job_id, "--to", str(tmp_path), "--only", "report")
+        assert (ran.code, ran.err) == (6, f"ipulse: {tmp_path}/report.html: Is a directory\n")
+        assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
     def test_profile_as_json_and_saved(self, run: Run, job_id: str, tmp_path: Path) -> None:
         assert run("profile", job_id, "--json").json == {"schema": "a"}
         ran = run("profile", job_id, "--to", str(tmp_path / "p.json"))
