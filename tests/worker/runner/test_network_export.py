@@ -12,11 +12,11 @@ from ipulse.spec import parse_spec
 from ops.lif import reference
 from ops.lif.weights import weight_shapes
 from ops.spikes import dense_to_sparse, sparse_to_dense
-from worker.runner.data import digits
 from worker.runner.network import network_of, trained_names, weight_names
 from worker.runner.network_export import tau_s, write_nir
 
 from .conftest import SPEC
+from .data.loaded import loaded
 from .driven_runner import DrivenRunner
 from .trainings import spec_of, training_of
 
@@ -208,7 +208,7 @@ class TestSimulation:
             arrays = {name: stored[name] for name in ("layer_1", "layer_2", "readout")}
         weights = list(arrays.values())
         write_nir(tmp_path / "network.nir", spec, arrays, dropped_spikes=0)
-        dataset = digits.load(spec.data)
+        dataset = loaded(spec.data)
         ids, counts = dataset.trains.batch(dataset.test[:5])
         ours = reference.forward(network_of(spec), weights, ids, counts).membrane
         for sample in range(5):

@@ -13,17 +13,19 @@ import numpy as np
 from ipulse.spec import DigitsData
 
 from .binning import Binning
-from .dataset import Dataset, DataUnavailable, divided, hold_out, subset
+from .dataset import Dataset, DataUnavailable, Progress, divided, hold_out, subset
 from .encoding import encode
 from .shifts import shifted_copies
 
 BRIGHTEST = 16.0  # of a pixel as scikit-learn has them
+SAMPLES_AT_ONCE = 256
 
 
-def load(data: DigitsData) -> Dataset:
+def load(data: DigitsData, progress: Progress) -> Dataset:
     """The same arrays on every machine.
 
-    Raises DataUnavailable, with the cure, where scikit-learn is missing or does not load.
+    Raises DataUnavailable, with the cure, where scikit-learn is missing or does not load, and
+    whatever `progress` raises.
     """
     images, labels = scans()
     chosen = subset(len(labels), data.samples, data.split_seed)
@@ -37,7 +39,11 @@ def load(data: DigitsData) -> Dataset:
         held_out = np.concatenate([held_out, np.zeros(len(copies), dtype=bool)])
     binning = Binning(data.steps, data.inputs)
     pixels = images.reshape(len(images), -1)
-    binning.add(*encode(pixels, data.encoding, data.steps, data.step_ms), samples=len(images))
+    for first in range(0, len(pixels), SAMPLES_AT_ONCE):
+        chunk = pixels[first : first + SAMPLES_AT_ONCE]
+        events = encode(chunk, data.encoding, data.steps, data.step_ms, first)
+        binning.add(*events, samples=len(chunk))
+        progress(binning.samples, len(pixels))
     return divided(binning, labels, held_out, images)
 
 

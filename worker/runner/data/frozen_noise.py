@@ -12,6 +12,8 @@ from worker.runner.randomness import Purpose, stream
 from .binning import Binning, step_of
 from .dataset import Dataset, Progress, divided, hold_out
 
+SPIKES_AT_ONCE = 2**20  # of whole samples; a longer sample is added alone
+
 
 def generate(data: FrozenNoiseData, progress: Progress) -> Dataset:
     """Samples in the order of their classes; sample s of a class repeats template s modulo
@@ -25,12 +27,17 @@ def generate(data: FrozenNoiseData, progress: Progress) -> Dataset:
             template(data, label, number)
             for number in range(min(data.templates, data.samples_per_class))
         ]
-        for sample in range(data.samples_per_class):
-            step, channel = frozen[sample % len(frozen)]
+        longest = max(len(step) for step, _ in frozen)
+        at_once = max(1, SPIKES_AT_ONCE // max(1, longest))
+        for first in range(0, data.samples_per_class, at_once):
+            size = min(at_once, data.samples_per_class - first)
+            chosen = [frozen[at % len(frozen)] for at in range(first, first + size)]
+            step, channel = (np.concatenate(parts) for parts in zip(*chosen))
+            sample = np.repeat(np.arange(size), [len(steps) for steps, _ in chosen])
             # A template's spike stands in the middle of its step.
             shift_ms = data.jitter_ms * jitter.standard_normal(len(step))
             moved = step_of((step + 0.5) * data.step_ms + shift_ms, data.step_ms)
-            binning.add(np.zeros(len(step), dtype=np.int64), moved, channel, samples=1)
+            binning.add(sample, moved, channel, samples=size)
             progress(binning.samples, samples)
     labels = np.repeat(np.arange(data.classes, dtype=np.int32), data.samples_per_class)
     held_out = hold_out(labels, data.test_fraction, data.seed)

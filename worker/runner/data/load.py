@@ -37,7 +37,7 @@ def load(data: Data, directory: DataDirectory, progress: Progress) -> Dataset:
     Raises DataUnavailable, with the cure, and whatever `progress` raises.
     """
     if isinstance(data, DigitsData):
-        return digits.load(data)
+        return digits.load(data, progress)
     if isinstance(data, RandmanData):
         return randman.generate(data, progress)
     if isinstance(data, YinYangData):

@@ -9,16 +9,18 @@ import pytest
 from ipulse.spec import DigitsData
 from worker.runner.data import DataUnavailable, digits
 
+from .loaded import loaded
+
 
 class TestLoad:
     def test_has_every_scan_once(self) -> None:
-        dataset = digits.load(DigitsData())
+        dataset = loaded(DigitsData())
         assert len(dataset.labels) == 1797
         everything = np.sort(np.concatenate([dataset.training, dataset.test]))
         np.testing.assert_array_equal(everything, np.arange(1797))
 
     def test_spikes_once_per_bright_pixel(self) -> None:
-        dataset = digits.load(DigitsData())
+        dataset = loaded(DigitsData())
         _, counts = dataset.trains.batch(np.arange(1797))
         assert dataset.images is not None
         bright = (dataset.images > 0.2).sum(axis=(1, 2))
@@ -26,16 +28,16 @@ class TestLoad:
 
     def test_holds_out_the_same_stratified_fifth_everywhere(self) -> None:
         """The held-out samples are part of what a test accuracy means, so they are pinned."""
-        dataset = digits.load(DigitsData())
+        dataset = loaded(DigitsData())
         assert len(dataset.test) == 359  # round(1797 / 5)
         shares = np.bincount(dataset.labels[dataset.test]) / np.bincount(dataset.labels)
         assert np.abs(shares - 0.2).max() < 0.005
         assert dataset.test[:8].tolist() == [0, 3, 5, 8, 20, 23, 24, 30]
-        other = digits.load(DigitsData(split_seed=1))
+        other = loaded(DigitsData(split_seed=1))
         assert set(other.test) != set(dataset.test)
 
     def test_draws_few_samples_and_still_tests_some(self) -> None:
-        dataset = digits.load(DigitsData(samples=50, test_fraction=0.05))
+        dataset = loaded(DigitsData(samples=50, test_fraction=0.05))
         assert len(dataset.labels) == 50
         assert len(dataset.test) == 2
 
@@ -52,4 +54,4 @@ class TestLoad:
         digits.scans.cache_clear()
         monkeypatch.setattr(builtins, "__import__", without_sklearn)
         with pytest.raises(DataUnavailable, match="pip install scikit-learn"):
-            digits.load(DigitsData())
+            loaded(DigitsData())

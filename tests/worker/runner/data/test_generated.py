@@ -20,20 +20,13 @@ from ipulse.spec import (
     RateCode,
     YinYangData,
 )
-from worker.runner.data import Dataset, frozen_noise, poisson, randman, yin_yang
+from worker.runner.data import Dataset, digits, frozen_noise, poisson, randman, yin_yang
 from worker.runner.data.directory import DataDirectory
 from worker.runner.data.load import load
 from worker.runner.randomness import Purpose, stream
 
 from .digest import digest
-
-
-def quiet(done: int, samples: int) -> None:
-    """Nobody wants to know."""
-
-
-def loaded(data: Data) -> Dataset:
-    return load(data, DataDirectory(None), quiet)
+from .loaded import loaded
 
 
 def dense(dataset: Dataset, samples: Any) -> np.ndarray:
@@ -66,6 +59,30 @@ DIGESTS = {
 def test_is_the_same_on_every_machine_and_numpy(name: str) -> None:
     data, expected = DIGESTS[name]
     assert digest(loaded(data)) == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "at_once"),
+    [
+        (DigitsData(samples=50, encoding=RateCode()), (digits, "SAMPLES_AT_ONCE", 20)),
+        (
+            FrozenNoiseData(channels=9, templates=3, samples_per_class=8),
+            (frozen_noise, "SPIKES_AT_ONCE", 30),
+        ),
+    ],
+)
+def test_is_the_same_in_pieces_each_of_which_is_told(
+    data: Data, at_once: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = digest(loaded(data))
+    monkeypatch.setattr(*at_once)
+    told = []
+    pieces = load(data, DataDirectory(None), lambda *done: told.append(done))
+    assert digest(pieces) == whole
+    samples = len(pieces.labels)
+    assert 2 < len(told) < samples
+    assert told == sorted(told)
+    assert told[-1] == (samples, samples)
 
 
 @pytest.mark.parametrize(

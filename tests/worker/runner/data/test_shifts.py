@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from ipulse.spec import DigitsData, RateCode, Shifts
-from worker.runner.data import digits
 from worker.runner.data.shifts import shifted, shifted_copies
+
+from .loaded import loaded
 
 
 def at(row: float, column: float) -> np.ndarray:
@@ -52,8 +53,8 @@ class TestShiftedCopies:
 
 class TestDigits:
     def test_copies_are_learned_from_and_never_judged(self) -> None:
-        plain = digits.load(DigitsData(samples=100))
-        data = digits.load(DigitsData(samples=100, shifts=Shifts(copies=2, pixels=0.5)))
+        plain = loaded(DigitsData(samples=100))
+        data = loaded(DigitsData(samples=100, shifts=Shifts(copies=2, pixels=0.5)))
         np.testing.assert_array_equal(data.test, plain.test)
         np.testing.assert_array_equal(data.training[: len(plain.training)], plain.training)
         np.testing.assert_array_equal(data.training[len(plain.training) :], np.arange(100, 260))
@@ -71,7 +72,7 @@ class TestDigits:
 
     def test_copies_spike_by_streams_of_their_own(self) -> None:
         """A rate code draws by a sample's number: no copy repeats its image's spikes."""
-        data = digits.load(
+        data = loaded(
             DigitsData(
                 samples=50, encoding=RateCode(max_rate=0.5), shifts=Shifts(copies=1, pixels=1e-9)
             )
