@@ -164,7 +164,8 @@ bool check_backward(const Kernel &kernel, const LifNetwork &n, const LifBackward
   if (gradient.version != LIF_ABI_VERSION)
     return message.fail("LifBackward is not version %d", LIF_ABI_VERSION);
   if (n.store == LIF_STORE_NOTHING)
-    return message.fail("the forward pass stored nothing for a backward pass");
+    return message.fail("the forward pass stored nothing for a backward pass: it ran with "
+                        "training=False, or with keep=False");
   if (n.leaky_readout && !gradient.grad_membrane && n.steps && n.batch)
     return message.fail("LifBackward has no gradient by the leaky readout's membrane");
   for (int number = 0; number < n.layers + n.leaky_readout; ++number) {
