@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Iterator
 
 import pytest
 import typer
@@ -19,8 +20,24 @@ from ops.emulator import emulate
 
 from .conftest import environment
 
+HANDLERS = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+
+@pytest.fixture
+def _as_in_a_terminal() -> Iterator[None]:
+    """Programs behind others, or that outlive a terminal, ignore signals, and so do their tests."""
+    former = {number: signal.signal(number, handler) for number, handler in HANDLERS.items()}
+    yield
+    for number, handler in former.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("_as_in_a_terminal")
+@pytest.mark.parametrize("number", list(HANDLERS))
 def test_any_command_cleans_up_and_says_a_line(
     number: signal.Signals, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
