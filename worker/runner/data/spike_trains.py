@@ -7,6 +7,7 @@ would mostly hold padding.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Tuple
 
 import numpy as np
@@ -19,8 +20,16 @@ class SpikeTrains:
     channels: int
     counts: np.ndarray  # spikes by sample and step, [samples, steps] of index_type(channels + 1)
     spike_channels: np.ndarray  # [spikes], of index_type(channels)
-    offsets: np.ndarray  # int64 [samples + 1]: sample s owns spikes offsets[s] to offsets[s + 1]
-    slots: int  # the most spikes that any sample has in one step, and at least 1
+
+    @cached_property
+    def offsets(self) -> np.ndarray:
+        """Int64 `[samples + 1]`: sample s owns spikes offsets[s] to offsets[s + 1]."""
+        return np.append(0, np.cumsum(self.counts.sum(axis=1, dtype=np.int64)))
+
+    @cached_property
+    def slots(self) -> int:
+        """The most spikes that any sample has in one step, and at least 1."""
+        return int(self.counts.max(initial=1))
 
     @property
     def samples(self) -> int:
