@@ -1,4 +1,8 @@
-"""The attempt's directory: a file there is either complete or not there."""
+"""The attempt's directory: a file there is either complete or not there.
+
+Nothing is synced to the disk here: the directory goes with its attempt, and what must outlast a
+power cut is the artifact store's, which syncs what it is given.
+"""
 
 from __future__ import annotations
 
@@ -25,23 +29,13 @@ class WorkDir:
     def writing(self, name: str) -> Iterator[Path]:
         """A path to write to; the file takes its `name` when the block ends without an error.
 
-        A reader, or the next attempt after a power cut, sees the old file or the new one.
+        A reader sees the old file or the new one.
         """
         unfinished = self.path / f".{name}.unfinished"
         try:
             yield unfinished
-            _sync(unfinished)
             os.replace(unfinished, self.path / name)
         except BaseException:
             if unfinished.exists():
                 unfinished.unlink()
             raise
-        _sync(self.path)  # the rename itself is an entry of the directory
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(str(path), os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
