@@ -22,10 +22,22 @@ class Spikes(NamedTuple):
     counts: Any  # [time, batch, 2]: spikes, and with gradient-only neurons
 
 
+class BatchFirstSpikes(Spikes):
+    """Those of a layer with time_major=False: ids `[batch, time, slots]`, counts likewise."""
+
+    __slots__ = ()
+
+
 class SingleLayer(SequenceLayer):
     """A SequenceLayer to stack with others, whose `delay` is that of its own input spikes."""
 
     def entering(self, ids: Any, counts: Optional[Any]) -> Tuple[Any, Any]:
+        if isinstance(ids, Spikes) and isinstance(ids, BatchFirstSpikes) is self.time_major:
+            axes = ("time", "batch") if self.time_major else ("batch", "time")
+            raise ValueError(
+                f"{self.name} has the {axes[0]} first, and these spikes have the {axes[1]} first: "
+                "give the layers of a stack the same time_major"
+            )
         ids, counts = super().entering(ids, counts)
         return (_later(ids), _later(counts)) if self.network.delay else (ids, counts)
 
@@ -36,6 +48,9 @@ class LIFLayer(SingleLayer):
 
     inputs: channels of the input. layer: the neurons. delay: steps (0 or 1) that its input spikes
     take to it. Other arguments are MultiLIF's.
+
+    All layers of a stack take the same `time_major`; another is noticed where the Spikes are passed
+    on as they are, not where ids and counts are taken out of them.
 
     A stack of them, each called with the Spikes of the one before, and a LIFReadout are one
     MultiLIF, in what they do and in what they learn: gradient-only neurons carry gradient from
@@ -56,7 +71,8 @@ class LIFLayer(SingleLayer):
         seed: Optional[Any] = None,
     ) -> Spikes:
         outputs = self.run(ids, counts, training, seed)
-        return Spikes(outputs.spike_ids[0], outputs.spike_counts[0])
+        kind = Spikes if self.time_major else BatchFirstSpikes
+        return kind(outputs.spike_ids[0], outputs.spike_counts[0])
 
     def get_config(self) -> Dict[str, Any]:
         config = super().get_config()
@@ -70,8 +86,8 @@ class LIFReadout(SingleLayer):
     """A leaky readout: takes spikes as MultiLIF does, returns its membrane float32
     `[time, batch, classes]`.
 
-    inputs: channels of the input. readout: the integrators. delay: as of LIFLayer. Other arguments
-    are MultiLIF's.
+    inputs: channels of the input. readout: the integrators. delay, time_major: as of LIFLayer.
+    Other arguments are MultiLIF's.
 
     It runs as neurons whose threshold is the largest float32, so that they only integrate.
     """

@@ -23,6 +23,7 @@ from ops.lif.poplar.attributes import Placement
 from ops.lif.weights import check_shapes
 from ops.sparse.seed import word64
 from ops.weight_types import WEIGHT_TYPES, rounded
+from ops.xla import refuse_xla
 
 BACKENDS = ("cpu", "numpy", "emulator", "ipu")
 MEMORIES = {"slots": "membranes", "recompute": "spikes"}
@@ -82,14 +83,16 @@ def run_network(
         both with a `placement`, see ops.lif.poplar.user_op.
 
     Raises ValueError for an argument out of range, tf.errors.InvalidArgumentError (ValueError while
-    tracing) if the input's shapes or numbers or a constant do not fit; MissingCompiler, BuildFailed
-    on the first call.
+    tracing) if the input's shapes or numbers or a constant do not fit; NotImplementedError if XLA
+    is to compile it, unless the backend is "ipu"; MissingCompiler, BuildFailed on the first call.
     """
     instance("network", network, Network)
     choice("backend", backend, BACKENDS)
     choice("memory", memory, tuple(MEMORIES))
     choice("weights_dtype", weights_dtype, WEIGHT_TYPES)
     whole("threads", threads, 0)
+    if backend != "ipu":
+        refuse_xla()
     weights = [tf.convert_to_tensor(array, tf.float32) for array in weights]
     check_shapes(network, [_known_shape(array) for array in weights])
     if backend in ("emulator", "ipu"):

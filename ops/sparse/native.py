@@ -16,6 +16,7 @@ from ops.cached_build import (
     say_on_stderr,
     tensorflow_flags,
 )
+from ops.xla import refuse_xla
 
 SOURCES = Path(__file__).resolve().parent
 
@@ -39,7 +40,15 @@ def build(progress: Optional[Progress] = None) -> Path:
     ).build(progress)
 
 
-@lru_cache(maxsize=None)
 def library() -> Any:
-    """The ops. Their gradients are registered where they are called."""
+    """The ops. Their gradients are registered where they are called.
+
+    Raises NotImplementedError where XLA is to compile what is traced; MissingCompiler, BuildFailed.
+    """
+    refuse_xla()
+    return _loaded()
+
+
+@lru_cache(maxsize=None)
+def _loaded() -> Any:
     return tf.load_op_library(str(build(say_on_stderr)))

@@ -68,6 +68,28 @@ def test_spikes(spikes: Any, message: str) -> None:
         net()(*spikes)
 
 
+@pytest.mark.parametrize("time_major", [True, False])
+def test_a_stack_with_two_orders_of_axes(time_major: bool) -> None:
+    layer = LIFLayer(20, LIF(9), time_major=not time_major)
+    readout = LIFReadout(9, LeakyReadout(4), time_major=time_major, name="last")
+    spikes = layer(tf.keras.Input((6, 20)))
+    for found in (layer(DENSE), spikes):
+        with pytest.raises(ValueError, match=r"last has the (time|batch) first.*same time_major"):
+            readout(found)
+
+
+@pytest.mark.parametrize("backend", ["cpu", "numpy"])
+def test_xla_is_named(backend: str) -> None:
+    layer, ids = net(backend=backend), tf.constant(IDS)
+    for run in (
+        lambda: layer(ids, COUNTS).membrane,
+        lambda: sparse.sparse_to_dense(ids, COUNTS, 20),
+    ):
+        with pytest.raises(NotImplementedError, match="leave jit_compile off"):
+            tf.function(run, jit_compile=True)()
+        assert tf.function(run)() is not None
+
+
 def test_dense_spikes_of_the_reference_need_no_op() -> None:
     dense, made = tf.Variable(DENSE), [net(backend=backend) for backend in ("cpu", "numpy")]
     made[1].set_weights(made[0].get_weights())
