@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import List, Optional
 
@@ -13,6 +14,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except KeyboardInterrupt:  # of the imports: a command answers for itself
         print("Interrupted.", file=sys.stderr)  # noqa: T201  # nothing nicer is there yet
         return 130
+    finally:
+        if arguments is None:  # a program, whose end another Ctrl-C would only make ugly
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _run(arguments: List[str]) -> int:

@@ -12,7 +12,10 @@ from .transports import Awaiting
 
 
 class AsyncClient(Conversation):
-    """As `Client`: every method does the same and raises the same."""
+    """As `Client`: every method does the same and raises the same.
+
+    It belongs to the event loop that uses it first; in another one, and closed, it raises Conflict.
+    """
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 """What the service tells about: jobs, their events and their artifacts.
 
-Each keeps in `json` all that came, also what this version of the client does not know.
+Each keeps in `json` all that came, also what this version of the client does not know, and may be
+put into a set or be a key.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ class Job:
     reason: Optional[str]  # a value of ipulse.states.Reason once there is one
     message: str
     attempt: int  # number of the present or last attempt; 0 before the first
-    progress: Optional[Dict[str, Any]]  # fields of the last metric event
-    summary: Optional[Dict[str, float]]  # final figures, such as test_accuracy
-    phase_seconds: Dict[str, float]
+    # Fields of the last metric event.
+    progress: Optional[Dict[str, Any]] = field(hash=False)
+    # Final figures, such as test_accuracy.
+    summary: Optional[Dict[str, float]] = field(hash=False)
+    phase_seconds: Dict[str, float] = field(hash=False)
     created_at: datetime
     etag: str = field(compare=False, repr=False)
-    json: Dict[str, Any] = field(repr=False)
+    json: Dict[str, Any] = field(repr=False, hash=False)
 
     @property
     def succeeded(self) -> bool:
@@ -58,9 +61,9 @@ class JobEvent:
     seq: int  # from 1, without gaps
     time: datetime
     attempt: Optional[int]
-    kind: str  # state, phase, metric, log, checkpoint
-    fields: Dict[str, Any]
-    json: Dict[str, Any] = field(repr=False)
+    kind: str  # state, phase, progress, metric, log, checkpoint
+    fields: Dict[str, Any] = field(hash=False)
+    json: Dict[str, Any] = field(repr=False, hash=False)
 
     @classmethod
     def from_json(cls, value: Dict[str, Any]) -> JobEvent:
@@ -85,7 +88,7 @@ class Artifact:
     media_type: str
     size: int  # bytes
     sha256: str
-    json: Dict[str, Any] = field(repr=False)
+    json: Dict[str, Any] = field(repr=False, hash=False)
 
     @classmethod
     def from_json(cls, value: Dict[str, Any]) -> Artifact:
@@ -110,7 +113,7 @@ class Token:
     created_at: datetime
     expires_at: datetime
     secret: str = field(default="", repr=False)
-    json: Dict[str, Any] = field(default_factory=dict, repr=False)
+    json: Dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
     @classmethod
     def from_json(cls, value: Dict[str, Any], secret: str = "") -> Token:
@@ -129,7 +132,7 @@ class Token:
 class ValidSpec:
     """What the service makes of a valid spec: every default filled in."""
 
-    spec: Dict[str, Any]
+    spec: Dict[str, Any] = field(hash=False)
     sha256: str
 
 

@@ -11,13 +11,18 @@ from typing import (
     AsyncIterator,
     Coroutine,
     Iterator,
+    Optional,
     Protocol,
     Tuple,
     TypeVar,
+    Union,
 )
 
 import anyio
 import httpx
+from anyio.lowlevel import current_token
+
+from ipulse.errors import Conflict
 
 T = TypeVar("T")
 
@@ -25,7 +30,10 @@ Streamed = Tuple[httpx.Response, AsyncIterator[bytes]]
 
 
 class Transport(Protocol):
-    """What a conversation needs of the world."""
+    """What a conversation needs of the world.
+
+    Raises Conflict when it is used after `close`, or in another event loop than before.
+    """
 
     async def request(self, method: str, path: str, **options: Any) -> httpx.Response: ...
 
@@ -39,16 +47,19 @@ class Transport(Protocol):
 
 
 class Awaiting:
-    """On asyncio and on trio."""
+    """On asyncio and on trio; in one event loop, to which its connections belong."""
 
     def __init__(self, **options: Any) -> None:
         self.http = httpx.AsyncClient(**options)
+        self._loop: Optional[object] = None
 
     async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        self._check()
         return await self.http.request(method, path, **options)
 
     @asynccontextmanager
     async def stream(self, path: str, raw: bool, **options: Any) -> AsyncIterator[Streamed]:
+        self._check()
         async with self.http.stream("GET", path, **options) as response:
             if not response.is_success:
                 await response.aread()
@@ -58,7 +69,22 @@ class Awaiting:
         await anyio.sleep(seconds)
 
     async def close(self) -> None:
+        self._check_loop()
         await self.http.aclose()
+
+    def _check(self) -> None:
+        _check_open(self.http)
+        self._check_loop()
+
+    def _check_loop(self) -> None:
+        here = current_token()
+        if self._loop is None:
+            self._loop = here
+        if self._loop != here:
+            raise Conflict(
+                "an AsyncClient belongs to the event loop that used it first: make one in each "
+                "asyncio.run, with `async with AsyncClient() as client`"
+            )
 
 
 class Blocking:
@@ -68,10 +94,12 @@ class Blocking:
         self.http = httpx.Client(**options)
 
     async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        _check_open(self.http)
         return self.http.request(method, path, **options)
 
     @asynccontextmanager
     async def stream(self, path: str, raw: bool, **options: Any) -> AsyncIterator[Streamed]:
+        _check_open(self.http)
         with self.http.stream("GET", path, **options) as response:
             if not response.is_success:
                 response.read()
@@ -109,6 +137,11 @@ def stepped(conversation: AsyncGenerator[T, None]) -> Iterator[T]:
 
 async def _next(conversation: AsyncGenerator[T, None]) -> T:
     return await conversation.__anext__()
+
+
+def _check_open(http: Union[httpx.Client, httpx.AsyncClient]) -> None:
+    if http.is_closed:
+        raise Conflict("this client is closed: make another, or use it before its `with` ends")
 
 
 async def _unhurried(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:

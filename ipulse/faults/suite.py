@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -86,7 +87,7 @@ class Outcome:
 def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
     """Runs a plan in a folder of its own; to be called by the main thread. Nothing is left running.
 
-    Raises IPUlseError if the stack cannot be started, or not again.
+    Raises IPUlseError if the stack cannot be started, or not again; says then what is kept.
     """
     began = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="ipulse-faults-"))
@@ -100,9 +101,9 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
         plan.lease_seconds,
         Servers() if plan.postgresql else None,
     )
-    is_kept = True
+    logs = folder / "logs"
     try:
-        with stand:
+        with stand, _kept_on_error(stand, logs, say):
             load = stand.load(plan.seed, waiting=max(2, plan.agents // 2), varies=not plan.trains)
             footprint = Footprint(lambda: stand.stack.processes, lambda: len(load.accepted))
             with stand.probe() as probe, footprint:
@@ -122,15 +123,10 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
             findings.broken += after_a_day(stand)
             stand.stack.stop()
             findings.broken += after_the_end(stand)
-            is_kept = not findings.is_clean
-            if is_kept:
-                shutil.copytree(stand.home / "logs", folder / "logs")
-                stand.records.keep(folder)
-    except KeyboardInterrupt:
-        is_kept = False
-        raise
+            if not findings.is_clean:
+                _keep(stand, logs)
     finally:
-        if not is_kept:
+        if not logs.exists():
             shutil.rmtree(folder)
     return Outcome(
         plan=plan,
@@ -143,8 +139,25 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
         statuses=dict(sorted(probe.statuses.items())),
         skipped=skipped,
         seconds=time.monotonic() - began,
-        logs=folder if is_kept else None,
+        logs=folder if logs.exists() else None,
     )
+
+
+@contextmanager
+def _kept_on_error(stand: Stand, logs: Path, say: Callable[[str], None]) -> Iterator[None]:
+    try:
+        yield
+    except Exception:
+        stand.stack.stop()  # or the database's file would not have all
+        _keep(stand, logs)
+        say(f"Logs and database are kept in {logs.parent}.")
+        raise
+
+
+def _keep(stand: Stand, logs: Path) -> None:
+    """Logs and database, beside the home, whose disks go with the stand."""
+    shutil.copytree(stand.home / "logs", logs)
+    stand.records.keep(logs.parent)
 
 
 def _inflict(

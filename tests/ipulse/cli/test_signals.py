@@ -8,13 +8,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, List
 
 import pytest
 import typer
 
 from ipulse.cli.exits import Exit, guarded
 from ipulse.cli.signals import terminable
+from ipulse.errors import Unavailable
 from ipulse.faults import suite
 from ops.emulator import emulate
 
@@ -75,6 +76,19 @@ def test_ctrl_c_during_the_imports_is_a_line() -> None:
     assert (ran.returncode, ran.stderr) == (130, "Interrupted.\n")
 
 
+def test_a_second_ctrl_c_while_python_ends_changes_nothing() -> None:
+    program = (
+        "import atexit, os, signal, sys, ipulse.cli\n"
+        "atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+        "code = ipulse.cli.main()\n"
+        "os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.exit(code)\n"
+    )
+    command = [sys.executable, "-c", program, "version"]
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 def test_a_selftest_that_is_interrupted_keeps_no_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -86,6 +100,30 @@ def test_a_selftest_that_is_interrupted_keeps_no_folder(
     with pytest.raises(KeyboardInterrupt):
         suite.run(suite.Plan(seed=0, kills=0), print)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_selftest_that_fails_says_what_it_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise Unavailable("the agent has ended")
+
+    def enter(stand: suite.Stand) -> suite.Stand:
+        (stand.home / "logs").mkdir(parents=True)
+        (stand.home / "logs" / "agent.log").write_text("why\n")
+        stand.records.path.write_text("rows\n")
+        return stand
+
+    said: List[str] = []
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(suite.Stand, "__enter__", enter)
+    monkeypatch.setattr(suite.Stand, "load", fail)
+    with pytest.raises(Unavailable):
+        suite.run(suite.Plan(seed=0, kills=0), said.append)
+    (kept,) = tmp_path.iterdir()
+    assert said == [f"Logs and database are kept in {kept}."]
+    assert (kept / "logs" / "agent.log").read_text() == "why\n"
+    assert (kept / "ipulse.db").exists()
 
 
 def test_ctrl_c_while_a_program_compiles_is_the_commands_to_tell(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 from datetime import datetime, timedelta, timezone
@@ -12,8 +13,16 @@ from typing import Any, Dict, List, Type
 import pytest
 
 from ipulse import errors
-from ipulse.client import AsyncClient, Client
-from ipulse.errors import InvalidInput, InvalidSpec, IPUlseError, NotFound, RemoteError, Unavailable
+from ipulse.client import Artifact, AsyncClient, Client, Job, JobEvent
+from ipulse.errors import (
+    Conflict,
+    InvalidInput,
+    InvalidSpec,
+    IPUlseError,
+    NotFound,
+    RemoteError,
+    Unavailable,
+)
 from ipulse.spec import parse_spec, spec_to_json
 from ipulse.states import JobState
 from tests.ipulse.scripted_server import (
@@ -43,6 +52,36 @@ def test_both_clients_have_the_same_methods() -> None:
         return {name: list(inspect.signature(m).parameters) for name, m in public.items()}
 
     assert surface(Client) == surface(AsyncClient)
+
+
+def test_a_closed_client_says_so(connect: Connect) -> None:
+    client = connect("http://127.0.0.1:1", "t")
+    client.close()
+    with pytest.raises(Conflict, match="closed: make another"):
+        client.get("job_1")
+    with pytest.raises(Conflict, match="closed: make another"):
+        next(client.watch("job_1"))
+
+
+def test_another_event_loop_is_told_to_have_a_client_of_its_own() -> None:
+    async def get(client: AsyncClient) -> None:
+        await client.get("job_1")
+
+    last = json_answer(job())
+    last.headers["Connection"] = "close"  # or the first loop would leave a connection behind
+    with ScriptedServer(lambda _: last) as server:
+        client = AsyncClient(server.url, "t")
+        asyncio.run(get(client))
+        for later in (get(client), client.close()):
+            with pytest.raises(Conflict, match=r"make one in each asyncio\.run"):
+                asyncio.run(later)
+
+
+def test_what_was_told_may_be_put_into_a_set() -> None:
+    jobs = [Job.from_json(job(progress={"step": 1}, summary={"loss": 0.5})) for _ in range(2)]
+    assert len({*jobs, Job.from_json(job(id="job_2"))}) == 2
+    assert len({JobEvent.from_json(event(seq, message="m")) for seq in (1, 1, 2)}) == 2
+    assert len({Artifact.from_json(artifact(name, b"")) for name in ("a", "b", "b")}) == 2
 
 
 class TestSubmit:
