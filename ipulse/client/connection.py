@@ -58,12 +58,12 @@ class Patience:
         """Whole seconds that the service may take to answer."""
         return int(min(self._longest_answer, max(0.0, self._left())))
 
-    def pause(self) -> float:
+    def pause(self, wanted: float = PAUSE) -> float:
         """Seconds until the next question. Raises TimeoutError when there is no time left."""
         left = self._left()
         if left <= 0:
             raise TimeoutError(f"job {self._job_id} has not ended after {self._timeout:g} s")
-        return min(PAUSE, left)
+        return min(wanted, left)
 
     def _left(self) -> float:
         if self._timeout is None:

@@ -144,7 +144,7 @@ class Conversation:
         patience = Patience(job_id, timeout, self._timeout)
         while True:
             call = calls.get_ended(job_id, patience.answer_seconds())
-            job = await self._send(call, FOLLOWING * self._retries)
+            job = await self._send(call, FOLLOWING * self._retries, patience)
             if job.state.is_terminal:
                 return job
             await self._transport.sleep(patience.pause())
@@ -213,7 +213,9 @@ class Conversation:
                     await self._transport.sleep(pause)
             return download.finish()
 
-    async def _send(self, call: Call[T], tries: Optional[int] = None) -> T:
+    async def _send(
+        self, call: Call[T], tries: Optional[int] = None, patience: Optional[Patience] = None
+    ) -> T:
         retries = Retries(self.url, self._retries if tries is None else tries)
         while True:
             try:
@@ -225,9 +227,10 @@ class Conversation:
                     content=call.content,
                 )
             except httpx.TransportError as error:
-                await self._transport.sleep(retries.after_error(error))
-                continue
-            delay = retries.after_answer(response)
-            if delay is None:
-                return call.answer(response)
-            await self._transport.sleep(delay)
+                delay = retries.after_error(error)
+            else:
+                asked = retries.after_answer(response)
+                if asked is None:
+                    return call.answer(response)
+                delay = asked
+            await self._transport.sleep(delay if patience is None else patience.pause(delay))

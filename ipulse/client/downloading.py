@@ -6,8 +6,9 @@ import hashlib
 import os
 import re
 import secrets
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Dict, Optional, Sequence
+from typing import Dict, Iterator, Optional, Sequence
 
 import httpx
 
@@ -61,7 +62,8 @@ class Download:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        with suppress(OSError):  # of what no disk has room for, which `finish` or `write` told
+            self._file.close()
         self._part.unlink(missing_ok=True)
 
     @property
@@ -97,10 +99,11 @@ class Download:
         return None
 
     def write(self, chunk: bytes) -> None:
-        """Appends to the file."""
+        """Appends to the file. Raises OSError, with its name, where there is no room."""
         if self._size + len(chunk) > self._artifact.size:
             raise self._refused(f"is longer than the {self._artifact.size} bytes announced")
-        self._file.write(chunk)
+        with self._named():
+            self._file.write(chunk)
         self._digest.update(chunk)
         self._size += len(chunk)
         self._retries.progressed()
@@ -110,11 +113,15 @@ class Download:
         return self._retries.after_error(error)
 
     def finish(self) -> Path:
-        """Gives the file its name. Raises RemoteError if its digest is not the one announced."""
+        """Gives the file its name.
+
+        Raises RemoteError if its digest is not the one announced, OSError as `write` does.
+        """
         if self._digest.hexdigest() != self._artifact.sha256:
             raise self._refused("does not have the digest announced")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with self._named():
+            self._file.flush()
+            os.fsync(self._file.fileno())
         os.replace(self._part, self.path)
         return self.path
 
@@ -128,6 +135,14 @@ class Download:
         self._file.truncate()
         self._digest = hashlib.sha256()
         self._size = 0
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            error.filename = str(self.path)  # which an error of writing does not tell
+            raise
 
     def _refused(self, what: str) -> RemoteError:
         return RemoteError(f"{self._artifact.name} {what}: nothing of it was kept")

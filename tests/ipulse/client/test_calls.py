@@ -374,5 +374,11 @@ class TestWait:
             with pytest.raises(TimeoutError, match=r"job_1 has not ended after 0\.3 s"):
                 client.wait("job_1", timeout=0.3)
 
+    def test_it_gives_up_at_the_deadline_while_no_service_is_there(self, connect: Connect) -> None:
+        with ScriptedServer(lambda _: REFUSED) as server:
+            url = server.url
+        with pytest.raises(TimeoutError, match=r"has not ended after 0\.05 s"):
+            connect(url, "t", retries=1000).wait("job_1", timeout=0.05)
+
 
 REFUSED_TWICE = problem_answer(503, "unavailable")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import resource
 from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
@@ -127,6 +128,22 @@ def test_another_range_than_asked_for_keeps_nothing(connect: Connect, tmp_path: 
     with ScriptedServer(answer) as server, pytest.raises(RemoteError, match="another range"):
         connect(server.url, "t").download("job_1", tmp_path)
     assert left_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("size", [2_000, 200_000])  # a file's buffer holds the first
+def test_a_disk_without_room_is_named_and_keeps_nothing(
+    connect: Connect, tmp_path: Path, size: int
+) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with ScriptedServer(serve({"a.bin": bytes(size)})) as server:
+        client = connect(server.url, "t")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
+        try:
+            with pytest.raises(OSError, match=re.escape(str(tmp_path / "x" / "a.bin"))):
+                client.download("job_1", tmp_path / "x")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert left_in(tmp_path / "x") == []
 
 
 def test_a_connection_that_gives_nothing_is_given_up(connect: Connect, tmp_path: Path) -> None:
