@@ -18,7 +18,8 @@ class WarmRunner:
     A replacement is started when `prepare` is called: not when the runner is taken, because the
     import would compete with the start of the very job it was taken for, and then with its
     training, and only the next job needs it. It is not started at a lower priority either:
-    without privileges that could not be raised again for the training.
+    without privileges that could not be raised again for the training. One that is not started
+    is nothing but a guardian, and is there again while the one before it starts.
     """
 
     def __init__(self, make: Callable[[], RunnerProcess], is_enabled: bool) -> None:
@@ -53,6 +54,7 @@ class WarmRunner:
         if runner:
             with suppress(OSError):  # what guards it may have died meanwhile: another would say so
                 runner.start(environment)
+                self.prepare()
                 return runner
         runner = self._make()
         runner.start(environment)

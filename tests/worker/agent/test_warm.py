@@ -86,10 +86,12 @@ class TestWarmRunner:
         warm = WarmRunner(starts, is_enabled=False)
         warm.prepare()
         runner = warm.fresh({})
-        assert starts.runners == [runner]
+        assert runner is starts.runners[0]
         assert runner.ready.wait(DEADLINE)
         runner.kill()
         assert runner.ended.wait(DEADLINE)
+        assert warm.fresh({}) is starts.runners[1], "the next is there before this one has ended"
+        starts.runners[1].kill()
         warm.close()
 
     def test_when_disabled_what_waits_may_die_and_costs_no_job(
