@@ -194,6 +194,10 @@ LIF_API int32_t lif_default_threads(void);
 LIF_API void *lif_memory_take(size_t bytes);
 LIF_API void lif_memory_give(void *memory, size_t bytes);
 
+// Moves what is in memory of the caller's into huge pages, as far as these lie within it and the
+// system has them. It keeps its address, and may be read and written meanwhile.
+LIF_API void lif_memory_settle(const void *memory, size_t bytes);
+
 #ifdef __cplusplus
 }
 #endif

@@ -202,3 +202,16 @@ extern "C" void lif_memory_give(void *memory, size_t bytes) {
   else
     give_to_region(all, static_cast<char *>(memory), in_pages(bytes));
 }
+
+extern "C" void lif_memory_settle(const void *memory, size_t bytes) {
+  auto begin = reinterpret_cast<uintptr_t>(memory);
+  uintptr_t first = (begin + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+  uintptr_t last = (begin + bytes) / HUGE_PAGE * HUGE_PAGE;
+  if (first >= last)
+    return;
+#if defined(__linux__)
+  // MADV_COLLAPSE, which not every C library names; before Linux 6.1 it is refused.
+  constexpr int COLLAPSE = 25;
+  madvise(reinterpret_cast<void *>(first), last - first, COLLAPSE);
+#endif
+}

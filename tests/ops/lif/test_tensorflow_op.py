@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+from pathlib import Path
 from typing import Any, List, Tuple
 
 import numpy as np
@@ -56,6 +58,20 @@ def kernel(problem: Problem, spikes: bool = True) -> Tuple[arrays.Run, List[np.n
     return run, list(found.weights)
 
 
+def can_collapse() -> bool:
+    """Whether memory moves into huge pages if that is asked for, and only then."""
+    switch = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if not switch.is_file() or "[madvise]" not in switch.read_text("ascii"):
+        return False
+    return tuple(map(int, platform.release().split(".")[:2])) >= (6, 1)
+
+
+def in_huge_pages() -> int:
+    """MiB of this process."""
+    lines = Path("/proc/self/smaps_rollup").read_text("ascii").splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("AnonHuge"))) // 1024
+
+
 class TestForward:
     def test_outputs_are_the_kernels(self, problem: Problem) -> None:
         out, _ = gradient(problem)
@@ -91,6 +107,19 @@ class TestForward:
 
         run, _ = kernel(problem)
         np.testing.assert_array_equal(traced(problem.ids, problem.counts), run.membrane)
+
+    @pytest.mark.skipif(not can_collapse(), reason="needs Linux 6.1, huge pages by madvise")
+    def test_large_weights_that_stay_move_into_huge_pages_as_they_are(self) -> None:
+        network = Network(2048, (LIF(2048, 0.9),), LeakyReadout(2, 0.9))
+        drawn = np.random.RandomState(3).rand(2048, 2048).astype(np.float32)  # 16 MiB
+        weights = [tf.Variable(drawn), tf.zeros([2048, 2])]
+        ids, counts = np.full((1, 1, 1), 7, np.int32), np.ones((1, 1), np.int32)
+        run_network(network, weights, ids, counts)
+        before = in_huge_pages()
+        for _ in range(2):
+            run_network(network, weights, ids, counts)
+        assert in_huge_pages() - before >= 8
+        np.testing.assert_array_equal(weights[0], drawn)
 
 
 class TestGradient:
