@@ -45,6 +45,14 @@ class TestDirectCall:
         assert add([tf.constant(1.0), tf.constant(2.0)]) is None
         assert total.numpy() == 3
 
+    @pytest.mark.parametrize("kind", [tuple, list])
+    def test_gives_one_tensor_or_several_beside_each_other(self, kind):
+        signature = tf.TensorSpec([], tf.float32)
+        pair = DirectCall(tf.function(lambda x: kind([x, x + 1])), signature)
+        single = DirectCall(tf.function(lambda x: 2 * x), signature)
+        assert pair(tf.constant(1.0)) == kind([1, 2])
+        assert single(tf.constant(1.0)) == 2
+
     def test_keeps_the_function_and_its_variables(self):
         def made() -> DirectCall:
             here = tf.Variable(1.0)

@@ -123,7 +123,7 @@ class Model:
     def derive(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray, step: int) -> Learned:
         """What training step `step`, from 1, is to learn from a batch."""
         seed = tf.constant(step_seed(self.spec.seed, step), tf.int64)
-        gradients, sums, most = self._derive(seed, *self._filled(ids, counts, labels))
+        *gradients, sums, most = self._derive(seed, *self._filled(ids, counts, labels))
         return Learned(gradients, sums.numpy(), most.numpy())
 
     def apply(self, gradients: Sequence[tf.Tensor], step: int, rate: float) -> None:
@@ -205,7 +205,7 @@ class Model:
         mask: Optional[tf.Tensor] = None,
     ) -> Tuple[Any, ...]:
         gradients, seen = self._backward(ids, counts, labels, mask, seed)
-        return gradients, seen.sums(), seen.most()
+        return (*gradients, seen.sums(), seen.most())
 
     def _backward(
         self, ids: tf.Tensor, counts: tf.Tensor, labels: tf.Tensor, mask: Any, seed: Any
