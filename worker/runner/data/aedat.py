@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
-from typing import BinaryIO, Iterator, NamedTuple
+from typing import BinaryIO, Iterator, List, NamedTuple
 
 import numpy as np
 
@@ -22,10 +22,11 @@ COMPRESSED = 0x8000  # added to the type
 EVENT_BYTES = 8
 MAX_LINE = 4096  # bytes of a header line
 MAX_EVENTS = 2**23  # of one packet
+EVENTS_AT_ONCE = 2**18
 
 
 class PixelEvents(NamedTuple):
-    """Int64 `[events]` each."""
+    """Integers `[events]` each."""
 
     time_us: np.ndarray
     x: np.ndarray
@@ -34,11 +35,28 @@ class PixelEvents(NamedTuple):
     offset: np.ndarray  # in the file, in bytes
 
 
-def packets(path: Path) -> Iterator[PixelEvents]:
-    """The pixels' events of every packet of a file.
+def pixel_events(path: Path) -> Iterator[PixelEvents]:
+    """The pixels' events of a file, those of many packets at a time: most are small.
 
     Raises DataInvalid, with the offset in bytes, where the file is cut short or no AEDAT 3.1.
     """
+    waiting: List[PixelEvents] = []
+    number = 0
+    for packet in _packets(path):
+        waiting.append(packet)
+        number += len(packet.time_us)
+        if number >= EVENTS_AT_ONCE:
+            yield _joined(waiting)
+            waiting, number = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(packets: List[PixelEvents]) -> PixelEvents:
+    return PixelEvents(*(np.concatenate(parts) for parts in zip(*packets)))
+
+
+def _packets(path: Path) -> Iterator[PixelEvents]:
     size = path.stat().st_size
     with path.open("rb") as file:
         _skip_lines(file, path)
@@ -73,15 +91,15 @@ def packets(path: Path) -> Iterator[PixelEvents]:
 def _decoded(
     content: bytes, number: int, overflow: int, begin: int, all_valid: bool
 ) -> PixelEvents:
-    words = np.frombuffer(content, dtype="<u4").reshape(-1, 2)[:number].astype(np.int64)
+    words = np.frombuffer(content, dtype="<u4").reshape(-1, 2)[:number]
     offset = begin + EVENT_BYTES * np.arange(len(words))
     if not all_valid:  # a filter of the camera's software took some back
         kept = words[:, 0] & 1 == 1
         words, offset = words[kept], offset[kept]
     address, stamp = words.T
     return PixelEvents(
-        time_us=(overflow << 31) + stamp,
-        x=address >> 17 & 0x7FFF,
+        time_us=(overflow << 31) + stamp.astype(np.int64),
+        x=address >> 17,
         y=address >> 2 & 0x7FFF,
         polarity=address >> 1 & 1,
         offset=offset,

@@ -11,7 +11,7 @@ import numpy as np
 
 from ipulse.spec import DVSGestureData
 
-from .aedat import packets
+from .aedat import pixel_events
 from .binning import Binning, step_of
 from .dataset import DataInvalid, Dataset, DataUnavailable, Progress, divided, subset
 from .directory import DataDirectory
@@ -137,12 +137,12 @@ def _add_recording(
     begins = np.array([gesture.begin_us for gesture in gestures])
     ends = np.array([gesture.end_us for gesture in gestures])
     found: List[Tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-    for packet in packets(path):
-        channel = _channel(path, packet.x, packet.y, packet.polarity, packet.offset, "byte", data)
-        sample = np.searchsorted(begins, packet.time_us, side="right") - 1
-        inside = (sample >= 0) & (packet.time_us < ends[sample])
+    for events in pixel_events(path):
+        channel = _channel(path, events.x, events.y, events.polarity, events.offset, "byte", data)
+        sample = np.searchsorted(begins, events.time_us, side="right") - 1
+        inside = (sample >= 0) & (events.time_us < ends[sample])
         sample = sample[inside]
-        time_us = packet.time_us[inside] - begins[sample]
+        time_us = events.time_us[inside] - begins[sample]
         # Lean while the recording is read; the binning wants whole samples.
         step = step_of(time_us, 1000.0 * data.step_ms).astype(np.int32)
         found.append((sample.astype(np.int32), step, channel[inside].astype(np.uint16)))
@@ -190,7 +190,7 @@ def _channel(
     unit: str,
     data: DVSGestureData,
 ) -> np.ndarray:
-    """Int64 `[events]`. `place`, in `unit`s, is where in the file an event is."""
+    """Int32 `[events]`. `place`, in `unit`s, is where in the file an event is."""
     fits = (x >= 0) & (x < SIDE) & (y >= 0) & (y < SIDE) & (polarity >= 0) & (polarity <= 1)
     if not fits.all():
         at = int(np.flatnonzero(~fits)[0])
@@ -199,8 +199,8 @@ def _channel(
             f"polarity {polarity[at]:g}; there are {SIDE} x {SIDE} x 2"
         )
     merged = data.pixels_merged
-    row = polarity.astype(np.int64) * (SIDE // merged) + y.astype(np.int64) // merged
-    channel: np.ndarray = row * (SIDE // merged) + x.astype(np.int64) // merged
+    row = polarity.astype(np.int32) * (SIDE // merged) + y.astype(np.int32) // merged
+    channel: np.ndarray = row * (SIDE // merged) + x.astype(np.int32) // merged
     return channel
 
 

@@ -8,10 +8,12 @@ import pytest
 
 from ipulse.spec import DVSGestureData
 from worker.runner.data import Dataset, DataUnavailable, dvs_gesture
-from worker.runner.data.aedat import packets
+from worker.runner.data import aedat as aedat_files
+from worker.runner.data.aedat import pixel_events
 from worker.runner.data.dataset import DataInvalid
 from worker.runner.data.directory import DataDirectory
 
+from .digest import digest
 from .recorded import aedat, aedat_packet, write_gestures
 
 DATA = DVSGestureData(steps=4, step_ms=20.0)  # squares of 4 x 4 pixels: 32 x 32 x 2 channels
@@ -53,6 +55,11 @@ class TestRecordings:
         assert ids[0, 1, 0] == 2 * 32 * 32 - 1
         assert (dataset.events.read, dataset.events.repeated) == (5, 1)
 
+    def test_reads_packet_by_packet(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        whole = loaded(folder)
+        monkeypatch.setattr(aedat_files, "EVENTS_AT_ONCE", 1)
+        assert digest(loaded(folder)) == digest(whole)
+
     def test_keeps_every_pixel_where_asked(self, folder: Path) -> None:
         dataset = loaded(folder, DVSGestureData(steps=4, step_ms=20.0, pixels_merged=1))
         ids, _ = dataset.trains.batch(np.array([0]))
@@ -62,17 +69,17 @@ class TestRecordings:
     def test_a_time_goes_on_where_its_31_bits_end(self, tmp_path: Path) -> None:
         path = tmp_path / "a.aedat"
         path.write_bytes(aedat([aedat_packet([(1, 2, 1, 7)], overflow=3)]))
-        (packet,) = packets(path)
-        assert packet.time_us.tolist() == [3 * 2**31 + 7]
-        assert (packet.x[0], packet.y[0], packet.polarity[0]) == (1, 2, 1)
+        (found,) = pixel_events(path)
+        assert found.time_us.tolist() == [3 * 2**31 + 7]
+        assert (found.x[0], found.y[0], found.polarity[0]) == (1, 2, 1)
 
     def test_events_that_were_taken_back_do_not_count(self, tmp_path: Path) -> None:
         path = tmp_path / "a.aedat"
         events = [(1, 2, 1, 7), (9999, 3, 0, 8), (3, 4, 0, 9)]
         path.write_bytes(aedat([aedat_packet(events, invalid=[1])]))
-        (packet,) = packets(path)
-        assert packet.x.tolist() == [1, 3]
-        assert packet.offset.tolist() == [42 + 28, 42 + 28 + 16]
+        (found,) = pixel_events(path)
+        assert found.x.tolist() == [1, 3]
+        assert found.offset.tolist() == [42 + 28, 42 + 28 + 16]
 
     def test_compressed_packets_are_named(self, folder: Path, recording: Path) -> None:
         recording.write_bytes(aedat([aedat_packet([(1, 1, 1, 1)], kind=0x8001)]))
