@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
-from typing import Any, Deque, Dict, List
+from typing import Any, Dict, List
 
 import numpy as np
 
@@ -88,13 +87,14 @@ class StepTimes:
     def __init__(self) -> None:
         self.count = 0
         self._totals = np.zeros(1 + len(PARTS))
-        self._recent: Deque[List[float]] = deque(maxlen=QUANTILE_STEPS)
+        # A ring, which takes memory as far as it is filled.
+        self._recent = np.zeros((QUANTILE_STEPS, 1 + len(PARTS)))
 
     def add(self, step: StepTime) -> None:
         row = [step.seconds, *step.parts()]
-        self.count += 1
         self._totals += row
-        self._recent.append(row)
+        self._recent[self.count % QUANTILE_STEPS] = row
+        self.count += 1
 
     @property
     def seconds(self) -> float:
@@ -116,7 +116,7 @@ class StepTimes:
         return {
             "count": self.count,
             "seconds": self._spread(0),
-            "quantiles_over": len(self._recent),
+            "quantiles_over": min(self.count, QUANTILE_STEPS),
             "parts": parts,
         }
 
@@ -124,7 +124,7 @@ class StepTimes:
         total = float(self._totals[column])
         if not self.count:
             return {"total": total, "mean": None, "p50": None, "p95": None, "max": None}
-        values = np.array([row[column] for row in self._recent])
+        values = self._recent[: self.count, column]
         p50, p95 = np.percentile(values, [50, 95])
         return {
             "total": total,

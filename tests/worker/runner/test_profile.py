@@ -11,6 +11,7 @@ import pytest
 from ipulse.spec import parse_spec
 from ops.lif.cpu import arrays
 from tests.ops.strategies import random_problem
+from worker.runner import step_times
 from worker.runner.memory import full_history, saved_for_backward
 from worker.runner.network import first_gates, network_of, spiking_neurons
 from worker.runner.step_times import PARTS, StepTime, StepTimes
@@ -122,6 +123,15 @@ class TestStepTimes:
         assert document["seconds"]["total"] == 10.5
         assert document["seconds"]["mean"] == 5.25
         assert document["seconds"]["max"] == 5.75
+
+    def test_quantiles_are_over_the_last_steps(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(step_times, "QUANTILE_STEPS", 2)
+        times = StepTimes()
+        for seconds in (9.0, 1.0, 1.0):
+            times.add(StepTime(0.0, 0.0, 0.0, 0.0, ended=seconds, forward=0.0, backward=0.0))
+        document = times.to_json()
+        assert (document["count"], document["quantiles_over"]) == (3, 2)
+        assert (document["seconds"]["total"], document["seconds"]["max"]) == (11.0, 1.0)
 
     def test_without_a_step_has_nulls_and_no_division(self) -> None:
         """An attempt that resumes a finished training only writes its results."""
