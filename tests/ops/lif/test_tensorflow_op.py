@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+import mmap
 from pathlib import Path
 from typing import Any, List, Tuple
 
@@ -25,6 +25,8 @@ NETWORK = Network(
     readout=LeakyReadout(neurons=6, decay=0.9),
 )
 INVALID = (ValueError, tf.errors.InvalidArgumentError)
+WEIGHT_BYTES = 2**24  # of 2,048 x 2,048
+COLLAPSE = 25  # Linux's number of MADV_COLLAPSE
 
 
 @pytest.fixture
@@ -59,11 +61,19 @@ def kernel(problem: Problem, spikes: bool = True) -> Tuple[arrays.Run, List[np.n
 
 
 def can_collapse() -> bool:
-    """Whether memory moves into huge pages if that is asked for, and only then."""
+    """Whether memory moves into huge pages if that is asked for, and only then: it takes Linux 6.1,
+    and memory that is not too scattered."""
     switch = Path("/sys/kernel/mm/transparent_hugepage/enabled")
     if not switch.is_file() or "[madvise]" not in switch.read_text("ascii"):
         return False
-    return tuple(map(int, platform.release().split(".")[:2])) >= (6, 1)
+    private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    with mmap.mmap(-1, WEIGHT_BYTES, flags=private) as memory:
+        memory.write(bytes(WEIGHT_BYTES))
+        try:
+            memory.madvise(COLLAPSE)
+        except OSError:
+            return False
+    return True
 
 
 def in_huge_pages() -> int:
@@ -108,10 +118,12 @@ class TestForward:
         run, _ = kernel(problem)
         np.testing.assert_array_equal(traced(problem.ids, problem.counts), run.membrane)
 
-    @pytest.mark.skipif(not can_collapse(), reason="needs Linux 6.1, huge pages by madvise")
     def test_large_weights_that_stay_move_into_huge_pages_as_they_are(self) -> None:
+        if not can_collapse():
+            pytest.skip("needs Linux 6.1 with huge pages by madvise, and free ones")
         network = Network(2048, (LIF(2048, 0.9),), LeakyReadout(2, 0.9))
-        drawn = np.random.RandomState(3).rand(2048, 2048).astype(np.float32)  # 16 MiB
+        drawn = np.random.RandomState(3).rand(2048, 2048).astype(np.float32)
+        assert drawn.nbytes == WEIGHT_BYTES
         weights = [tf.Variable(drawn), tf.zeros([2048, 2])]
         ids, counts = np.full((1, 1, 1), 7, np.int32), np.ones((1, 1), np.int32)
         run_network(network, weights, ids, counts)
