@@ -6,7 +6,7 @@ const COLOURS = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c0"];
 const kindOf = (name) => name.replace(/^test_/, "").split("/")[0];
 const TITLES = { loss: "Loss", accuracy: "Accuracy", firing_rate: "Firing rate (spikes per neuron and step)", overflow: "Overflow (slots dropped)",
   learning_rate: "Learning rate", gradient_norm: "Norm of the gradient", gradient_set: "Gradient set (share of neurons)",
-  samples_per_second: "Samples per second" };
+  samples_per_second: "Samples per second", second_threshold: "Second threshold" };
 const FIRST = ["accuracy", "loss", "firing_rate"];
 
 // All slots kept and every neuron in the gradient set: nothing to look at.

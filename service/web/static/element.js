@@ -24,6 +24,22 @@ export function table(caption, columns, rows) {
     element("table", {}, element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, body)));
 }
 
+/**
+ * Makes of `old` what `made` is, and says what stands there now. What is alike is left alone: a link that is pressed, a focus,
+ * a place that was scrolled to.
+ */
+export function renewed(old, made) {
+  if (old.isEqualNode(made)) return old;
+  const isAlike = old.cloneNode().isEqualNode(made.cloneNode()) && old.hasChildNodes() && old.childNodes.length === made.childNodes.length;
+  if (!isAlike) {
+    old.replaceWith(made);
+    return made;
+  }
+  const parts = [...made.childNodes];
+  [...old.childNodes].forEach((part, i) => renewed(part, parts[i]));
+  return old;
+}
+
 /** What went wrong, with each place in the input that the service named. */
 export function complaint(error) {
   const places = (error.errors ?? []).map((one) =>

@@ -1,7 +1,8 @@
 // A job's events as they happen: each once and in order, over breaks of the connection.
-import { Refused, request } from "./service.js";
+import { Unreachable, request } from "./service.js";
 
 const LONGEST_PAUSE = 10_000; // ms between two tries
+const LONGEST_SILENCE = 45_000; // ms; the service's pings come sooner, so that such a stream is dead
 
 /** Yields arrays of events; ends with the job. `onBreak(error)` hears of lost connections. */
 export async function* follow(jobId, signal, onBreak = () => {}) {
@@ -22,7 +23,7 @@ export async function* follow(jobId, signal, onBreak = () => {}) {
         if (frames.some((frame) => frame.event === "end")) return;
       }
     } catch (error) {
-      if (signal.aborted || (error instanceof Refused && error.status < 500)) throw error;
+      if (signal.aborted || error.isFinal) throw error;
       onBreak(error);
     }
     await sleep(pause, signal);
@@ -34,12 +35,26 @@ export async function* follow(jobId, signal, onBreak = () => {}) {
 async function* framesOf(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const texts = (rest + value).split("\n\n");
-    rest = texts.pop();
-    yield texts.map(parsed);
+  try {
+    for (;;) {
+      const { value, done } = await within(LONGEST_SILENCE, reader.read());
+      if (done) return;
+      const texts = (rest + value).split("\n\n");
+      rest = texts.pop();
+      yield texts.map(parsed);
+    }
+  } finally {
+    reader.cancel().catch(() => {}); // of one that broke
+  }
+}
+
+async function within(ms, promise) {
+  let timer;
+  const silence = new Promise((_, reject) => { timer = setTimeout(() => reject(new Unreachable()), ms); });
+  try {
+    return await Promise.race([promise, silence]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

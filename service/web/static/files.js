@@ -1,21 +1,36 @@
 // The files that a job has left.
-import { complaint, element, table } from "./element.js";
+import { complaint, element, renewed, table } from "./element.js";
 import { get, request } from "./service.js";
 import { bytes, plain } from "./words.js";
 
 const LARGE = 512 * 2 ** 20; // bytes: more than a browser should hold in memory
+const COLUMNS = ["Name", "Role", "Size", "", "SHA-256"];
 
-/** Lists them in `box`; asks again only when the job has changed. */
-export async function files(box, job, signal) {
-  if (box.dataset.version === String(job.version)) return;
-  box.dataset.version = String(job.version);
-  const { artifacts } = await get(`/v1/jobs/${job.id}/artifacts`, signal);
-  if (!artifacts.length) return;
-  const failed = element("div");
-  const rows = artifacts.map((one) => [name(job, one), plain(one.role), bytes(one.size), save(job, one, failed),
-    element("code", { title: `SHA-256 ${one.sha256}` }, one.sha256.slice(0, 12))]);
-  box.replaceChildren(element("section", {}, element("h2", {}, "Files"), failed,
-    table("Files", ["Name", "Role", "Size", "", "SHA-256"], rows)));
+export function files() {
+  const heading = element("h2", { hidden: true }, "Files");
+  const unlisted = element("div"), unsaved = element("div"); // what went wrong
+  let list = element("div");
+  let version = null; // of the job whose files are listed
+  const areListed = (job) => version === job.version;
+
+  /** Asks only when the job has changed, or where there was no answer. */
+  async function set(job, signal) {
+    if (areListed(job)) return;
+    version = job.version;
+    try {
+      const { artifacts } = await get(`/v1/jobs/${job.id}/artifacts`, signal);
+      const rows = artifacts.map((one) => [name(job, one), plain(one.role), bytes(one.size), save(job, one, unsaved),
+        element("code", { title: `SHA-256 ${one.sha256}` }, one.sha256.slice(0, 12))]);
+      heading.hidden = !rows.length;
+      list = renewed(list, element("div", {}, rows.length ? table("Files", COLUMNS, rows) : ""));
+      unlisted.replaceChildren();
+    } catch (error) {
+      version = null;
+      if (!signal.aborted) unlisted.replaceChildren(complaint(error));
+    }
+  }
+
+  return { element: element("section", {}, heading, unlisted, unsaved, list), areListed, set };
 }
 
 function name(job, artifact) {
@@ -23,20 +38,21 @@ function name(job, artifact) {
   return element("a", { href: `/report#${job.id}/${artifact.id}` }, "Open the report");
 }
 
-function save(job, artifact, failed) {
+function save(job, artifact, unsaved) {
   if (artifact.size > LARGE) return element("code", {}, `ipulse download ${job.id}`);
   const act = async (event) => {
     event.target.disabled = true;
-    failed.replaceChildren();
+    unsaved.replaceChildren();
     try {
       const response = await request(`/v1/jobs/${job.id}/artifacts/${artifact.id}/content`);
       const address = URL.createObjectURL(await response.blob());
       element("a", { href: address, download: artifact.name }).click();
       setTimeout(() => URL.revokeObjectURL(address), 60_000);
     } catch (error) {
-      failed.replaceChildren(complaint(error));
+      unsaved.replaceChildren(complaint(error));
     }
     event.target.disabled = false;
   };
-  return element("button.quiet", { type: "button", onclick: act, "aria-label": `Download ${artifact.name}` }, "Download");
+  // Its id tells it from the button of another file of that name, such as the checkpoint before.
+  return element("button.quiet", { type: "button", onclick: act, "data-id": artifact.id, "aria-label": `Download ${artifact.name}` }, "Download");
 }

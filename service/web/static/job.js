@@ -1,6 +1,6 @@
 // One job: how it stands, and everything that happens to it while it happens.
 import { charts } from "./charts.js";
-import { complaint, element, table } from "./element.js";
+import { complaint, element, renewed, table } from "./element.js";
 import { follow } from "./events.js";
 import { files } from "./files.js";
 import { log } from "./log.js";
@@ -10,10 +10,10 @@ import { chip, duration, figures, isOver, mayPause, moment, plain, progress, too
 
 export async function job(main, id, signal) {
   const parts = {
-    heading: heading(id, () => again()), facts: element("div"), phases: phases(), charts: charts(), files: element("div"), attempts: element("div"),
+    heading: heading(id, () => again()), facts: element("div"), phases: phases(), charts: charts(), files: files(), attempts: element("div"),
     log: log(), spec: element("div"), broken: element("p.soft", { role: "status" }),
   };
-  main.replaceChildren(parts.heading.element, parts.facts, parts.broken, parts.phases.element, parts.charts.element, parts.files,
+  main.replaceChildren(parts.heading.element, parts.facts, parts.broken, parts.phases.element, parts.charts.element, parts.files.element,
     parts.attempts, parts.log.element, parts.spec);
   let asked = 0, answered = 0;
   let latest = await get(`/v1/jobs/${id}`, signal);
@@ -27,16 +27,18 @@ export async function job(main, id, signal) {
     show();
   };
   show();
-  const ticking = setInterval(() => isOver(latest) || again().catch(() => {}), 5000); // queue places and durations
+  const onBreak = (error) => parts.broken.replaceChildren(error ? `Trying again. The connection broke: ${error.message}` : "");
+  const isDone = () => isOver(latest) && parts.files.areListed(latest) && !parts.broken.textContent;
+  const look = () => again().then(() => onBreak(null), (error) => signal.aborted || onBreak(error));
+  const ticking = setInterval(() => isDone() || look(), 5000); // queue places and durations
   signal.addEventListener("abort", () => clearInterval(ticking));
-  const onBreak = (error) => parts.broken.replaceChildren(error ? `The connection broke: ${error.message} Trying again.` : "");
   for await (const events of follow(id, signal, onBreak)) {
     parts.log.add(events);
     parts.phases.add(events);
     parts.charts.add(events);
-    if (events.some((event) => event.kind === "state" || event.kind === "metric")) await again().catch(onBreak);
+    if (events.some((event) => event.kind === "state" || event.kind === "metric")) await look();
   }
-  await again().catch(onBreak); // the clock above comes back to it
+  await look(); // the clock above comes back to it
 }
 
 function draw(parts, job, signal) {
@@ -52,12 +54,12 @@ function draw(parts, job, signal) {
     job.waiting_on ? element("p.note", {}, waiting(job.waiting_on)) : "",
     summary.length ? element("dl.figures", {}, summary) : "");
   parts.phases.set(job);
-  parts.attempts.replaceChildren(job.attempts.length > 1 ? attempts(job) : "");
+  parts.attempts = renewed(parts.attempts, element("div", {}, job.attempts.length > 1 ? attempts(job) : ""));
   if (!parts.spec.hasChildNodes()) {
     parts.spec.replaceChildren(element("details.card", {}, element("summary", {}, "Spec"),
       element("pre", {}, JSON.stringify(job.spec, null, 2))));
   }
-  files(parts.files, job, signal).catch((error) => signal.aborted || parts.files.replaceChildren(complaint(error)));
+  parts.files.set(job, signal);
 }
 
 function attempts(job) {

@@ -1,5 +1,5 @@
 // The list of jobs, newest first, kept up to date while it is looked at.
-import { complaint, element, table } from "./element.js";
+import { complaint, element, renewed, table } from "./element.js";
 import { get } from "./service.js";
 import { STATES, chip, moment, plain, progress, took } from "./words.js";
 
@@ -8,7 +8,7 @@ const DEVICES = ["cpu", "emulator", "ipu"];
 
 /** `parameters` are those of the address: state, device, label, page_token. */
 export async function jobs(main, parameters, signal) {
-  const list = element("div");
+  let list = element("div");
   const where = element("div");
   main.replaceChildren(element("h1", {}, "Jobs"), filters(parameters), where, list);
   const query = new URLSearchParams(parameters);
@@ -22,13 +22,13 @@ export async function jobs(main, parameters, signal) {
         // Drawn again only when something changed, so that a selection or a focus is left alone.
         if (text !== shown || page.jobs.some((job) => job.started_at && !job.finished_at)) {
           shown = text;
-          draw(list, page, parameters);
+          list = draw(list, page, parameters);
         }
         where.replaceChildren();
       } catch (error) {
         if (signal.aborted) return;
         where.replaceChildren(complaint(error));
-        if (error.status >= 400 && error.status < 500) return;
+        if (error.isFinal) return;
       }
     }
     await new Promise((resolve) => setTimeout(resolve, EVERY));
@@ -46,8 +46,9 @@ function draw(list, page, parameters) {
     took(job),
   ].map((cell) => (Array.isArray(cell) ? element("span", {}, cell) : cell)));
   const columns = ["Name", "State", "Training", "Device", "Submitted", "Took"];
-  list.replaceChildren(rows.length ? table("Jobs", columns, rows) : nothing(parameters), pages(page, parameters));
-  if (focused) list.querySelector(`a[href="${focused}"]`)?.focus();
+  const shown = renewed(list, element("div", {}, rows.length ? table("Jobs", columns, rows) : nothing(parameters), pages(page, parameters)));
+  if (focused && !shown.contains(document.activeElement)) shown.querySelector(`a[href="${focused}"]`)?.focus();
+  return shown;
 }
 
 function nothing(parameters) {
@@ -76,9 +77,10 @@ function filters(parameters) {
     element("label", {}, plain(name), element("select", { name }, element("option", { value: "" }, "any"),
       values.map((value) => element("option", { value, selected: parameters.get(name) === value }, plain(value)))));
   const form = element("form.filters", {}, choose("state", STATES), choose("device", DEVICES),
-    element("label", {}, "label", element("input", { name: "label", placeholder: "NAME=VALUE", value: parameters.get("label") ?? "" })));
+    element("label", {}, "label", element("input", { name: "label", placeholder: "NAME=VALUE", title: "NAME=VALUE", pattern: "[^=]+=.*", value: parameters.get("label") ?? "" })));
   const go = (event) => {
     event.preventDefault();
+    if (!form.reportValidity()) return;
     const chosen = new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
     location.hash = `#/?${chosen}`;
   };

@@ -11,19 +11,20 @@ const main = document.getElementById("main");
 const links = document.querySelector("header nav");
 let leaving = new AbortController();
 
-async function show() {
+/** `why` somebody who was signed in is asked for a token again. */
+async function show(why = "") {
   leaving.abort();
   leaving = new AbortController();
   const { signal } = leaving;
   links.hidden = !token.get();
+  document.title = "IPUlse";
   if (!token.get()) {
-    signIn(main, show);
+    signIn(main, show, why);
     return;
   }
   const [path, query = ""] = location.hash.slice(1).split("?");
   const parameters = new URLSearchParams(query);
   const id = /^\/jobs\/(job_[0-9a-f]+)$/.exec(path)?.[1];
-  document.title = "IPUlse";
   try {
     if (id) await job(main, id, signal);
     else if (path === "/submit") await submit(main, parameters, signal);
@@ -31,16 +32,19 @@ async function show() {
   } catch (error) {
     if (signal.aborted) return;
     main.replaceChildren(complaint(error));
-    const isFinal = error.status >= 400 && error.status < 500;
-    if (!isFinal) setTimeout(() => signal.aborted || show(), AGAIN);
+    if (!error.isFinal) setTimeout(() => signal.aborted || show(), AGAIN);
   }
 }
 
-window.addEventListener("hashchange", () => show().then(() => main.focus({ preventScroll: true })));
-window.addEventListener("not-authenticated", () => {
-  if (!token.get()) return;
-  token.forget();
+window.addEventListener("hashchange", () => {
+  const filter = document.activeElement.getAttribute("name"); // which is drawn anew
+  main.focus({ preventScroll: true });
   show();
+  if (filter) main.querySelector(`[name="${filter}"]`)?.focus();
+});
+window.addEventListener("not-authenticated", () => {
+  token.forget();
+  show("This token is not good any more: it has expired, or was revoked.");
 });
 document.getElementById("sign-out").addEventListener("click", () => {
   token.forget();

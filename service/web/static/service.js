@@ -8,11 +8,14 @@ export const token = {
   forget: () => sessionStorage.removeItem(KEPT),
 };
 
-/** An answer that is an error: `message`, `status`, `errors` with places, `requestId`. */
+const LONGEST_ANSWER = 30_000; // ms; a connection that is silent for longer is dead, whatever the browser believes
+
+/** An answer that is an error: `message`, `status`, `errors` with places, `requestId`; `isFinal` if it would come again. */
 export class Refused extends Error {
   constructor(status, problem) {
     super(problem.detail || problem.title || `the service answered ${status}`);
     this.status = status;
+    this.isFinal = status < 500 && status !== 429;
     this.errors = problem.errors ?? [];
     this.requestId = problem.request_id;
   }
@@ -36,12 +39,14 @@ export async function request(path, options = {}) {
   }
   if (response.ok) return response;
   const refused = new Refused(response.status, await response.json().catch(() => ({})));
-  if (refused.status === 401) window.dispatchEvent(new CustomEvent("not-authenticated"));
+  const isKept = headers.authorization === `Bearer ${token.get()}`; // else it was tried at the sign-in, or is left already
+  if (refused.status === 401 && isKept) window.dispatchEvent(new CustomEvent("not-authenticated"));
   throw refused;
 }
 
 export async function get(path, signal) {
-  return (await request(path, { signal })).json();
+  const patience = AbortSignal.timeout(LONGEST_ANSWER);
+  return (await request(path, { signal: AbortSignal.any([signal, patience]) })).json();
 }
 
 export async function post(path, body, headers = {}) {

@@ -2,9 +2,10 @@
 import { complaint, element } from "./element.js";
 import { request, token } from "./service.js";
 
-export function signIn(main, done) {
+/** `why`: what happened to the token that there was. */
+export function signIn(main, done, why) {
   const field = element("input", { type: "password", id: "token", autocomplete: "off", spellcheck: "false", required: true });
-  const answer = element("div");
+  const answer = element("div", {}, why ? complaint(new Error(why)) : "");
   const form = element("form.card.narrow", {
     onsubmit: async (event) => {
       event.preventDefault();

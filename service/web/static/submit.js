@@ -2,18 +2,22 @@
 import { complaint, element } from "./element.js";
 import { get, post } from "./service.js";
 
+let draft = null; // what was written and not submitted, and from which job: a view is left by a link, or when a token expires
+
 export async function submit(main, parameters, signal) {
   const from = parameters.get("from");
-  const spec = from ? (await get(`/v1/jobs/${from}`, signal)).spec : await example(signal);
   const text = element("textarea", { id: "spec", rows: 24, spellcheck: "false", autocomplete: "off" });
-  text.value = JSON.stringify(spec, null, 2);
+  text.value = draft?.from === from ? draft.text : JSON.stringify(await original(from, signal), null, 2);
   const answer = element("div", { role: "status" });
   const limit = (name, words, attributes) => element("label", {}, words, element("input", { name, type: "number", ...attributes }));
   const wishes = element("details", {}, element("summary", {}, "Priority and deadlines"),
     element("div.filters", {}, limit("priority", "priority", { min: -100, max: 100 }),
       ...["queue", "run", "total"].map((part) => limit(`${part}_seconds`, `${part}, at most (s)`, { min: 1 }))));
   const open = element("input", { type: "file", accept: ".json,application/json", "aria-label": "Open a JSON file",
-    onchange: async (event) => { text.value = await event.target.files[0].text(); } });
+    onchange: async (event) => {
+      text.value = await event.target.files[0].text();
+      keep();
+    } });
   const attempt = async (act) => {
     answer.replaceChildren();
     try {
@@ -38,6 +42,7 @@ export async function submit(main, parameters, signal) {
       const query = new URLSearchParams([...new FormData(form)].filter(([name, value]) => name && value));
       attempt(async () => {
         const job = await post(`/v1/jobs?${query}`, text.value, { "idempotency-key": key });
+        draft = null;
         location.hash = `#/jobs/${job.id}`;
       });
     },
@@ -49,14 +54,19 @@ export async function submit(main, parameters, signal) {
     element("button.quiet", { type: "button", onclick: check }, "Check only")), answer);
   // One key for what stands there: pressing twice, or again after a lost answer, is one job.
   let key = newKey();
-  form.addEventListener("input", () => { key = newKey(); });
+  const keep = () => {
+    key = newKey();
+    draft = { from, text: text.value };
+  };
+  form.addEventListener("input", keep);
   main.replaceChildren(element("h1", {}, "New job"), form);
 }
 
 const newKey = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
-/** The example of the interface's own document. */
-async function example(signal) {
+/** The spec of another job, or the example of the interface's own document. */
+async function original(from, signal) {
+  if (from) return (await get(`/v1/jobs/${from}`, signal)).spec;
   const { components } = await get("/openapi.json", signal);
   return components.schemas.ExperimentSpec.examples[0];
 }
