@@ -122,13 +122,14 @@ class Model:
 
     def derive(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray, step: int) -> Learned:
         """What training step `step`, from 1, is to learn from a batch."""
-        seed = tf.constant(step_seed(self.spec.seed, step), tf.int64)
+        # No Python numbers here and below: TensorFlow keeps each that it has made a tensor of.
+        seed = np.array(step_seed(self.spec.seed, step), np.int64)
         *gradients, sums, most = self._derive(seed, *self._filled(ids, counts, labels))
         return Learned(gradients, sums.numpy(), most.numpy())
 
     def apply(self, gradients: Sequence[tf.Tensor], step: int, rate: float) -> None:
         """Changes the weights; this is the `step`-th time, from 1, at that learning rate."""
-        self._apply(list(gradients), tf.constant(step, tf.int64), tf.constant(rate, tf.float32))
+        self._apply(list(gradients), np.array(step, np.int64), np.array(rate, np.float32))
 
     def judge(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> Judged:
         """How the network does on a batch; nothing is learned."""

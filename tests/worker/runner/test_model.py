@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 from ops.lif import reference
@@ -61,3 +63,11 @@ class TestModel:
         for ours, theirs in zip(gradients, expected.weights):
             np.testing.assert_allclose(ours.numpy(), theirs, rtol=1e-4, atol=1e-6)
             assert np.abs(theirs).max() > 1e-3  # there is something to compare
+
+    def test_no_number_of_a_step_stays_in_memory(self) -> None:
+        """A training has millions of steps."""
+        model = training_of(spec_of()).model
+        step, rate = 10**9, 0.0123
+        before = sys.getrefcount(step), sys.getrefcount(rate)
+        model.apply([np.zeros_like(array) for array in model.trained], step, rate)
+        assert (sys.getrefcount(step), sys.getrefcount(rate)) == before
