@@ -24,6 +24,10 @@ class Tally:
         self.steps = steps
         self.sums = np.zeros(_LAYERS + 3 * len(neurons))
 
+    def fresh(self) -> Tally:
+        """An empty one of the same layers."""
+        return Tally(self.names, self.neurons, self.steps)
+
     def add(self, sums: np.ndarray) -> None:
         self.sums += sums
 
@@ -66,10 +70,11 @@ class Tally:
         values = {"loss": self.loss, "accuracy": self.accuracy}
         if self.sums[3]:
             values["penalty"] = self.penalty
-        for at, name in enumerate(self.names):
-            values[f"firing_rate/{name}"] = float(self.firing_rates[at])
-            values[f"gradient_set/{name}"] = float(self.gradient_shares[at])
-            values[f"overflow/{name}"] = float(self.dropped[at])
+        by_layer = zip(self.names, self.firing_rates, self.gradient_shares, self.dropped)
+        for name, rate, share, dropped in by_layer:
+            values[f"firing_rate/{name}"] = float(rate)
+            values[f"gradient_set/{name}"] = float(share)
+            values[f"overflow/{name}"] = float(dropped)
         return values
 
     @property

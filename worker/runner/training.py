@@ -155,7 +155,7 @@ class Training:
             raise Diverged(self._cure("the held-out loss", epoch))
         self.history.add("epoch", epoch, self.step, values)
         progress.tell(self.step, values)
-        self.tally = empty_tally(self.spec)
+        self.tally = self.tally.fresh()
         self.gate_control.ended_epoch()
         if self.early_stopping is not None:
             self.early_stopping.saw(epoch, values, self.model.trained)
@@ -202,7 +202,7 @@ class Training:
     def _record(self, epoch: int, learned: Learned, progress: Progress) -> float:
         """Takes a step's figures to where they belong; returns its loss."""
         self.step += 1
-        step = empty_tally(self.spec)
+        step = self.tally.fresh()
         step.add(learned.sums)
         if not np.isfinite(step.loss):
             raise Diverged(self._cure("the loss", epoch))
