@@ -67,6 +67,18 @@ struct Vec {
     for (; bits; bits &= bits - 1)
       *to++ = lane[__builtin_ctz(bits)];
   }
+  static F load_first(const float *from, int count) {
+    float lane[lanes] = {};
+    for (int i = 0; i < count; ++i)
+      lane[i] = from[i];
+    return load(lane);
+  }
+  static void store_first(float *to, int count, F a) {
+    float lane[lanes];
+    store(lane, a);
+    for (int i = 0; i < count; ++i)
+      to[i] = lane[i];
+  }
   static F load_expanded(const float *from, unsigned bits) {
     float lane[lanes] = {};
     for (; bits; bits &= bits - 1)

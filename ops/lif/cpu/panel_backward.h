@@ -19,15 +19,13 @@ template <int V> inline void fetch_row(const float *grad_current) {
       __builtin_prefetch(grad_current - ROWS_AHEAD * V * L + j, 1);
 }
 
-template <int V> void leaky_backward_of(const LeakyBackward &a) {
+template <int V> void leaky_backward_of(const LeakyBackward a) {
   F lambda[V];
   LIF_UNROLL for (int j = 0; j < V; ++j) lambda[j] = Vec::zero();
-  float row[V * L] = {};
   for (int t = a.steps - 1; t >= 0; --t) {
-    memcpy(row, a.grad + t * a.grad_stride, a.columns * sizeof(float));
     fetch_row<V>(a.grad_current + t * (V * L));
     LIF_UNROLL for (int j = 0; j < V; ++j) {
-      lambda[j] = Vec::add(Vec::load(row + j * L),
+      lambda[j] = Vec::add(load_columns(a.grad + t * a.grad_stride, a.columns, j),
                            Vec::mul(Vec::load(a.constants.decay + j * L), lambda[j]));
       Vec::store(a.grad_current + t * (V * L) + j * L,
                  Vec::mul(Vec::load(a.constants.scale + j * L), lambda[j]));

@@ -133,16 +133,14 @@ void lif_forward(const PanelForward &a) { LIF_FOR_VECTORS(a.vectors, lif_forward
 template <int V> void leaky_forward_of(const PanelForward a) {
   F u[V];
   LIF_UNROLL for (int j = 0; j < V; ++j) u[j] = Vec::zero();
-  float row[V * L];
   for (int t = 0; t < a.steps; ++t) {
     F current[V];
     gather_current<V>(a, t, current);
     LIF_UNROLL for (int j = 0; j < V; ++j) {
       u[j] = Vec::add(Vec::mul(Vec::load(a.constants.decay + j * L), u[j]),
                       Vec::mul(Vec::load(a.constants.scale + j * L), current[j]));
-      Vec::store(row + j * L, u[j]);
+      store_columns(a.readout + t * a.readout_stride, a.columns, j, u[j]);
     }
-    memcpy(a.readout + t * a.readout_stride, row, a.columns * sizeof(float));
   }
 }
 

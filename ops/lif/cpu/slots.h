@@ -49,35 +49,34 @@ inline int64_t keep_first(const uint8_t *from, const uint8_t *except, int64_t ro
 }
 
 void select_slots(const SlotSelection &a) {
+  bool truncated = a.slots < a.neurons;
   int32_t *ids = a.ids;
   for (int t = 0; t < a.steps; ++t) {
-    const uint8_t *above = a.above + t * a.row_bytes;
-    const uint8_t *gate = a.sparse ? a.gate + t * a.row_bytes : nullptr;
-    int64_t reset = count_range(above, a.row_bytes);
-    int64_t spikes = reset, gradient;
-    const uint8_t *spiking = above;
-    if (a.slots < a.neurons) {
+    const uint8_t *above = a.above + t * a.row_bytes, *spiking = above, *carrying = nullptr;
+    if (a.sparse)
+      carrying = a.gate + t * a.row_bytes;
+    if (truncated) {
       uint8_t *emitted = a.emitted + t * a.row_bytes, *kept = a.kept + t * a.row_bytes;
-      if (a.chosen) {
-        spikes = count_range(emitted, a.row_bytes);
-        gradient = count_range(kept, a.row_bytes);
-      } else {
+      if (!a.chosen) {
         memset(emitted, 0, a.row_bytes);
-        spikes = keep_first(above, nullptr, a.row_bytes, a.slots, emitted);
+        int64_t spikes = keep_first(above, nullptr, a.row_bytes, a.slots, emitted);
         memcpy(kept, emitted, a.row_bytes);
-        gradient = spikes + keep_first(gate, above, a.row_bytes, a.slots - spikes, kept);
+        keep_first(carrying, above, a.row_bytes, a.slots - spikes, kept);
       }
       spiking = emitted;
-    } else {
-      gradient = a.sparse ? count_range(gate, a.row_bytes) : a.neurons;
+      carrying = kept;
     }
-    a.start[t] = a.first + (ids - a.ids);
+    int64_t start = ids - a.ids;
     ids = list_row(spiking, a.row_bytes, ids, a.ids_end);
+    int64_t spikes = ids - a.ids - start;
+    int64_t gradient = carrying ? count_range(carrying, a.row_bytes) : a.neurons;
+    a.start[t] = a.first + start;
     if (a.sparse)
       a.kept_counts[t] = gradient;
     a.counts[2 * t * a.batch] = static_cast<float>(spikes);
     a.counts[2 * t * a.batch + 1] = static_cast<float>(gradient);
-    a.dropped[t * a.batch] = static_cast<float>(reset - spikes);
+    int64_t dropped = truncated ? count_range(above, a.row_bytes) - spikes : 0;
+    a.dropped[t * a.batch] = static_cast<float>(dropped);
   }
 }
 

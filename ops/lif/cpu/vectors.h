@@ -52,6 +52,22 @@ template <int V, bool NARROW, class Use> inline void for_weights(const float *ro
   }
 }
 
+// Vector j of a row of `columns` floats, without what is behind them: zeros are read there.
+inline F load_columns(const float *row, int columns, int j) {
+  int rest = columns - j * L;
+  return rest >= L  ? Vec::load(row + j * L)
+         : rest > 0 ? Vec::load_first(row + j * L, rest)
+                    : Vec::zero();
+}
+
+inline void store_columns(float *row, int columns, int j, F a) {
+  int rest = columns - j * L;
+  if (rest >= L)
+    Vec::store(row + j * L, a);
+  else if (rest > 0)
+    Vec::store_first(row + j * L, rest, a);
+}
+
 } // namespace
 
 #endif

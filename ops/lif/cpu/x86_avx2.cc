@@ -47,6 +47,12 @@ struct Vec {
     uint64_t order = _pext_u64(0x0706050403020100u, bytes(bits));
     store(to, _mm256_permutevar8x32_ps(a, indices(order)));
   }
+  static F load_first(const float *from, int count) {
+    return _mm256_maskload_ps(from, _mm256_castps_si256(mask((1u << count) - 1)));
+  }
+  static void store_first(float *to, int count, F a) {
+    _mm256_maskstore_ps(to, _mm256_castps_si256(mask((1u << count) - 1)), a);
+  }
   static F load_expanded(const float *from, unsigned bits) {
     uint64_t order = _pdep_u64(0x0706050403020100u, bytes(bits));
     return _mm256_and_ps(_mm256_permutevar8x32_ps(load(from), indices(order)), mask(bits));

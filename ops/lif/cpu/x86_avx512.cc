@@ -43,6 +43,12 @@ struct Vec {
   static void store_compressed(float *to, unsigned bits, F a) {
     store(to, _mm512_maskz_compress_ps(mask(bits), a));
   }
+  static F load_first(const float *from, int count) {
+    return _mm512_maskz_loadu_ps(mask((1u << count) - 1), from);
+  }
+  static void store_first(float *to, int count, F a) {
+    _mm512_mask_storeu_ps(to, mask((1u << count) - 1), a);
+  }
   static F load_expanded(const float *from, unsigned bits) {
     return _mm512_maskz_expand_ps(mask(bits), load(from));
   }
