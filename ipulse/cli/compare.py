@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess  # the comparison's process, which imports TensorFlow
 import sys
+from contextlib import suppress
+from tempfile import TemporaryFile
 from typing import Annotated, Any, Dict, List, Literal, Optional
 
 import typer
@@ -51,19 +53,42 @@ def compare(
 
 def _ask(document: Dict[str, Any], options: List[str]) -> Dict[str, Any]:
     command = [sys.executable, "-m", "worker.runner.compare", *options]
-    done = subprocess.run(  # noqa: S603 (our own module, without a shell)
-        command,
-        input=strict_json.dumps(document),
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    if done.returncode != 0 or not done.stdout:
-        last = (done.stderr.strip() or "it said nothing").splitlines()[-1]
-        raise MissingDependency(f"the comparison did not run: {last}")
-    found: Dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    found: Dict[str, Any] = {}
+    with TemporaryFile("w+", encoding="utf-8", errors="replace") as remarks:
+        with subprocess.Popen(  # noqa: S603 (our own module, without a shell)
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=remarks,
+            encoding="utf-8",
+        ) as running:
+            try:
+                found = _converse(running, strict_json.dumps(document))
+            except BaseException:
+                running.kill()
+                raise
+        if running.returncode != 0 or not found:
+            remarks.seek(0)
+            last = (remarks.read().strip() or "it said nothing").splitlines()[-1]
+            raise MissingDependency(f"the comparison did not run: {last}")
     if "error" in found:
         raise IPUlseError(found["error"]["message"])
+    return found
+
+
+def _converse(running: subprocess.Popen[str], spec: str) -> Dict[str, Any]:
+    """Gives it the spec and says what it is at; returns what it found, or nothing."""
+    assert running.stdin is not None  # noqa: S101 - they were asked for as pipes
+    assert running.stdout is not None  # noqa: S101
+    with suppress(BrokenPipeError), running.stdin as spec_pipe:  # of one that has ended already
+        spec_pipe.write(spec)
+    found: Dict[str, Any] = {}
+    for line in running.stdout:
+        said = json.loads(line)
+        if "doing" in said:
+            say(f"{said['doing']} ...")
+        else:
+            found = said
     return found
 
 

@@ -24,6 +24,10 @@ def test_says_that_they_agree(offline: Run) -> None:
         "compare", "--device", "cpu", "--samples", "2", "--json", "-", stdin=json.dumps(SPEC)
     )
     assert ran.code == 0, ran.err
+    assert ran.err.splitlines()[-2:] == [
+        "running the one op on cpu ...",
+        "judging the one op on cpu ...",
+    ]
     found = ran.json
     assert found["agree"] is True
     assert [row["way"] for row in found["ways"]] == ["dense cell", "sparse ops in an RNN", "one op"]

@@ -1,4 +1,7 @@
-"""`python -m worker.runner.compare < spec.json`: one JSON object on standard output."""
+"""`python -m worker.runner.compare < spec.json`: JSON lines on standard output.
+
+Each that has `doing` says what it is at; the last is what it found.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,12 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
     try:
         spec = parse_spec(strict_json.loads(sys.stdin.buffer.read()))
+        _tell("loading TensorFlow")
         found = compare(spec, asked.samples, asked.steps, asked.tiles, asked.device)
     except (IPUlseError, NativeError) as error:
         message = getattr(error, "message", str(error))
         found = {"error": {"code": error.code, "message": message}}
-    sys.stdout.write(json.dumps(found) + "\n")
+    _write(found)
     return 0
 
 
@@ -52,10 +56,12 @@ def compare(
     from .ways import WAYS
 
     configure_tensorflow(usable_cores(), spec.seed)
+    _tell("making spikes of the data")
     directory = DataDirectory.from_environment(os.environ)
     dataset = load(spec.data, directory, lambda done, all_of_them: None)
     problem = problem_of(spec, dataset, samples, steps)
     p = problem
+    _tell("running the reference")
     free = reference.forward(p.network, p.weights, p.ids, p.counts, seed=p.seed)
     rows = [_row(way, problem, free, tiles) for way in WAYS if device in (None, way.device)]
     run = [row for row in rows if "skipped" not in row]
@@ -79,6 +85,7 @@ def _row(way: Any, problem: Any, free: Any, tiles: int) -> Dict[str, Any]:
     from .verdict import judge
 
     row: Dict[str, Any] = {"way": way.name, "device": way.device}
+    _tell(f"running the {way.name} on {way.device}")
     began = time.monotonic()
     try:
         result = way.run(problem, tiles)
@@ -87,7 +94,18 @@ def _row(way: Any, problem: Any, free: Any, tiles: int) -> Dict[str, Any]:
     except CustomOpError as error:
         return {**row, "agrees": False, "failed": str(error)}
     seconds = time.monotonic() - began
+    _tell(f"judging the {way.name} on {way.device}")
     return {**row, **judge(problem, free, result).to_json(), "seconds": seconds}
+
+
+def _tell(doing: str) -> None:
+    """A large network takes minutes."""
+    _write({"doing": doing})
+
+
+def _write(line: Dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
