@@ -49,6 +49,6 @@ def _section(title: str, parts: List[Dict[str, Any]], seconds_of: Any) -> Iterat
     yield ""
     yield title
     for part in parts:
-        seconds = seconds_of(part)
+        seconds = round(seconds_of(part), 3) + 0.0  # which has no -0.000
         share = seconds / whole if whole else 0.0
         yield f"  {part['name']:<18} {seconds:10.3f} s {share:6.1%}  {part.get('what', '')}"
