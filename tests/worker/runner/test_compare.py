@@ -53,14 +53,16 @@ def judged(problem: Problem) -> Tuple[Trace, Result]:
 
 class TestWays:
     def said(self, monkeypatch: pytest.MonkeyPatch, document: Any) -> Any:
-        """What the program says of a spec."""
+        """What the program says of a spec in the end."""
         monkeypatch.setattr(cpu, "configure_tensorflow", lambda threads, seed: None)
         given, said = io.TextIOWrapper(io.BytesIO(json.dumps(document).encode())), io.StringIO()
         monkeypatch.setattr(sys, "stdin", given)
         monkeypatch.setattr(sys, "stdout", said)
         assert program.main(["--samples=3", "--steps=5", f"--tiles={TILES}"]) == 0
         monkeypatch.undo()
-        return json.loads(said.getvalue())
+        *before, found = map(json.loads, said.getvalue().splitlines())
+        assert all(list(line) == ["doing"] for line in before)
+        return found
 
     @pytest.mark.parametrize(
         ("layers", "left_out"),
