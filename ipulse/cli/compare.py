@@ -53,7 +53,6 @@ def compare(
 
 def _ask(document: Dict[str, Any], options: List[str]) -> Dict[str, Any]:
     command = [sys.executable, "-m", "worker.runner.compare", *options]
-    found: Dict[str, Any] = {}
     with TemporaryFile("w+", encoding="utf-8", errors="replace") as remarks:
         with subprocess.Popen(  # noqa: S603 (our own module, without a shell)
             command,

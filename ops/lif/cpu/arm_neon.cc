@@ -6,9 +6,11 @@
 
 #include <cstdint>
 
+#include "lane_by_lane.h"
+
 namespace {
 
-struct Vec {
+struct Vec : LaneByLane<Vec> {
   struct F {
     float32x4_t low, high;
   };
@@ -60,30 +62,6 @@ struct Vec {
   static F zero_where(M mask, F a) {
     return {vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a.low), mask.low)),
             vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a.high), mask.high))};
-  }
-  static void store_compressed(float *to, unsigned bits, F a) {
-    float lane[lanes];
-    store(lane, a);
-    for (; bits; bits &= bits - 1)
-      *to++ = lane[__builtin_ctz(bits)];
-  }
-  static F load_first(const float *from, int count) {
-    float lane[lanes] = {};
-    for (int i = 0; i < count; ++i)
-      lane[i] = from[i];
-    return load(lane);
-  }
-  static void store_first(float *to, int count, F a) {
-    float lane[lanes];
-    store(lane, a);
-    for (int i = 0; i < count; ++i)
-      to[i] = lane[i];
-  }
-  static F load_expanded(const float *from, unsigned bits) {
-    float lane[lanes] = {};
-    for (; bits; bits &= bits - 1)
-      lane[__builtin_ctz(bits)] = *from++;
-    return load(lane);
   }
   static float32x4_t sum_four(const F *a) {
     float32x4_t one = vpaddq_f32(vaddq_f32(a[0].low, a[0].high), vaddq_f32(a[1].low, a[1].high));

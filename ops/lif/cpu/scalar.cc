@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "lane_by_lane.h"
+
 namespace {
 
-struct Vec {
+struct Vec : LaneByLane<Vec> {
   using Floats = float __attribute__((vector_size(16)));
   using Words = uint32_t __attribute__((vector_size(16)));
   struct F {
@@ -62,30 +64,6 @@ struct Vec {
   }
   static F zero_where(M mask, F a) {
     return {Floats(Words(a.low) & ~mask.low), Floats(Words(a.high) & ~mask.high)};
-  }
-  static void store_compressed(float *to, unsigned bits, F a) {
-    float lane[lanes];
-    store(lane, a);
-    for (; bits; bits &= bits - 1)
-      *to++ = lane[__builtin_ctz(bits)];
-  }
-  static F load_first(const float *from, int count) {
-    float lane[lanes] = {};
-    for (int i = 0; i < count; ++i)
-      lane[i] = from[i];
-    return load(lane);
-  }
-  static void store_first(float *to, int count, F a) {
-    float lane[lanes];
-    store(lane, a);
-    for (int i = 0; i < count; ++i)
-      to[i] = lane[i];
-  }
-  static F load_expanded(const float *from, unsigned bits) {
-    float lane[lanes] = {};
-    for (; bits; bits &= bits - 1)
-      lane[__builtin_ctz(bits)] = *from++;
-    return load(lane);
   }
   static void sum_each(const F (&a)[8], float *sums) {
     for (int g = 0; g < 8; ++g) {

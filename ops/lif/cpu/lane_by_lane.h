@@ -1,0 +1,37 @@
+// What a machine has no instruction for, one lane after the other.
+#ifndef IPULSE_OPS_LIF_CPU_LANE_BY_LANE_H
+#define IPULSE_OPS_LIF_CPU_LANE_BY_LANE_H
+
+namespace {
+
+// The base of a Vec that has `lanes`, `load` and `store`.
+template <class Vec> struct LaneByLane {
+  template <class F> static void store_compressed(float *to, unsigned bits, F a) {
+    float lane[Vec::lanes];
+    Vec::store(lane, a);
+    for (; bits; bits &= bits - 1)
+      *to++ = lane[__builtin_ctz(bits)];
+  }
+  static auto load_expanded(const float *from, unsigned bits) {
+    float lane[Vec::lanes] = {};
+    for (; bits; bits &= bits - 1)
+      lane[__builtin_ctz(bits)] = *from++;
+    return Vec::load(lane);
+  }
+  template <class F> static void store_first(float *to, int count, F a) {
+    float lane[Vec::lanes];
+    Vec::store(lane, a);
+    for (int i = 0; i < count; ++i)
+      to[i] = lane[i];
+  }
+  static auto load_first(const float *from, int count) {
+    float lane[Vec::lanes] = {};
+    for (int i = 0; i < count; ++i)
+      lane[i] = from[i];
+    return Vec::load(lane);
+  }
+};
+
+} // namespace
+
+#endif
