@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import json
 import socket
 import time
@@ -82,6 +83,24 @@ def test_a_message_says_which_job_and_nothing_else(settings: Settings, broker: r
     with InProcess(settings) as service:
         jobs = submit(service, broker, 3)
         assert list(dict.fromkeys(reversed(published(broker)))) == jobs
+
+
+def test_what_publishing_imports_is_not_looked_through_for_garbage(
+    settings: Settings, broker: redis.Redis
+) -> None:
+    """Celery and what it needs is most of what comes after the start."""
+
+    def is_looked_through() -> bool:
+        return any(found is queue.Queue for found in gc.get_objects())
+
+    gc.unfreeze()
+    try:
+        assert is_looked_through()
+        with InProcess(settings) as service:
+            submit(service, broker, 1)
+            assert not is_looked_through()
+    finally:
+        gc.unfreeze()
 
 
 def test_what_redis_forgot_is_published_again(settings: Settings, broker: redis.Redis) -> None:
