@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -72,6 +73,16 @@ def test_a_body_that_does_not_go_on_is_given_up(
     assert service.submit()["state"] == "queued", "others are served meanwhile"
     assert everything(connection) == b""
     assert len(service.user.get("/v1/jobs").json()["jobs"]) == 1
+
+
+def test_a_body_that_nobody_had_to_wait_for_is_given_up_too(
+    service: InProcess, connection: socket.socket
+) -> None:
+    head = f"{authorised(service)}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n"
+    connection.sendall(f'{head}{{"ver'.encode())
+    time.sleep(0.05)  # so that more of the body comes by itself
+    connection.sendall(b"sion")
+    assert not everything(connection).replace(b"HTTP/1.1 100 Continue\r\n\r\n", b"")
 
 
 def test_a_connection_that_waits_for_its_answer_is_kept(service: InProcess, brief: None) -> None:
