@@ -9,8 +9,8 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from io import FileIO, IOBase
 from pathlib import Path
-from typing import BinaryIO
 
 from ipulse.blocks import BLOCK_BYTES
 from ipulse.errors import InvalidInput, Unavailable
@@ -18,7 +18,8 @@ from ipulse.errors import InvalidInput, Unavailable
 from .checksums import Checksums
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_HASHED_AT_ONCE = 2**22  # bytes; after each, whoever hashes waits for the threads that do not
+_HASHED_AT_ONCE = 2**20  # bytes; after each, whoever hashes waits for the threads that do not
+_CACHED_BYTES = 2**25  # a larger file does not stay in memory, see `Incoming.sync`
 
 
 class StoreTrouble(Unavailable):
@@ -39,14 +40,19 @@ class Incoming:
     One thread may write, another hash and a third sync at the same time.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_read_next: bool = False) -> None:
         """Goes on with what is at the path already, if anything.
+
+        is_read_next: by whoever keeps it.
 
         Raises StoreTrouble, its cause a BlockingIOError while another upload writes there.
         """
         self.path = path
         self.size = 0
         self._hashed = self._synced = 0
+        self._is_read_next = is_read_next
+        # A mapping is given back with the upload: the allocator would keep so much for each thread.
+        self._room = memoryview(mmap.mmap(-1, _HASHED_AT_ONCE, mmap.MAP_PRIVATE))
         self.checksums = Checksums()
         with explained():
             self._file = _locked(path)
@@ -65,8 +71,10 @@ class Incoming:
     def write(self, *chunks: bytes) -> None:
         """Raises StoreTrouble, for instance when the disk is full."""
         with explained():
-            self._file.writelines(chunks)
-            self._file.flush()
+            for chunk in chunks:
+                rest = memoryview(chunk)
+                while rest:  # the system may write less than it is given
+                    rest = rest[self._file.write(rest) :]
         for chunk in chunks:
             self.checksums.divide(chunk)
             self.size += len(chunk)
@@ -79,14 +87,12 @@ class Incoming:
         size = self.size
         if self._hashed == size:
             return
-        # A mapping is given back at once: the allocator would keep so much for each thread.
-        buffer = memoryview(mmap.mmap(-1, _HASHED_AT_ONCE))
         while left := size - self._hashed:
             with explained():
-                count = os.preadv(self._file.fileno(), [buffer[:left]], self._hashed)
+                count = os.preadv(self._file.fileno(), [self._room[:left]], self._hashed)
             if not count:
                 raise StoreTrouble("the artifact store fails: a file became shorter by itself")
-            self.checksums.hash(buffer[:count])
+            self.checksums.hash(self._room[:count])
             self._hashed += count
 
     @property
@@ -95,10 +101,17 @@ class Incoming:
         return self.size - self._hashed
 
     def sync(self) -> None:
-        """Returns once what is written by now is on the disk; another thread may go on writing."""
+        """Returns once what is written by now is on the disk; another thread may go on writing.
+
+        Of a large file the memory is given back at once: the rest of it is written to the same
+        pages, where each new one has to be cleared, or asked of a virtual machine's host, and would
+        drive out what is read more often than a file that is just stored.
+        """
         size = self.size
         with explained():
             os.fsync(self._file.fileno())
+            if size >= _CACHED_BYTES and not self._is_read_next:
+                os.posix_fadvise(self._file.fileno(), 0, self._hashed, os.POSIX_FADV_DONTNEED)
         self._synced = size
 
     @property
@@ -138,10 +151,10 @@ def receive(make: Callable[[str], Incoming], name: str) -> Incoming:
     return make(secrets.token_hex(16))
 
 
-def _locked(path: Path) -> BinaryIO:
+def _locked(path: Path) -> FileIO:
     """The file at a path, which nobody else writes. Raises BlockingIOError where somebody does."""
     while True:
-        file = path.open("ab+")
+        file = path.open("ab+", buffering=0)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -153,7 +166,7 @@ def _locked(path: Path) -> BinaryIO:
         file.close()
 
 
-def _is_at(file: BinaryIO, path: Path) -> bool:
+def _is_at(file: IOBase, path: Path) -> bool:
     """Whether a path still leads to an open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())

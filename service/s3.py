@@ -70,7 +70,7 @@ class S3Blobs:
 
     def receive(self, name: str = "") -> Incoming:
         """A file to write to, and to close in the end; of a name of our own it can be resumed."""
-        return receive(lambda unique: Incoming(self._spool / unique), name)
+        return receive(lambda unique: Incoming(self._spool / unique, is_read_next=True), name)
 
     def arrived(self, name: str) -> int:
         """How many bytes of a file are here and can be gone on with."""

@@ -14,10 +14,11 @@ import pytest
 from ipulse.blocks import BLOCK_BYTES
 from service.blobs import Blobs
 from service.checksums import DamagedFile
-from service.incoming import StoreTrouble
+from service.incoming import Incoming, StoreTrouble
 from service.reader import Reader
 
 CONTENT = b"weights"
+LARGE_BYTES = 2**25
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 
@@ -47,6 +48,39 @@ def test_a_kept_file_is_found_by_its_digest_and_by_nothing_else(
     assert files(tmp_path / "artifacts") == [f"sha256/{SHA256[:2]}/{SHA256}"]
     with blobs.open(SHA256) as file:
         assert file.read() == CONTENT
+
+
+def is_cached(path: Path) -> bool:
+    """Whether a file's first page is in memory. Skips the test where nobody can tell."""
+    with path.open("rb") as file:
+        try:
+            return os.preadv(file.fileno(), [bytearray(1)], 0, os.RWF_NOWAIT) > 0
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            pytest.skip(f"this file system does not tell what is cached: {error}")
+
+
+def test_a_large_file_that_is_on_the_disk_leaves_the_memory_to_others(blobs: Blobs) -> None:
+    incoming = blobs.receive()
+    for _ in range(LARGE_BYTES // BLOCK_BYTES):
+        incoming.write(bytes(BLOCK_BYTES))
+    incoming.hash()
+    if not is_cached(incoming.path):
+        pytest.skip("this file system caches nothing")
+    incoming.sync()
+    assert not is_cached(incoming.path)
+    assert incoming.sha256 == hashlib.sha256(bytes(LARGE_BYTES)).hexdigest()
+    incoming.close()
+
+
+def test_a_large_file_that_is_to_be_read_next_stays_in_memory(tmp_path: Path) -> None:
+    incoming = Incoming(tmp_path / "file", is_read_next=True)
+    incoming.write(bytes(LARGE_BYTES))
+    incoming.hash()
+    incoming.sync()
+    assert is_cached(incoming.path)
+    incoming.close()
 
 
 def test_content_and_name_are_on_the_disk_before_anybody_relies_on_them(
@@ -113,7 +147,7 @@ def test_only_abandoned_uploads_are_cleared_away(blobs: Blobs, tmp_path: Path) -
 def test_a_full_disk_is_a_trouble_of_the_store_with_its_cure(blobs: Blobs) -> None:
     full = blobs.receive()
     full.close()
-    full._file = open("/dev/full", "wb")  # noqa: SIM115 - stands for a file on a full disk
+    full._file = open("/dev/full", "wb", buffering=0)  # noqa: SIM115 - stands for a file on a full disk
     with pytest.raises(StoreTrouble, match="free some space"):
         full.write(CONTENT)
     full.close()
