@@ -20,7 +20,7 @@ from . import log, problems
 HEAD_SECONDS = 20.0  # from a request's first byte, or from the connection, until its head is whole
 BODY_SECONDS = 60.0  # between two parts of a body
 
-_READ_BYTES = 2**19  # at once: a part costs more than its bytes do
+_READ_BYTES = 2**20  # at once: a part costs more than its bytes do
 
 _TOO_SLOW = "no whole head of a request came within {:g} seconds; send it again, without pauses"
 Owed = Literal["head", "body"] | None  # what a client has to send next

@@ -33,8 +33,8 @@ from service.worker_requests import MEDIA_TYPE
 
 from .worker import AttemptId, Fence
 
-_WRITE_BYTES = 2**20  # handed to a thread at once, or more if it is still at those before
-_HELD_BYTES = 2**21  # until then: those who wait for each other at every part take longer
+_WRITE_BYTES = 2**21  # handed to a thread at once, or more if it is still at those before
+_HELD_BYTES = 2**22  # until then: those who wait for each other at every part take longer
 _SYNC_BYTES = 2**25  # so that a large file's end does not wait for all of it
 _UNHASHED_BYTES = 2**25  # at most: an upload that breaks off waits for them, too
 _SMALL_BYTES = 2**16  # read before it is written; if it breaks off, it is begun again

@@ -421,7 +421,7 @@ class TestStore:
         self, service: InProcess, caplog: pytest.LogCaptureFixture
     ) -> None:
         attempt = service.attempt(service.submit()["id"])
-        content = bytes(2_000_000)
+        content = bytes(4_000_000)
         path = partial_upload(service, attempt, content)
         token = service.worker.headers["authorization"]
         query = f"role=weights&size={len(content)}&sha256={hashlib.sha256(content).hexdigest()}"
@@ -432,7 +432,7 @@ class TestStore:
         )
         address = (service.user.base_url.host, service.user.base_url.port or 0)
         with socket.create_connection(address) as connection:
-            connection.sendall(request.encode() + content[: 3 * 2**19])
+            connection.sendall(request.encode() + content[: 3 * 2**20])
             eventually(lambda: path.exists() and path.stat().st_size > 0)
         eventually(lambda: service.parts.blobs.arrived(path.name) > 0)  # it is nobody's now
         os.utime(path, (0, 0))
