@@ -61,7 +61,9 @@ class Protocol(H11Protocol, asyncio.BufferedProtocol):
 
     def _goes_past_h11(self, data: bytes) -> bool:
         """Hands on what is amid a body of known length. All that h11 does with it is to count, and
-        to copy it three times: much of the time that a large file takes to arrive."""
+        to copy it three times: much of the time that a large file takes to arrive. The counter
+        is h11's own: another version than the locked one may have none, and then no body arrives.
+        """
         reader = self.conn._reader
         if (
             not isinstance(reader, ContentLengthReader)
