@@ -19,7 +19,7 @@ from .checksums import Checksums
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _HASHED_AT_ONCE = 2**20  # bytes; after each, whoever hashes waits for the threads that do not
-_CACHED_BYTES = 2**25  # a larger file does not stay in memory, see `Incoming.sync`
+_CACHED_BYTES = 2**25  # so large a file does not stay in memory, see `Incoming.sync`
 
 
 class StoreTrouble(Unavailable):
@@ -110,7 +110,8 @@ class Incoming:
         size = self.size
         with explained():
             os.fsync(self._file.fileno())
-            if size >= _CACHED_BYTES and not self._is_read_next:
+            # What is not hashed yet is read again; no bytes would mean all of them.
+            if self._hashed and size >= _CACHED_BYTES and not self._is_read_next:
                 os.posix_fadvise(self._file.fileno(), 0, self._hashed, os.POSIX_FADV_DONTNEED)
         self._synced = size
 

@@ -14,11 +14,10 @@ import pytest
 from ipulse.blocks import BLOCK_BYTES
 from service.blobs import Blobs
 from service.checksums import DamagedFile
-from service.incoming import Incoming, StoreTrouble
+from service.incoming import _CACHED_BYTES, Incoming, StoreTrouble
 from service.reader import Reader
 
 CONTENT = b"weights"
-LARGE_BYTES = 2**25
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 
@@ -63,20 +62,20 @@ def is_cached(path: Path) -> bool:
 
 def test_a_large_file_that_is_on_the_disk_leaves_the_memory_to_others(blobs: Blobs) -> None:
     incoming = blobs.receive()
-    for _ in range(LARGE_BYTES // BLOCK_BYTES):
+    for _ in range(_CACHED_BYTES // BLOCK_BYTES):
         incoming.write(bytes(BLOCK_BYTES))
     incoming.hash()
     if not is_cached(incoming.path):
         pytest.skip("this file system caches nothing")
     incoming.sync()
     assert not is_cached(incoming.path)
-    assert incoming.sha256 == hashlib.sha256(bytes(LARGE_BYTES)).hexdigest()
+    assert incoming.sha256 == hashlib.sha256(bytes(_CACHED_BYTES)).hexdigest()
     incoming.close()
 
 
 def test_a_large_file_that_is_to_be_read_next_stays_in_memory(tmp_path: Path) -> None:
     incoming = Incoming(tmp_path / "file", is_read_next=True)
-    incoming.write(bytes(LARGE_BYTES))
+    incoming.write(bytes(_CACHED_BYTES))
     incoming.hash()
     incoming.sync()
     assert is_cached(incoming.path)
