@@ -7,11 +7,12 @@ before that is sent; it guards against faults of disks and lines, not against wh
 from __future__ import annotations
 
 import hashlib
-import zlib
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
+
+from isal.isal_zlib import crc32
 
 from ipulse.blocks import BLOCK_BYTES
 from ipulse.errors import IPUlseError
@@ -71,11 +72,11 @@ class Checksums:
     def _add(self, piece: memoryview) -> None:
         """At most a block."""
         head, rest = piece[: self._left], piece[self._left :]
-        self._crc = zlib.crc32(head, self._crc)
+        self._crc = crc32(head, self._crc)
         self._left -= len(head)
         if not self._left:
             self._blocks.append(self._crc)
-            self._crc = zlib.crc32(rest)
+            self._crc = crc32(rest)
             self._left = BLOCK_BYTES - len(rest)
 
 
@@ -109,6 +110,6 @@ class Blocks:
         self._next = first
 
     def check(self, block: bytes) -> None:
-        if zlib.crc32(block) != self._blocks[self._next]:
+        if crc32(block) != self._blocks[self._next]:
             raise DamagedFile(f"block {self._next} of a stored file has other content")
         self._next += 1

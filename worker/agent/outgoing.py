@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
+
+from isal.isal_zlib import crc32
 
 from ipulse import blocks
 from ipulse.blocks import BLOCK_BYTES
@@ -44,7 +45,7 @@ class Outgoing:
         for number in range(first, blocks.count(self.size)):
             block = self._block(number)
             if self.is_large and number == len(self._crcs):
-                self._crcs.append(zlib.crc32(block))
+                self._crcs.append(crc32(block))
             yield block[skip:]
             skip = 0
         if self.is_large:
