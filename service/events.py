@@ -56,15 +56,6 @@ class Page:
     next_after: int
 
 
-@dataclass(frozen=True)
-class Lines:
-    """Some lines of a job's log in order, how many, and where the next ones begin."""
-
-    text: str
-    count: int
-    next_after: int
-
-
 _SOME = (
     select(events.c.seq, events.c.time, events.c.attempt, events.c.kind, events.c.body)
     .where(events.c.job_pk == bindparam("of_job"), events.c.seq > bindparam("after"))
@@ -107,19 +98,15 @@ _APPEND_LINES = {
     ),
 }
 _DIFFERS = re.compile(r'\\[^"\\]')  # what SQLite would write in another way than Python does
-_LOG_ROWS = (
-    " FROM (SELECT seq, {message} AS message FROM events WHERE job_pk = :job_pk AND seq > :after"
-    " AND kind = 'log' ORDER BY seq LIMIT :most) AS lines"
-)
+_LOG_ROWS = " FROM events WHERE job_pk = :job_pk AND seq > :after AND seq <= :last AND kind = 'log'"
 _LOG = {
     # It takes rows as they come, and they come in the order of the key.
     "sqlite": text(
-        "SELECT group_concat(message, char(10)), max(seq), count(*)"
-        + _LOG_ROWS.format(message="json_extract(body, '$.message')")
+        "SELECT group_concat(json_extract(body, '$.message') || char(10), '')" + _LOG_ROWS
     ),
     "postgresql": text(
-        "SELECT string_agg(message, chr(10) ORDER BY seq), max(seq), count(*)"
-        + _LOG_ROWS.format(message="CAST(body AS json) ->> 'message'")
+        "SELECT string_agg((CAST(body AS json) ->> 'message') || chr(10), '' ORDER BY seq)"
+        + _LOG_ROWS
     ),
 }
 
@@ -221,12 +208,11 @@ def check_same(transaction: Transaction, job_pk: int, seq: int, time: int) -> No
         raise OtherHistory()
 
 
-def log(transaction: Transaction, job_pk: int, after: int, limit: int) -> Lines:
-    """At most `limit` lines of what a job's programs wrote, after an event; fewer are the last."""
-    asked = {"job_pk": job_pk, "after": after, "most": limit}
+def log(transaction: Transaction, job_pk: int, after: int, last: int) -> str:
+    """The lines that a job's programs wrote, from behind an event to the last one."""
+    asked = {"job_pk": job_pk, "after": after, "last": last}
     query = _LOG[transaction.connection.dialect.name]
-    lines, last_seq, count = transaction.connection.execute(query, asked).one()
-    return Lines(f"{lines}\n" if count else "", count, last_seq or after)
+    return transaction.connection.execute(query, asked).scalar_one() or ""
 
 
 def _told(seq: int, time: int, attempt: int | None, kind: str, body: str) -> Told:

@@ -8,11 +8,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from service import events, log, store
-from service.database import Transaction
-from service.events import Lines
 from service.parts import Parts, parts_of
 
-LINES_AT_ONCE = 16_384  # a log that is longer than its quota usually allows is read in pieces
+EVENTS_AT_ONCE = 16_384  # a log that is longer than its quota usually allows is read in pieces
 
 _MEDIA_TYPE = "text/plain; charset=utf-8"
 
@@ -33,21 +31,17 @@ def read_log(job_id: str, request: Request) -> Response:
     parts = parts_of(request)
     log.know(job=job_id)
     with parts.database.read() as transaction:
-        pk = store.get(transaction, job_id).pk
-        first = _some(transaction, pk, 0)
-    if first.count < LINES_AT_ONCE:
-        return Response(first.text, media_type=_MEDIA_TYPE)
-    return StreamingResponse(_on_from(parts, pk, first), media_type=_MEDIA_TYPE)
+        job = store.get(transaction, job_id)
+        first = events.log(transaction, job.pk, 0, min(EVENTS_AT_ONCE, job.last_seq))
+    if job.last_seq <= EVENTS_AT_ONCE:
+        return Response(first, media_type=_MEDIA_TYPE)
+    return StreamingResponse(_pieces(parts, job.pk, first, job.last_seq), media_type=_MEDIA_TYPE)
 
 
-def _on_from(parts: Parts, job_pk: int, some: Lines) -> Iterator[str]:
-    yield some.text
-    # A piece that is not full is the last one: a job that runs may write for as long as we read.
-    while some.count == LINES_AT_ONCE:
+def _pieces(parts: Parts, job_pk: int, first: str, last_seq: int) -> Iterator[str]:
+    """To the event that was the last when the first piece was read: a job that runs may write for
+    as long as we read."""
+    yield first
+    for after in range(EVENTS_AT_ONCE, last_seq, EVENTS_AT_ONCE):
         with parts.database.read() as transaction:
-            some = _some(transaction, job_pk, some.next_after)
-        yield some.text
-
-
-def _some(transaction: Transaction, job_pk: int, after: int) -> Lines:
-    return events.log(transaction, job_pk, after, LINES_AT_ONCE)
+            yield events.log(transaction, job_pk, after, min(after + EVENTS_AT_ONCE, last_seq))
