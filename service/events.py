@@ -209,7 +209,7 @@ def check_same(transaction: Transaction, job_pk: int, seq: int, time: int) -> No
 
 
 def log(transaction: Transaction, job_pk: int, after: int, last: int) -> str:
-    """The lines that a job's programs wrote, from behind an event to the last one."""
+    """The lines that a job's programs wrote, of the events behind `after` up to `last`."""
     asked = {"job_pk": job_pk, "after": after, "last": last}
     query = _LOG[transaction.connection.dialect.name]
     return transaction.connection.execute(query, asked).scalar_one() or ""
