@@ -132,9 +132,10 @@ class TestForward:
         network = Network(2048, (LIF(2048, 0.9),), LeakyReadout(2, 0.9))
         drawn = np.random.RandomState(3).rand(2048, 2048).astype(np.float32)
         assert drawn.nbytes == WEIGHT_BYTES
-        # Some may be there from the start: TensorFlow 2.6 takes memory that NumPy had asked it for.
         copies = [tf.Variable(drawn) for _ in range(8)]
         found = [in_huge_pages(copy.read_value()) for copy in copies]
+        if min(found) >= 8:
+            pytest.skip("TensorFlow put them into huge pages itself, as 2.6 does")
         weights = [copies[found.index(min(found))], tf.zeros([2048, 2])]
         ids, counts = np.full((1, 1, 1), 7, np.int32), np.ones((1, 1), np.int32)
         for _ in range(3):
