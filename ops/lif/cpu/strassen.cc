@@ -141,7 +141,7 @@ void Strassen::add_up_right(int group, int64_t task, int worker) const {
   BlockSums a{};
   a.right = true;
   a.count = run;
-  a.to = right_from(group) + g * of_group_ + (s * depth + first) * strip_;
+  a.to = right_of(group + static_cast<int>(g)) + (s * depth + first) * strip_;
   a.stride = depth * panels_.width;
   for (const Sum &sum : right_of_) {
     a.terms = 0;
@@ -159,8 +159,9 @@ void Strassen::add_up_right(int group, int64_t task, int worker) const {
 
 // [groups][rows' parts][columns' parts][rows][width], of each part some rows from row `first` of a
 // chunk on.
-float *Strassen::multiply(int group, int chunk, int first, int64_t rows, int worker) const {
-  int width = panels_.width, groups = held_from(group);
+float *Strassen::multiply(int begin, int end, int chunk, int first, int64_t rows,
+                          int worker) const {
+  int width = panels_.width, groups = end - begin;
   int64_t depth = int64_t(depth_) * next_.panels.width, blocks = int64_t(parts_) * parts_;
   int64_t left_rows = left_ ? int64_t(samples_of(chunk)) * steps_ : rows;
   auto sums = static_cast<int64_t>(left_of_.size());
@@ -180,7 +181,7 @@ float *Strassen::multiply(int group, int chunk, int first, int64_t rows, int wor
     for (int64_t g = 0; g < groups; ++g) {
       for (int64_t s = 0; s < 7; ++s) {
         one.next.grad_current = left + s * depth * left_rows;
-        one.weights = right_from(group) + ((g * sums + i) * 7 + s) * depth * width;
+        one.weights = right_of(begin + static_cast<int>(g)) + (i * 7 + s) * depth * width;
         one.grad_spikes = seven + s * rows * width;
         kernel_.dense_product(one);
       }

@@ -47,31 +47,27 @@ public:
     parallel_for(threads_, right_tasks(0),
                  [&](int64_t task, int worker) { add_up_right(0, task, worker); });
     for (int group = 0; samples() && group < groups_; group += held_groups_) {
-      int held = held_from(group), next = group + held;
-      parallel_for(threads_, chunks() + right_tasks(next), [&](int64_t task, int worker) {
-        if (task >= chunks())
-          return add_up_right(next, task - chunks(), worker);
-        int chunk = static_cast<int>(task) * samples_, count = samples_of(chunk);
-        float *states = states_of(worker);
-        std::fill(states, states + held * parts_ * parts_ * count * 2 * panels_.width, 0.0f);
-        for (int first = (steps_ - 1) / rows_ * rows_; first >= 0; first -= rows_) {
-          ProductRows rows{first, std::min(first + rows_, steps_), nullptr, states};
-          int64_t of_sample = rows.last - rows.first;
-          rows.products = multiply(group, chunk, first, count * of_sample, worker);
-          for (int g = 0; g < held; ++g)
-            for (int part = 0; part < parts_; ++part)
-              for (int c = 0; c < parts_; ++c)
-                for (int b = chunk; b < chunk + count; ++b) {
-                  use(group + g + c * groups_, b + part * quarter_, rows, worker);
-                  rows.products += of_sample * panels_.width;
-                  rows.state += 2 * panels_.width;
-                }
-        }
+      int held = held_from(group), next = group + held, pieces = pieces_of(held);
+      // The last chunks come in pieces, so that no thread waits long for another.
+      int whole = pieces > 1 ? std::max(0, chunks() - threads_) : chunks();
+      int64_t all = whole + int64_t(chunks() - whole) * pieces;
+      parallel_for(threads_, all + right_tasks(next), [&](int64_t task, int worker) {
+        if (task >= all)
+          return add_up_right(next, task - all, worker);
+        int64_t piece = task - whole;
+        if (piece < 0)
+          return run_chunk(static_cast<int>(task), group, next, worker, use);
+        int chunk = whole + static_cast<int>(piece / pieces),
+            part = static_cast<int>(piece % pieces);
+        run_chunk(chunk, group + held * part / pieces, group + held * (part + 1) / pieces, worker,
+                  use);
       });
     }
   }
 
 private:
+  static constexpr int PIECES = 4; // at most
+
   // A block of an operand or of the result, cut once less than the products are, and 1 or -1.
   struct Term {
     int row, column;
@@ -79,13 +75,33 @@ private:
   };
   using Sum = std::vector<Term>;
 
+  // Every panel of the groups `begin` to `end`, which are held, and some samples of each part.
+  template <class Use> void run_chunk(int number, int begin, int end, int worker, Use use) {
+    int chunk = number * samples_, count = samples_of(chunk), groups = end - begin;
+    float *states = states_of(worker);
+    std::fill(states, states + groups * parts_ * parts_ * count * 2 * panels_.width, 0.0f);
+    for (int first = (steps_ - 1) / rows_ * rows_; first >= 0; first -= rows_) {
+      ProductRows rows{first, std::min(first + rows_, steps_), nullptr, states};
+      int64_t of_sample = rows.last - rows.first;
+      rows.products = multiply(begin, end, chunk, first, count * of_sample, worker);
+      for (int group = begin; group < end; ++group)
+        for (int part = 0; part < parts_; ++part)
+          for (int c = 0; c < parts_; ++c)
+            for (int b = chunk; b < chunk + count; ++b) {
+              use(group + c * groups_, b + part * quarter_, rows, worker);
+              rows.products += of_sample * panels_.width;
+              rows.state += 2 * panels_.width;
+            }
+    }
+  }
+
   static std::vector<Sum> sums(const SevenProducts &signs, int levels);
   void add_up_left(const Sum &sum, int chunk, int64_t panel, int64_t row, int64_t rows, float *to,
                    int64_t stride) const;
   void add_up_all_left();
   int64_t right_tasks(int group) const;
   void add_up_right(int group, int64_t task, int worker) const;
-  float *multiply(int group, int chunk, int first, int64_t rows, int worker) const;
+  float *multiply(int begin, int end, int chunk, int first, int64_t rows, int worker) const;
 
   // Samples are multiplied in chunks; a chunk is told by its first sample.
   int chunks() const { return (quarter_ + samples_ - 1) / samples_; }
@@ -95,11 +111,14 @@ private:
            chunk * 7 * static_cast<int64_t>(left_of_.size()) * depth_ * next_.panels.width * steps_;
   }
 
-  // The sums of the groups from `group` on, and how many groups these are.
+  // How many groups are held with this one, which is the first of them, and the sums of any.
   int held_from(int group) const { return std::min(held_groups_, groups_ - group); }
-  float *right_from(int group) const {
-    return right_->get() + group / held_groups_ % 2 * held_groups_ * of_group_;
+  float *right_of(int group) const {
+    return right_->get() +
+           (group / held_groups_ % 2 * held_groups_ + group % held_groups_) * of_group_;
   }
+  // Of one of the last chunks. Each makes the sums of its left operand anew if they are not held.
+  int pieces_of(int held) const { return threads_ > 1 ? std::min(held, PIECES) : 1; }
 
   // A worker's result, states, and the rest of what multiply() needs; or what add_up_right() does.
   float *of_worker(int worker) const { return products_->get() + worker * of_worker_; }
