@@ -21,7 +21,7 @@ Stream = Union[int, IO[bytes], None]
 
 
 class GuardedProcess:
-    """A program in a session of its own, which dies with the process that started it.
+    """A program in a group of its own, which dies with the process that started it.
 
     `pid` is the program's own, 0 before it is started. It counts as ended when its whole tree of
     descendants is gone, also those that moved to another session. Raises OSError if the program
@@ -40,11 +40,13 @@ class GuardedProcess:
         pass_fds: Sequence[int] = (),
         held_fds: Sequence[int] = (),
         waits: bool = False,
+        has_session: bool = True,
     ) -> None:
         """`held_fds` stay open until the program and all its descendants are gone.
 
         One that waits has its guardian already, which takes most of the time, and no program
-        until `start` is called.
+        until `start` is called. One without a session of its own stays in its starter's, and so
+        shares with it what Linux gives to each session of the processors (sched(7), autogroup).
         """
         self._command = list(command)
         orders, self._orders = os.pipe()
@@ -60,7 +62,7 @@ class GuardedProcess:
                 env=dict(environment),
                 cwd=str(directory),
                 pass_fds=(orders, report, *pass_fds, *held_fds),
-                start_new_session=True,  # a terminal's Ctrl-C is for whoever gives the orders
+                start_new_session=has_session,
             )
         except BaseException:
             os.close(self._orders)

@@ -1,8 +1,8 @@
 """Stands between a process and a program it started, so that neither leaves orphans behind.
 
 Run as a script by `ipulse.guarded_process`, with descriptors: it obeys orders that come on the
-first and reports on the second. The program gets a session (and so a process group) of its
-own. The guardian
+first and reports on the second. The program gets a process group of its own, and a session if the
+guardian has one. The guardian
 
 * kills the program and all its descendants when told to, or when the orders end: whoever holds
   the other end is gone, however it went;
@@ -33,6 +33,7 @@ import os
 import select
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 
 PR_SET_PDEATHSIG = 1
@@ -44,8 +45,11 @@ def main() -> int:
     os.set_inheritable(orders, False)
     os.set_inheritable(report, False)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    has_session = os.getsid(0) == os.getpid()
+    if not has_session:
+        os.setpgid(0, 0)  # a terminal's Ctrl-C is for whoever gives the orders
     try:
-        pid = _start(*_read_program(orders))
+        pid = _start(os.setsid if has_session else os.setpgrp, *_read_program(orders))
     except OSError as error:
         _say(report, "errno", error.errno or 0)
         return 1
@@ -57,14 +61,14 @@ def main() -> int:
     return 0
 
 
-def _start(command: list[bytes], variables: list[bytes]) -> int:
+def _start(stand_apart: Callable[[], None], command: list[bytes], variables: list[bytes]) -> int:
     """Starts the program and returns its id. Raises OSError if it cannot be executed."""
     failure, tell = os.pipe()  # closed by a successful exec
     guardian = os.getpid()
     pid = os.fork()
     if pid == 0:
         try:
-            os.setsid()
+            stand_apart()
             _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() == guardian:  # else it died before the line above could matter
                 for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # ignored by Python, and exec

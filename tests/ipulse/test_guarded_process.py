@@ -57,6 +57,17 @@ def waiting(code: str) -> GuardedProcess:
     )
 
 
+def beside_us(code: str) -> GuardedProcess:
+    """In our own session."""
+    return GuardedProcess(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        environment={},
+        directory=Path("/"),
+        stdout=subprocess.PIPE,
+        has_session=False,
+    )
+
+
 def line_of(process: GuardedProcess) -> str:
     assert process.stdout is not None
     return process.stdout.readline().decode().strip()
@@ -220,6 +231,36 @@ class TestDescendants:
             assert os.read(read, 1) == b""  # the guardian holds no copy
             os.close(read)
             process.wait(DEADLINE)
+
+
+class TestSession:
+    SAYS_WHERE_IT_IS = "import os; print(os.getsid(0), os.getpgid(0), os.getpid(), flush=True)"
+
+    def test_the_program_leads_a_session_of_its_own(self) -> None:
+        with start(self.SAYS_WHERE_IT_IS) as process:
+            session, group, pid = line_of(process).split()
+            assert session == group == pid
+            process.wait(DEADLINE)
+
+    def test_one_without_stays_in_its_starters_in_a_group_of_its_own(self) -> None:
+        with beside_us(self.SAYS_WHERE_IT_IS) as process:
+            session, group, pid = line_of(process).split()
+            assert int(session) == os.getsid(0)
+            assert group == pid
+            process.wait(DEADLINE)
+
+    def test_a_signal_to_the_starters_group_reaches_neither_it_nor_its_guardian(self) -> None:
+        with beside_us("import sys, time; print('up', flush=True); time.sleep(600)") as process:
+            line_of(process)
+            guardian = psutil.Process(process.pid).ppid()
+            assert os.getpgid(0) not in (os.getpgid(process.pid), os.getpgid(guardian))
+            assert os.getpgid(process.pid) != os.getpgid(guardian)
+
+    def test_its_descendants_are_dead_when_the_end_is_told(self) -> None:
+        with beside_us(DAEMONISER + "raise SystemExit(3)") as process:
+            descendant = Watched(int(line_of(process)))
+            assert process.wait(DEADLINE) == 3
+            assert descendant.has_ended()
 
 
 class TestSudden:

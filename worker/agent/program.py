@@ -9,6 +9,7 @@ import os
 from ipulse import json_log
 from ipulse.errors import IPUlseError
 
+from . import niceness
 from .agent import Agent
 from .application import run_worker
 from .settings import Settings
@@ -28,7 +29,7 @@ def main() -> int:
     except IPUlseError as error:
         _log.error("agent_not_started", extra={"why": str(error)})
         return EXIT_USAGE
-    os.nice(settings.nice)
+    niceness.add(settings.nice)
     gc.freeze()  # modules stay; looking through them again only holds jobs up
     gc.enable()
     agent = Agent(settings)

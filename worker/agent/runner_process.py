@@ -50,6 +50,7 @@ class RunnerProcess:
                 pass_fds=(events,),
                 held_fds=held_fds,
                 waits=True,
+                has_session=False,  # the niceness of the agent's holds for it, too
             )
         except BaseException:
             os.close(self._events)

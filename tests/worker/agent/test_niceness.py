@@ -1,0 +1,100 @@
+"""What the agent leaves to others, it leaves also where sessions share the processors."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from worker.agent import niceness
+
+ROOT = Path(__file__).parents[3]
+ADD = "from worker.agent import niceness; niceness.add(7); import os; print(os.nice(0))"
+SHOW = "print(open('/proc/self/autogroup').read())"
+
+needs_groups = pytest.mark.skipif(
+    not niceness.GROUP.exists(), reason="this Linux shares the processors out among processes"
+)
+
+
+def said_by(code: str, leads_session: bool) -> str:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, cwd=ROOT, start_new_session=leads_session, check=True, capture_output=True
+    ).stdout.decode()
+
+
+def of_group(text: str) -> int:
+    found = re.search(r"nice (-?\d+)", text)
+    assert found is not None, text
+    return int(found[1])
+
+
+@needs_groups
+def test_who_leads_a_session_gives_it_the_same_niceness() -> None:
+    own, group = said_by(f"{ADD}; {SHOW}", leads_session=True).splitlines()[:2]
+    assert int(own) == os.nice(0) + 7
+    assert of_group(group) == int(own)
+
+
+@needs_groups
+def test_a_session_of_somebody_else_stays_as_it_is() -> None:
+    before = of_group(niceness.GROUP.read_text())
+    own, group = said_by(f"{ADD}; {SHOW}", leads_session=False).splitlines()[:2]
+    assert int(own) == os.nice(0) + 7
+    assert of_group(group) == before
+
+
+@needs_groups
+def test_niceness_zero_changes_nothing() -> None:
+    code = f"from worker.agent import niceness; niceness.add(0); {SHOW}"
+    assert of_group(said_by(code, leads_session=True)) == 0
+
+
+def test_where_linux_refuses_it_says_so_and_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    (tmp_path / "autogroup").touch()
+    monkeypatch.setattr(niceness, "GROUP", tmp_path / "autogroup")
+    monkeypatch.setattr(niceness, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(os, "nice", lambda added: added)
+    monkeypatch.setattr(os, "getsid", lambda _: os.getpid())
+    for error in (BlockingIOError(), PermissionError(13, "no")):
+        refuse = _Refusal(error)
+        monkeypatch.setattr(niceness, "_write", refuse)
+        niceness.add(7)
+        assert refuse.times == (niceness.TRIES if isinstance(error, BlockingIOError) else 1)
+    assert [record.message for record in caplog.records] == ["session_not_nice"] * 2
+
+
+def test_it_is_patient_with_a_linux_that_takes_one_change_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    (tmp_path / "autogroup").touch()
+    monkeypatch.setattr(niceness, "GROUP", tmp_path / "autogroup")
+    monkeypatch.setattr(niceness, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(os, "nice", lambda added: added)
+    monkeypatch.setattr(os, "getsid", lambda _: os.getpid())
+    busy = _Refusal(BlockingIOError(), at_most=2)
+    monkeypatch.setattr(niceness, "_write", busy)
+    niceness.add(7)
+    assert busy.times == 3
+    assert not caplog.records
+
+
+class _Refusal:
+    """Stands for a write that fails, the first times or always."""
+
+    def __init__(self, error: OSError, at_most: int = 1_000) -> None:
+        self.times = 0
+        self._error = error
+        self._at_most = at_most
+
+    def __call__(self, _niceness: int) -> None:
+        self.times += 1
+        if self.times <= self._at_most:
+            raise self._error
