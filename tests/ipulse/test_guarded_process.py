@@ -249,7 +249,7 @@ class TestSession:
             assert group == pid
             process.wait(DEADLINE)
 
-    def test_a_signal_to_the_starters_group_reaches_neither_it_nor_its_guardian(self) -> None:
+    def test_neither_it_nor_its_guardian_is_in_the_starters_group(self) -> None:
         with beside_us("import sys, time; print('up', flush=True); time.sleep(600)") as process:
             line_of(process)
             guardian = psutil.Process(process.pid).ppid()

@@ -33,10 +33,14 @@ def add(niceness: int) -> None:
             if tries_left:
                 time.sleep(PAUSE_SECONDS)
                 continue
-            _log.warning("session_not_nice", extra={"why": "others are changed all the time"})
+            _warn("Linux takes few such changes at a time; start the agent again")
         except OSError as error:
-            _log.warning("session_not_nice", extra={"why": str(error)})
+            _warn(f"{error}; the agent's processes are nice only beside others of its session")
         return
+
+
+def _warn(why: str) -> None:
+    _log.warning("session_not_nice", extra={"why": why})
 
 
 def _write(niceness: int) -> None:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from celery import Celery
 
@@ -23,6 +24,7 @@ from ipulse.program_log import ProgramLog
 from ipulse.redis_server import RedisServer
 from ipulse.states import JobState
 from tests.ipulse.test_guarded_process import Watched
+from worker.agent import niceness
 
 from .attempts import logged_pid
 from .conftest import RUNNERS
@@ -157,6 +159,23 @@ def lasting_agent(
     with agent_process(service, redis, tmp_path_factory.mktemp("work")) as agent:
         assert agent.is_ready
         yield agent
+        assert agent.stop() == 0
+
+
+def test_its_niceness_holds_for_its_session_and_its_runners(
+    service: FakeService, redis: RedisServer, tmp_path: Path
+) -> None:
+    with agent_process(service, redis, tmp_path / "work", IPULSE_NICE="7") as agent:
+        assert agent.is_ready
+        pid, nice = agent.process.pid, os.nice(0) + 7
+        assert os.getpriority(os.PRIO_PROCESS, pid) == nice
+        if niceness.GROUP.exists():
+            assert f"nice {nice}\n" in Path(f"/proc/{pid}/autogroup").read_text()
+        below = psutil.Process(pid).children(recursive=True)
+        assert below, "the guardian of the first runner, at least"
+        for process in below:
+            assert os.getpriority(os.PRIO_PROCESS, process.pid) == nice
+            assert os.getsid(process.pid) == pid
         assert agent.stop() == 0
 
 

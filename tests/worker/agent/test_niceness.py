@@ -50,37 +50,42 @@ def test_a_session_of_somebody_else_stays_as_it_is() -> None:
 
 
 @needs_groups
-def test_niceness_zero_changes_nothing() -> None:
-    code = f"from worker.agent import niceness; niceness.add(0); {SHOW}"
+def test_niceness_zero_leaves_the_session_as_it_is_whatever_the_process_has() -> None:
+    code = f"import os; os.nice(3); from worker.agent import niceness; niceness.add(0); {SHOW}"
     assert of_group(said_by(code, leads_session=True)) == 0
 
 
-def test_where_linux_refuses_it_says_so_and_goes_on(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
-) -> None:
+@pytest.fixture
+def leader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    """Makes this process look like one that leads its session, where nothing is really changed."""
     (tmp_path / "autogroup").touch()
     monkeypatch.setattr(niceness, "GROUP", tmp_path / "autogroup")
     monkeypatch.setattr(niceness, "PAUSE_SECONDS", 0.0)
     monkeypatch.setattr(os, "nice", lambda added: added)
     monkeypatch.setattr(os, "getsid", lambda _: os.getpid())
-    for error in (BlockingIOError(), PermissionError(13, "no")):
-        refuse = _Refusal(error)
-        monkeypatch.setattr(niceness, "_write", refuse)
-        niceness.add(7)
-        assert refuse.times == (niceness.TRIES if isinstance(error, BlockingIOError) else 1)
-    assert [record.message for record in caplog.records] == ["session_not_nice"] * 2
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("error", "times"),
+    [(BlockingIOError(), niceness.TRIES), (PermissionError(13, "no"), 1)],
+    ids=["busy", "forbidden"],
+)
+def test_where_linux_refuses_it_says_so_and_goes_on(
+    leader: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: OSError, times: int
+) -> None:
+    refuse = _Refusal(error)
+    leader.setattr(niceness, "_write", refuse)
+    niceness.add(7)
+    assert refuse.times == times
+    assert [record.message for record in caplog.records] == ["session_not_nice"]
 
 
 def test_it_is_patient_with_a_linux_that_takes_one_change_at_a_time(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+    leader: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "autogroup").touch()
-    monkeypatch.setattr(niceness, "GROUP", tmp_path / "autogroup")
-    monkeypatch.setattr(niceness, "PAUSE_SECONDS", 0.0)
-    monkeypatch.setattr(os, "nice", lambda added: added)
-    monkeypatch.setattr(os, "getsid", lambda _: os.getpid())
     busy = _Refusal(BlockingIOError(), at_most=2)
-    monkeypatch.setattr(niceness, "_write", busy)
+    leader.setattr(niceness, "_write", busy)
     niceness.add(7)
     assert busy.times == 3
     assert not caplog.records
