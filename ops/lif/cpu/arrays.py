@@ -89,7 +89,7 @@ def forward(
     ]
 
     def allocate(_: Any, layer: int, floats: int) -> int:
-        membranes[layer] = np.empty(max(floats, 1), np.float32)[:floats]
+        membranes[layer] = _whole_lines(floats)
         return int(membranes[layer].ctypes.data)
 
     call.run(
@@ -118,6 +118,14 @@ def forward(
     if membrane is None:
         membrane = dense[-1]
     return Run(membrane=membrane, layers=layers)
+
+
+def _whole_lines(floats: int) -> np.ndarray:
+    """float32 [floats], not set, where a line of the caches begins, as TensorFlow's tensors do."""
+    line = 64
+    room = np.empty(4 * max(floats, 1) + line, np.uint8)
+    first = -room.ctypes.data % line
+    return room[first : first + 4 * floats].view(np.float32)
 
 
 def backward(

@@ -19,13 +19,15 @@ public:
 
   void run() {
     std::unique_ptr<Spikes> own;
-    if (n_.leaky_readout || n_.layer[n_.layers - 1].recurrent)
-      own = emitted_by(n_.layers - 1);
     GradCurrent current;
     enter_layer(n_.layers);
+    if (n_.layer[n_.layers - 1].recurrent || (n_.leaky_readout && call_.replays(n_.layers)))
+      own = emitted_by(n_.layers - 1);
     if (n_.leaky_readout) {
-      current = pass_readout(call_, *own);
-      sum_gradients(n_.layers, current, *own, nullptr);
+      current = pass_readout(call_, own.get());
+      if (!own && current.of_last.empty())
+        own = emitted_by(n_.layers - 1);
+      sum_gradients(n_.layers, current, own.get(), nullptr);
     }
     for (int number = n_.layers - 1; number >= 0; --number) {
       enter_layer(number);
@@ -36,10 +38,11 @@ public:
       if (call_.replays(number))
         input = entering(number);
       current = pass_layer(call_, number, input.get(), own.get(), std::move(current),
-                           sums_alone_read(number));
+                           sums_may_make(number));
       if (!input)
         input = entering(number);
-      sum_gradients(number, current, *input, own.get());
+      sum_gradients(number, current, input.get(), own.get());
+      current.make = nullptr; // and what it holds
       own = std::move(input);
     }
     if (call_.gradient.grad_inputs)
@@ -51,8 +54,12 @@ private:
     return number ? emitted_by(number - 1) : input_spikes(n_, call_.threads, n_.counts);
   }
 
+  BitRows bits_of(int number) const {
+    return BitRows(n_.layer[number], call_.rows, call_.gradient.record[number].bits);
+  }
+
   std::unique_ptr<Spikes> emitted_by(int number) const {
-    BitRows bits(n_.layer[number], call_.rows, call_.gradient.record[number].bits);
+    BitRows bits = bits_of(number);
     return list_spikes(call_.kernel, n_, call_.threads, bits.emitted, bits.row_bytes);
   }
 
@@ -81,27 +88,29 @@ private:
     });
   }
 
-  // By the weights and bias of layer `number`, whose dL/dI is `current`. own: of a recurrent layer.
-  void sum_gradients(int number, const GradCurrent &current, const Spikes &input,
+  // By the weights and bias of layer `number`, whose dL/dI is `current`. input: null if the rows of
+  // that are multiples of one; own: of a recurrent layer.
+  void sum_gradients(int number, const GradCurrent &current, const Spikes *input,
                      const Spikes *own) {
     const LifGradient &wanted = call_.gradient.gradient[number];
-    auto sum = [&](const Spikes &spikes, int channels, int delay, float *grad) {
-      if (grad)
-        sum_weight_gradient(call_, current, spikes, channels, delay, grad);
-    };
-    sum(input, inputs_of(n_, number), number ? n_.delay : 0, wanted.weights);
-    if (own)
-      sum(*own, n_.layer[number].neurons, 1, wanted.recurrent);
+    int channels = inputs_of(n_, number);
+    if (wanted.weights && !current.of_last.empty())
+      sum_scaled_gradient(call_, current, bits_of(number - 1), channels, wanted.weights);
+    else if (wanted.weights)
+      sum_weight_gradient(call_, current, *input, channels, number ? n_.delay : 0, wanted.weights);
+    if (own && wanted.recurrent)
+      sum_weight_gradient(call_, current, *own, n_.layer[number].neurons, 1, wanted.recurrent);
     if (wanted.bias)
       sum_bias_gradient(n_, call_.threads, call_.layer(current), wanted.bias);
   }
 
-  // Whether dL/dI of a layer is read by the sums of its weights' gradient alone, and fast enough.
-  bool sums_alone_read(int number) const {
+  // Whether dL/dI of a layer may be made where its weights' gradient sums it: nothing else reads it
+  // meanwhile, and it is fast enough.
+  bool sums_may_make(int number) const {
     const LifGradient &wanted = call_.gradient.gradient[number];
-    return !number && wanted.weights && !wanted.bias && !call_.wants_constants(number) &&
+    return wanted.weights && !wanted.bias && !call_.wants_constants(number) &&
            !call_.gradient.grad_inputs &&
-           sums_by_sample(n_, call_.threads, cut(call_.kernel, n_, number), n_.inputs);
+           sums_by_sample(n_, call_.threads, cut(call_.kernel, n_, number), inputs_of(n_, number));
   }
 
   const BackwardCall call_;

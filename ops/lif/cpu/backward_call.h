@@ -3,6 +3,7 @@
 #define IPULSE_OPS_LIF_CPU_BACKWARD_CALL_H
 
 #include <functional>
+#include <vector>
 
 #include "layout.h"
 
@@ -19,6 +20,8 @@ struct GradCurrent {
   Panels panels{};
   float *floats = nullptr;
   std::unique_ptr<Buffer<float>> storage;
+  // Where every sample's rows are multiples of its last one: how many times, by step. Else empty.
+  std::vector<float> of_last;
   // If it is left to be made where it is read: writes the rows of a panel and sample.
   std::function<void(int panel, int sample, float *rows, int worker)> make;
 };

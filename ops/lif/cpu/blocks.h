@@ -24,7 +24,8 @@ template <int TERMS, const SevenProducts &SIGN> inline void add_blocks_of(const 
     LIF_UNROLL for (int s = 0; s < 7; ++s) {
       F sum = Vec::zero();
       LIF_UNROLL for (int k = 0; k < 4; ++k) sum = add_signed(SIGN[s][k], sum, block[k]);
-      Vec::store(a.to + s * a.stride + i, sum);
+      if (a.copies || !is_copy(SIGN[s]))
+        Vec::store(a.to + s * a.stride + i, sum);
     }
   }
 }
@@ -35,23 +36,32 @@ void add_blocks(const BlockSums &a) {
   return a.terms == 1 ? add_blocks_of<1, LEFT>(a) : add_blocks_of<2, LEFT>(a);
 }
 
-template <int TERMS> inline void spread_products_of(const ProductSpread a) {
+// ADDED: how many terms, the last ones, have been written before.
+template <int TERMS, int ADDED> inline void spread_products_of(const ProductSpread a) {
   F sign[TERMS];
   LIF_UNROLL for (int t = 0; t < TERMS; ++t) sign[t] = Vec::all(a.sign[t]);
   for (int64_t i = 0; i < a.count; i += L) {
-    F product[7];
+    F product[7], block[4];
     LIF_UNROLL for (int s = 0; s < 7; ++s) product[s] = Vec::load(a.from + s * a.stride + i);
     LIF_UNROLL for (int k = 0; k < 4; ++k) {
-      F block = Vec::zero();
-      LIF_UNROLL for (int s = 0; s < 7; ++s) block = add_signed(RESULT[s][k], block, product[s]);
-      LIF_UNROLL for (int t = 0; t < TERMS; ++t)
-          Vec::store(a.to[t][k] + i, Vec::fma(sign[t], block, Vec::load(a.to[t][k] + i)));
+      block[k] = Vec::zero();
+      LIF_UNROLL for (int s = 0; s < 7; ++s) block[k] =
+          add_signed(RESULT[s][k], block[k], product[s]);
+    }
+    LIF_UNROLL for (int t = 0; t < TERMS; ++t) LIF_UNROLL for (int k = 0; k < 4; ++k) {
+      float *to = a.to[t][k] + i;
+      F old = t < TERMS - ADDED ? Vec::zero() : Vec::load(to);
+      Vec::store(to, Vec::fma(sign[t], block[k], old));
     }
   }
 }
 
 void spread_products(const ProductSpread &a) {
-  return a.terms == 1 ? spread_products_of<1>(a) : spread_products_of<2>(a);
+  if (a.terms == 1)
+    return a.adds[0] ? spread_products_of<1, 1>(a) : spread_products_of<1, 0>(a);
+  if (a.adds[0])
+    return spread_products_of<2, 2>(a);
+  return a.adds[1] ? spread_products_of<2, 1>(a) : spread_products_of<2, 0>(a);
 }
 
 } // namespace

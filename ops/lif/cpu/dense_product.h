@@ -27,52 +27,75 @@ struct Ahead {
   int lines;          // of the block, for each LINE columns: evenly, as few can be on their way
 };
 
-// Adds R rows of dL/dI, [R][K], times `columns` rows of a strip of C vectors.
-template <int C, int R, int K>
-inline void add_strip(const float *grad_current, Ahead ahead, int columns, const float *strip,
-                      bool first, float *grad_spikes, int width) {
+// Writes or adds a tile of R rows; `more`: of columns that are not the first.
+template <int C, int R, int W>
+inline void put_tile(const DenseProduct &a, bool more, int64_t place, const F (&sum)[R][C]) {
+  for (int t = 0; t < 2 && a.grad_spikes[t]; ++t) {
+    float *to = a.grad_spikes[t] + place;
+    auto put = [=, &sum](auto value) {
+      LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C; ++j)
+          Vec::store(to + r * W + j * L, value(Vec::load(to + r * W + j * L), sum[r][j]));
+    };
+    if (a.subtracts[t])
+      put([](F old, F one) { return Vec::sub(old, one); });
+    else if (more || a.adds[t])
+      put([](F old, F one) { return Vec::add(old, one); });
+    else
+      LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C; ++j)
+          Vec::store(to + r * W + j * L, sum[r][j]);
+  }
+}
+
+// R rows of dL/dI, [R][K] in each panel of the next layer, times `columns` rows of a strip of C
+// vectors. panel: floats from one panel to the next.
+template <int C, int R, int W, int K>
+inline void add_strip(const DenseProduct &a, const float *grad_current, int64_t panel, Ahead ahead,
+                      int columns, const float *strip, bool more, int64_t place) {
   // Columns at a time. Where no instruction set is asked for, compilers make little of more than
   // one.
   constexpr int STEP = C == 1 ? 1 : LINE;
   F sum[R][C];
   LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C; ++j) sum[r][j] =
-      first ? Vec::zero() : Vec::load(grad_spikes + r * width + j * L);
-  int i = 0;
-  for (; i + STEP <= columns; i += STEP) {
-    if (i % LINE == 0) {
-      LIF_UNROLL for (int r = 0; r < R; ++r) __builtin_prefetch(ahead.rows + r * K + i);
-      for (int line = 0; line < ahead.lines; ++line, ahead.block += LINE)
-        __builtin_prefetch(ahead.block, 0, 2);
+      Vec::zero();
+  for (; columns > 0; columns -= K, grad_current += panel, ahead.rows += panel) {
+    int here = columns < K ? columns : K, i = 0;
+    for (; i + STEP <= here; i += STEP) {
+      if (i % LINE == 0) {
+        LIF_UNROLL for (int r = 0; r < R; ++r) __builtin_prefetch(ahead.rows + r * K + i);
+        for (int line = 0; line < ahead.lines; ++line, ahead.block += LINE)
+          __builtin_prefetch(ahead.block, 0, 0);
+      }
+      LIF_UNROLL for (int k = 0; k < STEP; ++k, strip += C * L)
+          add_column<C, R, K>(grad_current + i + k, strip, sum);
     }
-    if (i == LINE)
-      LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C * L; j += LINE)
-          __builtin_prefetch(grad_spikes + (R + r) * width + j);
-    LIF_UNROLL for (int k = 0; k < STEP; ++k, strip += C * L)
-        add_column<C, R, K>(grad_current + i + k, strip, sum);
+    for (; i < here; ++i, strip += C * L)
+      add_column<C, R, K>(grad_current + i, strip, sum);
   }
-  for (; i < columns; ++i, strip += C * L)
-    add_column<C, R, K>(grad_current + i, strip, sum);
-  LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C; ++j)
-      Vec::store(grad_spikes + r * width + j * L, sum[r][j]);
+  put_tile<C, R, W>(a, more, place, sum);
 }
 
-// Columns of dL/dI at a time, at most: a strip's block of as many rows takes half of an L1 cache
-// and stays there while all rows of dL/dI pass by.
-constexpr int BLOCK_COLUMNS = 64;
+template <int R> struct Rows {
+  static constexpr int value = R;
+};
+
+// Weights of a strip at a time, at most: they take half of an L1 cache and stay there while all
+// rows of dL/dI pass by.
+constexpr int BLOCK_WEIGHTS = 4096;
 
 template <int V, int N> void dense_product_of(const DenseProduct &a) {
   constexpr int C = STRIP_VECTORS<V>, R = Vec::product_rows, W = V * L, K = N * L;
-  constexpr int B = K < BLOCK_COLUMNS ? K : BLOCK_COLUMNS, GROUPS = (B + LINE - 1) / LINE;
+  constexpr int MOST = BLOCK_WEIGHTS / (C * L), B = K < MOST ? MOST / K * K : MOST;
+  constexpr int GROUPS = (B + LINE - 1) / LINE;
   const Panels &next = a.next.panels;
+  int64_t panel = a.next.rows * K;
   for (int k = 0; k < next.neurons; k += B) {
     auto columns_from = [&](int column) {
-      return a.next.grad_current + (column / K * a.next.rows + a.first_row) * K + column % K;
+      return a.next.grad_current + column / K * panel + a.first_row * K + column % K;
     };
     const float *grad_current = columns_from(k);
     int columns = next.neurons - k < B ? next.neurons - k : B;
     for (int c = 0; c < V; c += C) {
       const float *strip = a.weights + (static_cast<int64_t>(c) * next.neurons + k * C) * L;
-      float *out = a.grad_spikes + c * L;
       // What follows: the next strip's block, and after the last tile the next block's columns.
       bool last = c + C == V;
       const float *block = last ? a.weights + static_cast<int64_t>(k + B) * C * L
@@ -84,12 +107,18 @@ template <int V, int N> void dense_product_of(const DenseProduct &a) {
       int lines = tiles ? static_cast<int>((B * C * L / LINE + groups - 1) / groups) : 0;
       for (int64_t tile = 1; tile <= tiles; ++tile, row += R, block += lines * GROUPS * LINE) {
         const float *rows = tile < tiles ? grad_current + (row + R) * K : rows_after;
-        add_strip<C, R, K>(grad_current + row * K, {rows, block, lines}, columns, strip, k == 0,
-                           out + row * W, W);
+        add_strip<C, R, W, K>(a, grad_current + row * K, panel, {rows, block, lines}, columns,
+                              strip, k > 0, row * W + c * L);
       }
-      for (; row < a.rows; ++row)
-        add_strip<C, 1, K>(grad_current + row * K, {grad_current + (row + 1) * K, block, 0},
-                           columns, strip, k == 0, out + row * W, W);
+      auto add_rest = [&](auto rows) {
+        constexpr int REST = decltype(rows)::value;
+        for (; row + REST <= a.rows; row += REST)
+          add_strip<C, REST, W, K>(a, grad_current + row * K, panel,
+                                   {grad_current + (row + REST) * K, block, 0}, columns, strip,
+                                   k > 0, row * W + c * L);
+      };
+      add_rest(Rows<R / 2>());
+      add_rest(Rows<1>());
     }
   }
 }

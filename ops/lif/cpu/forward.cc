@@ -13,6 +13,10 @@
 namespace lif {
 namespace {
 
+// Membranes of a layer that no cache keeps until the backward pass: to write them past the caches
+// spares reading their lines first.
+constexpr int64_t STREAM_BYTES = 16 << 20;
+
 class Layer {
 public:
   Layer(const Kernel &kernel, const LifNetwork &n, int number, int threads)
@@ -70,10 +74,13 @@ private:
     float *membranes = nullptr;
     if (keep_)
       membranes = sparse_ ? raw.get() : ask(result, dense_membranes(panels_, rows_));
+    bool streams = membranes && !sparse_ && 4 * dense_membranes(panels_, rows_) >= STREAM_BYTES &&
+                   reinterpret_cast<uintptr_t>(membranes) % 64 == 0;
     packed_.for_panels(*spikes, [&](PanelForward &a, int p, int b) {
       write_bits(a, bits, p, b);
       a.reset_bits = a.above;
       a.membranes = membranes ? membranes + (int64_t(p) * n_.batch + b) * stride : nullptr;
+      a.streams = streams;
       if (u_)
         write_dense(a, u_, p, b);
       run(a);

@@ -59,6 +59,7 @@ struct PanelForward {
   uint8_t *gate;     // likewise u > second threshold, or null
   int64_t row_bytes; // from step to step
   float *membranes;  // null; or u, of all neurons [steps][width], or of the gate's packed
+  bool streams;      // membranes of all neurons, past the caches, which they outgrow
   float *readout;    // u of step 0 and this panel: of a readout, or null
   int64_t readout_stride;
   int columns;
@@ -147,7 +148,9 @@ struct DenseProduct {
   int64_t first_row, rows;
   LayerGradient next;
   const float *weights; // of the next layer, as pack_transposed leaves them
-  float *grad_spikes;   // [rows][width], written
+  // Where it goes, [rows][width] each, written or added or subtracted; the second may be null.
+  float *grad_spikes[2];
+  bool adds[2], subtracts[2];
 };
 
 // One sample, one panel.
@@ -168,6 +171,7 @@ struct PanelBackward {
   // dL/dI of the next layer times its weights, as it reaches steps `first` to last, but those
   // behind steps - delay, [steps][width], which may be written to; null: none.
   float *products;
+  const float *multiples;   // or one row that reaches each step so many times; null: all are there
   const float *membranes;   // row of step 0, [steps][width]; with `kept`, of those, by `start`
   const float *grad_spikes; // of the sample's step 0, in slot order, or null
   int64_t grad_spikes_stride;
@@ -201,6 +205,16 @@ struct WeightGradient {
   int64_t grad_stride;
 };
 
+// One sample: for each bit of a row the sum of the multiples of the rows, steps, in which it is
+// set.
+struct MultipleSums {
+  int steps;
+  const uint8_t *bits;
+  int64_t row_bytes;
+  const float *multiples; // [steps]
+  float *sums;            // [8 * row_bytes], written
+};
+
 // A run of weights; see adam.h. What is read and what is written may be the same memory.
 struct AdamBlock {
   int64_t count;
@@ -215,7 +229,8 @@ struct AdamBlock {
 // What Strassen's seven products are made of. Each of the operand's four blocks is a sum of 1 or 2,
 // times their signs.
 struct BlockSums {
-  bool right; // operand
+  bool right;  // operand
+  bool copies; // whether a block is written that is a product's operand by itself
   int terms;
   int64_t count; // of floats, whole vectors
   float sign[2];
@@ -229,6 +244,7 @@ struct ProductSpread {
   int terms;
   int64_t count; // of floats, whole vectors
   float sign[2];
+  bool adds[2]; // or writes: the first term, or both
   float *to[2][4];
   const float *from; // [7][stride]
   int64_t stride;
@@ -266,6 +282,7 @@ struct Kernel {
   void (*dense_backward)(const PanelBackward &);
   void (*general_backward)(const PanelBackward &);
   void (*weight_gradient)(const WeightGradient &);
+  void (*sum_multiples)(const MultipleSums &);
   void (*adam)(const AdamBlock &);
 };
 

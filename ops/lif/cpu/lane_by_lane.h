@@ -30,6 +30,17 @@ template <class Vec> struct LaneByLane {
       lane[i] = from[i];
     return Vec::load(lane);
   }
+  template <class F> static void stream(float *to, F a) { Vec::store(to, a); }
+  static void end_stream() {}
+  template <class F> static void interleave(F &first, F &second) {
+    float lane[2 * Vec::lanes], mixed[2 * Vec::lanes];
+    Vec::store(lane, first);
+    Vec::store(lane + Vec::lanes, second);
+    for (int i = 0; i < 2 * Vec::lanes; ++i)
+      mixed[i] = lane[i % 2 * Vec::lanes + i / 2];
+    first = Vec::load(mixed);
+    second = Vec::load(mixed + Vec::lanes);
+  }
 };
 
 } // namespace

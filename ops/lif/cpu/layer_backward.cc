@@ -53,7 +53,8 @@ public:
       next_ = GradCurrent(); // all that is needed of it is in the product
     }
     bool by_panels = after_ && dense_;
-    if (later && !layer_.recurrent && !by_panels) {
+    later = later && !layer_.recurrent && !call_.wants_constants(number_);
+    if (later && !number_ && !by_panels) {
       current_.panels = panels_;
       GradCurrent left(panels_, nullptr, nullptr);
       left.make = [self = shared_from_this()](int p, int b, float *rows, int worker) {
@@ -72,10 +73,24 @@ public:
     else
       storage.reset(new Buffer<float>(dense_membranes(panels_, call_.rows)));
     current_ = GradCurrent(panels_, std::move(storage), place);
+    std::unique_ptr<Strassen> wide;
+    if (by_panels && !layer_.recurrent && !scaled())
+      wide.reset(new Strassen(call_.kernel, n_, call_.threads, call_.layer(next_), after_->weights,
+                              panels_, call_.wants_constants(number_)));
+    // Left to be made beside the sums as well, but in its place: the layer before reads it, too.
+    if (later && by_panels && !(wide && wide->samples())) {
+      GradCurrent left = std::move(current_);
+      current_ = GradCurrent(panels_, nullptr, left.floats);
+      prepare_products(1);
+      left.make = [self = shared_from_this()](int p, int b, float *, int worker) {
+        self->pass_after_product(p, b, 1, worker);
+      };
+      return left;
+    }
     if (layer_.recurrent)
       pass_by_step();
     else if (by_panels)
-      pass_dense();
+      pass_dense(wide.get());
     else
       pass_samples();
     replay_.write_sums();
@@ -89,6 +104,9 @@ private:
            !call_.wants_constants(number_) && n_.reset == LIF_RESET_ZERO &&
            n_.reset_gradient != LIF_RESET_GRADIENT_NONE && n_.surrogate.kind == LIF_SUPERSPIKE;
   }
+
+  // Whether one row of products is enough for all steps of a sample.
+  bool scaled() const { return plain() && dense_ && !direct_ && !next_.of_last.empty(); }
 
   PanelBackward panel(int p, int b) const {
     PanelBackward a = call_.panel(number_, current_, constants_, p, b);
@@ -121,7 +139,10 @@ private:
     PanelBackward a = panel(p, b);
     if (grad_current)
       a.grad_current = grad_current;
-    if (rows.products) {
+    if (rows.products && scaled()) {
+      a.products = rows.products;
+      a.multiples = next_.of_last.data();
+    } else if (rows.products) {
       a.first = std::max(0, rows.first - n_.delay);
       a.last = rows.last == n_.steps ? n_.steps : rows.last - n_.delay;
       a.products = rows.products + (a.first + n_.delay - rows.first) * panels_.width;
@@ -145,31 +166,54 @@ private:
     });
   }
 
-  // All neurons, or many, carry gradient from the layer after it.
-  void pass_dense() {
-    Strassen wide(call_.kernel, n_, call_.threads, call_.layer(next_), after_->weights, panels_,
-                  call_.wants_constants(number_));
-    wide.run(
-        [&](int p, int b, const ProductRows &rows, int worker) { pass_panel(p, b, rows, worker); });
-    int done = wide.samples();
+  // All neurons, or many, carry gradient from the layer after it. wide: or null.
+  void pass_dense(Strassen *wide) {
+    int done = wide ? wide->samples() : 0;
+    if (done)
+      wide->run([&](int p, int b, const ProductRows &rows, int worker) {
+        pass_panel(p, b, rows, worker);
+      });
     PanelTasks tasks(panels_, n_.batch - done, call_.threads);
-    WorkerPanel transposed(call_.threads, call_.kernel.pack_transposed, after_->weights,
-                           layer_.neurons, after_->neurons, panels_,
-                           int64_t(after_->neurons) * panels_.width, n_.weights);
     int block = std::max(1, PRODUCT_ROWS / std::max(1, n_.steps)); // samples
-    int64_t sample = int64_t(n_.steps) * panels_.width;
-    Buffer<float> all_products(call_.threads * block * sample);
+    prepare_products(block);
     parallel_for(call_.threads, tasks.count(), [&](int64_t task, int worker) {
       int p = tasks.panel(task), first = done + tasks.first(task), last = done + tasks.last(task);
-      float *products = all_products.get() + worker * block * sample;
-      for (int b = first; b < last; ++b) {
-        int64_t rows = int64_t(std::min(block, last - b)) * n_.steps;
-        if ((b - first) % block == 0)
-          call_.kernel.dense_product({panels_.vectors, int64_t(b) * n_.steps, rows,
-                                      call_.layer(next_), transposed.get(worker, p), products});
-        pass_panel(p, b, {0, n_.steps, products + (b - first) % block * sample, nullptr}, worker);
-      }
+      for (int b = first; b < last; b += block)
+        pass_after_product(p, b, std::min(block, last - b), worker);
     });
+  }
+
+  // samples: at a time.
+  void prepare_products(int samples) {
+    transposed_.reset(new WorkerPanel(call_.threads, call_.kernel.pack_transposed, after_->weights,
+                                      layer_.neurons, after_->neurons, panels_,
+                                      int64_t(after_->neurons) * panels_.width, n_.weights));
+    products_of_worker_ = int64_t(samples) * n_.steps * panels_.width;
+    products_.reset(new Buffer<float>(call_.threads * products_of_worker_));
+  }
+
+  // Samples from b on: their products, and then their steps.
+  void pass_after_product(int p, int b, int samples, int worker) const {
+    float *products = products_->get() + worker * products_of_worker_;
+    int rows = scaled() ? 1 : n_.steps; // of a sample, the last ones
+    auto multiply = [&](int64_t first, int64_t count, float *to) {
+      call_.kernel.dense_product({panels_.vectors,
+                                  first,
+                                  count,
+                                  call_.layer(next_),
+                                  transposed_->get(worker, p),
+                                  {to},
+                                  {},
+                                  {}});
+    };
+    if (!scaled())
+      multiply(int64_t(b) * rows, int64_t(samples) * rows, products);
+    for (int s = 0; s < samples; ++s) {
+      float *of_sample = products + int64_t(s) * rows * panels_.width;
+      if (scaled())
+        multiply(int64_t(b + s + 1) * n_.steps - 1, 1, of_sample);
+      pass_panel(p, b + s, {0, n_.steps, of_sample, nullptr}, worker);
+    }
   }
 
   // A recurrent layer: dL/ds of a step takes dL/dI of all neurons one step later.
@@ -199,8 +243,14 @@ private:
           float products[MAX_WIDTH];
           if (transposed && t + n_.delay < n_.steps) {
             const float *weights = transposed->get() + int64_t(p) * after_->neurons * panels_.width;
-            call_.kernel.dense_product({panels_.vectors, sample * n_.steps + t + n_.delay, 1,
-                                        call_.layer(next_), weights, products});
+            call_.kernel.dense_product({panels_.vectors,
+                                        sample * n_.steps + t + n_.delay,
+                                        1,
+                                        call_.layer(next_),
+                                        weights,
+                                        {products},
+                                        {},
+                                        {}});
             a.products = products;
           }
           a.first = t;
@@ -252,6 +302,9 @@ private:
   std::unique_ptr<Buffer<float>> product_;
   std::unique_ptr<Buffer<float>> again_; // the membranes of a layer that ran again
   GradCurrent current_;
+  std::unique_ptr<WorkerPanel> transposed_;
+  std::unique_ptr<Buffer<float>> products_;
+  int64_t products_of_worker_ = 0;
 };
 
 } // namespace

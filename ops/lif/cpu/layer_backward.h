@@ -10,7 +10,8 @@ namespace lif {
 // Its dL/dI, from that of the layer after it, `next`; that is empty if there is none.
 // input: the spikes that enter layer `number`; null if it does not run again.
 // own: its own; null if it is not recurrent.
-// later: dL/dI may be left to be made where it is summed. What was given must then stay till then.
+// later: dL/dI may be left to be made where it is summed. What was given must then stay till then,
+// and dL/dI has a place if the layer before reads it, too.
 GradCurrent pass_layer(const BackwardCall &call, int number, const Spikes *input, const Spikes *own,
                        GradCurrent next, bool later);
 

@@ -56,6 +56,22 @@ void pack(const float *weights, int64_t rows, int64_t columns, int first, int wi
   }
 }
 
+// L rows of L floats as columns.
+inline void transpose_tile(const float *from, int64_t stride, float *to, int64_t to_stride) {
+  F rows[L], mixed[L];
+  LIF_UNROLL for (int i = 0; i < L; ++i) rows[i] = Vec::load(from + i * stride);
+  // Each round halves the distance at which neighbours of a column lie.
+  LIF_UNROLL for (int distance = 1; distance < L; distance *= 2) {
+    LIF_UNROLL for (int i = 0; i < L / 2; ++i) {
+      mixed[2 * i] = rows[i];
+      mixed[2 * i + 1] = rows[i + L / 2];
+      Vec::interleave(mixed[2 * i], mixed[2 * i + 1]);
+    }
+    LIF_UNROLL for (int i = 0; i < L; ++i) rows[i] = mixed[i];
+  }
+  LIF_UNROLL for (int i = 0; i < L; ++i) Vec::store(to + i * to_stride, rows[i]);
+}
+
 // The first `used` of a strip's neurons, rows of `columns` weights that lie `stride` apart, as its
 // columns, [columns][strip]; zeros follow.
 void transpose(const float *weights, int64_t stride, int64_t used, int64_t columns, int strip,
@@ -71,8 +87,14 @@ void transpose(const float *weights, int64_t stride, int64_t used, int64_t colum
         // The next rows, and behind the last ones what lies beside the first ones.
         __builtin_prefetch(i + LINE < used ? row + LINE * stride + j0
                                            : row - (used - LINE) * stride + columns + j0);
-        for (int64_t j = j0; j < j1; ++j)
-          to[j * strip + i] = row[j];
+        if (i1 - i0 == LINE && j1 - j0 == LINE) {
+          if ((i - i0) % L == 0)
+            for (int64_t j = j0; j < j1; j += L)
+              transpose_tile(row + j, stride, to + j * strip + i, strip);
+        } else {
+          for (int64_t j = j0; j < j1; ++j)
+            to[j * strip + i] = row[j];
+        }
       }
     }
   }

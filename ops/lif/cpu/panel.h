@@ -43,6 +43,7 @@ constexpr Kernel make_kernel(const char *name) {
           dense_backward,
           general_backward,
           weight_gradient,
+          sum_multiples,
           adam_step};
 }
 

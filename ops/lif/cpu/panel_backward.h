@@ -92,10 +92,13 @@ template <int V, bool KEPT> void run_dense_backward(const PanelBackward a) {
   [[maybe_unused]] float packed[W + L] = {};
   int first_byte = a.first_neuron / 8;
   for (int t = a.last - 1; t >= a.first; --t) {
-    float *row = a.products + static_cast<int64_t>(t - a.first) * W;
+    float *row = a.products + (a.multiples ? 0 : static_cast<int64_t>(t - a.first) * W);
+    F multiple = one;
     if (t + a.delay >= a.steps) {
       memset(nothing, 0, sizeof nothing);
       row = nothing;
+    } else if (a.multiples) {
+      multiple = Vec::all(a.multiples[t + a.delay]);
     }
     if (a.grad_spikes)
       add_direct(a, t, row);
@@ -123,7 +126,7 @@ template <int V, bool KEPT> void run_dense_backward(const PanelBackward a) {
       F distance = Vec::abs(Vec::sub(u, Vec::load(a.constants.threshold + j * L)));
       F d = Vec::add(Vec::mul(slope, distance), one);
       F phi = Vec::div(one, Vec::mul(d, d));
-      F direct = Vec::mul(phi, Vec::load(row + j * L));
+      F direct = Vec::mul(phi, Vec::mul(multiple, Vec::load(row + j * L)));
       if constexpr (KEPT)
         direct = Vec::zero_where(mask_but(load_mask(kept + j * L / 8)), direct);
       step_back<V>(a, above, j, direct, lambda, a.grad_current + static_cast<int64_t>(t) * W);

@@ -4,9 +4,34 @@
 #include "replay.h"
 #include "sequence.h"
 
-namespace lif {
+#include <algorithm>
+#include <cstring>
 
-GradCurrent pass_readout(const BackwardCall &call, const Spikes &input) {
+namespace lif {
+namespace {
+
+// dL/dI of each step in terms of the last one's, if that is the same for all neurons: if they decay
+// alike and the loss's derivative by their membranes is the same at all steps, as by the mean of
+// them. Then lambda[t] = g + decay lambda[t + 1] is g times 1 + decay + ... of T - t terms.
+std::vector<float> multiples_of_last(const LifNetwork &n, const float *grad_membrane) {
+  const LifLayer &readout = n.layer[n.layers];
+  const float *decay = readout.decay;
+  int64_t step = int64_t(n.batch) * readout.neurons;
+  if (!n.steps || std::any_of(decay, decay + readout.neurons, [=](float d) { return d != *decay; }))
+    return {};
+  for (int t = 1; t < n.steps; ++t)
+    if (std::memcmp(grad_membrane, grad_membrane + t * step, step * sizeof(float)) != 0)
+      return {};
+  std::vector<float> multiples(n.steps);
+  double sum = 0;
+  for (int t = n.steps - 1; t >= 0; --t)
+    multiples[t] = static_cast<float>(sum = 1 + static_cast<double>(*decay) * sum);
+  return multiples;
+}
+
+} // namespace
+
+GradCurrent pass_readout(const BackwardCall &call, const Spikes *input) {
   const LifNetwork &n = call.n;
   int number = n.layers;
   const LifLayer &readout = n.layer[number];
@@ -16,7 +41,7 @@ GradCurrent pass_readout(const BackwardCall &call, const Spikes &input) {
   GradCurrent current(panels, std::move(storage), nullptr);
   int64_t tasks = int64_t(panels.count) * n.batch;
   if (readout.synapse_decay || call.wants_constants(number)) {
-    Replay replay(call, number, &input, nullptr);
+    Replay replay(call, number, input, nullptr);
     parallel_for(call.threads, tasks, [&](int64_t task, int worker) {
       int p = static_cast<int>(task / n.batch), b = static_cast<int>(task % n.batch);
       PanelBackward a = call.panel(number, current, constants, p, b);
@@ -39,6 +64,7 @@ GradCurrent pass_readout(const BackwardCall &call, const Spikes &input) {
     a.grad_current = current.floats + task * n.steps * panels.width;
     call.kernel.leaky_backward(a);
   });
+  current.of_last = multiples_of_last(n, call.gradient.grad_membrane);
   return current;
 }
 

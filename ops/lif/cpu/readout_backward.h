@@ -7,8 +7,8 @@
 
 namespace lif {
 
-// Its dL/dI. input: the spikes that enter it.
-GradCurrent pass_readout(const BackwardCall &call, const Spikes &input);
+// Its dL/dI. input: the spikes that enter it, read if it runs again.
+GradCurrent pass_readout(const BackwardCall &call, const Spikes *input);
 
 } // namespace lif
 

@@ -3,9 +3,9 @@
 namespace lif {
 namespace {
 
-// Blocks of less depth than this cost more in sums than they save in products.
-constexpr int LEAST_DEPTH = 256;
-constexpr int MOST_LEVELS = 2;
+// Inner blocks of less depth than this cost more in sums than they save in products.
+constexpr int LEAST_DEPTH = 128;
+constexpr int MOST_LEVELS = 2; // outer ones
 
 // Bytes of sums of weights that are held at a time, if those of a group fit at all.
 constexpr int64_t RIGHT_BYTES = 48 << 20;
@@ -14,8 +14,24 @@ constexpr int64_t RIGHT_BYTES = 48 << 20;
 // the L3 cache; their own blocks, which outgrow the L2 cache, are read in order.
 constexpr int ROWS = 128;
 
-// Rows added up at a time, and columns of weights: of all blocks they share an L1 or L2 cache.
-constexpr int64_t SUM_ROWS = 8, SUM_COLUMNS = 64;
+// Of how many a part's samples make chunks at least. A constant: an inner product adds up rows of a
+// chunk, and the same bits are to come out every time.
+constexpr int CHUNKS = 4;
+
+// Where the k-th of seven products goes: to its one or two of four blocks, which it is the first of
+// or adds to.
+void aim(DenseProduct &product, int k, float *blocks, int64_t block) {
+  int places = 0;
+  product.grad_spikes[1] = nullptr;
+  for (int b = 0; b < 4; ++b) {
+    if (!RESULT[k][b])
+      continue;
+    product.grad_spikes[places] = blocks + b * block;
+    product.subtracts[places] = RESULT[k][b] < 0;
+    product.adds[places] = std::any_of(RESULT, RESULT + k, [b](auto &signs) { return signs[b]; });
+    ++places;
+  }
+}
 
 } // namespace
 
@@ -28,8 +44,9 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
   const Panels &after = next.panels;
   int levels = 0;
   auto splits = [&](int parts) {
-    return panels.neurons % (parts * panels.width) == 0 &&
-           after.neurons % (parts * after.width) == 0 && after.neurons / parts >= LEAST_DEPTH &&
+    int inner = 2 * parts;
+    return panels.neurons % (inner * panels.width) == 0 &&
+           after.neurons % (inner * after.width) == 0 && after.neurons / inner >= LEAST_DEPTH &&
            n.batch >= parts;
   };
   for (; levels < MOST_LEVELS && splits(2 * parts_); ++levels)
@@ -41,164 +58,105 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
   result_of_ = sums(RESULT, levels - 1);
   depth_ = after.count / parts_;
   quarter_ = n.batch / parts_;
-  groups_ = panels.count / parts_;
-  int64_t depth = int64_t(depth_) * after.width, blocks = int64_t(parts_) * parts_;
+  groups_ = panels.count / panels_of_group();
+  int64_t depth = int64_t(depth_) * after.width, blocks = int64_t(parts_) * panels_of_group();
   auto products = static_cast<int64_t>(7 * left_of_.size());
-  of_group_ = products * depth * panels.width;
+  of_group_ = 7 * products * depth / 2 * panels.width;
   held_groups_ = static_cast<int>(
       std::max<int64_t>(1, std::min<int64_t>(RIGHT_BYTES / (4 * of_group_), groups_)));
   // Those that are multiplied, and those that come next.
   right_.reset(new Buffer<float>(std::min(2 * held_groups_, groups_) * of_group_));
   if (held_groups_ < groups_)
     left_.reset(new Buffer<float>(quarter_ * products * depth * steps_));
-  // As few runs of rows as ROWS allows, of nearly one length that a kernel holds in registers.
-  int runs = whole ? 1 : (steps_ + ROWS - 1) / ROWS;
-  rows_ = ((steps_ + runs - 1) / runs + kernel.product_rows - 1) / kernel.product_rows *
-          kernel.product_rows;
-  samples_ = std::max(1, std::min(ROWS / rows_, quarter_ / threads));
-  // Of a chunk of each part the result and the states; seven products and their left operands.
-  int64_t rows = int64_t(samples_) * rows_;
-  states_ = held_groups_ * blocks * rows * panels.width;
-  of_worker_ = std::max(states_ + held_groups_ * blocks * samples_ * 2 * panels.width +
-                            7 * rows * (panels.width + depth),
-                        blocks * SUM_COLUMNS * panels.width);
+  // As few runs of rows as ROWS allows, of nearly one length whose halves a kernel holds in
+  // registers.
+  int runs = whole ? 1 : (steps_ + ROWS - 1) / ROWS, unit = 2 * kernel.product_rows;
+  rows_ = ((steps_ + runs - 1) / runs + unit - 1) / unit * unit;
+  samples_ = std::max(1, std::min(ROWS / rows_, quarter_ / CHUNKS));
+  // Of a chunk of each part the result and the states; seven outer products and their left
+  // operands; the left operands of seven inner ones.
+  int64_t rows = int64_t(samples_) * rows_, width = panels.width;
+  states_ = held_groups_ * blocks * apart(rows * width);
+  made_ = states_ + held_groups_ * (blocks * samples_ * 2 * width + 7 * apart(2 * rows * width));
+  of_worker_ = std::max(made_ + 7 * rows * (depth + depth / 4),
+                        int64_t(4 * parts_ * parts_ + 7 * 4) * SUM_COLUMNS * strip_);
   products_.reset(new Buffer<float>(threads * of_worker_));
 }
 
-std::vector<Strassen::Sum> Strassen::sums(const SevenProducts &signs, int levels) {
-  std::vector<Sum> found = {{{0, 0, 1}}};
-  for (int level = 0; level < levels; ++level) {
-    std::vector<Sum> finer;
-    for (const Sum &sum : found)
-      for (const auto &blocks : signs) {
-        finer.emplace_back();
-        for (const Term &term : sum)
-          for (int k = 0; k < 4; ++k)
-            if (blocks[k])
-              finer.back().push_back({2 * term.row + k / 2, 2 * term.column + k % 2,
-                                      term.sign * static_cast<float>(blocks[k])});
-      }
-    found = std::move(finer);
-  }
-  return found;
-}
-
-// Of some rows of a chunk of each part and one panel of their depth: [7][rows][width].
-void Strassen::add_up_left(const Sum &sum, int chunk, int64_t panel, int64_t row, int64_t rows,
-                           float *to, int64_t stride) const {
-  BlockSums a{};
-  a.count = rows * next_.panels.width;
-  for (const Term &term : sum) {
-    a.sign[a.terms] = term.sign;
-    for (int k = 0; k < 4; ++k) {
-      int64_t first = (chunk + (2 * term.row + k / 2) * int64_t(quarter_)) * steps_ + row;
-      int64_t column = (2 * term.column + k % 2) * int64_t(depth_) + panel;
-      a.from[a.terms][k] = next_.grad_current + (column * next_.rows + first) * next_.panels.width;
+// An outer product of a group of panels from seven inner ones: [half of the columns][half of the
+// rows][half of the rows' count][width]. left: as halve_left() reads it; halves: as it left them.
+void Strassen::multiply_halves(const float *left, int64_t left_rows, int64_t rows,
+                               const float *halves, const float *right, float *to) const {
+  int64_t half = (rows + 1) / 2, depth = int64_t(depth_) * next_.panels.width / 2;
+  DenseProduct one{panels_.vectors, 0, half, next_, nullptr, {}, {}, {}};
+  one.next.panels.count = depth_ / 2;
+  one.next.panels.neurons = static_cast<int>(depth);
+  for (int k = 0; k < 7; ++k) {
+    one.next.grad_current = halves + k * half * depth;
+    one.next.rows = half;
+    if (is_copy(LEFT[k])) { // of the first block or the last
+      one.next.grad_current = left;
+      one.next.rows = left_rows;
+      if (LEFT[k][3])
+        one.next.grad_current += depth * left_rows + (rows - half) * next_.panels.width;
     }
-    ++a.terms;
+    one.weights = right + k * depth * panels_.width;
+    aim(one, k, to, half * panels_.width);
+    kernel_.dense_product(one);
   }
-  a.to = to;
-  a.stride = stride;
-  kernel_.add_blocks(a);
 }
 
-void Strassen::add_up_all_left() {
-  auto sums = static_cast<int64_t>(left_of_.size());
-  parallel_for(threads_, int64_t(chunks()) * depth_, [&](int64_t task, int) {
-    int chunk = static_cast<int>(task / depth_) * samples_;
-    int64_t p = task % depth_, rows = int64_t(samples_of(chunk)) * steps_;
-    int64_t panel = rows * next_.panels.width;
-    for (int64_t row = 0; row < rows; row += SUM_ROWS)
-      for (int64_t i = 0; i < sums; ++i)
-        add_up_left(left_of_[static_cast<size_t>(i)], chunk, p, row, std::min(SUM_ROWS, rows - row),
-                    left_of_chunk(chunk) + (i * 7 * depth_ + p) * panel + row * next_.panels.width,
-                    depth_ * panel);
-  });
-}
-
-// Each of some columns of a strip.
-int64_t Strassen::right_tasks(int group) const {
-  if (!samples() || group >= groups_)
-    return 0;
-  int64_t depth = int64_t(depth_) * next_.panels.width;
-  return held_from(group) * (panels_.width / strip_) * ((depth + SUM_COLUMNS - 1) / SUM_COLUMNS);
-}
-
-// Of groups of panels: [groups][products][strips][depth][strip]. All blocks' columns are transposed
-// and then added up where they lie, in the worker's L2 cache.
-void Strassen::add_up_right(int group, int64_t task, int worker) const {
-  int64_t neurons = next_.panels.neurons, depth = int64_t(depth_) * next_.panels.width;
-  int64_t runs = (depth + SUM_COLUMNS - 1) / SUM_COLUMNS, strips = panels_.width / strip_;
-  int64_t g = task / (strips * runs), s = task / runs % strips, first = task % runs * SUM_COLUMNS;
-  int64_t columns = std::min(SUM_COLUMNS, depth - first), run = columns * strip_;
-  float *blocks = of_worker(worker);
-  for (int k = 0; k < parts_ * parts_; ++k) {
-    int p = group + static_cast<int>(g) + k % parts_ * groups_;
-    const float *row = weights_ + (panels_.first(p) + s * strip_) * neurons;
-    kernel_.transpose(row + k / parts_ * depth + first, neurons, strip_, columns, strip_, storage_,
-                      blocks + k * run);
-  }
-  BlockSums a{};
-  a.right = true;
-  a.count = run;
-  a.to = right_of(group + static_cast<int>(g)) + (s * depth + first) * strip_;
-  a.stride = depth * panels_.width;
-  for (const Sum &sum : right_of_) {
-    a.terms = 0;
-    for (const Term &term : sum) {
+// Adds the seven products of sums number i to the results of a group of panels.
+void Strassen::spread(int64_t i, int64_t rows, const float *seven, float *result) const {
+  int64_t half = (rows + 1) / 2 * panels_.width, all = rows * panels_.width;
+  for (int inner = 0; inner < 4; ++inner) {
+    int64_t column = inner % 2, first = inner / 2 ? half : 0,
+            twice = inner / 2 ? 2 * half - all : 0;
+    ProductSpread a{};
+    a.count = half - twice;
+    a.from = seven + inner * half + twice;
+    a.stride = apart(4 * half);
+    for (const Term &term : result_of_[static_cast<size_t>(i)]) {
       a.sign[a.terms] = term.sign;
-      for (int k = 0; k < 4; ++k)
-        a.from[a.terms][k] =
-            blocks + ((2 * term.row + k / 2) * parts_ + 2 * term.column + k % 2) * run;
+      a.adds[a.terms] = is_in_earlier(result_of_, i, term);
+      for (int k = 0; k < 4; ++k) {
+        int64_t block =
+            (2 * term.row + k / 2) * panels_of_group() + 2 * (2 * term.column + k % 2) + column;
+        a.to[a.terms][k] = result + block * apart(all) + first;
+      }
       ++a.terms;
     }
-    kernel_.add_blocks(a);
-    a.to += 7 * a.stride;
+    kernel_.spread_products(a);
   }
 }
 
-// [groups][rows' parts][columns' parts][rows][width], of each part some rows from row `first` of a
-// chunk on.
+// [groups][rows' parts][panels of a group][rows][width], of each part some rows from row `first` of
+// a chunk on.
 float *Strassen::multiply(int begin, int end, int chunk, int first, int64_t rows,
                           int worker) const {
-  int width = panels_.width, groups = end - begin;
-  int64_t depth = int64_t(depth_) * next_.panels.width, blocks = int64_t(parts_) * parts_;
+  int64_t width = panels_.width, depth = int64_t(depth_) * next_.panels.width;
   int64_t left_rows = left_ ? int64_t(samples_of(chunk)) * steps_ : rows;
+  int64_t product = apart(4 * ((rows + 1) / 2) * width);
+  float *result = of_worker(worker), *made = result + made_, *halves = made + 7 * rows * depth,
+        *seven = made - held_groups_ * 7 * apart(2 * int64_t(samples_) * rows_ * width);
   auto sums = static_cast<int64_t>(left_of_.size());
-  float *result = of_worker(worker);
-  float *seven = states_of(worker) + held_groups_ * blocks * samples_ * 2 * width;
-  float *made = seven + 7 * int64_t(samples_) * rows_ * width;
-  std::fill(result, result + groups * blocks * rows * width, 0.0f);
-  DenseProduct one{panels_.vectors, left_ ? first : 0, rows, next_, nullptr, nullptr};
-  one.next.panels.count = depth_;
-  one.next.panels.neurons = static_cast<int>(depth);
-  one.next.rows = left_rows;
   for (int64_t i = 0; i < sums; ++i) {
-    for (int64_t p = 0; !left_ && p < depth_; ++p)
+    for (int64_t p = 0; p < depth_ && !left_; ++p)
       add_up_left(left_of_[static_cast<size_t>(i)], chunk, p, first, rows,
                   made + p * rows * next_.panels.width, rows * depth);
-    const float *left = left_ ? left_of_chunk(chunk) + i * 7 * depth * left_rows : made;
-    for (int64_t g = 0; g < groups; ++g) {
-      for (int64_t s = 0; s < 7; ++s) {
-        one.next.grad_current = left + s * depth * left_rows;
-        one.weights = right_of(begin + static_cast<int>(g)) + (i * 7 + s) * depth * width;
-        one.grad_spikes = seven + s * rows * width;
-        kernel_.dense_product(one);
-      }
-      ProductSpread a{};
-      a.count = rows * width;
-      a.from = seven;
-      a.stride = rows * width;
-      for (const Term &term : result_of_[static_cast<size_t>(i)]) {
-        a.sign[a.terms] = term.sign;
-        for (int k = 0; k < 4; ++k)
-          a.to[a.terms][k] =
-              result + ((g * parts_ + 2 * term.row + k / 2) * parts_ + 2 * term.column + k % 2) *
-                           rows * width;
-        ++a.terms;
-      }
-      kernel_.spread_products(a);
+    const float *left = made;
+    if (left_)
+      left = left_of_chunk(chunk) + i * 7 * depth * left_rows + first * next_.panels.width;
+    for (int64_t s = 0; s < 7; ++s, left += depth * left_rows) {
+      halve_left(left, left_rows, rows, halves);
+      for (int g = begin; g < end; ++g)
+        multiply_halves(left, left_rows, rows, halves,
+                        right_of(g) + (i * 7 + s) * 7 * depth / 2 * width,
+                        seven + ((g - begin) * 7 + s) * product);
     }
+    for (int64_t g = 0; g < end - begin; ++g)
+      spread(i, rows, seven + g * 7 * product,
+             result + g * parts_ * panels_of_group() * apart(rows * width));
   }
   return result;
 }

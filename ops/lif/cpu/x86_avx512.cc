@@ -17,16 +17,27 @@ struct Vec {
   using M = __mmask16;
   static constexpr int lanes = 16;
   // A dense product's rows and vectors, held in registers: 20 of 32.
-  static constexpr int product_rows = 5, product_vectors = 4;
+  static constexpr int product_rows = 10, product_vectors = 2;
 
   static F zero() { return _mm512_setzero_ps(); }
   static F all(float x) { return _mm512_set1_ps(x); }
   static F load(const float *from) { return _mm512_loadu_ps(from); }
   static void store(float *to, F a) { _mm512_storeu_ps(to, a); }
+  // Past the caches, to whole vectors' places; others see it after end_stream().
+  static void stream(float *to, F a) { _mm512_stream_ps(to, a); }
+  static void end_stream() { _mm_sfence(); }
   static void load_pair(const float *from, F &first, F &second) {
     __m512i words = _mm512_loadu_si512(from);
     first = _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
     second = _mm512_castsi512_ps(_mm512_and_si512(words, _mm512_set1_epi32(-0x10000)));
+  }
+  // The lanes of both by turns: the lower halves', and then the upper halves'.
+  static void interleave(F &first, F &second) {
+    __m512i lower = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    __m512i upper = _mm512_add_epi32(lower, _mm512_set1_epi32(8));
+    F lows = _mm512_permutex2var_ps(first, lower, second);
+    second = _mm512_permutex2var_ps(first, upper, second);
+    first = lows;
   }
   static F add(F a, F b) { return _mm512_add_ps(a, b); }
   static F sub(F a, F b) { return _mm512_sub_ps(a, b); }

@@ -117,8 +117,12 @@ class TestStrassen:
 
     @pytest.mark.parametrize(
         ("neurons", "batch", "steps", "delay"),
-        [(512, 3, 130, 0), (512, 3, 130, 1), (1024, 21, 3, 0), (1024, 21, 3, 1), (2048, 20, 2, 0)],
-        ids=["once", "once, delay", "twice", "twice, delay", "not all weights at once"],
+        [
+            *[(512, 3, 130, delay) for delay in (0, 1)],
+            *[(1024, 21, 3, delay) for delay in (0, 1)],
+            (2048, 20, 2, 0),
+        ],
+        ids=["twice", "twice, delay", "thrice", "thrice, delay", "not all weights at once"],
     )
     def test_gradients(self, arch: int, neurons: int, batch: int, steps: int, delay: int) -> None:
         """A sample may be left over; every part of a time step's rows has its own order."""
@@ -134,7 +138,60 @@ class TestStrassen:
             native.clock_phases(False)
         assert sums > 0
         assert_near_reference(problem, forward, found, 5e-6)
-        assert_same_bits(found, gradients(problem, forward, arch, 2))
+        for threads in (2, 3):
+            assert_same_bits(found, gradients(problem, forward, arch, threads))
+
+
+@every_kernel()
+@pytest.mark.parametrize("store", ["membranes", "spikes"])
+@pytest.mark.parametrize("delay", [0, 1])
+@pytest.mark.parametrize(
+    "constants",
+    [{}, {"second_threshold": -0.25}, {"second_threshold": 0.5}, {"capacity": 6}],
+    ids=["all", "many", "few", "six slots"],
+)
+class TestLossOnTheMeanOfTheReadout:
+    """Its derivative is the same at all steps, so that a sample's dL/dI has one row, many times."""
+
+    def test_gradients(self, arch: int, store: str, delay: int, constants: Dict[str, Any]) -> None:
+        network = network_of((90, 70), classes=21, delay=delay, **constants)
+        problem = random_problem(network, seed=4, steps=9, batch=6)
+        mean = np.broadcast_to(problem.grad_membrane[:1], problem.grad_membrane.shape).copy()
+        silent = tuple(0 * grad for grad in problem.grad_spikes)
+        p = replace(problem, grad_membrane=mean, grad_spikes=silent)
+        forward = run(p, arch, store=store)
+
+        def found(threads: int) -> arrays.Gradients:
+            arguments = (p.network, p.weights, p.ids, p.counts, forward, p.grad_membrane)
+            return arrays.backward(*arguments, store=store, threads=threads, arch=arch)
+
+        native.clock_phases(True)
+        try:
+            one = found(1)
+            assert sum(native.phases()["sum_multiples"]) > 0
+        finally:
+            native.clock_phases(False)
+        assert_near_reference(p, forward, one)
+        for threads in (2, 3):
+            assert_same_bits(one, found(threads))
+
+    def test_readouts_that_decay_each_in_its_way(
+        self, arch: int, store: str, delay: int, constants: Dict[str, Any]
+    ) -> None:
+        """Their dL/dI has no such row, with the same loss."""
+        network = network_of((40,), classes=5, delay=delay, **constants)
+        decay = np.linspace(0.1, 0.9, 5)
+        network = replace(network, readout=replace(network.readout, decay=decay))
+        problem = random_problem(network, seed=4, steps=9, batch=2)
+        mean = np.broadcast_to(problem.grad_membrane[:1], problem.grad_membrane.shape).copy()
+        p = replace(problem, grad_membrane=mean)
+        forward = run(p, arch, store=store)
+        native.clock_phases(True)
+        try:
+            assert_near_reference(p, forward, gradients(p, forward, arch, store=store))
+            assert sum(native.phases()["sum_multiples"]) == 0
+        finally:
+            native.clock_phases(False)
 
 
 @every_kernel()

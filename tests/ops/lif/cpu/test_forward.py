@@ -89,6 +89,29 @@ class TestDyadic:
         assert_same_forward(forward, judge(problem))
 
 
+@every_kernel()
+def test_membranes_that_outgrow_the_caches(arch: int) -> None:
+    """They are written past the caches, which shows in nothing but the time."""
+    network = network_of((1024,), inputs=8)
+    whole = random_problem(network, seed=6, steps=64, batch=65)
+    forward = run(whole, arch, threads=2)
+    written = forward.layers[0].membranes
+    assert written.nbytes > 16 << 20
+    assert written.ctypes.data % 64 == 0
+    parts = [
+        run(replace(whole, ids=whole.ids[:, samples], counts=whole.counts[:, samples]), arch)
+        for samples in (slice(32), slice(32, 65))
+    ]
+    np.testing.assert_array_equal(
+        forward.membrane, np.concatenate([part.membrane for part in parts], axis=1)
+    )
+    assert all(part.layers[0].membranes.nbytes < 16 << 20 for part in parts)
+    # They lie in panels, as wide as the kernel cuts them.
+    np.testing.assert_array_equal(
+        np.sort(written), np.sort(np.concatenate([part.layers[0].membranes for part in parts]))
+    )
+
+
 class TestEveryKernel:
     def test_the_list_reaches_from_plain_code_to_this_machine(self) -> None:
         kernels = native.kernels()

@@ -1,0 +1,141 @@
+// The sums of blocks that Strassen's products are made of.
+#include "strassen.h"
+
+namespace lif {
+namespace {
+
+// Rows added up at a time: of all blocks they share an L1 or L2 cache.
+constexpr int64_t SUM_ROWS = 8;
+
+} // namespace
+
+bool Strassen::is_in_earlier(const std::vector<Sum> &sums, int64_t behind, const Term &term) {
+  return std::any_of(sums.begin(), sums.begin() + behind, [&](const Sum &sum) {
+    return std::any_of(sum.begin(), sum.end(), [&](const Term &other) {
+      return other.row == term.row && other.column == term.column;
+    });
+  });
+}
+
+std::vector<Strassen::Sum> Strassen::sums(const SevenProducts &signs, int levels) {
+  std::vector<Sum> found = {{{0, 0, 1}}};
+  for (int level = 0; level < levels; ++level) {
+    std::vector<Sum> finer;
+    for (const Sum &sum : found)
+      for (const auto &blocks : signs) {
+        finer.emplace_back();
+        for (const Term &term : sum)
+          for (int k = 0; k < 4; ++k)
+            if (blocks[k])
+              finer.back().push_back({2 * term.row + k / 2, 2 * term.column + k % 2,
+                                      term.sign * static_cast<float>(blocks[k])});
+      }
+    found = std::move(finer);
+  }
+  return found;
+}
+
+// Of some rows of a chunk of each part and one panel of their depth: [7][rows][width].
+void Strassen::add_up_left(const Sum &sum, int chunk, int64_t panel, int64_t row, int64_t rows,
+                           float *to, int64_t stride) const {
+  BlockSums a{};
+  a.copies = true;
+  a.count = rows * next_.panels.width;
+  for (const Term &term : sum) {
+    a.sign[a.terms] = term.sign;
+    for (int k = 0; k < 4; ++k) {
+      int64_t first = (chunk + (2 * term.row + k / 2) * int64_t(quarter_)) * steps_ + row;
+      int64_t column = (2 * term.column + k % 2) * int64_t(depth_) + panel;
+      a.from[a.terms][k] = next_.grad_current + (column * next_.rows + first) * next_.panels.width;
+    }
+    ++a.terms;
+  }
+  a.to = to;
+  a.stride = stride;
+  kernel_.add_blocks(a);
+}
+
+void Strassen::add_up_all_left() {
+  auto sums = static_cast<int64_t>(left_of_.size());
+  parallel_for(threads_, int64_t(chunks()) * depth_, [&](int64_t task, int) {
+    int chunk = static_cast<int>(task / depth_) * samples_;
+    int64_t p = task % depth_, rows = int64_t(samples_of(chunk)) * steps_;
+    int64_t panel = rows * next_.panels.width;
+    for (int64_t row = 0; row < rows; row += SUM_ROWS)
+      for (int64_t i = 0; i < sums; ++i)
+        add_up_left(left_of_[static_cast<size_t>(i)], chunk, p, row, std::min(SUM_ROWS, rows - row),
+                    left_of_chunk(chunk) + (i * 7 * depth_ + p) * panel + row * next_.panels.width,
+                    depth_ * panel);
+  });
+}
+
+// Each of some columns of a strip.
+int64_t Strassen::right_tasks(int group) const {
+  if (!samples() || group >= groups_)
+    return 0;
+  int64_t depth = int64_t(depth_) * next_.panels.width / 2;
+  return held_from(group) * (panels_.width / strip_) * ((depth + SUM_COLUMNS - 1) / SUM_COLUMNS);
+}
+
+// Of groups of panels: [groups][outer products][inner products][strips][depth][strip]. All blocks'
+// columns are transposed and then added up where they lie, in the worker's L2 cache.
+void Strassen::add_up_right(int group, int64_t task, int worker) const {
+  int64_t neurons = next_.panels.neurons, depth = int64_t(depth_) * next_.panels.width / 2;
+  int64_t runs = (depth + SUM_COLUMNS - 1) / SUM_COLUMNS, strips = panels_.width / strip_;
+  int64_t g = task / (strips * runs), s = task / runs % strips, first = task % runs * SUM_COLUMNS;
+  int64_t columns = std::min(SUM_COLUMNS, depth - first), run = columns * strip_;
+  // Four inner blocks of each outer one, and of each outer operand.
+  float *blocks = of_worker(worker), *operands = blocks + 4 * parts_ * parts_ * run;
+  for (int k = 0; k < parts_ * parts_; ++k)
+    for (int inner = 0; inner < 4; ++inner) {
+      int p = group + static_cast<int>(g) + (2 * (k % parts_) + inner % 2) * groups_;
+      const float *row = weights_ + (panels_.first(p) + s * strip_) * neurons;
+      kernel_.transpose(row + (2 * (k / parts_) + inner / 2) * depth + first, neurons, strip_,
+                        columns, strip_, storage_, blocks + (4 * k + inner) * run);
+    }
+  BlockSums outer{}, inner{};
+  outer.right = inner.right = outer.copies = inner.copies = true;
+  outer.count = outer.stride = 4 * run;
+  outer.to = operands;
+  inner.terms = 1;
+  inner.sign[0] = 1;
+  inner.count = run;
+  inner.to = right_of(group + static_cast<int>(g)) + (s * depth + first) * strip_;
+  inner.stride = depth * panels_.width;
+  for (const Sum &sum : right_of_) {
+    outer.terms = 0;
+    for (const Term &term : sum) {
+      outer.sign[outer.terms] = term.sign;
+      for (int k = 0; k < 4; ++k)
+        outer.from[outer.terms][k] =
+            blocks + ((2 * term.row + k / 2) * parts_ + 2 * term.column + k % 2) * 4 * run;
+      ++outer.terms;
+    }
+    kernel_.add_blocks(outer);
+    for (int i = 0; i < 7; ++i, inner.to += 7 * inner.stride) {
+      for (int k = 0; k < 4; ++k)
+        inner.from[0][k] = operands + (4 * i + k) * run;
+      kernel_.add_blocks(inner);
+    }
+  }
+}
+
+// The left operands of seven inner products, [7][depth panels][half the rows][width], from that of
+// an outer one, [depth panels][left_rows][width]. Of an odd number of rows both halves have the
+// middle one. What is a block by itself is read where it is.
+void Strassen::halve_left(const float *left, int64_t left_rows, int64_t rows, float *to) const {
+  int64_t width = next_.panels.width, half = (rows + 1) / 2, depth = depth_ / 2;
+  BlockSums a{};
+  a.terms = 1;
+  a.sign[0] = 1;
+  a.count = half * width;
+  a.stride = depth * a.count;
+  for (int64_t p = 0; p < depth; ++p) {
+    for (int k = 0; k < 4; ++k)
+      a.from[0][k] = left + ((k % 2 * depth + p) * left_rows + k / 2 * (rows - half)) * width;
+    a.to = to + p * a.count;
+    kernel_.add_blocks(a);
+  }
+}
+
+} // namespace lif
