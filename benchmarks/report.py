@@ -208,8 +208,10 @@ def _roofline(rows: list[Row], images: Path, results: Path) -> str:
     text.append(
         "The parts of a step against these limits. Operations and bytes are counted from the "
         "spikes (`benchmarks/work_counts.py` says how); a row of weights that is read again from "
-        "a cache counts again. An exact product is counted as if it were taken row by column; "
-        "Strassen's way needs fewer operations, so that it may lie above the peak."
+        "a cache counts again. An exact product is counted as if it were taken row by column, and "
+        "the readout's part in the last hidden layer (backward 2) and in its own weights (weight "
+        "gradient 3) as if step by step; Strassen's way, and one row a sample where the loss is on "
+        "the mean of the steps, need fewer operations, so that they may lie above the peak."
     )
     for variant in sorted({row["variant"] for row in parts}):
         chosen = [row for row in parts if row["variant"] == variant]
