@@ -48,6 +48,7 @@ def build(
     from ops.adam import apply_adam
     from ops.direct_call import DirectCall
     from ops.keras import LIF, LeakyReadout, MultiLIF, SuperSpike
+    from ops.losses import mean_membrane_cross_entropy
     from ops.spikes import dense_to_sparse
 
     hidden = LIF(work.config.neurons, DECAY, second_threshold=second_threshold, gain=1.0)
@@ -69,9 +70,7 @@ def build(
     labels = tf.constant(work.labels)
 
     def loss_of(out: Any) -> Any:
-        logits = tf.reduce_mean(out.membrane, axis=0)
-        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-        return tf.reduce_mean(losses)
+        return tf.reduce_mean(mean_membrane_cross_entropy(out.membrane, labels))
 
     @tf.function
     def forward() -> Any:

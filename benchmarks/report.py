@@ -39,9 +39,10 @@ layers fire at about the rate of the input.
 %s
 
 * A step is forward, loss, backward and update: ours is a whole TensorFlow function with the Keras
-  layer and Adam, called by `ops.direct_call`, not a bare kernel. Its input spikes are ids, a peer's
-  a dense array; both are there before the clock starts. Its kernels use the threads of the
-  comparison, TensorFlow itself one, so that no second pool of threads spins beside them.
+  layer, the loss of `ops.losses` and Adam, called by `ops.direct_call`, not a bare kernel. Its
+  input spikes are ids, a peer's a dense array; both are there before the clock starts. Its kernels
+  use the threads of the comparison, TensorFlow itself one, so that no second pool of threads spins
+  beside them.
 * *exact* gives gradient to every neuron; *gated* to those whose membrane is above a second
   threshold.
 * Each side is a process of its own, in its own environment, pinned to as many processors as

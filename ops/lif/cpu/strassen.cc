@@ -7,7 +7,8 @@ namespace {
 constexpr int LEAST_DEPTH = 128;
 constexpr int MOST_LEVELS = 2; // outer ones
 
-// Bytes of sums of weights that are held at a time, if those of a group fit at all.
+// Bytes of sums of weights that are held at a time, and as many of those that come next. Where
+// those of a group do not fit, it is held by itself.
 constexpr int64_t RIGHT_BYTES = 48 << 20;
 
 // Rows multiplied at a time, at most: enough to read each block of weights seldom, which comes from
@@ -65,7 +66,9 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
   held_groups_ = static_cast<int>(
       std::max<int64_t>(1, std::min<int64_t>(RIGHT_BYTES / (4 * of_group_), groups_)));
   // Those that are multiplied, and those that come next.
-  right_.reset(new Buffer<float>(std::min(2 * held_groups_, groups_) * of_group_));
+  bool both = 4 * of_group_ <= RIGHT_BYTES;
+  held_twice_ = both && held_groups_ < groups_;
+  right_.reset(new Buffer<float>(std::min((both ? 2 : 1) * held_groups_, groups_) * of_group_));
   if (held_groups_ < groups_)
     left_.reset(new Buffer<float>(quarter_ * products * depth * steps_));
   // As few runs of rows as ROWS allows, of nearly one length whose halves a kernel holds in

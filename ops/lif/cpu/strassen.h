@@ -40,19 +40,21 @@ public:
   int samples() const { return parts_ > 1 ? parts_ * quarter_ : 0; }
 
   // Calls use(p, b, rows, worker) for every panel and those samples, from their last rows to their
-  // first. Who finds no chunk left to multiply adds up the next groups' weights, instead of waiting
-  // for those who still multiply.
+  // first. Who finds no chunk left to multiply adds up the next groups' weights, if there is room
+  // for them, instead of waiting for those who still multiply.
   template <class Use> void run(Use use) {
     if (left_)
       add_up_all_left();
-    parallel_for(threads_, right_tasks(0),
-                 [&](int64_t task, int worker) { add_up_right(0, task, worker); });
     for (int group = 0; samples() && group < groups_; group += held_groups_) {
+      if (!group || !held_twice_)
+        parallel_for(threads_, right_tasks(group),
+                     [&](int64_t task, int worker) { add_up_right(group, task, worker); });
       int held = held_from(group), next = group + held, pieces = pieces_of(held);
       // The last chunks come in pieces, so that no thread waits long for another.
       int whole = pieces > 1 ? std::max(0, chunks() - threads_) : chunks();
       int64_t all = whole + int64_t(chunks() - whole) * pieces;
-      parallel_for(threads_, all + right_tasks(next), [&](int64_t task, int worker) {
+      int64_t sums = held_twice_ ? right_tasks(next) : 0;
+      parallel_for(threads_, all + sums, [&](int64_t task, int worker) {
         if (task >= all)
           return add_up_right(next, task - all, worker);
         int64_t piece = task - whole;
@@ -131,8 +133,8 @@ private:
   // How many groups are held with this one, which is the first of them, and the sums of any.
   int held_from(int group) const { return std::min(held_groups_, groups_ - group); }
   float *right_of(int group) const {
-    return right_->get() +
-           (group / held_groups_ % 2 * held_groups_ + group % held_groups_) * of_group_;
+    int half = held_twice_ ? group / held_groups_ % 2 : 0;
+    return right_->get() + (half * held_groups_ + group % held_groups_) * of_group_;
   }
   // Of one of the last chunks. Each makes the sums of its left operand anew if they are not held.
   int pieces_of(int held) const { return threads_ > 1 ? std::min(held, PIECES) : 1; }
@@ -149,13 +151,14 @@ private:
   const int storage_; // LifWeights
   const Panels panels_;
   const int strip_;
-  int parts_ = 1;       // that rows, depth and columns are cut into by the outer levels
-  int depth_ = 0;       // of a block, in panels of the next layer
-  int quarter_ = 0;     // samples of a part
-  int groups_ = 0;      // of panels, one from each half of a block of columns
-  int held_groups_ = 0; // whose sums of weights are multiplied at a time
-  int rows_ = 0;        // of a sample at a time
-  int samples_ = 1;     // of each part at a time; several only with all their rows
+  int parts_ = 1;           // that rows, depth and columns are cut into by the outer levels
+  int depth_ = 0;           // of a block, in panels of the next layer
+  int quarter_ = 0;         // samples of a part
+  int groups_ = 0;          // of panels, one from each half of a block of columns
+  int held_groups_ = 0;     // whose sums of weights are multiplied at a time
+  bool held_twice_ = false; // so that the next ones' are added up meanwhile
+  int rows_ = 0;            // of a sample at a time
+  int samples_ = 1;         // of each part at a time; several only with all their rows
   int64_t of_group_ = 0, of_worker_ = 0, states_ = 0, made_ = 0;
   std::vector<Sum> left_of_, right_of_, result_of_; // each of seven outer products
   std::unique_ptr<Buffer<float>>

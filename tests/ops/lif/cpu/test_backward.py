@@ -118,16 +118,22 @@ class TestStrassen:
     @pytest.mark.parametrize(
         ("neurons", "batch", "steps", "delay"),
         [
-            *[(512, 3, 130, delay) for delay in (0, 1)],
-            *[(1024, 21, 3, delay) for delay in (0, 1)],
-            (2048, 20, 2, 0),
+            *[((512, 512), 3, 130, delay) for delay in (0, 1)],
+            *[((1024, 1024), 21, 3, delay) for delay in (0, 1)],
+            ((2048, 2048), 20, 2, 0),
+            ((2048, 4096), 5, 2, 0),
         ],
-        ids=["twice", "twice, delay", "thrice", "thrice, delay", "not all weights at once"],
+        ids=[
+            *("twice", "twice, delay", "thrice", "thrice, delay"),
+            *("not all weights at once", "none of the next weights beside them"),
+        ],
     )
-    def test_gradients(self, arch: int, neurons: int, batch: int, steps: int, delay: int) -> None:
+    def test_gradients(
+        self, arch: int, neurons: tuple[int, int], batch: int, steps: int, delay: int
+    ) -> None:
         """A sample may be left over; every part of a time step's rows has its own order."""
-        network = network_of((neurons, neurons), inputs=30, delay=delay, decay=0.9, slope=1.0)
-        problem = random_problem(network, seed=neurons, steps=steps, batch=batch, slots=12)
+        network = network_of(neurons, inputs=30, delay=delay, decay=0.9, slope=1.0)
+        problem = random_problem(network, seed=sum(neurons), steps=steps, batch=batch, slots=12)
         forward = run(problem, arch)
         assert all(layer.spike_counts[..., 0].max() > 0 for layer in forward.layers)
         native.clock_phases(True)
