@@ -52,7 +52,7 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
 
 @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
 def _mean_over_time(membrane: Any) -> Any:
-    # TensorFlow's own gradient of a mean is a dozen ops and three passes over all steps.
+    # TensorFlow's own gradient of a mean is spread over all steps first and divided there.
     shape = tf.shape(membrane)
 
     def gradient(upstream: Any) -> Any:

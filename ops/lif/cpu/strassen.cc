@@ -66,9 +66,8 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
   held_groups_ = static_cast<int>(
       std::max<int64_t>(1, std::min<int64_t>(RIGHT_BYTES / (4 * of_group_), groups_)));
   // Those that are multiplied, and those that come next.
-  bool both = 4 * of_group_ <= RIGHT_BYTES;
-  held_twice_ = both && held_groups_ < groups_;
-  right_.reset(new Buffer<float>(std::min((both ? 2 : 1) * held_groups_, groups_) * of_group_));
+  held_twice_ = held_groups_ < groups_ && 4 * of_group_ <= RIGHT_BYTES;
+  right_.reset(new Buffer<float>(std::min((1 + held_twice_) * held_groups_, groups_) * of_group_));
   if (held_groups_ < groups_)
     left_.reset(new Buffer<float>(quarter_ * products * depth * steps_));
   // As few runs of rows as ROWS allows, of nearly one length whose halves a kernel holds in
