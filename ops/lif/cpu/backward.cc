@@ -100,8 +100,12 @@ private:
       sum_weight_gradient(call_, current, *input, channels, number ? n_.delay : 0, wanted.weights);
     if (own && wanted.recurrent)
       sum_weight_gradient(call_, current, *own, n_.layer[number].neurons, 1, wanted.recurrent);
-    if (wanted.bias)
-      sum_bias_gradient(n_, call_.threads, call_.layer(current), wanted.bias);
+    if (wanted.bias) {
+      GradCurrent all;
+      if (!current.of_last.empty())
+        all = call_.every_row(current);
+      sum_bias_gradient(n_, call_.threads, call_.layer(all.floats ? all : current), wanted.bias);
+    }
   }
 
   // Whether dL/dI of a layer may be made where its weights' gradient sums it: nothing else reads it

@@ -10,7 +10,8 @@
 namespace lif {
 
 // dL/dI of a layer, [panels][rows][width], in memory of its own or in that of its membranes, or
-// nowhere yet.
+// nowhere yet. Where every sample's rows are multiples of one row, it has only that, which is the
+// last step's: [panels][batch][width].
 struct GradCurrent {
   GradCurrent() = default;
   // storage: null if `floats`, of the caller, are written instead.
@@ -20,7 +21,7 @@ struct GradCurrent {
   Panels panels{};
   float *floats = nullptr;
   std::unique_ptr<Buffer<float>> storage;
-  // Where every sample's rows are multiples of its last one: how many times, by step. Else empty.
+  // How many times the last step's row each step has it, if there is only that. Else empty.
   std::vector<float> of_last;
   // If it is left to be made where it is read: writes the rows of a panel and sample.
   std::function<void(int panel, int sample, float *rows, int worker)> make;
@@ -44,8 +45,11 @@ struct BackwardCall {
                       int p, int b) const;
 
   LayerGradient layer(const GradCurrent &current) const {
-    return {current.panels, current.floats, rows};
+    return {current.panels, current.floats, current.of_last.empty() ? rows : n.batch};
   }
+
+  // The same with the rows of all steps.
+  GradCurrent every_row(const GradCurrent &current) const;
 
   const Kernel &kernel;
   const LifNetwork &n;

@@ -47,11 +47,13 @@ public:
     dense_ = !sparse_ || (plain() && !direct_ &&
                           OF_ALL * kept_->start[call_.rows] > MANY * call_.rows * layer_.neurons);
     if (!dense_) {
-      product_ = slot_gradient(call_.kernel, n_, call_.threads, layer_, bits_, *kept_,
-                               call_.layer(next_), after_ ? after_->weights : nullptr, direct_,
+      product_ = slot_gradient(call_, layer_, bits_, *kept_, next_,
+                               after_ ? after_->weights : nullptr, direct_,
                                plain() ? membranes_ : nullptr);
       next_ = GradCurrent(); // all that is needed of it is in the product
     }
+    if (dense_ && !next_.of_last.empty() && !scaled())
+      next_ = call_.every_row(next_);
     bool by_panels = after_ && dense_;
     later = later && !layer_.recurrent && !call_.wants_constants(number_);
     if (later && !number_ && !by_panels) {
@@ -78,12 +80,16 @@ public:
       wide.reset(new Strassen(call_.kernel, n_, call_.threads, call_.layer(next_), after_->weights,
                               panels_, call_.wants_constants(number_)));
     // Left to be made beside the sums as well, but in its place: the layer before reads it, too.
-    if (later && by_panels && !(wide && wide->samples())) {
+    if (later && !(wide && wide->samples())) {
       GradCurrent left = std::move(current_);
       current_ = GradCurrent(panels_, nullptr, left.floats);
-      prepare_products(1);
-      left.make = [self = shared_from_this()](int p, int b, float *, int worker) {
-        self->pass_after_product(p, b, 1, worker);
+      if (by_panels)
+        prepare_products(1);
+      left.make = [self = shared_from_this(), by_panels](int p, int b, float *, int worker) {
+        if (by_panels)
+          self->pass_after_product(p, b, 1, worker);
+        else
+          self->pass_panel(p, b, ProductRows(), worker);
       };
       return left;
     }
@@ -195,25 +201,17 @@ private:
   // Samples from b on: their products, and then their steps.
   void pass_after_product(int p, int b, int samples, int worker) const {
     float *products = products_->get() + worker * products_of_worker_;
-    int rows = scaled() ? 1 : n_.steps; // of a sample, the last ones
-    auto multiply = [&](int64_t first, int64_t count, float *to) {
-      call_.kernel.dense_product({panels_.vectors,
-                                  first,
-                                  count,
-                                  call_.layer(next_),
-                                  transposed_->get(worker, p),
-                                  {to},
-                                  {},
-                                  {}});
-    };
-    if (!scaled())
-      multiply(int64_t(b) * rows, int64_t(samples) * rows, products);
-    for (int s = 0; s < samples; ++s) {
-      float *of_sample = products + int64_t(s) * rows * panels_.width;
-      if (scaled())
-        multiply(int64_t(b + s + 1) * n_.steps - 1, 1, of_sample);
-      pass_panel(p, b + s, {0, n_.steps, of_sample, nullptr}, worker);
-    }
+    int rows = scaled() ? 1 : n_.steps; // of a sample
+    call_.kernel.dense_product({panels_.vectors,
+                                int64_t(b) * rows,
+                                int64_t(samples) * rows,
+                                call_.layer(next_),
+                                transposed_->get(worker, p),
+                                {products},
+                                {},
+                                {}});
+    for (int s = 0; s < samples; ++s, products += int64_t(rows) * panels_.width)
+      pass_panel(p, b + s, {0, n_.steps, products, nullptr}, worker);
   }
 
   // A recurrent layer: dL/ds of a step takes dL/dI of all neurons one step later.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace lif {
 namespace {
@@ -37,10 +38,13 @@ GradCurrent pass_readout(const BackwardCall &call, const Spikes *input) {
   const LifLayer &readout = n.layer[number];
   Panels panels = cut(call.kernel, n, number);
   LayerConstants constants(readout, panels);
-  std::unique_ptr<Buffer<float>> storage(new Buffer<float>(dense_membranes(panels, call.rows)));
-  GradCurrent current(panels, std::move(storage), nullptr);
   int64_t tasks = int64_t(panels.count) * n.batch;
+  auto room_for = [&](int64_t rows) {
+    std::unique_ptr<Buffer<float>> storage(new Buffer<float>(dense_membranes(panels, rows)));
+    return GradCurrent(panels, std::move(storage), nullptr);
+  };
   if (readout.synapse_decay || call.wants_constants(number)) {
+    GradCurrent current = room_for(call.rows);
     Replay replay(call, number, input, nullptr);
     parallel_for(call.threads, tasks, [&](int64_t task, int worker) {
       int p = static_cast<int>(task / n.batch), b = static_cast<int>(task % n.batch);
@@ -52,19 +56,22 @@ GradCurrent pass_readout(const BackwardCall &call, const Spikes *input) {
     replay.write_sums();
     return current;
   }
+  std::vector<float> of_last = multiples_of_last(n, call.gradient.grad_membrane);
+  int steps = of_last.empty() ? n.steps : 1;
+  GradCurrent current = room_for(int64_t(n.batch) * steps);
   parallel_for(call.threads, tasks, [&](int64_t task, int) {
     int p = static_cast<int>(task / n.batch), b = static_cast<int>(task % n.batch);
     LeakyBackward a;
-    a.steps = n.steps;
+    a.steps = steps;
     a.vectors = panels.vectors;
     a.columns = panels.columns(p);
     a.grad = call.gradient.grad_membrane + int64_t(b) * readout.neurons + panels.first(p);
     a.grad_stride = int64_t(n.batch) * readout.neurons;
     a.constants = constants.of(p);
-    a.grad_current = current.floats + task * n.steps * panels.width;
+    a.grad_current = current.floats + task * steps * panels.width;
     call.kernel.leaky_backward(a);
   });
-  current.of_last = multiples_of_last(n, call.gradient.grad_membrane);
+  current.of_last = std::move(of_last);
   return current;
 }
 

@@ -6,59 +6,62 @@
 
 namespace {
 
-// sums[g] = lambda . weights[ids[g]] of the first `used`, at least one, of `size` rows. A group
-// that is not full sums its last row again, which nobody reads.
-template <int V, bool NARROW, int size>
-inline void sum_group(const F (&lambda)[V], const float *weights, const int32_t *ids, int64_t used,
-                      float (&sums)[8]) {
-  F sum[8];
-  LIF_UNROLL for (int g = 0; g < size; ++g) {
-    int64_t id = ids[g < used ? g : used - 1];
-    for_weights<V, NARROW>(weights + id * ROW<V, NARROW>, [&](int j, F w) {
-      sum[g] = j ? Vec::fma(lambda[j], w, sum[g]) : Vec::mul(lambda[0], w);
-    });
+// Products whose lanes are added up together. Rows follow each other in them, so that a row of a
+// few neurons does not leave lanes empty.
+constexpr int TOGETHER_SUMS = 64;
+
+// product[k] += the sum of the lanes of sums[k], of `count` vectors; WRITES: =
+template <bool WRITES> inline void add_up_lanes(const float *sums, int64_t count, float *product) {
+  for (int64_t k = 0; k < count; k += 8) {
+    F each[8];
+    LIF_UNROLL for (int g = 0; g < 8; ++g) each[g] = Vec::load(sums + (k + g) * L);
+    float eight[8];
+    Vec::sum_each(each, eight);
+    for (int64_t g = 0; g < 8 && k + g < count; ++g)
+      product[k + g] = WRITES ? eight[g] : product[k + g] + eight[g];
   }
-  LIF_UNROLL for (int g = size; g < 8; ++g) sum[g] = sum[0];
-  Vec::sum_each(sum, sums);
 }
 
-// product[k] += grad_current . weights[ids[k]]; WRITES: =
-template <int V, bool NARROW, bool WRITES>
-inline void add_products(const float *grad_current, const float *weights, const int32_t *ids,
-                         int64_t count, float *product) {
+// sums[k] = lambda times weights[ids[k]], lane by lane.
+template <int V, bool NARROW>
+inline void multiply_rows(const float *grad_current, const float *weights, const int32_t *ids,
+                          int64_t count, float *sums) {
   F lambda[V];
   LIF_UNROLL for (int j = 0; j < V; ++j) lambda[j] = Vec::load(grad_current + j * L);
-  float sums[8];
-  int64_t k = 0;
-  for (; k + 8 <= count; k += 8) {
-    sum_group<V, NARROW, 8>(lambda, weights, ids + k, 8, sums);
-    for (int g = 0; g < 8; ++g)
-      product[k + g] = WRITES ? sums[g] : product[k + g] + sums[g];
+  for (int64_t k = 0; k < count; ++k) {
+    F sum = Vec::zero();
+    for_weights<V, NARROW>(
+        weights + ids[k] * static_cast<int64_t>(ROW<V, NARROW>),
+        [&](int j, F w) { sum = j ? Vec::fma(lambda[j], w, sum) : Vec::mul(lambda[0], w); });
+    Vec::store(sums + k * L, sum);
   }
-  int64_t rest = count - k;
-  if (!rest)
-    return;
-  if (rest > 4)
-    sum_group<V, NARROW, 8>(lambda, weights, ids + k, rest, sums);
-  else
-    sum_group<V, NARROW, 4>(lambda, weights, ids + k, rest, sums);
-  for (int64_t g = 0; g < rest; ++g)
-    product[k + g] = WRITES ? sums[g] : product[k + g] + sums[g];
 }
 
+// One panel of the next layer; WRITES: the first one.
 template <int V, bool NARROW, bool WRITES>
 inline void add_panel_products_of(const SampledProduct &a, int panel) {
   const float *weights = a.weights + static_cast<int64_t>(panel) * a.neurons * ROW<V, NARROW>;
   const float *grad_current = a.next.grad_current + panel * a.next.rows * (V * L);
+  alignas(64) float sums[TOGETHER_SUMS * L];
   for (int b = a.first; b < a.last; ++b) {
     int64_t row = static_cast<int64_t>(b) * a.steps, end = row + a.steps;
-    for (; row + a.delay < end; ++row) {
-      int64_t start = a.start[row];
-      add_products<V, NARROW, WRITES>(grad_current + (row + a.delay) * (V * L), weights,
-                                      a.ids + start, a.start[row + 1] - start, a.product + start);
-    }
+    int64_t added = a.start[row], multiplied = added; // of the sample's slots
+    for (; row + a.delay < end; ++row)
+      while (multiplied < a.start[row + 1]) {
+        int64_t most = added + TOGETHER_SUMS;
+        int64_t stop = a.start[row + 1] < most ? a.start[row + 1] : most;
+        multiply_rows<V, NARROW>(grad_current + (row + a.delay) * (V * L), weights,
+                                 a.ids + multiplied, stop - multiplied,
+                                 sums + (multiplied - added) * L);
+        multiplied = stop;
+        if (multiplied == most) {
+          add_up_lanes<WRITES>(sums, TOGETHER_SUMS, a.product + added);
+          added = multiplied;
+        }
+      }
+    add_up_lanes<WRITES>(sums, multiplied - added, a.product + added);
     if (WRITES) // nothing reaches the last steps
-      memset(a.product + a.start[row], 0, (a.start[end] - a.start[row]) * sizeof(float));
+      memset(a.product + multiplied, 0, (a.start[end] - multiplied) * sizeof(float));
   }
 }
 

@@ -1,6 +1,8 @@
 #include "slot_gradient.h"
 
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "pool.h"
 
@@ -42,15 +44,32 @@ struct Operands {
   const LifLayer &layer;
   const BitRows &bits;
   const Spikes &kept;
-  const LayerGradient &next;
+  const GradCurrent &next;
   const float *weights, *direct, *membranes;
 };
 
+// Those of a sample times the surrogate, if there are membranes.
+void apply_surrogate(const BackwardCall &call, const Operands &o, int b, float *product) {
+  SampledProduct a{}; // no panel
+  a.next.panels.vectors = 1;
+  a.steps = call.n.steps;
+  a.first = b;
+  a.last = b + 1;
+  a.start = o.kept.start.get();
+  a.ids = o.kept.ids;
+  a.membranes = o.membranes;
+  a.threshold = o.layer.threshold;
+  a.slope = call.n.surrogate.slope;
+  a.product = product;
+  call.kernel.sampled_product(a);
+}
+
 // The products of samples `begin` to `end`, as a smaller batch of their own.
-void multiply_samples(const Kernel &kernel, const LifNetwork &n, int threads, const Operands &o,
-                      int parts, int begin, int end, float *product) {
+void multiply_samples(const BackwardCall &call, const Operands &o, int parts, int begin, int end,
+                      float *product) {
+  const LifNetwork &n = call.n;
   const Panels &panels = o.next.panels;
-  int batch = end - begin;
+  int threads = call.threads, batch = end - begin;
   int64_t row = int64_t(begin) * n.steps, offset = o.kept.start[row];
   int64_t rows = int64_t(batch) * n.steps, length = o.kept.start[row + rows] - offset;
   Buffer<int64_t> start(rows + 1);
@@ -63,8 +82,6 @@ void multiply_samples(const Kernel &kernel, const LifNetwork &n, int threads, co
   all.neurons = o.layer.neurons;
   all.start = start.get();
   all.ids = o.kept.ids + offset;
-  all.threshold = o.layer.threshold;
-  all.slope = n.surrogate.slope;
   // Each part sums some panels of the next layer, one after the other from the worker's cache.
   Buffer<float> others((parts - 1) * length);
   int groups = (4 * threads + parts - 1) / parts;
@@ -75,7 +92,7 @@ void multiply_samples(const Kernel &kernel, const LifNetwork &n, int threads, co
     groups = PIECES;
   int samples = std::max(1, (batch + groups - 1) / groups);
   groups = (batch + samples - 1) / samples;
-  WorkerPanel packed(o.weights ? threads : 0, kernel.pack, o.weights, o.layer.neurons,
+  WorkerPanel packed(o.weights ? threads : 0, call.kernel.pack, o.weights, o.layer.neurons,
                      panels.neurons, panels, o.layer.neurons * row_words(panels, n.weights),
                      n.weights);
   parallel_for(threads, whole + int64_t(parts - whole) * groups, [&](int64_t task, int worker) {
@@ -97,10 +114,10 @@ void multiply_samples(const Kernel &kernel, const LifNetwork &n, int threads, co
     int last = o.weights ? (part + 1) * panels.count / parts : 0;
     for (int p = first; p < last; ++p) {
       a.writes = p == first && !starts;
-      a.next = {panels, o.next.grad_current + (p * o.next.rows + row) * panels.width, rows};
+      a.next = {panels, o.next.floats + (p * call.rows + row) * panels.width, rows};
       a.next.panels.count = 1;
       a.weights = packed.get(worker, p);
-      kernel.sampled_product(a);
+      call.kernel.sampled_product(a);
     }
   });
   parallel_for(threads, batch, [&](int64_t b, int) {
@@ -110,33 +127,68 @@ void multiply_samples(const Kernel &kernel, const LifNetwork &n, int threads, co
       for (int64_t i = start[b * n.steps]; i < start[(b + 1) * n.steps]; ++i)
         sum[i] += other[i];
     }
-    SampledProduct scaled = all; // no panel: only the surrogate
-    scaled.next.panels.vectors = panels.vectors;
-    scaled.first = static_cast<int>(b);
-    scaled.last = scaled.first + 1;
-    scaled.membranes = o.membranes ? o.membranes + offset : nullptr;
-    scaled.product = sum;
-    kernel.sampled_product(scaled);
+    apply_surrogate(call, o, begin + static_cast<int>(b), product);
+  });
+}
+
+// Where the rows of a sample are multiples of one, that one's product with all neurons is enough.
+void multiply_by_one_row(const BackwardCall &call, const Operands &o, float *product) {
+  const LifNetwork &n = call.n;
+  int neurons = o.layer.neurons;
+  auto weights = pack_weights(call.kernel, call.threads, o.weights, neurons, o.next.panels.neurons,
+                              o.next.panels, false, n.weights);
+  std::vector<int32_t> everybody(neurons);
+  std::iota(everybody.begin(), everybody.end(), 0);
+  Buffer<float> of_workers(int64_t(call.threads) * neurons);
+  parallel_for(call.threads, n.batch, [&](int64_t b, int worker) {
+    float *of_all = of_workers.get() + int64_t(worker) * neurons;
+    int64_t start[2] = {0, neurons};
+    SampledProduct a{};
+    a.steps = a.last = 1;
+    a.next = call.layer(o.next);
+    a.next.grad_current += b * a.next.panels.width;
+    a.storage = n.weights;
+    a.weights = weights->get();
+    a.neurons = neurons;
+    a.start = start;
+    a.ids = everybody.data();
+    a.writes = true;
+    a.product = of_all;
+    call.kernel.sampled_product(a);
+    const int64_t *slots = &o.kept.start[b * n.steps];
+    if (o.direct)
+      start_products(n, o.layer, o.bits, o.kept, static_cast<int>(b), o.direct, product + slots[0]);
+    for (int t = 0; t < n.steps; ++t) {
+      float multiple = t + n.delay < n.steps ? o.next.of_last[t + n.delay] : 0;
+      for (int64_t k = slots[t]; k < slots[t + 1]; ++k)
+        product[k] = (o.direct ? product[k] : 0) + multiple * of_all[o.kept.ids[k]];
+    }
+    apply_surrogate(call, o, static_cast<int>(b), product);
   });
 }
 
 } // namespace
 
-std::unique_ptr<Buffer<float>> slot_gradient(const Kernel &kernel, const LifNetwork &n, int threads,
-                                             const LifLayer &layer, const BitRows &bits,
-                                             const Spikes &kept, const LayerGradient &next,
-                                             const float *weights, const float *direct,
-                                             const float *membranes) {
+std::unique_ptr<Buffer<float>> slot_gradient(const BackwardCall &call, const LifLayer &layer,
+                                             const BitRows &bits, const Spikes &kept,
+                                             const GradCurrent &next, const float *weights,
+                                             const float *direct, const float *membranes) {
   // An expanding load reads a whole vector, so that the last one may end behind its place.
-  std::unique_ptr<Buffer<float>> product(new Buffer<float>(kept.start[next.rows] + kernel.lanes));
+  std::unique_ptr<Buffer<float>> product(
+      new Buffer<float>(kept.start[call.rows] + call.kernel.lanes));
   Operands operands{layer, bits, kept, next, weights, direct, membranes};
+  if (!next.of_last.empty()) {
+    multiply_by_one_row(call, operands, product->get());
+    return product;
+  }
   int parts = weights ? std::min(PRODUCT_PARTS, next.panels.count) : 1;
   int64_t most = OTHER_BYTES / 4 / std::max(1, parts - 1);
-  auto slots_before = [&](int b) { return kept.start[int64_t(b) * n.steps]; };
-  for (int begin = 0, end = 0; begin < n.batch; begin = end) {
-    for (end = begin + 1; end < n.batch && slots_before(end + 1) - slots_before(begin) <= most;)
+  auto slots_before = [&](int b) { return kept.start[int64_t(b) * call.n.steps]; };
+  for (int begin = 0, end = 0; begin < call.n.batch; begin = end) {
+    for (end = begin + 1;
+         end < call.n.batch && slots_before(end + 1) - slots_before(begin) <= most;)
       ++end;
-    multiply_samples(kernel, n, threads, operands, parts, begin, end, product->get());
+    multiply_samples(call, operands, parts, begin, end, product->get());
   }
   return product;
 }

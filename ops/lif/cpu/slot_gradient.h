@@ -2,18 +2,17 @@
 #ifndef IPULSE_OPS_LIF_CPU_SLOT_GRADIENT_H
 #define IPULSE_OPS_LIF_CPU_SLOT_GRADIENT_H
 
-#include "layout.h"
+#include "backward_call.h"
 #include "spikes.h"
 
 namespace lif {
 
 // In the order of `kept`, the neurons in slots; times phi if there are membranes.
-// next: dL/dI of the layer after, which `weights` lead to; null: of no layer, and only its `rows`
-// are read. direct: the loss's own derivative by the spikes, [time, batch, slots], or null.
-std::unique_ptr<Buffer<float>> slot_gradient(const Kernel &kernel, const LifNetwork &network,
-                                             int threads, const LifLayer &layer,
+// next: dL/dI of the layer after, which `weights` lead to; null: of no layer.
+// direct: the loss's own derivative by the spikes, [time, batch, slots], or null.
+std::unique_ptr<Buffer<float>> slot_gradient(const BackwardCall &call, const LifLayer &layer,
                                              const BitRows &bits, const Spikes &kept,
-                                             const LayerGradient &next, const float *weights,
+                                             const GradCurrent &next, const float *weights,
                                              const float *direct, const float *membranes);
 
 } // namespace lif

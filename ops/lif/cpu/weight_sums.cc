@@ -175,8 +175,7 @@ void sum_scaled_gradient(const BackwardCall &call, const GradCurrent &current,
       for (int64_t i = first; i < last; ++i) {
         float sum[MAX_WIDTH] = {};
         for (int64_t b = 0; b < n.batch; ++b) {
-          const float *row =
-              current.floats + (p * call.rows + (b + 1) * n.steps - 1) * panels.width;
+          const float *row = current.floats + (int64_t(p) * n.batch + b) * panels.width;
           float multiple = sums[b * padded + i];
           for (int c = 0; c < columns; ++c)
             sum[c] += multiple * row[c];
