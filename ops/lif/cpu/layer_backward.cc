@@ -47,9 +47,9 @@ public:
     dense_ = !sparse_ || (plain() && !direct_ &&
                           OF_ALL * kept_->start[call_.rows] > MANY * call_.rows * layer_.neurons);
     if (!dense_) {
-      product_ = slot_gradient(call_, layer_, bits_, *kept_, next_,
-                               after_ ? after_->weights : nullptr, direct_,
-                               plain() ? membranes_ : nullptr);
+      product_ =
+          slot_gradient(call_, layer_, bits_, *kept_, next_, after_ ? after_->weights : nullptr,
+                        direct_, plain() ? membranes_ : nullptr);
       next_ = GradCurrent(); // all that is needed of it is in the product
     }
     if (dense_ && !next_.of_last.empty() && !scaled())

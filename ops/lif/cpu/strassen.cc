@@ -1,5 +1,7 @@
 #include "strassen.h"
 
+#include <thread>
+
 namespace lif {
 namespace {
 
@@ -54,9 +56,9 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
     parts_ *= 2;
   if (parts_ == 1 || !n.steps)
     return;
-  left_of_ = sums(LEFT, levels - 1);
-  right_of_ = sums(RIGHT, levels - 1);
-  result_of_ = sums(RESULT, levels - 1);
+  left_of_ = sums_of(LEFT, levels - 1);
+  right_of_ = sums_of(RIGHT, levels - 1);
+  result_of_ = sums_of(RESULT, levels - 1);
   depth_ = after.count / parts_;
   quarter_ = n.batch / parts_;
   groups_ = panels.count / panels_of_group();
@@ -68,21 +70,33 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
   // Those that are multiplied, and those that come next.
   held_twice_ = held_groups_ < groups_ && 4 * of_group_ <= RIGHT_BYTES;
   right_.reset(new Buffer<float>(std::min((1 + held_twice_) * held_groups_, groups_) * of_group_));
-  if (held_groups_ < groups_)
-    left_.reset(new Buffer<float>(quarter_ * products * depth * steps_));
   // As few runs of rows as ROWS allows, of nearly one length whose halves a kernel holds in
   // registers.
   int runs = whole ? 1 : (steps_ + ROWS - 1) / ROWS, unit = 2 * kernel.product_rows;
   rows_ = ((steps_ + runs - 1) / runs + unit - 1) / unit * unit;
   samples_ = std::max(1, std::min(ROWS / rows_, quarter_ / CHUNKS));
+  if (held_groups_ < groups_)
+    left_.reset(new Buffer<float>(chunks() * products * apart(depth * samples_ * steps_)));
   // Of a chunk of each part the result and the states; seven outer products and their left
   // operands; the left operands of seven inner ones.
   int64_t rows = int64_t(samples_) * rows_, width = panels.width;
   states_ = held_groups_ * blocks * apart(rows * width);
-  made_ = states_ + held_groups_ * (blocks * samples_ * 2 * width + 7 * apart(2 * rows * width));
-  of_worker_ = std::max(made_ + 7 * rows * (depth + depth / 4),
-                        int64_t(4 * parts_ * parts_ + 7 * 4) * SUM_COLUMNS * strip_);
+  states_end_ = states_ + held_groups_ * blocks * samples_ * 2 * width;
+  made_ = states_end_ + held_groups_ * 7 * apart(2 * rows * width);
+  of_worker_ = std::max(made_ + 7 * (apart(rows * depth) + rows * depth / 4),
+                        (parts_ * parts_ + 7) * apart(4 * SUM_COLUMNS * strip_));
   products_.reset(new Buffer<float>(threads * of_worker_));
+  int shared = std::min(chunks(), threads - 1);
+  shared_.reset(new Buffer<float>(shared * states_end_));
+  turns_ = std::vector<std::atomic<int64_t>>(static_cast<size_t>(shared));
+}
+
+// Until all steps before it are done; false if one of them has failed. They were begun before it.
+bool Strassen::wait_for(const std::atomic<int64_t> &turn, int64_t step) {
+  int64_t now;
+  while ((now = turn.load(std::memory_order_acquire)) != step && now != FAILED)
+    std::this_thread::yield();
+  return now == step;
 }
 
 // An outer product of a group of panels from seven inner ones: [half of the columns][half of the
@@ -109,7 +123,7 @@ void Strassen::multiply_halves(const float *left, int64_t left_rows, int64_t row
 }
 
 // Adds the seven products of sums number i to the results of a group of panels.
-void Strassen::spread(int64_t i, int64_t rows, const float *seven, float *result) const {
+void Strassen::spread_group(int64_t i, int64_t rows, const float *seven, float *result) const {
   int64_t half = (rows + 1) / 2 * panels_.width, all = rows * panels_.width;
   for (int inner = 0; inner < 4; ++inner) {
     int64_t column = inner % 2, first = inner / 2 ? half : 0,
@@ -132,35 +146,39 @@ void Strassen::spread(int64_t i, int64_t rows, const float *seven, float *result
   }
 }
 
-// [groups][rows' parts][panels of a group][rows][width], of each part some rows from row `first` of
-// a chunk on.
-float *Strassen::multiply(int begin, int end, int chunk, int first, int64_t rows,
-                          int worker) const {
+// To a result [groups][rows' parts][panels of a group][rows][width].
+void Strassen::spread(int64_t i, int begin, int end, int64_t rows, const float *seven,
+                      float *result) const {
+  int64_t products = 7 * apart(4 * ((rows + 1) / 2) * panels_.width);
+  int64_t block = apart(rows * panels_.width);
+  for (int g = 0; g < end - begin; ++g)
+    spread_group(i, rows, seven + g * products, result + blocks_of(0, g) * block);
+}
+
+// The seven products of sums number i, of each group, of a chunk's run of rows.
+const float *Strassen::multiply(int64_t i, int begin, int end, int number, int run,
+                                int worker) const {
+  int chunk = number * samples_, first = run * rows_;
   int64_t width = panels_.width, depth = int64_t(depth_) * next_.panels.width;
+  int64_t rows = rows_of(number, run);
   int64_t left_rows = left_ ? int64_t(samples_of(chunk)) * steps_ : rows;
-  int64_t product = apart(4 * ((rows + 1) / 2) * width);
-  float *result = of_worker(worker), *made = result + made_, *halves = made + 7 * rows * depth,
-        *seven = made - held_groups_ * 7 * apart(2 * int64_t(samples_) * rows_ * width);
-  auto sums = static_cast<int64_t>(left_of_.size());
-  for (int64_t i = 0; i < sums; ++i) {
-    for (int64_t p = 0; p < depth_ && !left_; ++p)
-      add_up_left(left_of_[static_cast<size_t>(i)], chunk, p, first, rows,
-                  made + p * rows * next_.panels.width, rows * depth);
-    const float *left = made;
-    if (left_)
-      left = left_of_chunk(chunk) + i * 7 * depth * left_rows + first * next_.panels.width;
-    for (int64_t s = 0; s < 7; ++s, left += depth * left_rows) {
-      halve_left(left, left_rows, rows, halves);
-      for (int g = begin; g < end; ++g)
-        multiply_halves(left, left_rows, rows, halves,
-                        right_of(g) + (i * 7 + s) * 7 * depth / 2 * width,
-                        seven + ((g - begin) * 7 + s) * product);
-    }
-    for (int64_t g = 0; g < end - begin; ++g)
-      spread(i, rows, seven + g * 7 * product,
-             result + g * parts_ * panels_of_group() * apart(rows * width));
+  int64_t product = apart(4 * ((rows + 1) / 2) * width), operand = apart(depth * left_rows);
+  float *seven = of_worker(worker) + states_end_, *made = of_worker(worker) + made_,
+        *halves = made + 7 * operand;
+  for (int64_t p = 0; p < depth_ && !left_; ++p)
+    add_up_left(left_of_[static_cast<size_t>(i)], chunk, p, first, rows,
+                made + p * rows * next_.panels.width, operand);
+  const float *left = made;
+  if (left_)
+    left = left_of_chunk(chunk) + i * 7 * operand + first * next_.panels.width;
+  for (int64_t s = 0; s < 7; ++s, left += operand) {
+    halve_left(left, left_rows, rows, halves);
+    for (int g = begin; g < end; ++g)
+      multiply_halves(left, left_rows, rows, halves,
+                      right_of(g) + (i * 7 + s) * 7 * depth / 2 * width,
+                      seven + ((g - begin) * 7 + s) * product);
   }
-  return result;
+  return seven;
 }
 
 } // namespace lif

@@ -11,6 +11,7 @@
 #define IPULSE_OPS_LIF_CPU_STRASSEN_H
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -49,28 +50,32 @@ public:
       if (!group || !held_twice_)
         parallel_for(threads_, right_tasks(group),
                      [&](int64_t task, int worker) { add_up_right(group, task, worker); });
-      int held = held_from(group), next = group + held, pieces = pieces_of(held);
-      // The last chunks come in pieces, so that no thread waits long for another.
-      int whole = pieces > 1 ? std::max(0, chunks() - threads_) : chunks();
-      int64_t all = whole + int64_t(chunks() - whole) * pieces;
-      int64_t sums = held_twice_ ? right_tasks(next) : 0;
-      parallel_for(threads_, all + sums, [&](int64_t task, int worker) {
+      int next = group + held_from(group);
+      // The last chunks are shared, sum by sum, so that no thread waits long for another.
+      int shared = std::min(chunks(), threads_ - 1), alone = chunks() - shared;
+      int64_t steps = runs() * sums(), all = alone + shared * steps;
+      for (int s = 0; s < shared; ++s) {
+        turns_[s] = 0;
+        std::fill(shared_of(s) + states_, shared_of(s) + states_end_, 0.0f);
+      }
+      int64_t ahead = held_twice_ ? right_tasks(next) : 0;
+      parallel_for(threads_, all + ahead, [&](int64_t task, int worker) {
         if (task >= all)
           return add_up_right(next, task - all, worker);
-        int64_t piece = task - whole;
-        if (piece < 0)
+        if (task < alone)
           return run_chunk(static_cast<int>(task), group, next, worker, use);
-        int chunk = whole + static_cast<int>(piece / pieces),
-            part = static_cast<int>(piece % pieces);
-        run_chunk(chunk, group + held * part / pieces, group + held * (part + 1) / pieces, worker,
-                  use);
+        auto s = static_cast<int>((task - alone) / steps);
+        run_step(s, alone + s, (task - alone) % steps, group, next, worker, use);
+      });
+      int blocks = blocks_of(group, next);
+      parallel_for(threads_, int64_t(shared) * blocks, [&](int64_t task, int worker) {
+        auto s = static_cast<int>(task / blocks), block = static_cast<int>(task % blocks);
+        use_block(alone + s, group, 0, block, shared_of(s), worker, use);
       });
     }
   }
 
 private:
-  static constexpr int PIECES = 4; // at most
-
   // Of weights, added up at a time: of all blocks they share an L2 cache.
   static constexpr int64_t SUM_COLUMNS = 64;
 
@@ -83,28 +88,57 @@ private:
 
   // Every panel of the groups `begin` to `end`, which are held, and some samples of each part.
   template <class Use> void run_chunk(int number, int begin, int end, int worker, Use use) {
-    int chunk = number * samples_, count = samples_of(chunk), of_group = panels_of_group();
-    int blocks = (end - begin) * parts_ * of_group;
-    float *states = states_of(worker);
-    std::fill(states, states + int64_t(blocks) * count * 2 * panels_.width, 0.0f);
-    for (int first = (steps_ - 1) / rows_ * rows_; first >= 0; first -= rows_) {
-      int last = std::min(first + rows_, steps_);
-      int64_t sample = int64_t(last - first) * panels_.width;
-      float *result = multiply(begin, end, chunk, first, count * (last - first), worker);
-      for (int block = 0; block < blocks; ++block)
-        for (int b = 0; b < count; ++b) {
-          ProductRows rows{first, last, nullptr, nullptr};
-          rows.products = result + block * apart(count * sample) + b * sample;
-          rows.state = states + (int64_t(block) * count + b) * 2 * panels_.width;
-          use(begin + block / of_group / parts_ + block % of_group * groups_,
-              chunk + b + block / of_group % parts_ * quarter_, rows, worker);
-        }
+    float *result = of_worker(worker);
+    std::fill(result + states_, result + states_end_, 0.0f);
+    for (int run = runs() - 1; run >= 0; --run) {
+      for (int64_t i = 0; i < sums(); ++i)
+        spread(i, begin, end, rows_of(number, run), multiply(i, begin, end, number, run, worker),
+               result);
+      for (int block = 0; block < blocks_of(begin, end); ++block)
+        use_block(number, begin, run, block, result, worker, use);
     }
+  }
+
+  // One sum of one run of rows of the chunk that is shared as the s-th. The last run's rows are
+  // left to be used when all have come.
+  template <class Use>
+  void run_step(int s, int number, int64_t step, int begin, int end, int worker, Use use) {
+    int run = runs() - 1 - static_cast<int>(step / sums());
+    int64_t i = step % sums();
+    try {
+      const float *seven = multiply(i, begin, end, number, run, worker);
+      if (!wait_for(turns_[s], step))
+        return;
+      spread(i, begin, end, rows_of(number, run), seven, shared_of(s));
+      for (int block = 0; run && i + 1 == sums() && block < blocks_of(begin, end); ++block)
+        use_block(number, begin, run, block, shared_of(s), worker, use);
+      int64_t done = step; // or a later step has failed meanwhile
+      turns_[s].compare_exchange_strong(done, step + 1, std::memory_order_release,
+                                        std::memory_order_relaxed);
+    } catch (...) {
+      turns_[s].store(FAILED, std::memory_order_release);
+      throw;
+    }
+  }
+
+  // Hands on a panel's rows of one part of a chunk.
+  template <class Use>
+  void use_block(int number, int begin, int run, int block, float *result, int worker, Use use) {
+    int first = run * rows_, last = std::min(first + rows_, steps_), of_group = panels_of_group();
+    int chunk = number * samples_, count = samples_of(chunk);
+    int64_t sample = int64_t(last - first) * panels_.width;
+    for (int b = 0; b < count; ++b)
+      use(begin + block / of_group / parts_ + block % of_group * groups_,
+          chunk + b + block / of_group % parts_ * quarter_,
+          ProductRows{first, last, result + block * apart(count * sample) + b * sample,
+                      result + states_ + (int64_t(block) * samples_ + b) * 2 * panels_.width},
+          worker);
   }
 
   // Whether the term's block is in a sum before the one numbered `behind`.
   static bool is_in_earlier(const std::vector<Sum> &sums, int64_t behind, const Term &term);
-  static std::vector<Sum> sums(const SevenProducts &signs, int levels);
+  static std::vector<Sum> sums_of(const SevenProducts &signs, int levels);
+  static bool wait_for(const std::atomic<int64_t> &turn, int64_t step);
   void add_up_left(const Sum &sum, int chunk, int64_t panel, int64_t row, int64_t rows, float *to,
                    int64_t stride) const;
   void add_up_all_left();
@@ -113,18 +147,27 @@ private:
   void halve_left(const float *left, int64_t left_rows, int64_t rows, float *to) const;
   void multiply_halves(const float *left, int64_t left_rows, int64_t rows, const float *halves,
                        const float *right, float *to) const;
-  void spread(int64_t i, int64_t rows, const float *seven, float *result) const;
-  float *multiply(int begin, int end, int chunk, int first, int64_t rows, int worker) const;
+  void spread_group(int64_t i, int64_t rows, const float *seven, float *result) const;
+  void spread(int64_t i, int begin, int end, int64_t rows, const float *seven, float *result) const;
+  const float *multiply(int64_t i, int begin, int end, int number, int run, int worker) const;
 
   // Samples are multiplied in chunks; a chunk is told by its first sample.
   int chunks() const { return (quarter_ + samples_ - 1) / samples_; }
   int samples_of(int chunk) const { return std::min(samples_, quarter_ - chunk); }
+  // Its rows in runs, and how many of them of each part there are in one.
+  int runs() const { return (steps_ + rows_ - 1) / rows_; }
+  int64_t rows_of(int number, int run) const {
+    return int64_t(samples_of(number * samples_)) * std::min(rows_, steps_ - run * rows_);
+  }
+  int64_t sums() const { return static_cast<int64_t>(left_of_.size()); }
   float *left_of_chunk(int64_t chunk) const {
-    return left_->get() +
-           chunk * 7 * static_cast<int64_t>(left_of_.size()) * depth_ * next_.panels.width * steps_;
+    int64_t products = 7 * sums();
+    int64_t operand = int64_t(depth_) * next_.panels.width * samples_ * steps_;
+    return left_->get() + chunk / samples_ * products * apart(operand);
   }
 
   int panels_of_group() const { return 2 * parts_; }
+  int blocks_of(int begin, int end) const { return (end - begin) * parts_ * panels_of_group(); }
 
   // From one block to the next. Blocks that are worked on together and lie whole pages apart would
   // share few sets of the L1 cache and drive each other out.
@@ -136,12 +179,10 @@ private:
     int half = held_twice_ ? group / held_groups_ % 2 : 0;
     return right_->get() + (half * held_groups_ + group % held_groups_) * of_group_;
   }
-  // Of one of the last chunks. Each makes the sums of its left operand anew if they are not held.
-  int pieces_of(int held) const { return threads_ > 1 ? std::min(held, PIECES) : 1; }
-
   // A worker's result, states, and the rest of what multiply() needs; or what add_up_right() does.
   float *of_worker(int worker) const { return products_->get() + worker * of_worker_; }
-  float *states_of(int worker) const { return of_worker(worker) + states_; }
+  // The result and states of a chunk that is shared.
+  float *shared_of(int s) const { return shared_->get() + s * states_end_; }
 
   const Kernel &kernel_;
   const int threads_;
@@ -159,11 +200,13 @@ private:
   bool held_twice_ = false; // so that the next ones' are added up meanwhile
   int rows_ = 0;            // of a sample at a time
   int samples_ = 1;         // of each part at a time; several only with all their rows
-  int64_t of_group_ = 0, of_worker_ = 0, states_ = 0, made_ = 0;
+  int64_t of_group_ = 0, of_worker_ = 0, states_ = 0, states_end_ = 0, made_ = 0;
   std::vector<Sum> left_of_, right_of_, result_of_; // each of seven outer products
   std::unique_ptr<Buffer<float>>
       left_; // [chunks][outer products][depth panels][rows][width], or null
-  std::unique_ptr<Buffer<float>> right_, products_;
+  std::unique_ptr<Buffer<float>> right_, products_, shared_;
+  static constexpr int64_t FAILED = -1;
+  std::vector<std::atomic<int64_t>> turns_; // how many steps of a shared chunk are done, or FAILED
 };
 
 } // namespace lif

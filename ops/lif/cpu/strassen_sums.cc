@@ -17,7 +17,7 @@ bool Strassen::is_in_earlier(const std::vector<Sum> &sums, int64_t behind, const
   });
 }
 
-std::vector<Strassen::Sum> Strassen::sums(const SevenProducts &signs, int levels) {
+std::vector<Strassen::Sum> Strassen::sums_of(const SevenProducts &signs, int levels) {
   std::vector<Sum> found = {{{0, 0, 1}}};
   for (int level = 0; level < levels; ++level) {
     std::vector<Sum> finer;
@@ -56,16 +56,15 @@ void Strassen::add_up_left(const Sum &sum, int chunk, int64_t panel, int64_t row
 }
 
 void Strassen::add_up_all_left() {
-  auto sums = static_cast<int64_t>(left_of_.size());
   parallel_for(threads_, int64_t(chunks()) * depth_, [&](int64_t task, int) {
     int chunk = static_cast<int>(task / depth_) * samples_;
     int64_t p = task % depth_, rows = int64_t(samples_of(chunk)) * steps_;
-    int64_t panel = rows * next_.panels.width;
+    int64_t panel = rows * next_.panels.width, operand = apart(depth_ * panel);
     for (int64_t row = 0; row < rows; row += SUM_ROWS)
-      for (int64_t i = 0; i < sums; ++i)
+      for (int64_t i = 0; i < sums(); ++i)
         add_up_left(left_of_[static_cast<size_t>(i)], chunk, p, row, std::min(SUM_ROWS, rows - row),
-                    left_of_chunk(chunk) + (i * 7 * depth_ + p) * panel + row * next_.panels.width,
-                    depth_ * panel);
+                    left_of_chunk(chunk) + i * 7 * operand + p * panel + row * next_.panels.width,
+                    operand);
   });
 }
 
@@ -85,17 +84,19 @@ void Strassen::add_up_right(int group, int64_t task, int worker) const {
   int64_t g = task / (strips * runs), s = task / runs % strips, first = task % runs * SUM_COLUMNS;
   int64_t columns = std::min(SUM_COLUMNS, depth - first), run = columns * strip_;
   // Four inner blocks of each outer one, and of each outer operand.
-  float *blocks = of_worker(worker), *operands = blocks + 4 * parts_ * parts_ * run;
+  int64_t four = apart(4 * run);
+  float *blocks = of_worker(worker), *operands = blocks + parts_ * parts_ * four;
   for (int k = 0; k < parts_ * parts_; ++k)
     for (int inner = 0; inner < 4; ++inner) {
       int p = group + static_cast<int>(g) + (2 * (k % parts_) + inner % 2) * groups_;
       const float *row = weights_ + (panels_.first(p) + s * strip_) * neurons;
       kernel_.transpose(row + (2 * (k / parts_) + inner / 2) * depth + first, neurons, strip_,
-                        columns, strip_, storage_, blocks + (4 * k + inner) * run);
+                        columns, strip_, storage_, blocks + k * four + inner * run);
     }
   BlockSums outer{}, inner{};
   outer.right = inner.right = outer.copies = inner.copies = true;
-  outer.count = outer.stride = 4 * run;
+  outer.count = 4 * run;
+  outer.stride = four;
   outer.to = operands;
   inner.terms = 1;
   inner.sign[0] = 1;
@@ -108,13 +109,13 @@ void Strassen::add_up_right(int group, int64_t task, int worker) const {
       outer.sign[outer.terms] = term.sign;
       for (int k = 0; k < 4; ++k)
         outer.from[outer.terms][k] =
-            blocks + ((2 * term.row + k / 2) * parts_ + 2 * term.column + k % 2) * 4 * run;
+            blocks + ((2 * term.row + k / 2) * parts_ + 2 * term.column + k % 2) * four;
       ++outer.terms;
     }
     kernel_.add_blocks(outer);
     for (int i = 0; i < 7; ++i, inner.to += 7 * inner.stride) {
       for (int k = 0; k < 4; ++k)
-        inner.from[0][k] = operands + (4 * i + k) * run;
+        inner.from[0][k] = operands + i * four + k * run;
       kernel_.add_blocks(inner);
     }
   }
