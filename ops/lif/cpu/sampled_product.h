@@ -10,7 +10,8 @@ namespace {
 // few neurons does not leave lanes empty.
 constexpr int TOGETHER_SUMS = 64;
 
-// product[k] += the sum of the lanes of sums[k], of `count` vectors; WRITES: =
+// product[k] += the sum of the lanes of sums[k], of `count` vectors; WRITES: =. What lies behind
+// them, up to a multiple of eight, is read and left.
 template <bool WRITES> inline void add_up_lanes(const float *sums, int64_t count, float *product) {
   for (int64_t k = 0; k < count; k += 8) {
     F each[8];

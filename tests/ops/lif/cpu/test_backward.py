@@ -201,6 +201,44 @@ class TestLossOnTheMeanOfTheReadout:
 
 
 @every_kernel()
+@pytest.mark.parametrize("delay", [0, 1])
+@pytest.mark.parametrize("gate", [{}, {"second_threshold": 0.5}, {"capacity": 6}])
+@pytest.mark.parametrize(
+    "variant",
+    [{"recurrent": True}, {"bias": True}, {"reset": "subtract"}, {"loss on spikes": True}],
+    ids=lambda variant: next(iter(variant)),
+)
+def test_one_row_for_all_steps_in_other_networks(
+    arch: int, delay: int, gate: Dict[str, Any], variant: Dict[str, Any]
+) -> None:
+    """A loss on the mean of the readout, which has a bias, behind layers that need every row."""
+    network = network_of((40, 70), classes=21, delay=delay, **gate)
+    hidden, last = network.layers
+    flags = {name: variant[name] for name in ("recurrent", "bias") if name in variant}
+    network = replace(
+        network,
+        layers=(hidden, replace(last, **flags)),
+        readout=replace(network.readout, bias=True),
+        reset=variant.get("reset", "zero"),
+    )
+    problem = random_problem(network, seed=8, steps=9, batch=6)
+    mean = np.broadcast_to(problem.grad_membrane[:1], problem.grad_membrane.shape).copy()
+    p = replace(problem, grad_membrane=mean)
+    if not variant.get("loss on spikes"):
+        p = replace(p, grad_spikes=tuple(0 * grad for grad in p.grad_spikes))
+    forward = run(p, arch)
+    native.clock_phases(True)
+    try:
+        one = gradients(p, forward, arch)
+        assert sum(native.phases()["sum_multiples"]) > 0
+    finally:
+        native.clock_phases(False)
+    assert_near_reference(p, forward, one)
+    for threads in (2, 3):
+        assert_same_bits(one, gradients(p, forward, arch, threads))
+
+
+@every_kernel()
 def test_more_slots_than_are_multiplied_at_once(arch: int) -> None:
     """Every neuron has a slot: without a loss on spikes, all are multiplied as in a layer without a
     second threshold; with one that is zero, slot by slot."""
