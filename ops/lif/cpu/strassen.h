@@ -52,7 +52,7 @@ public:
                      [&](int64_t task, int worker) { add_up_right(group, task, worker); });
       int next = group + held_from(group);
       // The last chunks are shared, sum by sum, so that no thread waits long for another.
-      int shared = std::min(chunks(), threads_ - 1), alone = chunks() - shared;
+      int shared = static_cast<int>(turns_.size()), alone = chunks() - shared;
       int64_t steps = runs() * sums(), all = alone + shared * steps;
       for (int s = 0; s < shared; ++s) {
         turns_[s] = 0;
@@ -151,7 +151,7 @@ private:
   void spread(int64_t i, int begin, int end, int64_t rows, const float *seven, float *result) const;
   const float *multiply(int64_t i, int begin, int end, int number, int run, int worker) const;
 
-  // Samples are multiplied in chunks; a chunk is told by its first sample.
+  // Samples are multiplied in chunks; a chunk is told by its first sample, or by its number.
   int chunks() const { return (quarter_ + samples_ - 1) / samples_; }
   int samples_of(int chunk) const { return std::min(samples_, quarter_ - chunk); }
   // Its rows in runs, and how many of them of each part there are in one.
@@ -179,6 +179,7 @@ private:
     int half = held_twice_ ? group / held_groups_ % 2 : 0;
     return right_->get() + (half * held_groups_ + group % held_groups_) * of_group_;
   }
+
   // A worker's result, states, and the rest of what multiply() needs; or what add_up_right() does.
   float *of_worker(int worker) const { return products_->get() + worker * of_worker_; }
   // The result and states of a chunk that is shared.
