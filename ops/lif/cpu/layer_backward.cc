@@ -96,7 +96,7 @@ public:
     if (layer_.recurrent)
       pass_by_step();
     else if (by_panels)
-      pass_dense(wide.get());
+      pass_dense(std::move(wide));
     else
       pass_samples();
     replay_.write_sums();
@@ -173,12 +173,15 @@ private:
   }
 
   // All neurons, or many, carry gradient from the layer after it. wide: or null.
-  void pass_dense(Strassen *wide) {
+  void pass_dense(std::unique_ptr<Strassen> wide) {
     int done = wide ? wide->samples() : 0;
     if (done)
       wide->run([&](int p, int b, const ProductRows &rows, int worker) {
         pass_panel(p, b, rows, worker);
       });
+    wide.reset(); // its memory is what the rest takes
+    if (done == n_.batch)
+      return;
     PanelTasks tasks(panels_, n_.batch - done, call_.threads);
     int block = std::max(1, PRODUCT_ROWS / std::max(1, n_.steps)); // samples
     prepare_products(block);

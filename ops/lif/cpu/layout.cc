@@ -9,17 +9,23 @@ namespace lif {
 
 // A panel of this many bytes of weights still stays in most L2 caches.
 constexpr int64_t PANEL_BYTES = 1 << 20;
+// Neurons of a panel, at most, where the membranes of a long layer are kept: Strassen's sums of
+// weights are held for few panels then, and narrow ones are the faster in its forward pass, too.
+constexpr int SPARING = 64;
 
 Panels cut(const Kernel &kernel, const LifNetwork &network, int number) {
   // Wide panels share the reading of the spikes' ids among more neurons; a wide panel that is
   // mostly padding, or that spills from the cache, does not.
-  int neurons = network.layer[number].neurons;
+  const LifLayer &layer = network.layer[number];
+  int neurons = layer.neurons;
   int64_t column_bytes = inputs_of(network, number) * int64_t(sizeof(float));
   Panels best{neurons, 0, 0, 0};
   int64_t least = 0;
   for (int vectors = 8; vectors; vectors /= 2) {
     int width = vectors * kernel.lanes;
     if (vectors > 2 && width * column_bytes > PANEL_BYTES)
+      continue;
+    if (width > SPARING && !is_sparse(layer) && is_long(network, neurons))
       continue;
     int count = (neurons + width - 1) / width;
     int64_t padded = static_cast<int64_t>(count) * width;

@@ -24,6 +24,13 @@ inline int inputs_of(const LifNetwork &network, int number) {
 // Not every neuron has a slot.
 inline bool is_truncated(const LifLayer &layer) { return layer.slots < layer.neurons; }
 
+// Whether a layer's membranes, of all steps, take so much memory that what is held beside them is
+// kept small, even where that takes a little more time.
+inline bool is_long(const LifNetwork &network, int neurons) {
+  constexpr int64_t MANY = 64 << 20; // bytes
+  return int64_t(network.batch) * network.steps * neurons > MANY / int64_t(sizeof(float));
+}
+
 inline int64_t row_bytes_of(int neurons) {
   return (static_cast<int64_t>(neurons) + MAX_WIDTH - 1) / MAX_WIDTH * (MAX_WIDTH / 8);
 }

@@ -63,16 +63,19 @@ size_t size_class(size_t bytes) {
 
 size_t in_pages(size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
 
-// In huge pages: what is read here and there in a cache would otherwise spend its time on finding
-// the pages.
-void *map_huge(size_t bytes) {
-  void *memory = nullptr;
-  if (posix_memalign(&memory, HUGE_PAGE, bytes) != 0)
-    return nullptr;
+// Asks for huge pages: what is read here and there in a cache would otherwise spend its time on
+// finding the pages. Only those that `bytes` fill: of the last one, a byte would take it all.
+void ask_huge(void *memory, size_t bytes) {
 #if defined(__linux__)
-  madvise(memory, bytes, MADV_HUGEPAGE);
+  madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+#else
+  static_cast<void>(memory), static_cast<void>(bytes);
 #endif
-  return memory;
+}
+
+void *map_aligned(size_t bytes) {
+  void *memory = nullptr;
+  return posix_memalign(&memory, HUGE_PAGE, bytes) == 0 ? memory : nullptr;
 }
 
 // Calls visit(page, used) for the huge pages that a block lies in.
@@ -104,11 +107,12 @@ void drop_stale(Store &all) {
 }
 
 // An idle block that is a quarter larger at most is better than pages beside it.
-void *take_large(Store &all, size_t size) {
+void *take_large(Store &all, size_t bytes) {
+  size_t size = size_class(bytes);
   auto found = all.idle.lower_bound(size);
   void *memory;
   if (found == all.idle.end() || found->first > size + size / 4) {
-    memory = map_huge(size);
+    memory = map_aligned(size);
     if (!memory)
       return nullptr;
   } else {
@@ -117,6 +121,7 @@ void *take_large(Store &all, size_t size) {
     memory = found->second.memory;
     all.idle.erase(found);
   }
+  ask_huge(memory, bytes);
   all.lent[memory] = size;
   return memory;
 }
@@ -134,9 +139,10 @@ void *take_from_region(Store &all, size_t size) {
     if (hole->second >= size && (best == all.holes.end() || hole->second < best->second))
       best = hole;
   if (best == all.holes.end()) {
-    char *region = static_cast<char *>(map_huge(REGION));
+    char *region = static_cast<char *>(map_aligned(REGION));
     if (!region)
       return nullptr;
+    ask_huge(region, REGION);
     ASAN_POISON_MEMORY_REGION(region, REGION);
     all.regions[region] = Region();
     best = all.holes.insert({region, REGION}).first;
@@ -180,8 +186,7 @@ extern "C" void *lif_memory_take(size_t bytes) {
   std::lock_guard<std::mutex> lock(all.mutex);
   if (++all.takes % STALE == 0)
     drop_stale(all);
-  void *memory =
-      bytes > LARGE ? take_large(all, size_class(bytes)) : take_from_region(all, in_pages(bytes));
+  void *memory = bytes > LARGE ? take_large(all, bytes) : take_from_region(all, in_pages(bytes));
   if (memory)
     ASAN_UNPOISON_MEMORY_REGION(memory, bytes);
   return memory;

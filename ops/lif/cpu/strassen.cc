@@ -12,6 +12,9 @@ constexpr int MOST_LEVELS = 2; // outer ones
 // Bytes of sums of weights that are held at a time, and as many of those that come next. Where
 // those of a group do not fit, it is held by itself.
 constexpr int64_t RIGHT_BYTES = 48 << 20;
+// Of a long layer as many as are an eighth of its membranes, and none that come next; the sums of
+// dL/dI are then made again for each part of them.
+constexpr int64_t OF_MEMBRANES = 8;
 
 // Rows multiplied at a time, at most: enough to read each block of weights seldom, which comes from
 // the L3 cache; their own blocks, which outgrow the L2 cache, are read in order.
@@ -64,18 +67,21 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
   groups_ = panels.count / panels_of_group();
   int64_t depth = int64_t(depth_) * after.width, blocks = int64_t(parts_) * panels_of_group();
   auto products = static_cast<int64_t>(7 * left_of_.size());
+  bool sparing = is_long(n, panels.neurons);
   of_group_ = 7 * products * depth / 2 * panels.width;
-  held_groups_ = static_cast<int>(
-      std::max<int64_t>(1, std::min<int64_t>(RIGHT_BYTES / (4 * of_group_), groups_)));
+  int64_t most = sparing ? int64_t(n.batch) * n.steps * panels.neurons / OF_MEMBRANES
+                         : RIGHT_BYTES / int64_t(sizeof(float));
+  held_groups_ =
+      static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(most / of_group_, groups_)));
   // Those that are multiplied, and those that come next.
-  held_twice_ = held_groups_ < groups_ && 4 * of_group_ <= RIGHT_BYTES;
+  held_twice_ = !sparing && held_groups_ < groups_ && of_group_ <= most;
   right_.reset(new Buffer<float>(std::min((1 + held_twice_) * held_groups_, groups_) * of_group_));
   // As few runs of rows as ROWS allows, of nearly one length whose halves a kernel holds in
   // registers.
   int runs = whole ? 1 : (steps_ + ROWS - 1) / ROWS, unit = 2 * kernel.product_rows;
   rows_ = ((steps_ + runs - 1) / runs + unit - 1) / unit * unit;
   samples_ = std::max(1, std::min(ROWS / rows_, quarter_ / CHUNKS));
-  if (held_groups_ < groups_)
+  if (!sparing && held_groups_ < groups_)
     left_.reset(new Buffer<float>(chunks() * products * apart(depth * samples_ * steps_)));
   // Of a chunk of each part the result and the states; seven outer products and their left
   // operands; the left operands of seven inner ones.

@@ -6,6 +6,8 @@
 // at the inner level, of each outer product, half of the rows at hand. Where the sums of W^T's
 // blocks can all be held, the outer ones of g's are made some rows at a time, just before their
 // use; else they are held, too, and those of W^T's are made while the ones before them are in use.
+// In a long layer, where they would take three times its membranes' memory, they are not: they are
+// made again for each part of W^T's, which are few.
 // Sums round more often than the plain product does: by norm its error is a few times as large.
 #ifndef IPULSE_OPS_LIF_CPU_STRASSEN_H
 #define IPULSE_OPS_LIF_CPU_STRASSEN_H

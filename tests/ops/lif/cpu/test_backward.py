@@ -148,6 +148,36 @@ class TestStrassen:
             assert_same_bits(found, gradients(problem, forward, arch, threads))
 
 
+def test_long_layers_by_parts_of_their_sums() -> None:
+    """Layers whose membranes take more than 64 MiB, where Strassen's sums of dL/dI are made again
+    for each part of the weights': the gradient is that of the samples, some and the others, each
+    few enough for the sums to be held all at once."""
+    arch = native.supported_arch()
+    network = network_of((1024, 1024), inputs=30, decay=0.9, slope=1.0)
+    problem = random_problem(network, seed=3, steps=500, batch=33, slots=12)
+    assert 500 * 33 * 1024 * 4 > 64 << 20 > 500 * 17 * 1024 * 4
+    forward = run(problem, arch)
+    found = gradients(problem, forward, arch)
+    for threads in (2, 3):
+        assert_same_bits(found, gradients(problem, forward, arch, threads))
+    halves = [samples_of(problem, samples) for samples in (slice(17), slice(17, None))]
+    parts = [gradients(half, run(half, arch), arch).weights for half in halves]
+    for whole, some, others in zip(found.weights, *parts):
+        np.testing.assert_allclose(whole, some + others, rtol=0, atol=1e-5 * np.abs(whole).max())
+
+
+def samples_of(problem: Problem, samples: slice) -> Problem:
+    """The same problem with some of its samples."""
+    return replace(
+        problem,
+        ids=problem.ids[:, samples],
+        counts=problem.counts[:, samples],
+        grad_membrane=problem.grad_membrane[:, samples],
+        grad_spikes=tuple(grad[:, samples] for grad in problem.grad_spikes),
+        grad_u=tuple(grad[:, samples] for grad in problem.grad_u),
+    )
+
+
 @every_kernel()
 @pytest.mark.parametrize("store", ["membranes", "spikes"])
 @pytest.mark.parametrize("delay", [0, 1])
