@@ -5,7 +5,8 @@
 
 The kernels' own clocks (native.clock_phases) give their parts; what gathering costs beside the
 state update comes from a second network that hears nothing; the optimizer is timed alone, on the
-same shapes; what is left of a step without clocks is TensorFlow's.
+same shapes; what is left of a step outside the kernels is TensorFlow's. All four are measured in
+turns, and the step itself without clocks.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -42,32 +43,43 @@ ADDED_UP = {
 }
 
 
-def repeat(step: Callable[[], Any], seconds: float) -> list[float]:
-    """Milliseconds of calls until the time is up, at least three."""
-    times: list[float] = []
-    end = time.perf_counter() + seconds
-    while len(times) < 3 or time.perf_counter() < end:
-        times.append(ops.milliseconds(step))
-    return times
+Found = TypeVar("Found")
+Call = dict[str, list[float]]
+TURNS = 4  # of each measurement
 
 
-def phases(step: Callable[[], Any], seconds: float, threads: int) -> dict[str, list[float]]:
-    """Milliseconds of a call in each part and layer of the kernels, per thread; and "all", the
-    whole time inside the kernels, forward and backward. Medians over the calls."""
-    calls: list[dict[str, list[float]]] = []
+def repeat(measure: Callable[[], Found], seconds: float) -> list[Found]:
+    """What it finds until the time is up, but the first time, which finds the caches cold."""
+    measure()
+    found = [measure()]
     end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        found.append(measure())
+    return found
+
+
+def clocked(step: Callable[[], Any], threads: int) -> Call:
+    """Milliseconds of one call in each part and layer of the kernels, per thread; "all", the whole
+    time inside the kernels, forward and backward; and "outside", the rest of the call."""
+    native.reset_timings()
+    native.clock_phases(True)
     try:
-        while len(calls) < 3 or time.perf_counter() < end:
-            native.reset_timings()
-            native.clock_phases(True)
-            step()
-            spent = native.timings()
-            parts = {name: [s / threads for s in each] for name, each in native.phases().items()}
-            calls.append({**parts, "all": [spent["forward"], spent["backward"]]})
+        whole = ops.milliseconds(step)
+        spent = native.timings()
+        kernels = [1e3 * spent[name] for name in ("forward", "backward")]
+        parts = {
+            name: [1e3 * seconds / threads for seconds in each]
+            for name, each in native.phases().items()
+        }
     finally:
         native.clock_phases(False)
+    return {**parts, "all": kernels, "outside": [whole - sum(kernels)]}
+
+
+def medians(calls: list[Call]) -> Call:
+    """Of each part and layer over the calls."""
     return {
-        name: [1e3 * statistics.median(call[name][k] for call in calls) for k in range(len(each))]
+        name: [statistics.median(call[name][k] for call in calls) for k in range(len(each))]
         for name, each in calls[0].items()
     }
 
@@ -124,10 +136,18 @@ def measure(name: str, variant: str, threads: int, seconds: float) -> dict[str, 
     for step in (program.train, silent.train, update):
         for _ in range(3):
             step()
-    plain = statistics.median(repeat(program.train, seconds))
-    found = phases(program.train, seconds, threads)
-    state = sum(phases(silent.train, seconds / 2, threads)["lif_forward"])
-    adam = statistics.median(repeat(update, seconds / 2))
+    # In turns: a machine that is slower for a while is so for all of them.
+    plain: list[float] = []
+    updates: list[float] = []
+    calls: list[Call] = []
+    silent_calls: list[Call] = []
+    for _ in range(TURNS):
+        plain += repeat(lambda: ops.milliseconds(program.train), seconds / TURNS)
+        calls += repeat(lambda: clocked(program.train, threads), seconds / TURNS)
+        silent_calls += repeat(lambda: clocked(silent.train, threads), seconds / 2 / TURNS)
+        updates += repeat(lambda: ops.milliseconds(update), seconds / 2 / TURNS)
+    found, adam = medians(calls), statistics.median(updates)
+    state = sum(medians(silent_calls)["lif_forward"])
     gather = max(0.0, sum(found["lif_forward"]) - state)
     parts = {"gather": gather, "state update": sum(found["lif_forward"]) - gather}
     for label, names in ADDED_UP.items():
@@ -138,19 +158,19 @@ def measure(name: str, variant: str, threads: int, seconds: float) -> dict[str, 
             spent = sum(found[one][number] for one in names if one in found)
             if spent:
                 parts[f"{label} {number + 1}"] = spent
-    known = {"lif_forward", "all"}.union(*ADDED_UP.values(), *BY_LAYER.values())
+    known = {"lif_forward", "all", "outside"}.union(*ADDED_UP.values(), *BY_LAYER.values())
     for one in sorted(set(found) - known):
         if any(found[one]):
             parts[one] = sum(found[one])
     kernels = sum(found["all"])
     parts["rest of the kernels"] = max(0.0, kernels - sum(parts.values()))
     parts["optimizer"] = adam
-    parts["TensorFlow"] = max(0.0, plain - kernels - adam)
+    parts["TensorFlow"] = max(0.0, found["outside"][0] - adam)
     return {
         "config": name,
         "variant": variant,
         "threads": threads,
-        "step_ms": plain,
+        "step_ms": statistics.median(plain),
         "parts_ms": parts,
         "activity": activity(work, variant),
         "others_load": before.until(Load.now([os.getpid()])),

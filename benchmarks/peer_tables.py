@@ -96,16 +96,19 @@ def peers(rows: list[Row]) -> str:
     lines = []
     for row in sorted(filter(measured, rows), key=lambda r: float(r["result"]["train"]["ms"])):
         version = row["result"]["versions"][PEERS[row["peer"]].packages[0]]
-        lines.append([f"{row['peer']} {version}", *figures(row["result"]), deviation(row)])
+        lines.append(
+            [f"{row['peer']} {version}", *figures(row["result"]), starts(row), deviation(row)]
+        )
     measured_rows = [row for row in rows if measured(row)]
     for variant in SECOND_THRESHOLD:
         found = [row["ours"][variant] for row in measured_rows if variant in row["ours"]]
         if found:
             # Of the runs beside each peer the one in the middle.
             found.sort(key=lambda side: float(side["train"]["ms"]))
-            lines.append([f"**ours, {variant}**", *figures(found[len(found) // 2]), ""])
+            lines.append([f"**ours, {variant}**", *figures(found[len(found) // 2]), "", ""])
     heads = ["", "train, ms (quartiles)", "samples/s", "forward, ms", "first step, s"]
-    heads += ["step's memory, MiB", "peak, MiB", "other load", "lost", "gradient's deviation"]
+    heads += ["step's memory, MiB", "peak, MiB", "other load", "lost", "ours exact, each start"]
+    heads.append("gradient's deviation")
     text = table(heads, lines)
     for row in rows:
         if not measured(row):
@@ -139,6 +142,11 @@ def without_time(row: Row) -> str:
         if "over_budget_ms" in one:
             return f"One {what} pass takes more than {one['over_budget_ms'] / 1e3:.0f} s."
     return ""
+
+
+def starts(row: Row) -> str:
+    """How many times as fast our exact step was in each start; the middle one has the figures."""
+    return ", ".join(f"{times:.1f}x" for times in row.get("starts", ()))
 
 
 def deviation(row: Row) -> str:

@@ -48,6 +48,9 @@ layers fire at about the rate of the input.
 * Each side is a process of its own, in its own environment, pinned to as many processors as
   threads. It is stopped while another is asked. Sides are measured in turns (A B A B), each figure
   is a median, and what stands beside a peer was measured in the same turns as that peer.
+* What a compiler makes of a program, and where its memory lies, differ from process to process:
+  with `--starts` all sides are started anew several times, and what is told is of the start in the
+  middle, by how many times as fast our exact step was; the tables have that of each.
 * Before it is timed, a side's gradients on a small config (S) are held against the float64
   reference: greatest difference relative to the greatest entry of the matrix. A float32 peer that
   differs by more than {Peer.tolerance:.0e} is refused. Peers whose equations are others are marked
@@ -167,8 +170,9 @@ def _peers(rows: list[Row], images: Path, results: Path) -> str:
     text = [
         "In brackets, how many times as fast ours is, from medians of the same turns.",
         peer_tables.headline(rows),
-        f"What is aimed at with {peer_goals.THREADS} threads, in times as fast as the fastest "
-        "float32 peer of the pass, or as the fastest that computes in bfloat16; memory as a share "
+        f"What is aimed at with {peer_goals.THREADS} threads, in times as fast as the float32 peer "
+        "that was the fastest where the goals were set, as the one that is the fastest of the pass "
+        "here, if that is another, and as the fastest that computes in bfloat16; memory as a share "
         "of the leanest float32 peer's:",
         peer_goals.goals(rows),
         "Peak resident memory of the training process, which holds the libraries themselves (ours "

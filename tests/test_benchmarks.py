@@ -89,6 +89,28 @@ class TestComparison:
                 assert one["peak_mib"] > 0
         assert "tf_keras_rnn" in peers.line(row)
 
+    def test_of_several_starts_that_in_the_middle_is_told(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        comparison = peers.Comparison(Effort(), tmp_path, starts=4)
+        times = iter([40.0, 10.0, 80.0, 20.0])
+
+        def timed(*_: object) -> dict[str, object]:
+            theirs, ours = {"train": {"ms": next(times)}}, {"train": {"ms": 5.0}}
+            return {"status": "measured", "result": theirs, "ours": {"exact": ours}}
+
+        monkeypatch.setattr(comparison, "check", lambda _: {"gradient": 0.0})
+        monkeypatch.setattr(comparison, "_timed", timed)
+        row = comparison.row("S", 1, KERAS)
+        assert row["starts"] == [2.0, 4.0, 8.0, 16.0]
+        assert row["result"]["train"]["ms"] == 20.0  # of two in the middle the worse for us
+        assert peer_tables.starts(row) == "2.0x, 4.0x, 8.0x, 16.0x"
+
+    def test_no_start_at_all_is_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit):
+            peers.main(["--starts", "0"])
+        assert "--starts: at least 1" in capsys.readouterr().err
+
     def test_a_peer_with_wrong_gradients_is_refused(
         self, quick: peers.Comparison, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -314,13 +336,18 @@ class TestReport:
 
         mine = {"exact": side(10, 60), "gated 0.5": side(10, 40), "gated 0.9": side(5, 40)}
         row = {"config": "A", "threads": 2, "peer": "jax_scan", "result": side(79, 100)}
-        told = peer_goals.goals([{**row, "ours": mine}])
-        assert "| A, exact step | ≥ 8 | 7.90 | **missed** |" in told
-        assert "| A, gated step | ≥ 15 | 15.80 | met |" in told
+        named = {**row, "peer": peer_goals.SET_BESIDE["A"], "result": side(81, 150)}
+        told = peer_goals.goals([{**row, "ours": mine}, {**named, "ours": mine}])
+        here = "beside jax_scan, the fastest here"
+        assert f"| A, exact step {here} | ≥ 8 | 7.90 | **missed** |" in told
+        assert "| A, exact step beside torch_compile_layerwise | ≥ 8 | 8.10 | met |" in told
+        assert f"| A, gated step {here} | ≥ 15 | 15.80 | met |" in told
         assert "| A, memory of a step, exact | ≤ 0.5 | 0.60 | **missed** |" in told
         assert "bfloat16" not in told
+        told = peer_goals.goals([{**named, "ours": mine}])
+        assert "the fastest here" not in told  # it is the one that is named
         told = peer_goals.goals([{**row, "ours": mine, "result": side(79, 100, others=1)}])
-        assert "| A, exact step | ≥ 8 |  | disturbed |" in told
+        assert f"| A, exact step {here} | ≥ 8 |  | disturbed |" in told
         assert "| A, memory of a step, exact | ≤ 0.5 | 0.60 | **missed** |" in told
 
 
