@@ -210,7 +210,12 @@ def main(arguments: list[str] | None = None) -> None:
     effort = Effort(options.seconds, budget=options.budget, waiting=options.waiting)
     if options.quick:
         effort = Effort(1.0, turns=3, budget=30.0, waiting=0.0)
-    settings = {"seconds": effort.seconds, "turns": effort.turns, "budget": effort.budget}
+    settings = {
+        "seconds": effort.seconds,
+        "turns": effort.turns,
+        "budget": effort.budget,
+        "starts": options.starts,
+    }
     name = "leaders" if options.fastest else "peers"
     results = Results(name, ("config", "threads", "peer"), settings, options.results)
     print(f"config, threads, peer; ours is so many times as fast: {', '.join(SECOND_THRESHOLD)}")
