@@ -20,6 +20,7 @@ public:
   void run() {
     std::unique_ptr<Spikes> own;
     GradCurrent current;
+    int late = n_.layers + 1; // the layer whose sums are still to come
     enter_layer(n_.layers);
     if (n_.layer[n_.layers - 1].recurrent || (n_.leaky_readout && call_.replays(n_.layers)))
       own = emitted_by(n_.layers - 1);
@@ -37,8 +38,20 @@ public:
       std::unique_ptr<Spikes> input;
       if (call_.replays(number))
         input = entering(number);
+      GradCurrent after = number + 1 == late ? current : GradCurrent();
       current = pass_layer(call_, number, input.get(), own.get(), std::move(current),
-                           sums_may_make(number));
+                           gradients_of(number, late), sums_may_make(number));
+      if (after.floats) {
+        enter_layer(late);
+        sum_gradients(late, after, emitted_by(number).get(), nullptr);
+        after = GradCurrent();
+        enter_layer(number);
+      }
+      if (sums_late(number, current)) {
+        late = number;
+        own = std::move(input);
+        continue;
+      }
       if (!input)
         input = entering(number);
       sum_gradients(number, current, input.get(), own.get());
@@ -115,6 +128,25 @@ private:
     return wanted.weights && !wanted.bias && !call_.wants_constants(number) &&
            !call_.gradient.grad_inputs &&
            sums_by_sample(n_, call_.threads, cut(call_.kernel, n_, number), inputs_of(n_, number));
+  }
+
+  // The gradients by weights that are summed after the pass of layer `number`: its own and, if that
+  // is `late`, the next one's.
+  IdleMemory gradients_of(int number, int late) const {
+    IdleMemory found;
+    for (int of : {number, number + 1})
+      if (of == number || of == late)
+        found.add(call_.gradient.gradient[of].weights,
+                  int64_t(inputs_of(n_, of)) * n_.layer[of].neurons);
+    return found;
+  }
+
+  // Whether the weights' gradient is summed only when the layer before has been passed: a pass of
+  // all neurons reads dL/dI to its end, and meanwhile holds what needs memory in the gradient's.
+  bool sums_late(int number, const GradCurrent &current) const {
+    return number && current.floats && !current.make && current.of_last.empty() &&
+           !n_.layer[number].recurrent && !n_.layer[number - 1].recurrent &&
+           !is_sparse(n_.layer[number - 1]);
   }
 
   const BackwardCall call_;

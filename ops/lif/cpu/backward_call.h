@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "idle_memory.h"
 #include "layout.h"
 
 namespace lif {
@@ -15,12 +16,12 @@ namespace lif {
 struct GradCurrent {
   GradCurrent() = default;
   // storage: null if `floats`, of the caller, are written instead.
-  GradCurrent(const Panels &panels, std::unique_ptr<Buffer<float>> storage, float *floats)
+  GradCurrent(const Panels &panels, std::shared_ptr<Buffer<float>> storage, float *floats)
       : panels(panels), floats(storage ? storage->get() : floats), storage(std::move(storage)) {}
 
   Panels panels{};
   float *floats = nullptr;
-  std::unique_ptr<Buffer<float>> storage;
+  std::shared_ptr<Buffer<float>> storage; // of all copies
   // How many times the last step's row each step has it, if there is only that. Else empty.
   std::vector<float> of_last;
   // If it is left to be made where it is read: writes the rows of a panel and sample.

@@ -35,7 +35,7 @@ public:
       direct_ = call.gradient.grad_spikes[number];
   }
 
-  GradCurrent run(bool later) {
+  GradCurrent run(IdleMemory idle, bool later) {
     if (sparse_)
       kept_ = list_spikes(call_.kernel, n_, call_.threads, bits_.kept, bits_.row_bytes);
     const LifRecord &record = call_.gradient.record[number_];
@@ -49,7 +49,7 @@ public:
     if (!dense_) {
       product_ =
           slot_gradient(call_, layer_, bits_, *kept_, next_, after_ ? after_->weights : nullptr,
-                        direct_, plain() ? membranes_ : nullptr);
+                        direct_, plain() ? membranes_ : nullptr, idle);
       next_ = GradCurrent(); // all that is needed of it is in the product
     }
     if (dense_ && !next_.of_last.empty() && !scaled())
@@ -67,7 +67,7 @@ public:
     // Where every neuron carries gradient, dL/dI has the size of the membranes, and each is read
     // for the last time just before dL/dI is written in its place.
     float *place = nullptr;
-    std::unique_ptr<Buffer<float>> storage;
+    std::shared_ptr<Buffer<float>> storage;
     if (!sparse_ && again_)
       storage = std::move(again_);
     else if (!sparse_ && record.last_use)
@@ -78,7 +78,7 @@ public:
     std::unique_ptr<Strassen> wide;
     if (by_panels && !layer_.recurrent && !scaled())
       wide.reset(new Strassen(call_.kernel, n_, call_.threads, call_.layer(next_), after_->weights,
-                              panels_, call_.wants_constants(number_)));
+                              panels_, std::move(idle), call_.wants_constants(number_)));
     // Left to be made beside the sums as well, but in its place: the layer before reads it, too.
     if (later && !(wide && wide->samples())) {
       GradCurrent left = std::move(current_);
@@ -311,8 +311,9 @@ private:
 } // namespace
 
 GradCurrent pass_layer(const BackwardCall &call, int number, const Spikes *input, const Spikes *own,
-                       GradCurrent next, bool later) {
-  return std::make_shared<LayerBackward>(call, number, input, own, std::move(next))->run(later);
+                       GradCurrent next, IdleMemory idle, bool later) {
+  return std::make_shared<LayerBackward>(call, number, input, own, std::move(next))
+      ->run(std::move(idle), later);
 }
 
 } // namespace lif

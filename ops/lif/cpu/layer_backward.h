@@ -12,8 +12,9 @@ namespace lif {
 // own: its own; null if it is not recurrent.
 // later: dL/dI may be left to be made where it is summed. What was given must then stay till then,
 // and dL/dI has a place if the layer before reads it, too.
+// idle: for the pass.
 GradCurrent pass_layer(const BackwardCall &call, int number, const Spikes *input, const Spikes *own,
-                       GradCurrent next, bool later);
+                       GradCurrent next, IdleMemory idle, bool later);
 
 } // namespace lif
 

@@ -66,7 +66,7 @@ void apply_surrogate(const BackwardCall &call, const Operands &o, int b, float *
 
 // The products of samples `begin` to `end`, as a smaller batch of their own.
 void multiply_samples(const BackwardCall &call, const Operands &o, int parts, int begin, int end,
-                      float *product) {
+                      float *product, const IdleMemory &idle) {
   const LifNetwork &n = call.n;
   const Panels &panels = o.next.panels;
   int threads = call.threads, batch = end - begin;
@@ -83,7 +83,7 @@ void multiply_samples(const BackwardCall &call, const Operands &o, int parts, in
   all.start = start.get();
   all.ids = o.kept.ids + offset;
   // Each part sums some panels of the next layer, one after the other from the worker's cache.
-  Buffer<float> others((parts - 1) * length);
+  IdleBlocks others(parts - 1, length, idle);
   int groups = (4 * threads + parts - 1) / parts;
   // So many parts are a task each. The last ones come in pieces, so that no thread waits long for
   // another, unless more than one panel would be packed again for that.
@@ -101,7 +101,7 @@ void multiply_samples(const BackwardCall &call, const Operands &o, int parts, in
     SampledProduct a = all;
     a.first = piece < 0 ? 0 : static_cast<int>(piece % groups) * samples;
     a.last = piece < 0 ? batch : std::min(a.first + samples, batch);
-    a.product = part ? others.get() + (part - 1) * length : product + offset;
+    a.product = part ? others[part - 1] : product + offset;
     auto place = [&](int b) { return a.product + start[int64_t(b) * n.steps]; };
     bool starts = o.direct && !part;
     if (starts) {
@@ -123,7 +123,7 @@ void multiply_samples(const BackwardCall &call, const Operands &o, int parts, in
   parallel_for(threads, batch, [&](int64_t b, int) {
     float *sum = product + offset;
     for (int part = 1; part < parts; ++part) {
-      const float *other = others.get() + (part - 1) * length;
+      const float *other = others[part - 1];
       for (int64_t i = start[b * n.steps]; i < start[(b + 1) * n.steps]; ++i)
         sum[i] += other[i];
     }
@@ -172,7 +172,8 @@ void multiply_by_one_row(const BackwardCall &call, const Operands &o, float *pro
 std::unique_ptr<Buffer<float>> slot_gradient(const BackwardCall &call, const LifLayer &layer,
                                              const BitRows &bits, const Spikes &kept,
                                              const GradCurrent &next, const float *weights,
-                                             const float *direct, const float *membranes) {
+                                             const float *direct, const float *membranes,
+                                             const IdleMemory &idle) {
   // An expanding load reads a whole vector, so that the last one may end behind its place.
   std::unique_ptr<Buffer<float>> product(
       new Buffer<float>(kept.start[call.rows] + call.kernel.lanes));
@@ -188,7 +189,7 @@ std::unique_ptr<Buffer<float>> slot_gradient(const BackwardCall &call, const Lif
     for (end = begin + 1;
          end < call.n.batch && slots_before(end + 1) - slots_before(begin) <= most;)
       ++end;
-    multiply_samples(call, operands, parts, begin, end, product->get());
+    multiply_samples(call, operands, parts, begin, end, product->get(), idle);
   }
   return product;
 }

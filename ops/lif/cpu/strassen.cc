@@ -9,12 +9,9 @@ namespace {
 constexpr int LEAST_DEPTH = 128;
 constexpr int MOST_LEVELS = 2; // outer ones
 
-// Bytes of sums of weights that are held at a time, and as many of those that come next. Where
-// those of a group do not fit, it is held by itself.
-constexpr int64_t RIGHT_BYTES = 48 << 20;
-// Of a long layer as many as are an eighth of its membranes, and none that come next; the sums of
-// dL/dI are then made again for each part of them.
-constexpr int64_t OF_MEMBRANES = 8;
+// Bytes of sums of weights that are held at a time; of a long layer as many as are an eighth of its
+// membranes. Where those of a group do not fit, it is held by itself.
+constexpr int64_t RIGHT_BYTES = 48 << 20, OF_MEMBRANES = 8;
 
 // Rows multiplied at a time, at most: enough to read each block of weights seldom, which comes from
 // the L3 cache; their own blocks, which outgrow the L2 cache, are read in order.
@@ -43,7 +40,7 @@ void aim(DenseProduct &product, int k, float *blocks, int64_t block) {
 
 Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
                    const LayerGradient &next, const float *weights, const Panels &panels,
-                   bool whole)
+                   IdleMemory idle, bool whole)
     : kernel_(kernel), threads_(threads), steps_(n.steps), next_(next), weights_(weights),
       storage_(n.weights), panels_(panels),
       strip_(std::min(kernel.strip_vectors * kernel.lanes, panels.width)) {
@@ -66,26 +63,22 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
   quarter_ = n.batch / parts_;
   groups_ = panels.count / panels_of_group();
   int64_t depth = int64_t(depth_) * after.width, blocks = int64_t(parts_) * panels_of_group();
-  auto products = static_cast<int64_t>(7 * left_of_.size());
-  bool sparing = is_long(n, panels.neurons);
-  of_group_ = 7 * products * depth / 2 * panels.width;
-  int64_t most = sparing ? int64_t(n.batch) * n.steps * panels.neurons / OF_MEMBRANES
-                         : RIGHT_BYTES / int64_t(sizeof(float));
+  int64_t of_product = 7 * depth / 2 * panels.width;
+  int64_t of_group = 7 * sums() * of_product;
+  int64_t most = is_long(n, panels.neurons)
+                     ? int64_t(n.batch) * n.steps * panels.neurons / OF_MEMBRANES
+                     : RIGHT_BYTES / int64_t(sizeof(float));
   held_groups_ =
-      static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(most / of_group_, groups_)));
-  // Those that are multiplied, and those that come next.
-  held_twice_ = !sparing && held_groups_ < groups_ && of_group_ <= most;
-  right_.reset(new Buffer<float>(std::min((1 + held_twice_) * held_groups_, groups_) * of_group_));
+      static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(most / of_group, groups_)));
+  right_.reset(new IdleBlocks(held_groups_ * 7 * sums(), of_product, std::move(idle)));
   // As few runs of rows as ROWS allows, of nearly one length whose halves a kernel holds in
   // registers.
   int runs = whole ? 1 : (steps_ + ROWS - 1) / ROWS, unit = 2 * kernel.product_rows;
   rows_ = ((steps_ + runs - 1) / runs + unit - 1) / unit * unit;
   samples_ = std::max(1, std::min(ROWS / rows_, quarter_ / CHUNKS));
-  if (!sparing && held_groups_ < groups_)
-    left_.reset(new Buffer<float>(chunks() * products * apart(depth * samples_ * steps_)));
   // Of a chunk of each part the result and the states; seven outer products and their left
   // operands; the left operands of seven inner ones.
-  int64_t rows = int64_t(samples_) * rows_, width = panels.width;
+  int64_t rows = int64_t(samples_) * std::min(rows_, steps_), width = panels.width;
   states_ = held_groups_ * blocks * apart(rows * width);
   states_end_ = states_ + held_groups_ * blocks * samples_ * 2 * width;
   made_ = states_end_ + held_groups_ * 7 * apart(2 * rows * width);
@@ -93,7 +86,7 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
                         (parts_ * parts_ + 7) * apart(4 * SUM_COLUMNS * strip_));
   products_.reset(new Buffer<float>(threads * of_worker_));
   int shared = std::min(chunks(), threads - 1);
-  shared_.reset(new Buffer<float>(shared * states_end_));
+  shared_.reset(new Buffer<float>(std::max(0, shared - 1) * states_end_));
   turns_ = std::vector<std::atomic<int64_t>>(static_cast<size_t>(shared));
 }
 
@@ -107,8 +100,8 @@ bool Strassen::wait_for(const std::atomic<int64_t> &turn, int64_t step) {
 
 // An outer product of a group of panels from seven inner ones: [half of the columns][half of the
 // rows][half of the rows' count][width]. left: as halve_left() reads it; halves: as it left them.
-void Strassen::multiply_halves(const float *left, int64_t left_rows, int64_t rows,
-                               const float *halves, const float *right, float *to) const {
+void Strassen::multiply_halves(const float *left, int64_t rows, const float *halves,
+                               const float *right, float *to) const {
   int64_t half = (rows + 1) / 2, depth = int64_t(depth_) * next_.panels.width / 2;
   DenseProduct one{panels_.vectors, 0, half, next_, nullptr, {}, {}, {}};
   one.next.panels.count = depth_ / 2;
@@ -118,9 +111,9 @@ void Strassen::multiply_halves(const float *left, int64_t left_rows, int64_t row
     one.next.rows = half;
     if (is_copy(LEFT[k])) { // of the first block or the last
       one.next.grad_current = left;
-      one.next.rows = left_rows;
+      one.next.rows = rows;
       if (LEFT[k][3])
-        one.next.grad_current += depth * left_rows + (rows - half) * next_.panels.width;
+        one.next.grad_current += depth * rows + (rows - half) * next_.panels.width;
     }
     one.weights = right + k * depth * panels_.width;
     aim(one, k, to, half * panels_.width);
@@ -167,21 +160,17 @@ const float *Strassen::multiply(int64_t i, int begin, int end, int number, int r
   int chunk = number * samples_, first = run * rows_;
   int64_t width = panels_.width, depth = int64_t(depth_) * next_.panels.width;
   int64_t rows = rows_of(number, run);
-  int64_t left_rows = left_ ? int64_t(samples_of(chunk)) * steps_ : rows;
-  int64_t product = apart(4 * ((rows + 1) / 2) * width), operand = apart(depth * left_rows);
+  int64_t product = apart(4 * ((rows + 1) / 2) * width), operand = apart(depth * rows);
   float *seven = of_worker(worker) + states_end_, *made = of_worker(worker) + made_,
         *halves = made + 7 * operand;
-  for (int64_t p = 0; p < depth_ && !left_; ++p)
+  for (int64_t p = 0; p < depth_; ++p)
     add_up_left(left_of_[static_cast<size_t>(i)], chunk, p, first, rows,
                 made + p * rows * next_.panels.width, operand);
   const float *left = made;
-  if (left_)
-    left = left_of_chunk(chunk) + i * 7 * operand + first * next_.panels.width;
   for (int64_t s = 0; s < 7; ++s, left += operand) {
-    halve_left(left, left_rows, rows, halves);
+    halve_left(left, rows, halves);
     for (int g = begin; g < end; ++g)
-      multiply_halves(left, left_rows, rows, halves,
-                      right_of(g) + (i * 7 + s) * 7 * depth / 2 * width,
+      multiply_halves(left, rows, halves, right_of(g, i * 7 + s),
                       seven + ((g - begin) * 7 + s) * product);
   }
   return seven;

@@ -3,12 +3,11 @@
 //
 // With e = g W^T, blocks of e are sums of products of sums of blocks of g and of W^T. At the outer
 // levels a block of rows is a part of the samples, so that what a task computes is whole samples;
-// at the inner level, of each outer product, half of the rows at hand. Where the sums of W^T's
-// blocks can all be held, the outer ones of g's are made some rows at a time, just before their
-// use; else they are held, too, and those of W^T's are made while the ones before them are in use.
-// In a long layer, where they would take three times its membranes' memory, they are not: they are
-// made again for each part of W^T's, which are few.
-// Sums round more often than the plain product does: by norm its error is a few times as large.
+// at the inner level, of each outer product, half of the rows at hand. The sums of W^T's blocks are
+// held, all or a part of the columns at a time; those of g's, which take three times its memory,
+// are made some rows at a time, just before their use, and again for each part of W^T's, which are
+// few. Sums round more often than the plain product does: by norm its error is a few times as
+// large.
 #ifndef IPULSE_OPS_LIF_CPU_STRASSEN_H
 #define IPULSE_OPS_LIF_CPU_STRASSEN_H
 
@@ -17,6 +16,7 @@
 #include <memory>
 #include <vector>
 
+#include "idle_memory.h"
 #include "layout.h"
 #include "pool.h"
 #include "seven_products.h"
@@ -34,36 +34,27 @@ struct ProductRows {
 class Strassen {
 public:
   // next: the layer after; weights: its [neurons of this layer, neurons of the next].
-  // whole: the rows of a sample come all at once.
+  // idle: as long as this lives. whole: the rows of a sample come all at once.
   Strassen(const Kernel &kernel, const LifNetwork &network, int threads, const LayerGradient &next,
-           const float *weights, const Panels &panels, bool whole);
+           const float *weights, const Panels &panels, IdleMemory idle, bool whole);
 
   // How many samples are computed, from the first on: all that fall into equal parts, or none
   // where the plain product is faster.
   int samples() const { return parts_ > 1 ? parts_ * quarter_ : 0; }
 
   // Calls use(p, b, rows, worker) for every panel and those samples, from their last rows to their
-  // first. Who finds no chunk left to multiply adds up the next groups' weights, if there is room
-  // for them, instead of waiting for those who still multiply.
+  // first.
   template <class Use> void run(Use use) {
-    if (left_)
-      add_up_all_left();
     for (int group = 0; samples() && group < groups_; group += held_groups_) {
-      if (!group || !held_twice_)
-        parallel_for(threads_, right_tasks(group),
-                     [&](int64_t task, int worker) { add_up_right(group, task, worker); });
+      parallel_for(threads_, right_tasks(group),
+                   [&](int64_t task, int worker) { add_up_right(group, task, worker); });
       int next = group + held_from(group);
       // The last chunks are shared, sum by sum, so that no thread waits long for another.
       int shared = static_cast<int>(turns_.size()), alone = chunks() - shared;
-      int64_t steps = runs() * sums(), all = alone + shared * steps;
-      for (int s = 0; s < shared; ++s) {
-        turns_[s] = 0;
-        std::fill(shared_of(s) + states_, shared_of(s) + states_end_, 0.0f);
-      }
-      int64_t ahead = held_twice_ ? right_tasks(next) : 0;
-      parallel_for(threads_, all + ahead, [&](int64_t task, int worker) {
-        if (task >= all)
-          return add_up_right(next, task - all, worker);
+      int64_t steps = runs() * sums();
+      for (auto &turn : turns_)
+        turn = 0;
+      parallel_for(threads_, alone + shared * steps, [&](int64_t task, int worker) {
         if (task < alone)
           return run_chunk(static_cast<int>(task), group, next, worker, use);
         auto s = static_cast<int>((task - alone) / steps);
@@ -108,6 +99,8 @@ private:
     int run = runs() - 1 - static_cast<int>(step / sums());
     int64_t i = step % sums();
     try {
+      if (!step)
+        start_shared(s, worker);
       const float *seven = multiply(i, begin, end, number, run, worker);
       if (!wait_for(turns_[s], step))
         return;
@@ -143,12 +136,11 @@ private:
   static bool wait_for(const std::atomic<int64_t> &turn, int64_t step);
   void add_up_left(const Sum &sum, int chunk, int64_t panel, int64_t row, int64_t rows, float *to,
                    int64_t stride) const;
-  void add_up_all_left();
   int64_t right_tasks(int group) const;
   void add_up_right(int group, int64_t task, int worker) const;
-  void halve_left(const float *left, int64_t left_rows, int64_t rows, float *to) const;
-  void multiply_halves(const float *left, int64_t left_rows, int64_t rows, const float *halves,
-                       const float *right, float *to) const;
+  void halve_left(const float *left, int64_t rows, float *to) const;
+  void multiply_halves(const float *left, int64_t rows, const float *halves, const float *right,
+                       float *to) const;
   void spread_group(int64_t i, int64_t rows, const float *seven, float *result) const;
   void spread(int64_t i, int begin, int end, int64_t rows, const float *seven, float *result) const;
   const float *multiply(int64_t i, int begin, int end, int number, int run, int worker) const;
@@ -162,11 +154,6 @@ private:
     return int64_t(samples_of(number * samples_)) * std::min(rows_, steps_ - run * rows_);
   }
   int64_t sums() const { return static_cast<int64_t>(left_of_.size()); }
-  float *left_of_chunk(int64_t chunk) const {
-    int64_t products = 7 * sums();
-    int64_t operand = int64_t(depth_) * next_.panels.width * samples_ * steps_;
-    return left_->get() + chunk / samples_ * products * apart(operand);
-  }
 
   int panels_of_group() const { return 2 * parts_; }
   int blocks_of(int begin, int end) const { return (end - begin) * parts_ * panels_of_group(); }
@@ -175,17 +162,25 @@ private:
   // share few sets of the L1 cache and drive each other out.
   static int64_t apart(int64_t floats) { return floats + 80; }
 
-  // How many groups are held with this one, which is the first of them, and the sums of any.
+  // How many groups are held with this one, which is the first of them.
   int held_from(int group) const { return std::min(held_groups_, groups_ - group); }
-  float *right_of(int group) const {
-    int half = held_twice_ ? group / held_groups_ % 2 : 0;
-    return right_->get() + (half * held_groups_ + group % held_groups_) * of_group_;
+  // The sums of weights of an outer product: [inner products][strips][depth][strip].
+  float *right_of(int group, int64_t product) const {
+    return (*right_)[group % held_groups_ * 7 * sums() + product];
   }
 
   // A worker's result, states, and the rest of what multiply() needs; or what add_up_right() does.
   float *of_worker(int worker) const { return products_->get() + worker * of_worker_; }
-  // The result and states of a chunk that is shared.
-  float *shared_of(int s) const { return shared_->get() + s * states_end_; }
+  // The result and states of a chunk that is shared: of the first one those of the worker who
+  // begins it, which has no chunk of its own any more.
+  float *shared_of(int s) const {
+    return s ? shared_->get() + (s - 1) * states_end_ : first_shared_;
+  }
+  void start_shared(int s, int worker) {
+    if (!s)
+      first_shared_ = of_worker(worker);
+    std::fill(shared_of(s) + states_, shared_of(s) + states_end_, 0.0f);
+  }
 
   const Kernel &kernel_;
   const int threads_;
@@ -195,19 +190,18 @@ private:
   const int storage_; // LifWeights
   const Panels panels_;
   const int strip_;
-  int parts_ = 1;           // that rows, depth and columns are cut into by the outer levels
-  int depth_ = 0;           // of a block, in panels of the next layer
-  int quarter_ = 0;         // samples of a part
-  int groups_ = 0;          // of panels, one from each half of a block of columns
-  int held_groups_ = 0;     // whose sums of weights are multiplied at a time
-  bool held_twice_ = false; // so that the next ones' are added up meanwhile
-  int rows_ = 0;            // of a sample at a time
-  int samples_ = 1;         // of each part at a time; several only with all their rows
-  int64_t of_group_ = 0, of_worker_ = 0, states_ = 0, states_end_ = 0, made_ = 0;
+  int parts_ = 1;       // that rows, depth and columns are cut into by the outer levels
+  int depth_ = 0;       // of a block, in panels of the next layer
+  int quarter_ = 0;     // samples of a part
+  int groups_ = 0;      // of panels, one from each half of a block of columns
+  int held_groups_ = 0; // whose sums of weights are multiplied at a time
+  int rows_ = 0;        // of a sample at a time
+  int samples_ = 1;     // of each part at a time; several only with all their rows
+  int64_t of_worker_ = 0, states_ = 0, states_end_ = 0, made_ = 0;
   std::vector<Sum> left_of_, right_of_, result_of_; // each of seven outer products
-  std::unique_ptr<Buffer<float>>
-      left_; // [chunks][outer products][depth panels][rows][width], or null
-  std::unique_ptr<Buffer<float>> right_, products_, shared_;
+  std::unique_ptr<IdleBlocks> right_;               // [held groups][outer products]
+  std::unique_ptr<Buffer<float>> products_, shared_;
+  float *first_shared_ = nullptr;
   static constexpr int64_t FAILED = -1;
   std::vector<std::atomic<int64_t>> turns_; // how many steps of a shared chunk are done, or FAILED
 };

@@ -2,13 +2,6 @@
 #include "strassen.h"
 
 namespace lif {
-namespace {
-
-// Rows added up at a time: of all blocks they share an L1 or L2 cache.
-constexpr int64_t SUM_ROWS = 8;
-
-} // namespace
-
 bool Strassen::is_in_earlier(const std::vector<Sum> &sums, int64_t behind, const Term &term) {
   return std::any_of(sums.begin(), sums.begin() + behind, [&](const Sum &sum) {
     return std::any_of(sum.begin(), sum.end(), [&](const Term &other) {
@@ -55,23 +48,8 @@ void Strassen::add_up_left(const Sum &sum, int chunk, int64_t panel, int64_t row
   kernel_.add_blocks(a);
 }
 
-void Strassen::add_up_all_left() {
-  parallel_for(threads_, int64_t(chunks()) * depth_, [&](int64_t task, int) {
-    int chunk = static_cast<int>(task / depth_) * samples_;
-    int64_t p = task % depth_, rows = int64_t(samples_of(chunk)) * steps_;
-    int64_t panel = rows * next_.panels.width, operand = apart(depth_ * panel);
-    for (int64_t row = 0; row < rows; row += SUM_ROWS)
-      for (int64_t i = 0; i < sums(); ++i)
-        add_up_left(left_of_[static_cast<size_t>(i)], chunk, p, row, std::min(SUM_ROWS, rows - row),
-                    left_of_chunk(chunk) + i * 7 * operand + p * panel + row * next_.panels.width,
-                    operand);
-  });
-}
-
 // Each of some columns of a strip.
 int64_t Strassen::right_tasks(int group) const {
-  if (!samples() || group >= groups_)
-    return 0;
   int64_t depth = int64_t(depth_) * next_.panels.width / 2;
   return held_from(group) * (panels_.width / strip_) * ((depth + SUM_COLUMNS - 1) / SUM_COLUMNS);
 }
@@ -101,8 +79,8 @@ void Strassen::add_up_right(int group, int64_t task, int worker) const {
   inner.terms = 1;
   inner.sign[0] = 1;
   inner.count = run;
-  inner.to = right_of(group + static_cast<int>(g)) + (s * depth + first) * strip_;
   inner.stride = depth * panels_.width;
+  int64_t product = 0;
   for (const Sum &sum : right_of_) {
     outer.terms = 0;
     for (const Term &term : sum) {
@@ -113,7 +91,8 @@ void Strassen::add_up_right(int group, int64_t task, int worker) const {
       ++outer.terms;
     }
     kernel_.add_blocks(outer);
-    for (int i = 0; i < 7; ++i, inner.to += 7 * inner.stride) {
+    for (int i = 0; i < 7; ++i, ++product) {
+      inner.to = right_of(group + static_cast<int>(g), product) + (s * depth + first) * strip_;
       for (int k = 0; k < 4; ++k)
         inner.from[0][k] = operands + i * four + k * run;
       kernel_.add_blocks(inner);
@@ -122,9 +101,9 @@ void Strassen::add_up_right(int group, int64_t task, int worker) const {
 }
 
 // The left operands of seven inner products, [7][depth panels][half the rows][width], from that of
-// an outer one, [depth panels][left_rows][width]. Of an odd number of rows both halves have the
+// an outer one, [depth panels][rows][width]. Of an odd number of rows both halves have the
 // middle one. What is a block by itself is read where it is.
-void Strassen::halve_left(const float *left, int64_t left_rows, int64_t rows, float *to) const {
+void Strassen::halve_left(const float *left, int64_t rows, float *to) const {
   int64_t width = next_.panels.width, half = (rows + 1) / 2, depth = depth_ / 2;
   BlockSums a{};
   a.terms = 1;
@@ -133,7 +112,7 @@ void Strassen::halve_left(const float *left, int64_t left_rows, int64_t rows, fl
   a.stride = depth * a.count;
   for (int64_t p = 0; p < depth; ++p) {
     for (int k = 0; k < 4; ++k)
-      a.from[0][k] = left + ((k % 2 * depth + p) * left_rows + k / 2 * (rows - half)) * width;
+      a.from[0][k] = left + ((k % 2 * depth + p) * rows + k / 2 * (rows - half)) * width;
     a.to = to + p * a.count;
     kernel_.add_blocks(a);
   }

@@ -122,14 +122,16 @@ class TestStrassen:
             *[((1024, 1024), 21, 3, delay) for delay in (0, 1)],
             ((2048, 2048), 20, 2, 0),
             ((2048, 4096), 5, 2, 0),
+            ((2048, 2048, 2048), 5, 4, 1),
         ],
         ids=[
             *("twice", "twice, delay", "thrice", "thrice, delay"),
-            *("not all weights at once", "none of the next weights beside them"),
+            *("not all weights at once", "sums of one part outgrow the bound"),
+            "gradients that wait, two in a row",
         ],
     )
     def test_gradients(
-        self, arch: int, neurons: tuple[int, int], batch: int, steps: int, delay: int
+        self, arch: int, neurons: tuple[int, ...], batch: int, steps: int, delay: int
     ) -> None:
         """A sample may be left over; every part of a time step's rows has its own order."""
         network = network_of(neurons, inputs=30, delay=delay, decay=0.9, slope=1.0)
