@@ -6,6 +6,7 @@ python -m benchmarks.report [DIRECTORY]
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -98,7 +99,8 @@ def page(directory: Path, images: Path, results: Path = DIRECTORY) -> str:
         if section.results in told:
             if not is_one:
                 text.append(told[section.results])
-            text.append(section.text(read(section.results, results)["rows"], images, results))
+            rows = read(section.results, results)["rows"]
+            text += [*_kernels(rows), section.text(rows, images, results)]
         else:
             command = section.command or section.results
             text.append(f"Not measured yet: `python -m benchmarks.{command}`.")
@@ -140,6 +142,15 @@ def _status(results: Path) -> list[str]:
         f"more than {peer_tables.BUSY} processors (at worst {max(loads):.1f}). Times, and "
         "ratios even more, are to be measured again on a quiet machine."
     ]
+
+
+def _kernels(rows: list[Row]) -> list[str]:
+    """Whether rows of a section tell of one and the same kernels."""
+    of_each = Counter(row["settings"]["kernels"] for row in rows)
+    if len(of_each) < 2:
+        return []
+    counts = ", ".join(str(count) for _, count in of_each.most_common())
+    return [f"The rows were measured with {len(of_each)} states of the kernels: {counts} of them."]
 
 
 def _loads(results: Path) -> list[float]:

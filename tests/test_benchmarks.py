@@ -291,6 +291,15 @@ class TestReport:
         assert text.index("What the machine can do") < text.index("Measured on 4 cores")
         assert text.index("Measured on 4 cores") < text.index("Measured on 2 cores")
 
+    def test_a_section_tells_that_its_rows_are_of_several_kernels(self, tmp_path: Path) -> None:
+        found = read("memory")
+        (tmp_path / "memory.json").write_text(json.dumps(found))
+        assert "states of the kernels" not in report.page(tmp_path, tmp_path, tmp_path)
+        found["rows"][0]["settings"]["kernels"] = "other"
+        (tmp_path / "memory.json").write_text(json.dumps(found))
+        told = f"2 states of the kernels: {len(found['rows']) - 1}, 1 of them."
+        assert told in report.page(tmp_path, tmp_path, tmp_path)
+
     def test_counts_follow_the_spikes(self) -> None:
         config = CONFIGS["A"]
         activity = {"spikes": [10.0, 20.0, 30.0], "kept": [5.0, 7.0]}
