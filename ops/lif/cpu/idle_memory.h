@@ -35,7 +35,7 @@ private:
   std::vector<Part> parts_;
 };
 
-// IdleBlocks of one size, as many of them as there is room for in idle memory.
+// Blocks of one size, as many of them in idle memory as it has room for.
 class IdleBlocks {
 public:
   IdleBlocks(int64_t blocks, int64_t floats, IdleMemory idle) {

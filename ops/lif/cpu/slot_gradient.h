@@ -9,8 +9,8 @@ namespace lif {
 
 // In the order of `kept`, the neurons in slots; times phi if there are membranes.
 // next: dL/dI of the layer after, which `weights` lead to; null: of no layer.
-// idle: for what is held meanwhile.
 // direct: the loss's own derivative by the spikes, [time, batch, slots], or null.
+// idle: for what is held meanwhile.
 std::unique_ptr<Buffer<float>> slot_gradient(const BackwardCall &call, const LifLayer &layer,
                                              const BitRows &bits, const Spikes &kept,
                                              const GradCurrent &next, const float *weights,

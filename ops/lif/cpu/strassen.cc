@@ -79,6 +79,7 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
   // Of a chunk of each part the result and the states; seven outer products and their left
   // operands; the left operands of seven inner ones.
   int64_t rows = int64_t(samples_) * std::min(rows_, steps_), width = panels.width;
+  rows += rows % 2; // both halves have the middle one
   states_ = held_groups_ * blocks * apart(rows * width);
   states_end_ = states_ + held_groups_ * blocks * samples_ * 2 * width;
   made_ = states_end_ + held_groups_ * 7 * apart(2 * rows * width);
