@@ -38,7 +38,7 @@ private:
 // Blocks of one size, as many of them in idle memory as it has room for.
 class IdleBlocks {
 public:
-  IdleBlocks(int64_t blocks, int64_t floats, IdleMemory idle) {
+  IdleBlocks(int64_t blocks, int64_t floats, IdleMemory &idle) {
     for (float *block;
          static_cast<int64_t>(blocks_.size()) < blocks && (block = idle.take(floats));)
       blocks_.push_back(block);

@@ -66,7 +66,7 @@ void apply_surrogate(const BackwardCall &call, const Operands &o, int b, float *
 
 // The products of samples `begin` to `end`, as a smaller batch of their own.
 void multiply_samples(const BackwardCall &call, const Operands &o, int parts, int begin, int end,
-                      float *product, const IdleMemory &idle) {
+                      float *product, IdleMemory idle) {
   const LifNetwork &n = call.n;
   const Panels &panels = o.next.panels;
   int threads = call.threads, batch = end - begin;

@@ -9,9 +9,10 @@ namespace {
 constexpr int LEAST_DEPTH = 128;
 constexpr int MOST_LEVELS = 2; // outer ones
 
-// Bytes of sums of weights that are held at a time; of a long layer as many as are an eighth of its
-// membranes. Where those of a group do not fit, it is held by itself.
-constexpr int64_t RIGHT_BYTES = 48 << 20, OF_MEMBRANES = 8;
+// Bytes of sums of weights that are held at a time, about; of a long layer as many as are an eighth
+// of its membranes. Where those of a group do not fit, it is held by itself, and if a sample's rows
+// come all at once, with some of its sums at a time.
+constexpr int64_t RIGHT_BYTES = 80 << 20, OF_MEMBRANES = 8;
 
 // Rows multiplied at a time, at most: enough to read each block of weights seldom, which comes from
 // the L3 cache; their own blocks, which outgrow the L2 cache, are read in order.
@@ -70,24 +71,30 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
                      : RIGHT_BYTES / int64_t(sizeof(float));
   held_groups_ =
       static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(most / of_group, groups_)));
-  right_.reset(new IdleBlocks(held_groups_ * 7 * sums(), of_product, std::move(idle)));
   // As few runs of rows as ROWS allows, of nearly one length whose halves a kernel holds in
   // registers.
   int runs = whole ? 1 : (steps_ + ROWS - 1) / ROWS, unit = 2 * kernel.product_rows;
   rows_ = ((steps_ + runs - 1) / runs + unit - 1) / unit * unit;
   samples_ = std::max(1, std::min(ROWS / rows_, quarter_ / CHUNKS));
+  held_sums_ = sums();
+  if (rows_ >= steps_)
+    held_sums_ = std::max<int64_t>(1, std::min(sums(), most / (7 * of_product)));
   // Of a chunk of each part the result and the states; seven outer products and their left
   // operands; the left operands of seven inner ones.
   int64_t rows = int64_t(samples_) * std::min(rows_, steps_), width = panels.width;
   rows += rows % 2; // both halves have the middle one
   states_ = held_groups_ * blocks * apart(rows * width);
   states_end_ = states_ + held_groups_ * blocks * samples_ * 2 * width;
-  made_ = states_end_ + held_groups_ * 7 * apart(2 * rows * width);
+  right_.reset(new IdleBlocks(held_groups_ * 7 * held_sums_, of_product, idle));
+  if (held_sums_ < sums())
+    results_.reset(new IdleBlocks(chunks(), states_end_, idle));
+  seven_ = results_ ? 0 : states_end_;
+  made_ = seven_ + held_groups_ * 7 * apart(2 * rows * width);
   of_worker_ = std::max(made_ + 7 * (apart(rows * depth) + rows * depth / 4),
                         (parts_ * parts_ + 7) * apart(4 * SUM_COLUMNS * strip_));
   products_.reset(new Buffer<float>(threads * of_worker_));
   int shared = std::min(chunks(), threads - 1);
-  shared_.reset(new Buffer<float>(std::max(0, shared - 1) * states_end_));
+  shared_.reset(new Buffer<float>(results_ ? 0 : std::max(0, shared - 1) * states_end_));
   turns_ = std::vector<std::atomic<int64_t>>(static_cast<size_t>(shared));
 }
 
@@ -134,7 +141,7 @@ void Strassen::spread_group(int64_t i, int64_t rows, const float *seven, float *
     a.stride = apart(4 * half);
     for (const Term &term : result_of_[static_cast<size_t>(i)]) {
       a.sign[a.terms] = term.sign;
-      a.adds[a.terms] = is_in_earlier(result_of_, i, term);
+      a.adds[a.terms] = is_in(result_of_, 0, i, term.row, term.column);
       for (int k = 0; k < 4; ++k) {
         int64_t block =
             (2 * term.row + k / 2) * panels_of_group() + 2 * (2 * term.column + k % 2) + column;
@@ -162,7 +169,7 @@ const float *Strassen::multiply(int64_t i, int begin, int end, int number, int r
   int64_t width = panels_.width, depth = int64_t(depth_) * next_.panels.width;
   int64_t rows = rows_of(number, run);
   int64_t product = apart(4 * ((rows + 1) / 2) * width), operand = apart(depth * rows);
-  float *seven = of_worker(worker) + states_end_, *made = of_worker(worker) + made_,
+  float *seven = of_worker(worker) + seven_, *made = of_worker(worker) + made_,
         *halves = made + 7 * operand;
   for (int64_t p = 0; p < depth_; ++p)
     add_up_left(left_of_[static_cast<size_t>(i)], chunk, p, first, rows,

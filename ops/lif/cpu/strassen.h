@@ -4,10 +4,10 @@
 // With e = g W^T, blocks of e are sums of products of sums of blocks of g and of W^T. At the outer
 // levels a block of rows is a part of the samples, so that what a task computes is whole samples;
 // at the inner level, of each outer product, half of the rows at hand. The sums of W^T's blocks are
-// held, all or a part of the columns at a time; those of g's, which take three times its memory,
-// are made some rows at a time, just before their use, and again for each part of W^T's, which are
-// few. Sums round more often than the plain product does: by norm its error is a few times as
-// large.
+// held, all or a part of the columns at a time, or of the sums; those of g's, which take three
+// times its memory, are made some rows at a time, just before their use, and again for each part of
+// W^T's, which are few. Sums round more often than the plain product does: by norm its error is a
+// few times as large.
 #ifndef IPULSE_OPS_LIF_CPU_STRASSEN_H
 #define IPULSE_OPS_LIF_CPU_STRASSEN_H
 
@@ -45,27 +45,9 @@ public:
   // Calls use(p, b, rows, worker) for every panel and those samples, from their last rows to their
   // first.
   template <class Use> void run(Use use) {
-    for (int group = 0; samples() && group < groups_; group += held_groups_) {
-      parallel_for(threads_, right_tasks(group),
-                   [&](int64_t task, int worker) { add_up_right(group, task, worker); });
-      int next = group + held_from(group);
-      // The last chunks are shared, sum by sum, so that no thread waits long for another.
-      int shared = static_cast<int>(turns_.size()), alone = chunks() - shared;
-      int64_t steps = runs() * sums();
-      for (auto &turn : turns_)
-        turn = 0;
-      parallel_for(threads_, alone + shared * steps, [&](int64_t task, int worker) {
-        if (task < alone)
-          return run_chunk(static_cast<int>(task), group, next, worker, use);
-        auto s = static_cast<int>((task - alone) / steps);
-        run_step(s, alone + s, (task - alone) % steps, group, next, worker, use);
-      });
-      int blocks = blocks_of(group, next);
-      parallel_for(threads_, int64_t(shared) * blocks, [&](int64_t task, int worker) {
-        auto s = static_cast<int>(task / blocks), block = static_cast<int>(task % blocks);
-        use_block(alone + s, group, 0, block, shared_of(s), worker, use);
-      });
-    }
+    for (int group = 0; samples() && group < groups_; group += held_groups_)
+      for (int64_t sum = 0; sum < sums(); sum += held_sums_)
+        run_part(group, sum, use);
   }
 
 private:
@@ -79,15 +61,42 @@ private:
   };
   using Sum = std::vector<Term>;
 
+  // The sums that are held with number `sum`, for the groups that are held with `begin`.
+  template <class Use> void run_part(int begin, int64_t sum, Use use) {
+    first_sum_ = sum;
+    last_sum_ = std::min(sum + held_sums_, sums());
+    parallel_for(threads_, right_tasks(begin),
+                 [&](int64_t task, int worker) { add_up_right(begin, task, worker); });
+    int end = begin + held_from(begin);
+    // The last chunks are shared, sum by sum, so that no thread waits long for another.
+    int shared = static_cast<int>(turns_.size()), alone = chunks() - shared;
+    int64_t steps = runs() * (last_sum_ - first_sum_);
+    for (auto &turn : turns_)
+      turn = 0;
+    parallel_for(threads_, alone + shared * steps, [&](int64_t task, int worker) {
+      if (task < alone)
+        return run_chunk(static_cast<int>(task), begin, end, worker, use);
+      auto s = static_cast<int>((task - alone) / steps);
+      run_step(s, alone + s, (task - alone) % steps, begin, end, worker, use);
+    });
+    if (last_sum_ < sums())
+      return;
+    int blocks = blocks_of(begin, end);
+    parallel_for(threads_, int64_t(shared) * blocks, [&](int64_t task, int worker) {
+      auto s = static_cast<int>(task / blocks), block = static_cast<int>(task % blocks);
+      use_block(alone + s, begin, 0, block, shared_of(s, alone + s), worker, use);
+    });
+  }
+
   // Every panel of the groups `begin` to `end`, which are held, and some samples of each part.
   template <class Use> void run_chunk(int number, int begin, int end, int worker, Use use) {
-    float *result = of_worker(worker);
-    std::fill(result + states_, result + states_end_, 0.0f);
+    float *result = results_ ? (*results_)[number] : of_worker(worker);
+    start(result);
     for (int run = runs() - 1; run >= 0; --run) {
-      for (int64_t i = 0; i < sums(); ++i)
+      for (int64_t i = first_sum_; i < last_sum_; ++i)
         spread(i, begin, end, rows_of(number, run), multiply(i, begin, end, number, run, worker),
                result);
-      for (int block = 0; block < blocks_of(begin, end); ++block)
+      for (int block = 0; last_sum_ == sums() && block < blocks_of(begin, end); ++block)
         use_block(number, begin, run, block, result, worker, use);
     }
   }
@@ -96,17 +105,20 @@ private:
   // left to be used when all have come.
   template <class Use>
   void run_step(int s, int number, int64_t step, int begin, int end, int worker, Use use) {
-    int run = runs() - 1 - static_cast<int>(step / sums());
-    int64_t i = step % sums();
+    int64_t of_run = last_sum_ - first_sum_, i = first_sum_ + step % of_run;
+    int run = runs() - 1 - static_cast<int>(step / of_run);
     try {
+      if (!step && !s)
+        first_shared_ = of_worker(worker);
       if (!step)
-        start_shared(s, worker);
+        start(shared_of(s, number));
       const float *seven = multiply(i, begin, end, number, run, worker);
       if (!wait_for(turns_[s], step))
         return;
-      spread(i, begin, end, rows_of(number, run), seven, shared_of(s));
+      float *result = shared_of(s, number); // which is known from the first step on
+      spread(i, begin, end, rows_of(number, run), seven, result);
       for (int block = 0; run && i + 1 == sums() && block < blocks_of(begin, end); ++block)
-        use_block(number, begin, run, block, shared_of(s), worker, use);
+        use_block(number, begin, run, block, result, worker, use);
       int64_t done = step; // or a later step has failed meanwhile
       turns_[s].compare_exchange_strong(done, step + 1, std::memory_order_release,
                                         std::memory_order_relaxed);
@@ -130,8 +142,8 @@ private:
           worker);
   }
 
-  // Whether the term's block is in a sum before the one numbered `behind`.
-  static bool is_in_earlier(const std::vector<Sum> &sums, int64_t behind, const Term &term);
+  // Whether a block is in one of the sums `first` to `last`.
+  static bool is_in(const std::vector<Sum> &sums, int64_t first, int64_t last, int row, int column);
   static std::vector<Sum> sums_of(const SevenProducts &signs, int levels);
   static bool wait_for(const std::atomic<int64_t> &turn, int64_t step);
   void add_up_left(const Sum &sum, int chunk, int64_t panel, int64_t row, int64_t rows, float *to,
@@ -166,20 +178,21 @@ private:
   int held_from(int group) const { return std::min(held_groups_, groups_ - group); }
   // The sums of weights of an outer product: [inner products][strips][depth][strip].
   float *right_of(int group, int64_t product) const {
-    return (*right_)[group % held_groups_ * 7 * sums() + product];
+    return (*right_)[(group % held_groups_ * held_sums_ - first_sum_) * 7 + product];
   }
 
   // A worker's result, states, and the rest of what multiply() needs; or what add_up_right() does.
   float *of_worker(int worker) const { return products_->get() + worker * of_worker_; }
-  // The result and states of a chunk that is shared: of the first one those of the worker who
-  // begins it, which has no chunk of its own any more.
-  float *shared_of(int s) const {
+  // The result and states of a chunk that is shared as the s-th; if all sums are held, the first
+  // one's are those of the worker who begins it, which has no chunk of its own any more.
+  float *shared_of(int s, int number) const {
+    if (results_)
+      return (*results_)[number];
     return s ? shared_->get() + (s - 1) * states_end_ : first_shared_;
   }
-  void start_shared(int s, int worker) {
-    if (!s)
-      first_shared_ = of_worker(worker);
-    std::fill(shared_of(s) + states_, shared_of(s) + states_end_, 0.0f);
+  void start(float *result) const {
+    if (!first_sum_)
+      std::fill(result + states_, result + states_end_, 0.0f);
   }
 
   const Kernel &kernel_;
@@ -190,16 +203,19 @@ private:
   const int storage_; // LifWeights
   const Panels panels_;
   const int strip_;
-  int parts_ = 1;       // that rows, depth and columns are cut into by the outer levels
-  int depth_ = 0;       // of a block, in panels of the next layer
-  int quarter_ = 0;     // samples of a part
-  int groups_ = 0;      // of panels, one from each half of a block of columns
-  int held_groups_ = 0; // whose sums of weights are multiplied at a time
-  int rows_ = 0;        // of a sample at a time
-  int samples_ = 1;     // of each part at a time; several only with all their rows
-  int64_t of_worker_ = 0, states_ = 0, states_end_ = 0, made_ = 0;
+  int parts_ = 1;         // that rows, depth and columns are cut into by the outer levels
+  int depth_ = 0;         // of a block, in panels of the next layer
+  int quarter_ = 0;       // samples of a part
+  int groups_ = 0;        // of panels, one from each half of a block of columns
+  int held_groups_ = 0;   // whose sums of weights are multiplied at a time
+  int64_t held_sums_ = 1; // of a group; fewer than all where those take too much memory
+  int64_t first_sum_ = 0, last_sum_ = 0; // that are held at present
+  int rows_ = 0;                         // of a sample at a time
+  int samples_ = 1;                      // of each part at a time; several only with all their rows
+  int64_t of_worker_ = 0, states_ = 0, states_end_ = 0, seven_ = 0, made_ = 0;
   std::vector<Sum> left_of_, right_of_, result_of_; // each of seven outer products
-  std::unique_ptr<IdleBlocks> right_;               // [held groups][outer products]
+  std::unique_ptr<IdleBlocks> right_;               // [held groups][outer products of held sums]
+  std::unique_ptr<IdleBlocks> results_; // and states of each chunk, if not all sums are held
   std::unique_ptr<Buffer<float>> products_, shared_;
   float *first_shared_ = nullptr;
   static constexpr int64_t FAILED = -1;

@@ -2,11 +2,11 @@
 #include "strassen.h"
 
 namespace lif {
-bool Strassen::is_in_earlier(const std::vector<Sum> &sums, int64_t behind, const Term &term) {
-  return std::any_of(sums.begin(), sums.begin() + behind, [&](const Sum &sum) {
-    return std::any_of(sum.begin(), sum.end(), [&](const Term &other) {
-      return other.row == term.row && other.column == term.column;
-    });
+bool Strassen::is_in(const std::vector<Sum> &sums, int64_t first, int64_t last, int row,
+                     int column) {
+  return std::any_of(sums.begin() + first, sums.begin() + last, [&](const Sum &sum) {
+    return std::any_of(sum.begin(), sum.end(),
+                       [&](const Term &term) { return term.row == row && term.column == column; });
   });
 }
 
@@ -54,8 +54,9 @@ int64_t Strassen::right_tasks(int group) const {
   return held_from(group) * (panels_.width / strip_) * ((depth + SUM_COLUMNS - 1) / SUM_COLUMNS);
 }
 
-// Of groups of panels: [groups][outer products][inner products][strips][depth][strip]. All blocks'
-// columns are transposed and then added up where they lie, in the worker's L2 cache.
+// Of groups of panels: [groups][outer products][inner products][strips][depth][strip]. The columns
+// of all blocks in these sums are transposed and then added up where they lie, in the worker's L2
+// cache.
 void Strassen::add_up_right(int group, int64_t task, int worker) const {
   int64_t neurons = next_.panels.neurons, depth = int64_t(depth_) * next_.panels.width / 2;
   int64_t runs = (depth + SUM_COLUMNS - 1) / SUM_COLUMNS, strips = panels_.width / strip_;
@@ -64,13 +65,16 @@ void Strassen::add_up_right(int group, int64_t task, int worker) const {
   // Four inner blocks of each outer one, and of each outer operand.
   int64_t four = apart(4 * run);
   float *blocks = of_worker(worker), *operands = blocks + parts_ * parts_ * four;
-  for (int k = 0; k < parts_ * parts_; ++k)
+  for (int k = 0; k < parts_ * parts_; ++k) {
+    if (!is_in(right_of_, first_sum_, last_sum_, k / parts_ / 2, k % parts_ / 2))
+      continue;
     for (int inner = 0; inner < 4; ++inner) {
       int p = group + static_cast<int>(g) + (2 * (k % parts_) + inner % 2) * groups_;
       const float *row = weights_ + (panels_.first(p) + s * strip_) * neurons;
       kernel_.transpose(row + (2 * (k / parts_) + inner / 2) * depth + first, neurons, strip_,
                         columns, strip_, storage_, blocks + k * four + inner * run);
     }
+  }
   BlockSums outer{}, inner{};
   outer.right = inner.right = outer.copies = inner.copies = true;
   outer.count = 4 * run;
@@ -80,10 +84,10 @@ void Strassen::add_up_right(int group, int64_t task, int worker) const {
   inner.sign[0] = 1;
   inner.count = run;
   inner.stride = depth * panels_.width;
-  int64_t product = 0;
-  for (const Sum &sum : right_of_) {
+  int64_t product = 7 * first_sum_;
+  for (int64_t i = first_sum_; i < last_sum_; ++i) {
     outer.terms = 0;
-    for (const Term &term : sum) {
+    for (const Term &term : right_of_[static_cast<size_t>(i)]) {
       outer.sign[outer.terms] = term.sign;
       for (int k = 0; k < 4; ++k)
         outer.from[outer.terms][k] =
@@ -91,10 +95,10 @@ void Strassen::add_up_right(int group, int64_t task, int worker) const {
       ++outer.terms;
     }
     kernel_.add_blocks(outer);
-    for (int i = 0; i < 7; ++i, ++product) {
+    for (int of_outer = 0; of_outer < 7; ++of_outer, ++product) {
       inner.to = right_of(group + static_cast<int>(g), product) + (s * depth + first) * strip_;
       for (int k = 0; k < 4; ++k)
-        inner.from[0][k] = operands + i * four + k * run;
+        inner.from[0][k] = operands + of_outer * four + k * run;
       kernel_.add_blocks(inner);
     }
   }

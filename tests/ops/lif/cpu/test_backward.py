@@ -121,12 +121,12 @@ class TestStrassen:
             *[((512, 512), 3, 130, delay) for delay in (0, 1)],
             *[((1024, 1024), 21, 3, delay) for delay in (0, 1)],
             ((2048, 2048), 20, 2, 0),
-            ((2048, 4096), 5, 2, 0),
+            ((2048, 4096), 13, 3, 0),
             ((2048, 2048, 2048), 5, 5, 1),
         ],
         ids=[
             *("twice", "twice, delay", "thrice", "thrice, delay"),
-            *("not all weights at once", "sums of one part outgrow the bound"),
+            *("not all weights at once", "the sums in parts"),
             "gradients that wait, two in a row",
         ],
     )
