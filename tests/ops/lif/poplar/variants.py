@@ -71,8 +71,8 @@ def assert_gradients(op: PoplarLIF, problem: Problem, trace: Trace) -> None:
     """The op's gradients are the reference's, all that it was compiled for, for the same spikes
     and a loss on the spikes of every layer and, if they are outputs, their membranes.
 
-    An entry is a float32 sum whose terms may cancel, those of a layer of one neuron all at once: its
-    error is measured by its array's largest entry, or by a tenth of the largest of all arrays.
+    An entry is a float32 sum whose terms may cancel, those of a layer of one neuron all at once:
+    its error is measured by its array's largest entry, or by a tenth of the largest of all arrays.
     """
     p = problem
     grad_u = p.grad_u if op.wanted.membranes else None
