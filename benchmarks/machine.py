@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.exchange import are_far, exchange_ns
+
 _PROC = Path("/proc")
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 # Of the processor's flags those that decide what a kernel or a matrix product may use.
@@ -72,18 +74,19 @@ class Load:
     seconds: float  # of processors, by other processes and by other guests that the host tells of
     clock: float
     lost: float  # of processors at that moment, by guests that it does not tell of: see `lost`
+    exchange_ns: float  # at that moment: see benchmarks.exchange
 
     @staticmethod
     def now(own: Iterable[int]) -> Load:
         """Without this process, the processes `own` and the ended children of them all."""
-        gone = lost()
+        gone, exchange = lost(), exchange_ns()
         ticks = os.sysconf("SC_CLK_TCK")
         fields = (_PROC / "stat").read_text().split("\n", 1)[0].split()[1:9]
         busy = sum(map(int, fields)) - int(fields[3]) - int(fields[4])  # less idle and iowait
         for pid in {os.getpid(), *own}:
             times = (_PROC / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()
             busy -= sum(map(int, times[11:15]))
-        return Load(busy / ticks, time.monotonic(), gone)
+        return Load(busy / ticks, time.monotonic(), gone, exchange)
 
     def until(self, later: Load) -> float:
         """Processors that other processes, or other guests of the host, used on average."""
@@ -93,6 +96,10 @@ class Load:
     def lost_until(self, later: Load) -> float:
         """Processors that were lost besides, by the average of then and now."""
         return (self.lost + later.lost) / 2
+
+    def exchange_ns_until(self, later: Load) -> float:
+        """How far apart the processors were, at worst of then and now."""
+        return max(self.exchange_ns, later.exchange_ns)
 
 
 def lost() -> float:
@@ -115,9 +122,10 @@ def lost() -> float:
 
 
 def await_quiet(seconds: float) -> float:
-    """Waits for that long at most, until nobody takes much of the processors; returns how long."""
+    """Waits for that long at most, until nobody takes much of the processors and they are near each
+    other; returns how long."""
     begin = time.monotonic()
-    while (waited := time.monotonic() - begin) < seconds and lost() > QUIET:
+    while (waited := time.monotonic() - begin) < seconds and (lost() > QUIET or are_far()):
         time.sleep(min(1.0, seconds - waited))
     return time.monotonic() - begin
 

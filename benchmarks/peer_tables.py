@@ -32,6 +32,13 @@ def lost(*sides: Row) -> str:
     return f"{max(found):.2f}" if found else "not measured"
 
 
+def exchange(*sides: Row) -> str:
+    """Nanoseconds of a cache line's way between the processors and back, at worst."""
+    passes = [side[what] for side in sides for what in ("forward", "train")]
+    found = [one["exchange_ns"] for one in passes if "exchange_ns" in one]
+    return f"{max(found):.0f}" if found else "not measured"
+
+
 def fastest(rows: Iterable[Row], what: str, float32: bool = True) -> Row | None:
     """The peer with the least time, among those that compute in float32 or those that do not."""
     able = by_precision(rows, float32)
@@ -65,11 +72,12 @@ def headline(rows: list[Row]) -> str:
         best = min(SECOND_THRESHOLD, key=lambda v: float(forward["ours"][v]["forward"]["ms"]))
         line.append(f"{ratio(forward, best, 'forward')} ({forward['peer']})")
         line.append(ratio(narrow, "gated 0.9", "train") if narrow else "")
-        line += [f"{load(train):.2f}", lost(train["result"], *train["ours"].values())]
+        sides = (train["result"], *train["ours"].values())
+        line += [f"{load(train):.2f}", lost(*sides), exchange(*sides)]
         lines.append(line)
     heads = ["config, threads", "fastest float32 peer", "its step, ms"]
     heads += [f"ours {variant}, ms" for variant in SECOND_THRESHOLD]
-    heads += ["forward", "gated 0.9 against bfloat16", "other load", "lost"]
+    heads += ["forward", "gated 0.9 against bfloat16", "other load", "lost", "exchange, ns"]
     return table(heads, lines)
 
 
@@ -107,8 +115,8 @@ def peers(rows: list[Row]) -> str:
             found.sort(key=lambda side: float(side["train"]["ms"]))
             lines.append([f"**ours, {variant}**", *figures(found[len(found) // 2]), "", ""])
     heads = ["", "train, ms (quartiles)", "samples/s", "forward, ms", "first step, s"]
-    heads += ["step's memory, MiB", "peak, MiB", "other load", "lost", "ours exact, each start"]
-    heads.append("gradient's deviation")
+    heads += ["step's memory, MiB", "peak, MiB", "other load", "lost", "exchange, ns"]
+    heads += ["ours exact, each start", "gradient's deviation"]
     text = table(heads, lines)
     for row in rows:
         if not measured(row):
@@ -130,6 +138,7 @@ def figures(side: Row) -> list[str]:
         f"{max(train['peak_mib'], forward['peak_mib']):.0f}",
         f"{worst:.2f}",
         lost(side),
+        exchange(side),
     ]
 
 

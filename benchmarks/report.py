@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks import (
+    exchange,
     growth,
     growth_tables,
     machine,
@@ -64,8 +65,11 @@ layers fire at about the rate of the input.
   {peer_tables.DISTURBED} no ratio is told. *Lost* are processors that were not to be had besides: a
   guest on the other hyperthread of a core takes up to half of it without any count of the system.
   SHA-256 of a block tells, before and after each turn, against the best that the run has seen of
-  each processor. While more than {machine.QUIET} are used or lost, a turn waits, and one that was
-  disturbed so is taken again, for {turns.Effort.waiting:.0f} s of a pass unless `--waiting` says
+  each processor. *Exchange* is how long a cache line takes from one processor to the other and
+  back, at worst: a host may put a guest's processors on cores that share a cache or on cores that
+  do not, and move them at any time. While more than {machine.QUIET} processors are used or lost, or
+  an exchange takes more than {exchange.FAR_NS:.0f} ns, a turn waits, and one that was disturbed so
+  is taken again, for {turns.Effort.waiting:.0f} s of a pass unless `--waiting` says
   otherwise; then the least disturbed turns count.
 
 `make bench-peers` measures (`ARGS="--fastest --threads 2"`: the known leaders in

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.exchange import FAR_NS
 from benchmarks.machine import QUIET, Load, await_quiet
 from benchmarks.side import OverBudget, Side
 
@@ -47,10 +48,15 @@ class Turn:
     # Processors that others used, and that were lost besides: see benchmarks.machine.Load.
     others_load: dict[str, float]
     lost: dict[str, float]
+    exchange_ns: dict[str, float]  # see benchmarks.exchange
 
     @property
     def disturbance(self) -> float:
-        return max(load + self.lost[name] for name, load in self.others_load.items())
+        """Processors that were not to be had; one more where they were far from each other."""
+        return max(
+            load + self.lost[name] + (self.exchange_ns[name] > FAR_NS)
+            for name, load in self.others_load.items()
+        )
 
 
 def measure(sides: Sequence[Side], what: str, effort: Effort, batch: int) -> dict[str, Row]:
@@ -73,7 +79,7 @@ def measure(sides: Sequence[Side], what: str, effort: Effort, batch: int) -> dic
     measured = [side for side in sides if side.name in estimates]
 
     def take() -> Turn:
-        turn = Turn({}, {}, {})
+        turn = Turn({}, {}, {}, {})
         for side in measured:
             calls = effort.calls(estimates[side.name])
             # What another side left in the caches is not this one's: short calls get one for free.
@@ -83,6 +89,7 @@ def measure(sides: Sequence[Side], what: str, effort: Effort, batch: int) -> dic
             after = Load.now([side.pid])
             turn.others_load[side.name] = before.until(after)
             turn.lost[side.name] = before.lost_until(after)
+            turn.exchange_ns[side.name] = before.exchange_ns_until(after)
             turn.answers[side.name] = {key: answer[key][skip:] for key in ("ms", "cpu_ms")}
         return turn
 
@@ -99,6 +106,7 @@ def measure(sides: Sequence[Side], what: str, effort: Effort, batch: int) -> dic
             "turns": len(kept),
             "others_load": statistics.fmean(turn.others_load[name] for turn in kept),
             "lost": statistics.fmean(turn.lost[name] for turn in kept),
+            "exchange_ns": max(turn.exchange_ns[name] for turn in kept),
         }
     return results
 

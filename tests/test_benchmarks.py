@@ -19,6 +19,7 @@ import pytest
 from benchmarks import (
     breakdown,
     connection_types,
+    exchange,
     growth,
     growth_tables,
     machine,
@@ -499,7 +500,8 @@ class TestResults:
 def _turn(*disturbances: float) -> Turn:
     """One in which one side was disturbed by a program, and each further one by another guest."""
     loads = {str(k): load * (k == 0) for k, load in enumerate(disturbances)}
-    return Turn({}, loads, {str(k): load * (k > 0) for k, load in enumerate(disturbances)})
+    gone = {str(k): load * (k > 0) for k, load in enumerate(disturbances)}
+    return Turn({}, loads, gone, dict.fromkeys(loads, 50.0))
 
 
 class TestTurns:
@@ -541,7 +543,27 @@ class TestTurns:
         monkeypatch.setattr(machine, "lost", lambda: 1.0)
         assert 0.01 <= machine.await_quiet(0.01) < 10
         monkeypatch.setattr(machine, "lost", lambda: machine.QUIET)
+        monkeypatch.setattr(machine, "are_far", lambda: True)
+        assert 0.01 <= machine.await_quiet(0.01) < 10
+        monkeypatch.setattr(machine, "are_far", lambda: False)
         assert machine.await_quiet(1e6) < 10
+
+    def test_a_turn_on_processors_far_from_each_other_counts_last(self) -> None:
+        near, far = _turn(0.2, 0.0), _turn(0.0, 0.0)
+        far.exchange_ns["1"] = 2 * exchange.FAR_NS
+        turns = iter([far, near])
+        assert quietest(lambda: next(turns), 1, 60.0, lambda _: 59.9) == [near]
+
+    @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="has a single processor")
+    def test_an_exchange_between_processors_takes_time(self) -> None:
+        found = exchange.exchange_ns()
+        assert 5 < found < 1e5, "nanoseconds"
+        processors = os.sched_getaffinity(0)
+        try:
+            os.sched_setaffinity(0, {min(processors)})
+            assert exchange.exchange_ns() == 0, "with nobody to exchange with"
+        finally:
+            os.sched_setaffinity(0, processors)
 
     def test_load_is_what_others_compute(self) -> None:
         before = Load.now([])
