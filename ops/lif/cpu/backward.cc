@@ -5,6 +5,7 @@
 #include "pool.h"
 #include "readout_backward.h"
 #include "sequence.h"
+#include "strassen.h"
 #include "weight_sums.h"
 
 #include <algorithm>
@@ -122,11 +123,11 @@ private:
   }
 
   // Whether dL/dI of a layer may be made where its weights' gradient sums it: nothing else reads it
-  // meanwhile, and it is fast enough.
+  // meanwhile, it is fast enough, and the weights' gradient has nothing to hold before.
   bool sums_may_make(int number) const {
     const LifGradient &wanted = call_.gradient.gradient[number];
-    return wanted.weights && !wanted.bias && !call_.wants_constants(number) &&
-           !call_.gradient.grad_inputs &&
+    return wanted.weights && !holds_sums(number) && !wanted.bias &&
+           !call_.wants_constants(number) && !call_.gradient.grad_inputs &&
            sums_by_sample(n_, call_.threads, cut(call_.kernel, n_, number), inputs_of(n_, number));
   }
 
@@ -141,12 +142,19 @@ private:
     return found;
   }
 
+  // Whether the gradient by a layer's weights has room for the sums of weights that the layer
+  // before multiplies dL/dI by.
+  bool holds_sums(int number) const {
+    return number && !n_.layer[number].recurrent && !n_.layer[number - 1].recurrent &&
+           !is_sparse(n_.layer[number - 1]) &&
+           Strassen::parts(n_, cut(call_.kernel, n_, number - 1), cut(call_.kernel, n_, number)) >
+               1;
+  }
+
   // Whether the weights' gradient is summed only when the layer before has been passed: a pass of
   // all neurons reads dL/dI to its end, and meanwhile holds what needs memory in the gradient's.
   bool sums_late(int number, const GradCurrent &current) const {
-    return number && current.floats && !current.make && current.of_last.empty() &&
-           !n_.layer[number].recurrent && !n_.layer[number - 1].recurrent &&
-           !is_sparse(n_.layer[number - 1]);
+    return holds_sums(number) && current.floats && !current.make && current.of_last.empty();
   }
 
   const BackwardCall call_;

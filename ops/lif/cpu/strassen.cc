@@ -39,6 +39,18 @@ void aim(DenseProduct &product, int k, float *blocks, int64_t block) {
 
 } // namespace
 
+int Strassen::parts(const LifNetwork &n, const Panels &panels, const Panels &after) {
+  int parts = 1;
+  for (int level = 0; level < MOST_LEVELS && n.steps; ++level, parts *= 2) {
+    int inner = 4 * parts;
+    if (panels.neurons % (inner * panels.width) != 0 ||
+        after.neurons % (inner * after.width) != 0 || after.neurons / inner < LEAST_DEPTH ||
+        n.batch < 2 * parts)
+      break;
+  }
+  return parts;
+}
+
 Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
                    const LayerGradient &next, const float *weights, const Panels &panels,
                    IdleMemory idle, bool whole)
@@ -46,20 +58,12 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
       storage_(n.weights), panels_(panels),
       strip_(std::min(kernel.strip_vectors * kernel.lanes, panels.width)) {
   const Panels &after = next.panels;
-  int levels = 0;
-  auto splits = [&](int parts) {
-    int inner = 2 * parts;
-    return panels.neurons % (inner * panels.width) == 0 &&
-           after.neurons % (inner * after.width) == 0 && after.neurons / inner >= LEAST_DEPTH &&
-           n.batch >= parts;
-  };
-  for (; levels < MOST_LEVELS && splits(2 * parts_); ++levels)
-    parts_ *= 2;
-  if (parts_ == 1 || !n.steps)
+  parts_ = parts(n, panels, after);
+  if (parts_ == 1)
     return;
-  left_of_ = sums_of(LEFT, levels - 1);
-  right_of_ = sums_of(RIGHT, levels - 1);
-  result_of_ = sums_of(RESULT, levels - 1);
+  left_of_ = sums_of(LEFT, parts_ / 2);
+  right_of_ = sums_of(RIGHT, parts_ / 2);
+  result_of_ = sums_of(RESULT, parts_ / 2);
   depth_ = after.count / parts_;
   quarter_ = n.batch / parts_;
   groups_ = panels.count / panels_of_group();
@@ -89,8 +93,8 @@ Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
   if (held_sums_ < sums())
     results_.reset(new IdleBlocks(chunks(), states_end_, idle));
   seven_ = results_ ? 0 : states_end_;
-  made_ = seven_ + held_groups_ * 7 * apart(2 * rows * width);
-  of_worker_ = std::max(made_ + 7 * (apart(rows * depth) + rows * depth / 4),
+  made_ = seven_ + (in_place() ? product_apart(rows) : held_groups_ * 7 * product_apart(rows));
+  of_worker_ = std::max(made_ + 7 * (operand_apart(rows) + rows * depth / 4),
                         (parts_ * parts_ + 7) * apart(4 * SUM_COLUMNS * strip_));
   products_.reset(new Buffer<float>(threads * of_worker_));
   int shared = std::min(chunks(), threads - 1);
@@ -138,7 +142,7 @@ void Strassen::spread_group(int64_t i, int64_t rows, const float *seven, float *
     ProductSpread a{};
     a.count = half - twice;
     a.from = seven + inner * half + twice;
-    a.stride = apart(4 * half);
+    a.stride = product_apart(rows);
     for (const Term &term : result_of_[static_cast<size_t>(i)]) {
       a.sign[a.terms] = term.sign;
       a.adds[a.terms] = is_in(result_of_, 0, i, term.row, term.column);
@@ -156,7 +160,7 @@ void Strassen::spread_group(int64_t i, int64_t rows, const float *seven, float *
 // To a result [groups][rows' parts][panels of a group][rows][width].
 void Strassen::spread(int64_t i, int begin, int end, int64_t rows, const float *seven,
                       float *result) const {
-  int64_t products = 7 * apart(4 * ((rows + 1) / 2) * panels_.width);
+  int64_t products = 7 * product_apart(rows);
   int64_t block = apart(rows * panels_.width);
   for (int g = 0; g < end - begin; ++g)
     spread_group(i, rows, seven + g * products, result + blocks_of(0, g) * block);
@@ -166,11 +170,10 @@ void Strassen::spread(int64_t i, int begin, int end, int64_t rows, const float *
 const float *Strassen::multiply(int64_t i, int begin, int end, int number, int run,
                                 int worker) const {
   int chunk = number * samples_, first = run * rows_;
-  int64_t width = panels_.width, depth = int64_t(depth_) * next_.panels.width;
   int64_t rows = rows_of(number, run);
-  int64_t product = apart(4 * ((rows + 1) / 2) * width), operand = apart(depth * rows);
-  float *seven = of_worker(worker) + seven_, *made = of_worker(worker) + made_,
-        *halves = made + 7 * operand;
+  int64_t product = product_apart(rows), operand = operand_apart(rows);
+  float *made = of_worker(worker) + made_, *halves = made + 7 * operand,
+        *seven = in_place() ? made - operand : of_worker(worker) + seven_;
   for (int64_t p = 0; p < depth_; ++p)
     add_up_left(left_of_[static_cast<size_t>(i)], chunk, p, first, rows,
                 made + p * rows * next_.panels.width, operand);

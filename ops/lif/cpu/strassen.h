@@ -33,6 +33,10 @@ struct ProductRows {
 
 class Strassen {
 public:
+  // Into how many parts rows, depth and columns are cut by the outer levels; 1 where the plain
+  // product is faster.
+  static int parts(const LifNetwork &network, const Panels &panels, const Panels &after);
+
   // next: the layer after; weights: its [neurons of this layer, neurons of the next].
   // idle: as long as this lives. whole: the rows of a sample come all at once.
   Strassen(const Kernel &kernel, const LifNetwork &network, int threads, const LayerGradient &next,
@@ -144,7 +148,8 @@ private:
 
   // Whether a block is in one of the sums `first` to `last`.
   static bool is_in(const std::vector<Sum> &sums, int64_t first, int64_t last, int row, int column);
-  static std::vector<Sum> sums_of(const SevenProducts &signs, int levels);
+  // Of blocks that are cut into so many parts: a power of two.
+  static std::vector<Sum> sums_of(const SevenProducts &signs, int parts);
   static bool wait_for(const std::atomic<int64_t> &turn, int64_t step);
   void add_up_left(const Sum &sum, int chunk, int64_t panel, int64_t row, int64_t rows, float *to,
                    int64_t stride) const;
@@ -173,6 +178,18 @@ private:
   // From one block to the next. Blocks that are worked on together and lie whole pages apart would
   // share few sets of the L1 cache and drive each other out.
   static int64_t apart(int64_t floats) { return floats + 80; }
+
+  // Whether an outer product is written to where the operand lay that was read before it: nobody
+  // reads that again where there is one group.
+  bool in_place() const { return held_groups_ == 1; }
+  // From one of seven outer products of a group to the next, and from one left operand to the next.
+  int64_t product_apart(int64_t rows) const {
+    int64_t alone = apart(4 * ((rows + 1) / 2) * panels_.width);
+    return in_place() ? std::max(alone, apart(rows * depth_ * next_.panels.width)) : alone;
+  }
+  int64_t operand_apart(int64_t rows) const {
+    return in_place() ? product_apart(rows) : apart(rows * depth_ * next_.panels.width);
+  }
 
   // How many groups are held with this one, which is the first of them.
   int held_from(int group) const { return std::min(held_groups_, groups_ - group); }

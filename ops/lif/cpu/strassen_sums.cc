@@ -10,9 +10,9 @@ bool Strassen::is_in(const std::vector<Sum> &sums, int64_t first, int64_t last, 
   });
 }
 
-std::vector<Strassen::Sum> Strassen::sums_of(const SevenProducts &signs, int levels) {
+std::vector<Strassen::Sum> Strassen::sums_of(const SevenProducts &signs, int parts) {
   std::vector<Sum> found = {{{0, 0, 1}}};
-  for (int level = 0; level < levels; ++level) {
+  for (int part = 1; part < parts; part *= 2) {
     std::vector<Sum> finer;
     for (const Sum &sum : found)
       for (const auto &blocks : signs) {
