@@ -10,9 +10,10 @@ BIN := .venv/bin
 ARGS ?=
 CPP_SOURCES = $(shell git ls-files '*.h' '*.hpp' '*.cc' '*.cpp')
 
-# compile_lock NAME,PYTHON,SOURCES: requirements/NAME.txt, every package with its hashes.
+# compile_lock NAME,PYTHON,SOURCES: requirements/NAME.txt, every package of others with its hashes.
+OURS := ipulse ipulse-core ipulse-ops ipulse-service ipulse-worker poplar-emulator
 compile_lock = $(BIN)/uv pip compile --quiet --system-certs --generate-hashes --no-header $(UPGRADE) \
-	--python-version $(2) --output-file requirements/$(1).txt $(3)
+	$(OURS:%=--no-emit-package %) --python-version $(2) --output-file requirements/$(1).txt $(3)
 
 .PHONY: help demo up test lint kernels docs bench bench-peers accuracy containers lock clean runtime dev
 
@@ -38,11 +39,11 @@ lint: dev ## Style, types, imports and C++ layout; changes nothing.
 	@$(BIN)/clang-format --dry-run -Werror $(CPP_SOURCES)
 
 kernels: runtime ## Compile the C++ kernels now rather than in the first job.
-	@TF_CPP_MIN_LOG_LEVEL=2 $(BIN)/python -c 'from ops.lif.cpu import native; print(native.build_tensorflow_op(print))'
+	@TF_CPP_MIN_LOG_LEVEL=2 $(BIN)/python -c 'from ipulse_ops.lif.cpu import native; print(native.build_tensorflow_op(print))'
 
 docs: runtime ## Write docs/spec.md, cli.md and api.md again, from the code that they describe.
 	@$(BIN)/python -m ipulse.documentation docs
-	@$(BIN)/python -m service.documentation docs
+	@$(BIN)/python -m ipulse_service.documentation docs
 
 bench: dev ## Measure the ops and the service.
 	@$(BIN)/python -m benchmarks.ops
@@ -59,10 +60,10 @@ containers: dev ## Build the images without a Docker engine and put a job throug
 
 lock: dev ## Resolve every lock again; UPGRADE=--upgrade takes newer releases.
 	$(call compile_lock,bootstrap,3.11,requirements/bootstrap.in)
-	$(call compile_lock,runtime,3.11,--all-extras pyproject.toml requirements/runtime.in)
-	$(call compile_lock,dev,3.11,--all-extras pyproject.toml requirements/runtime.in requirements/dev.in)
-	$(call compile_lock,service,3.11,--extra service --extra postgresql --extra s3 -c requirements/runtime.txt pyproject.toml)
-	$(call compile_lock,worker-cpu,3.11,--extra agent --extra runner -c requirements/runtime.txt pyproject.toml)
+	$(call compile_lock,runtime,3.11,--extra all pyproject.toml requirements/runtime.in)
+	$(call compile_lock,dev,3.11,--extra all pyproject.toml requirements/runtime.in requirements/dev.in)
+	$(call compile_lock,service,3.11,--all-extras -c requirements/runtime.txt service/pyproject.toml)
+	$(call compile_lock,worker-cpu,3.11,--all-extras -c requirements/runtime.txt worker/pyproject.toml)
 	$(call compile_lock,runner-py38,3.8,requirements/runner-py38.in)
 
 clean: ## Remove the environments, the caches and the demo's output; not your jobs.

@@ -25,8 +25,8 @@ from benchmarks import ops, ours
 from benchmarks.machine import Load
 from benchmarks.results import DIRECTORY, Results
 from benchmarks.workload import CONFIGS, LEARNING_RATE, Workload, draw
-from ops.lif.cpu import arrays, native
-from ops.spikes import dense_to_sparse
+from ipulse_ops.lif.cpu import arrays, native
+from ipulse_ops.sparse.reference.spikes import dense_to_sparse
 
 # Parts of a kernel (kernel.h) that are told by layer, and those that are added up.
 BY_LAYER = {
@@ -88,8 +88,8 @@ def optimizer(work: Workload, threads: int) -> Callable[[], None]:
     """The training step's update alone, on weights of the same shapes."""
     import tensorflow as tf
 
-    from ops.adam import apply_adam
-    from ops.direct_call import DirectCall
+    from ipulse_ops.direct_call import DirectCall
+    from ipulse_ops.training.adam import apply_adam
 
     weights, means, squares = (
         [tf.Variable(tf.zeros(matrix.shape)) for matrix in work.weights] for _ in range(3)

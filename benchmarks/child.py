@@ -35,7 +35,7 @@ def build(side: str, work: Workload, threads: int) -> tuple[Program, dict[str, A
     program: Program
     if side.startswith("ours:"):
         ours = importlib.import_module("benchmarks.ours")
-        importlib.import_module("ops.keras")
+        importlib.import_module("ipulse_ops.keras")
         libraries = memory()["resident_mib"] - before
         program = ours.build(work, side.removeprefix("ours:"), threads)
         versions = ours.versions()

@@ -29,9 +29,9 @@ from typing import Any
 from benchmarks import machine
 from benchmarks.results import DIRECTORY, Row, read, rounded
 from benchmarks.tables import table
-from ipulse.spec_file import read_spec_file
-from ops.cached_build import cache_directory
-from worker.runner.pool import Patience, Pool
+from ipulse.spec.file import read_spec_file
+from ipulse_core.build_cache.shared_library import cache_directory
+from ipulse_worker.runner.devices.pool import Patience, Pool
 
 ROOT = Path(__file__).resolve().parents[1]
 SPEC = ROOT / "examples" / "emulator.yaml"
@@ -58,7 +58,7 @@ PATIENCE_SECONDS = 120.0
 WAITER = """
 import json, resource, sys, time
 from pathlib import Path
-from worker.runner.pool import Patience, Pool
+from ipulse_worker.runner.devices.pool import Patience, Pool
 def cpu():
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
@@ -107,7 +107,7 @@ def main() -> int:
 def sources_digest() -> str:
     """Of what an attempt runs."""
     files = [SPEC]
-    for folder in (ROOT / "worker" / "runner", ROOT / "ops"):
+    for folder in (ROOT / "worker", ROOT / "ops", ROOT / "emulator", ROOT / "core"):
         files += [path for path in folder.rglob("*") if path.suffix in SOURCES]
     digest = hashlib.sha256()
     for path in sorted(files):
@@ -147,7 +147,7 @@ def run(
             "IPULSE_DEVICES": str(scratch / "devices"),
             "IPULSE_EMULATED_IPUS": "1",
         }
-        command = [sys.executable, "-m", "worker.runner", "--events-fd", str(theirs)]
+        command = [sys.executable, "-m", "ipulse_worker.runner", "--events-fd", str(theirs)]
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, pass_fds=[theirs], env=environment, cwd=ROOT
         ) as runner:

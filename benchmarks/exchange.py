@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from ops.lif.cpu.native import compiler
+from ipulse_ops.lif.cpu.native import compiler
 
 SOURCE = Path(__file__).with_suffix(".cc")
 FLAGS = ("-O2", "-std=c++17", "-pthread", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror")

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ipulse.faults.report import quantile
+from ipulse_service.selftest.report import quantile
 
 RESULTS = Path(__file__).with_name("results") / "faults.json"
 PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"

@@ -31,8 +31,8 @@ from benchmarks.results import DIRECTORY, Results
 from benchmarks.side import ROOT
 from benchmarks.turns import summary
 from benchmarks.workload import Config, Workload, draw
-from ops.lif.cpu import arrays
-from ops.spikes import dense_to_sparse
+from ipulse_ops.lif.cpu import arrays
+from ipulse_ops.sparse.reference.spikes import dense_to_sparse
 
 THREADS = 2
 
@@ -123,7 +123,7 @@ def dense(work: Workload) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """A dense library's matrix products of a forward pass and of a training step, with Adam."""
     import tensorflow as tf
 
-    from ops.direct_call import DirectCall
+    from ipulse_ops.direct_call import DirectCall
 
     rows = work.config.steps * work.config.batch
     weights = [tf.Variable(matrix) for matrix in work.weights]

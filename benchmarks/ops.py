@@ -5,7 +5,8 @@
     python -m benchmarks.ops --kernels           every kernel of kernels.inc, without TensorFlow
 
 A training step is forward, loss, backward and Adam in one tf.function, called by
-ops.direct_call. Input spikes are ids that are ready before the clock starts, as a dense peer's
+ipulse_ops.direct_call. Input spikes are ids that are ready before the clock starts, as a dense
+peer's
 input is ready as a dense array.
 """
 
@@ -45,11 +46,11 @@ def build(
     """The workload as a Keras layer, Adam and two TensorFlow functions."""
     import tensorflow as tf
 
-    from ops.adam import apply_adam
-    from ops.direct_call import DirectCall
-    from ops.keras import LIF, LeakyReadout, MultiLIF, SuperSpike
-    from ops.losses import mean_membrane_cross_entropy
-    from ops.spikes import dense_to_sparse
+    from ipulse_ops.direct_call import DirectCall
+    from ipulse_ops.keras import LIF, LeakyReadout, MultiLIF, SuperSpike
+    from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+    from ipulse_ops.training.adam import apply_adam
+    from ipulse_ops.training.losses import mean_membrane_cross_entropy
 
     hidden = LIF(work.config.neurons, DECAY, second_threshold=second_threshold, gain=1.0)
     net = MultiLIF(
@@ -122,7 +123,7 @@ def summary(times: list[float], batch: int) -> dict[str, float]:
 
 def measure(name: str, variant: str, threads: int, repeats: int) -> dict[str, Any]:
     """One config and variant."""
-    from ops.lif.cpu import native
+    from ipulse_ops.lif.cpu import native
 
     work = draw(CONFIGS[name])
     program = build(work, VARIANTS[variant], threads)
@@ -156,9 +157,9 @@ def measure_kernels(name: str, variant: str, threads: int, repeats: int) -> list
     the forward pass reads weights, to be held against the machine's cache bandwidth."""
     import numpy as np
 
-    from ops.lif.cpu import arrays, native
-    from ops.lif.network import LIF, LeakyReadout, Network
-    from ops.spikes import dense_to_sparse
+    from ipulse_ops.lif.cpu import arrays, native
+    from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+    from ipulse_ops.sparse.reference.spikes import dense_to_sparse
 
     work = draw(CONFIGS[name])
     hidden = LIF(work.config.neurons, DECAY, second_threshold=VARIANTS[variant], gain=1.0)

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from benchmarks import ops
 from benchmarks.program import Program
 from benchmarks.workload import CLASSES, DECAY, INPUTS, SLOPE, Config, Workload
-from ops.lif.network import LIF, LeakyReadout, Network, SuperSpike
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network, SuperSpike
 
 # Second threshold of the hidden layers: gradient only where the membrane is above it.
 SECOND_THRESHOLD: dict[str, float | None] = {"exact": None, "gated 0.5": 0.5, "gated 0.9": 0.9}

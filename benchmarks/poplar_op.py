@@ -27,14 +27,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.results import DIRECTORY, Results, Row
-from ops.emulator.custom_op import CustomOp
-from ops.lif.cpu import arrays as cpu
-from ops.lif.network import LIF, LeakyReadout, Network
-from ops.lif.poplar import adam
-from ops.lif.poplar.arrays import PoplarLIF
-from ops.lif.poplar.attributes import Placement
-from ops.lif.poplar.build import build, sources
-from ops.lif.poplar.tile_plan import tile_plan
+from ipulse_ops.lif.cpu import arrays as cpu
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.poplar import adam
+from ipulse_ops.lif.poplar.arrays import PoplarLIF
+from ipulse_ops.lif.poplar.attributes import Placement
+from ipulse_ops.lif.poplar.build import build, sources
+from ipulse_ops.lif.poplar.tile_plan import tile_plan
+from poplar_emulator.custom_op import CustomOp
 
 SIZES, STEPS, BATCH = (2312, 1466, 1466, 10), 100, 48
 CAPACITIES = (0.01, 0.05, 0.1)
@@ -59,7 +59,8 @@ def problem(sizes: tuple[int, ...], capacity: float, steps: int, batch: int) -> 
     """The same for every process."""
     rng = np.random.default_rng(0)
     slots = [max(1, int(size * capacity)) for size in sizes]
-    # Of a normal membrane P(u > 1) is the capacity; ops/initialisation.py has its deviation.
+    # Of a normal membrane P(u > 1) is the capacity; ops/ipulse_ops/training/initialisation.py has
+    # its deviation.
     sigma = 1 / NormalDist().inv_cdf(1 - capacity)
     hidden = tuple(
         LIF(n, DECAY, second_threshold=0.5, capacity=k, gain=1 / (1 - DECAY))

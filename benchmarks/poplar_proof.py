@@ -24,13 +24,13 @@ import numpy as np
 
 from benchmarks.poplar_op import ROOT, digest
 from benchmarks.results import DIRECTORY, Results, Row
-from ops.lif import reference
-from ops.lif.layer_trace import Gradients, Trace
-from ops.lif.network import LIF, LeakyReadout, Network
-from ops.lif.poplar.arrays import PoplarLIF, Run
-from ops.lif.poplar.attributes import Placement, Wanted
-from ops.lif.poplar.tile_plan import tile_plan
-from ops.lif.weights import weight_shapes
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.poplar.arrays import PoplarLIF, Run
+from ipulse_ops.lif.poplar.attributes import Placement, Wanted
+from ipulse_ops.lif.poplar.tile_plan import tile_plan
+from ipulse_ops.lif.reference import network_pass as reference
+from ipulse_ops.lif.reference.trace import Gradients, Trace
+from ipulse_ops.lif.weights import weight_shapes
 
 INPUTS, NEURONS, CLASSES = 2312, 1466, 10
 SLOTS, INPUT_SLOTS = 73, 115  # 5 %

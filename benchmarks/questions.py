@@ -72,7 +72,7 @@ def program_digest(name: str) -> str:
 
 def emulator_digest() -> str:
     """Of what else the figures hang on, besides the compiler."""
-    files = (ROOT / "ops" / "emulator").glob("**/*")
+    files = (ROOT / "emulator").glob("**/*")
     return _digest([path for path in files if path.suffix in (".cc", ".h", ".hpp")])
 
 

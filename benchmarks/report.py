@@ -41,7 +41,8 @@ layers fire at about the rate of the input.
 %s
 
 * A step is forward, loss, backward and update: ours is a whole TensorFlow function with the Keras
-  layer, the loss of `ops.losses` and Adam, called by `ops.direct_call`, not a bare kernel. Its
+  layer, the loss of `ipulse_ops.training.losses` and Adam, called by `ipulse_ops.direct_call`, not
+  a bare kernel. Its
   input spikes are ids, a peer's a dense array; both are there before the clock starts. Its kernels
   use the threads of the comparison, TensorFlow itself one, so that no second pool of threads spins
   beside them.

@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks import machine
 from benchmarks.machine import Load
 from benchmarks.results import DIRECTORY, Results
-from ops.lif.cpu.native import compiler
+from ipulse_ops.lif.cpu.native import compiler
 
 SOURCE = Path(__file__).with_name("roofline.cc")
 FLAGS = ("-O3", "-march=native", "-std=c++17", "-pthread", "-Wall", "-Wextra", "-Werror")

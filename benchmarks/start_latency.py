@@ -22,7 +22,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from ipulse.client import Client, JobEvent
-from ipulse.stack import Stack
+from ipulse.stack.stack import Stack
 
 SPEC = {
     "version": 1,

@@ -1,4 +1,4 @@
-"""How long a submission takes: `python -m service` with a real Redis, one open connection.
+"""How long a submission takes: `python -m ipulse_service` with a real Redis, one open connection.
 
 Each job is durable (one commit with its fsync), authenticated, and has an idempotency key when
 its answer is sent. Also measured: how long until the wake-up lies in Redis for an agent.
@@ -28,9 +28,9 @@ import httpx
 import redis
 import yaml
 
-from ipulse import messages
-from ipulse.program_log import ProgramLog
-from ipulse.redis_server import RedisServer
+from ipulse.stack.program_log import ProgramLog
+from ipulse.stack.redis_server import RedisServer
+from ipulse_core import messages
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60.0
@@ -49,7 +49,7 @@ def running_redis(home: Path) -> Iterator[RedisServer]:
 
 @contextlib.contextmanager
 def running_service(home: Path, broker: RedisServer) -> Iterator[str]:
-    """`python -m service` with fresh tokens; yields its URL."""
+    """`python -m ipulse_service` with fresh tokens; yields its URL."""
     for name in ("token", "worker-token"):
         (home / name).write_text(secrets.token_urlsafe(32))
     environment = {
@@ -60,7 +60,7 @@ def running_service(home: Path, broker: RedisServer) -> Iterator[str]:
     }
     with (home / "service.log").open("wb") as log:
         service = subprocess.Popen(
-            [sys.executable, "-m", "service"], cwd=ROOT, env=environment, stderr=log
+            [sys.executable, "-m", "ipulse_service"], cwd=ROOT, env=environment, stderr=log
         )
         try:
             yield _wait_until_ready(home, service)

@@ -7,20 +7,20 @@ import sys
 
 from ipulse.spec import ExperimentSpec
 
-# Read when TensorFlow is imported; as worker.runner sets them.
+# Read when TensorFlow is imported; as ipulse_worker.runner sets them.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 
-from ops.lif.cpu import native
-from worker.runner.clock import Clock, Timeline
-from worker.runner.data.directory import DataDirectory
-from worker.runner.data.load import load
-from worker.runner.initial_weights import initial_weights
-from worker.runner.judging import judge
-from worker.runner.model import Model
-from worker.runner.schedule import Schedule
-from worker.runner.tally import Tally
-from worker.runner.training import Training
+from ipulse_ops.lif.cpu import native
+from ipulse_worker.runner.clock import Clock, Timeline
+from ipulse_worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data.load import load
+from ipulse_worker.runner.model.initial_weights import initial_weights
+from ipulse_worker.runner.model.model import Model
+from ipulse_worker.runner.training.batch_schedule import Schedule
+from ipulse_worker.runner.training.evaluation import judge
+from ipulse_worker.runner.training.loop import Training
+from ipulse_worker.runner.training.metric_accumulator import Tally
 
 
 class _Silence:

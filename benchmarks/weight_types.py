@@ -17,7 +17,7 @@ from benchmarks.results import DIRECTORY, Results
 from benchmarks.tables import table
 from benchmarks.turns import summary
 from benchmarks.workload import CONFIGS, Workload, draw
-from ops.weight_types import WEIGHT_TYPES
+from ipulse_ops.training.weight_types import WEIGHT_TYPES
 
 THREADS = 2
 WIDE = "16384 neurons"

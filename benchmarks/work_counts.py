@@ -15,7 +15,8 @@ from benchmarks.workload import Config
 FLOAT = 4  # bytes
 # Adam reads a weight, two moments and a gradient and writes the first three.
 ADAM_OPERATIONS, ADAM_BYTES = 12, 7 * FLOAT
-# Share of the neurons above which a gated layer multiplies by all: ops/lif/cpu/layer_backward.cc.
+# Share of the neurons above which a gated layer multiplies by all:
+# ops/ipulse_ops/lif/cpu/passes/backward/layer_backward.cc.
 MANY = 2 / 5
 
 

@@ -17,8 +17,9 @@ RUN python3 -m venv /build/bootstrap \
 RUN python3 -m venv --without-pip /opt/ipulse \
     && /build/bootstrap/bin/uv pip install --python /opt/ipulse/bin/python --system-certs --no-cache \
         --compile-bytecode --require-hashes -r /build/service.txt
+COPY core/ipulse_core /app/ipulse_core
 COPY ipulse /app/ipulse
-COPY service /app/service
+COPY service/ipulse_service /app/ipulse_service
 RUN python3 -m compileall -q /app
 
 FROM python
@@ -40,4 +41,4 @@ EXPOSE 8470
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8470/readyz', timeout=4)"]
 ENTRYPOINT ["entrypoint"]
-CMD ["python", "-m", "service"]
+CMD ["python", "-m", "ipulse_service"]

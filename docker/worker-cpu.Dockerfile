@@ -19,12 +19,14 @@ RUN python3 -m venv /build/bootstrap \
 RUN python3 -m venv --without-pip /opt/ipulse \
     && /build/bootstrap/bin/uv pip install --python /opt/ipulse/bin/python --system-certs --no-cache \
         --compile-bytecode --require-hashes -r /build/worker-cpu.txt
+COPY core/ipulse_core /app/ipulse_core
+COPY emulator/poplar_emulator /app/poplar_emulator
 COPY ipulse /app/ipulse
-COPY ops /app/ops
-COPY worker /app/worker
+COPY ops/ipulse_ops /app/ipulse_ops
+COPY worker/ipulse_worker /app/ipulse_worker
 RUN python3 -m compileall -q /app \
     && cd /app && IPULSE_CACHE=/opt/kernels PYTHONDONTWRITEBYTECODE=1 /opt/ipulse/bin/python \
-        -c "from ops.lif.cpu import native; native.build_tensorflow_op(print)" \
+        -c "from ipulse_ops.lif.cpu import native; native.build_tensorflow_op(print)" \
     && chmod -R a+rX /opt/kernels
 
 FROM python
@@ -46,4 +48,4 @@ VOLUME /var/lib/ipulse
 HEALTHCHECK --interval=15s --timeout=10s --start-period=30s --retries=3 \
     CMD ["entrypoint", "worker-health"]
 ENTRYPOINT ["entrypoint"]
-CMD ["python", "-m", "worker.agent"]
+CMD ["python", "-m", "ipulse_worker.agent"]

@@ -15,8 +15,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import numpy as np
 import tensorflow as tf
 
-from ops.keras import LIF, LeakyReadout, MultiLIF
-from ops.spikes import dense_to_sparse
+from ipulse_ops.keras import LIF, LeakyReadout, MultiLIF
+from ipulse_ops.sparse.reference.spikes import dense_to_sparse
 
 STEPS, CHANNELS, CLASSES = 30, 20, 4
 

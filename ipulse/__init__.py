@@ -4,4 +4,4 @@ The core (`spec`, `schema`, `states`, `events`, `errors`, `strict_json`) is stan
 and runs on Python 3.8; the client needs `ipulse[client]` and the command line `ipulse[cli]`.
 """
 
-__version__ = "0.1.0"
+from ipulse_core import __version__ as __version__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .errors import InvalidInput, Problem
+from ipulse_core.errors import InvalidInput, Problem
 
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Iterable, Iterator, List, Literal, Optional, Tuple, TypeVar, Union
 
-from .events import MAX_LINE, Level, LogEvent, Stream
-from .messages import EVENTS_PER_REQUEST
-from .schema import described
+from ipulse_core.events import MAX_LINE, Level, LogEvent, Stream
+from ipulse_core.messages import EVENTS_PER_REQUEST
+from ipulse_core.schema import described
 
 Other = TypeVar("Other")
 

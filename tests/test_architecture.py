@@ -17,7 +17,7 @@ QUEUE = {"celery", "kombu", "redis"}
 NUMBERS = {"keras", "numpy", "sklearn", "tensorflow"}
 COMFORT = {"httpx", "rich", "typer", "yaml"}
 
-CORE = ["errors", "events", "messages", "schema", "spec", "states", "strict_json"]
+CORE = ["errors", "events", "messages", "schema", "states", "strict_json"]
 
 
 def loaded_by(*modules: str) -> set[str]:
@@ -33,13 +33,22 @@ def loaded_by(*modules: str) -> set[str]:
 @pytest.mark.parametrize(
     ("modules", "unwanted"),
     [
-        ([f"ipulse.{name}" for name in CORE], SERVICE_SIDE | QUEUE | NUMBERS | COMFORT),
+        ([f"ipulse_core.{name}" for name in CORE], SERVICE_SIDE | QUEUE | NUMBERS | COMFORT),
         (["ipulse.client"], SERVICE_SIDE | QUEUE | NUMBERS | {"typer"}),
         (["ipulse.cli"], SERVICE_SIDE | QUEUE | NUMBERS),
-        (["service.program", "service.queue"], NUMBERS | {"ops", "worker"}),
-        (["worker.agent.program"], SERVICE_SIDE | NUMBERS | {"ops", "service"}),
-        (["ops", "ops.lif.reference"], SERVICE_SIDE | QUEUE | {"keras", "tensorflow"}),
-        (["worker.runner"], SERVICE_SIDE | QUEUE | COMFORT),
+        (
+            ["ipulse_service.program", "ipulse_service.background.celery_queue"],
+            NUMBERS | {"ipulse_ops", "ipulse_worker"},
+        ),
+        (
+            ["ipulse_worker.agent.program"],
+            SERVICE_SIDE | NUMBERS | {"ipulse_ops", "ipulse_service"},
+        ),
+        (
+            ["ipulse_ops", "ipulse_ops.lif.reference.network_pass"],
+            SERVICE_SIDE | QUEUE | {"keras", "tensorflow"},
+        ),
+        (["ipulse_worker.runner"], SERVICE_SIDE | QUEUE | COMFORT),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
@@ -51,12 +60,14 @@ def test_a_part_brings_only_what_it_is_for(modules: list[str], unwanted: set[str
 
 def test_the_core_is_the_standard_library(tmp_path: Path) -> None:
     """It is what a runner on another Python has, so `-I` and no site-packages must do."""
-    names = ", ".join(f"ipulse.{name}" for name in CORE)
-    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import {names}"
+    names = ", ".join(f"ipulse_core.{name}" for name in CORE)
+    program = f"import sys; sys.path.insert(0, {str(ROOT / 'core')!r}); import {names}"
     subprocess.run([sys.executable, "-I", "-S", "-c", program], cwd=tmp_path, check=True)
 
 
-@pytest.mark.parametrize("folder", ["ipulse", "worker/runner", "ops"])
+@pytest.mark.parametrize(
+    "folder", ["core", "emulator", "ipulse", "ops", "worker/ipulse_worker/runner"]
+)
 def test_what_runs_beside_graphcores_tensorflow_is_python_3_8(folder: str) -> None:
     files = sorted((ROOT / folder).rglob("*.py"))
     assert files

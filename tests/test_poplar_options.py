@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ipulse.spec.poplar_options import FAMILIES, RUN_COUNT, SWITCHES
 
-ENGINE = Path(__file__).parents[1] / "ops" / "emulator" / "src" / "engine_options.cc"
+ENGINE = Path(__file__).parents[1] / "emulator/poplar_emulator/engine/session/engine_options.cc"
 
 
 def listed(name: str) -> set[str]:

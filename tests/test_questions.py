@@ -14,9 +14,9 @@ import pytest
 from benchmarks import question_tables, questions
 from benchmarks.question_tables import INPUTS, crossing, names, series
 from benchmarks.results import Row, read
-from ops.cached_build import compiler
-from ops.emulator.build import build, program_flags
-from ops.emulator.emulate import environment_of
+from ipulse_core.build_cache.shared_library import compiler
+from poplar_emulator.build import build, program_flags
+from poplar_emulator.emulate import environment_of
 
 PAGE = question_tables.PAGE.read_text("utf-8")
 ROWS = read("questions")["rows"]

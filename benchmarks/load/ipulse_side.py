@@ -18,13 +18,13 @@ from sqlalchemy import Table, func, insert, select
 from benchmarks.load.payload import Order
 from benchmarks.load.restartable_side import RestartableSide
 from benchmarks.load.side import Call, free_port
-from ipulse.stack import AGENT_NICE
-from service import tables
-from service.database import Database
+from ipulse.stack.stack import AGENT_NICE
+from ipulse_service.db import tables
+from ipulse_service.db.engine import Database
+from ipulse_worker.agent.service_api import ServiceAPI
+from ipulse_worker.agent.supervision.lease import Lease
+from ipulse_worker.agent.uploads.outgoing_file import Outgoing
 from tests.service.agents import PHASES, Attempt, phase
-from worker.agent.lease import Lease
-from worker.agent.outgoing import Outgoing
-from worker.agent.service_api import ServiceAPI
 
 SPEC = {"version": 1, "name": "load", "network": {"layers": [{"neurons": 4}]}}
 ROWS_AT_ONCE = 5_000
@@ -63,7 +63,7 @@ class IpulseSide(RestartableSide):
         self.start_service()
 
     def launch_service(self) -> None:
-        self.run(self.front, ["service"], self._environment)
+        self.run(self.front, ["ipulse_service"], self._environment)
 
     def start_worker(self) -> None:
         """As on another machine: it knows nothing of what an agent before it held."""
@@ -77,7 +77,7 @@ class IpulseSide(RestartableSide):
             "IPULSE_WARM": "0",  # each job is a cold process, as with the others
             "IPULSE_NICE": AGENT_NICE,  # as `ipulse up` does
         }
-        self.run(self.back, ["worker.agent"], {**self._environment, **mine})
+        self.run(self.back, ["ipulse_worker.agent"], {**self._environment, **mine})
 
     def headers(self) -> dict[str, str]:
         return {"authorization": f"Bearer {(self.home / 'token').read_text()}"}

@@ -18,7 +18,7 @@ from benchmarks.load.payload import Order
 from benchmarks.load.programs import ROOT
 from benchmarks.load.restartable_side import RestartableSide
 from benchmarks.load.side import Call, free_port
-from ipulse.redis_server import RedisServer
+from ipulse.stack.redis_server import RedisServer
 
 MODULE = "benchmarks.load.shim"
 JSON = {"content-type": "application/json"}

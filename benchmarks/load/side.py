@@ -20,8 +20,8 @@ from benchmarks.load.payload import Order
 from benchmarks.load.processors import all_of_them
 from benchmarks.load.programs import Programs, computed, pss, rss, with_descendants
 from benchmarks.submit import running_redis
-from ipulse.redis_server import RedisServer
-from ipulse.states import TERMINAL
+from ipulse.stack.redis_server import RedisServer
+from ipulse_core.states import TERMINAL
 
 START_SECONDS = 120.0
 POLL_SECONDS = 0.02

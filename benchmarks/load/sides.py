@@ -16,8 +16,8 @@ from benchmarks.load.restartable_side import RestartableSide
 from benchmarks.load.shim_side import DurableCelery, HueyShim, ProcrastinateShim, ShimSide
 from benchmarks.load.side import Side
 from benchmarks.peers.environments import MissingEnvironment, python_of
-from ipulse.errors import MissingDependency
-from ipulse.faults.postgresql import programs
+from ipulse_core.errors import MissingDependency
+from ipulse_service.selftest.postgresql import programs
 from tests.service.postgresql_server import PostgreSQLServer
 
 OURS = ("sqlite", "postgresql")

@@ -8,7 +8,7 @@ import sys
 import venv
 from pathlib import Path
 
-from ops.lif.cpu.native import cache_directory
+from ipulse_ops.lif.cpu.native import cache_directory
 
 REQUIREMENTS = Path(__file__).resolve().parent
 

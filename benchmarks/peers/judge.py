@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.ours import network_of
 from benchmarks.workload import CONFIGS, draw
-from ops.lif import reference
-from ops.spikes import dense_to_sparse
+from ipulse_ops.lif.reference import network_pass as reference
+from ipulse_ops.sparse.reference.spikes import dense_to_sparse
 
 CONFIG = "S"
 

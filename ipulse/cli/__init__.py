@@ -20,7 +20,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
 
 def _run(arguments: List[str]) -> int:
-    from ipulse.errors import MissingDependency
+    from ipulse_core.errors import MissingDependency
 
     try:
         import typer  # noqa: F401  # asked for first, so that its absence is explained

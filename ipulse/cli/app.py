@@ -8,8 +8,8 @@ from typing import Annotated, Any, Callable, Dict, List
 import typer
 
 from ipulse import __version__
+from ipulse.cli.crosscheck import compare
 
-from .compare import compare
 from .custom_ops import check_library
 from .demo import demo
 from .doctor import doctor

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Dict, List, Optional
 
 import typer
 
-from ipulse.errors import InvalidInput, MissingDependency, Problem
+from ipulse_core.errors import InvalidInput, MissingDependency, Problem
 
 from .exits import Exit
 from .options import AsJSON
@@ -57,7 +57,7 @@ def check_library(
 def _ask(
     library: Path, ops: List[str], level: int, inputs: int, pre_compile: bool
 ) -> Dict[str, Any]:
-    command = [sys.executable, "-m", "ops.check", "--json", "--level", str(level)]
+    command = [sys.executable, "-m", "ipulse_ops.check", "--json", "--level", str(level)]
     command += ["--inputs", str(inputs), *(["--pre-compile"] if pre_compile else [])]
     for name in ops:
         command += ["--op", name]

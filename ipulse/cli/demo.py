@@ -16,9 +16,9 @@ import typer
 from rich.console import Console
 
 from ipulse.client import Client, Job
-from ipulse.example import example_path
 from ipulse.spec import ExperimentSpec
-from ipulse.spec_file import read_spec_file
+from ipulse.spec.example import example_path
+from ipulse.spec.file import read_spec_file
 
 from .exits import Exit
 from .following import show_progress
@@ -105,7 +105,7 @@ def _check_can_be_made(folder: Path) -> None:
 def _run(
     spec: ExperimentSpec, home: Path, to: Optional[Path], watch: Stopwatch, output: Console
 ) -> Finished:
-    from ipulse.stack import Stack  # what starts a stack is of no use to the other commands
+    from ipulse.stack.stack import Stack  # what starts a stack is of no use to the other commands
 
     stack = Stack(home)
     try:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Callable, Iterator
 
 from ipulse import __version__
-from ipulse.errors import IPUlseError
-from ipulse.redis_server import find_redis_server
+from ipulse.stack.redis_server import find_redis_server
+from ipulse_core.errors import IPUlseError
 
 from .exits import Exit
 from .options import Address, AsJSON, addressed

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Dict, Iterator, List, Literal, Optional
 import typer
 from typer.core import TyperCommand
 
-from ipulse.errors import InvalidInput, IPUlseError, MissingDependency, Problem, Unavailable
+from ipulse_core.errors import InvalidInput, IPUlseError, MissingDependency, Problem, Unavailable
 
 from .options import AsJSON
 from .terminal import console, emit, say, write
@@ -138,7 +138,7 @@ def _run(
         "IPULSE_EMULATOR_SUMMARY": json.dumps(shown),
     }
     sys.stdout.flush()
-    command = [sys.executable, "-m", "ops.emulator.emulate", json.dumps(request)]
+    command = [sys.executable, "-m", "poplar_emulator.emulate", json.dumps(request)]
     with subprocess.Popen(  # noqa: S603  # this interpreter, without a shell
         command, env=environment, stdout=sys.stderr.fileno() if as_json else None
     ) as running:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Dict, List, Optional
 
 import typer
 
-from ipulse.errors import InvalidInput, MissingDependency, Problem
+from ipulse_core.errors import InvalidInput, MissingDependency, Problem
 
 from .exits import Exit
 from .options import AsJSON
@@ -47,7 +47,7 @@ def prune_executables(
 
 
 def _ask(options: List[str]) -> Dict[str, Any]:
-    command = [sys.executable, "-m", "ops.kept_executables", *options]
+    command = [sys.executable, "-m", "ipulse_ops.build_cache.kept_executables", *options]
     done = subprocess.run(  # noqa: S603 (our own module, without a shell)
         command, capture_output=True, encoding="utf-8", check=False
     )

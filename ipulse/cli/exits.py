@@ -12,8 +12,8 @@ from typing import Any, Callable, Dict, Tuple, Type
 
 import typer
 
-from ipulse import errors
-from ipulse.errors import InvalidInput, IPUlseError
+from ipulse_core import errors
+from ipulse_core.errors import InvalidInput, IPUlseError
 
 from .signals import terminable
 from .terminal import ReaderGone, emit, say

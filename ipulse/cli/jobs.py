@@ -8,7 +8,7 @@ from typing import Annotated, Any, Dict, Iterator, Optional, Tuple
 import typer
 
 from ipulse.client import Job
-from ipulse.states import JobState
+from ipulse_core.states import JobState
 
 from .exits import Exit
 from .options import Address, AsJSON, JobId, addressed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List
 
-from ipulse.errors import RemoteError
+from ipulse_core.errors import RemoteError
 
 from .terminal import size_text
 

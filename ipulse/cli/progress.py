@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ipulse.client import Job, JobEvent
-from ipulse.states import JobState, Phase
+from ipulse_core.states import JobState, Phase
 
 from .terminal import clean
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Dict, List, Optional, get_args
 
 import typer
 
-from ipulse.errors import InvalidInput, NotFound, Problem
-from ipulse.events import Role
+from ipulse_core.errors import InvalidInput, NotFound, Problem
+from ipulse_core.events import Role
 
 from .exits import Exit
 from .options import Address, AsJSON, JobId, addressed

@@ -7,8 +7,8 @@ from typing import Annotated, List, Optional
 
 import typer
 
-from ipulse.errors import InvalidInput, Problem
-from ipulse.faults import GROUPS
+from ipulse_core.errors import InvalidInput, Problem
+from ipulse_service.selftest import GROUPS
 
 from .exits import Exit
 from .options import AsJSON
@@ -62,7 +62,10 @@ def selftest(
         if name not in GROUPS:
             detail = f"must be one of {', '.join(GROUPS)}; got {name[:60]!r}"
             raise InvalidInput([Problem("/only", "not_a_choice", detail)], "no such faults")
-    from ipulse.faults import report, suite  # what starts a stack is of no use to other commands
+    from ipulse_service.selftest import (  # what starts a stack is of no use to other commands
+        report,
+        suite,
+    )
 
     plan = suite.Plan(
         seed=secrets.randbelow(2**31) if seed is None else seed,

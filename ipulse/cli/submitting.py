@@ -7,9 +7,9 @@ from typing import Annotated, Optional
 
 import typer
 
-from ipulse import strict_json
 from ipulse.spec import spec_to_json
-from ipulse.spec_file import read_spec_file
+from ipulse.spec.file import read_spec_file
+from ipulse_core import strict_json
 
 from .exits import Exit
 from .following import follow

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, List, Optional, Sequence, Tuple
 import typer
 
 from ipulse.client.location import home_folder
-from ipulse.errors import InvalidInput, Problem
+from ipulse_core.errors import InvalidInput, Problem
 
 from .exits import Exit
 from .options import AsJSON, Home
 from .terminal import emit, say, show, show_facts
 
 if TYPE_CHECKING:
-    from ipulse.stack import Stack
+    from ipulse.stack.stack import Stack
 
 PORT = 8470
 _OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")  # names that a service has anyway
@@ -89,7 +89,7 @@ def up(
             "--tls-key, or --allow-remote if that is meant"
         )
         raise InvalidInput([Problem("/host", "not_loopback", detail)], "refused to listen there")
-    from ipulse.stack import Stack  # what starts a stack is of no use to the other commands
+    from ipulse.stack.stack import Stack  # what starts a stack is of no use to the other commands
 
     more = {} if data is None else {"IPULSE_DATA": str(data)}
     if emulated_ipus is not None:
@@ -119,7 +119,7 @@ def _certificate(
     names: Sequence[str],
 ) -> Optional[Tuple[Path, Path]]:
     """The files to speak TLS with, if any. Raises InvalidInput for files that cannot serve."""
-    from ipulse import tls
+    from ipulse.stack import tls
 
     if is_made_here:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

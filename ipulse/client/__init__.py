@@ -13,7 +13,7 @@ Without arguments a client finds the service that `ipulse up` started on this ma
 
 from __future__ import annotations
 
-from ipulse.errors import MissingDependency
+from ipulse_core.errors import MissingDependency
 
 try:
     import httpx as _httpx  # noqa: F401  # asked for here, so that its absence is explained here

@@ -13,11 +13,11 @@ from typing import Any, Callable, Dict, Generic, List, Mapping, Optional, Sequen
 
 import httpx
 
-from ipulse import strict_json
-from ipulse.errors import InvalidInput, InvalidJSON, NotFound, Problem, RemoteError
 from ipulse.idempotency import check_key
 from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
-from ipulse.states import JobState
+from ipulse_core import strict_json
+from ipulse_core.errors import InvalidInput, InvalidJSON, NotFound, Problem, RemoteError
+from ipulse_core.states import JobState
 
 from .problems import error_in
 from .resources import Artifact, EventPage, Job, JobEvent, JobPage, Token, ValidSpec
@@ -192,9 +192,7 @@ def _document(spec: Spec) -> bytes:
     if isinstance(spec, ExperimentSpec):
         return strict_json.dumps(spec_to_json(spec)).encode()
     if isinstance(spec, (str, os.PathLike)):
-        from ipulse.spec_file import (
-            read_spec_file,  # needs PyYAML, which those who pass dicts do not
-        )
+        from ipulse.spec.file import read_spec_file
 
         spec = spec_to_json(read_spec_file(Path(spec)).spec())
     try:

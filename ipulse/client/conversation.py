@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Conversation:
-    """All the calls of both clients; errors are those of ipulse.errors."""
+    """All the calls of both clients; errors are those of ipulse_core.errors."""
 
     def __init__(self, url: str, transport: Transport, timeout: float, retries: int) -> None:
         self.url = url

@@ -12,9 +12,9 @@ from typing import Dict, Iterator, Optional, Sequence
 
 import httpx
 
-from ipulse.errors import RemoteError
-from ipulse.events import ArtifactEvent
-from ipulse.schema import fields_of
+from ipulse_core.errors import RemoteError
+from ipulse_core.events import ArtifactEvent
+from ipulse_core.schema import fields_of
 
 from .calls import content_path
 from .problems import error_in

@@ -15,9 +15,10 @@ from typing import Any, Mapping, Optional, Union
 
 import httpx
 
-from ipulse import strict_json, tls
-from ipulse.errors import InvalidInput, InvalidJSON, NotAuthenticated, Problem, Unavailable
-from ipulse.home import REACHED_AS, Home
+from ipulse.stack import tls
+from ipulse.stack.home import REACHED_AS, Home
+from ipulse_core import strict_json
+from ipulse_core.errors import InvalidInput, InvalidJSON, NotAuthenticated, Problem, Unavailable
 
 PathLike = Union[str, "os.PathLike[str]"]
 

@@ -1,4 +1,5 @@
-"""Answers that say no, as the errors of ipulse.errors: the cause is kept, the token never told."""
+"""Answers that say no, as the errors of ipulse_core.errors: the cause is kept, the token never
+told."""
 
 from __future__ import annotations
 
@@ -6,8 +7,8 @@ from typing import Any, Dict, List, Type
 
 import httpx
 
-from ipulse import errors, strict_json
-from ipulse.errors import InvalidInput, InvalidJSON, IPUlseError, Problem, RemoteError
+from ipulse_core import errors, strict_json
+from ipulse_core.errors import InvalidInput, InvalidJSON, IPUlseError, Problem, RemoteError
 
 PROBLEM = "application/problem+json"
 

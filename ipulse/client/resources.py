@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, Dict, List, Optional
 
-from ipulse.states import JobState
+from ipulse_core.states import JobState
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Job:
     id: str
     name: str
     state: JobState
-    reason: Optional[str]  # a value of ipulse.states.Reason once there is one
+    reason: Optional[str]  # a value of ipulse_core.states.Reason once there is one
     message: str
     attempt: int  # number of the present or last attempt; 0 before the first
     # Fields of the last metric event.
@@ -56,7 +56,7 @@ class Job:
 
 @dataclass(frozen=True)
 class JobEvent:
-    """Something that happened to a job: `fields` are those of its kind (see ipulse.events)."""
+    """Something that happened to a job: `fields` are those of its kind (see ipulse_core.events)."""
 
     seq: int  # from 1, without gaps
     time: datetime

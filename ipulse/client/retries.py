@@ -13,8 +13,8 @@ from typing import Optional
 
 import httpx
 
-from ipulse.errors import Unavailable
-from ipulse.tls import distrust_in
+from ipulse.stack.tls import distrust_in
+from ipulse_core.errors import Unavailable
 
 FIRST_DELAY = 0.2  # seconds; doubles with every failure
 LONGEST_DELAY = 5.0

@@ -21,7 +21,8 @@ class Client:
     IPULSE_TOKEN_FILE, IPULSE_CA) or the home of `ipulse up`; `ca` is a file with the authority or
     the certificate that it shows. Calls are repeated up to `retries` times while the service is
     away, twice as often where a job is followed or a file fetched; `timeout` (seconds) is for each
-    answer to begin. Errors are those of ipulse.errors. Close it, or use it as a context manager.
+    answer to begin. Errors are those of ipulse_core.errors. Close it, or use it as a context
+    manager.
     """
 
     def __init__(

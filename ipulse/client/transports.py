@@ -22,7 +22,7 @@ import anyio
 import httpx
 from anyio.lowlevel import current_token
 
-from ipulse.errors import Conflict
+from ipulse_core.errors import Conflict
 
 T = TypeVar("T")
 

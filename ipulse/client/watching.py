@@ -6,8 +6,8 @@ from typing import Dict, Iterator, Optional
 
 import httpx
 
-from ipulse import strict_json
-from ipulse.errors import InvalidJSON, RemoteError
+from ipulse_core import strict_json
+from ipulse_core.errors import InvalidJSON, RemoteError
 
 from .calls import events_path
 from .problems import error_in

@@ -18,9 +18,9 @@ from typing import (
     get_origin,
 )
 
-from ipulse import schema
-from ipulse.example import example_path
 from ipulse.spec import MAX_STATE, MAX_SYNAPSES, ExperimentSpec
+from ipulse.spec.example import example_path
+from ipulse_core import schema
 
 _HEAD = f"""\
 # The experiment spec

@@ -2,7 +2,8 @@
 
 A spec is data and never code. The service validates it, the command line validates it before
 sending, the runner reads it on Python 3.8, and docs/spec.md is generated from it.
-Shapes are written `[time, batch, neurons]`; the mathematics is in ops/lif/reference.py.
+Shapes are written `[time, batch, neurons]`; the mathematics is in
+ops/ipulse_ops/lif/reference/network_pass.py.
 """
 
 from .data import Data, DigitsData

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Optional, Union
 
-from ipulse.schema import described
+from ipulse_core.schema import described
 
 from .encoding import Encoding, LogLatency
 from .generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData

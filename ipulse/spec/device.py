@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Dict, Iterable, Iterator, Literal, Optional, Tuple, Union
 
-from ipulse.errors import Problem
-from ipulse.schema import described
+from ipulse_core.errors import Problem
+from ipulse_core.schema import described
 
 from . import poplar_options
 

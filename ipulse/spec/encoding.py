@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Union
 
-from ipulse.schema import described
+from ipulse_core.schema import described
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterator, Literal, Union
 
-from ipulse import parsing, schema
-from ipulse.errors import InvalidSpec, Problem
-from ipulse.schema import described
+from ipulse_core import parsing, schema
+from ipulse_core.errors import InvalidSpec, Problem
+from ipulse_core.schema import described
 
 from .data import Data, DigitsData
 from .device import CPUDevice, Device, EmulatorDevice, IPUDevice

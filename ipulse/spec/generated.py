@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Iterator, Literal
 
-from ipulse.errors import Problem
-from ipulse.schema import described
+from ipulse_core.errors import Problem
+from ipulse_core.schema import described
 
 MAX_SPIKES = 2**27  # of a data set: half a gigabyte
 MAX_TERMS = 2**32  # random numbers or sines that generating may take: some minutes

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Iterator, Literal, Optional, Tuple, Union
 
-from ipulse.errors import Problem
-from ipulse.schema import described
+from ipulse_core.errors import Problem
+from ipulse_core.schema import described
 
 PerNeuron = Union[float, Tuple[float, ...]]
 MAX_NEURONS = 65_535  # of a layer

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Iterator, List, Literal, Tuple, Union
 
-from ipulse.errors import Problem
-from ipulse.schema import described
+from ipulse_core.errors import Problem
+from ipulse_core.schema import described
 
 from .layers import LeakyReadout, LIFLayer, Readout, SpikingReadout
 from .surrogate import SuperSpike, Surrogate

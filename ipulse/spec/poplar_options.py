@@ -11,8 +11,8 @@ import json
 import re
 from typing import Dict, Iterator, Mapping, Sequence
 
-from ipulse.errors import Problem
-from ipulse.strict_json import escape
+from ipulse_core.errors import Problem
+from ipulse_core.strict_json import escape
 
 RUN_COUNT = "autoReport.executionProfileProgramRunCount"
 SWITCHES = frozenset(

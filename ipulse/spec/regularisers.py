@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Tuple, Union
 
-from ipulse.schema import described
+from ipulse_core.schema import described
 
 
 @dataclass(frozen=True)

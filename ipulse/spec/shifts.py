@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ipulse.schema import described
+from ipulse_core.schema import described
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """What stands in for the derivative of a spike in the backward pass; the shapes are told apart by
-`name`. x is the membrane less the threshold, the equations are in ops/surrogate.py.
+`name`. x is the membrane less the threshold, the equations are in ops/ipulse_ops/surrogate.py.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Tuple, Union
 
-from ipulse.schema import described
+from ipulse_core.schema import described
 
 
 @dataclass(frozen=True)

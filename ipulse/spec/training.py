@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Iterator, Literal, Optional, Tuple
 
-from ipulse.errors import Problem
-from ipulse.schema import described
+from ipulse_core.errors import Problem
+from ipulse_core.schema import described
 
 from .optimizers import Adam, GradientClipping, Optimizer
 from .regularisers import Regulariser

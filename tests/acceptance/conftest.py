@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ipulse.client import Client
-from ipulse.stack import Stack
+from ipulse.stack.stack import Stack
 
 from .jobs import Runners, older_runner
 

@@ -17,8 +17,8 @@ ORDERS = Path(os.environ["IPULSE_DEVICES"]).parent / "orders"  # a file by the n
 
 
 def main() -> int:
-    from worker.runner.__main__ import main as run
-    from worker.runner.attempt import Attempt
+    from ipulse_worker.runner.__main__ import main as run
+    from ipulse_worker.runner.attempt import Attempt
 
     lived, saved = Attempt._phase, Attempt._save
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from ipulse.client import Client
-from ipulse.stack import Stack
+from ipulse.stack.stack import Stack
 
 from .jobs import small_spec
 

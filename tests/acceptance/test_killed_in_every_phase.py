@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ipulse.client import Client
-from ipulse.stack import Stack
-from ipulse.states import Phase
+from ipulse.stack.stack import Stack
+from ipulse_core.states import Phase
 
 from .jobs import PATIENCE, older_runner
 

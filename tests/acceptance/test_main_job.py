@@ -14,8 +14,8 @@ import pytest
 from ipulse.cli.profile_page import profile_lines
 from ipulse.client import Client, Job
 from ipulse.spec import parse_spec, spec_to_json
-from ipulse.stack import Stack
-from ipulse.states import JobState, Phase
+from ipulse.stack.stack import Stack
+from ipulse_core.states import JobState, Phase
 
 from .jobs import PATIENCE, Runners, arrays, family, small_spec, until
 

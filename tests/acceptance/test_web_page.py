@@ -21,7 +21,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
 from ipulse.client import Client
-from ipulse.stack import Stack
+from ipulse.stack.stack import Stack
 
 from .jobs import PATIENCE, small_spec
 

@@ -9,9 +9,9 @@ from typing import Any, Dict, List, Optional
 
 import tensorflow as tf
 
-from ops.emulator.custom_op import CustomOp
-from ops.emulator.user_op import EmulatedIPUs
-from ops.executable_cache import ExecutableCache
+from ipulse_core.build_cache.executables import ExecutableCache
+from poplar_emulator.custom_op import CustomOp
+from poplar_emulator.user_op import EmulatedIPUs
 
 from .config import ipus_of
 from .state import STATE

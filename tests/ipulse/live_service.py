@@ -20,7 +20,8 @@ START_SECONDS = 60.0  # a start that takes longer has failed
 
 
 class LiveService:
-    """`python -m service` on a free port. Its broker is never there: the tests are the agents."""
+    """`python -m ipulse_service` on a free port. Its broker is never there: the tests are the
+    agents."""
 
     def __init__(self, home: Path, **settings: str) -> None:
         self.home = home
@@ -37,7 +38,7 @@ class LiveService:
         }
         self._log = open(home / "service.log", "wb")  # noqa: SIM115  # closed with the service
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "service"], cwd=ROOT, env=environment, stderr=self._log
+            [sys.executable, "-m", "ipulse_service"], cwd=ROOT, env=environment, stderr=self._log
         )
         self.url = self._wait_for_url()
 

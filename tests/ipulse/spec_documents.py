@@ -6,8 +6,8 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import pytest
 
-from ipulse.errors import InvalidSpec
 from ipulse.spec import parse_spec
+from ipulse_core.errors import InvalidSpec
 
 
 def minimal() -> Dict[str, Any]:

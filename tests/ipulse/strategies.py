@@ -13,7 +13,6 @@ from typing import Any, Dict, Literal, Mapping, Tuple, Type, Union, get_args, ge
 
 from hypothesis import strategies as st
 
-from ipulse import schema
 from ipulse.spec import (
     MAX_STATE,
     MAX_SYNAPSES,
@@ -36,6 +35,7 @@ from ipulse.spec import (
     spec_to_json,
 )
 from ipulse.spec.experiment import MOST_SENDERS
+from ipulse_core import schema
 
 MOST_LISTED = 12  # neurons of which a list has one number each: longer ones only take time
 

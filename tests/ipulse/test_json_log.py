@@ -18,8 +18,8 @@ def line(record: logging.LogRecord) -> Dict[str, object]:
 
 
 def record(message: str, **extra: object) -> logging.LogRecord:
-    made = logging.getLogger("worker.agent").makeRecord(
-        "worker.agent", logging.WARNING, __file__, 1, message, (), None, extra=extra
+    made = logging.getLogger("ipulse_worker.agent").makeRecord(
+        "ipulse_worker.agent", logging.WARNING, __file__, 1, message, (), None, extra=extra
     )
     return made
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipulse.events import LogEvent, PhaseEvent
 from ipulse.log_lines import LogLines, in_parts, length, packed, without_first
-from ipulse.messages import EVENTS_PER_REQUEST
+from ipulse_core.events import LogEvent, PhaseEvent
+from ipulse_core.messages import EVENTS_PER_REQUEST
 
 LOG = st.builds(
     LogEvent,

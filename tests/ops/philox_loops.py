@@ -1,4 +1,5 @@
-"""Philox4x32-10 once more, number by number in plain Python integers, apart from ops.philox."""
+"""Philox4x32-10 once more, number by number in plain Python integers, apart from
+ipulse_ops.philox."""
 
 from __future__ import annotations
 

@@ -13,10 +13,10 @@ from typing import Any, Dict, List, Optional, Tuple
 import numpy as np
 from hypothesis import strategies as st
 
-from ops.lif.network import LIF, Layer, LeakyReadout, Network
-from ops.lif.weights import WeightShape, weight_shapes
-from ops.select_spikes import POLICIES
-from ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
+from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network
+from ipulse_ops.lif.weights import WeightShape, weight_shapes
+from ipulse_ops.sparse.reference.select_spikes import POLICIES
+from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 
 SURROGATES: Tuple[Surrogate, ...] = (
     SuperSpike(slope=4.0),
@@ -29,7 +29,8 @@ SURROGATES: Tuple[Surrogate, ...] = (
 
 @dataclass(frozen=True, repr=False)
 class Problem:
-    """What `ops.lif.reference.forward` takes, and gradients for its `backward`."""
+    """What `ipulse_ops.lif.reference.network_pass.forward` takes, and gradients for its
+    `backward`."""
 
     network: Network
     seed: int  # of its arrays, and of the run

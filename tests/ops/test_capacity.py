@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ops.capacity import next_capacity
+from ipulse_ops.capacity import next_capacity
 
 
 def grown(capacity: int, neurons: int, spikes: int, in_use: int, dropped: int) -> int:

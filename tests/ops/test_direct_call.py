@@ -1,4 +1,4 @@
-"""ops.direct_call: the same function, without tf.function's work on every call."""
+"""ipulse_ops.direct_call: the same function, without tf.function's work on every call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ops.direct_call import DirectCall
+from ipulse_ops.direct_call import DirectCall
 
 SIGNATURE = [tf.TensorSpec([None, 2], tf.float32), tf.TensorSpec([], tf.int64)]
 

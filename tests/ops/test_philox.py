@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ops.philox import below, key_of, philox4x32
+from ipulse_ops.philox import below, key_of, philox4x32
 from tests.ops.philox_loops import philox
 
 words = st.integers(0, 2**32 - 1)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, find, settings
 
-from ops.lif.reference import Trace, forward
+from ipulse_ops.lif.reference.network_pass import Trace, forward
 from tests.ops.strategies import SURROGATES, Problem, problems
 
 pytestmark = pytest.mark.same_on_every_python

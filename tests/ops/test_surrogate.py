@@ -7,7 +7,7 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 
-from ops.surrogate import (
+from ipulse_ops.surrogate import (
     SURROGATES,
     ArcTan,
     Boxcar,

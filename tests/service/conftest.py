@@ -18,10 +18,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from moto.server import ThreadedMotoServer
 
-from ipulse.errors import MissingDependency
-from ipulse.faults.postgresql import programs
-from ipulse.program_log import ProgramLog
-from ipulse.redis_server import RedisServer, find_redis_server
+from ipulse.stack.program_log import ProgramLog
+from ipulse.stack.redis_server import RedisServer, find_redis_server
+from ipulse_core.errors import MissingDependency
+from ipulse_service.selftest.postgresql import programs
 
 from .postgresql_server import PostgreSQLServer
 from .running import InProcess, settings_for

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ipulse.faults.postgresql import USER, Server
+from ipulse_service.selftest.postgresql import USER, Server
 
 
 class PostgreSQLServer(Server):

@@ -18,12 +18,12 @@ from typing import Any, Self
 import httpx
 from sqlalchemy import func, select, update
 
-from service import tables
-from service.app import create_app
-from service.database import Database
-from service.parts import Parts
-from service.program import listen, server
-from service.settings import Settings
+from ipulse_service.db import tables
+from ipulse_service.db.engine import Database
+from ipulse_service.http.app import create_app
+from ipulse_service.http.state import Parts
+from ipulse_service.program import listen, server
+from ipulse_service.settings import Settings
 
 from .agents import Attempt
 from .conditions import eventually
@@ -160,7 +160,7 @@ class InProcess(Service):
 
 
 class Program(Service):
-    """`python -m service` in a process of its own, to be killed and started again."""
+    """`python -m ipulse_service` in a process of its own, to be killed and started again."""
 
     def __init__(self, settings: Settings, **environment: str) -> None:
         super().__init__(settings)
@@ -189,7 +189,7 @@ class Program(Service):
             "IPULSE_BROKER_URL": self.settings.broker_url,
             **self._environment,
         }
-        command = [sys.executable, "-m", "service"]
+        command = [sys.executable, "-m", "ipulse_service"]
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=log)
         self.url = eventually(self._announced)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from service.documentation import api_page, document
+from ipulse_service.documentation import api_page, document
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
 

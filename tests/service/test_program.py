@@ -1,4 +1,4 @@
-"""`python -m service` as a process: killed, stopped, misconfigured."""
+"""`python -m ipulse_service` as a process: killed, stopped, misconfigured."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ import httpx
 import pytest
 import redis
 
-from ipulse.redis_server import RedisServer
-from service import store
+from ipulse.stack.redis_server import RedisServer
+from ipulse_service.jobs import store
+from tests.service.background.test_dispatcher import published
+from tests.service.http.routes.test_events import frames
 
 from .agents import Attempt, line
 from .conditions import eventually
-from .routes.test_events import frames
 from .running import ROOT, SPEC, InProcess, Program, Service, settings_for
-from .test_dispatcher import published
 
 PATIENCE = 20  # seconds
 
@@ -166,7 +166,7 @@ class TestStart:
     def start(self, home: Path, **environment: str) -> tuple[int, str]:
         """The exit code, and what was said, of a service that does not start."""
         done = subprocess.run(
-            [sys.executable, "-m", "service"],
+            [sys.executable, "-m", "ipulse_service"],
             cwd=ROOT,
             env={"IPULSE_HOME": str(home), "IPULSE_PORT": "0", **environment},
             capture_output=True,

@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx
 
-from ipulse.faults.postgresql import programs
-from ipulse.redis_server import RedisServer
-from service.settings import Settings
+from ipulse.stack.redis_server import RedisServer
+from ipulse_service.selftest.postgresql import programs
+from ipulse_service.settings import Settings
 
 from .agents import METRIC, Attempt, line, phase
 from .conditions import eventually

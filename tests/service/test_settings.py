@@ -7,9 +7,9 @@ from kombu.utils.url import parse_url
 from pydantic import ValidationError
 from sqlalchemy import make_url
 
-from ipulse.errors import Unavailable
-from service.auth import Tokens
-from service.settings import MIN_TOKEN_LENGTH, Settings, read_token
+from ipulse_core.errors import Unavailable
+from ipulse_service.http.auth import Tokens
+from ipulse_service.settings import MIN_TOKEN_LENGTH, Settings, read_token
 
 
 def test_everything_lies_in_the_home_unless_told_otherwise(tmp_path: Path) -> None:

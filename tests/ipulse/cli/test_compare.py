@@ -7,7 +7,7 @@ from typing import Any, Dict
 
 import pytest
 
-from ipulse.cli import compare
+from ipulse.cli import crosscheck as compare
 
 from .conftest import Run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ops.lif.poplar.build import build
+from ipulse_ops.lif.poplar.build import build
 
 from .conftest import Run
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ops.executable_cache import ExecutableCache, key_of
+from ipulse_core.build_cache.executables import ExecutableCache, key_of
 
 from .conftest import Run
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ipulse import __version__
-from ipulse.tls import self_signed
+from ipulse.stack.tls import self_signed
 from tests.ipulse.live_service import Agent, LiveService
 
 from .conftest import FILES, Run, environment, finished

@@ -15,9 +15,9 @@ import typer
 
 from ipulse.cli.exits import Exit, guarded
 from ipulse.cli.signals import terminable
-from ipulse.errors import Unavailable
-from ipulse.faults import suite
-from ops.emulator import emulate
+from ipulse_core.errors import Unavailable
+from ipulse_service.selftest import suite
+from poplar_emulator import emulate
 
 from .conftest import environment
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ipulse.client import Client
-from ipulse.errors import NotAuthenticated, NotPermitted
+from ipulse_core.errors import NotAuthenticated, NotPermitted
 from tests.ipulse.live_service import LiveService
 
 from .conftest import SPEC, finished

@@ -9,8 +9,8 @@ from typing import Any, Dict, Iterator, List
 import pytest
 
 from ipulse.client import Job
-from ipulse.errors import Conflict, InvalidInput, InvalidSpec, NotAuthenticated, NotFound
-from ipulse.states import JobState
+from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, NotAuthenticated, NotFound
+from ipulse_core.states import JobState
 from tests.ipulse.cutting_proxy import CuttingProxy
 from tests.ipulse.live_service import Agent, LiveService
 

@@ -12,9 +12,10 @@ from typing import Any, Dict, List, Type
 
 import pytest
 
-from ipulse import errors
 from ipulse.client import Artifact, AsyncClient, Client, Job, JobEvent
-from ipulse.errors import (
+from ipulse.spec import parse_spec, spec_to_json
+from ipulse_core import errors
+from ipulse_core.errors import (
     Conflict,
     InvalidInput,
     InvalidSpec,
@@ -23,8 +24,7 @@ from ipulse.errors import (
     RemoteError,
     Unavailable,
 )
-from ipulse.spec import parse_spec, spec_to_json
-from ipulse.states import JobState
+from ipulse_core.states import JobState
 from tests.ipulse.scripted_server import (
     Answer,
     Request,

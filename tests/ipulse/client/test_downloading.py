@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Tuple
 
 import pytest
 
-from ipulse.errors import NotFound, RemoteError, Unavailable
+from ipulse_core.errors import NotFound, RemoteError, Unavailable
 from tests.ipulse.scripted_server import (
     Answer,
     Request,

@@ -10,7 +10,7 @@ import pytest
 
 from ipulse.client import AsyncClient, Client
 from ipulse.client.location import Service, find
-from ipulse.errors import InvalidInput, IPUlseError, NotAuthenticated, NotFound, Unavailable
+from ipulse_core.errors import InvalidInput, IPUlseError, NotAuthenticated, NotFound, Unavailable
 from tests.ipulse.scripted_server import ScriptedServer, problem_answer
 
 HIDDEN = "of-this-test-0123456789abcdef"

@@ -6,7 +6,7 @@ from typing import Any, Dict, List
 
 import pytest
 
-from ipulse.errors import Conflict, NotFound, RemoteError, Unavailable
+from ipulse_core.errors import Conflict, NotFound, RemoteError, Unavailable
 from tests.ipulse.scripted_server import Answer, Request, ScriptedServer, problem_answer
 
 from .conftest import Connect

@@ -11,10 +11,10 @@ from typing import Callable, Dict, List, Tuple
 
 import pytest
 
-from ops.cached_build import compiler
-from ops.check.findings import Finding, check
-from ops.check.symbols import NotALibrary, exported
-from ops.lif.poplar.build import build
+from ipulse_core.build_cache.shared_library import compiler
+from ipulse_ops.check.findings import Finding, check
+from ipulse_ops.check.symbols import NotALibrary, exported
+from ipulse_ops.lif.poplar.build import build
 
 Library = Callable[[str], Path]
 PARAMETERS = "metadata_parameters"
@@ -72,7 +72,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 def test_each_fault_is_found_and_nothing_else(
     library: Library, case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ops.check.findings.PROCESSOR_SECONDS", 1)
+    monkeypatch.setattr("ipulse_ops.check.findings.PROCESSOR_SECONDS", 1)
     expected, words = CASES[case]
     found = check(library(case))
     # A case that changes Build_metadata alone leaves that of the gradient as it should be.
@@ -111,7 +111,7 @@ def test_our_own_library_passes(level: int) -> None:
 
 class TestTheProgram:
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "ops.check", *arguments]
+        command = [sys.executable, "-m", "ipulse_ops.check", *arguments]
         root = Path(__file__).parents[3]
         return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ops.keras import LIF, LeakyReadout, LIFLayer, LIFReadout, MultiLIF
+from ipulse_ops.keras import LIF, LeakyReadout, LIFLayer, LIFReadout, MultiLIF
 
 KERAS_3 = int(tf.__version__.split(".")[1]) >= 16
 
@@ -142,8 +142,8 @@ def test_no_compiler_is_named_numpy_needs_none_and_a_build_is_told(tmp_path: Pat
     code = """
 import os, sys
 import numpy as np
-from ops.cached_build import BuildFailed, MissingCompiler
-from ops.keras import LIF, LeakyReadout, MultiLIF
+from ipulse_core.build_cache.shared_library import BuildFailed, MissingCompiler
+from ipulse_ops.keras import LIF, LeakyReadout, MultiLIF
 fields = dict(inputs=20, layers=[LIF(neurons=9)], readout=LeakyReadout(neurons=4))
 ids, counts = np.ones((5, 2, 3), np.int32), np.full((5, 2), 3, np.int32)
 try:

@@ -9,11 +9,20 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ops.keras import LIF, ArcTan, Boxcar, Exponential, LeakyReadout, MultiLIF, SuperSpike, Table
-from ops.keras.config import plain_surrogate
-from ops.lif.cpu import arrays
-from ops.spikes import dense_to_sparse
-from ops.surrogate import surrogate_of
+from ipulse_ops.keras import (
+    LIF,
+    ArcTan,
+    Boxcar,
+    Exponential,
+    LeakyReadout,
+    MultiLIF,
+    SuperSpike,
+    Table,
+)
+from ipulse_ops.keras.config import plain_surrogate
+from ipulse_ops.lif.cpu import arrays
+from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+from ipulse_ops.surrogate import surrogate_of
 
 
 def layer(**options: Any) -> MultiLIF:

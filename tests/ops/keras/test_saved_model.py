@@ -16,7 +16,7 @@ OLDER = ROOT / ".venv38" / "bin" / "python"
 SAVE = """
 import sys
 import numpy as np, tensorflow as tf
-from ops.keras import LIF, LeakyReadout, MultiLIF
+from ipulse_ops.keras import LIF, LeakyReadout, MultiLIF
 rng = np.random.Generator(np.random.PCG64(3))
 net = MultiLIF(
     inputs=20,
@@ -36,7 +36,7 @@ np.savez(sys.argv[1] + "/judge.npz", dense=dense, membrane=module.run(dense))
 LOAD = """
 import sys
 import numpy as np, tensorflow as tf
-from ops.keras import load_ops
+from ipulse_ops.keras import load_ops
 load_ops()
 judge = np.load(sys.argv[1] + "/judge.npz")
 loaded = tf.saved_model.load(sys.argv[1])

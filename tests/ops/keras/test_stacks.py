@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ops.keras import LIF, LeakyReadout, LIFLayer, LIFReadout, MultiLIF
-from ops.lif import reference
-from ops.spikes import dense_to_sparse
-from ops.surrogate import SuperSpike
+from ipulse_ops.keras import LIF, LeakyReadout, LIFLayer, LIFReadout, MultiLIF
+from ipulse_ops.lif.reference import network_pass as reference
+from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+from ipulse_ops.surrogate import SuperSpike
 
 NEURONS = (30, 21, 16)
 VARIANTS: Dict[str, Dict[str, Any]] = {

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ops.keras import DenseLIFCell, MultiLIF, SparseLIFCell, pack_spikes
-from ops.keras.surrogates import phi
-from ops.lif.network import LIF, LeakyReadout, Network
-from ops.lif.reference import forward
-from ops.lif.tensorflow_op import LIFOutputs
-from ops.sparse import sparse_to_dense
+from ipulse_ops.keras import DenseLIFCell, MultiLIF, SparseLIFCell, pack_spikes
+from ipulse_ops.keras.surrogates import phi
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.reference.network_pass import forward
+from ipulse_ops.lif.tensorflow_op import LIFOutputs
+from ipulse_ops.sparse import sparse_to_dense
 from tests.ops.strategies import SURROGATES, Problem, random_problem
 
 FIELDS: Dict[str, Dict[str, Any]] = {

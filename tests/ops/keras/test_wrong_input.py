@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ops import sparse
-from ops.keras import (
+from ipulse_ops import sparse
+from ipulse_ops.keras import (
     LIF,
     DenseLIFCell,
     LeakyReadout,
@@ -20,7 +20,7 @@ from ops.keras import (
     SuperSpike,
     pack_spikes,
 )
-from ops.spikes import dense_to_sparse
+from ipulse_ops.sparse.reference.spikes import dense_to_sparse
 
 INVALID = (ValueError, tf.errors.InvalidArgumentError)
 DENSE = (np.random.Generator(np.random.PCG64(5)).random((6, 3, 20)) < 0.5).astype(np.float32)

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import numpy as np
 
-from ops.lif.network import LIF, Layer, Network
+from ipulse_ops.lif.network import LIF, Layer, Network
 from tests.ops.philox_loops import random_below
 from tests.ops.strategies import Problem
 

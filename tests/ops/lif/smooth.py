@@ -23,10 +23,10 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ops.lif.layer_trace import Gradients, LayerTrace, Trace
-from ops.lif.network import LIF, Layer, Network
-from ops.spike_matmul import both_counts
-from ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
+from ipulse_ops.lif.network import LIF, Layer, Network
+from ipulse_ops.lif.reference.trace import Gradients, LayerTrace, Trace
+from ipulse_ops.sparse.reference.spike_matmul import both_counts
+from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 from tests.ops.strategies import Problem
 
 STEP = 1e-30  # its square vanishes beside 1: the derivative is exact to rounding

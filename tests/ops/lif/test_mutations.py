@@ -14,53 +14,97 @@ from typing import Any, List, Tuple
 import numpy as np
 import pytest
 
-from ops.lif import reference
+from ipulse_ops.lif.reference import network_pass as reference
 from tests.ops.lif.loops import simulate
 from tests.ops.lif.smooth import error_and_size_in_a_direction
 from tests.ops.lif.variants import eventful, varied
 from tests.ops.strategies import SURROGATES, Problem
 
 MUTATIONS = (
-    ("ops.lif.dynamics", "u - threshold * flag", "u - flag"),
-    ("ops.lif.dynamics", "np.where(flag, 0, u)", "np.where(flag, u, 0)"),
-    ("ops.lif.dynamics", 'reset_on == "state"', 'reset_on == "emission"'),
-    ("ops.lif.dynamics", "spike_counts[before, :, 0]", "spike_counts[before, :, 1]"),
-    ("ops.lif.dynamics", "(1 - decay) * current", "current"),
-    ("ops.lif.dynamics", "self.gain * (1 - self.decay)", "self.gain"),
-    ("ops.lif.dynamics", "else offsets[t]", "else offsets[0]"),
-    ("ops.lif.dynamics", "cyclic_offsets(seed, number,", "cyclic_offsets(seed, 0,"),
-    ("ops.lif.dynamics", "cyclic_offsets(seed, number,", "cyclic_offsets(0, number,"),
-    ("ops.lif.dynamics", "seen | (unseen & spiking)", "seen"),
-    ("ops.lif.dynamics", "seen | (unseen & spiking)", "seen | unseen"),
-    ("ops.lif.dynamics", "phi(u - threshold)", "phi(u)"),
-    ("ops.lif.dynamics", "current[t] += weights.bias", "pass"),
-    ("ops.lif.dynamics", "current += weights.bias", "pass"),
-    ("ops.lif.adjoint", "v_by_r[t] * grad_v", "0 * grad_v"),
-    ("ops.lif.adjoint", "v_by_u[t] * grad_v", "grad_v"),
-    ("ops.lif.adjoint", " + grad_u[t]", ""),
-    ("ops.lif.adjoint", "@ recurrent.T", "@ recurrent"),
-    ("ops.lif.adjoint", "+ constants.synapse_decay * grad_i", "+ grad_i"),
-    ("ops.lif.adjoint", "(1 - constants.synapse_decay) * grad_i", "grad_i"),
-    ("ops.lif.adjoint", "constants.gain * i[t + 1]", "constants.gain * i[t]"),
-    ("ops.lif.adjoint", "- constants.gain * i[t + 1]", ""),
-    ("ops.lif.adjoint", "v_by_threshold[t] * grad_v - run.phi", "-run.phi"),
-    ("ops.lif.adjoint", "grad_v - run.phi[t] * e", "grad_v"),
-    ("ops.lif.adjoint", "(i[t] - run.current[t])", "i[t]"),
-    ("ops.lif.adjoint", "constants.decay * total", "total"),
-    ("ops.lif.adjoint", "later(spike_counts[..., 0], 1)", "later(spike_counts[..., 1], 1)"),
-    ("ops.lif.adjoint", "(1 - reset, -u, zeros)", "(1 - reset, u, zeros)"),
-    ("ops.lif.adjoint", "(ones, zeros - threshold, -reset)", "(ones, zeros - threshold, zeros)"),
-    ("ops.lif.adjoint", "(ones, zeros - threshold, -reset)", "(ones, zeros - 1, -reset)"),
-    ("ops.lif.adjoint", "return by_u, zeros, by_threshold", "return by_u, by_r, by_threshold"),
-    ("ops.lif.adjoint", "return by_u, zeros, by_threshold", "return by_u, zeros, zeros"),
-    ("ops.lif.adjoint", "return ones, zeros, zeros", "return by_u, zeros, zeros"),
-    ("ops.lif.adjoint", "return ones, zeros, zeros", "return ones, zeros, by_threshold"),
-    ("ops.lif.adjoint", "axis=(0, 1)", "axis=(0, 1)) * (1 + 1e-9"),
-    ("ops.lif.adjoint", "arriving + run.grad_spikes", "arriving"),
-    ("ops.lif.adjoint", "arriving + run.grad_spikes", "run.grad_spikes"),
-    ("ops.lif.reference", ".input.T, network.delay if number else 0)", ".input.T, 0)"),
-    ("ops.lif.reference", ".input.T, network.delay if number else 0)", ".input.T, network.delay)"),
-    ("ops.lif.reference", "later(spikes, network.delay)", "later(spikes, 0)"),
+    ("ipulse_ops.lif.reference.dynamics", "u - threshold * flag", "u - flag"),
+    ("ipulse_ops.lif.reference.dynamics", "np.where(flag, 0, u)", "np.where(flag, u, 0)"),
+    ("ipulse_ops.lif.reference.dynamics", 'reset_on == "state"', 'reset_on == "emission"'),
+    (
+        "ipulse_ops.lif.reference.dynamics",
+        "spike_counts[before, :, 0]",
+        "spike_counts[before, :, 1]",
+    ),
+    ("ipulse_ops.lif.reference.dynamics", "(1 - decay) * current", "current"),
+    ("ipulse_ops.lif.reference.dynamics", "self.gain * (1 - self.decay)", "self.gain"),
+    ("ipulse_ops.lif.reference.dynamics", "else offsets[t]", "else offsets[0]"),
+    (
+        "ipulse_ops.lif.reference.dynamics",
+        "cyclic_offsets(seed, number,",
+        "cyclic_offsets(seed, 0,",
+    ),
+    (
+        "ipulse_ops.lif.reference.dynamics",
+        "cyclic_offsets(seed, number,",
+        "cyclic_offsets(0, number,",
+    ),
+    ("ipulse_ops.lif.reference.dynamics", "seen | (unseen & spiking)", "seen"),
+    ("ipulse_ops.lif.reference.dynamics", "seen | (unseen & spiking)", "seen | unseen"),
+    ("ipulse_ops.lif.reference.dynamics", "phi(u - threshold)", "phi(u)"),
+    ("ipulse_ops.lif.reference.dynamics", "current[t] += weights.bias", "pass"),
+    ("ipulse_ops.lif.reference.dynamics", "current += weights.bias", "pass"),
+    ("ipulse_ops.lif.reference.adjoint", "v_by_r[t] * grad_v", "0 * grad_v"),
+    ("ipulse_ops.lif.reference.adjoint", "v_by_u[t] * grad_v", "grad_v"),
+    ("ipulse_ops.lif.reference.adjoint", " + grad_u[t]", ""),
+    ("ipulse_ops.lif.reference.adjoint", "@ recurrent.T", "@ recurrent"),
+    ("ipulse_ops.lif.reference.adjoint", "+ constants.synapse_decay * grad_i", "+ grad_i"),
+    ("ipulse_ops.lif.reference.adjoint", "(1 - constants.synapse_decay) * grad_i", "grad_i"),
+    ("ipulse_ops.lif.reference.adjoint", "constants.gain * i[t + 1]", "constants.gain * i[t]"),
+    ("ipulse_ops.lif.reference.adjoint", "- constants.gain * i[t + 1]", ""),
+    ("ipulse_ops.lif.reference.adjoint", "v_by_threshold[t] * grad_v - run.phi", "-run.phi"),
+    ("ipulse_ops.lif.reference.adjoint", "grad_v - run.phi[t] * e", "grad_v"),
+    ("ipulse_ops.lif.reference.adjoint", "(i[t] - run.current[t])", "i[t]"),
+    ("ipulse_ops.lif.reference.adjoint", "constants.decay * total", "total"),
+    (
+        "ipulse_ops.lif.reference.adjoint",
+        "later(spike_counts[..., 0], 1)",
+        "later(spike_counts[..., 1], 1)",
+    ),
+    ("ipulse_ops.lif.reference.adjoint", "(1 - reset, -u, zeros)", "(1 - reset, u, zeros)"),
+    (
+        "ipulse_ops.lif.reference.adjoint",
+        "(ones, zeros - threshold, -reset)",
+        "(ones, zeros - threshold, zeros)",
+    ),
+    (
+        "ipulse_ops.lif.reference.adjoint",
+        "(ones, zeros - threshold, -reset)",
+        "(ones, zeros - 1, -reset)",
+    ),
+    (
+        "ipulse_ops.lif.reference.adjoint",
+        "return by_u, zeros, by_threshold",
+        "return by_u, by_r, by_threshold",
+    ),
+    (
+        "ipulse_ops.lif.reference.adjoint",
+        "return by_u, zeros, by_threshold",
+        "return by_u, zeros, zeros",
+    ),
+    ("ipulse_ops.lif.reference.adjoint", "return ones, zeros, zeros", "return by_u, zeros, zeros"),
+    (
+        "ipulse_ops.lif.reference.adjoint",
+        "return ones, zeros, zeros",
+        "return ones, zeros, by_threshold",
+    ),
+    ("ipulse_ops.lif.reference.adjoint", "axis=(0, 1)", "axis=(0, 1)) * (1 + 1e-9"),
+    ("ipulse_ops.lif.reference.adjoint", "arriving + run.grad_spikes", "arriving"),
+    ("ipulse_ops.lif.reference.adjoint", "arriving + run.grad_spikes", "run.grad_spikes"),
+    (
+        "ipulse_ops.lif.reference.network_pass",
+        ".input.T, network.delay if number else 0)",
+        ".input.T, 0)",
+    ),
+    (
+        "ipulse_ops.lif.reference.network_pass",
+        ".input.T, network.delay if number else 0)",
+        ".input.T, network.delay)",
+    ),
+    ("ipulse_ops.lif.reference.network_pass", "later(spikes, network.delay)", "later(spikes, 0)"),
 )
 
 
@@ -138,14 +182,14 @@ class TestMutations:
     ) -> None:
         proving()  # by the unchanged reference
         module = mutated(name, old, new)
-        if name == "ops.lif.reference":
+        if name == "ipulse_ops.lif.reference.network_pass":
             assert not proofs_hold(module)
             return
         used = [name for name in vars(reference) if callable(getattr(module, name, None))]
         for function in used:
             monkeypatch.setattr(reference, function, getattr(module, function))
-        if name == "ops.lif.dynamics":
-            adjoint = importlib.import_module("ops.lif.adjoint")
+        if name == "ipulse_ops.lif.reference.dynamics":
+            adjoint = importlib.import_module("ipulse_ops.lif.reference.adjoint")
             for function in ("after_reset", "constants_of", "synaptic_current"):
                 monkeypatch.setattr(adjoint, function, getattr(module, function))
         assert not proofs_hold(reference)

@@ -7,7 +7,7 @@ from typing import Any, Dict
 import numpy as np
 import pytest
 
-from ops.lif.network import LIF, LeakyReadout, Network, per_neuron
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network, per_neuron
 
 
 def network(**changed: Any) -> Network:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ops.lif.cpu import arrays, native
-from ops.lif.network import LIF, LeakyReadout, Network
-from ops.lif.tensorflow_op import LIFOutputs, run_network
+from ipulse_ops.lif.cpu import arrays, native
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.tensorflow_op import LIFOutputs, run_network
 from tests.ops.strategies import Problem, random_problem
 
 NETWORK = Network(

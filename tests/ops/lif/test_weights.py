@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ops.lif.network import LIF, LeakyReadout, Network
-from ops.lif.weights import WeightShape, by_layer, flat, weight_shapes
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.weights import WeightShape, by_layer, flat, weight_shapes
 
 NETWORK = Network(
     inputs=3,

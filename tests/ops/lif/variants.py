@@ -8,10 +8,10 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 
-from ops.lif.layer_trace import LayerTrace, Trace
-from ops.lif.network import LIF, LeakyReadout, Network
-from ops.lif.reference import forward
-from ops.surrogate import SuperSpike
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.reference.network_pass import forward
+from ipulse_ops.lif.reference.trace import LayerTrace, Trace
+from ipulse_ops.surrogate import SuperSpike
 from tests.ops.strategies import Problem, random_problem
 
 # What is reset, when, and what the gradient may be told of it. Without a reset it is nobody's,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ops.sparse import native
+from ipulse_ops.sparse import native
 from tests.ops.sanitized import FLAGS, LIMIT, SANITIZERS, STAND_IN, compiler_with, printed
 
 HERE = Path(__file__).parent

@@ -11,7 +11,7 @@ import pytest
 CODE = """
 import hashlib
 import numpy as np, tensorflow as tf
-from ops.sparse import select_spikes, sparse_to_dense, spike_matmul
+from ipulse_ops.sparse import select_spikes, sparse_to_dense, spike_matmul
 rng = np.random.Generator(np.random.PCG64(8))
 u = tf.constant(rng.normal(size=(40, 30, 150)).astype(np.float32))
 weights = tf.constant(rng.normal(size=(150, 700)).astype(np.float32))

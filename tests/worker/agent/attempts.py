@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from worker.agent.agent import Agent
+from ipulse_worker.agent.agent import Agent
 
 from .fake_service import FakeService
 

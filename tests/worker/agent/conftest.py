@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from worker.agent.agent import Agent
-from worker.agent.settings import Settings
+from ipulse_worker.agent.agent import Agent
+from ipulse_worker.agent.settings import Settings
 
 from .fake_rules import DEADLINE
 from .fake_service import FakeService

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
-from ipulse import strict_json
+from ipulse_core import strict_json
 
 from .fake_jobs import Refusal
 

@@ -6,9 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from ipulse.states import (
-    JobState,
-)
+from ipulse_core.states import JobState
 
 
 @dataclass

@@ -11,8 +11,9 @@ from base64 import b64decode
 from collections.abc import Iterator
 from typing import Any
 
-from ipulse.errors import IllegalTransition, InvalidInput
-from ipulse.events import (
+from ipulse.log_lines import LogLines
+from ipulse_core.errors import IllegalTransition, InvalidInput
+from ipulse_core.events import (
     CheckpointEvent,
     Event,
     LogEvent,
@@ -20,9 +21,8 @@ from ipulse.events import (
     PhaseEvent,
     event_to_json,
 )
-from ipulse.log_lines import LogLines
-from ipulse.parsing import parse_type
-from ipulse.states import (
+from ipulse_core.parsing import parse_type
+from ipulse_core.states import (
     INFRASTRUCTURE,
     OUTCOMES,
     STATE_OF_PHASE,

@@ -16,9 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ipulse.states import (
-    JobState,
-)
+from ipulse_core.states import JobState
 
 from .fake_handler import FakeHandler
 from .fake_jobs import Job

@@ -1,4 +1,4 @@
-"""The agent as it runs: `python -m worker.agent`, a real Redis, real signals."""
+"""The agent as it runs: `python -m ipulse_worker.agent`, a real Redis, real signals."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ import psutil
 import pytest
 from celery import Celery
 
-from ipulse import messages
-from ipulse.guarded_process import GuardedProcess
-from ipulse.program_log import ProgramLog
-from ipulse.redis_server import RedisServer
-from ipulse.states import JobState
-from tests.ipulse.test_guarded_process import Watched
-from worker.agent import niceness
+from ipulse.stack.guarded_process import GuardedProcess
+from ipulse.stack.program_log import ProgramLog
+from ipulse.stack.redis_server import RedisServer
+from ipulse_core import messages
+from ipulse_core.states import JobState
+from ipulse_worker.agent import niceness
+from tests.ipulse.stack.test_guarded_process import Watched
 
 from .attempts import logged_pid
 from .conftest import RUNNERS
@@ -73,7 +73,7 @@ class AgentProcess:
     ) -> None:
         ready, say_ready = os.pipe()
         self.process = GuardedProcess(
-            [sys.executable, "-m", "worker.agent"],
+            [sys.executable, "-m", "ipulse_worker.agent"],
             environment={
                 "PATH": os.environ["PATH"],
                 "IPULSE_SERVICE_URL": service.url,

@@ -8,13 +8,13 @@ import threading
 
 import pytest
 
-from ipulse.events import MAX_LINE
-from ipulse.states import JobState
-from worker.agent import reporter
-from worker.agent.agent import Agent
-from worker.agent.lease_record import LOCK
-from worker.agent.settings import Settings
-from worker.agent.supervision import Supervision
+from ipulse_core.events import MAX_LINE
+from ipulse_core.states import JobState
+from ipulse_worker.agent.agent import Agent
+from ipulse_worker.agent.registration.lease_record import LOCK
+from ipulse_worker.agent.settings import Settings
+from ipulse_worker.agent.supervision.runner_supervisor import Supervision
+from ipulse_worker.agent.uploads import event_reporter as reporter
 
 from .attempts import attempt
 from .conftest import agent_with

@@ -8,10 +8,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ipulse.states import JobState
-from tests.ipulse.test_guarded_process import Watched
-from worker.agent.agent import Agent
-from worker.agent.settings import Settings
+from ipulse_core.states import JobState
+from ipulse_worker.agent.agent import Agent
+from ipulse_worker.agent.settings import Settings
+from tests.ipulse.stack.test_guarded_process import Watched
 
 from .attempts import attempt, logged_pid
 from .conftest import RUNNERS, agent_with, beside

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.states import JobState
-from tests.ipulse.test_guarded_process import Watched
-from worker.agent import attempt as attempt_module
-from worker.agent.agent import Agent
-from worker.agent.settings import Settings
+from ipulse_core.states import JobState
+from ipulse_worker.agent.agent import Agent
+from ipulse_worker.agent.settings import Settings
+from ipulse_worker.agent.supervision import attempt as attempt_module
+from tests.ipulse.stack.test_guarded_process import Watched
 
 from .attempts import logged_pid
 from .conftest import RUNNERS, agent_with, beside

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.states import JobState
-from tests.ipulse.test_guarded_process import Watched
-from worker.agent import patience, uploader
-from worker.agent.agent import Agent
-from worker.agent.settings import Settings
+from ipulse_core.states import JobState
+from ipulse_worker.agent import retry_policy as patience
+from ipulse_worker.agent.agent import Agent
+from ipulse_worker.agent.settings import Settings
+from ipulse_worker.agent.uploads import uploader
+from tests.ipulse.stack.test_guarded_process import Watched
 
 from .attempts import attempt, end_lease, logged_pid
 from .conftest import agent_with, beside

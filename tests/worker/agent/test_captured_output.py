@@ -5,8 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipulse.events import LogEvent, event_to_json, parse_event
-from worker.agent.captured_output import LINE_OVERHEAD_BYTES, CapturedOutput, LogQuota, LogRate
+from ipulse_core.events import LogEvent, event_to_json, parse_event
+from ipulse_worker.agent.supervision.captured_output import (
+    LINE_OVERHEAD_BYTES,
+    CapturedOutput,
+    LogQuota,
+    LogRate,
+)
 
 
 def captured(*chunks: bytes) -> list[str]:

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from ipulse.errors import IPUlseError, StaleToken, Unavailable
-from worker.agent.lease import Lease
+from ipulse_core.errors import IPUlseError, StaleToken, Unavailable
+from ipulse_worker.agent.supervision.lease import Lease
 
 
 class Clock:

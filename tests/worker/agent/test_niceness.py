@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from worker.agent import niceness
+from ipulse_worker.agent import niceness
 
 ROOT = Path(__file__).parents[3]
-ADD = "from worker.agent import niceness; niceness.add(7); import os; print(os.nice(0))"
+ADD = "from ipulse_worker.agent import niceness; niceness.add(7); import os; print(os.nice(0))"
 SHOW = "print(open('/proc/self/autogroup').read())"
 OF_ANOTHER = "import subprocess, sys; subprocess.run([sys.executable, '-c', {!r}], check=True)"
 
@@ -52,7 +52,9 @@ def test_a_session_of_somebody_else_stays_as_it_is() -> None:
 
 @needs_groups
 def test_niceness_zero_leaves_the_session_as_it_is_whatever_the_process_has() -> None:
-    code = f"import os; os.nice(3); from worker.agent import niceness; niceness.add(0); {SHOW}"
+    code = (
+        f"import os; os.nice(3); from ipulse_worker.agent import niceness; niceness.add(0); {SHOW}"
+    )
     assert of_group(said_by(code)) == 0
 
 

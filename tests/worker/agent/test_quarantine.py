@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ipulse.states import Reason
-from worker.agent.quarantine import Quarantine
+from ipulse_core.states import Reason
+from ipulse_worker.agent.registration.quarantine import Quarantine
 
 
 class Watch:

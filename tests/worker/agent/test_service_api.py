@@ -11,16 +11,16 @@ import httpx
 import psutil
 import pytest
 
-from ipulse.errors import NotAuthenticated, NotFound, RemoteError, StaleToken
-from ipulse.events import LogEvent, PhaseEvent
-from ipulse.states import Reason
-from worker.agent import patience
-from worker.agent.lease import Lease
-from worker.agent.outgoing import Outgoing
-from worker.agent.patience import patiently
-from worker.agent.service_answers import NotClaimable, ServiceUnavailable, raise_refusal
-from worker.agent.service_api import Claim, ServiceAPI
-from worker.agent.verdict import Verdict
+from ipulse_core.errors import NotAuthenticated, NotFound, RemoteError, StaleToken
+from ipulse_core.events import LogEvent, PhaseEvent
+from ipulse_core.states import Reason
+from ipulse_worker.agent import retry_policy as patience
+from ipulse_worker.agent.retry_policy import patiently
+from ipulse_worker.agent.service_api import Claim, ServiceAPI
+from ipulse_worker.agent.service_responses import NotClaimable, ServiceUnavailable, raise_refusal
+from ipulse_worker.agent.supervision.attempt_outcome import Verdict
+from ipulse_worker.agent.supervision.lease import Lease
+from ipulse_worker.agent.uploads.outgoing_file import Outgoing
 
 from .fake_handler import HANG_UP
 from .fake_rules import DEADLINE

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.errors import InvalidInput, Unavailable
-from worker.agent.runner_environment import runner_environment
-from worker.agent.settings import Settings
+from ipulse_core.errors import InvalidInput, Unavailable
+from ipulse_worker.agent.settings import Settings
+from ipulse_worker.agent.supervision.runner_environment import runner_environment
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_what_is_not_said_has_a_default(environment: dict[str, str], tmp_path: P
     assert settings.worker_token == "0123456789abcdef" * 3
     assert settings.work_dir == tmp_path / "work"
     assert settings.runner_python == sys.executable
-    assert settings.runner_module == "worker.runner"
+    assert settings.runner_module == "ipulse_worker.runner"
     assert settings.device_kinds == ("cpu", "emulator")
     assert settings.warm is True
     assert settings.grace_seconds == 10.0

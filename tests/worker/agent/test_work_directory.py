@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.errors import RemoteError
-from worker.agent.work_directory import WorkDirectory, sweep
+from ipulse_core.errors import RemoteError
+from ipulse_worker.agent.supervision.work_directory import WorkDirectory, sweep
 
 
 def test_it_is_private_and_gone_afterwards(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ import signal
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple
 
-from ipulse import strict_json
-from worker.runner.cancellation import Cancellation
-from worker.runner.clock import Clock, Timeline
-from worker.runner.reporter import Reporter
-from worker.runner.session import see_through
+from ipulse_core import strict_json
+from ipulse_worker.runner.cancellation import Cancellation
+from ipulse_worker.runner.clock import Clock, Timeline
+from ipulse_worker.runner.reporter import Reporter
+from ipulse_worker.runner.session import see_through
 
 MARKS = ("attached to", "compiled in", "pre-compiled in", "loaded from")
 

@@ -41,7 +41,7 @@ class DrivenRunner:
                 self.process = ForkedRunner(output.fileno(), writer)
             else:
                 self.process = subprocess.Popen(
-                    [sys.executable, "-m", "worker.runner", "--events-fd", str(writer)],
+                    [sys.executable, "-m", "ipulse_worker.runner", "--events-fd", str(writer)],
                     stdin=subprocess.PIPE,
                     stdout=output,
                     stderr=output,

@@ -14,17 +14,19 @@ from typing import Any, Optional
 
 import pytest
 
-from worker.runner.__main__ import main
+from ipulse_worker.runner.__main__ import main
 
 SOURCE = Path(__file__).resolve().parents[3]
-IMPORTED = ["pytest", "worker.runner.session", "sklearn.datasets", "nir"]
+IMPORTED = ["pytest", "ipulse_worker.runner.session", "sklearn.datasets", "nir"]
 
 
 def start_server() -> None:
     """Of forks, once in a run of the tests, with which it ends; what it imports, runners get."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(SOURCE))
-        patch.setenv("TF_CPP_MIN_LOG_LEVEL", "2")  # both as worker/runner/__main__.py sets them
+        patch.setenv(
+            "TF_CPP_MIN_LOG_LEVEL", "2"
+        )  # both as worker/ipulse_worker/runner/__main__.py sets them
         patch.setenv("TF_ENABLE_ONEDNN_OPTS", "0")
         forkserver.set_forkserver_preload(IMPORTED)
         forkserver.ensure_running()

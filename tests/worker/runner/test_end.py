@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import atexit, ctypes, sys
-from worker.runner.__main__ import end
+from ipulse_worker.runner.__main__ import end
 
 atexit.register(print, "taken apart")
 print("Python", end=" ")

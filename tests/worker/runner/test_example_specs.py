@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ipulse.spec import ExperimentSpec, parse_spec
-from worker.runner.cancellation import Cancellation
+from ipulse_worker.runner.cancellation import Cancellation
 
 from .trainings import told, training_of
 

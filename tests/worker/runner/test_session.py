@@ -13,17 +13,17 @@ from typing import Any, Callable, Dict
 import pytest
 import tensorflow as tf
 
-from ipulse.errors import InvalidSpec, Problem
-from ipulse.events import parse_event
 from ipulse.spec import parse_spec
-from ops.lif.cpu import native
-from ops.lif.cpu.native import BuildFailed
-from worker.runner.cancellation import Cancellation, Cancelled
-from worker.runner.clock import Clock, Timeline
-from worker.runner.data import DataUnavailable
-from worker.runner.reporter import Reporter
-from worker.runner.session import see_through, verdict_of, warm_up
-from worker.runner.training import Diverged
+from ipulse_core.errors import InvalidSpec, Problem
+from ipulse_core.events import parse_event
+from ipulse_ops.lif.cpu import native
+from ipulse_ops.lif.cpu.native import BuildFailed
+from ipulse_worker.runner.cancellation import Cancellation, Cancelled
+from ipulse_worker.runner.clock import Clock, Timeline
+from ipulse_worker.runner.data import DataUnavailable
+from ipulse_worker.runner.reporter import Reporter
+from ipulse_worker.runner.session import see_through, verdict_of, warm_up
+from ipulse_worker.runner.training.loop import Diverged
 
 from .attempts import attempt
 from .conftest import SPEC, Start

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from ipulse.spec import ExperimentSpec
-from worker.runner.cancellation import Cancellation
-from worker.runner.judging import judge, look_at
-from worker.runner.memory import memory
-from worker.runner.network_export import write_nir
-from worker.runner.training import Training
+from ipulse_worker.runner.cancellation import Cancellation
+from ipulse_worker.runner.profile.memory import memory
+from ipulse_worker.runner.results.nir_export import write_nir
+from ipulse_worker.runner.training.evaluation import judge, look_at
+from ipulse_worker.runner.training.loop import Training
 
 from .trainings import spec_of, told, training_of
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.runner.work_dir import WorkDir
+from ipulse_worker.runner.work_dir import WorkDir
 
 
 class TestWorkDir:

@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Tuple
 
 from ipulse.spec import ExperimentSpec, parse_spec
-from ops.lif.cpu import native
-from worker.runner.clock import Clock, Timeline
-from worker.runner.data.directory import DataDirectory
-from worker.runner.data.load import load
-from worker.runner.initial_weights import initial_weights
-from worker.runner.model import Model
-from worker.runner.progress import Progress
-from worker.runner.reporter import Reporter
-from worker.runner.schedule import Schedule
-from worker.runner.training import Training
+from ipulse_ops.lif.cpu import native
+from ipulse_worker.runner.clock import Clock, Timeline
+from ipulse_worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data.load import load
+from ipulse_worker.runner.model.initial_weights import initial_weights
+from ipulse_worker.runner.model.model import Model
+from ipulse_worker.runner.progress import Progress
+from ipulse_worker.runner.reporter import Reporter
+from ipulse_worker.runner.training.batch_schedule import Schedule
+from ipulse_worker.runner.training.loop import Training
 
 
 def spec_of(**changes: Any) -> ExperimentSpec:

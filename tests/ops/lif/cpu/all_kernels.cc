@@ -10,9 +10,9 @@
 #include <new>
 #include <vector>
 
-#include "adam.h"
-#include "lif.h"
-#include "pool.h"
+#include "bindings/adam.h"
+#include "bindings/lif.h"
+#include "support/pool.h"
 
 namespace {
 

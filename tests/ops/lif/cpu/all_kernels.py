@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Dict, List, Tuple
 
-from ops.cached_build import units
-from ops.lif.cpu import native
+from ipulse_core.build_cache.shared_library import units
+from ipulse_ops.lif.cpu import native
 
 DRIVER = Path(__file__).with_name("all_kernels.cc")
 
@@ -15,7 +15,7 @@ def sources(directory: Path) -> List[Path]:
     """Each kernel, and in `directory` a file of what they share, so that headers are read once."""
     every = [
         path
-        for path in sorted(native.SOURCES.glob("*.cc"))
+        for path in sorted(native.SOURCES.rglob("*.cc"))
         if not path.stem.endswith(native.OP_SUFFIX)
     ]
     ends = (*native.APART, *native.ARCH_FLAGS)

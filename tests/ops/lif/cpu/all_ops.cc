@@ -1,7 +1,7 @@
 // The LIF ops and Adam on a stand-in for TensorFlow, on top of the kernels; for sanitizers.
-#include "tensorflow_op.cc"
+#include "bindings/tensorflow_op.cc"
 
-#include "adam_op.cc"
+#include "bindings/adam_op.cc"
 
 #include <atomic>
 #include <cstdio>

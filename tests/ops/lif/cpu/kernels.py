@@ -7,9 +7,9 @@ from typing import Any, List, Optional, Tuple, Union
 import numpy as np
 import pytest
 
-from ops.lif import reference
-from ops.lif.cpu import arrays, native
-from ops.lif.network import LIF, LeakyReadout, Network, SuperSpike
+from ipulse_ops.lif.cpu import arrays, native
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network, SuperSpike
+from ipulse_ops.lif.reference import network_pass as reference
 from tests.ops.repeated import IS_REPEATED
 from tests.ops.strategies import Problem
 

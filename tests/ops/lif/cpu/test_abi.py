@@ -7,9 +7,9 @@ from typing import Any, Dict
 
 import pytest
 
-from ops.lif.cpu import abi, native
+from ipulse_ops.lif.cpu import abi, native
 
-HEADER = (native.SOURCES / "lif.h").read_text("utf-8")
+HEADER = (native.SOURCES / "bindings" / "lif.h").read_text("utf-8")
 ENUMERATORS = {
     name: int(value)
     for body in re.findall(r"enum \w*\s*{(.*?)}", HEADER, re.DOTALL)

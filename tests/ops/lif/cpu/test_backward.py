@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ops.lif.cpu import arrays, native
-from ops.surrogate import Boxcar
+from ipulse_ops.lif.cpu import arrays, native
+from ipulse_ops.surrogate import Boxcar
 from tests.ops.lif.cpu.kernels import (
     TAILS,
     assert_near_reference,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ops.lif import reference
-from ops.lif.cpu import arrays, native
+from ipulse_ops.lif.cpu import arrays, native
+from ipulse_ops.lif.reference import network_pass as reference
 from tests.ops.lif.cpu.kernels import TAILS, assert_same_forward, every_kernel, network_of, run
 from tests.ops.repeated import examples
 from tests.ops.strategies import Problem, problems, random_problem

@@ -10,14 +10,14 @@ from typing import Any, List, Tuple
 
 import pytest
 
-from ops.lif.cpu import native
+from ipulse_ops.lif.cpu import native
 
 MIB = 1 << 20
 
 # In a process of its own: what other tests gave back would serve the first takes.
 PROGRAM = """
 import ctypes
-from ops.lif.cpu import native
+from ipulse_ops.lif.cpu import native
 from tests.ops.lif.cpu.test_memory import MIB, functions, resident
 
 take, give = functions()

@@ -11,8 +11,8 @@ from typing import List
 
 import pytest
 
-from ops.cached_build import ALIGNED_JUMPS
-from ops.lif.cpu import native
+from ipulse_core.build_cache.shared_library import ALIGNED_JUMPS
+from ipulse_ops.lif.cpu import native
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ class TestBuild:
         monkeypatch.setattr(native, "SOURCES", sources)
         code = f"""
 from pathlib import Path
-from ops.lif.cpu import native
+from ipulse_ops.lif.cpu import native
 native.SOURCES = Path({str(sources)!r})
 print(native.build_kernels())
 """

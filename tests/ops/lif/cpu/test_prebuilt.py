@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ops.lif.cpu import native
+from ipulse_ops.lif.cpu import native
 
 
 @pytest.fixture

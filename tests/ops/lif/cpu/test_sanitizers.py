@@ -8,7 +8,7 @@ from typing import Dict
 
 import pytest
 
-from ops.lif.cpu import native
+from ipulse_ops.lif.cpu import native
 from tests.ops.lif.cpu import all_kernels
 from tests.ops.sanitized import FLAGS, LIMIT, SANITIZERS, STAND_IN, compiler_with, printed
 
@@ -20,7 +20,7 @@ def build(directory: Path, sanitizer: str) -> Dict[Path, Path]:
     compiler = compiler_with(directory, sanitizer)
     kernels = all_kernels.sources(directory)
     drivers = (OPS_DRIVER, all_kernels.DRIVER)
-    includes = [f"-I{path}" for path in (native.SOURCES, native.SOURCES.parents[1], STAND_IN)]
+    includes = [*native.INCLUDES, f"-I{STAND_IN}"]
     jobs = {}
     for source in (*drivers, *kernels):
         arch = next((a for end, a in native.ARCH_FLAGS.items() if source.stem.endswith(end)), ())

@@ -9,9 +9,9 @@ from typing import Any, Dict, Iterator, List, Tuple
 import numpy as np
 import pytest
 
-from ops.lif import reference
-from ops.lif.cpu import native
-from ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.cpu import native
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.reference import network_pass as reference
 from tests.ops.lif.cpu.kernels import (
     assert_near_reference,
     assert_same_bits,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ops.emulator.custom_op import CustomOpError
-from ops.lif.network import LIF, LeakyReadout, Network
-from ops.lif.poplar.adam import AdamState, PoplarAdam
-from ops.lif.weights import weight_shapes
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.poplar.adam import AdamState, PoplarAdam
+from ipulse_ops.lif.weights import weight_shapes
+from poplar_emulator.custom_op import CustomOpError
 
 # Odd numbers of neurons have padded rows, which go in and out again.
 NETWORK = Network(

@@ -8,10 +8,10 @@ from typing import Any, Dict
 import numpy as np
 import pytest
 
-from ops.lif.network import LIF, LeakyReadout, Network
-from ops.lif.poplar.adam import AdamState, PoplarAdam
-from ops.lif.poplar.arrays import PoplarLIF
-from ops.lif.poplar.attributes import Placement, Wanted
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.poplar.adam import AdamState, PoplarAdam
+from ipulse_ops.lif.poplar.arrays import PoplarLIF
+from ipulse_ops.lif.poplar.attributes import Placement, Wanted
 from tests.ops.strategies import random_problem
 
 FACTOR = 1.75  # of a compute set that takes more than a start

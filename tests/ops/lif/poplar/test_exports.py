@@ -11,13 +11,13 @@ from typing import Any, Tuple
 import numpy as np
 import pytest
 
-from ops.emulator import build as emulator
-from ops.emulator.custom_op import CustomOp, CustomOpError
-from ops.lif.network import LIF, LeakyReadout, Network
-from ops.lif.poplar.arrays import PoplarLIF
-from ops.lif.poplar.attributes import UnsupportedNetwork, Wanted, attributes_of
-from ops.lif.poplar.build import FLAGS, SOURCES, build
-from ops.lif.poplar.outputs import output_specs
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.poplar.arrays import PoplarLIF
+from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, Wanted, attributes_of
+from ipulse_ops.lif.poplar.build import FLAGS, SOURCES, build
+from ipulse_ops.lif.poplar.outputs import output_specs
+from poplar_emulator import build as emulator
+from poplar_emulator.custom_op import CustomOp, CustomOpError
 from tests.ops.lif.poplar.variants import assert_gradients, compiled, run_both
 from tests.ops.strategies import random_problem
 
@@ -67,10 +67,17 @@ class TestLibrary:
 
 @pytest.mark.same_on_every_python
 @pytest.mark.skipif(shutil.which("clang++") is None, reason="needs clang++")
-@pytest.mark.parametrize("source", ["lif_op", "layout"])
+@pytest.mark.parametrize("source", ["builders/lif_op", "layout/layout"])
 def test_clang_has_no_word_against_the_sources(source: str) -> None:
     headers = f"-I{emulator.build() / 'include'}"
-    command = ["clang++", "-fsyntax-only", *FLAGS, headers, str(SOURCES / f"{source}.cc")]
+    command = [
+        "clang++",
+        "-fsyntax-only",
+        *FLAGS,
+        headers,
+        f"-I{SOURCES}",
+        str(SOURCES / f"{source}.cc"),
+    ]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     assert (done.returncode, done.stdout.decode()) == (0, "")
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ops.lif.network import LIF, LeakyReadout, Network
-from ops.lif.poplar.arrays import PoplarLIF
-from ops.lif.poplar.attributes import MAPPINGS, SPLITS, Placement, UnsupportedNetwork, Wanted
-from ops.lif.poplar.tile_plan import tile_plan
-from ops.surrogate import SuperSpike
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.poplar.arrays import PoplarLIF
+from ipulse_ops.lif.poplar.attributes import MAPPINGS, SPLITS, Placement, UnsupportedNetwork, Wanted
+from ipulse_ops.lif.poplar.tile_plan import tile_plan
+from ipulse_ops.surrogate import SuperSpike
 from tests.ops.lif.poplar.variants import (
     assert_bit_equal,
     assert_gradients,

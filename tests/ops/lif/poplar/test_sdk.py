@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ops.cached_build import BuildFailed
-from ops.lif.poplar import sdk
+from ipulse_core.build_cache.shared_library import BuildFailed
+from ipulse_ops.lif.poplar import sdk
 
 POPC = """#!/bin/sh
 echo "POPLAR version {version} (1b114eb5e1)"

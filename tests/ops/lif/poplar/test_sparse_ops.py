@@ -7,17 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ops.emulator.custom_op import CustomOpError
-from ops.lif.poplar import sparse_ops
-from ops.select_spikes import POLICIES, select_spikes, select_spikes_gradients
-from ops.spike_matmul import spike_matmul, spike_matmul_gradients
-from ops.spikes import (
+from ipulse_ops.lif.poplar import sparse_ops
+from ipulse_ops.sparse.reference.select_spikes import (
+    POLICIES,
+    select_spikes,
+    select_spikes_gradients,
+)
+from ipulse_ops.sparse.reference.spike_matmul import spike_matmul, spike_matmul_gradients
+from ipulse_ops.sparse.reference.spikes import (
     dense_to_sparse,
     dense_to_sparse_gradient,
     sparse_to_dense,
     sparse_to_dense_gradient,
 )
-from ops.surrogate import SuperSpike
+from ipulse_ops.surrogate import SuperSpike
+from poplar_emulator.custom_op import CustomOpError
 from tests.ops.strategies import SURROGATES, random_spikes
 
 STEPS, BATCH, NEURONS = 3, 7, 11

@@ -7,10 +7,10 @@ from typing import Any, List, Tuple
 import numpy as np
 from hypothesis import strategies as st
 
-from ops.lif import reference
-from ops.lif.layer_trace import Trace
-from ops.lif.poplar.arrays import PoplarLIF, Run
-from ops.lif.poplar.attributes import Placement
+from ipulse_ops.lif.poplar.arrays import PoplarLIF, Run
+from ipulse_ops.lif.poplar.attributes import Placement
+from ipulse_ops.lif.reference import network_pass as reference
+from ipulse_ops.lif.reference.trace import Trace
 from tests.ops.strategies import Problem, problems
 
 TILES = 12  # of an emulated IPU: enough for several tiles a layer and several neurons a tile

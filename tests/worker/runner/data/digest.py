@@ -6,7 +6,7 @@ import hashlib
 
 import numpy as np
 
-from worker.runner.data import Dataset
+from ipulse_worker.runner.data import Dataset
 
 
 def digest(dataset: Dataset) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ipulse.spec import Data
-from worker.runner.data import Dataset
-from worker.runner.data.directory import DataDirectory
-from worker.runner.data.load import load
+from ipulse_worker.runner.data import Dataset
+from ipulse_worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data.load import load
 
 
 def loaded(data: Data) -> Dataset:

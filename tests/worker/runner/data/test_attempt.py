@@ -53,8 +53,8 @@ def test_trains_on_a_file_of_the_data_directory(tmp_path: Path) -> None:
 def test_tells_how_much_of_the_data_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worker.runner.attempt.DATA_SECONDS", 0.0)
-    monkeypatch.setattr("worker.runner.data.npz.SAMPLES_AT_ONCE", 20)
+    monkeypatch.setattr("ipulse_worker.runner.attempt.DATA_SECONDS", 0.0)
+    monkeypatch.setattr("ipulse_worker.runner.data.npz.SAMPLES_AT_ONCE", 20)
     spikes = np.random.RandomState(4).rand(50, 10, 12) < 0.2
     np.savez(str(tmp_path / "mine.npz"), labels=np.arange(50) % 3, spikes=spikes)
     told = attempt(tmp_path / "work", SPEC)

@@ -5,9 +5,9 @@ from typing import Dict, List, Tuple
 import numpy as np
 import pytest
 
-from ops.spikes import dense_to_sparse
-from worker.runner.data.binning import PLACES_AT_ONCE, Binning, step_of
-from worker.runner.randomness import Purpose, stream
+from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+from ipulse_worker.runner.data.binning import PLACES_AT_ONCE, Binning, step_of
+from ipulse_worker.runner.training.randomness import Purpose, stream
 
 SEED = 20251
 Events = Tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ipulse.spec import DigitsData
-from worker.runner.data import DataUnavailable, digits
+from ipulse_worker.runner.data import DataUnavailable, digits
 
 from .loaded import loaded
 

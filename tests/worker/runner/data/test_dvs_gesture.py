@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from ipulse.spec import DVSGestureData
-from worker.runner.data import Dataset, DataUnavailable, dvs_gesture
-from worker.runner.data import aedat as aedat_files
-from worker.runner.data.aedat import pixel_events
-from worker.runner.data.dataset import DataInvalid
-from worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data import Dataset, DataUnavailable, dvs_gesture
+from ipulse_worker.runner.data import aedat as aedat_files
+from ipulse_worker.runner.data.aedat import pixel_events
+from ipulse_worker.runner.data.dataset import DataInvalid
+from ipulse_worker.runner.data.directory import DataDirectory
 
 from .digest import digest
 from .recorded import aedat, aedat_packet, write_gestures

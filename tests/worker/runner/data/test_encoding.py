@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ipulse.spec import Encoding, LinearLatency, LogLatency, PopulationCode, RateCode
-from worker.runner.data.binning import Binning
-from worker.runner.data.encoding import encode, receptive_fields
+from ipulse_worker.runner.data.binning import Binning
+from ipulse_worker.runner.data.encoding import encode, receptive_fields
 
 STEPS = 40
 

@@ -20,10 +20,10 @@ from ipulse.spec import (
     RateCode,
     YinYangData,
 )
-from worker.runner.data import Dataset, digits, frozen_noise, poisson, randman, yin_yang
-from worker.runner.data.directory import DataDirectory
-from worker.runner.data.load import load
-from worker.runner.randomness import Purpose, stream
+from ipulse_worker.runner.data import Dataset, digits, frozen_noise, poisson, randman, yin_yang
+from ipulse_worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data.load import load
+from ipulse_worker.runner.training.randomness import Purpose, stream
 
 from .digest import digest
 from .loaded import loaded

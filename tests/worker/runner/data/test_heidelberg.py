@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from ipulse.spec import SHDData, SSCData
-from worker.runner.data import Dataset, DataUnavailable, heidelberg
-from worker.runner.data.dataset import DataInvalid
-from worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data import Dataset, DataUnavailable, heidelberg
+from ipulse_worker.runner.data.dataset import DataInvalid
+from ipulse_worker.runner.data.directory import DataDirectory
 
 from .recorded import write_hdf5
 

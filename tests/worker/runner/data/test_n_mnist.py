@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ipulse.spec import NMNISTData
-from worker.runner.data import Dataset, DataUnavailable, n_mnist
-from worker.runner.data.dataset import DataInvalid
-from worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data import Dataset, DataUnavailable, n_mnist
+from ipulse_worker.runner.data.dataset import DataInvalid
+from ipulse_worker.runner.data.directory import DataDirectory
 
 from .recorded import bin_event, write_n_mnist
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from ipulse.spec import LinearLatency, NpzData, PopulationCode, RateCode
-from worker.runner.data import Dataset, DataUnavailable, npz
-from worker.runner.data.dataset import DataInvalid
-from worker.runner.data.directory import DataDirectory
-from worker.runner.data.encoding import encode
+from ipulse_worker.runner.data import Dataset, DataUnavailable, npz
+from ipulse_worker.runner.data.dataset import DataInvalid
+from ipulse_worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data.encoding import encode
 
 SEED = 77
 DATA = NpzData(name="mine", channels=6, classes=3, steps=5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ipulse.spec import DigitsData, RateCode, Shifts
-from worker.runner.data.shifts import shifted, shifted_copies
+from ipulse_worker.runner.data.shifts import shifted, shifted_copies
 
 from .loaded import loaded
 

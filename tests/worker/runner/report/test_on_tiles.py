@@ -6,7 +6,7 @@ from typing import Any, Dict, Optional
 
 import pytest
 
-from worker.runner.report.on_tiles import on_tiles
+from ipulse_worker.runner.report.on_tiles import on_tiles
 
 from .test_page import Page
 from .tile_documents import document

@@ -10,8 +10,8 @@ from typing import Dict, List, Optional, Set, Tuple
 
 import pytest
 
+from ipulse_worker.runner.report.quantities import size
 from tests.worker.runner.driven_runner import DrivenRunner
-from worker.runner.report.quantities import size
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 LOADS = {"src", "href", "srcset", "action", "data", "poster", "xlink:href"}

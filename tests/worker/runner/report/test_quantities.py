@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.runner.report import quantities
+from ipulse_worker.runner.report import quantities
 
 
 class TestDuration:

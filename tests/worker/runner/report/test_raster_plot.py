@@ -4,8 +4,8 @@ from typing import Any, Dict
 
 import numpy as np
 
-from worker.runner.report.raster_plot import MAX_NEURONS, MAX_SPIKES, raster_plot
-from worker.runner.results import Raster
+from ipulse_worker.runner.report.raster_plot import MAX_NEURONS, MAX_SPIKES, raster_plot
+from ipulse_worker.runner.results.results import Raster
 
 
 def raster(**changes: Any) -> Raster:

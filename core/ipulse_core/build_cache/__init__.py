@@ -1,0 +1,1 @@
+"""Compiled libraries and executables that are kept from run to run."""

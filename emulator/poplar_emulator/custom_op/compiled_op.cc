@@ -1,0 +1,100 @@
+#include "compiled_op.h"
+
+#include <sstream>
+#include <stdexcept>
+
+#include <poplin/codelets.hpp>
+#include <popnn/codelets.hpp>
+#include <popops/codelets.hpp>
+#include <poprand/codelets.hpp>
+
+#include "device/machine.h"
+#include "op_graph.h"
+
+namespace custom_op {
+namespace {
+
+using namespace poplar;
+
+OptionFlags optionsOf(const char *lines) {
+  OptionFlags options;
+  std::istringstream in(lines ? lines : "");
+  for (std::string line; std::getline(in, line);)
+    options.set(line.substr(0, line.find('=')), line.substr(line.find('=') + 1));
+  return options;
+}
+
+Target targetOf(const CustomOpCall &call) {
+  return Target::createIPUTarget(call.ipus, emulator::archOfThisHost())
+      .createVirtualTarget(call.ipus, call.tiles_per_ipu);
+}
+
+} // namespace
+
+std::string handle(const char *kind, std::size_t i) { return kind + std::to_string(i); }
+
+std::unique_ptr<CompiledOp> describe(const CustomOpCall &call,
+                                     const OpLibrary::Metadata &promised) {
+  const Target target = targetOf(call);
+  auto op = std::make_unique<CompiledOp>();
+  op->ipus = call.ipus;
+  op->tilesPerIpu = call.tiles_per_ipu;
+  op->name = call.op_name;
+  for (std::uint32_t i = 0; i < call.inputs; ++i) {
+    op->inputs.push_back(Value::of(target, call.input[i]));
+    op->readOnly.push_back(!promised.aliasing.count(i));
+  }
+  for (std::uint32_t i = 0; i < call.outputs; ++i)
+    op->outputs.push_back(Value::of(target, call.output[i]));
+  op->withGradients.assign(call.inputs_with_gradients, call.inputs_with_gradients + call.gradients);
+  return op;
+}
+
+std::unique_ptr<CompiledOp> compile(const CustomOpCall &call, const char *&doing) {
+  doing = "Build graph";
+  const OpLibrary library(call.library, call.op_name, call.api_level);
+  Graph graph(targetOf(call));
+  poplin::addCodelets(graph);
+  popnn::addCodelets(graph);
+  popops::addCodelets(graph);
+  poprand::addCodelets(graph);
+  if (call.codelets && *call.codelets)
+    graph.addCodelets(call.codelets);
+
+  const OpLibrary::Metadata promised = library.metadata(call.inputs);
+  std::unique_ptr<CompiledOp> op = describe(call, promised);
+  const std::vector<program::Program> programs = buildGraph(graph, library, call, promised, *op);
+  doing = "Compile engine";
+  const ProgressFunc progress = call.progress ? ProgressFunc(call.progress) : ProgressFunc();
+  op->executable = std::make_unique<Executable>(
+      compileGraph(graph, programs, optionsOf(call.options), progress));
+  return op;
+}
+
+bool isHashable(const CustomOpCall &call) {
+  const OpLibrary library(call.library, call.op_name, call.api_level);
+  return library.metadata(call.inputs).isHashable &&
+         (!call.gradients || library.gradientMetadata(call.inputs + 2 * call.outputs).isHashable);
+}
+
+std::string serialize(const CompiledOp &op) {
+  if (!op.executable)
+    throw std::runtime_error("the op is on a device already");
+  std::ostringstream out;
+  for (const bool restored : op.restored)
+    out.put(restored ? 1 : 0);
+  op.executable->serialize(out);
+  return out.str();
+}
+
+std::unique_ptr<CompiledOp> deserialize(const CustomOpCall &call, const std::string &bytes) {
+  const OpLibrary library(call.library, call.op_name, call.api_level);
+  std::unique_ptr<CompiledOp> op = describe(call, library.metadata(call.inputs));
+  std::istringstream in(bytes);
+  for (std::uint32_t i = 0; i < call.outputs; ++i)
+    op->restored.push_back(in.get() == 1);
+  op->executable = std::make_unique<Executable>(Executable::deserialize(in));
+  return op;
+}
+
+} // namespace custom_op

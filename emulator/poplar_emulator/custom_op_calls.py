@@ -1,0 +1,133 @@
+"""The C interface of custom_op.h: its structures, and its library in the emulator's."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+from typing import Any, Dict, Sequence, Tuple
+
+import numpy as np
+
+from poplar_emulator.build import build
+
+# Types that TensorFlow hands to a custom op, by their name in Poplar.
+TYPES: Dict[str, str] = {
+    "float32": "float",
+    "float16": "half",
+    "int32": "int",
+    "uint32": "unsigned int",
+    "int16": "short",
+    "uint16": "unsigned short",
+    "bool": "bool",
+    "int8": "signed char",
+    "uint8": "unsigned char",
+}
+MESSAGE_BYTES = 4096
+Shape = Tuple[int, ...]
+PROGRESS = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int)
+
+
+class CustomOpError(RuntimeError):
+    """The op, Poplar or the emulator refused: the message is theirs, with Poplar's class first."""
+
+    code = "custom_op"
+
+
+class Tensor(ctypes.Structure):
+    """CustomOpTensor of custom_op.h."""
+
+    _fields_ = (
+        ("type", ctypes.c_char_p),
+        ("rank", ctypes.c_uint32),
+        ("shape", ctypes.POINTER(ctypes.c_uint64)),
+    )
+
+
+class Call(ctypes.Structure):
+    """CustomOpCall of custom_op.h."""
+
+    _fields_ = (
+        ("library", ctypes.c_char_p),
+        ("codelets", ctypes.c_char_p),
+        ("op_name", ctypes.c_char_p),
+        ("attributes", ctypes.c_char_p),
+        ("gradient_attributes", ctypes.c_char_p),
+        ("api_level", ctypes.c_uint32),
+        ("ipus", ctypes.c_uint32),
+        ("tiles_per_ipu", ctypes.c_uint32),
+        ("options", ctypes.c_char_p),
+        ("inputs", ctypes.c_uint32),
+        ("outputs", ctypes.c_uint32),
+        ("gradients", ctypes.c_uint32),
+        ("input", ctypes.POINTER(Tensor)),
+        ("output", ctypes.POINTER(Tensor)),
+        ("inputs_with_gradients", ctypes.POINTER(ctypes.c_int64)),
+        ("separate_gradients", ctypes.c_uint32),
+        ("progress", PROGRESS),
+    )
+
+
+def made(how: str, call: Call, *more: Any) -> Any:
+    """An op. Raises CustomOpError."""
+    message = ctypes.create_string_buffer(MESSAGE_BYTES)
+    function = getattr(library(), f"ipulse_custom_op_{how}")
+    op = function(ctypes.byref(call), *more, message, MESSAGE_BYTES)
+    if not op:
+        raise CustomOpError(message.value.decode())
+    return op
+
+
+def asked(what: str, call: Call) -> bool:
+    """Raises CustomOpError."""
+    message = ctypes.create_string_buffer(MESSAGE_BYTES)
+    function = getattr(library(), f"ipulse_custom_op_{what}")
+    answer: int = function(ctypes.byref(call), message, MESSAGE_BYTES)
+    if answer < 0:
+        raise CustomOpError(message.value.decode())
+    return answer > 0
+
+
+def tensors(specs: Sequence[Tuple[str, Shape]]) -> Any:
+    listed = (Tensor * len(specs))()
+    for number, (dtype, shape) in enumerate(specs):
+        if dtype not in TYPES:
+            raise ValueError(f"{dtype} is no type of a custom op: {', '.join(TYPES)} are")
+        listed[number] = Tensor(
+            TYPES[dtype].encode(), len(shape), (ctypes.c_uint64 * len(shape))(*shape)
+        )
+    return listed
+
+
+def pointers(arrays: Sequence[np.ndarray]) -> Any:
+    return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+
+
+@lru_cache(maxsize=None)
+def library() -> ctypes.CDLL:
+    # Global, so that an op's library finds Poplar's symbols in this one.
+    loaded = ctypes.CDLL(str(build() / "lib" / "libpoplar.so"), mode=ctypes.RTLD_GLOBAL)
+    size = ctypes.c_size_t
+    loaded.ipulse_custom_op_compile.restype = ctypes.c_void_p
+    loaded.ipulse_custom_op_compile.argtypes = [ctypes.POINTER(Call), ctypes.c_char_p, size]
+    pointers = ctypes.POINTER(ctypes.c_void_p)
+    loaded.ipulse_custom_op_hashable.argtypes = [ctypes.POINTER(Call), ctypes.c_char_p, size]
+    loaded.ipulse_custom_op_serialize.restype = ctypes.c_void_p
+    loaded.ipulse_custom_op_serialize.argtypes = [
+        *(ctypes.c_void_p, ctypes.POINTER(size), ctypes.c_char_p, size)
+    ]
+    loaded.ipulse_custom_op_deserialize.restype = ctypes.c_void_p
+    loaded.ipulse_custom_op_deserialize.argtypes = [
+        *(ctypes.POINTER(Call), ctypes.c_char_p, size, ctypes.c_char_p, size)
+    ]
+    loaded.ipulse_custom_op_load.argtypes = [ctypes.c_void_p, ctypes.c_char_p, size]
+    for name in ("forward", "backward"):
+        function = getattr(loaded, f"ipulse_custom_op_{name}")
+        function.argtypes = [ctypes.c_void_p, pointers, pointers, ctypes.c_char_p, size]
+    loaded.ipulse_custom_op_restore.argtypes = [
+        *(ctypes.c_void_p, pointers, pointers, ctypes.c_char_p, size)
+    ]
+    loaded.ipulse_custom_op_profile.restype = ctypes.c_void_p
+    loaded.ipulse_custom_op_profile.argtypes = [ctypes.c_void_p]
+    loaded.ipulse_custom_op_free_text.argtypes = [ctypes.c_void_p]
+    loaded.ipulse_custom_op_free.argtypes = [ctypes.c_void_p]
+    return loaded

@@ -1,0 +1,65 @@
+#ifndef IPULSE_EMULATOR_COMPILED_H
+#define IPULSE_EMULATOR_COMPILED_H
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <poplar/OptionFlags.hpp>
+
+#include "graph/graph_state.h"
+#include "profile/liveness.h"
+#include "program/program_node.h"
+
+namespace poplar::emulator {
+
+/// Bytes of one tile by what they hold, when it needs most; the names are libpva's categories.
+struct TileMemory {
+  std::uint64_t variable = 0, constant = 0, message = 0, stack = 0, vertexInstanceState = 0,
+                vertexFieldData = 0, vertexCode = 0, internalExchangeCode = 0,
+                globalExchangeCode = 0, hostExchangeCode = 0, controlCode = 0;
+  std::uint64_t notAlwaysLive = 0; // of variable and message
+  std::uint64_t total() const {
+    return variable + constant + message + stack + vertexInstanceState + vertexFieldData +
+           vertexCode + internalExchangeCode + globalExchangeCode + hostExchangeCode + controlCode;
+  }
+};
+
+/// What an exchange costs, known before it runs.
+struct ExchangeCost {
+  std::uint64_t bytesIn = 0, bytesOut = 0; // of the tile with the most
+  std::uint64_t bytesBetweenIpus = 0;
+  std::uint64_t bytesTotal = 0;
+  std::uint64_t cycles = 0; // 0 when nothing moves between tiles
+};
+
+/// A graph and its programs, checked.
+struct Compiled {
+  std::shared_ptr<GraphState> graph;
+  std::vector<std::shared_ptr<ProgramNode>> programs;
+  OptionFlags options;
+  std::vector<const ProgramNode *> nodes;      // that can be reached, in the programs' order
+  std::map<const ProgramNode *, unsigned> ids; // their places in it
+  std::vector<TileMemory> memory;              // by tile
+  Liveness liveness;
+  std::map<unsigned, ExchangeCost> computeSetIn;  // by compute set: before compute
+  std::map<unsigned, ExchangeCost> computeSetOut; // by compute set: after compute
+  // By compute set: the tiles that bring elements together for their fields, and their cycles.
+  std::map<unsigned, std::vector<std::pair<unsigned, std::uint64_t>>> rearranged;
+  std::map<const ProgramNode *, ExchangeCost> copies;      // and of what a program decides by
+  std::map<const ProgramNode *, std::uint64_t> copyCycles; // on the tile that copies most to itself
+};
+
+/// Checks, and computes what is known before a run. Raises the class of the fault.
+/// progress: told how many of all steps are done, unless empty; the last one is told, too.
+std::shared_ptr<Compiled> compile(std::shared_ptr<GraphState> graph,
+                                  std::vector<std::shared_ptr<ProgramNode>> programs,
+                                  OptionFlags options,
+                                  const std::function<void(int step, int total)> &progress = {});
+
+} // namespace poplar::emulator
+
+#endif

@@ -1,0 +1,42 @@
+#ifndef IPULSE_EMULATOR_MEMORY_IMAGE_H
+#define IPULSE_EMULATOR_MEMORY_IMAGE_H
+
+#include <memory>
+#include <vector>
+
+#include "graph/graph_state.h"
+
+namespace poplar::emulator {
+
+/// The bytes of every variable of a replica of a loaded graph.
+class MemoryImage {
+public:
+  explicit MemoryImage(const GraphState &graph, std::uint32_t replica = 0);
+
+  char *at(unsigned variable, std::size_t element) {
+    return bytes[variable].get() + element * sizes[variable];
+  }
+  /// Copies the elements of a view to `out`, one after the other, and back.
+  void gather(const View &view, void *out);
+  void scatter(const View &view, const void *in);
+  /// The copy of one view to another, as if all of the source were read first.
+  void copy(const View &from, const View &to);
+  /// Makes the elements something that no program can rely on.
+  void poison(const View &view);
+
+private:
+  struct Free {
+    void operator()(char *p) const;
+  };
+  std::vector<std::unique_ptr<char[], Free>> bytes;
+  std::vector<std::size_t> sizes; // of an element
+  std::vector<Type> types;
+  std::vector<char> between;
+};
+
+/// Fills n elements with a pattern that shows: not-a-number, or an absurd integer.
+void poisonElements(Type type, void *first, std::size_t n);
+
+} // namespace poplar::emulator
+
+#endif

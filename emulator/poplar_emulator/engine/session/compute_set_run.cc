@@ -1,0 +1,217 @@
+#include "compute_set_run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "codelets/vertex_estimate.h"
+#include "counters.h"
+#include "graph/field_layout.h"
+#include "graph/other_fields.h"
+#include "worker_schedule.h"
+
+namespace poplar::emulator {
+namespace {
+
+using field::Direction;
+using field::FieldTable;
+using field::Shape;
+using field::Span;
+
+constexpr std::size_t kArenaBytes = 1 << 20;
+
+} // namespace
+
+ComputeSetRun::ComputeSetRun(const Compiled &compiled, unsigned computeSet, MemoryImage &memory,
+                             unsigned firstTile)
+    : graph(*compiled.graph), memory(memory), firstTile(firstTile) {
+  std::vector<std::size_t> order = graph.computeSets[computeSet].vertices;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return graph.vertices[a].tile < graph.vertices[b].tile;
+  });
+  for (const std::size_t v : order) {
+    const unsigned tile = graph.vertices[v].tile;
+    if (tiles.empty() || tiles.back().tile != tile) {
+      tiles.push_back({tile, vertices.size(), vertices.size(), 0});
+      cycles.push_back({tile, 0});
+    }
+    bind(graph.vertices[v]);
+    tiles.back().end = vertices.size();
+  }
+  std::size_t at = 0; // both lists go by tile
+  for (const auto &[tile, rearranged] : compiled.rearranged.at(computeSet)) {
+    while (tiles[at].tile != tile)
+      ++at;
+    tiles[at].rearranged = rearranged;
+  }
+  flops.resize(tiles.size());
+  results.resize(tiles.size());
+}
+
+char *ComputeSetRun::allocate(std::size_t bytes, std::size_t align) {
+  align = std::max<std::size_t>(align, 16);
+  std::size_t at = (arenaUsed + align - 1) / align * align;
+  if (arenas.empty() || at + bytes > arenaSize) {
+    arenaSize = std::max(kArenaBytes, bytes);
+    arenas.emplace_back(new char[arenaSize]());
+    at = 0;
+  }
+  arenaUsed = at + bytes;
+  return arenas.back().get() + at;
+}
+
+void ComputeSetRun::bind(const VertexInstance &vertex) {
+  const field::VertexTable &table = *vertex.type->table;
+  BoundVertex bound{};
+  bound.table = &table;
+  bound.state = allocate(table.size, table.align);
+  bound.firstStaged = static_cast<std::uint32_t>(staged.size());
+  bound.firstPoisoned = static_cast<std::uint32_t>(poisoned.size());
+  for (unsigned f = 0; f < table.numFields; ++f)
+    bindField(vertex, f, bound.state + table.fields[f].offset);
+  bound.endStaged = static_cast<std::uint32_t>(staged.size());
+  bound.endPoisoned = static_cast<std::uint32_t>(poisoned.size());
+  bound.overheadBundles =
+      graph.machine.vertexOverheadBundles + unpackBundles(graph.machine, vertex);
+  const std::optional<VertexPerfEstimate> estimate = estimateOf(graph, vertex);
+  bound.estimate = estimate ? estimate->cycles : kCounted;
+  bound.estimatedFlops = estimate ? estimate->flops : 0;
+  vertices.push_back(bound);
+}
+
+void ComputeSetRun::bindField(const VertexInstance &vertex, unsigned f, char *at) {
+  const FieldTable &table = vertex.type->table->fields[f];
+  const Connection &c = vertex.fields[f];
+  if (table.direction == Direction::None) {
+    if (c.set)
+      bindValues(table, c.values, at);
+    return;
+  }
+  std::optional<OtherFields> others;
+  if (table.direction == Direction::Output)
+    others.emplace(vertex, f);
+  const auto bindRow = [&](const View &view) {
+    return this->bindRow(table, view, others && others->overlap(view));
+  };
+  Span span{nullptr, 0};
+  if (table.shape == Shape::VectorOfVectors) {
+    char *rows = allocate(c.rows.size() * sizeof(Span), alignof(Span));
+    for (std::size_t i = 0; i < c.rows.size(); ++i) {
+      const Span row = bindRow(*c.rows[i]);
+      std::memcpy(rows + i * sizeof row, &row, sizeof row);
+    }
+    span = {rows, c.rows.size()};
+  } else if (c.rows.size() == 1) {
+    span = bindRow(*c.rows[0]);
+  } else {
+    auto all = std::make_shared<View>();
+    for (const auto &row : c.rows)
+      all->append(*row, 0, row->size());
+    joined.push_back(all);
+    span = bindRow(*all);
+  }
+  std::memcpy(at, &span, sizeof span);
+}
+
+void ComputeSetRun::bindValues(const FieldTable &table,
+                               const std::vector<std::vector<char>> &values, char *at) {
+  if (table.shape == Shape::Scalar) {
+    std::memcpy(at, values[0].data(), values[0].size());
+    return;
+  }
+  std::vector<Span> spans;
+  for (const std::vector<char> &row : values) {
+    char *copy = allocate(row.size(), 16);
+    std::copy(row.begin(), row.end(), copy);
+    spans.push_back({copy, row.size() / sizeOf(Type(table.element))});
+  }
+  Span span{nullptr, spans.size()};
+  if (table.shape == Shape::Vector) {
+    span = spans[0];
+  } else if (!spans.empty()) {
+    span.first = allocate(spans.size() * sizeof(Span), alignof(Span));
+    std::memcpy(span.first, spans.data(), spans.size() * sizeof(Span));
+  }
+  std::memcpy(at, &span, sizeof span);
+}
+
+Span ComputeSetRun::bindRow(const FieldTable &table, const View &view, bool aliased) {
+  if (view.size() == 0)
+    return {nullptr, 0};
+  const Type type = graph.variables[view.runs()[0].variable].type;
+  const std::size_t size = sizeOf(type);
+  const bool written = table.direction != Direction::Input;
+  const bool onePiece = view.runs().size() == 1 && view.runs()[0].stride == 1;
+  char *direct = memory.at(view.runs()[0].variable, view.runs()[0].start);
+  const std::size_t align = std::max<std::size_t>(table.minAlign, 1);
+  const bool aligned = reinterpret_cast<std::uintptr_t>(direct) % align == 0;
+  Span span{direct, view.size()};
+  // Poplar rearranges what a field cannot point at: so does this, into a buffer.
+  if (!onePiece || !aligned || aliased) {
+    char *buffer = allocate(view.size() * size, std::max<std::size_t>(align, 16));
+    staged.push_back({&view, buffer, table.direction != Direction::Output, written});
+    span.first = buffer;
+  }
+  if (table.direction == Direction::Output)
+    poisoned.push_back({type, span.first, span.count});
+  return span;
+}
+
+void ComputeSetRun::runTile(std::size_t index) {
+  const Machine &m = graph.machine;
+  WorkerSchedule schedule(m);
+  std::uint64_t operations = 0;
+  bool result = true;
+  enterTile(firstTile + tiles[index].tile, rounds);
+  for (std::size_t v = tiles[index].first; v < tiles[index].end; ++v) {
+    const BoundVertex &vertex = vertices[v];
+    const bool counted = vertex.estimate == kCounted;
+    for (std::uint32_t i = vertex.firstPoisoned; i < vertex.endPoisoned; ++i)
+      poisonElements(poisoned[i].type, poisoned[i].first, poisoned[i].count);
+    for (std::uint32_t i = vertex.firstStaged; i < vertex.endStaged; ++i)
+      if (staged[i].in)
+        memory.gather(*staged[i].view, staged[i].buffer);
+    const std::uint64_t flopsBefore = popc_counters.flops;
+    const auto compute = [&](unsigned worker) { // the bundles that it takes
+      const std::uint64_t before = popc_counters.bundles;
+      popc_tile.worker = vertex.table->kind == field::Kind::Vertex ? schedule.next() : worker;
+      result &= vertex.table->compute(vertex.state, worker);
+      return popc_counters.bundles - before + vertex.overheadBundles;
+    };
+    if (vertex.table->kind == field::Kind::MultiVertex) {
+      schedule.runOnAll([&](unsigned worker) {
+        const std::uint64_t bundles = compute(worker);
+        return counted ? bundles * m.workers : vertex.estimate;
+      });
+    } else {
+      const std::uint64_t bundles = compute(0);
+      if (vertex.table->kind == field::Kind::SupervisorVertex)
+        schedule.supervise(counted ? bundles : vertex.estimate);
+      else
+        schedule.runOnOne(counted ? bundles * m.workers : vertex.estimate);
+    }
+    operations += counted ? popc_counters.flops - flopsBefore : vertex.estimatedFlops;
+    for (std::uint32_t i = vertex.firstStaged; i < vertex.endStaged; ++i)
+      if (staged[i].out)
+        memory.scatter(*staged[i].view, staged[i].buffer);
+  }
+  cycles[index].cycles = tiles[index].rearranged + schedule.cycles();
+  flops[index] = operations;
+  results[index] = result;
+}
+
+ComputeCost ComputeSetRun::run(WorkerThreads &threads) {
+  ++rounds;
+  threads.run(tiles.size(), [this](std::size_t i) { runTile(i); });
+  ComputeCost cost;
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    cost.cycles = std::max(cost.cycles, cycles[i].cycles);
+    cost.totalCycles += cycles[i].cycles;
+    cost.flops += flops[i];
+    cost.result &= results[i] != 0;
+  }
+  cost.activeTiles = tiles.size();
+  return cost;
+}
+
+} // namespace poplar::emulator

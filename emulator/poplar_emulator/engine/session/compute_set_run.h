@@ -1,0 +1,92 @@
+#ifndef IPULSE_EMULATOR_COMPUTE_SET_RUN_H
+#define IPULSE_EMULATOR_COMPUTE_SET_RUN_H
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "executable/compiled.h"
+#include "memory/memory_image.h"
+#include "worker_threads.h"
+
+namespace poplar::emulator {
+
+/// What compute took, of one execution of a compute set.
+struct ComputeCost {
+  std::uint64_t cycles = 0;      // of the slowest tile
+  std::uint64_t totalCycles = 0; // of all tiles
+  std::uint64_t activeTiles = 0;
+  std::uint64_t flops = 0;
+  bool result = true; // all compute() returned true
+};
+
+/// A compute set bound to a replica's memory: states of its vertices filled, pointers set.
+class ComputeSetRun {
+public:
+  /// compiled must outlive it. firstTile: the replica's, in the machine of all replicas.
+  ComputeSetRun(const Compiled &compiled, unsigned computeSet, MemoryImage &memory,
+                unsigned firstTile);
+  ComputeCost run(WorkerThreads &threads);
+  /// Cycles of each tile in the last run; only tiles with vertices.
+  struct TileCycles {
+    unsigned tile;
+    std::uint64_t cycles;
+  };
+  const std::vector<TileCycles> &tileCycles() const { return cycles; }
+
+private:
+  /// A row of a field that is not one piece of memory, or aliases another field of its vertex.
+  struct Staged {
+    const View *view;
+    char *buffer;
+    bool in, out;
+  };
+  struct Poisoned {
+    Type type;
+    void *first;
+    std::size_t count;
+  };
+  struct BoundVertex {
+    const field::VertexTable *table;
+    char *state;
+    std::uint64_t estimate; // tile cycles; kCounted: count them
+    std::uint64_t estimatedFlops;
+    std::uint64_t overheadBundles; // to start compute(), for each worker
+    std::uint32_t firstStaged, endStaged, firstPoisoned, endPoisoned;
+  };
+  struct BoundTile {
+    unsigned tile;
+    std::size_t first, end;       // of vertices
+    std::uint64_t rearranged = 0; // cycles to bring together what fields point at
+  };
+  static constexpr std::uint64_t kCounted = ~std::uint64_t{0};
+
+  void bind(const VertexInstance &vertex);
+  void bindField(const VertexInstance &vertex, unsigned f, char *at);
+  void bindValues(const field::FieldTable &table, const std::vector<std::vector<char>> &values,
+                  char *at);
+  /// aliased: whether another field of the vertex is connected to some of the row, too.
+  field::Span bindRow(const field::FieldTable &table, const View &view, bool aliased);
+  void runTile(std::size_t index);
+  char *allocate(std::size_t bytes, std::size_t align);
+
+  const GraphState &graph;
+  MemoryImage &memory;
+  const unsigned firstTile;
+  std::vector<std::unique_ptr<char[]>> arenas;
+  std::size_t arenaUsed = 0, arenaSize = 0;
+  std::vector<std::shared_ptr<const View>> joined; // rows made of several connections
+  std::vector<BoundVertex> vertices;
+  std::vector<BoundTile> tiles;
+  std::vector<Staged> staged;
+  std::vector<Poisoned> poisoned;
+  std::uint64_t rounds = 0; // executions so far
+  // Written by the thread that runs the tile, read when all are done.
+  std::vector<TileCycles> cycles;
+  std::vector<std::uint64_t> flops;
+  std::vector<char> results;
+};
+
+} // namespace poplar::emulator
+
+#endif

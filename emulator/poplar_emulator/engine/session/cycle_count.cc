@@ -1,0 +1,47 @@
+#include <poplar/CycleCount.hpp>
+
+#include "program/program_node.h"
+
+namespace poplar {
+
+using emulator::ProgramNode;
+
+namespace {
+
+Tensor counter(Graph &graph, unsigned tile, const DebugContext &debugContext) {
+  const Tensor t = graph.addVariable(UNSIGNED_INT, {2}, debugContext);
+  graph.setTileMapping(t, tile);
+  return t;
+}
+
+program::Program readClock(const Tensor &to, bool since, const DebugContext &debugContext) {
+  auto node = std::make_shared<ProgramNode>();
+  node->kind = ProgramNode::Kind::ReadClock;
+  node->name = debugContext.getPathName();
+  node->destination = to;
+  if (since)
+    node->source = to; // an earlier reading, to be subtracted
+  return program::Program(std::move(node));
+}
+
+} // namespace
+
+Tensor cycleCount(Graph &graph, program::Sequence &prog, unsigned tile, SyncType syncType,
+                  const DebugContext &debugContext) {
+  const Tensor t = counter(graph, tile, debugContext);
+  prog.add_front(readClock(t, false, debugContext));
+  prog.add_front(program::Sync(syncType, debugContext));
+  prog.add(program::Sync(syncType, debugContext));
+  prog.add(readClock(t, true, debugContext));
+  return t;
+}
+
+Tensor cycleStamp(Graph &graph, program::Sequence &prog, unsigned tile, SyncType syncType,
+                  const DebugContext &debugContext) {
+  const Tensor t = counter(graph, tile, debugContext);
+  prog.add(program::Sync(syncType, debugContext));
+  prog.add(readClock(t, false, debugContext));
+  return t;
+}
+
+} // namespace poplar

@@ -1,0 +1,163 @@
+#ifndef IPULSE_EMULATOR_SESSION_H
+#define IPULSE_EMULATOR_SESSION_H
+
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <poplar/Device.hpp>
+#include <poplar/Engine.hpp>
+
+#include "compute_set_run.h"
+#include "executable/compiled.h"
+#include "host_streams.h"
+#include "memory/memory_image.h"
+#include "worker_threads.h"
+
+namespace poplar::emulator {
+
+/// Cycles of one execution of a step, or the sum of many.
+struct StepCost {
+  std::uint64_t sync = 0, exchange = 0, compute = 0, host = 0;
+  std::uint64_t tileCycles = 0; // of compute, over all tiles
+  std::uint64_t flops = 0;
+  std::uint64_t activeTiles = 0;
+  std::uint64_t bytesBetweenIpus = 0;
+  std::uint64_t cycles() const { return sync + exchange + compute + host; }
+};
+
+/// Of a program that only moves data.
+StepCost moveCost(const Compiled &compiled, const ProgramNode &node);
+
+/// What one IPU's tiles computed in a step.
+struct IpuCost {
+  std::uint64_t compute = 0, tileCycles = 0, activeTiles = 0;
+};
+
+/// A program node bound to the replicas' memory.
+struct Step {
+  const ProgramNode *node = nullptr;
+  unsigned id = 0; // of Compiled::ids
+  std::vector<Step *> children;
+  std::vector<std::unique_ptr<ComputeSetRun>> computeSets; // by replica
+  std::uint64_t executions = 0;
+  StepCost total;
+  std::shared_ptr<const std::vector<std::uint64_t>> recordedTileCycles;
+};
+
+/// A step as it ran, for the profile of a run.
+struct StepRecord {
+  const Step *step;
+  std::uint64_t start;
+  StepCost cost;
+  std::vector<IpuCost> ipus;
+  std::shared_ptr<const std::vector<std::uint64_t>> cyclesByTile; // of a compute set
+};
+
+struct RunRecord {
+  std::string name;
+  std::uint64_t start = 0, end = 0;
+  std::vector<StepRecord> steps;
+  bool truncated = false; // more steps than are kept
+};
+
+/// Compiled programs on a device: their memory, their streams and what they cost so far.
+///
+/// Replicas take every step one after the other, and each has a clock: they wait for the slowest
+/// where they meet, which is where they exchange, at copies of the host and when a run ends. Where
+/// what they decide by differs, some of them sit a step out. Costs and cycles of tiles are those of
+/// the replica that is profiled.
+class Session {
+public:
+  /// name: of the engine, for its reports.
+  explicit Session(std::shared_ptr<Compiled> compiled, std::string name = "");
+  ~Session();
+
+  void load(const Device &device);
+  void run(unsigned program, const std::string &name);
+  bool loaded() const { return !memories.empty(); }
+
+  const Compiled &getCompiled() const { return *compiled; }
+  const std::string &getName() const { return name; }
+  HostStreams &getStreams() { return streams; }
+  /// The data of all replicas, one after the other, or of the one that is named.
+  void writeTensor(const std::string &handle, const void *begin, std::size_t bytes,
+                   std::optional<unsigned> replica = {});
+  void readTensor(const std::string &handle, void *begin, std::size_t bytes,
+                  std::optional<unsigned> replica = {});
+
+  /// Of the replica that took longest.
+  std::uint64_t cycles() const;
+  unsigned profiledReplica() const { return profiled; }
+  const std::vector<RunRecord> &runs() const { return records; }
+  const std::vector<std::unique_ptr<Step>> &steps() const { return bound; }
+  /// Cycles that each tile computed, over all steps.
+  const std::vector<std::uint64_t> &cyclesByTile() const { return tileCycles; }
+  void resetProfile();
+  void setProfiling(bool on) { profiling = on; }
+  void setPrintStream(std::ostream &stream) { print = &stream; }
+
+private:
+  using Replicas = std::vector<unsigned>;
+  struct Decision {
+    unsigned replica;
+    std::int64_t value;
+  };
+  Step *bind(const std::shared_ptr<ProgramNode> &node);
+  void execute(Step &step);
+  void executeComputeSet(Step &step, unsigned replica);
+  void executeCopy(Step &step);
+  void executeCrossReplica(Step &step);
+  void executeHost(Step &step);
+  void callHost(const ProgramNode &node, unsigned replica, std::size_t &bytes);
+  void copyRemote(const ProgramNode &node, unsigned replica, std::size_t &bytes);
+  void executeWhile(Step &step);
+  /// Executes the child that `childOf` names for what a replica decided, with those replicas.
+  void executeBranch(Step &step, const std::function<std::size_t(std::int64_t)> &childOf);
+  std::size_t caseOf(const ProgramNode &node, std::int64_t value) const;
+  void readClock(const ProgramNode &node);
+  void printTensor(const ProgramNode &node);
+  void checkEqual(const ProgramNode &node);
+  /// What the step's program goes by: every tile is told before any goes on.
+  std::vector<Decision> decide(Step &step);
+  /// Adds the same cost to the clocks of all replicas that take the step, or to that of one.
+  void charge(Step &step, const StepCost &cost);
+  void charge(Step &step, const StepCost &cost, unsigned replica);
+  /// The same where replicas meet: those that come early wait. Call checkTogether before.
+  void chargeTogether(Step &step, const StepCost &cost);
+  /// Raises application_runtime_error unless all replicas take the step.
+  void checkTogether(const Step &step) const;
+  /// Raises stream_connection_error unless there are so many bytes for the tensor of a handle.
+  const Tensor &hostTensor(const std::map<std::string, Tensor> &handles, const std::string &handle,
+                           bool writes, std::size_t bytes, std::optional<unsigned> replica) const;
+  std::vector<IpuCost> ipuCosts(const Step &step, const StepCost &cost) const;
+  /// Of a compute set that has just run; shared with the record before where they are equal.
+  std::shared_ptr<const std::vector<std::uint64_t>> recordedTileCycles(Step &step) const;
+  StepCost hostCost(std::size_t bytes) const;
+
+  std::shared_ptr<Compiled> compiled;
+  std::string name;
+  std::vector<std::unique_ptr<MemoryImage>> memories; // by replica; none unless loaded
+  std::unique_ptr<WorkerThreads> threads;
+  std::vector<std::unique_ptr<Step>> bound;
+  std::map<const ProgramNode *, Step *> stepOf;
+  std::vector<Step *> programs;
+  HostStreams streams;
+  std::vector<std::uint64_t> clocks; // by replica
+  Replicas active;                   // those that take the step
+  unsigned profiled = 0;
+  std::vector<std::uint64_t> tileCycles;
+  std::vector<RunRecord> records;
+  std::size_t recordedRuns = 0;
+  RunRecord *recording = nullptr;
+  bool profiling = true;
+  std::ostream *print = &std::cerr;
+};
+
+} // namespace poplar::emulator
+
+#endif

@@ -1,0 +1,178 @@
+"""Custom ops inside TensorFlow graphs, on emulated IPUs.
+
+`EmulatedIPUs.precompiled_user_op` has the parameters and the rules of
+`ipu.custom_ops.precompiled_user_op` of Graphcore's TensorFlow: the op is compiled for its shapes
+while the graph is traced, and its gradient op is given, in this order, the gradients by every
+output, the outputs and the inputs. docs/emulator.md says what differs.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import lru_cache
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+import tensorflow as tf
+
+from poplar_emulator.custom_op import API_LEVEL, MK2_TILES, CustomOp, Shape
+
+# Builds a CustomOp from its arguments; something else may look for it in a cache first.
+Compiler = Callable[..., CustomOp]
+
+
+class _Op(NamedTuple):
+    """What an op is compiled from; with the types and shapes it is compiled for, a key."""
+
+    library: str
+    codelets: str
+    op_name: str
+    attributes: str
+    gradient_attributes: str
+    inputs_with_gradients: Tuple[int, ...]
+    separate_gradients: bool
+    inputs: Tuple[Tuple[str, Shape], ...]
+    outputs: Tuple[Tuple[str, Shape], ...]
+
+
+class EmulatedIPUs:
+    """Emulated IPUs and the ops that were compiled for them, each once.
+
+    seconds: of the host, "forward" and "backward", that running ops took.
+    """
+
+    def __init__(
+        self,
+        ipus: int = 1,
+        tiles_per_ipu: int = MK2_TILES,
+        api_level: int = API_LEVEL,
+        options: Optional[Mapping[str, str]] = None,
+    ) -> None:
+        """options: of the Poplar engine."""
+        self.ipus, self.tiles_per_ipu, self.api_level = ipus, tiles_per_ipu, api_level
+        self.options = dict(options or {})
+        self.compiler: Compiler = CustomOp
+        self.seconds = {"forward": 0.0, "backward": 0.0}
+        # A graph may call ops from several threads; a device runs one program at a time.
+        self._turn = threading.Lock()
+        self._compiled: Dict[_Op, CustomOp] = {}
+
+    def precompiled_user_op(
+        self,
+        inputs: Sequence[Any],
+        library_path: str,
+        gp_path: str = "",
+        outs: Optional[Mapping[str, Any]] = None,
+        name: str = "UserOp",
+        op_name: str = "Build",
+        separate_gradients: bool = False,
+        inputs_with_gradients: Optional[Sequence[int]] = None,
+        attributes: Optional[str] = None,
+        gradient_attributes: Optional[str] = None,
+    ) -> List[Any]:
+        """The outputs of the op. Raises CustomOpError if it cannot be compiled, ValueError if a
+        shape is not known while tracing, TypeError for a gradient that is None."""
+        tensors = [tf.convert_to_tensor(tensor) for tensor in inputs]
+        outs = {"output_types": [], "output_shapes": []} if outs is None else outs
+        listed = range(len(tensors)) if inputs_with_gradients is None else inputs_with_gradients
+        types = [tf.as_dtype(dtype) for dtype in outs["output_types"]]
+        shapes = [tf.TensorShape(shape) for shape in outs["output_shapes"]]
+        key = _Op(
+            library=str(library_path),
+            codelets=str(gp_path),
+            op_name=op_name,
+            attributes=attributes or "",
+            gradient_attributes=gradient_attributes or "",
+            inputs_with_gradients=tuple(listed),
+            separate_gradients=separate_gradients,
+            inputs=tuple(_spec(name, tensor.dtype, tensor.shape) for tensor in tensors),
+            outputs=tuple(_spec(name, dtype, shape) for dtype, shape in zip(types, shapes)),
+        )
+        self._op(key)
+        call = _Call(self, key)
+
+        @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
+        def run(*entering: Any) -> Any:
+            made = _shaped(tf.numpy_function(call.forward, entering, types), shapes)
+
+            def gradient(*grads: Any) -> List[Any]:
+                packed = [*grads, *made, *entering]
+                found: List[Any] = [None] * len(entering)
+                if key.inputs_with_gradients:
+                    by = [entering[index] for index in key.inputs_with_gradients]
+                    if any(tensor is None for tensor in packed):
+                        # TensorFlow says what it has against that, as it does of the real op.
+                        tf.raw_ops.PyFunc(input=packed, token=name, Tout=[t.dtype for t in by])
+                    grads_by = tf.numpy_function(call.backward, packed, [t.dtype for t in by])
+                    shaped = _shaped(grads_by, [tensor.shape for tensor in by])
+                    for index, tensor in zip(key.inputs_with_gradients, shaped):
+                        found[index] = tensor
+                return found
+
+            return made, gradient
+
+        return list(run(*tensors))
+
+    def profiles(self) -> List[Dict[str, Any]]:
+        """Of every op that was compiled here, in that order; see CustomOp.profile."""
+        return [op.profile() for op in self._compiled.values()]
+
+    def close(self) -> None:
+        """Forgets the compiled ops."""
+        for op in self._compiled.values():
+            op.close()
+        self._compiled.clear()
+
+    def _op(self, key: _Op) -> CustomOp:
+        if key not in self._compiled:
+            self._compiled[key] = self.compiler(
+                **key._asdict(),
+                api_level=self.api_level,
+                ipus=self.ipus,
+                tiles_per_ipu=self.tiles_per_ipu,
+                options=self.options,
+            )
+        return self._compiled[key]
+
+
+class _Call:
+    """An op on flat sequences of arrays, as tf.numpy_function has them."""
+
+    def __init__(self, ipus: EmulatedIPUs, key: _Op) -> None:
+        self._ipus, self._key = ipus, key
+
+    def forward(self, *inputs: np.ndarray) -> List[np.ndarray]:
+        return self._timed("forward", lambda op: op.forward(inputs))
+
+    def backward(self, *packed: np.ndarray) -> List[np.ndarray]:
+        outputs = len(self._key.outputs)
+        grads, made, inputs = packed[:outputs], packed[outputs : 2 * outputs], packed[2 * outputs :]
+        return self._timed("backward", lambda op: op.backward(grads, of=(inputs, made)))
+
+    def _timed(self, name: str, run: Callable[[CustomOp], List[np.ndarray]]) -> List[np.ndarray]:
+        with self._ipus._turn:
+            op = self._ipus._op(self._key)
+            began = time.perf_counter()
+            found = run(op)
+            self._ipus.seconds[name] += time.perf_counter() - began
+        return found
+
+
+@lru_cache(maxsize=None)
+def emulated_ipus(ipus: int, tiles_per_ipu: int) -> EmulatedIPUs:
+    """This process's emulated IPUs of that number and size."""
+    return EmulatedIPUs(ipus, tiles_per_ipu)
+
+
+def _spec(name: str, dtype: Any, shape: Any) -> Tuple[str, Shape]:
+    if not shape.is_fully_defined():
+        raise ValueError(f"{name}: the shapes of a custom op must be known while tracing; {shape}")
+    return dtype.name, tuple(shape.as_list())
+
+
+def _shaped(tensors: Any, shapes: Sequence[Any]) -> List[Any]:
+    made = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+    for tensor, shape in zip(made, shapes):
+        tensor.set_shape(shape)
+    return made

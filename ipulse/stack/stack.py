@@ -1,0 +1,235 @@
+"""All of IPUlse on one machine: Redis, the service and its agents as child processes.
+
+    with Stack(home) as stack:
+        print(stack.url, stack.token_path)
+
+The children end with the process that started them, whichever way that ends.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Dict, List, Mapping, Optional, Tuple, Type, Union
+from urllib.parse import quote, urlsplit
+
+from ipulse.stack.agent_process import AgentPart, starting
+from ipulse.stack.guarded_process import GuardedProcess
+from ipulse.stack.home import Home
+from ipulse.stack.managed_process import Part, ended_badly
+from ipulse.stack.redis_server import RedisServer
+from ipulse.stack.service_process import ServicePart
+from ipulse_core.checkout import import_paths
+from ipulse_core.errors import Unavailable
+
+AGENT_STOP_SECONDS = 20.0  # a runner's grace, its last uploads, and some
+SERVICE_STOP_SECONDS = 15.0
+AGENT_NICE = "10"  # training takes all that is left, and the service beside it still answers
+# What a user's shell may hold for the client is no business of the parts.
+_NOT_INHERITED = ("IPULSE_TOKEN", "IPULSE_TOKEN_FILE", "IPULSE_URL")
+
+
+class Stack:
+    """Starts with `start` or `with`; one at a time per home."""
+
+    def __init__(
+        self,
+        home: Union[str, os.PathLike[str]],
+        host: str = "127.0.0.1",
+        port: int = 0,
+        agents: int = 1,
+        allow_remote: bool = False,
+        environment: Optional[Mapping[str, str]] = None,
+        certificate: Optional[Tuple[Path, Path]] = None,
+        database_url: str = "",
+    ) -> None:
+        """Port 0 takes a free one. `environment` is added to the one that the parts inherit.
+        `certificate`: its file and its key's, with which the service then speaks TLS.
+        `database_url`: of another database than SQLite in the home.
+
+        Raises MissingDependency where there is no Redis server.
+        """
+        self._home = Home(Path(home))
+        self._host = host
+        self._port = port
+        self._allow_remote = allow_remote
+        self._more = dict(environment or {})
+        self._certificate = certificate
+        database = quote(str(self._home.path / "ipulse.db"))
+        self._database_url = database_url or f"sqlite:///{database}"
+        self._redis = RedisServer(self._home.redis, self._home.log("redis"))
+        self._service = ServicePart(self._home)
+        names = ["agent", *(f"agent-{number}" for number in range(2, agents + 1))]
+        self._agents = [AgentPart(name, self._home) for name in names]
+        self._url = ""
+
+    @property
+    def url(self) -> str:
+        """Where the service answers, as seen from this machine."""
+        if not self._url:
+            raise Unavailable("the stack is not running: call start() first")
+        return self._url
+
+    @property
+    def home(self) -> Path:
+        return self._home.path
+
+    @property
+    def token_path(self) -> Path:
+        """The file with the user's token."""
+        return self._home.token_file
+
+    @property
+    def certificate_path(self) -> Optional[Path]:
+        """The file with the certificate that the service shows, if it shows one."""
+        return self._home.certificate_file if self._certificate else None
+
+    @property
+    def broker_socket(self) -> Path:
+        """The socket of the embedded Redis."""
+        return self._redis.socket
+
+    @property
+    def processes(self) -> Dict[str, GuardedProcess]:
+        """What runs, by name: redis, service, agent, agent-2, ..."""
+        found = {"redis": self._redis.process}
+        found.update({part.name: part.process for part in (self._service, *self._agents)})
+        return {name: process for name, process in found.items() if process is not None}
+
+    def start(self) -> None:
+        """Returns once the service is ready and every agent waits for jobs.
+
+        Raises Conflict if the home is in use, and Unavailable, with the end of its log, if a
+        part does not start; nothing is left running then.
+        """
+        self._home.open()
+        try:
+            self._home.keep_certificate(self._certificate and self._certificate[0])
+            self._redis.start()
+            self._start_service()
+            with starting(self._agents, self._agent_environment):
+                self._service.await_ready(self._url)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Ends everything in the order that lets each part have its last word."""
+        for agent in self._agents:
+            agent.terminate()
+        for agent in self._agents:
+            agent.end_within(AGENT_STOP_SECONDS)
+        self._service.stop(SERVICE_STOP_SECONDS)
+        self._redis.stop()
+        self._url = ""
+        self._home.close()
+
+    def wait(self) -> None:
+        """Returns on SIGINT or SIGTERM. Raises Unavailable, naming it, if a part ends.
+
+        To be called by the main thread.
+        """
+        wake, write = os.pipe()
+
+        def on_signal(number: int, frame: Optional[FrameType]) -> None:
+            os.write(write, b"\0")
+
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        former = {number: signal.signal(number, on_signal) for number in numbers}
+        try:
+            waiting = select.poll()
+            waiting.register(wake, select.POLLIN)
+            for process in self.processes.values():
+                waiting.register(process, select.POLLIN)
+            ended = {descriptor for descriptor, _ in waiting.poll()}
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)
+            os.close(wake)
+            os.close(write)
+        parts: List[Union[RedisServer, Part]] = [self._redis, self._service, *self._agents]
+        for part in parts:
+            if part.process and part.process.fileno() in ended:
+                raise ended_badly(part.name, part.process.wait(), part.log)
+
+    def restart_agent(self, number: int = 1) -> None:
+        """Starts the agent of this number again, whether or not it still runs."""
+        agent = self._agents[number - 1]
+        agent.stop(AGENT_STOP_SECONDS)
+        with starting([agent], self._agent_environment):
+            pass
+
+    def restart_service(self) -> None:
+        """Starts the service again, at the same address, whether or not it still runs."""
+        self._port = urlsplit(self.url).port or 0
+        self._service.stop(SERVICE_STOP_SECONDS)
+        self._start_service()
+        self._service.await_ready(self._url)
+
+    def restart_redis(self, forget: bool = False) -> None:
+        """Starts Redis again, on the same socket, whether or not it still runs.
+
+        With `forget` it knows nothing of what it had on its disk.
+        """
+        self._redis.stop()
+        if forget:
+            shutil.rmtree(self._home.redis)
+        self._redis.start()
+
+    def __enter__(self) -> Stack:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.stop()
+
+    def service_environment(self, **different: str) -> Dict[str, str]:
+        """What the service is told; with other values, for a second one beside it."""
+        told = {
+            "IPULSE_HOME": str(self._home.path),
+            "IPULSE_HOST": self._host,
+            "IPULSE_PORT": str(self._port),
+            "IPULSE_DATABASE_URL": self._database_url,
+            "IPULSE_BROKER_URL": self._redis.url,
+            "IPULSE_ARTIFACTS_DIR": str(self._home.artifacts),
+            "IPULSE_TOKEN_FILE": str(self._home.token_file),
+            "IPULSE_WORKER_TOKEN_FILE": str(self._home.worker_token_file),
+            **({"IPULSE_ALLOW_REMOTE": "1"} if self._allow_remote else {}),
+        }
+        if self._certificate:
+            certificate, key = self._certificate
+            told.update(IPULSE_TLS_CERTIFICATE=str(certificate), IPULSE_TLS_KEY=str(key))
+        return self._environment(**{**told, **different})
+
+    def _start_service(self) -> None:
+        environment = self.service_environment()
+        self._url = self._service.start_listening(self._host, self._port, environment)
+
+    def _agent_environment(self, announce: int) -> Dict[str, str]:
+        return self._environment(
+            IPULSE_SERVICE_URL=self.url,
+            IPULSE_WORKER_TOKEN_FILE=str(self._home.worker_token_file),
+            IPULSE_BROKER_URL=self._redis.url,
+            IPULSE_WORK_DIR=str(self._home.work),
+            IPULSE_DEVICES=str(self._home.path / "devices"),
+            IPULSE_NICE=os.environ.get("IPULSE_NICE", AGENT_NICE),
+            IPULSE_READY_FD=str(announce),
+            **({"IPULSE_PINNED": str(self._home.certificate_file)} if self._certificate else {}),
+        )
+
+    def _environment(self, **own: str) -> Dict[str, str]:
+        environment = {k: v for k, v in os.environ.items() if k not in _NOT_INHERITED}
+        paths = [str(path) for path in import_paths()]
+        if paths:
+            known = environment.get("PYTHONPATH")
+            environment["PYTHONPATH"] = os.pathsep.join([*paths, *([known] if known else [])])
+        return {**environment, **self._more, **own}

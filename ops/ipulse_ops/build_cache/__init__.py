@@ -1,0 +1,1 @@
+"""Executables for IPUs that are kept from run to run."""

@@ -1,0 +1,65 @@
+"""`python -m ipulse_ops.build_cache.kept_executables [--prune]`: the executables that this machine
+keeps, as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from datetime import datetime, timezone
+from typing import Any, Dict, List, Optional
+
+from ipulse_core.build_cache.executables import ExecutableCache
+from ipulse_core.build_cache.limits import Entry, Limits
+from ipulse_ops.build_cache.poplar_executables import PoplarExecutables
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """0, or 2 for a limit that is none."""
+    parser = argparse.ArgumentParser(
+        prog="python -m ipulse_ops.build_cache.kept_executables", description=__doc__
+    )
+    parser.add_argument("--prune", action="store_true", help="remove what is beyond the limits")
+    parser.add_argument("--bytes", type=int, help="of each cache")
+    parser.add_argument("--days", type=float, help="since the last use")
+    asked = parser.parse_args(arguments)
+    try:
+        limits = Limits.of_environment(asked.bytes, asked.days)
+        emulated, poplar = ExecutableCache(_ignore), PoplarExecutables()
+    except ValueError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    removed = []
+    if asked.prune:
+        removed += [_row("emulator", entry, False) for entry in emulated.prune(limits)]
+        removed += [_row("ipu", entry, False) for entry in poplar.prune(limits)]
+    rows = [_row("emulator", entry, False) for entry in sorted(emulated.entries())]
+    rows += [_row("ipu", entry, poplar.is_in_use(entry)) for entry in sorted(poplar.entries())]
+    said = {
+        "directories": {"emulator": str(emulated.directory), "ipu": str(poplar.directory)},
+        "limits": {"bytes": limits.bytes, "days": limits.days},
+        "bytes": sum(row["bytes"] for row in rows),
+        "executables": rows,
+        "removed": removed,
+    }
+    sys.stdout.write(json.dumps(said) + "\n")
+    return 0
+
+
+def _row(device: str, entry: Entry, in_use: bool) -> Dict[str, Any]:
+    used = datetime.fromtimestamp(entry.used, timezone.utc)
+    return {
+        "device": device,
+        "key": entry.path.name.partition(".")[0],
+        "bytes": entry.bytes,
+        "used_at": used.isoformat(timespec="seconds"),
+        "in_use": in_use,
+    }
+
+
+def _ignore(words: str) -> None:
+    """Nothing is loaded here that could be warned of."""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

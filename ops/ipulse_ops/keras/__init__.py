@@ -1,0 +1,36 @@
+"""LIF networks as Keras layers, on Keras 2 (TensorFlow 2.6) and Keras 3 (TensorFlow 2.21).
+
+They need nothing of the service: `from ipulse_ops.keras import LIF, LeakyReadout, MultiLIF`.
+"""
+
+from __future__ import annotations
+
+from ipulse_ops.keras.dense_cell import DenseLIFCell, DenseOutputs
+from ipulse_ops.keras.multi_lif import MultiLIF
+from ipulse_ops.keras.op_libraries import load_ops
+from ipulse_ops.keras.packing import pack_spikes
+from ipulse_ops.keras.single_layer import LIFLayer, LIFReadout, Spikes
+from ipulse_ops.keras.sparse_cell import SparseLIFCell
+from ipulse_ops.lif.network import LIF, LeakyReadout
+from ipulse_ops.lif.tensorflow_op import LIFOutputs
+from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Table
+
+__all__ = [
+    "LIF",
+    "ArcTan",
+    "Boxcar",
+    "DenseLIFCell",
+    "DenseOutputs",
+    "Exponential",
+    "LIFLayer",
+    "LIFOutputs",
+    "LIFReadout",
+    "LeakyReadout",
+    "MultiLIF",
+    "SparseLIFCell",
+    "Spikes",
+    "SuperSpike",
+    "Table",
+    "load_ops",
+    "pack_spikes",
+]

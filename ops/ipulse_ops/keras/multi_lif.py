@@ -1,0 +1,186 @@
+"""A whole network of LIF layers as one Keras layer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Dict, Optional, Tuple, Union
+
+import tensorflow as tf
+
+from ipulse_ops.keras.network_layer import NetworkLayer
+from ipulse_ops.keras.packing import binary
+from ipulse_ops.lif.poplar.attributes import Placement
+from ipulse_ops.lif.tensorflow_op import BACKENDS, MEMORIES, LIFOutputs, run_network
+from ipulse_ops.sparse import dense_to_sparse
+from ipulse_ops.training.weight_types import WEIGHT_TYPES
+from ipulse_ops.validation import choice, flag, instance, whole
+from poplar_emulator.custom_op import MK2_TILES
+
+
+class SequenceLayer(NetworkLayer):
+    """A NetworkLayer that runs whole sequences in one op.
+
+    Called with input spikes, ids `[time, batch, slots]` and counts `[time, batch]` or, as another
+    layer gives them, `[time, batch, 2]`; a pair of both, and dense spikes
+    `[time, batch, inputs]` of zeros and ones, do as well. Spikes that are float32 get a gradient,
+    and so do the gradient-only neurons behind them.
+
+    inputs, layers, readout, reset, reset_gradient, reset_on, delay, surrogate, trainable, seed:
+        as NetworkLayer has them. A call may take another `seed`, a number or an int64 tensor.
+    threads: 0 for as many as the process may run on; results do not depend on it.
+    memory: what waits for the backward pass: "slots", the membranes that carry gradient;
+        "recompute", the spikes alone, from which the layers are run again.
+    weights_dtype: "bfloat16" rounds the weights to it for each run, whose copies of them take two
+        bytes each; the variables, sums and training are float32.
+    return_membranes: whether the outputs hold every hidden layer's membranes.
+    time_major: False puts the batch before the time, in inputs and outputs.
+    backend: "numpy" runs the float64 reference, slowly and without a compiler; "emulator" the
+        Poplar op on emulated IPUs, "ipu" the same on those of Graphcore's TensorFlow. These two
+        need shapes that are known while tracing.
+    placement: where the Poplar op puts the network, and on how many IPUs.
+    tiles_per_ipu: of emulated ones.
+
+    With `training=False` nothing is kept for a backward pass, and a gradient is an error.
+
+    Raises ValueError if an argument is out of range, and what
+    ipulse_ops.lif.tensorflow_op.run_network raises.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        threads: int = 0,
+        memory: str = "slots",
+        weights_dtype: str = "float32",
+        return_membranes: bool = False,
+        time_major: bool = True,
+        backend: str = "cpu",
+        placement: Union[Placement, Dict[str, Any]] = Placement(),  # noqa: B008 (frozen)
+        tiles_per_ipu: int = MK2_TILES,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.threads = whole("threads", threads, 0)
+        self.memory = choice("memory", memory, tuple(MEMORIES))
+        self.weights_dtype = choice("weights_dtype", weights_dtype, WEIGHT_TYPES)
+        self.return_membranes = flag("return_membranes", return_membranes)
+        self.time_major = flag("time_major", time_major)
+        self.backend = choice("backend", backend, BACKENDS)
+        self.placement = Placement(**placement) if isinstance(placement, dict) else placement
+        instance("placement", self.placement, Placement)
+        self.tiles_per_ipu = whole("tiles_per_ipu", tiles_per_ipu)
+
+    def run(
+        self,
+        ids: Any,
+        counts: Optional[Any] = None,
+        training: Optional[bool] = None,
+        seed: Optional[Any] = None,
+    ) -> LIFOutputs:
+        """Everything that the network did."""
+        ids, counts = self.entering(ids, counts)
+        outputs = run_network(
+            self.network,
+            [tf.convert_to_tensor(kernel) for kernel in self._kernels],
+            ids,
+            counts,
+            threads=self.threads,
+            keep=training is None or bool(training),
+            constants=self.constants_in_use(),
+            seed=self.seed if seed is None else seed,
+            memory=self.memory,
+            weights_dtype=self.weights_dtype,
+            return_membranes=self.return_membranes,
+            backend=self.backend,
+            placement=self.placement,
+            tiles_per_ipu=self.tiles_per_ipu,
+        )
+        return outputs if self.time_major else tf.nest.map_structure(_swapped, outputs)
+
+    def entering(self, ids: Any, counts: Optional[Any]) -> Tuple[Any, Any]:
+        """ids and counts with the time first, of whatever a call takes."""
+        if counts is None and isinstance(ids, (tuple, list)):
+            if len(ids) != 2:
+                raise ValueError(f"spikes must be ids and counts, or dense; got {len(ids)} tensors")
+            ids, counts = ids
+        if isinstance(ids, (tf.RaggedTensor, tf.SparseTensor)):
+            raise ValueError(
+                f"spikes must be ids and counts, or dense; got a {type(ids).__name__}: "
+                "its to_tensor() or tf.sparse.to_dense makes it dense"
+            )
+        if counts is None:
+            ids, counts = self._listed(ids)
+        return (ids, counts) if self.time_major else (_swapped(ids), _swapped(counts))
+
+    def _listed(self, dense: Any) -> Tuple[Any, Any]:
+        """ids and counts of dense spikes."""
+        dense, inputs = tf.convert_to_tensor(dense), self.network.inputs
+        if dense.shape.rank != 3 or dense.shape[2] not in (None, inputs):
+            raise ValueError(
+                f"dense spikes must be three axes, of which the last has {inputs} channels; got "
+                f"shape {tuple(dense.shape)}. Spikes as ids need their counts, too"
+            )
+        if dense.shape[2] is None:  # while tracing
+            message = f"dense spikes must have {inputs} channels"
+            tf.debugging.assert_equal(tf.shape(dense)[2], inputs, message)
+        if self.backend == "numpy":
+            return _listed_without_a_compiler(dense)
+        ids, counts = dense_to_sparse(dense, capacity=inputs)
+        return ids, counts
+
+    def get_config(self) -> Dict[str, Any]:
+        return {
+            **super().get_config(),
+            "threads": self.threads,
+            "memory": self.memory,
+            "weights_dtype": self.weights_dtype,
+            "return_membranes": self.return_membranes,
+            "time_major": self.time_major,
+            "backend": self.backend,
+            "placement": asdict(self.placement),
+            "tiles_per_ipu": self.tiles_per_ipu,
+        }
+
+
+@tf.keras.utils.register_keras_serializable("ipulse")
+class MultiLIF(SequenceLayer):
+    """Layers of LIF neurons and a readout: `net(ids, counts)` returns LIFOutputs.
+
+    Its arguments are SequenceLayer's; the equations are those of
+    ipulse_ops.lif.reference.network_pass.
+    """
+
+    def call(
+        self,
+        ids: Any,
+        counts: Optional[Any] = None,
+        training: Optional[bool] = None,
+        seed: Optional[Any] = None,
+    ) -> LIFOutputs:
+        return self.run(ids, counts, training, seed)
+
+
+def _listed_without_a_compiler(dense: Any) -> Tuple[Any, Any]:
+    """What ipulse_ops.sparse.dense_to_sparse does with a slot for every channel, in TensorFlow's
+    ops."""
+    if not (dense.dtype.is_floating or dense.dtype.is_integer or dense.dtype.is_bool):
+        raise ValueError(f"dense spikes must be numbers; got {dense.dtype.name}")
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
+    def listed(spikes: Any) -> Any:
+        ids = tf.cast(tf.argsort(1 - binary(spikes), axis=-1, stable=True), tf.float32)
+        slot = tf.cast(tf.maximum(tf.cumsum(spikes, axis=-1) - 1, 0), tf.int32)
+
+        def gradient(grad_ids: Any, _: Any) -> Any:
+            return tf.gather(grad_ids, slot, batch_dims=2) * spikes
+
+        return (ids, tf.reduce_sum(spikes, axis=-1)), gradient
+
+    ids, counts = listed(tf.cast(dense, tf.float32))
+    return ids, counts
+
+
+def _swapped(tensor: Any) -> Any:
+    """Time and batch exchanged."""
+    tensor = tf.convert_to_tensor(tensor)
+    return tf.transpose(tensor, [1, 0, *range(2, tensor.shape.rank)])

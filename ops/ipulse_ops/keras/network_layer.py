@@ -1,0 +1,250 @@
+"""What every Keras layer of a LIF network has: its arguments, its variables, its configuration."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+import tensorflow as tf
+
+from ipulse_ops.keras.config import layer_of, plain_layer, plain_surrogate
+from ipulse_ops.keras.constraints import above, clipped
+from ipulse_ops.lif.cpu.constants import MAX_DECAY
+from ipulse_ops.lif.network import LIF, Layer, Network
+from ipulse_ops.lif.weights import check_shapes, weight_shapes
+from ipulse_ops.philox import key_of
+from ipulse_ops.surrogate import SuperSpike, Surrogate, surrogate_of
+from ipulse_ops.validation import choice
+
+CONSTANTS = ("decay", "threshold", "synapse_decay")  # that a layer may train
+
+Trainable = Union[bool, str, Sequence[Union[str, Sequence[str]]]]
+
+
+class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no types
+    """A network with its weights and constants as Keras variables; its subclasses run it.
+
+    inputs: channels of the input.
+    layers, readout, reset, reset_gradient, reset_on, delay, surrogate: as in
+        ipulse_ops.lif.network.Network. A surrogate may be its name in
+        ipulse_ops.surrogate.SURROGATES.
+    trainable: which constants are trained with the weights, of "decay", "threshold",
+        "synapse_decay": the same in every layer that has them, or a list of such for each layer
+        and the readout; or False, as Keras says that nothing is trained.
+    seed: of the policy "cyclic".
+
+    Weights are glorot uniform and biases 0 until they are set. A trained constant is one variable
+    `[neurons]`. It is used inside its bounds, 0 to just below 1 for a decay and second_threshold
+    upwards for a threshold, and a Keras optimizer leaves it there; the gradient is that of the
+    value in use, so that one at its bound can come back.
+
+    Raises ValueError if an argument is out of range.
+    """
+
+    # Keras 3 would compile a model that holds this layer with XLA, which knows no custom CPU op.
+    supports_jit = False
+
+    def __init__(
+        self,
+        inputs: int,
+        layers: Sequence[Union[LIF, Dict[str, Any]]],
+        readout: Union[Layer, Dict[str, Any]],
+        reset: str = "zero",
+        reset_gradient: str = "mask",
+        reset_on: str = "state",
+        delay: int = 0,
+        surrogate: Union[Surrogate, Dict[str, Any], str] = SuperSpike(),  # noqa: B008 (frozen)
+        trainable: Trainable = (),
+        seed: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("dtype", "float32")
+        super().__init__(trainable=trainable is not False, **kwargs)
+        if self.compute_dtype != "float32":
+            raise ValueError(f"dtype must be float32, as the ops are; got {self.compute_dtype}")
+        if not isinstance(layers, (list, tuple)):
+            raise ValueError(f"layers must be a list of LIF; got {layers!r}")
+        self.network = Network(
+            inputs=inputs,
+            layers=tuple(LIF(**layer) if isinstance(layer, dict) else layer for layer in layers),
+            readout=layer_of(readout),
+            reset=reset,
+            reset_gradient=reset_gradient,
+            reset_on=reset_on,
+            delay=delay,
+            surrogate=surrogate_of(surrogate),
+        )
+        key_of(seed)
+        self.seed = int(seed)
+        self._all = (*self.network.layers, self.network.readout)
+        self._trained = trained_of(trainable, self._all)
+        with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
+            self._add_variables()
+
+    @property
+    def kernels(self) -> List[Any]:
+        """The weights as Keras variables, in the order of ipulse_ops.lif.weights.weight_shapes.
+
+        A matrix is `[N_in, N_out]`: a row is a presynaptic neuron, so that an input spike is one
+        contiguous row.
+        """
+        return list(self._kernels)
+
+    @property
+    def trained_constants(self) -> List[Dict[str, Any]]:
+        """Of each layer and the readout its trained constants, Keras variables `[neurons]`."""
+        return [dict(of_layer) for of_layer in self._constants]
+
+    @property
+    def second_thresholds(self) -> List[Optional[Any]]:
+        """Of each layer and the readout a variable `[neurons]`, or None where all neurons carry
+        gradient. A schedule assigns to them; nothing is traced again.
+
+        A fixed threshold bounds them from above where they are used; a trained one is held at
+        them or above.
+        """
+        return list(self._second_thresholds)
+
+    def set_kernels(self, arrays: Sequence[np.ndarray]) -> None:
+        """Set the weights, in the order of ipulse_ops.lif.weights.weight_shapes.
+
+        Raises ValueError if their number or shapes do not fit.
+        """
+        check_shapes(self.network, [np.shape(array) for array in arrays])
+        for kernel, array in zip(self._kernels, arrays):
+            kernel.assign(array)
+
+    def constants_in_use(self) -> List[Dict[str, Any]]:
+        """Of each layer and the readout the constants that are variables, as tensors `[neurons]`
+        inside their bounds: what ipulse_ops.lif.tensorflow_op.run_network takes."""
+        found: List[Dict[str, Any]] = []
+        for layer, variables, variable in zip(self._all, self._constants, self._second_thresholds):
+            tensors = {name: tf.convert_to_tensor(var) for name, var in variables.items()}
+            for name in ("decay", "synapse_decay"):
+                if name in tensors:
+                    tensors[name] = clipped(tensors[name], 0.0, MAX_DECAY)
+            if variable is not None and isinstance(layer, LIF):
+                second = tf.convert_to_tensor(variable)
+                if "threshold" in tensors:
+                    tensors["threshold"] = above(tensors["threshold"], second)
+                    tensors["second_threshold"] = second
+                else:
+                    limit = np.asarray(layer.threshold, np.float32)
+                    tensors["second_threshold"] = tf.minimum(second, limit)
+            found.append(tensors)
+        return found
+
+    def get_config(self) -> Dict[str, Any]:
+        network = self.network
+        config = super().get_config()
+        del config["trainable"]  # Keras's, which `frozen` says
+        return {
+            **config,
+            "inputs": network.inputs,
+            "layers": [plain_layer(layer) for layer in network.layers],
+            "readout": plain_layer(network.readout),
+            "reset": network.reset,
+            "reset_gradient": network.reset_gradient,
+            "reset_on": network.reset_on,
+            "delay": network.delay,
+            "surrogate": plain_surrogate(network.surrogate),
+            "trainable": [list(names) for names in self._trained],
+            "frozen": not self.trainable,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_config(cls, config: Dict[str, Any]) -> NetworkLayer:
+        config = dict(config)
+        frozen = config.pop("frozen", False)
+        layer = cls(**config)
+        if frozen:
+            layer.trainable = False
+        return layer
+
+    def _add_variables(self) -> None:
+        self._kernels = [
+            self._variable(
+                f"{'kernel' if shape.role == 'input' else shape.role}_{shape.layer + 1}",
+                shape=shape.shape,
+                initializer="zeros" if shape.role == "bias" else "glorot_uniform",
+                trainable=True,
+            )
+            for shape in weight_shapes(self.network)
+        ]
+        # Tuples, which Keras does not wrap.
+        self._second_thresholds = tuple(
+            self._constant(number, "second_threshold")
+            if getattr(layer, "second_threshold", None) is not None
+            else None
+            for number, layer in enumerate(self._all)
+        )
+        self._constants: Tuple[Dict[str, Any], ...] = tuple({} for _ in self._all)
+        for name in CONSTANTS:
+            for number, names in enumerate(self._trained):
+                if name in names:
+                    self._constants[number][name] = self._constant(number, name)
+
+    def _constant(self, number: int, name: str) -> Any:
+        layer = self._all[number]
+        constraint = None
+        if name in ("decay", "synapse_decay"):
+            constraint = _clip_decay
+        elif name == "threshold" and self._second_thresholds[number] is not None:
+            second = self._second_thresholds[number]
+            constraint = lambda value: tf.maximum(value, tf.convert_to_tensor(second))  # noqa: E731
+        value = np.broadcast_to(np.asarray(getattr(layer, name), np.float32), (layer.neurons,))
+        return self._variable(
+            f"{name}_{number + 1}",
+            shape=(layer.neurons,),
+            initializer=tf.keras.initializers.Constant(value),
+            trainable=name != "second_threshold",
+            constraint=constraint,
+        )
+
+    def _variable(self, name: str, **options: Any) -> Any:
+        variable = self.add_weight(name=name, dtype="float32", **options)
+        # By an attribute, too: in lists and dicts Keras 3 hides it from TensorFlow's checkpoints
+        # and SavedModels.
+        setattr(self, f"_{name}", variable)
+        return variable
+
+
+def _clip_decay(value: Any) -> Any:
+    return tf.clip_by_value(value, 0.0, MAX_DECAY)
+
+
+def trained_of(trainable: Trainable, layers: Tuple[Layer, ...]) -> Tuple[Tuple[str, ...], ...]:
+    """Of each layer the constants to train, in the order of CONSTANTS.
+
+    Raises ValueError for an unknown name, or one that no layer has.
+    """
+    if isinstance(trainable, bool):
+        trainable = ()
+    if isinstance(trainable, str):
+        trainable = (trainable,)
+    if not isinstance(trainable, (list, tuple)):
+        raise ValueError(f"trainable must name constants, or list them; got {trainable!r}")
+    if all(isinstance(name, str) for name in trainable):
+        names = tuple(choice("trainable", str(name), CONSTANTS) for name in trainable)
+        found = tuple(
+            tuple(n for n in CONSTANTS if n in names and getattr(layer, n, None) is not None)
+            for layer in layers
+        )
+        for name in names:
+            if not any(name in of_layer for of_layer in found):
+                raise ValueError(f"no layer has a {name} to train")
+        return found
+    if len(trainable) != len(layers):
+        raise ValueError(
+            f"trainable must name constants, or list them for each of {len(layers)} layers (the "
+            f"readout is the last); got {len(trainable)}"
+        )
+    for number, (names_of, layer) in enumerate(zip(trainable, layers)):
+        if not isinstance(names_of, (list, tuple)):
+            raise ValueError(f"trainable[{number}] must be a list of names; got {names_of!r}")
+        for name in names_of:
+            choice(f"trainable[{number}]", name, CONSTANTS)
+            if getattr(layer, name, None) is None:
+                raise ValueError(f"trainable[{number}]: that layer has no {name}")
+    return tuple(tuple(n for n in CONSTANTS if n in names_of) for names_of in trainable)

@@ -1,0 +1,142 @@
+"""A network's step from sparse ops: selection and products as separate TensorFlow ops."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Sequence, Tuple
+
+import tensorflow as tf
+
+from ipulse_ops import sparse
+from ipulse_ops.keras.cell import NetworkCell
+from ipulse_ops.keras.packing import not_dense, pack_spikes, parts
+from ipulse_ops.lif.network import LIF
+from ipulse_ops.lif.tensorflow_op import LIFOutputs
+from ipulse_ops.validation import choice, whole
+from poplar_emulator.custom_op import MK2_TILES
+
+
+@tf.keras.utils.register_keras_serializable("ipulse")
+class SparseLIFCell(NetworkCell):
+    """The network of MultiLIF, one step at a time:
+
+        rnn = tf.keras.layers.RNN(cell, return_sequences=True)
+        outputs = cell.unpack(rnn(pack_spikes(ids, counts)))
+
+    with ids `[batch, time, slots]`: an RNN has the batch first, and so have the LIFOutputs. It is
+    slower than MultiLIF, which runs whole sequences in one op, and open to changes in Python.
+
+    Its arguments are NetworkLayer's, and
+
+    backend: "cpu"; "emulator" runs the Poplar ops of one step on an emulated IPU, "ipu" on one of
+        Graphcore's TensorFlow. These two have no policy cyclic, and must know all shapes.
+    tiles_per_ipu: of an emulated one.
+
+    Raises ValueError if an argument is out of range; a call raises UnsupportedNetwork,
+    tf.errors.InvalidArgumentError for wrong spikes, dense ones too, and what
+    ipulse_ops.lif.poplar.backends.step_ops_on_ipus raises.
+    """
+
+    def __init__(
+        self, *args: Any, backend: str = "cpu", tiles_per_ipu: int = MK2_TILES, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.backend = choice("backend", backend, ("cpu", "emulator", "ipu"))
+        self.tiles_per_ipu = whole("tiles_per_ipu", tiles_per_ipu)
+
+    def get_config(self) -> Dict[str, Any]:
+        own = {"backend": self.backend, "tiles_per_ipu": self.tiles_per_ipu}
+        return {**super().get_config(), **own}
+
+    def _ops(self) -> Any:
+        """spike_matmul, select_spikes and sparse_to_dense."""
+        if self.backend == "cpu":
+            return sparse
+        # Imported only here: who asks for it gets it, and nobody else.
+        from ipulse_ops.lif.poplar.backends import step_ops_on_ipus
+
+        return step_ops_on_ipus(self.tiles_per_ipu if self.backend == "emulator" else None)
+
+    @property
+    def output_size(self) -> int:
+        """Last axis of the packed outputs."""
+        return sum(max(size, 1) for size in self._output_sizes())
+
+    def call(
+        self, inputs: Any, states: Sequence[Any], training: Any = None
+    ) -> Tuple[Any, List[Any]]:
+        network, ops = self.network, self._ops()
+        kernels, constants = self._tensors()
+        step = states[-1]
+        if inputs.shape[-1] == network.inputs:  # that there are as many slots is rare
+            inputs = not_dense(inputs)
+        counts, ids = inputs[:, :2], inputs[:, 2:]
+        outputs: List[List[Any]] = [[], [], [], []]
+        after: List[Any] = []
+        u: Any = None
+        for number, (layer, state) in enumerate(zip(self._all, self._layer_states(states))):
+            tensors = constants[number]
+            current = ops.spike_matmul(kernels[number].input, ids, counts)
+            own = None
+            if self._remembers(number):
+                own = state["spikes"][:, 2:], state["spikes"][:, :2]
+            if kernels[number].recurrent is not None and own is not None:
+                current += ops.spike_matmul(kernels[number].recurrent, *own)
+            if kernels[number].bias is not None:
+                current += kernels[number].bias
+            u, synapse = self._membrane(layer, tensors, state, current)
+            if not isinstance(layer, LIF):
+                after += [u, *synapse]
+                break
+            gate = None if layer.second_threshold is None else tensors.second_threshold
+            found = ops.select_spikes(
+                *(u, tensors.threshold, gate, layer.slots, layer.policy, network.surrogate),
+                seed=self.seed,
+                first_step=tf.cast(step[0, 0], tf.int64) if layer.policy == "cyclic" else 0,
+                layer=number,
+            )
+            spiked = ops.sparse_to_dense(found.ids, found.counts, layer.neurons)
+            if network.reset_on == "state":
+                above = tf.cast(u > tensors.threshold, tf.float32)
+                spiked += tf.stop_gradient(above - spiked)
+            after += [self._after_reset(u, spiked, tensors.threshold), *synapse]
+            if self._remembers(number):
+                after.append(pack_spikes(found.ids, found.counts))
+            for kind, tensor in zip(outputs, (*found, u)):
+                kind.append(tensor)
+            delayed = network.delay == 1 and own is not None
+            ids, counts = own if delayed and own is not None else (found.ids, found.counts)
+        dropped = [tensor[:, tf.newaxis] for tensor in outputs[2]]
+        hidden = outputs[3][: len(network.layers)]
+        packed = tf.concat([u, *outputs[0], *outputs[1], *dropped, *hidden], axis=-1)
+        return packed, [*after, step + 1]
+
+    def unpack(self, packed: Any) -> LIFOutputs:
+        """The RNN's output `[batch, time, ...]`, or that of one step `[batch, ...]`, by name.
+
+        Unlike MultiLIF's, it has the hidden layers' membranes always.
+        """
+        found = parts(packed, self._output_sizes())
+        spiking = len(self.network.spiking)
+        return LIFOutputs(
+            membrane=found[0],
+            spike_ids=found[1 : 1 + spiking],
+            spike_counts=found[1 + spiking : 1 + 2 * spiking],
+            dropped=found[1 + 2 * spiking : 1 + 3 * spiking],
+            membranes=found[1 + 3 * spiking :],
+        )
+
+    def _output_sizes(self) -> List[int]:
+        spiking = self.network.spiking
+        return [
+            self.network.readout.neurons,
+            *(layer.slots for layer in spiking),
+            *[2] * len(spiking),
+            *[0] * len(spiking),
+            *(layer.neurons for layer in self.network.layers),
+        ]
+
+    def _spikes_size(self, layer: LIF) -> int:
+        return layer.slots + 2
+
+    def _more_states(self) -> List[int]:
+        return [1]  # the step, which the policy cyclic asks for

@@ -1,0 +1,78 @@
+"""A network's constants as tensors, fixed ones and those that training or a schedule changes."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from ipulse_ops.lif.cpu.constants import constants as fixed_constants
+from ipulse_ops.lif.network import LIF, Network, per_neuron
+
+GIVEN = ("decay", "threshold", "synapse_decay", "second_threshold")
+
+
+class LayerTensors(NamedTuple):
+    """float32 `[neurons]`; `[0]` where the layer has no such constant, None where it cannot."""
+
+    decay: Any
+    scale: Any
+    synapse_decay: Any
+    threshold: Optional[Any]
+    second_threshold: Optional[Any]
+
+
+def constant_tensors(
+    network: Network, given: Optional[Sequence[Mapping[str, Any]]] = None
+) -> List[LayerTensors]:
+    """Of each layer and the readout.
+
+    given: as checked_constants has them.
+
+    Raises what it raises.
+    """
+    layers = [*network.layers, network.readout]
+    return [_of_layer(*pair) for pair in zip(layers, checked_constants(network, given))]
+
+
+def checked_constants(
+    network: Network, given: Optional[Sequence[Mapping[str, Any]]]
+) -> List[Dict[str, Any]]:
+    """Of each layer and the readout the tensors that take the place of its constants; None: none.
+
+    Raises ValueError if one is given that the layer does not have, or not `[neurons]`.
+    """
+    layers = [*network.layers, network.readout]
+    given = [{}] * len(layers) if given is None else given
+    if len(given) != len(layers):
+        raise ValueError(f"constants must be of {len(layers)} layers; got {len(given)}")
+    found: List[Dict[str, Any]] = []
+    for number, (layer, of_layer) in enumerate(zip(layers, given)):
+        found.append({})
+        for name, value in of_layer.items():
+            if name not in GIVEN or getattr(layer, name, None) is None:
+                raise ValueError(f"layer {number} has no {name} to give")
+            tensor = tf.convert_to_tensor(value, tf.float32)
+            if not tensor.shape.is_compatible_with([layer.neurons]):
+                raise ValueError(
+                    f"constants[{number}]: {name} must have shape ({layer.neurons},); "
+                    f"got {tuple(tensor.shape)}"
+                )
+            found[-1][name] = tensor
+    return found
+
+
+def _of_layer(layer: Any, given: Mapping[str, Any]) -> LayerTensors:
+    fixed = fixed_constants(layer)
+    found = {**fixed._asdict(), **given}
+    if "decay" in given:
+        # In double, as the fixed ones are: rounded once.
+        gain = per_neuron(layer.gain, layer.neurons, "gain")
+        found["scale"] = tf.cast(gain * (1 - tf.cast(given["decay"], tf.float64)), tf.float32)
+    nothing = np.zeros(0, np.float32)
+    if found["synapse_decay"] is None:
+        found["synapse_decay"] = nothing
+    if isinstance(layer, LIF) and found["second_threshold"] is None:
+        found["second_threshold"] = nothing
+    return LayerTensors(**found)

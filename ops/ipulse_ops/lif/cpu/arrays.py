@@ -1,0 +1,256 @@
+"""The C++ kernels on NumPy arrays, without TensorFlow: what tests and other frameworks call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ipulse_ops.lif.cpu import abi, native
+from ipulse_ops.lif.cpu.call import Call, checked
+from ipulse_ops.lif.cpu.constants import LayerConstants
+from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, per_neuron
+from ipulse_ops.lif.reference.trace import ConstantGradients
+from ipulse_ops.lif.weights import weight_shapes
+
+
+@dataclass(frozen=True)
+class LayerRun:
+    """What one spiking layer did."""
+
+    u: Optional[np.ndarray]  # float32 [time, batch, neurons], before the reset; None: not wanted
+    spike_ids: np.ndarray  # int32 [time, batch, slots]: spiking, then gradient-only, then zeros
+    spike_counts: np.ndarray  # int32 [time, batch, 2]: spikes, spikes and gradient-only neurons
+    dropped: np.ndarray  # int32 [time, batch]: spiking neurons without a slot
+    bits: np.ndarray  # uint32, for `backward`
+    membranes: np.ndarray  # float32, for `backward`; empty unless membranes are stored
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a network did over a whole sequence."""
+
+    membrane: np.ndarray  # float32 [time, batch, classes], u of the readout
+    layers: Tuple[LayerRun, ...]  # of the hidden layers, and of the readout if it spikes
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """Gradients of a loss; None where not wanted."""
+
+    weights: Tuple[np.ndarray, ...]  # float32, as ipulse_ops.lif.weights.weight_shapes says
+    inputs: Optional[np.ndarray]  # float32 [time, batch, slots], by the spikes in the slots
+    constants: Optional[Tuple[ConstantGradients, ...]]  # float64, of each layer and the readout
+
+
+def forward(
+    network: Network,
+    weights: Sequence[np.ndarray],
+    ids: np.ndarray,
+    counts: np.ndarray,
+    seed: int = 0,
+    store: str = "membranes",
+    weight_type: str = "float32",
+    u: bool = False,
+    threads: int = 0,
+    arch: Optional[int] = None,
+) -> Run:
+    """Run the network from rest on the input spikes ids int32 or uint16 `[time, batch, slots]`,
+    counts int32 `[time, batch]`, or `[time, batch, 2]` with gradient-only neurons.
+
+    weights: float32, the arrays of ipulse_ops.lif.weights.weight_shapes.
+    seed: of the policy "cyclic", 0 to 2^64 - 1.
+    store: what is left for `backward`: "nothing", if it will not be called; "membranes";
+        "spikes", from which it runs the layers again, with less memory and the same result.
+    weight_type: "bfloat16" rounds the matrices to it, in copies of half the size.
+    u: whether the membranes of all neurons are wanted.
+    threads: 0 for as many as the process may run on; results do not depend on it.
+    arch: CPU features that may be used, None for all of this machine's.
+
+    Raises ValueError if shapes, dtypes or ids do not fit the network; MemoryError.
+    """
+    call = Call(network, weights, ids, counts, seed, store, weight_type, threads, arch)
+    steps, batch = ids.shape[:2]
+    spiking = network.spiking
+    readout = isinstance(network.readout, LeakyReadout)
+    membrane: Any = None  # of a readout that spikes, its layer's u
+    if readout:
+        membrane = np.empty((steps, batch, network.readout.neurons), np.float32)
+    pairs = [np.empty((steps, batch, 2), np.float32) for _ in spiking]
+    dropped = [np.empty((steps, batch), np.float32) for _ in spiking]
+    bits = [np.empty(call.bits_words(number), np.uint32) for number in range(len(spiking))]
+    membranes = [np.empty(0, np.float32) for _ in spiking]
+    dense = [
+        np.empty((steps, batch, layer.neurons), np.float32)
+        if u or layer is network.readout
+        else None
+        for layer in spiking
+    ]
+
+    def allocate(_: Any, layer: int, floats: int) -> int:
+        membranes[layer] = _whole_lines(floats)
+        return int(membranes[layer].ctypes.data)
+
+    call.run(
+        native.library().lif_forward,
+        abi.LifForward(
+            version=abi.VERSION,
+            membrane=abi.floats(membrane),
+            bits=(abi.uint32_p * len(bits))(*map(abi.uint32s, bits)),
+            counts=abi.float_pointers(pairs),
+            dropped=abi.float_pointers(dropped),
+            u=None if all(array is None for array in dense) else abi.float_pointers(dense),
+            allocate=abi.LifAllocate(allocate),
+        ),
+    )
+    layers = tuple(
+        LayerRun(
+            u=dense[number],
+            spike_ids=call.slots(number, bits[number]).astype(np.int32),
+            spike_counts=pairs[number].astype(np.int32),
+            dropped=dropped[number].astype(np.int32),
+            bits=bits[number],
+            membranes=membranes[number],
+        )
+        for number in range(len(spiking))
+    )
+    if membrane is None:
+        membrane = dense[-1]
+    return Run(membrane=membrane, layers=layers)
+
+
+def _whole_lines(floats: int) -> np.ndarray:
+    """float32 [floats], not set, where a line of the caches begins, as TensorFlow's tensors do."""
+    line = 64
+    room = np.empty(4 * max(floats, 1) + line, np.uint8)
+    first = -room.ctypes.data % line
+    return room[first : first + 4 * floats].view(np.float32)
+
+
+def backward(
+    network: Network,
+    weights: Sequence[np.ndarray],
+    ids: np.ndarray,
+    counts: np.ndarray,
+    run: Run,
+    grad_membrane: np.ndarray,
+    grad_spikes: Optional[Sequence[Optional[np.ndarray]]] = None,
+    grad_u: Optional[Sequence[Optional[np.ndarray]]] = None,
+    inputs: bool = False,
+    constants: bool = False,
+    store: str = "membranes",
+    weight_type: str = "float32",
+    last_use: bool = False,
+    threads: int = 0,
+    arch: Optional[int] = None,
+) -> Gradients:
+    """The gradients of a loss by the weights and, if wanted, by the input's spikes and the layers'
+    constants.
+
+    run: of `forward` with the same arguments, `store`, `weight_type` and `arch` included.
+    grad_membrane: float32 `[time, batch, classes]`, the loss's derivative by the membrane.
+    grad_spikes: of each spiking layer float32 `[time, batch, slots]`, the loss's direct derivative
+        by the spike of the neuron in that slot.
+    last_use: whether the run's membranes may be written to, which saves their size in memory; the
+        run has no further backward pass then.
+    grad_u: of each hidden layer float32 `[time, batch, neurons]`, the loss's direct derivative by
+        its u. None = 0, for all layers or one.
+
+    Raises ValueError if shapes, dtypes or ids do not fit the network, or `run` stored nothing;
+    MemoryError.
+    """
+    call = Call(network, weights, ids, counts, 0, store, weight_type, threads, arch)
+    shape, spiking = ids.shape[:2], network.spiking
+    grad_membrane = checked("grad_membrane", grad_membrane, (*shape, network.readout.neurons))
+    direct = _of_each("grad_spikes", grad_spikes, [(*shape, layer.slots) for layer in spiking])
+    by_u = _of_each("grad_u", grad_u, [(*shape, layer.neurons) for layer in network.layers])
+    leaky = isinstance(network.readout, LeakyReadout)
+    if not leaky:
+        by_u.append(grad_membrane)
+    outputs = _Outputs(network, ids.shape if inputs else None, constants)
+    records = (
+        abi.LifRecord(
+            *(abi.uint32s(layer.bits), abi.floats(layer.membranes), layer.membranes.size),
+            last_use,
+        )
+        for layer in run.layers
+    )
+    call.run(
+        native.library().lif_backward,
+        abi.LifBackward(
+            version=abi.VERSION,
+            record=(abi.LifRecord * len(spiking))(*records),
+            grad_membrane=abi.floats(grad_membrane) if leaky else None,
+            grad_spikes=abi.float_pointers(direct),
+            grad_u=None if all(array is None for array in by_u) else abi.float_pointers(by_u),
+            gradient=outputs.pointers,
+            grad_inputs=abi.floats(outputs.inputs),
+        ),
+    )
+    return outputs.gradients()
+
+
+class _Outputs:
+    """The arrays that a backward pass writes."""
+
+    def __init__(
+        self, network: Network, inputs: Optional[Tuple[int, ...]], constants: bool
+    ) -> None:
+        self._layers: Tuple[Layer, ...] = (*network.layers, network.readout)
+        self.inputs = None if inputs is None else np.empty(inputs, np.float32)
+        self.pointers = (abi.LifGradient * len(self._layers))()
+        self._weights: List[np.ndarray] = []
+        for shape in weight_shapes(network):
+            self._weights.append(np.empty(shape.shape, np.float32))
+            name = "weights" if shape.role == "input" else shape.role
+            setattr(self.pointers[shape.layer], name, abi.floats(self._weights[-1]))
+        self._constants: Optional[List[LayerConstants]] = None
+        if constants:
+            self._constants = [self._of_constants(number) for number in range(len(self._layers))]
+
+    def _of_constants(self, number: int) -> LayerConstants:
+        layer, pointers = self._layers[number], self.pointers[number]
+        found = {"decay": True, "scale": True, "synapse_decay": layer.synapse_decay is not None}
+        found["threshold"] = isinstance(layer, LIF)
+        arrays: Dict[str, Any] = {
+            name: np.empty(layer.neurons, np.float32) if here else None
+            for name, here in found.items()
+        }
+        for name, array in arrays.items():
+            setattr(pointers, name, abi.floats(array))
+        return LayerConstants(second_threshold=None, **arrays)
+
+    def gradients(self) -> Gradients:
+        by_constants = None
+        if self._constants is not None:
+            by_constants = tuple(
+                ConstantGradients(
+                    # The scale is gain * (1 - decay).
+                    decay=grad.decay
+                    - per_neuron(layer.gain, layer.neurons, "gain") * grad.scale.astype(float),
+                    threshold=_float64(grad.threshold),
+                    synapse_decay=_float64(grad.synapse_decay),
+                )
+                for layer, grad in zip(self._layers, self._constants)
+            )
+        return Gradients(tuple(self._weights), self.inputs, by_constants)
+
+
+def _of_each(
+    name: str,
+    arrays: Optional[Sequence[Optional[np.ndarray]]],
+    shapes: Sequence[Tuple[int, ...]],
+) -> List[Optional[np.ndarray]]:
+    if arrays is None:
+        return [None] * len(shapes)
+    if len(arrays) != len(shapes):
+        raise ValueError(f"{name} must have {len(shapes)} layers; got {len(arrays)}")
+    return [
+        None if array is None else checked(f"{name}[{number}]", array, shapes[number])
+        for number, array in enumerate(arrays)
+    ]
+
+
+def _float64(array: Optional[np.ndarray]) -> Optional[np.ndarray]:
+    return None if array is None else array.astype(np.float64)

@@ -1,0 +1,49 @@
+"""The constants of a layer as the kernels take them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+
+from ipulse_ops.lif.network import LIF, Layer, per_neuron
+
+MAX_DECAY = float(np.nextafter(np.float32(1), np.float32(0)))  # the largest below 1
+
+
+class LayerConstants(NamedTuple):
+    """A layer's as the kernels take them, float32 `[neurons]`, each rounded once, from float64;
+    a decay that would become 1 to MAX_DECAY.
+
+    None where the layer has no such constant.
+    """
+
+    decay: np.ndarray
+    scale: np.ndarray  # gain * (1 - decay)
+    synapse_decay: Optional[np.ndarray]
+    threshold: Optional[np.ndarray]
+    second_threshold: Optional[np.ndarray]
+
+
+def constants(layer: Layer) -> LayerConstants:
+    """The constants of a layer or readout for the kernels."""
+    decay = per_neuron(layer.decay, layer.neurons, "decay")
+    scale = per_neuron(layer.gain, layer.neurons, "gain") * (1 - decay)
+    synapse_decay = threshold = second = None
+    if layer.synapse_decay is not None:
+        synapse = per_neuron(layer.synapse_decay, layer.neurons, "synapse_decay")
+        synapse_decay = _below_1(synapse)
+    if isinstance(layer, LIF):
+        threshold = _float32(layer.threshold, layer.neurons, "threshold")
+        if layer.second_threshold is not None:
+            second = _float32(layer.second_threshold, layer.neurons, "second_threshold")
+    scale = scale.astype(np.float32)
+    return LayerConstants(_below_1(decay), scale, synapse_decay, threshold, second)
+
+
+def _below_1(decay: np.ndarray) -> np.ndarray:
+    return np.minimum(decay.astype(np.float32), np.float32(MAX_DECAY))
+
+
+def _float32(value: Any, neurons: int, name: str) -> np.ndarray:
+    return per_neuron(value, neurons, name).astype(np.float32)

@@ -1,0 +1,62 @@
+#include "backward_call.h"
+
+#include <algorithm>
+
+#include "passes/sequence.h"
+#include "support/pool.h"
+
+namespace lif {
+
+BackwardCall::BackwardCall(const Kernel &kernel, const LifNetwork &network,
+                           const LifBackward &gradient)
+    : kernel(kernel), n(network), gradient(gradient),
+      threads(n.threads ? n.threads : default_threads()), rows(int64_t(n.batch) * n.steps) {}
+
+bool BackwardCall::wants_constants(int number) const {
+  const LifGradient &wanted = gradient.gradient[number];
+  return wanted.decay || wanted.scale || wanted.synapse_decay || wanted.threshold;
+}
+
+const float *BackwardCall::grad_u_of(int number) const {
+  if (number == n.layers)
+    return gradient.grad_membrane;
+  return gradient.grad_u ? gradient.grad_u[number] : nullptr;
+}
+
+GradCurrent BackwardCall::every_row(const GradCurrent &current) const {
+  const Panels &panels = current.panels;
+  std::unique_ptr<Buffer<float>> storage(new Buffer<float>(dense_membranes(panels, rows)));
+  GradCurrent all(panels, std::move(storage), nullptr);
+  parallel_for(threads, int64_t(panels.count) * n.batch, [&](int64_t task, int) {
+    const float *last = current.floats + task * panels.width;
+    float *row = all.floats + task * n.steps * panels.width;
+    for (int t = 0; t < n.steps; ++t, row += panels.width)
+      std::transform(last, last + panels.width, row,
+                     [multiple = current.of_last[t]](float x) { return multiple * x; });
+  });
+  return all;
+}
+
+PanelBackward BackwardCall::panel(int number, const GradCurrent &current,
+                                  const LayerConstants &constants, int p, int b) const {
+  const Panels &panels = current.panels;
+  PanelBackward a{};
+  a.steps = a.last = n.steps;
+  a.vectors = panels.vectors;
+  a.columns = panels.columns(p);
+  a.constants = constants.of(p);
+  a.first_neuron = panels.first(p);
+  int64_t row = int64_t(b) * n.steps;
+  if (current.floats)
+    a.grad_current = current.floats + (p * rows + row) * panels.width;
+  a.spiking = number < n.layers;
+  a.reset = n.reset;
+  a.reset_gradient = n.reset_gradient;
+  a.surrogate = &n.surrogate;
+  if (const float *grad_u = grad_u_of(number))
+    a.grad_u = grad_u + int64_t(b) * panels.neurons + panels.first(p);
+  a.grad_u_stride = int64_t(n.batch) * panels.neurons;
+  return a;
+}
+
+} // namespace lif

@@ -1,0 +1,197 @@
+#include "slot_gradient.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "support/pool.h"
+
+namespace lif {
+namespace {
+
+// Parts that a sampled product is summed in, whatever the number of threads.
+constexpr int PRODUCT_PARTS = 8;
+
+// Tasks of one of the last parts, where each part before them is one task.
+constexpr int PIECES = 4;
+
+// Memory for the sums of parts: more samples than fit are multiplied one run after another.
+constexpr int64_t OTHER_BYTES = 24 << 20;
+
+// From slot order, spikes and then the others, to ascending ids. product: of the sample.
+void start_products(const LifNetwork &n, const LifLayer &layer, const BitRows &bits,
+                    const Spikes &kept, int b, const float *direct, float *product) {
+  int64_t first = kept.start[int64_t(b) * n.steps];
+  for (int t = 0; t < n.steps; ++t) {
+    int64_t row = int64_t(b) * n.steps + t, start = kept.start[row];
+    int64_t count = kept.start[row + 1] - start;
+    const uint8_t *emitted = bits.emitted + row * bits.row_bytes;
+    const float *slots = direct + (int64_t(t) * n.batch + b) * layer.slots;
+    auto spikes = [&](int64_t k) {
+      int32_t id = kept.ids[start + k];
+      return emitted[id / 8] >> (id % 8) & 1;
+    };
+    int64_t others = 0;
+    for (int64_t k = 0; k < count; ++k)
+      others += spikes(k);
+    for (int64_t k = 0, spiking = 0; k < count; ++k)
+      product[start - first + k] = slots[spikes(k) ? spiking++ : others++];
+  }
+}
+
+// What a product is made of.
+struct Operands {
+  const LifLayer &layer;
+  const BitRows &bits;
+  const Spikes &kept;
+  const GradCurrent &next;
+  const float *weights, *direct, *membranes;
+};
+
+// Those of a sample times the surrogate, if there are membranes.
+void apply_surrogate(const BackwardCall &call, const Operands &o, int b, float *product) {
+  SampledProduct a{}; // no panel
+  a.next.panels.vectors = 1;
+  a.steps = call.n.steps;
+  a.first = b;
+  a.last = b + 1;
+  a.start = o.kept.start.get();
+  a.ids = o.kept.ids;
+  a.membranes = o.membranes;
+  a.threshold = o.layer.threshold;
+  a.slope = call.n.surrogate.slope;
+  a.product = product;
+  call.kernel.sampled_product(a);
+}
+
+// The products of samples `begin` to `end`, as a smaller batch of their own.
+void multiply_samples(const BackwardCall &call, const Operands &o, int parts, int begin, int end,
+                      float *product, IdleMemory idle) {
+  const LifNetwork &n = call.n;
+  const Panels &panels = o.next.panels;
+  int threads = call.threads, batch = end - begin;
+  int64_t row = int64_t(begin) * n.steps, offset = o.kept.start[row];
+  int64_t rows = int64_t(batch) * n.steps, length = o.kept.start[row + rows] - offset;
+  Buffer<int64_t> start(rows + 1);
+  for (int64_t r = 0; r <= rows; ++r)
+    start[r] = o.kept.start[row + r] - offset;
+  SampledProduct all{};
+  all.steps = n.steps;
+  all.delay = n.delay;
+  all.storage = n.weights;
+  all.neurons = o.layer.neurons;
+  all.start = start.get();
+  all.ids = o.kept.ids + offset;
+  // Each part sums some panels of the next layer, one after the other from the worker's cache.
+  IdleBlocks others(parts - 1, length, idle);
+  int groups = (4 * threads + parts - 1) / parts;
+  // So many parts are a task each. The last ones come in pieces, so that no thread waits long for
+  // another, unless more than one panel would be packed again for that.
+  int whole = groups == 1 && parts == panels.count ? std::max(0, parts - threads) : 0;
+  if (whole)
+    groups = PIECES;
+  int samples = std::max(1, (batch + groups - 1) / groups);
+  groups = (batch + samples - 1) / samples;
+  WorkerPanel packed(o.weights ? threads : 0, call.kernel.pack, o.weights, o.layer.neurons,
+                     panels.neurons, panels, o.layer.neurons * row_words(panels, n.weights),
+                     n.weights);
+  parallel_for(threads, whole + int64_t(parts - whole) * groups, [&](int64_t task, int worker) {
+    int64_t piece = task - whole;
+    int part = static_cast<int>(piece < 0 ? task : whole + piece / groups);
+    SampledProduct a = all;
+    a.first = piece < 0 ? 0 : static_cast<int>(piece % groups) * samples;
+    a.last = piece < 0 ? batch : std::min(a.first + samples, batch);
+    a.product = part ? others[part - 1] : product + offset;
+    auto place = [&](int b) { return a.product + start[int64_t(b) * n.steps]; };
+    bool starts = o.direct && !part;
+    if (starts) {
+      for (int b = a.first; b < a.last; ++b)
+        start_products(n, o.layer, o.bits, o.kept, begin + b, o.direct, place(b));
+    } else if (!o.weights) {
+      std::fill(place(a.first), place(a.last), 0.0f);
+    }
+    int first = part * panels.count / parts;
+    int last = o.weights ? (part + 1) * panels.count / parts : 0;
+    for (int p = first; p < last; ++p) {
+      a.writes = p == first && !starts;
+      a.next = {panels, o.next.floats + (p * call.rows + row) * panels.width, rows};
+      a.next.panels.count = 1;
+      a.weights = packed.get(worker, p);
+      call.kernel.sampled_product(a);
+    }
+  });
+  parallel_for(threads, batch, [&](int64_t b, int) {
+    float *sum = product + offset;
+    for (int part = 1; part < parts; ++part) {
+      const float *other = others[part - 1];
+      for (int64_t i = start[b * n.steps]; i < start[(b + 1) * n.steps]; ++i)
+        sum[i] += other[i];
+    }
+    apply_surrogate(call, o, begin + static_cast<int>(b), product);
+  });
+}
+
+// Where the rows of a sample are multiples of one, that one's product with all neurons is enough.
+void multiply_by_one_row(const BackwardCall &call, const Operands &o, float *product) {
+  const LifNetwork &n = call.n;
+  int neurons = o.layer.neurons;
+  auto weights = pack_weights(call.kernel, call.threads, o.weights, neurons, o.next.panels.neurons,
+                              o.next.panels, false, n.weights);
+  std::vector<int32_t> everybody(neurons);
+  std::iota(everybody.begin(), everybody.end(), 0);
+  Buffer<float> of_workers(int64_t(call.threads) * neurons);
+  parallel_for(call.threads, n.batch, [&](int64_t b, int worker) {
+    float *of_all = of_workers.get() + int64_t(worker) * neurons;
+    int64_t start[2] = {0, neurons};
+    SampledProduct a{};
+    a.steps = a.last = 1;
+    a.next = call.layer(o.next);
+    a.next.grad_current += b * a.next.panels.width;
+    a.storage = n.weights;
+    a.weights = weights->get();
+    a.neurons = neurons;
+    a.start = start;
+    a.ids = everybody.data();
+    a.writes = true;
+    a.product = of_all;
+    call.kernel.sampled_product(a);
+    const int64_t *slots = &o.kept.start[b * n.steps];
+    if (o.direct)
+      start_products(n, o.layer, o.bits, o.kept, static_cast<int>(b), o.direct, product + slots[0]);
+    for (int t = 0; t < n.steps; ++t) {
+      float multiple = t + n.delay < n.steps ? o.next.of_last[t + n.delay] : 0;
+      for (int64_t k = slots[t]; k < slots[t + 1]; ++k)
+        product[k] = (o.direct ? product[k] : 0) + multiple * of_all[o.kept.ids[k]];
+    }
+    apply_surrogate(call, o, static_cast<int>(b), product);
+  });
+}
+
+} // namespace
+
+std::unique_ptr<Buffer<float>> slot_gradient(const BackwardCall &call, const LifLayer &layer,
+                                             const BitRows &bits, const Spikes &kept,
+                                             const GradCurrent &next, const float *weights,
+                                             const float *direct, const float *membranes,
+                                             const IdleMemory &idle) {
+  // An expanding load reads a whole vector, so that the last one may end behind its place.
+  std::unique_ptr<Buffer<float>> product(
+      new Buffer<float>(kept.start[call.rows] + call.kernel.lanes));
+  Operands operands{layer, bits, kept, next, weights, direct, membranes};
+  if (!next.of_last.empty()) {
+    multiply_by_one_row(call, operands, product->get());
+    return product;
+  }
+  int parts = weights ? std::min(PRODUCT_PARTS, next.panels.count) : 1;
+  int64_t most = OTHER_BYTES / 4 / std::max(1, parts - 1);
+  auto slots_before = [&](int b) { return kept.start[int64_t(b) * call.n.steps]; };
+  for (int begin = 0, end = 0; begin < call.n.batch; begin = end) {
+    for (end = begin + 1;
+         end < call.n.batch && slots_before(end + 1) - slots_before(begin) <= most;)
+      ++end;
+    multiply_samples(call, operands, parts, begin, end, product->get(), idle);
+  }
+  return product;
+}
+
+} // namespace lif

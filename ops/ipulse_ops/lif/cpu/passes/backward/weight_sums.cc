@@ -1,0 +1,206 @@
+#include "weight_sums.h"
+
+#include <algorithm>
+
+#include "support/layout.h"
+#include "support/pool.h"
+
+namespace lif {
+namespace {
+
+// Bytes of dL/dI that one group of rows takes in a panel, and of the sums: they share an L2 cache,
+// with the next group. One group alone needs no sums, so that its rows may take their place.
+constexpr int64_t GROUP_BYTES = 256 << 10, SUM_BYTES = 512 << 10;
+
+// Eight lanes are the fewest of a kernel.
+static_assert(SUM_BYTES / (4 * 8) <= 1 << 16, "a row's number in its group takes sixteen bits");
+
+// Spikes of a channel in a group that make up for reading and writing its sum. Where that many come
+// from fewer rows, these lie in the L1 cache, down to LEAST_BYTES.
+constexpr int64_t GROUP_SPIKES = 24, LEAST_BYTES = 24 << 10;
+
+int64_t rows_of_group(const BackwardCall &call, const GradCurrent &current, const Spikes &spikes,
+                      int channels) {
+  int64_t row_bytes = 4 * current.panels.width, steps = call.n.steps;
+  int64_t all = std::max<int64_t>(1, spikes.start[call.rows]);
+  int64_t rows = GROUP_SPIKES * channels * call.rows / all;
+  int64_t most = call.rows * row_bytes <= SUM_BYTES ? SUM_BYTES : GROUP_BYTES;
+  if (current.make) // whole samples
+    return std::max<int64_t>(1, std::min(most / row_bytes, rows + steps - 1) / steps) * steps;
+  rows = std::min(most / row_bytes, std::max(LEAST_BYTES / row_bytes, rows));
+  return std::max<int64_t>(1, rows);
+}
+
+// By channel and group of rows: in which rows of the group the channel's spikes arrive.
+struct Arrivals {
+  int channels;
+  int groups;
+  int64_t group_rows;
+  std::unique_ptr<Buffer<int64_t>> start; // [groups][channels + 1]
+  std::unique_ptr<Buffer<uint16_t>> rows;
+};
+
+// A counting sort of each group's spikes. Reading dL/dI channel by channel keeps the sum in
+// registers; adding each spike's row where it falls would write it back every time.
+Arrivals sort_by_channel(const BackwardCall &call, const GradCurrent &current, const Spikes &spikes,
+                         int channels, int delay) {
+  const LifNetwork &n = call.n;
+  Arrivals a;
+  a.channels = channels;
+  a.group_rows = rows_of_group(call, current, spikes, channels);
+  a.groups = std::max(1, static_cast<int>((call.rows + a.group_rows - 1) / a.group_rows));
+  a.start.reset(new Buffer<int64_t>(int64_t(a.groups) * (channels + 1)));
+  a.rows.reset(new Buffer<uint16_t>(spikes.start[call.rows]));
+  Buffer<uint32_t> all_positions(int64_t(call.threads) * channels);
+  parallel_for(call.threads, a.groups, [&](int64_t g, int worker) {
+    int64_t first = g * a.group_rows, last = std::min(first + a.group_rows, call.rows);
+    int64_t *start = a.start->get() + g * (channels + 1);
+    // Counts, and then where a channel's next row goes, from the group's own place on.
+    uint32_t *position = all_positions.get() + int64_t(worker) * channels;
+    std::fill(position, position + channels, 0u);
+    const int32_t *ids = spikes.ids;
+    const int64_t *begin = spikes.start.get();
+    // Calls visit(first, last) for the longest runs of rows whose spikes arrive.
+    auto for_runs = [&](auto visit) {
+      for (int64_t row = first; row < last;) {
+        int64_t next = std::min(last, (row / n.steps + 1) * n.steps), stop = next;
+        if (next % n.steps == 0)
+          stop = std::max(row, next - delay);
+        visit(row, stop);
+        row = next;
+      }
+    };
+    for_runs([=](int64_t row, int64_t stop) {
+      for (int64_t k = begin[row], all = begin[stop]; k < all; ++k)
+        ++position[ids[k]];
+    });
+    uint32_t total = 0;
+    for (int i = 0; i < channels; ++i) {
+      uint32_t count = position[i];
+      start[i] = spikes.start[first] + total;
+      position[i] = total;
+      total += count;
+    }
+    start[channels] = spikes.start[first] + total;
+    uint16_t *rows = a.rows->get() + spikes.start[first];
+    for_runs([=](int64_t row, int64_t stop) {
+      for (; row < stop; ++row) {
+        auto place = static_cast<uint16_t>(row + delay - first);
+        for (int64_t k = begin[row], all = begin[row + 1]; k < all; ++k)
+          rows[position[ids[k]]++] = place;
+      }
+    });
+  });
+  return a;
+}
+
+} // namespace
+
+bool sums_by_sample(const LifNetwork &n, int threads, const Panels &panels, int channels) {
+  int64_t row_bytes = 4 * panels.width;
+  // Nothing is made twice: a panel is a task.
+  return n.steps && n.steps * row_bytes <= GROUP_BYTES && channels * row_bytes <= SUM_BYTES &&
+         (panels.count % threads == 0 || panels.count >= 4 * threads);
+}
+
+void sum_weight_gradient(const BackwardCall &call, const GradCurrent &current, const Spikes &spikes,
+                         int channels, int delay, float *grad) {
+  const Panels &panels = current.panels;
+  int threads = call.threads, neurons = panels.neurons;
+  Arrivals arrivals = sort_by_channel(call, current, spikes, channels, delay);
+  // Channels share nothing, so they may be cut as there are threads to busy. Each range reads
+  // dL/dI once: they are few, and their tasks as many as fall evenly to the threads.
+  bool sums_are_held = arrivals.groups > 1;
+  int most = static_cast<int>(SUM_BYTES / (4 * panels.width));
+  int ranges = sums_are_held ? (channels + most - 1) / most : 1;
+  auto tasks = [&] { return panels.count * ranges; };
+  while (tasks() % threads != 0 && tasks() < 4 * threads)
+    ++ranges;
+  int range = std::max(1, (channels + ranges - 1) / ranges);
+  ranges = (channels + range - 1) / range;
+  int64_t held = sums_are_held ? int64_t(range) * panels.width : 0;
+  int64_t made = current.make && !current.floats ? arrivals.group_rows * panels.width : 0;
+  Buffer<float> sums(threads * held), all_made(threads * made);
+  parallel_for(threads, int64_t(panels.count) * ranges, [&](int64_t task, int worker) {
+    int p = static_cast<int>(task / ranges);
+    WeightGradient a;
+    a.vectors = panels.vectors;
+    a.columns = panels.columns(p);
+    a.first = static_cast<int>(task % ranges) * range;
+    a.last = std::min(a.first + range, channels);
+    a.inputs = channels;
+    a.groups = a.end = arrivals.groups;
+    a.begin = 0;
+    a.group_rows = arrivals.group_rows;
+    a.start = arrivals.start->get();
+    a.rows = arrivals.rows->get();
+    a.sum = sums.get() + worker * held;
+    a.grad = grad + int64_t(a.first) * neurons + panels.first(p);
+    a.grad_stride = neurons;
+    if (!current.make) {
+      a.grad_current = current.floats + p * call.rows * panels.width;
+      return call.kernel.weight_gradient(a);
+    }
+    float *rows = all_made.get() + worker * made;
+    int64_t sample_floats = int64_t(call.n.steps) * panels.width;
+    int64_t samples = arrivals.group_rows / call.n.steps;
+    for (int b = 0; a.begin < a.groups; a.begin = a.end) {
+      if (current.floats)
+        rows = current.floats + (p * call.rows + int64_t(b) * call.n.steps) * panels.width;
+      a.grad_current = rows;
+      for (int64_t s = 0; s < samples && b < call.n.batch; ++s, ++b)
+        current.make(p, b, rows + s * sample_floats, worker);
+      a.end = a.begin + 1;
+      call.kernel.weight_gradient(a);
+    }
+  });
+}
+
+// A channel's spikes of a sample are added up first, each as the multiple of the step where it
+// arrives.
+void sum_scaled_gradient(const BackwardCall &call, const GradCurrent &current,
+                         const BitRows &emitted, int channels, float *grad) {
+  const LifNetwork &n = call.n;
+  const Panels &panels = current.panels;
+  int64_t padded = 8 * emitted.row_bytes;
+  Buffer<float> sums(n.batch * padded);
+  parallel_for(call.threads, n.batch, [&](int64_t b, int) {
+    call.kernel.sum_multiples({std::max(0, n.steps - n.delay),
+                               emitted.emitted + b * n.steps * emitted.row_bytes, emitted.row_bytes,
+                               current.of_last.data() + n.delay, sums.get() + b * padded});
+  });
+  parallel_for_runs(call.threads, channels, [&](int64_t first, int64_t last, int) {
+    for (int p = 0; p < panels.count; ++p) {
+      int columns = panels.columns(p);
+      for (int64_t i = first; i < last; ++i) {
+        float sum[MAX_WIDTH] = {};
+        for (int64_t b = 0; b < n.batch; ++b) {
+          const float *row = current.floats + (int64_t(p) * n.batch + b) * panels.width;
+          float multiple = sums[b * padded + i];
+          for (int c = 0; c < columns; ++c)
+            sum[c] += multiple * row[c];
+        }
+        std::copy(sum, sum + columns, grad + i * panels.neurons + panels.first(p));
+      }
+    }
+  });
+}
+
+void sum_bias_gradient(const LifNetwork &n, int threads, const LayerGradient &layer, float *grad) {
+  parallel_for(threads, layer.panels.count, [&](int64_t p, int) {
+    double total[MAX_WIDTH] = {};
+    const float *row = layer.grad_current + p * layer.rows * layer.panels.width;
+    for (int b = 0; b < n.batch; ++b) {
+      float sum[MAX_WIDTH] = {};
+      for (int t = 0; t < n.steps; ++t, row += layer.panels.width)
+        for (int n = 0; n < layer.panels.width; ++n)
+          sum[n] += row[n];
+      for (int n = 0; n < layer.panels.width; ++n)
+        total[n] += static_cast<double>(sum[n]);
+    }
+    for (int n = 0; n < layer.panels.columns(static_cast<int>(p)); ++n)
+      grad[layer.panels.first(static_cast<int>(p)) + n] = static_cast<float>(total[n]);
+  });
+}
+
+} // namespace lif

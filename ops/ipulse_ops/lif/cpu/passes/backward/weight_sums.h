@@ -1,0 +1,30 @@
+// dL/dW and dL/dbias of a layer, from its dL/dI.
+#ifndef IPULSE_OPS_LIF_CPU_WEIGHT_SUMS_H
+#define IPULSE_OPS_LIF_CPU_WEIGHT_SUMS_H
+
+#include "backward_call.h"
+#include "passes/forward/spikes.h"
+
+namespace lif {
+
+// Whether the gradient by the weights from `channels` can be summed from dL/dI that is made
+// meanwhile, sample by sample, in no more time than from one that is there.
+bool sums_by_sample(const LifNetwork &network, int threads, const Panels &panels, int channels);
+
+// spikes: those that enter through these weights, of `channels`, `delay` steps later.
+// grad: [channels, neurons], written.
+void sum_weight_gradient(const BackwardCall &call, const GradCurrent &current, const Spikes &spikes,
+                         int channels, int delay, float *grad);
+
+// The same, of dL/dI whose rows are multiples of each sample's last one. emitted: by the `channels`
+// neurons of the layer before.
+void sum_scaled_gradient(const BackwardCall &call, const GradCurrent &current,
+                         const BitRows &emitted, int channels, float *grad);
+
+// grad: [neurons], written.
+void sum_bias_gradient(const LifNetwork &network, int threads, const LayerGradient &layer,
+                       float *grad);
+
+} // namespace lif
+
+#endif

@@ -1,0 +1,45 @@
+// Who of a layer gets a slot in the forward pass, and the lists of those who spike.
+#ifndef IPULSE_OPS_LIF_CPU_LAYER_SLOTS_H
+#define IPULSE_OPS_LIF_CPU_LAYER_SLOTS_H
+
+#include <vector>
+
+#include "spikes.h"
+#include "support/layout.h"
+
+namespace lif {
+
+class LayerSlots {
+public:
+  // bits: of layer `number`, who is above its threshold. gate: likewise above the second one, or
+  // null; the record's own if every neuron has a slot.
+  LayerSlots(const Kernel &kernel, const LifNetwork &network, int number, int threads,
+             const BitRows &bits, const uint8_t *gate)
+      : kernel_(kernel), n_(network), number_(number), threads_(threads),
+        layer_(network.layer[number]), rows_(int64_t(network.batch) * network.steps), bits_(bits),
+        gate_(gate) {}
+
+  // Gives the slots of one sample and step. u: of all neurons, read by the policy top. ids:
+  // scratch.
+  void choose(int b, int t, const float *u, std::vector<int32_t> &ids) const;
+
+  // The layer's spikes, and what the caller is told of them. chosen: every step's slots are given.
+  // kept: [rows + 1], written if the layer is sparse: where the neurons in slots of each row begin,
+  // end to end.
+  std::unique_ptr<Spikes> select(bool chosen, const LifForward &result, int64_t *kept) const;
+
+private:
+  int64_t spikes_of(int64_t b) const; // of a sample, in slots
+
+  const Kernel &kernel_;
+  const LifNetwork &n_;
+  const int number_, threads_;
+  const LifLayer &layer_;
+  const int64_t rows_;
+  const BitRows &bits_;
+  const uint8_t *gate_;
+};
+
+} // namespace lif
+
+#endif

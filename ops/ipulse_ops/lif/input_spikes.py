@@ -1,0 +1,47 @@
+"""A network's input spikes in the types that the kernels read."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from ipulse_ops.whole_numbers import whole_numbers
+
+
+class InputSpikes(NamedTuple):
+    ids: Any  # int32 or uint16 [time, batch, slots]
+    counts: Any  # int32 [time, batch]: spikes
+    filled: Any  # int32 [time, batch]: slots that get a gradient; [0] for those of the spikes
+    port: Any  # float32: the ids if they can have a gradient, else [0]
+
+
+def input_spikes(ids: Any, counts: Any) -> InputSpikes:
+    """ids `[time, batch, slots]` and counts `[time, batch]` or `[time, batch, 2]`, whatever
+    numbers they are; counts' last axis are the spikes, and with gradient-only neurons.
+
+    Raises ValueError if they are no numbers, or their shapes do not fit.
+    """
+    ids, counts = tf.convert_to_tensor(ids), tf.convert_to_tensor(counts)
+    leading = ids.shape[:2]
+    if ids.shape.rank not in (None, 3) or not (
+        counts.shape.is_compatible_with(leading)
+        or counts.shape.is_compatible_with(leading.concatenate(2))
+    ):
+        raise ValueError(
+            "ids must be [time, batch, slots] and counts [time, batch] or [time, batch, 2]; "
+            f"got shapes {tuple(ids.shape)} and {tuple(counts.shape)}"
+        )
+    filled = tf.zeros([0], tf.int32)
+    both = counts if counts.shape.rank == 3 and counts.shape[2] == 2 else None
+    if both is not None:
+        counts = both[..., 0]
+    port = tf.zeros([0])
+    if ids.dtype.is_floating:
+        if both is not None:
+            filled = whole_numbers("counts", both[..., 1])
+        port = tf.cast(ids, tf.float32)
+        ids = whole_numbers("ids", tf.stop_gradient(ids))
+    elif ids.dtype != tf.uint16:
+        ids = whole_numbers("ids", ids)
+    return InputSpikes(ids, whole_numbers("counts", counts), filled, port)

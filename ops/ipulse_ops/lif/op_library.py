@@ -1,0 +1,90 @@
+"""The library of LIF ops with their gradients, which TensorFlow learns once a process."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Dict, List, Optional, Sequence
+
+import tensorflow as tf
+
+from ipulse_core.build_cache.shared_library import say_on_stderr
+from ipulse_ops.lif.cpu import native
+from ipulse_ops.unsupported import refuse_second_order
+
+
+@lru_cache(maxsize=None)
+def library() -> Any:
+    """The op library, built and loaded with its gradients registered."""
+    # Loading it registers the ops, whose gradients must then be known.
+    loaded = tf.load_op_library(str(native.build_tensorflow_op(say_on_stderr)))
+
+    def gradient(op: Any, *grads: Any) -> List[Any]:
+        layers, hidden = op.get_attr("layers"), op.get_attr("hidden")
+        inputs = _by_name(op, INPUTS, op.inputs)
+        outputs = _by_name(op, OUTPUTS, op.outputs)
+        found = loaded.ipulse_lif_grad(
+            **{name: inputs[name][0] for name in ("ids", "counts", "port", "seed", "filled")},
+            **{name: inputs[name] for name in list(INPUTS)[5:]},
+            bits=outputs["bits"],
+            membranes=outputs["membranes"],
+            grad_membrane=grads[0],
+            grad_ports=grads[1 + 4 * layers : 1 + 5 * layers],
+            grad_u=grads[1 + 5 * layers : 1 + 5 * layers + hidden],
+            trained=op.get_attr("trained"),
+            **{name: op.get_attr(name) for name in ATTRIBUTES},
+        )
+        trained = {tf.compat.as_str(name) for name in op.get_attr("trained")}
+        wanted = {**dict.fromkeys(trained, True), "scale": "decay" in trained}
+        by_constant = [
+            grad if wanted.get(name) else None
+            for name in ("decay", "scale", "synapse_decay", "threshold")
+            for grad in getattr(found, f"grad_{name}")
+        ]
+        has_port = inputs["port"][0].shape.rank == 3
+        by_port = found.grad_port if has_port else None
+        return [
+            None,
+            None,
+            by_port,
+            None,
+            None,
+            *found.grad_weights,
+            *by_constant,
+            *[None] * layers,
+        ]
+
+    def slots_gradient(op: Any, grad: Any) -> List[Any]:
+        return [grad, None, None]  # to the port, see forward_op.h
+
+    tf.RegisterGradient("IpulseLif")(gradient)
+    tf.RegisterGradient("IpulseLifSlots")(slots_gradient)
+    refuse_second_order("IpulseLifGrad")
+    return loaded
+
+
+# Of the op, in order: its inputs and outputs with the attribute that says how many there are, and
+# the attributes that its gradient takes over.
+INPUTS: Dict[str, Optional[str]] = {
+    **dict.fromkeys(("ids", "counts", "port", "seed", "filled")),
+    "weights": "matrices",
+    **dict.fromkeys(("decay", "scale", "synapse_decay"), "all"),
+    **dict.fromkeys(("threshold", "second_threshold"), "layers"),
+}
+OUTPUTS: Dict[str, Optional[str]] = {
+    "membrane": None,
+    **dict.fromkeys(("spike_counts", "dropped", "bits", "membranes", "ports"), "layers"),
+    "u": "hidden",
+}
+ATTRIBUTES = (
+    *("recurrent", "bias", "slots", "policy", "delay", "reset", "reset_on", "reset_gradient"),
+    *("surrogate", "slope", "width", "values", "weight_type", "store", "threads", "arch"),
+)
+
+
+def _by_name(op: Any, names: Dict[str, Optional[str]], tensors: Sequence[Any]) -> Dict[str, Any]:
+    found, first = {}, 0
+    for name, size in names.items():
+        end = first + (1 if size is None else op.get_attr(size))
+        found[name] = list(tensors[first:end])
+        first = end
+    return found

@@ -1,0 +1,214 @@
+"""The Poplar op on NumPy arrays, run by the emulator: what tests and benchmarks call."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ipulse_ops.lif.network import Network, per_neuron
+from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of
+from ipulse_ops.lif.poplar.build import build
+from ipulse_ops.lif.poplar.outputs import output_specs
+from ipulse_ops.lif.reference.trace import ConstantGradients, Gradients
+from ipulse_ops.lif.weights import weight_shapes
+from ipulse_ops.philox import key_of
+from ipulse_ops.sparse.reference.spikes import check_spikes
+from poplar_emulator.custom_op import API_LEVEL, MK2_TILES, CustomOp
+
+
+class LayerRun(NamedTuple):
+    """What one layer did; the fields are LayerTrace's, as float32."""
+
+    spike_ids: np.ndarray  # [time, batch, slots]
+    spike_counts: np.ndarray  # [time, batch, 2]
+    dropped: np.ndarray  # [time, batch]
+    surrogate: np.ndarray  # [time, batch, slots]
+    membrane: Optional[np.ndarray]  # [time, batch, neurons], of a hidden layer if asked for
+
+
+class Run(NamedTuple):
+    """What a network did over a whole sequence."""
+
+    membrane: np.ndarray  # float32 [time, batch, classes]
+    ignored: np.ndarray  # float32 [time, batch]: input slots whose id is no input's
+    layers: Tuple[LayerRun, ...]  # of the hidden layers, and of the readout if it spikes
+
+
+class PoplarLIF:
+    """A network's op compiled for one shape of input spikes."""
+
+    def __init__(
+        self,
+        network: Network,
+        steps: int,
+        batch: int,
+        input_slots: int,
+        placement: Placement = Placement(),  # noqa: B008 (frozen)
+        wanted: Wanted = Wanted(),  # noqa: B008 (frozen)
+        tiles_per_ipu: int = MK2_TILES,
+        api_level: int = API_LEVEL,
+        options: Mapping[str, str] = {},
+    ) -> None:
+        """Compile.
+
+        Raises UnsupportedNetwork; CustomOpError; MissingCompiler, BuildFailed.
+        """
+        self.network = network
+        self.wanted = wanted
+        self._dtype = "float32" if wanted.input_gradients else "int32"
+        self._outputs = output_specs(network, steps, batch, wanted, placement)
+        self._shapes = weight_shapes(network)
+        inputs: List[Tuple[str, Tuple[int, ...]]] = [
+            (self._dtype, (steps, batch, input_slots)),
+            (self._dtype, (steps, batch)),
+            *([("int32", (2,))] if _draws_offsets(network) else []),
+        ]
+        # What there are gradients by, in their order: None is the input, else the layer and the
+        # weight's or constant's name.
+        self._by: List[Tuple[Optional[int], str]] = []
+        with_gradients: List[int] = []
+        if wanted.input_gradients:
+            self._by.append((None, "ids"))
+            with_gradients.append(0)
+        for layer, constants in enumerate(_constants(network)):
+            for shape in self._shapes:
+                if shape.layer == layer:
+                    self._by.append((layer, "weight"))
+                    with_gradients.append(len(inputs))
+                    inputs.append(("float32", shape.shape))
+            for name, array in constants.items():
+                if wanted.constant_gradients and name != "second_threshold":
+                    self._by.append((layer, name))
+                    with_gradients.append(len(inputs))
+                inputs.append(("float32", array.shape))
+        attributes = attributes_of(network, input_slots, placement, wanted)
+        op = build(api_level)
+        self.op = CustomOp(
+            op.library,
+            str(op.codelets),
+            inputs,
+            [("float32", shape) for _, _, shape in self._outputs],
+            attributes=attributes,
+            gradient_attributes=attributes,
+            inputs_with_gradients=with_gradients,
+            api_level=api_level,
+            ipus=placement.ipus,
+            tiles_per_ipu=tiles_per_ipu,
+            options=options,
+        )
+
+    def forward(
+        self,
+        weights: Sequence[np.ndarray],
+        ids: np.ndarray,
+        counts: np.ndarray,
+        seed: int = 0,
+        checked: bool = True,
+    ) -> Run:
+        """Run the network from rest; the arguments are those of reference.forward.
+
+        checked: False leaves it to the device to ignore ids that are no input's.
+
+        Raises ValueError if shapes, dtypes or, if they are checked, ids do not fit the network.
+        """
+        if checked:
+            check_spikes(ids, counts, self.network.inputs)
+        if len(weights) != len(self._shapes):
+            raise ValueError(f"the network needs {len(self._shapes)} weights; got {len(weights)}")
+        inputs = [ids.astype(self._dtype), counts.astype(self._dtype)]
+        if _draws_offsets(self.network):
+            inputs.append(np.array(key_of(seed), np.uint32).view(np.int32))
+        for layer, constants in enumerate(_constants(self.network)):
+            inputs += [w for w, shape in zip(weights, self._shapes) if shape.layer == layer]
+            inputs += constants.values()
+        found = self.op.forward(inputs)
+        by_name: Dict[Tuple[int, str], np.ndarray] = {}
+        for (name, layer, _), array in zip(self._outputs, found):
+            by_name[layer, name] = array
+        readout = len(self.network.layers)
+        layers = []
+        for layer in range(len(self.network.spiking)):
+            kept = {name: by_name[layer, name] for name in LayerRun._fields[:-1]}
+            if kept["surrogate"].ndim == 4:  # by range; the others' are 0
+                kept["surrogate"] = kept["surrogate"].sum(axis=2)
+            hidden = None if layer == readout else by_name.get((layer, "membrane"))
+            layers.append(LayerRun(**kept, membrane=hidden))
+        return Run(by_name[readout, "membrane"], by_name[0, "ignored"], tuple(layers))
+
+    def backward(
+        self,
+        grad_membrane: np.ndarray,
+        grad_spikes: Optional[Sequence[Optional[np.ndarray]]] = None,
+        grad_u: Optional[Sequence[Optional[np.ndarray]]] = None,
+    ) -> Gradients:
+        """The gradients of a loss, of the run before; the arguments are those of
+        reference.backward, as float32; grad_u counts if membranes are wanted.
+
+        What was not wanted is empty.
+        """
+        gradients = []
+        readout = len(self.network.layers)
+        for name, layer, shape in self._outputs:
+            given: Optional[np.ndarray] = None
+            if name == "membrane":
+                given = grad_membrane if layer == readout else _of_layer(grad_u, layer)
+            elif name == "spike_ids":
+                given = _of_layer(grad_spikes, layer)
+            gradients.append(np.zeros(shape, np.float32) if given is None else given)
+        found = self.op.backward(gradients)
+        weights = [array for (_, name), array in zip(self._by, found) if name == "weight"]
+        constants: Tuple[ConstantGradients, ...] = ()
+        if self.wanted.constant_gradients:
+            constants = tuple(self._constant_gradients(found))
+        inputs = found[0] if self.wanted.input_gradients else np.zeros((0, 0, 0), np.float32)
+        return Gradients(tuple(weights), inputs, constants)
+
+    def _constant_gradients(self, found: Sequence[np.ndarray]) -> List[ConstantGradients]:
+        by = {
+            key: array.astype(np.float64)
+            for key, array in zip(self._by, found)
+            if key[1] not in ("ids", "weight")
+        }
+        gradients = []
+        for number, layer in enumerate((*self.network.layers, self.network.readout)):
+            # The op's scale is gain * (1 - decay), a tensor of its own.
+            gain = per_neuron(layer.gain, layer.neurons, "gain")
+            decay = by[number, "decay"] - gain * by[number, "scale"]
+            threshold, synapse = by.get((number, "threshold")), by.get((number, "synapse_decay"))
+            gradients.append(ConstantGradients(decay, threshold, synapse))
+        return gradients
+
+    def close(self) -> None:
+        """Frees the emulated device."""
+        self.op.close()
+
+    def __enter__(self) -> PoplarLIF:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+def _of_layer(arrays: Optional[Sequence[Optional[np.ndarray]]], layer: int) -> Optional[np.ndarray]:
+    return None if arrays is None else arrays[layer]
+
+
+def _draws_offsets(network: Network) -> bool:
+    return any(layer.policy == "cyclic" for layer in network.spiking)
+
+
+def _constants(network: Network) -> List[Dict[str, np.ndarray]]:
+    """Of each layer and the readout, in the order of the op's inputs."""
+    found: List[Dict[str, np.ndarray]] = []
+    for layer in (*network.layers, network.readout):
+        decay = per_neuron(layer.decay, layer.neurons, "decay")
+        # Rounded once, from float64.
+        scale = per_neuron(layer.gain, layer.neurons, "gain") * (1 - decay)
+        constants = {"decay": decay, "scale": scale}
+        for name in ("synapse_decay", "threshold", "second_threshold"):
+            value = getattr(layer, name, None)
+            if value is not None:
+                constants[name] = per_neuron(value, layer.neurons, name)
+        found.append({name: array.astype(np.float32) for name, array in constants.items()})
+    return found

@@ -1,0 +1,32 @@
+// Adam and AdamW on the device, on tensors as the LIF op lays them out (codelets/adam.cpp).
+#ifndef IPULSE_LIF_POPLAR_ADAM_H
+#define IPULSE_LIF_POPLAR_ADAM_H
+
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <poplar/Program.hpp>
+
+#include "layout/layout.h"
+
+namespace lif {
+
+struct AdamConstants {
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-7;
+  double weightDecay = 0; // times the rate, the share of each weight that is taken away
+};
+
+/// A matrix or constants [rows, neurons] with its moments and its gradient, all of one layout.
+struct AdamMatrix {
+  NeuronTensor weights, means, squares, gradients;
+};
+
+/// The program of one update, which changes weights and moments where they lie: two compute sets,
+/// and nothing is exchanged but two numbers. rate: float [1]. update: int [1], its number, from 1.
+poplar::program::Program adamUpdate(IpuGraphs &graph, const AdamConstants &constants,
+                                    const std::vector<AdamMatrix> &matrices,
+                                    const poplar::Tensor &rate, const poplar::Tensor &update);
+
+} // namespace lif
+
+#endif

@@ -1,0 +1,106 @@
+// What a network is, as the op's attribute string says: all but the steps and the samples.
+#ifndef IPULSE_LIF_POPLAR_NETWORK_H
+#define IPULSE_LIF_POPLAR_NETWORK_H
+
+#include <string>
+#include <vector>
+
+namespace lif {
+
+// The numbers are those of codelets/.
+enum class Reset : unsigned { Zero = 0, Subtract = 1, None = 2 };
+enum class ResetGradient { Mask, Term, None };
+enum class Mapping { Capacity, Neurons, Linear };
+enum class Policy {
+  Index,
+  Cyclic,
+  Top
+}; // who gets the slots, as in ops/ipulse_ops/sparse/reference/select_spikes.py
+
+/// One LIF layer, or the readout, which is the last one and may be leaky: then it never spikes.
+struct Layer {
+  bool spiking = true;
+  unsigned neurons = 0;
+  unsigned slots = 0; // of a sample and step, 1 to neurons; 0 for a leaky readout
+  bool gated = false; // has a second threshold
+  bool recurrent = false;
+  bool bias = false;
+  bool synapse = false;
+  bool membrane = false; // is an output, with a gradient; the readout's always is
+  Policy policy = Policy::Index;
+};
+
+struct Surrogate {
+  unsigned kind = 0; // SurrogateKind of codelets/surrogate.h
+  float parameter = 10;
+  std::vector<float> table;
+};
+
+struct Network {
+  unsigned inputs = 0;
+  unsigned inputSlots = 0; // of a sample and step
+  std::vector<Layer> layers;
+  Reset reset = Reset::Zero;
+  ResetGradient resetGradient = ResetGradient::Mask;
+  bool resetOnEmission = false;
+  unsigned delay = 0;
+  Surrogate surrogate;
+  Mapping mapping = Mapping::Capacity;
+  unsigned ipus = 1;
+  bool splitsNeurons = false;     // every layer over all IPUs; else a layer lies on one
+  bool inputGradients = false;    // by the input's spikes, besides those by the weights
+  bool constantGradients = false; // and by every constant that has one
+  bool countsIgnored = true;      // whether input slots that are no spikes are an output
+
+  /// Neurons whose spikes enter a layer; of as many layers as there are, who leaves the last.
+  unsigned senders(unsigned layer) const { return layer == 0 ? inputs : layers[layer - 1].neurons; }
+  /// A layer's neurons lie in ranges of so many, the last one of what is left, each on an IPU.
+  unsigned rangeSize(const Layer &layer) const {
+    return splitsNeurons ? 2 * (((layer.neurons + 1) / 2 + ipus - 1) / ipus) : layer.neurons;
+  }
+  unsigned rangesOf(const Layer &layer) const {
+    return (layer.neurons + rangeSize(layer) - 1) / rangeSize(layer);
+  }
+  /// Whether the backward pass takes 1 - r from the state, and needs to know every r.
+  bool maskedReset() const { return reset == Reset::Zero && resetGradient != ResetGradient::Term; }
+  /// Whether it also takes dv/dr.
+  bool resetTerm() const { return reset != Reset::None && resetGradient == ResetGradient::None; }
+  /// Whether a layer's slots do not tell who was reset, so that it is recorded.
+  bool recordsResets(const Layer &layer) const {
+    const bool asked = maskedReset() || thresholdInReset();
+    return layer.spiking && asked && !resetOnEmission && layer.slots < layer.neurons;
+  }
+  /// Whether the gradient by the threshold takes that of the reset, too.
+  bool thresholdInReset() const {
+    return constantGradients && reset == Reset::Subtract && resetGradient != ResetGradient::Term;
+  }
+  /// Whether the membranes in the slots are an output.
+  bool recordsMembranes(const Layer &layer) const {
+    return layer.spiking && resetTerm() && reset == Reset::Zero;
+  }
+  /// Whether there is a random offset, and so a seed among the inputs.
+  bool drawsOffsets() const {
+    for (const Layer &layer : layers)
+      if (layer.policy == Policy::Cyclic)
+        return true;
+    return false;
+  }
+};
+
+/// Pieces of attribute strings; both raise poputil::poplibs_error for another text.
+unsigned parseWhole(const std::string &name, const std::string &text, unsigned least);
+Surrogate parseSurrogate(const std::string &text);
+
+/// Raises poputil::poplibs_error, which says what was expected, if the text is not such a string:
+///
+///     ipulse-lif/1 reset=zero reset_gradient=mask reset_on=state delay=0 surrogate=superspike:10
+///     mapping=capacity ipus=1 split=layers gradients=weights input(neurons=2312,slots=32)
+///     lif(neurons=1466,slots=14,second_threshold,policy=top) leaky(neurons=10)
+///
+/// in one line. Every key must be there but split, which is layers then; the order of the keys is
+/// free, that of the layers counts.
+Network parseNetwork(const std::string &attributes);
+
+} // namespace lif
+
+#endif

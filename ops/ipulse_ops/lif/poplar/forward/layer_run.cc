@@ -1,0 +1,105 @@
+#include "layer_run.h"
+
+#include "layout/new_vertex.h"
+
+namespace lif {
+
+using poplar::ComputeSet;
+using poplar::FLOAT;
+using poplar::Tensor;
+
+namespace {
+
+/// What a layer that spikes has on one of its IPUs.
+void addRange(IpuGraphs &graph, const Network &network, const TilePlan &plan,
+              const Operands &operands, const Range &range, Arrivals &arrivals, LayerRun &run) {
+  const unsigned l = run.neurons.number;
+  const Layer &layer = network.layers[l];
+  const std::string name = "layer" + std::to_string(l);
+  const bool membranes = network.recordsMembranes(layer);
+  const SampleTiles tiles = plan.samples(l + 1, range.ipu);
+  run.selection.emplace_back(
+      graph, network.surrogate, layer.policy, range, operands.get(Role::Threshold, l),
+      operands.get(Role::SecondThreshold, l), layer.slots, membranes, arrivals);
+  if (layer.policy == Policy::Cyclic) {
+    run.offsets.push_back(
+        sampleTensor(graph, poplar::UNSIGNED_INT, operands.batch, 1, 1, tiles, name + "/offsets")
+            .flatten());
+    run.selection.back().beginAt(run.offsets.back());
+  }
+  const auto history = [&](std::size_t width, const char *what) {
+    return sampleTensor(graph, FLOAT, operands.batch, operands.steps, width, tiles, name + what);
+  };
+  SlotHistory slots;
+  if (run.slots.empty()) {
+    slots.ids = history(layer.slots, "/slot_ids");
+    slots.counts = history(2, "/slot_counts");
+    slots.dropped = history(1, "/dropped");
+  }
+  for (unsigned v = 0; v < (membranes ? 2 : 1); ++v)
+    slots.values.push_back(history(layer.slots, v ? "/slot_u" : "/slot_phi"));
+  run.slots.push_back(std::move(slots));
+}
+
+} // namespace
+
+LayerRun newRun(IpuGraphs &graph, const Network &network, const TilePlan &plan,
+                const Operands &operands, unsigned l, Arrivals &arrivals) {
+  const Layer &layer = network.layers[l];
+  const unsigned batch = operands.batch, steps = operands.steps;
+  const std::vector<TilePart> &parts = plan.layers[l];
+  const std::string name = "layer" + std::to_string(l);
+  LayerRun run{Neurons(graph, network, plan, operands, l, arrivals), {}, {}, {}, {}, {}, {}, {}};
+  const Tensor bias = operands.get(Role::Bias, l);
+  run.state.bias = bias.valid() ? arrivals.neurons(bias, parts, name + "/bias")
+                                : constantNeurons(graph, parts, 0);
+  run.state.u = arrivals.zeros(batch, parts, name + "/u");
+  if (layer.synapse)
+    run.state.i = arrivals.zeros(batch, parts, name + "/i");
+  const auto everyStep = [&](const char *what) {
+    return NeuronTensor(graph, std::size_t{steps} * batch, parts, name + what);
+  };
+  if (layer.membrane)
+    run.membranes = everyStep("/membranes");
+  if (network.constantGradients) {
+    run.state.carried = everyStep("/carried");
+    run.state.current = everyStep("/current");
+  }
+  if (!layer.spiking)
+    return run;
+  if (network.recordsResets(layer))
+    run.resets =
+        NeuronTensor(graph, std::size_t{steps} * ((batch + 23) / 24), parts, name + "/resets");
+  for (const Range &range : plan.ranges[l])
+    addRange(graph, network, plan, operands, range, arrivals, run);
+  const unsigned values = network.recordsMembranes(layer) ? 2 : 1;
+  if (run.selection.size() > 1)
+    run.split.emplace_back(graph, plan, l, batch, layer.slots, values);
+  return run;
+}
+
+void record(IpuGraphs &graph, ComputeSet set, const LayerRun &run, unsigned batch,
+            const StepNumber &step) {
+  const std::vector<TilePart> &parts = *run.neurons.parts;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const TilePart &part = parts[p];
+    if (!run.membranes.empty())
+      NewVertex(graph, set, "RecordMembrane", part.place)
+          .connect("u", run.state.u.field(p))
+          .connect("step", step.on(part.place))
+          .connect("history", run.membranes.field(p))
+          .set("pairCount", batch * part.pairs())
+          .estimate(6.0 * 20 + 2.0 * batch * part.pairs());
+    if (!run.resets.empty())
+      NewVertex(graph, set, "RecordResets", part.place)
+          .connect("u", run.state.u.field(p))
+          .connect("threshold", run.neurons.threshold.field(p))
+          .connect("step", step.on(part.place))
+          .connect("history", run.resets.field(p))
+          .set("samples", batch)
+          .set("row", part.row())
+          .estimate(6.0 * 20 + 6.0 * batch * part.row());
+  }
+}
+
+} // namespace lif

@@ -1,0 +1,48 @@
+// The neurons of a layer on their tiles: constants, weights, state.
+#ifndef IPULSE_LIF_POPLAR_NEURONS_H
+#define IPULSE_LIF_POPLAR_NEURONS_H
+
+#include <vector>
+
+#include <poplar/Graph.hpp>
+
+#include "builders/operands.h"
+#include "layout.h"
+#include "spike_source.h"
+
+namespace lif {
+
+/// What both passes need of a layer. Threshold is the largest float where nobody spikes.
+struct Neurons {
+  Neurons(IpuGraphs &graph, const Network &network, const TilePlan &plan, const Operands &operands,
+          unsigned layer, Arrivals &arrivals);
+  const Layer *layer;
+  unsigned number;
+  const TilePlan *plan;
+  const std::vector<TilePart> *parts;
+  std::vector<NeuronTensor> weights; // of the input and, if recurrent, of the layer itself
+  NeuronTensor decay, scale, threshold;
+  NeuronTensor synapseDecay; // without a synapse, not there
+};
+
+/// The sources of a layer's weights, in their order. sources: the input, then by layer.
+std::vector<const SpikeSource *> sourcesOf(const Neurons &neurons,
+                                           const std::vector<SpikeSource> &sources);
+
+/// A value for every neuron, as constants on the layer's tiles.
+NeuronTensor constantNeurons(IpuGraphs &graph, const std::vector<TilePart> &parts, float value);
+
+/// What a layer has of a run. bias [1, neurons]; u and i [batch, neurons], i without a synapse not
+/// there; carried and current [time * batch, neurons], v and i of every step, if they are recorded.
+struct NeuronState {
+  NeuronTensor bias, u, i, carried, current;
+};
+
+/// Vertices of one step of a layer (codelets/integrate.cpp).
+void integrate(IpuGraphs &graph, poplar::ComputeSet set, const Network &network,
+               const Neurons &neurons, const std::vector<SpikeSource> &sources, unsigned batch,
+               const NeuronState &state, const StepNumber &step);
+
+} // namespace lif
+
+#endif

@@ -1,0 +1,104 @@
+"""The Poplar op for IPUs: Graphcore's TensorFlow, and the op compiled with Graphcore's SDK.
+
+`$IPULSE_POPLAR_OP` may name a directory with libipulse_lif.so and ipulse_lif.gp, as `make -C
+ops/lif/poplar` leaves them; without it that is done here, once for each state of the sources.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any, Callable, List, Optional
+
+from ipulse_core.build_cache.scratch_directory import scratch_directory
+from ipulse_core.build_cache.shared_library import NativeError, cache_directory, run_tool
+from ipulse_core.build_cache.unused_builds import lock_of, locked, mark_used
+from ipulse_ops.lif.poplar.build import SOURCES, BuiltOp, hash_of_sources
+from poplar_emulator.custom_op import API_LEVEL
+
+VARIABLE = "IPULSE_POPLAR_OP"
+OLD_LEVEL = 4
+_VERSION = re.compile(r"\b(\d+)\.(\d+)\.\d+")
+NAMES = ("libipulse_lif.so", "ipulse_lif.gp")
+CURE = f"it must be of a whole Poplar SDK (set {VARIABLE} to an op that was built before instead)"
+
+
+class MissingSDK(NativeError):
+    """There is no Poplar SDK, or no TensorFlow that came with it."""
+
+    code = "missing_sdk"
+
+
+def tensorflow_ipu() -> Any:
+    """The module `tensorflow.python.ipu`. Raises MissingSDK."""
+    try:
+        from tensorflow.python import ipu
+    except ImportError as error:
+        raise MissingSDK(
+            "this Python has no TensorFlow for the IPU: install the wheel of a Poplar SDK from 2.2 "
+            "to 3.3 and point IPULSE_RUNNER_PYTHON to its Python"
+        ) from error
+    return ipu
+
+
+def precompiled_user_op() -> Callable[..., List[Any]]:
+    """Raises MissingSDK."""
+    found: Callable[..., List[Any]] = tensorflow_ipu().custom_ops.precompiled_user_op
+    return found
+
+
+def built_op(api_level: Optional[int] = None) -> BuiltOp:
+    """The op's library and codelets.
+
+    api_level: None takes that of the SDK whose popc is on the PATH.
+
+    Raises MissingSDK if there are no tools to build them, BuildFailed if they fail.
+    """
+    named = os.environ.get(VARIABLE)
+    if named:
+        mark_used(Path(named))
+        return _found(Path(named))
+    popc = shutil.which("popc")
+    if popc is None:
+        raise MissingSDK(
+            f"popc is not on the PATH: `source .../poplar/enable.sh` first, or set {VARIABLE} to "
+            "the directory of an op that was built before"
+        )
+    version = run_tool([popc, "--version"], CURE)
+    if api_level is None:
+        api_level = level_of(version)
+    directory = cache_directory() / f"sdk-op-{hash_of_sources(f'{version} level {api_level}')}"
+    if not mark_used(directory):
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with locked(lock_of(directory)):
+            if not directory.exists():
+                _build(directory, api_level)
+    return _found(directory)
+
+
+def level_of(version: str) -> int:
+    """The API level of an SDK, by what its popc says of its version: 4 up to 2.2, then 5."""
+    found = _VERSION.search(version)
+    if found is None:
+        return API_LEVEL
+    return API_LEVEL if (int(found[1]), int(found[2])) >= (2, 3) else OLD_LEVEL
+
+
+def _build(directory: Path, api_level: int) -> None:
+    with scratch_directory(directory.parent, "sdk-op") as scratch:
+        sources, complete = scratch / "sources", scratch / "complete"
+        shutil.copytree(SOURCES, sources)
+        run_tool(["make", "-C", str(sources), f"LEVEL={api_level}"], CURE)
+        complete.mkdir()
+        for name in NAMES:
+            shutil.move(str(sources / name), str(complete / name))
+        complete.rename(directory)
+
+
+def _found(directory: Path) -> BuiltOp:
+    missing = [name for name in NAMES if not (directory / name).exists()]
+    if missing:
+        raise MissingSDK(f"{directory} has no {' and no '.join(missing)}: see {VARIABLE}")
+    return BuiltOp(*(directory / name for name in NAMES))

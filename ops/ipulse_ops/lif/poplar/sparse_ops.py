@@ -1,0 +1,88 @@
+"""The smaller Poplar ops on NumPy arrays, run by the emulator. docs/poplar_op.md lists them."""
+
+from __future__ import annotations
+
+from typing import List, Sequence, Tuple
+
+from ipulse_ops.lif.poplar.attributes import surrogate_word
+from ipulse_ops.lif.poplar.build import build
+from ipulse_ops.surrogate import SuperSpike, Surrogate
+from poplar_emulator.custom_op import CustomOp
+
+Shape = Tuple[int, ...]
+_FLOAT = "float32"
+
+
+def sparse_to_dense_op(
+    steps: int, batch: int, slots: int, neurons: int, tiles_per_ipu: int = 16
+) -> CustomOp:
+    """ids `[time, batch, slots]`, counts `[time, batch, 2]` -> dense `[time, batch, neurons]`;
+    gradient by the ids' slots. All float32."""
+    inputs = [(steps, batch, slots), (steps, batch, 2)]
+    words = f"ipulse-sparse-to-dense/1 neurons={neurons}"
+    return _op("SparseToDense", words, inputs, [(steps, batch, neurons)], (0,), tiles_per_ipu)
+
+
+def dense_to_sparse_op(
+    steps: int, batch: int, slots: int, neurons: int, tiles_per_ipu: int = 16
+) -> CustomOp:
+    """dense `[time, batch, neurons]` -> ids `[time, batch, slots]`, counts and dropped
+    `[time, batch]`; gradient by the dense spikes. All float32."""
+    outputs = [(steps, batch, slots), (steps, batch), (steps, batch)]
+    words = f"ipulse-dense-to-sparse/1 slots={slots}"
+    return _op("DenseToSparse", words, [(steps, batch, neurons)], outputs, (0,), tiles_per_ipu)
+
+
+def select_spikes_op(
+    batch: int,
+    neurons: int,
+    slots: int,
+    second_threshold: bool = False,
+    surrogate: Surrogate = SuperSpike(),  # noqa: B008 (frozen)
+    policy: str = "index",
+    tiles_per_ipu: int = 16,
+) -> CustomOp:
+    """u `[batch, neurons]`, threshold `[neurons]`, the second one if there is one, int32 offsets
+    `[batch]` if the policy is "cyclic" -> ids `[batch, slots]`, counts `[batch, 2]`, dropped
+    `[batch]`, surrogates `[batch, slots]`; gradients by u and threshold, of which that by the ids
+    counts. All others float32."""
+    words = f"ipulse-select-spikes/1 slots={slots} surrogate={surrogate_word(surrogate)}"
+    words += " second_threshold" if second_threshold else ""
+    words += f" {policy}" if policy != "index" else ""
+    inputs: List[Shape] = [(batch, neurons), *[(neurons,)] * (1 + second_threshold)]
+    offsets = [("int32", (batch,))] if policy == "cyclic" else []
+    outputs = [(batch, slots), (batch, 2), (batch,), (batch, slots)]
+    return _op("SelectSpikes", words, inputs, outputs, (0, 1), tiles_per_ipu, offsets)
+
+
+def spike_matmul_op(
+    steps: int, batch: int, slots: int, senders: int, neurons: int, tiles_per_ipu: int = 16
+) -> CustomOp:
+    """weights `[senders, neurons]`, ids `[time, batch, slots]`, counts `[time, batch, 2]` ->
+    `[time, batch, neurons]`; gradients by the weights and the slots. All float32."""
+    inputs = [(senders, neurons), (steps, batch, slots), (steps, batch, 2)]
+    outputs = [(steps, batch, neurons)]
+    return _op("SpikeMatmul", "ipulse-spike-matmul/1", inputs, outputs, (0, 1), tiles_per_ipu)
+
+
+def _op(
+    name: str,
+    attributes: str,
+    inputs: Sequence[Shape],
+    outputs: Sequence[Shape],
+    with_gradients: Sequence[int],
+    tiles_per_ipu: int,
+    more: Sequence[Tuple[str, Shape]] = (),
+) -> CustomOp:
+    op = build()
+    return CustomOp(
+        op.library,
+        str(op.codelets),
+        [*((_FLOAT, shape) for shape in inputs), *more],
+        [(_FLOAT, shape) for shape in outputs],
+        op_name=name,
+        attributes=attributes,
+        gradient_attributes=attributes,
+        inputs_with_gradients=with_gradients,
+        tiles_per_ipu=tiles_per_ipu,
+    )

@@ -1,0 +1,100 @@
+"""The smaller Poplar ops in TensorFlow, of one step: what a cell is made of on IPUs."""
+
+from __future__ import annotations
+
+from typing import Any, List, NamedTuple, Optional, Sequence
+
+import tensorflow as tf
+
+from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, surrogate_word
+from ipulse_ops.lif.poplar.build import BuiltOp
+from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp
+from ipulse_ops.sparse.selection import Selected
+from ipulse_ops.surrogate import Surrogate
+
+
+class PoplarStepOps(NamedTuple):
+    """As ipulse_ops.sparse has them, for float32 tensors of one step, `[batch, ...]`, of known
+    shapes."""
+
+    user_op: PrecompiledUserOp
+    built: BuiltOp
+
+    def spike_matmul(self, weights: Any, ids: Any, counts: Any) -> Any:
+        """ipulse_ops.sparse.spike_matmul; counts `[batch, 2]`."""
+        batch, neurons = ids.shape[0], weights.shape[1]
+        inputs = [weights, ids[tf.newaxis], counts[tf.newaxis]]
+        words = "ipulse-spike-matmul/1"
+        return self._run("SpikeMatmul", words, inputs, [(1, batch, neurons)], [0, 1])[0][0]
+
+    def sparse_to_dense(self, ids: Any, counts: Any, neurons: int) -> Any:
+        """ipulse_ops.sparse.sparse_to_dense; counts `[batch, 2]`."""
+        inputs = [ids[tf.newaxis], counts[tf.newaxis]]
+        words = f"ipulse-sparse-to-dense/1 neurons={neurons}"
+        return self._run("SparseToDense", words, inputs, [(1, ids.shape[0], neurons)], [0])[0][0]
+
+    def select_spikes(
+        self,
+        u: Any,
+        threshold: Any,
+        second_threshold: Optional[Any],
+        capacity: int,
+        policy: str,
+        surrogate: Surrogate,
+        **_: Any,
+    ) -> Selected:
+        """ipulse_ops.sparse.select_spikes; thresholds `[neurons]`.
+
+        Raises UnsupportedNetwork for the policy cyclic, whose numbers only whole sequences draw.
+        """
+        if policy == "cyclic":
+            raise UnsupportedNetwork(
+                "the Poplar op of one step draws no numbers: for the policy cyclic take MultiLIF"
+            )
+        words = f"ipulse-select-spikes/1 slots={capacity} surrogate={surrogate_word(surrogate)}"
+        words += "" if second_threshold is None else " second_threshold"
+        words += "" if policy == "index" else f" {policy}"
+        given = [] if second_threshold is None else [second_threshold]
+        batch = u.shape[0]
+        outputs = [(batch, capacity), (batch, 2), (batch,), (batch, capacity)]
+        found = self._run("SelectSpikes", words, [u, threshold, *given], outputs, [0, 1])
+        return Selected(*found[:3])
+
+    def dense_matmul(self, spikes: Any, weights: Any) -> Any:
+        """ipulse_ops.keras.dense_ops.dense_matmul."""
+        shape = (spikes.shape[0], weights.shape[1])
+        words = "ipulse-dense-matmul/1"
+        return self._run("DenseMatmul", words, [spikes, weights], [shape], [0, 1])[0]
+
+    def emit_spikes(
+        self, u: Any, threshold: Any, second_threshold: Optional[Any], surrogate: Surrogate
+    ) -> Any:
+        """ipulse_ops.keras.dense_ops.emit_spikes; thresholds `[neurons]`."""
+        words = f"ipulse-emit-spikes/1 surrogate={surrogate_word(surrogate)}"
+        words += "" if second_threshold is None else " second_threshold"
+        given = [] if second_threshold is None else [second_threshold]
+        inputs = [u, threshold, *given]
+        return self._run("EmitSpikes", words, inputs, [tuple(u.shape)], [0, 1])[0]
+
+    def _run(
+        self,
+        name: str,
+        attributes: str,
+        inputs: Sequence[Any],
+        outputs: Sequence[Sequence[int]],
+        with_gradients: List[int],
+    ) -> List[Any]:
+        return self.user_op(
+            list(inputs),
+            str(self.built.library),
+            gp_path=str(self.built.codelets),
+            outs={
+                "output_types": [tf.float32] * len(outputs),
+                "output_shapes": [tf.TensorShape(shape) for shape in outputs],
+            },
+            name=f"ipulse_{name.lower()}",
+            op_name=name,
+            inputs_with_gradients=with_gradients,
+            attributes=attributes,
+            gradient_attributes=attributes,
+        )

@@ -1,0 +1,33 @@
+"""Which tiles the Poplar op's layers lie on, as the op itself decides it."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from typing import Any, Dict
+
+from ipulse_ops.lif.network import Network
+from ipulse_ops.lif.poplar.attributes import Placement, attributes_of
+from ipulse_ops.lif.poplar.build import build
+from poplar_emulator.custom_op import MK2_TILES
+
+
+def tile_plan(
+    network: Network,
+    batch: int,
+    input_slots: int,
+    placement: Placement = Placement(),  # noqa: B008 (frozen)
+    tiles_per_ipu: int = MK2_TILES,
+) -> Dict[str, Any]:
+    """Where the op puts the layers, and `load_balance`, mean over maximum of the tiles' work.
+
+    Raises UnsupportedNetwork; ValueError if it does not fit the tiles.
+    """
+    library = ctypes.CDLL(str(build().library))
+    text = ctypes.create_string_buffer(65536)
+    attributes = attributes_of(network, input_slots, placement).encode()
+    size = ctypes.c_size_t(len(text))
+    if library.ipulse_lif_plan(attributes, batch, tiles_per_ipu, text, size):
+        raise ValueError(text.value.decode())
+    plan: Dict[str, Any] = json.loads(text.value.decode())
+    return plan

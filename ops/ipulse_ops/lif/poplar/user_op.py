@@ -1,0 +1,96 @@
+"""LIF networks in TensorFlow by the Poplar op, through any `precompiled_user_op`: the emulator's,
+or that of Graphcore's TensorFlow."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+import tensorflow as tf
+
+from ipulse_ops.lif.constant_tensors import LayerTensors, constant_tensors
+from ipulse_ops.lif.network import Layer, Network
+from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of
+from ipulse_ops.lif.poplar.build import BuiltOp
+from ipulse_ops.lif.poplar.outputs import output_specs
+from ipulse_ops.lif.tensorflow_op import LIFOutputs
+from ipulse_ops.lif.weights import weight_shapes
+from ipulse_ops.sparse.seed import words32
+
+PrecompiledUserOp = Callable[..., List[Any]]
+
+
+def run_user_op(
+    network: Network,
+    weights: Sequence[Any],
+    ids: Any,
+    counts: Any,
+    precompiled_user_op: PrecompiledUserOp,
+    built: BuiltOp,
+    constants: Optional[Sequence[Mapping[str, Any]]] = None,
+    seed: Any = 0,
+    return_membranes: bool = False,
+    placement: Placement = Placement(),  # noqa: B008 (frozen)
+) -> LIFOutputs:
+    """What ipulse_ops.lif.tensorflow_op.run_network does, for spikes `[time, batch, slots]` of a
+    shape
+    that is known.
+
+    Raises UnsupportedNetwork, and what precompiled_user_op raises.
+    """
+    ids, counts = tf.convert_to_tensor(ids), tf.convert_to_tensor(counts)
+    has_port = ids.dtype.is_floating
+    dtype = tf.float32 if has_port else tf.int32
+    ids, counts = tf.cast(ids, dtype), tf.cast(counts, dtype)
+    steps, batch, slots = ids.shape.as_list()
+    given = {name for of_layer in constants or () for name in of_layer} - {"second_threshold"}
+    wanted = Wanted(return_membranes, has_port, bool(given))
+    inputs: List[Any] = [ids, counts]
+    if any(layer.policy == "cyclic" for layer in network.spiking):
+        inputs.append(words32(seed))
+    places: List[int] = [0] if has_port else []
+    shapes = weight_shapes(network)
+    for number, tensors in enumerate(constant_tensors(network, constants)):
+        for weight, shape in zip(weights, shapes):
+            if shape.layer == number:
+                places.append(len(inputs))
+                inputs.append(weight)
+        layer = (*network.layers, network.readout)[number]
+        for name, tensor in _constants(layer, tensors):
+            if wanted.constant_gradients and name != "second_threshold":
+                places.append(len(inputs))
+            inputs.append(tensor)
+    attributes = attributes_of(network, slots, placement, wanted)
+    specs = output_specs(network, steps, batch, wanted, placement)
+    outputs = precompiled_user_op(
+        inputs,
+        str(built.library),
+        gp_path=str(built.codelets),
+        outs={
+            "output_types": [tf.float32] * len(specs),
+            "output_shapes": [tf.TensorShape(shape) for _, _, shape in specs],
+        },
+        name="ipulse_lif",
+        inputs_with_gradients=places,
+        attributes=attributes,
+        gradient_attributes=attributes,
+    )
+    by_name: Dict[str, List[Any]] = {}
+    for (name, _, _), tensor in zip(specs, outputs):
+        by_name.setdefault(name, []).append(tensor)
+    membrane, *membranes = by_name["membrane"]  # the readout's is the first
+    return LIFOutputs(
+        membrane=membrane,
+        spike_ids=by_name.get("spike_ids", []),
+        spike_counts=by_name.get("spike_counts", []),
+        dropped=by_name.get("dropped", []),
+        membranes=membranes,
+    )
+
+
+def _constants(layer: Layer, tensors: LayerTensors) -> Iterator[Tuple[str, Any]]:
+    """By name, in the order of the op's inputs."""
+    yield "decay", tensors.decay
+    yield "scale", tensors.scale
+    for name in ("synapse_decay", "threshold", "second_threshold"):
+        if getattr(layer, name, None) is not None:
+            yield name, getattr(tensors, name)

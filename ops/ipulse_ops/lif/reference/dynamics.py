@@ -1,0 +1,159 @@
+"""One layer forward in time, by the equations of reference.py."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, per_neuron
+from ipulse_ops.lif.reference.trace import LayerTrace
+from ipulse_ops.lif.weights import LayerWeights
+from ipulse_ops.sparse.reference.select_spikes import (
+    Selection,
+    cyclic_offsets,
+    filled,
+    listed,
+    may_be_dropped,
+    select_spikes,
+)
+from ipulse_ops.sparse.reference.spike_matmul import spike_matmul
+from ipulse_ops.sparse.reference.spikes import check_shape, check_spikes, sparse_to_dense
+
+# A layer's spike_ids and spike_counts, as in LayerTrace.
+Slots = Tuple[np.ndarray, np.ndarray]
+
+
+class Constants(NamedTuple):
+    """A layer's, float64 `[neurons]`."""
+
+    decay: np.ndarray
+    gain: np.ndarray
+    synapse_decay: np.ndarray  # 0 without a synapse, whose current is then the input's to the bit
+
+    @property
+    def scale(self) -> np.ndarray:
+        """Of the current that enters the membrane."""
+        return np.asarray(self.gain * (1 - self.decay))
+
+
+def constants_of(layer: Layer) -> Constants:
+    synapse_decay = 0.0 if layer.synapse_decay is None else layer.synapse_decay
+    return Constants(
+        decay=per_neuron(layer.decay, layer.neurons, "decay"),
+        gain=per_neuron(layer.gain, layer.neurons, "gain"),
+        synapse_decay=per_neuron(synapse_decay, layer.neurons, "synapse_decay"),
+    )
+
+
+def run_layer(
+    network: Network,
+    number: int,
+    weights: LayerWeights,
+    ids: np.ndarray,
+    counts: np.ndarray,
+    replay: Optional[Slots],
+    seed: int,
+) -> LayerTrace:
+    """Spiking layer `number` on its input spikes; `replay` and `seed` as `forward` says."""
+    layer = network.spiking[number]
+    threshold = per_neuron(layer.threshold, layer.neurons, "threshold")
+    shape = (*counts.shape, layer.neurons)
+    steps, batch = counts.shape
+    slots: Slots = (
+        np.zeros((steps, batch, layer.slots), np.int32),
+        np.zeros((steps, batch, 2), np.int32),
+    )
+    if replay is not None:
+        slots = checked_slots(layer, shape[:2], replay)
+    spike_ids, spike_counts = slots
+    offsets = None
+    if layer.policy == "cyclic":
+        offsets = cyclic_offsets(seed, number, steps, batch, layer.neurons)
+
+    current = spike_matmul(weights.input, ids, counts)
+    u, reset = np.zeros(shape), np.zeros(shape, dtype=bool)
+    dropped = np.zeros((steps, batch), np.int32)
+    constants = constants_of(layer)
+    i = v = np.zeros(shape[1:])
+    for t in range(steps):
+        if weights.recurrent is not None and t > 0:
+            before = slice(t - 1, t)
+            own = spike_matmul(weights.recurrent, spike_ids[before], spike_counts[before, :, 0])
+            current[t] += own[0]
+        if weights.bias is not None:
+            current[t] += weights.bias
+        i = synaptic_current(constants, i, current[t])
+        u[t] = constants.decay * v + constants.scale * i
+        here = None if offsets is None else offsets[t]
+        spiking = u[t] > threshold
+        if replay is None:
+            selection = select_spikes(
+                u[t], threshold, layer.second_threshold, layer.capacity, layer.policy, here
+            )
+            spike_ids[t], spike_counts[t], dropped[t] = selection
+            seen = listed(spike_ids[t], spike_counts[t, :, 0], layer.neurons)
+        else:
+            selection = Selection(spike_ids[t], spike_counts[t], dropped[t])
+            seen = listed(spike_ids[t], spike_counts[t, :, 0], layer.neurons)
+            unseen = may_be_dropped(selection, layer.neurons, layer.policy, here)
+            spiking = seen | (unseen & spiking)
+            dropped[t] = spiking.sum(axis=1) - spike_counts[t, :, 0]
+        reset[t] = spiking if network.reset_on == "state" else seen
+        v = after_reset(network.reset, u[t], reset[t], threshold)
+    phi = network.surrogate.phi(u - threshold)
+    phi = np.take_along_axis(phi, spike_ids.astype(np.int64), axis=2)
+    return LayerTrace(
+        u=u,
+        reset=reset,
+        spike_ids=spike_ids,
+        spike_counts=spike_counts,
+        surrogate=np.where(filled(spike_ids, spike_counts[..., 1]), phi, 0),
+        dropped=dropped,
+    )
+
+
+def run_readout(
+    readout: LeakyReadout, weights: LayerWeights, ids: np.ndarray, counts: np.ndarray
+) -> np.ndarray:
+    """The leaky readout's membrane `[time, batch, classes]`."""
+    current = spike_matmul(weights.input, ids, counts)
+    if weights.bias is not None:
+        current += weights.bias
+    constants = constants_of(readout)
+    u = np.zeros(current.shape)
+    i = v = np.zeros(current.shape[1:])
+    for t in range(len(current)):
+        i = synaptic_current(constants, i, current[t])
+        v = u[t] = constants.decay * v + constants.scale * i
+    return u
+
+
+def synaptic_current(constants: Constants, i: np.ndarray, current: np.ndarray) -> np.ndarray:
+    """i of this step, from i of the step before."""
+    decay = constants.synapse_decay
+    return np.asarray(decay * i + (1 - decay) * current)
+
+
+def after_reset(reset: str, u: np.ndarray, flag: np.ndarray, threshold: np.ndarray) -> np.ndarray:
+    """v of the next step."""
+    if reset == "zero":
+        return np.where(flag, 0, u)
+    return u - threshold * flag if reset == "subtract" else u
+
+
+def checked_slots(layer: LIF, shape: Tuple[int, ...], slots: Slots) -> Slots:
+    """Slots that a layer may have at `shape` [time, batch], as int32 and 0 where not filled.
+
+    Raises ValueError if they cannot be.
+    """
+    spike_ids, spike_counts = slots
+    check_shape("spike_ids", spike_ids, (*shape, layer.slots))
+    check_shape("spike_counts", spike_counts, (*shape, 2))
+    check_spikes(spike_ids, spike_counts[..., 1], layer.neurons)
+    if not np.all((spike_counts[..., 0] >= 0) & (spike_counts[..., 0] <= spike_counts[..., 1])):
+        raise ValueError("spike_counts must be (spikes, spikes and gradient-only)")
+    if sparse_to_dense(spike_ids, spike_counts[..., 1], layer.neurons).max(initial=0) > 1:
+        raise ValueError("spike_ids must give a neuron one slot at most")
+    in_use = filled(spike_ids, spike_counts[..., 1])
+    return np.where(in_use, spike_ids, 0).astype(np.int32), spike_counts.astype(np.int32)

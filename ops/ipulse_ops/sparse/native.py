@@ -1,0 +1,54 @@
+"""Builds the library of sparse ops on first use, and loads it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Optional
+
+import tensorflow as tf
+
+from ipulse_core.build_cache.shared_library import (
+    WARNINGS,
+    Progress,
+    SharedLibrary,
+    say_on_stderr,
+    tensorflow_flags,
+)
+from ipulse_ops import SHARED_HEADERS
+from ipulse_ops.xla import refuse_xla
+
+SOURCES = Path(__file__).resolve().parent
+
+# -ffp-contract=off: each product and sum is rounded, so that every machine gives the same bits.
+FLAGS = ("-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", *WARNINGS)
+
+
+def build(progress: Optional[Progress] = None) -> Path:
+    """The path of the op library for the installed TensorFlow, built if it is not in the cache.
+
+    Raises MissingCompiler, BuildFailed.
+    """
+    flags, link = tensorflow_flags()
+    return SharedLibrary(
+        name=f"sparse-{tf.__version__}",
+        file="libsparsetf.so",
+        sources=sorted(SOURCES.glob("*.cc")),
+        headers=sorted([*SOURCES.glob("*.h"), *SHARED_HEADERS]),
+        flags=(*flags, *FLAGS),
+        link=link,
+    ).build(progress)
+
+
+def library() -> Any:
+    """The ops. Their gradients are registered where they are called.
+
+    Raises NotImplementedError where XLA is to compile what is traced; MissingCompiler, BuildFailed.
+    """
+    refuse_xla()
+    return _loaded()
+
+
+@lru_cache(maxsize=None)
+def _loaded() -> Any:
+    return tf.load_op_library(str(build(say_on_stderr)))

@@ -1,0 +1,1 @@
+"""NumPy reference implementations of the sparse ops."""

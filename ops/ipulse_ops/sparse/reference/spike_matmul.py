@@ -1,0 +1,71 @@
+"""A weight matrix times sparse spikes, and the gradients of that product."""
+
+from __future__ import annotations
+
+from typing import Tuple
+
+import numpy as np
+
+from ipulse_ops.sparse.reference.spikes import check_shape, check_spikes, sparse_to_dense
+
+
+def spike_matmul(weights: np.ndarray, ids: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """float64 `[time, batch, N_out]`: of each step and sample the sum of its spikes' rows.
+
+    weights: `[N_in, N_out]`, a row per presynaptic neuron.
+    ids, counts: `[time, batch, slots]` and `[time, batch]`, or counts `[time, batch, 2]`, spikes
+        and filled slots. Only spikes are summed, in the order of their slots: the same to the bit
+        on every machine. An id listed twice counts twice.
+
+    Raises ValueError if the ids are not spikes of N_in neurons.
+    """
+    spikes, _ = both_counts(ids, counts, len(weights))
+    product = np.zeros((*spikes.shape, weights.shape[1]))
+    for k in range(spikes.max(initial=0)):
+        used = k < spikes
+        product[used] += weights[ids[..., k][used]]
+    return product
+
+
+def spike_matmul_gradients(
+    weights: np.ndarray, ids: np.ndarray, counts: np.ndarray, grad_product: np.ndarray
+) -> Tuple[np.ndarray, np.ndarray]:
+    """A loss's gradients by the weights `[N_in, N_out]` and by the slots `[time, batch, slots]`.
+
+    grad_product: `[time, batch, N_out]`, the loss's derivative by the product.
+
+    The weights' is summed over spikes; the slots' reaches every filled slot, gradient-only
+    neurons too, and is 0 behind them. Raises ValueError as `spike_matmul` does.
+    """
+    spikes, in_use = both_counts(ids, counts, len(weights))
+    check_shape("grad_product", grad_product, (*spikes.shape, weights.shape[1]))
+    grad_slots = np.zeros(ids.shape)
+    t, b, k = np.nonzero(np.arange(ids.shape[2]) < in_use[..., None])
+    grad_slots[t, b, k] = np.einsum("sn,sn->s", weights[ids[t, b, k]], grad_product[t, b])
+    return matrix_gradient(ids, spikes, grad_product, len(weights)), grad_slots
+
+
+def matrix_gradient(
+    ids: np.ndarray, counts: np.ndarray, grad_product: np.ndarray, n_in: int
+) -> np.ndarray:
+    """The gradient by the weights `[n_in, N_out]`; counts `[time, batch]` of the spikes."""
+    spikes = sparse_to_dense(ids, counts, n_in).reshape(-1, n_in).astype(np.float64)
+    grad: np.ndarray = spikes.T @ grad_product.reshape(-1, grad_product.shape[2])
+    return grad
+
+
+def both_counts(ids: np.ndarray, counts: np.ndarray, neurons: int) -> Tuple[np.ndarray, np.ndarray]:
+    """How many slots hold spikes, and how many hold anything, `[time, batch]` each.
+
+    counts: `[time, batch]`, or `[time, batch, 2]` with gradient-only neurons behind the spikes.
+
+    Raises ValueError as ipulse_ops.sparse.reference.spikes.check_spikes does.
+    """
+    if counts.ndim == 3 and counts.shape[2] == 2:
+        spikes, in_use = counts[..., 0], counts[..., 1]
+        if np.any((spikes < 0) | (spikes > in_use)):
+            raise ValueError("counts must be (spikes, filled slots)")
+    else:
+        spikes = in_use = counts
+    check_spikes(ids, in_use, neurons)
+    return spikes, in_use

@@ -1,0 +1,1 @@
+"""Losses, optimizers, regularisers and initial weights for LIF networks."""

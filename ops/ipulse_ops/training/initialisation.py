@@ -1,0 +1,110 @@
+"""Initial weights under which every layer of a network is active, however deep it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import List, Tuple
+
+import numpy as np
+
+from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, per_neuron
+from ipulse_ops.lif.reference.network_pass import forward
+from ipulse_ops.sparse.reference.spikes import check_spikes
+
+
+def balanced_weights(
+    network: Network, ids: np.ndarray, counts: np.ndarray, std: float = 1.0, seed: int = 0
+) -> List[np.ndarray]:
+    """Float32 weights for every layer and the readout, as ipulse_ops.lif.weights.weight_shapes
+    says.
+
+    Zero-mean weights and n input spikes a step, each as likely at any step and channel, give a
+    membrane that is never reset the variance
+
+        var(u) = (gain (1 - decay))^2 n var(W) / (1 - decay^2)
+
+    and with a synapse, which is one more such filter, (1 - b) (1 + a b) / ((1 + b) (1 - a b)) of
+    that, where a is the decay and b the synapse's. Weights are uniform in -w to w, with w such
+    that this is `std` times the neuron's threshold; a leaky readout, which has none, counts its
+    membrane by a threshold of 1. Layer by layer, n is measured: the mean count of spikes that
+    arrive when the sample ids `[time, batch, slots]`, counts `[time, batch]` runs through the
+    layers before. Input that repeats itself through time (the same channels at every step) makes
+    membranes wider than this. A recurrent layer's own spikes arrive too, as many as it has
+    without recurrence, through weights of the same width; in the loop they make a few more.
+    Biases are 0.
+
+    A few dozen samples are enough: the run is the reference's, in float64 and with every membrane
+    kept, some 100 bytes per step, sample and neuron of the widest layer. A delay between layers
+    only shifts time, and is left out. The weights depend on nothing but the arguments.
+
+    Raises ValueError if the sample does not fit the network, a threshold is not above 0, a gain
+    is 0, or no spike reaches a layer: no finite weights would make it active.
+    """
+    if not (np.isfinite(std) and std > 0):
+        raise ValueError(f"std must be greater than 0; got {std}")
+    check_spikes(ids, counts, network.inputs)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    weights: List[np.ndarray] = []
+    layers: Tuple[Layer, ...] = (*network.layers, network.readout)
+    for number, (n_in, layer) in enumerate(zip(network.sizes, layers)):
+        arriving = float(counts.mean()) if counts.size else 0.0
+        if arriving == 0:
+            raise ValueError(_silence(number))
+        uniform = 2 * rng.random((n_in, layer.neurons)) - 1
+        limit = np.sqrt(3) * std * _unit_std(layer, number, arriving)
+        own: List[np.ndarray] = []
+        if isinstance(layer, LIF) and layer.recurrent:
+            alone = replace(layer, recurrent=False, bias=False)
+            matrix = (uniform * limit).astype(np.float32)
+            arriving += float(_spikes(network, alone, [matrix], ids, counts)[1].mean())
+            limit = np.sqrt(3) * std * _unit_std(layer, number, arriving)
+            again = 2 * rng.random((layer.neurons, layer.neurons)) - 1
+            own.append((again * limit).astype(np.float32))
+        if layer.bias:
+            own.append(np.zeros(layer.neurons, np.float32))
+        own.insert(0, (uniform * limit).astype(np.float32))
+        weights.extend(own)
+        if number < len(network.layers):
+            ids, counts = _spikes(network, network.layers[number], own, ids, counts)
+    return weights
+
+
+def _spikes(
+    network: Network,
+    layer: LIF,
+    weights: List[np.ndarray],
+    ids: np.ndarray,
+    counts: np.ndarray,
+) -> Tuple[np.ndarray, np.ndarray]:
+    """The ids and counts that a layer makes of its input when it runs alone."""
+    readout, unread = LeakyReadout(neurons=1), np.zeros((layer.neurons, 1))
+    alone = replace(network, inputs=len(weights[0]), layers=(layer,), readout=readout)
+    trace = forward(alone, [*weights, unread], ids, counts).layers[0]
+    return trace.spike_ids, trace.spike_counts[..., 0]
+
+
+def _unit_std(layer: Layer, number: int, arriving: float) -> np.ndarray:
+    """The weights' std `[neurons]` that makes the membrane's equal to the threshold."""
+    decay = per_neuron(layer.decay, layer.neurons, "decay")
+    gain = per_neuron(layer.gain, layer.neurons, "gain")
+    threshold = np.ones(layer.neurons)
+    if isinstance(layer, LIF):
+        threshold = per_neuron(layer.threshold, layer.neurons, "threshold")
+    if not np.all(threshold > 0):
+        raise ValueError(f"layer {number} needs thresholds above 0 to balance its weights")
+    if np.any(gain == 0):
+        raise ValueError(f"layer {number} needs gains other than 0 to balance its weights")
+    std: np.ndarray = threshold * np.sqrt((1 - decay**2) / arriving) / np.abs(gain * (1 - decay))
+    if layer.synapse_decay is not None:
+        slow = per_neuron(layer.synapse_decay, layer.neurons, "synapse_decay")
+        std = std * np.sqrt((1 + slow) * (1 - decay * slow) / ((1 - slow) * (1 + decay * slow)))
+    return std
+
+
+def _silence(number: int) -> str:
+    if number == 0:
+        return "the input sample has no spikes to balance weights by; give samples that spike"
+    return (
+        f"no spike of the sample gets through layer {number - 1}, so that the weights after it "
+        f"cannot be balanced; raise std, or give more samples or steps"
+    )

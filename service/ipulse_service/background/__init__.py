@@ -1,0 +1,1 @@
+"""Background work: publishing wake-ups, reaping lost attempts, housekeeping."""

@@ -1,0 +1,1 @@
+"""Stored files: content-addressed blobs, uploads and artifacts."""

@@ -1,0 +1,1 @@
+"""The HTTP interface: application, routes, authentication and schemas."""

@@ -1,0 +1,155 @@
+"""Puts the service together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import Depends, FastAPI
+from starlette.concurrency import run_in_threadpool
+
+from ipulse import __version__
+from ipulse_service.background.change_poller import Lookout
+from ipulse_service.background.dispatcher import Dispatcher
+from ipulse_service.background.housekeeping import Housekeeper
+from ipulse_service.db import migrations
+from ipulse_service.db.engine import Database
+from ipulse_service.db.shared_reads import SharedReads
+from ipulse_service.files.blobs import Blobs
+from ipulse_service.files.file_thread_pool import Transfers
+from ipulse_service.files.s3 import S3Blobs
+from ipulse_service.http import problems, web
+from ipulse_service.http.auth import Gate, Tokens, permit
+from ipulse_service.http.examples import PROBLEM
+from ipulse_service.http.metrics import Metrics
+from ipulse_service.http.middleware import Edge
+from ipulse_service.http.readiness import Readiness
+from ipulse_service.http.routes import (
+    artifacts,
+    events,
+    health,
+    job_list,
+    jobs,
+    logs,
+    metrics,
+    submissions,
+    tokens,
+    uploads,
+    worker,
+)
+from ipulse_service.http.state import Parts
+from ipulse_service.jobs.change_notifier import Changes
+from ipulse_service.jobs.summaries import Summaries
+from ipulse_service.settings import Settings
+
+_PROBLEM: dict[int | str, dict[str, Any]] = {
+    "4XX": {
+        "description": "What is wrong, and where",
+        "content": {
+            problems.MEDIA_TYPE: {
+                "schema": {"$ref": "#/components/schemas/ProblemDocument"},
+                "example": PROBLEM,
+            }
+        },
+    }
+}
+
+
+class Application(FastAPI):
+    """FastAPI; its OpenAPI document says more."""
+
+    def openapi(self) -> dict[str, Any]:
+        from ipulse_service.http.openapi import complete  # says why not before
+
+        document = super().openapi()
+        complete(document)
+        return document
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The application. Raises Unavailable when a token or the database cannot be used."""
+    changes = Changes()
+    database = Database(settings.database_url)
+    database.listeners.append(changes.publish)
+    blobs = _blobs(settings)
+    parts = Parts(
+        settings=settings,
+        tokens=Tokens.read(settings),
+        database=database,
+        blobs=blobs,
+        transfers=Transfers(),
+        changes=changes,
+        shared_reads=SharedReads(),
+        summaries=Summaries(),
+        lookout=Lookout(database, changes, settings.poll_seconds),
+        dispatcher=Dispatcher(database, settings),
+        housekeeper=Housekeeper(database, blobs, settings),
+        readiness=Readiness(
+            {"database": database.is_writable, "artifact_store": blobs.is_writable}
+        ),
+        metrics=Metrics(database),
+    )
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        await run_in_threadpool(migrations.upgrade, database)
+        await run_in_threadpool(parts.blobs.prepare)
+        changes.start()
+        parts.dispatcher.start()
+        parts.housekeeper.start()
+        parts.lookout.start()
+        try:
+            yield
+        finally:
+            parts.housekeeper.stop()
+            await run_in_threadpool(parts.dispatcher.stop)
+            await run_in_threadpool(parts.lookout.stop)
+            await run_in_threadpool(parts.housekeeper.join)
+            database.close()
+
+    app = Application(
+        title="IPUlse",
+        version=__version__,
+        description="A remote training service for spiking networks.",
+        lifespan=lifespan,
+        dependencies=[Depends(permit)],
+        responses=_PROBLEM,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.parts = parts
+    problems.install(app)
+    # The last one added is the outermost.
+    app.add_middleware(
+        Gate,
+        tokens=parts.tokens,
+        database=database,
+        allowed_hosts=settings.allowed_hosts,
+        max_requests=settings.max_requests,
+    )
+    app.add_middleware(Edge, metrics=parts.metrics)
+    app.include_router(health.router)
+    app.include_router(web.router)
+    for module in (
+        submissions,
+        job_list,
+        jobs,
+        events,
+        logs,
+        artifacts,
+        tokens,
+        worker,
+        uploads,
+        metrics,
+    ):
+        app.include_router(module.router)
+    return app
+
+
+def _blobs(settings: Settings) -> Blobs | S3Blobs:
+    if not settings.s3_bucket:
+        return Blobs(settings.artifacts_dir)
+    spool = settings.artifacts_dir / "spool"
+    return S3Blobs(settings.s3_bucket, settings.s3_endpoint_url, settings.s3_prefix, spool)

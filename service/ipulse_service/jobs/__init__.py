@@ -1,0 +1,1 @@
+"""The life of a job: submission, scheduling, leases, attempts, events and deletion."""

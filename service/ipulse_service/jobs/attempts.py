@@ -1,0 +1,190 @@
+"""How attempts and jobs end, stop, go on, and begin again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ipulse_core import strict_json
+from ipulse_core.errors import Conflict, IllegalTransition, StaleToken
+from ipulse_core.states import INFRASTRUCTURE, OUTCOMES, STOPPING, JobState, Reason
+from ipulse_service.background import outbox
+from ipulse_service.db.engine import Transaction
+from ipulse_service.files import artifacts
+from ipulse_service.jobs import leases, store
+from ipulse_service.jobs import queue_order as schedule
+from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.leases import Attempt
+from ipulse_service.jobs.scheduling_options import Wishes
+from ipulse_service.settings import Settings
+
+DOUBLINGS = 3  # of the wait before another attempt, however often a job was lost
+
+_IDLE = (JobState.QUEUED, JobState.RETRY_WAIT, JobState.PAUSED)  # no attempt holds the job
+
+
+class Incomplete(Conflict):
+    """An attempt is complete only once its manifest is stored."""
+
+    code = "incomplete"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Why an attempt ended, in a word, a sentence and figures."""
+
+    reason: Reason
+    message: str = ""
+    summary: dict[str, float] = field(default_factory=dict)
+
+
+def is_to_stop(transaction: Transaction, attempt: Attempt) -> bool:
+    """Whether somebody has asked the attempt's job to stop, for now or for good."""
+    return store.get_by_pk(transaction, attempt.job_pk).state in STOPPING
+
+
+def finish(transaction: Transaction, attempt: Attempt, verdict: Verdict, settings: Settings) -> Job:
+    """Ends an attempt by its own word; the same word again changes nothing.
+
+    Raises StaleToken when it ended otherwise, Incomplete without a manifest.
+    """
+    job = store.get_by_pk(transaction, attempt.job_pk)
+    if attempt.finished_at is not None:
+        if _said(attempt) != verdict:
+            raise StaleToken()
+        return job
+    if verdict.reason is Reason.COMPLETED and not artifacts.is_complete(transaction, attempt):
+        raise Incomplete()
+    return conclude(transaction, job, attempt, verdict, settings)
+
+
+def conclude(
+    transaction: Transaction,
+    job: Job,
+    attempt: Attempt,
+    verdict: Verdict,
+    settings: Settings,
+    silent_ms: int = 0,
+) -> Job:
+    """Ends an attempt and moves its job on: to its end, or to another attempt.
+
+    The wait before another attempt grows with each loss, and `silent_ms`, for which nothing was
+    heard of this one, are a part of it.
+    """
+    is_pausing = job.state is JobState.PAUSING
+    is_stopped = verdict.reason is Reason.CANCELLED_BY_USER
+    leases.write(
+        transaction,
+        attempt,
+        finished_at=transaction.now,
+        reason=verdict.reason.value,
+        # A runner is told to stop, and not for what.
+        message="Paused." if is_pausing and is_stopped else verdict.message,
+        summary=strict_json.dumps(verdict.summary),
+    )
+    summary = strict_json.dumps(verdict.summary) if verdict.summary else None
+    if job.state is JobState.CANCELLING and verdict.reason is not Reason.COMPLETED:
+        # However an attempt ends that was asked to stop: what was wanted has happened.
+        reason = job.reason or Reason.CANCELLED_BY_USER
+        message = job.message or verdict.message
+        return store.move(transaction, job, OUTCOMES[reason], reason, message, summary=summary)
+    is_lost = verdict.reason in INFRASTRUCTURE
+    if is_pausing and (is_lost or is_stopped):
+        return store.move(transaction, job, JobState.PAUSED)
+    if is_lost and job.losses + 1 < settings.max_attempts:
+        wait_ms = round(settings.retry_seconds * 1000) * 2 ** min(job.losses, DOUBLINGS)
+        wait_ms = max(0, wait_ms - silent_ms)
+        return store.move(
+            transaction,
+            job,
+            JobState.RETRY_WAIT,
+            verdict.reason,
+            verdict.message,
+            due_at=transaction.now + wait_ms,
+            losses=job.losses + 1,
+        )
+    message = verdict.message
+    if is_lost:
+        times = f"{job.losses + 1} times" if job.losses else "once"
+        message = f"{message} It was lost {times}, and is not tried again.".lstrip()
+    return store.move(
+        transaction, job, OUTCOMES[verdict.reason], verdict.reason, message, summary=summary
+    )
+
+
+def cancel(transaction: Transaction, job: Job) -> Job:
+    """Asks a job to stop: at once if nobody holds it, else its agent hears of it soon."""
+    if job.state.is_terminal or job.state is JobState.CANCELLING:
+        return job
+    if job.state in _IDLE:
+        return store.move(
+            transaction, job, JobState.CANCELLED, Reason.CANCELLED_BY_USER, due_at=None
+        )
+    return store.move(transaction, job, JobState.CANCELLING, Reason.CANCELLED_BY_USER)
+
+
+def pause(transaction: Transaction, job: Job) -> Job:
+    """Takes a job out of the queue, or has its agent stop at a checkpoint.
+
+    Raises IllegalTransition for a job that is being cancelled or is over.
+    """
+    if job.state in (JobState.PAUSING, JobState.PAUSED):
+        return job
+    if job.state in _IDLE:
+        return store.move(transaction, job, JobState.PAUSED, due_at=None)
+    return store.move(transaction, job, JobState.PAUSING)
+
+
+def resume(transaction: Transaction, job: Job) -> Job:
+    """Queues a paused job again; it goes on from its last checkpoint.
+
+    A job that is not paused stays as it is; raises IllegalTransition for one that is about to be.
+    """
+    if job.state is not JobState.PAUSED:
+        if job.state is JobState.PAUSING or job.state.is_terminal:
+            raise IllegalTransition(f"a job that is {job.state.value} cannot be resumed")
+        return job
+    # It left the queue of its own accord, and so takes a new place.
+    queued = store.move(transaction, job, JobState.QUEUED, queued_at=transaction.now)
+    outbox.add(transaction, queued)
+    return queued
+
+
+def expire(transaction: Transaction) -> list[Job]:
+    """Ends every job whose deadline has passed, or asks its agent to stop."""
+    late = []
+    for job in schedule.overdue(transaction):
+        wishes = Wishes(job.priority, job.queue_seconds, job.run_seconds, job.total_seconds)
+        message = wishes.broken(job.state, job.created_at, transaction.now)
+        after = JobState.FAILED if job.state in _IDLE else JobState.CANCELLING
+        late.append(
+            store.move(transaction, job, after, Reason.DEADLINE_EXCEEDED, message, due_at=None)
+        )
+    return late
+
+
+def reap(transaction: Transaction, settings: Settings) -> list[Job]:
+    """Ends every attempt whose lease has run out: its worker is taken for lost."""
+    concluded = []
+    for attempt in leases.expired(transaction):
+        job = store.get_by_pk(transaction, attempt.job_pk)
+        message = f"{attempt.agent} has not been heard of for {settings.lease_seconds:g} s"
+        verdict = Verdict(Reason.WORKER_LOST, message)
+        lease_ms = round(settings.lease_seconds * 1000)
+        silent_ms = transaction.now - (attempt.lease_expires_at - lease_ms)
+        concluded.append(conclude(transaction, job, attempt, verdict, settings, silent_ms))
+    return concluded
+
+
+def requeue(transaction: Transaction) -> list[Job]:
+    """Queues every job whose wait for another attempt is over."""
+    queued = []
+    for job in schedule.due(transaction):
+        moved = store.move(transaction, job, JobState.QUEUED, job.reason, job.message, due_at=None)
+        outbox.add(transaction, moved)
+        queued.append(moved)
+    return queued
+
+
+def _said(attempt: Attempt) -> Verdict:
+    summary = strict_json.loads(attempt.summary or "{}")
+    return Verdict(Reason(attempt.reason), attempt.message, summary)

@@ -1,0 +1,83 @@
+"""Which jobs a list shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import ColumnElement, cast, func
+
+from ipulse_core import strict_json
+from ipulse_core.states import JobState
+from ipulse_service.db.tables import jobs
+
+Scalar = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Field:
+    """A value somewhere in a JSON column: `path` holds member names and array indices."""
+
+    path: tuple[str, ...]
+    value: Scalar
+
+
+@dataclass(frozen=True)
+class JobFilter:
+    """All of these must hold; an empty one lets everything through. Times are milliseconds."""
+
+    states: tuple[JobState, ...] = ()
+    devices: tuple[str, ...] = ()
+    labels: tuple[Field, ...] = ()  # of the spec's metadata
+    fields: tuple[Field, ...] = ()  # of the spec
+    created_after: int | None = None
+    created_before: int | None = None
+
+    @property
+    def looks_inside(self) -> bool:
+        """Whether specs must be opened, for which there is no index."""
+        return bool(self.labels or self.fields)
+
+    def without_fields(self) -> JobFilter:
+        """The part of it for which there is an index."""
+        return replace(self, labels=(), fields=())
+
+    def indexed_clauses(self) -> Iterator[ColumnElement[bool]]:
+        if self.states:
+            yield jobs.c.state.in_(sorted(state.value for state in self.states))
+        if self.devices:
+            yield jobs.c.device.in_(sorted(self.devices))
+        if self.created_after is not None:
+            yield jobs.c.created_at >= self.created_after
+        if self.created_before is not None:
+            yield jobs.c.created_at < self.created_before
+
+    def clauses_inside(self, dialect: str) -> Iterator[ColumnElement[bool]]:
+        holds = _holds_in_postgresql if dialect == "postgresql" else _holds_in_sqlite
+        for label in self.labels:
+            yield holds(jobs.c.metadata, label)
+        for field in self.fields:
+            yield holds(jobs.c.spec, field)
+
+
+def _holds_in_postgresql(column: ColumnElement[Any], field: Field) -> ColumnElement[bool]:
+    # A start on SQLite does not wait for what it has no use for.
+    from sqlalchemy.dialects.postgresql import JSONB
+
+    found = func.jsonb_extract_path(cast(column, JSONB), *field.path)
+    return found == cast(field.value, JSONB)
+
+
+def _holds_in_sqlite(column: ColumnElement[Any], field: Field) -> ColumnElement[bool]:
+    # Only a spec has arrays; what is named by digits elsewhere is a member.
+    is_index = column is jobs.c.spec
+    path = "$" + "".join(
+        f"[{name}]" if is_index and name.isascii() and name.isdigit() else f'."{name}"'
+        for name in field.path
+    )
+    # Compared as JSON texts, so that true is not 1; numbers by value, so that 1.0 is 1.
+    if isinstance(field.value, (int, float)) and not isinstance(field.value, bool):
+        is_number = func.json_type(column, path).in_(("integer", "real"))
+        return is_number & (func.json_extract(column, path) == field.value)
+    return column.op("->")(path) == strict_json.dumps(field.value)

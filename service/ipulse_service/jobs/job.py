@@ -1,0 +1,59 @@
+"""A job as its row has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ipulse_core.states import JobState, Reason
+from ipulse_service.db.tables import jobs
+
+
+class Job(NamedTuple):
+    """One row. Times are milliseconds since 1970; JSON is text, parsed by whoever needs it."""
+
+    pk: int
+    id: str
+    name: str
+    state: JobState
+    reason: Reason | None
+    message: str
+    device: str
+    spec: str  # canonical JSON
+    spec_sha256: str
+    metadata: str  # JSON
+    attempt: int
+    progress: str | None  # JSON
+    summary: str | None  # JSON
+    phase_ms: str  # JSON
+    created_at: int
+    started_at: int | None
+    finished_at: int | None
+    updated_at: int
+    state_since: int
+    queued_at: int  # its place in the queue, which a lost attempt does not cost it
+    priority: int
+    losses: int
+    queue_seconds: int | None
+    run_seconds: int | None
+    total_seconds: int | None
+    deadline_at: int | None
+    due_at: int | None
+    last_seq: int
+    version: int
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> Job:
+        """From a row of COLUMNS."""
+        pk, job_id, name, state, reason, *rest = row
+        return cls(pk, job_id, name, JobState(state), reason and Reason(reason), *rest)
+
+    @property
+    def tag(self) -> str:
+        """What its ETag says. Versions alone are counted again where an old copy of the database
+        was put back, or a standby took over that had not everything: what is changed twice is
+        never changed at the same time."""
+        return f"{self.version}-{self.updated_at:x}"
+
+
+COLUMNS = tuple(jobs.c[name] for name in Job._fields)

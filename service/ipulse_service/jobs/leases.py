@@ -1,0 +1,220 @@
+"""Who holds a job: claims, leases and fencing tokens, all on the database's clock."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, func, insert, select, update
+
+from ipulse_core.errors import Conflict, NotFound, StaleToken
+from ipulse_core.states import JobState
+from ipulse_service.background import outbox
+from ipulse_service.db.engine import Transaction
+from ipulse_service.db.tables import attempts, jobs
+from ipulse_service.jobs import queue_order as schedule
+from ipulse_service.jobs import store
+from ipulse_service.jobs.job import Job
+
+_ID = re.compile(r"att_[0-9a-f]{24}")
+
+
+class NotClaimable(Conflict):
+    """Nothing to do: the job is held by another attempt, not due yet, or over."""
+
+    code = "not_claimable"
+
+
+class Attempt(NamedTuple):
+    """One try at a job as its row has it. Times are milliseconds since 1970."""
+
+    pk: int
+    id: str
+    job_pk: int
+    number: int
+    agent: str
+    lease_expires_at: int
+    next_event: int  # the attempt-local sequence number expected next
+    started_at: int
+    finished_at: int | None
+    reason: str | None
+    message: str
+    summary: str | None
+
+
+COLUMNS = tuple(attempts.c[name] for name in Attempt._fields)
+
+# Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
+_ADD = insert(attempts).returning(*COLUMNS)
+_BY_ID = select(attempts.c.fence_sha256, *COLUMNS).where(attempts.c.id == bindparam("attempt_id"))
+_HOLD_JOB = (
+    select(jobs.c.pk)
+    .where(
+        jobs.c.pk
+        == select(attempts.c.job_pk)
+        .where(attempts.c.id == bindparam("attempt_id"))
+        .scalar_subquery()
+    )
+    .with_for_update(key_share=True)
+)
+# By itself: a list of jobs is written into its statement anew each time, even a list of one.
+_OF_JOB = (
+    select(*COLUMNS).where(attempts.c.job_pk == bindparam("of_job")).order_by(attempts.c.number)
+)
+_OF_JOBS = (
+    select(*COLUMNS)
+    .where(attempts.c.job_pk.in_(bindparam("job_pks", expanding=True)))
+    .order_by(attempts.c.number)
+)
+_WRITE = update(attempts).where(
+    attempts.c.pk == bindparam("held_pk"), attempts.c.finished_at.is_(None)
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A new attempt, its job, and the fencing token that only its agent ever sees."""
+
+    job: Job
+    attempt: Attempt
+    fence: str
+
+
+def claim(
+    transaction: Transaction,
+    job_id: str,
+    agent: str,
+    device_kinds: Collection[str],
+    lease_seconds: float,
+) -> Claim:
+    """Gives a queued job to an agent: this one, or the one of its kind whose turn comes before.
+
+    Raises NotFound or NotClaimable.
+    """
+    named = store.look_at(transaction, job_id)
+    if named.state is not JobState.QUEUED:
+        raise NotClaimable(f"the job is {named.state.value}")
+    if named.device not in device_kinds:
+        raise NotClaimable(f"the job needs a device of the kind {named.device}")
+    job = schedule.head(transaction, named.device) or store.get_unless_held(transaction, named.pk)
+    if job is None or job.state is not JobState.QUEUED:
+        raise NotClaimable("another agent asks for the job at this moment")
+    if job.pk != named.pk:
+        outbox.add_unless_gone(transaction, named)  # its own wake-up is used up by the other
+    fence = secrets.token_urlsafe(32)
+    number = job.attempt + 1
+    values = {
+        "id": f"att_{secrets.token_hex(12)}",
+        "job_pk": job.pk,
+        "number": number,
+        "agent": agent,
+        "fence_sha256": _digest(fence),
+        "lease_expires_at": transaction.now + round(lease_seconds * 1000),
+        "started_at": transaction.now,
+    }
+    attempt = Attempt._make(transaction.connection.execute(_ADD, values).one())
+    job = store.move(
+        transaction,
+        job,
+        JobState.PREPARING,
+        attempt=number,
+        started_at=job.started_at or transaction.now,
+    )
+    return Claim(job, attempt, fence)
+
+
+def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> Attempt:
+    """The attempt, if this is its token; it may have ended since. Raises StaleToken."""
+    row = None
+    if _ID.fullmatch(attempt_id):
+        _hold_job(transaction, attempt_id)
+        row = transaction.connection.execute(_BY_ID, {"attempt_id": attempt_id}).one_or_none()
+    if row is None:
+        raise NotFound("there is no such attempt")
+    fence_sha256, *columns = row
+    if not hmac.compare_digest(fence_sha256, _digest(fence)):
+        raise StaleToken("this is not the token of that attempt")
+    return Attempt(*columns)
+
+
+def hold(transaction: Transaction, attempt_id: str, fence: str) -> Attempt:
+    """The attempt, if it holds its job now. Raises StaleToken otherwise.
+
+    A lease that ran out while nobody looked is still held: only the reaper takes a job away.
+    """
+    attempt = check_fence(transaction, attempt_id, fence)
+    if attempt.finished_at is not None:
+        raise StaleToken()
+    return attempt
+
+
+def renew(transaction: Transaction, attempt: Attempt, lease_seconds: float) -> None:
+    """Extends a lease from now on. Raises StaleToken if the attempt has ended."""
+    write(
+        transaction,
+        attempt,
+        lease_expires_at=transaction.now + round(lease_seconds * 1000),
+    )
+
+
+def write(transaction: Transaction, attempt: Attempt, **columns: Any) -> None:
+    """Writes columns of an attempt that has not ended. Raises StaleToken if it has."""
+    if transaction.connection.execute(_WRITE, {"held_pk": attempt.pk, **columns}).rowcount != 1:
+        raise StaleToken()
+
+
+def of_job(transaction: Transaction, job_pk: int) -> list[Attempt]:
+    """The attempts of a job in order."""
+    rows = transaction.connection.execute(_OF_JOB, {"of_job": job_pk})
+    return [Attempt._make(row) for row in rows]
+
+
+def of_jobs(transaction: Transaction, job_pks: Collection[int]) -> dict[int, list[Attempt]]:
+    """The attempts of some jobs by the job's key, each list in order."""
+    found: dict[int, list[Attempt]] = {pk: [] for pk in job_pks}
+    for row in transaction.connection.execute(_OF_JOBS, {"job_pks": list(job_pks)}):
+        attempt = Attempt._make(row)
+        found[attempt.job_pk].append(attempt)
+    return found
+
+
+def expired(transaction: Transaction) -> list[Attempt]:
+    """The attempts that hold a job on a lease that has run out.
+
+    A writing transaction holds their jobs, and leaves out what another replica is judging.
+    """
+    has_run_out = (attempts.c.finished_at.is_(None), attempts.c.lease_expires_at <= transaction.now)
+    query = select(*COLUMNS).where(*has_run_out).order_by(attempts.c.lease_expires_at)
+    if transaction.is_writing:
+        holding = (
+            select(jobs.c.pk)
+            .join(attempts, attempts.c.job_pk == jobs.c.pk)
+            .where(*has_run_out)
+            .with_for_update(of=jobs, skip_locked=True, key_share=True)
+        )
+        held = transaction.connection.execute(holding).scalars().all()
+        # Only now is it sure that no heartbeat renews them at the same moment.
+        query = query.where(attempts.c.job_pk.in_(held))
+    return [Attempt._make(row) for row in transaction.connection.execute(query)]
+
+
+def next_expiry(transaction: Transaction) -> int | None:
+    """When the first of the leases now held runs out."""
+    query = select(func.min(attempts.c.lease_expires_at)).where(attempts.c.finished_at.is_(None))
+    expiry: int | None = transaction.connection.execute(query).scalar_one()
+    return expiry
+
+
+def _hold_job(transaction: Transaction, attempt_id: str) -> None:
+    """Nobody else changes an attempt while its job is held."""
+    if transaction.is_writing:
+        transaction.connection.execute(_HOLD_JOB, {"attempt_id": attempt_id})
+
+
+def _digest(fence: str) -> str:
+    return hashlib.sha256(fence.encode()).hexdigest()

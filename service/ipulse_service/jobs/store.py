@@ -1,0 +1,215 @@
+"""Job rows: add, get, and the one function that moves a job from state to state."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, insert, select, update
+
+from ipulse_core import strict_json
+from ipulse_core.errors import Conflict, NotFound
+from ipulse_core.states import ACTIVE, JobState, Reason, check_transition
+from ipulse_service.db.engine import Transaction
+from ipulse_service.db.tables import jobs
+from ipulse_service.jobs import events
+from ipulse_service.jobs.job import COLUMNS, Job
+from ipulse_service.jobs.scheduling_options import Wishes
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
+
+RETRY_TOPIC = "retry"  # told when a job begins to wait for another attempt
+
+
+# The clock of each state under a name for people; an attempt's phases keep theirs.
+PHASE_OF_STATE = {
+    JobState.QUEUED: "queue",
+    JobState.PREPARING: "prepare",
+    JobState.COMPILING: "compile",
+    JobState.ACQUIRING: "acquire",
+    JobState.RUNNING: "run",
+    JobState.REPORTING: "report",
+    JobState.CANCELLING: "cancel",
+    JobState.PAUSING: "pause",
+    JobState.PAUSED: "paused",
+    JobState.RETRY_WAIT: "retry_wait",
+}
+
+_ID = re.compile(r"job_[0-9a-f]{24}")
+
+# Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
+_ADD = insert(jobs).returning(*COLUMNS)
+_CHANGE = (
+    update(jobs)
+    .where(jobs.c.pk == bindparam("was_pk"), jobs.c.version == bindparam("was_version"))
+    .returning(*COLUMNS)
+)
+_BY_ID = select(*COLUMNS).where(jobs.c.id == bindparam("job_id"))
+_BY_PK = select(*COLUMNS).where(jobs.c.pk == bindparam("job_pk"))
+# A job's row is the lock of all that hangs on it: its attempts, events and artifacts. Its key
+# stays free for what only refers to it, as another's claim does that promises it a wake-up: two
+# such claims, each holding the job that the other names, would wait for each other.
+_HOLD_BY_ID = _BY_ID.with_for_update(key_share=True)
+_HOLD_BY_PK = _BY_PK.with_for_update(key_share=True)
+
+
+def stop_topic(job_id: str) -> str:
+    """Told when nobody works on a job any more, or is to; its id alone is told of every change.
+
+    Whoever watches a topic may be woken without cause.
+    """
+    return f"{job_id}/stop"
+
+
+def add(
+    transaction: Transaction, spec: ExperimentSpec, text: str, sha256: str, wishes: Wishes
+) -> Job:
+    """A new job, queued. `text` is the spec's canonical JSON and `sha256` that text's digest."""
+    now = transaction.now
+    values = {
+        "id": f"job_{secrets.token_hex(12)}",
+        "name": spec.name,
+        "state": JobState.QUEUED.value,
+        "device": spec.device.kind,
+        "spec": text,
+        "spec_sha256": sha256,
+        "metadata": strict_json.dumps(spec.metadata),
+        "phase_ms": "{}",
+        "created_at": now,
+        "updated_at": now,
+        "state_since": now,
+        "queued_at": now,
+        "last_seq": 1,
+        **asdict(wishes),
+        "deadline_at": wishes.deadline(JobState.QUEUED, now, now, started=False, run_ms=0),
+    }
+    job = Job.of(transaction.connection.execute(_ADD, values).one())
+    events.append(transaction, job.pk, 0, None, [_state_event(JobState.QUEUED, None, "")])
+    return job
+
+
+def get(transaction: Transaction, job_id: str) -> Job:
+    """The job; a writing transaction holds it until its end. Raises NotFound."""
+    row = None
+    if _ID.fullmatch(job_id):
+        query = _HOLD_BY_ID if transaction.is_writing else _BY_ID
+        row = transaction.connection.execute(query, {"job_id": job_id}).one_or_none()
+    if row is None:
+        raise NotFound("there is no such job")
+    return Job.of(row)
+
+
+def look_at(transaction: Transaction, job_id: str) -> Job:
+    """The job as it is now; a moment later it may be another. Raises NotFound."""
+    row = transaction.connection.execute(_BY_ID, {"job_id": job_id}).one_or_none()
+    if row is None:
+        raise NotFound("there is no such job")
+    return Job.of(row)
+
+
+def get_by_pk(transaction: Transaction, pk: int) -> Job:
+    """The job; a writing transaction holds it until its end."""
+    query = _HOLD_BY_PK if transaction.is_writing else _BY_PK
+    return Job.of(transaction.connection.execute(query, {"job_pk": pk}).one())
+
+
+def find_by_pk(transaction: Transaction, pk: int) -> Job | None:
+    """As get_by_pk, for a job that may have been deleted."""
+    query = _HOLD_BY_PK if transaction.is_writing else _BY_PK
+    row = transaction.connection.execute(query, {"job_pk": pk}).one_or_none()
+    return None if row is None else Job.of(row)
+
+
+def get_unless_held(transaction: Transaction, pk: int) -> Job | None:
+    """The job, held, unless another writer holds it now."""
+    this = select(*COLUMNS).where(jobs.c.pk == pk)
+    query = this.with_for_update(skip_locked=True, key_share=True)
+    row = transaction.connection.execute(query).one_or_none()
+    return None if row is None else Job.of(row)
+
+
+def move(
+    transaction: Transaction,
+    job: Job,
+    after: JobState,
+    reason: Reason | None = None,
+    message: str = "",
+    **columns: Any,
+) -> Job:
+    """Moves a job to another state and writes the event down.
+
+    Raises IllegalTransition, or Conflict when the row changed since `job` was read.
+    """
+    moved, occurrence = step(transaction, job._replace(**columns), after, reason, message)
+    attempt = moved.attempt or None
+    last_seq = events.append(transaction, job.pk, job.last_seq, attempt, [occurrence])
+    return keep(transaction, job, moved._replace(last_seq=last_seq))
+
+
+def step(
+    transaction: Transaction,
+    job: Job,
+    after: JobState,
+    reason: Reason | None = None,
+    message: str = "",
+) -> tuple[Job, events.Occurrence]:
+    """The job as it is in another state from now on, and the event of that: for `keep` and
+    `events.append`, once for several steps. Raises IllegalTransition."""
+    check_transition(job.state, after)
+    phase_ms: dict[str, int] = json.loads(job.phase_ms)
+    phase = PHASE_OF_STATE[job.state]
+    phase_ms[phase] = phase_ms.get(phase, 0) + max(0, transaction.now - job.state_since)
+    if after not in ACTIVE:
+        transaction.topics.add(stop_topic(job.id))
+    if after is JobState.RETRY_WAIT:
+        transaction.topics.add(RETRY_TOPIC)
+    wishes = Wishes(job.priority, job.queue_seconds, job.run_seconds, job.total_seconds)
+    deadline_at = wishes.deadline(
+        after,
+        job.created_at,
+        transaction.now,
+        started=job.attempt > 0,
+        run_ms=sum(phase_ms.get(PHASE_OF_STATE[state], 0) for state in ACTIVE),
+    )
+    moved = job._replace(
+        deadline_at=deadline_at,
+        state=after,
+        reason=reason,
+        message=message,
+        phase_ms=strict_json.dumps(phase_ms),
+        state_since=transaction.now,
+        finished_at=transaction.now if after.is_terminal else job.finished_at,
+    )
+    return moved, _state_event(after, reason, message)
+
+
+def keep(transaction: Transaction, was: Job, job: Job) -> Job:
+    """Writes what has changed of a job's row and counts its version up.
+
+    Raises Conflict when the row changed since `was` was read.
+    """
+    columns = {
+        name: value
+        for name, value, former in zip(Job._fields, job, was, strict=True)
+        if value != former
+    }
+    if "state" in columns:
+        columns["state"] = job.state.value
+    if "reason" in columns:
+        columns["reason"] = job.reason and job.reason.value
+    known = {"was_pk": was.pk, "was_version": was.version}
+    values = {"version": was.version + 1, "updated_at": transaction.now, **columns}
+    row = transaction.connection.execute(_CHANGE, {**known, **values}).one_or_none()
+    if row is None:
+        raise Conflict("the job changed at the same moment; try again")
+    transaction.topics.add(was.id)
+    return Job.of(row)
+
+
+def _state_event(state: JobState, reason: Reason | None, message: str) -> events.Occurrence:
+    body = {"state": state.value, "reason": reason.value if reason else None, "message": message}
+    return events.Occurrence("state", strict_json.dumps(body))

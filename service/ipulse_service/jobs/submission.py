@@ -1,0 +1,146 @@
+"""From a posted spec to a queued job: row, idempotency key and promised wake-up, or nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, delete, insert, select
+
+from ipulse_core import strict_json
+from ipulse_core.errors import Conflict, InvalidInput, Problem
+from ipulse_service.background import outbox
+from ipulse_service.db.engine import Database, Transaction
+from ipulse_service.db.tables import idempotency_keys
+from ipulse_service.jobs import agents, store
+from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.scheduling_options import Wishes
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
+
+PATIENCE_SECONDS = 1.0  # with another request of the same key: nearly always it has ended by then
+KEY_MS = 24 * 3_600_000  # for which a key finds its job again
+
+_THIS = (
+    idempotency_keys.c.caller == bindparam("of_caller"),
+    idempotency_keys.c.key == bindparam("this_key"),
+)
+# Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
+_KEEP = insert(idempotency_keys)
+_KEY_OF_THIS = select(idempotency_keys).where(*_THIS)
+_NO_WISHES = Wishes()
+
+
+class KeyInUse(Conflict):
+    """A request with this Idempotency-Key is under way; ask again for its job."""
+
+    code = "idempotency_key_in_use"
+
+
+class KeyReused(InvalidInput):
+    """This Idempotency-Key was used before, with another spec."""
+
+    code = "idempotency_key_reused"
+
+
+@dataclass(frozen=True)
+class CheckedSpec:
+    """A valid spec, its JSON, that as canonical text, and the text's SHA-256."""
+
+    spec: ExperimentSpec
+    value: dict[str, Any]
+    text: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """The job of a submission, and whether an earlier one with the same key had made it."""
+
+    job: Job
+    replayed: bool
+
+
+def check(value: Any) -> CheckedSpec:
+    """Raises InvalidSpec with every problem of a posted spec."""
+    # Imported by the first submission: its classes are a sixteenth of a start.
+    from ipulse.spec import parse_spec, spec_to_json
+
+    spec = parse_spec(value)
+    complete = spec_to_json(spec)
+    text = strict_json.dumps(complete)
+    return CheckedSpec(spec, complete, text, hashlib.sha256(text.encode()).hexdigest())
+
+
+def submit(
+    database: Database,
+    checked: CheckedSpec,
+    caller: str,
+    key: str | None,
+    wishes: Wishes = _NO_WISHES,
+) -> Submitted:
+    """Stores a job once; the same key from the same caller finds it again, for a day.
+
+    Raises KeyInUse while another request with that key is under way, KeyReused when it came with
+    another spec or other wishes, NoSuchDevice for a job that nobody can run.
+    """
+    if key is None:
+        return _submit(database, checked, caller, None, wishes)
+    with database.turns.turn(_name(caller, key), PATIENCE_SECONDS) as is_mine:
+        if not is_mine:
+            raise KeyInUse()
+        return _submit(database, checked, caller, key, wishes)
+
+
+def _submit(
+    database: Database, checked: CheckedSpec, caller: str, key: str | None, wishes: Wishes
+) -> Submitted:
+    fingerprint = checked.sha256
+    if wishes != _NO_WISHES:
+        text = strict_json.dumps(asdict(wishes)) + fingerprint
+        fingerprint = hashlib.sha256(text.encode()).hexdigest()
+    with database.write() as transaction:
+        if key is not None:
+            transaction.lock(_name(caller, key))  # there may be other replicas
+            former = _find(transaction, fingerprint, caller, key)
+            if former is not None:
+                return Submitted(former, replayed=True)
+        agents.check_satisfiable(transaction, checked.spec.device.kind)
+        job = store.add(transaction, checked.spec, checked.text, checked.sha256, wishes)
+        outbox.add(transaction, job)
+        if key is not None:
+            row = {
+                "caller": caller,
+                "key": key,
+                "fingerprint": fingerprint,
+                "job_pk": job.pk,
+                "created_at": transaction.now,
+            }
+            transaction.connection.execute(_KEEP, row)
+    return Submitted(job, replayed=False)
+
+
+def _name(caller: str, key: str) -> str:
+    return f"idempotency/{caller}/{key}"
+
+
+def forget_keys(transaction: Transaction) -> int:
+    """Removes the keys that have expired; returns how many."""
+    old = idempotency_keys.c.created_at <= transaction.now - KEY_MS
+    return transaction.connection.execute(delete(idempotency_keys).where(old)).rowcount
+
+
+def _find(transaction: Transaction, fingerprint: str, caller: str, key: str) -> Job | None:
+    this = {"of_caller": caller, "this_key": key}
+    row = transaction.connection.execute(_KEY_OF_THIS, this).one_or_none()
+    if row is None:
+        return None
+    if row.created_at <= transaction.now - KEY_MS:
+        transaction.connection.execute(delete(idempotency_keys).where(*_THIS), this)
+        return None
+    if row.fingerprint != fingerprint:
+        detail = "use a new key for a new spec, or other limits"
+        raise KeyReused([Problem("/header/idempotency-key", "key_reused", detail)])
+    return store.get_by_pk(transaction, row.job_pk)

@@ -1,0 +1,77 @@
+"""A runner that takes more memory than it may have, and that the kernel ends for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+from ipulse.client import Client
+from ipulse_service.selftest.fault_outcome import Injury
+from ipulse_service.selftest.load import Load
+from ipulse_service.selftest.split_brain import Broken
+from ipulse_service.selftest.testbed import Stand, milliseconds
+
+CGROUPS = Path("/sys/fs/cgroup")
+LIMIT_BYTES = 48 * 2**20  # more than a scripted runner needs
+END_SECONDS = 90.0
+
+
+def limits() -> Path | None:
+    """Where the kernel takes limits on memory; None where we may not set any."""
+    for folder, control in (
+        (CGROUPS / "memory", "memory.limit_in_bytes"),
+        (CGROUPS, "cgroup.subtree_control"),
+    ):
+        path = folder / control
+        if path.exists() and os.access(path, os.W_OK) and os.access(folder, os.W_OK):
+            is_first = control.startswith("memory")
+            if is_first or "memory" in path.read_text().split():
+                return folder
+    return None
+
+
+@contextmanager
+def limit(folder: Path, size: int) -> Iterator[Path]:
+    """Open while there is a group whose processes may have so many bytes together.
+
+    Raises OSError where the kernel does not allow it.
+    """
+    group = folder / f"ipulse-faults-{os.getpid()}"
+    group.mkdir()
+    try:
+        for control, value in (
+            ("memory.limit_in_bytes", size),
+            ("memory.max", size),
+            ("memory.swap.max", 0),
+        ):
+            if (group / control).exists():
+                (group / control).write_text(str(value))
+        yield group
+    finally:
+        group.rmdir()
+
+
+def starve(stand: Stand, random: Random, load: Load, folder: Path) -> Iterator[Injury]:
+    """The first attempt hoards memory until the kernel ends it; the next one has enough.
+
+    Raises Broken for an agent that did not live through it, a user who is not told, a job that
+    does not end as it should.
+    """
+    before = {name: stand.pid(name) for name in stand.agents}
+    client = Client(stand.stack.url, token_file=stand.stack.token_path)
+    with limit(folder, LIMIT_BYTES) as group, client:
+        at = milliseconds()
+        spec = load.spec("hoards", 1, does="hoards", cgroup=str(group))
+        job = client.wait(load.submit(client, "hoards", spec), END_SECONDS)
+    tried = [one for one in stand.records.tried() if one.job == job.id]
+    yield Injury("runner killed for want of memory", at, (tried[0].id,), is_aimed=True)
+    if not job.succeeded or [one.reason for one in tried] != ["runner_lost", "completed"]:
+        raise Broken(f"the job that hoards became {job.state.value}: {job.message}")
+    told = job.json["attempts"][0]["message"]
+    if "SIGKILL" not in told or "want of memory" not in told:
+        raise Broken(f"of a want of memory the user is told: {told}")
+    if before != {name: stand.pid(name) for name in stand.agents}:
+        raise Broken("an agent ended with the runner that had no memory left")

@@ -1,0 +1,73 @@
+"""Asks the service like anybody, all the time, and looks at what is answered to errors."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections import Counter as Counts
+from pathlib import Path
+
+import httpx
+
+PAUSE_SECONDS = 0.1
+TIMEOUT_SECONDS = 60.0  # a locked database may take its time, and says so in the end
+PATHS = ("/v1/jobs?page_size=3", "/v1/jobs/{job}", "/v1/jobs/{job}/events?limit=5")
+
+
+class Probe:
+    """One thread. Who is not there, or goes away meanwhile, is no answer and so no wrong one."""
+
+    def __init__(self, url: str, token_file: Path) -> None:
+        self._url = url
+        self._token_file = token_file
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._broken: set[str] = set()
+        self.statuses: Counts[int] = Counter()
+        self.slowest_seconds = 0.0
+
+    def __enter__(self) -> Probe:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        self._thread.join()
+
+    @property
+    def broken(self) -> list[str]:
+        """What should never be answered."""
+        return sorted(self._broken)
+
+    def _run(self) -> None:
+        headers = {"Authorization": f"Bearer {self._token_file.read_text().strip()}"}
+        client = httpx.Client(
+            base_url=self._url, headers=headers, timeout=TIMEOUT_SECONDS, trust_env=False
+        )
+        job = ""
+        with client:
+            while not self._stopping.is_set():
+                for path in PATHS if job else PATHS[:1]:
+                    began = time.monotonic()
+                    try:
+                        answer = client.get(path.format(job=job))
+                    except httpx.TransportError:
+                        continue
+                    self.slowest_seconds = max(self.slowest_seconds, time.monotonic() - began)
+                    self._look_at(answer, path)
+                    if path == PATHS[0] and answer.status_code == 200 and answer.json()["jobs"]:
+                        job = answer.json()["jobs"][0]["id"]
+                self._stopping.wait(PAUSE_SECONDS)
+
+    def _look_at(self, answer: httpx.Response, path: str) -> None:
+        status = answer.status_code
+        self.statuses[status] += 1
+        if status < 500:
+            if status != 200:
+                self._broken.add(f"{path} of a job that was listed was answered {status}")
+            return
+        if status != 503:
+            self._broken.add(f"{path} was answered {status}: {answer.text[:200]}")
+        elif "retry-after" not in answer.headers:
+            self._broken.add(f"{path} was answered 503 without Retry-After")

@@ -1,0 +1,88 @@
+"""An outcome as JSON, and as the table that people read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ipulse_service.selftest.suite import Outcome
+
+HEADERS = ("fault", "times", "attempts struck", "reruns", "p50 s", "p99 s", "max s")
+
+
+def to_json(outcome: Outcome) -> dict[str, Any]:
+    """All of it, each time to a rerun too, so that runs can be added up."""
+    plan, found = outcome.plan, outcome.findings
+    on = " on PostgreSQL" if plan.postgresql else ""
+    return {
+        "seed": plan.seed,
+        "runner": ("training" if plan.trains else "scripted") + on,
+        "agents": plan.agents,
+        "lease_seconds": plan.lease_seconds,
+        "seconds": round(outcome.seconds, 1),
+        "kills": sum(injury.kills for injury in outcome.injuries),
+        "jobs_accepted": outcome.accepted,
+        "jobs_by_state": dict(sorted(found.states.items())),
+        "lost": found.lost,
+        "run_twice_officially": found.doubled,
+        "old_runner_beside_next": None if plan.trains else found.overlapping,
+        "broken": found.broken,
+        "clock_error_seconds": round(outcome.clock_error_seconds, 1),
+        "statuses": {str(status): count for status, count in outcome.statuses.items()},
+        "memory_mib": {name: list(life) for name, life in outcome.memory.items()},
+        "skipped": outcome.skipped,
+        "faults": [
+            {
+                "fault": kind,
+                "times": sum(one.kind == kind for one in outcome.injuries),
+                "attempts_struck": sum(
+                    len(one.attempts) for one in outcome.injuries if one.kind == kind
+                ),
+                "rerun_seconds": [round(one, 3) for one in sorted(seconds)],
+            }
+            for kind, seconds in outcome.reruns.items()
+        ],
+    }
+
+
+def rows(faults: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
+    """The table's lines, from the JSON of one run or of several."""
+    for one in faults:
+        seconds = one["rerun_seconds"]
+        figures = [f"{quantile(seconds, q):.1f}" if seconds else "" for q in (0.5, 0.99, 1.0)]
+        counts = [str(one["times"]), str(one["attempts_struck"]), str(len(seconds))]
+        yield [one["fault"], *counts, *figures]
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The smallest value that so large a share of all does not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def facts(told: dict[str, Any]) -> list[list[str]]:
+    """What stands below the table."""
+    overlapping = told["old_runner_beside_next"]
+    return [
+        ["kills", str(told["kills"])],
+        ["jobs accepted", str(told["jobs_accepted"])],
+        ["ended", ", ".join(f"{state} {n}" for state, n in told["jobs_by_state"].items())],
+        ["lost", str(len(told["lost"]))],
+        ["run twice officially", str(len(told["run_twice_officially"]))],
+        [
+            "old runner beside the next",
+            "not looked at" if overlapping is None else str(len(overlapping)),
+        ],
+        ["other promises broken", str(len(told["broken"]))],
+        ["clocks wrong by up to", f"{told['clock_error_seconds']:g} s (time.time, by injection)"],
+        ["answers meanwhile", ", ".join(f"{n} x {s}" for s, n in told["statuses"].items())],
+        *([f"memory, {name}", _grown(life)] for name, life in told["memory_mib"].items()),
+        ["not done", "; ".join(told["skipped"])],
+    ]
+
+
+def _grown(life: Sequence[Sequence[float]]) -> str:
+    """What a part had in the middle of the life that saw most jobs, and at its end, in MiB."""
+    (first, _), (middle, before), (last, after) = life[0], life[len(life) // 2], life[-1]
+    return f"{before} MiB after {middle - first} jobs, {after} MiB after {last - first}"

@@ -1,0 +1,211 @@
+"""The stack that is broken, and whoever starts again what was killed in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ipulse.client.resources import time_of
+from ipulse.stack.stack import Stack
+from ipulse_core.checkout import import_paths
+from ipulse_core.errors import Unavailable
+from ipulse_service.selftest.broker import Broker
+from ipulse_service.selftest.disks import Disks
+from ipulse_service.selftest.execution_log import Witness
+from ipulse_service.selftest.load import Load
+from ipulse_service.selftest.postgresql import Servers
+from ipulse_service.selftest.postgresql_records import PostgreSQLRecords
+from ipulse_service.selftest.probe import Probe
+from ipulse_service.selftest.records import Held, Records
+
+SKEWED = Path(__file__).with_name("clock_skew")
+LOG_TAIL_BYTES = 2**18
+HOUSEKEEPING_SECONDS = 3.0
+START_TRIES = 5  # of a part that was killed
+MEBIBYTES = {"": 96, "artifacts": 32, "work": 32}  # of the home's disks, by folder
+
+
+class Stand:
+    """A home in an empty folder, small disks under it, and a stack of several agents."""
+
+    def __init__(
+        self,
+        folder: Path,
+        agents: int,
+        runner: str,
+        has_disks: bool,
+        template: dict[str, Any],
+        lease_seconds: float,
+        servers: Servers | None = None,
+    ) -> None:
+        """`runner` is the module that agents start, or "" for the one that trains.
+
+        The database is SQLite unless there are `servers` of another.
+        """
+        self.home = folder / "home"
+        self.witness = Witness(folder / "witness.jsonl")
+        self.template = {**template, "metadata": {**template.get("metadata", {})}}
+        self.template["metadata"]["witness"] = str(self.witness.path)
+        self.disks = Disks()
+        self._has_disks = has_disks
+        self.agents = ["agent", *(f"agent-{number}" for number in range(2, agents + 1))]
+        environment = {
+            "PYTHONPATH": os.pathsep.join(map(str, [SKEWED, *import_paths()])),
+            # A job is not at fault for what is done to it here, however often it is.
+            "IPULSE_MAX_ATTEMPTS": "1000",
+            "IPULSE_LEASE_SECONDS": str(lease_seconds),
+            "IPULSE_HEARTBEAT_SECONDS": str(lease_seconds / 3),
+            "IPULSE_HOUSEKEEPING_SECONDS": str(HOUSEKEEPING_SECONDS),
+        }
+        if runner:
+            environment["IPULSE_RUNNER_MODULE"] = runner
+        self.servers = servers
+        url = servers.url if servers else ""
+        self.stack = Stack(self.home, agents=agents, environment=environment, database_url=url)
+        self.records = PostgreSQLRecords(url) if url else Records(self.home / "ipulse.db")
+        self._pool = ThreadPoolExecutor(max_workers=agents + 2)
+        self._starting: dict[str, Future[None]] = {}
+
+    def __enter__(self) -> Stand:
+        self.home.mkdir(mode=0o700)
+        for folder, mebibytes in MEBIBYTES.items():
+            path = self.home / folder
+            path.mkdir(mode=0o700, exist_ok=True)
+            if self._has_disks and not self.disks.prepare(path, mebibytes):
+                break
+        try:
+            if self.servers:
+                self.servers.start()
+            self.stack.start()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._pool.shutdown()
+        self.stack.stop()
+        self._end()
+
+    def _end(self) -> None:
+        if self.servers:
+            self.servers.stop()
+        self.disks.remove()
+
+    @property
+    def broker(self) -> Broker:
+        return Broker(self.stack.broker_socket)
+
+    def probe(self) -> Probe:
+        return Probe(self.stack.url, self.stack.token_path)
+
+    def load(self, seed: int, waiting: int, varies: bool) -> Load:
+        """With `varies` each job has a seed of its own, else all are to give the same."""
+        address = (self.stack.url, self.stack.token_path)
+        return Load(*address, self.records, self.template, seed, waiting, varies)
+
+    def up(self) -> list[str]:
+        """The names of the parts that run and are not being started. Raises what a start did."""
+        for name, starting in list(self._starting.items()):
+            if starting.done():
+                starting.result()
+                del self._starting[name]
+        return [name for name in self.stack.processes if name not in self._starting]
+
+    def all_up(self) -> None:
+        """Waits until everything that was killed has been started again."""
+        for starting in list(self._starting.values()):
+            starting.result()
+        self._starting.clear()
+
+    def pid(self, name: str) -> int:
+        return self.stack.processes[name].pid
+
+    def kill(self, name: str, *, forget: bool = False) -> None:
+        """Kills a part and has it started again at once; `forget` empties Redis."""
+        os.kill(self.pid(name), signal.SIGKILL)
+        again: Callable[[], None]
+        if name == "redis":
+
+            def again() -> None:
+                self.stack.restart_redis(forget)
+
+        elif name == "service":
+            again = self.stack.restart_service
+        else:
+            number = self.agents.index(name) + 1
+
+            def again() -> None:
+                self.stack.restart_agent(number)
+
+        self._starting[name] = self._pool.submit(_patiently, again)
+
+    def held_by(self, name: str) -> list[Held]:
+        """The attempts of an agent."""
+        signature = f"{socket.gethostname()}-{self.pid(name)}"
+        return [one for one in self.records.held() if one.agent == signature]
+
+    def runner_of(self, attempt: str) -> int | None:
+        """The process that works for an attempt, as the logs of the agents tell."""
+        found: int | None = None
+        for name in self.agents:
+            for line in self._log_lines(name):
+                if line.get("attempt") == attempt and "pid" in line:
+                    found = line["pid"]
+        return found
+
+    def clock_errors(self) -> list[float]:
+        """Seconds by which the clock of each part is wrong, as the time in its log shows."""
+        errors = []
+        for name in ("service", *self.agents):
+            path = self._log_path(name)
+            lines = [line for line in self._log_lines(name) if "time" in line]
+            if lines:
+                told = time_of(lines[-1]["time"]).timestamp()
+                errors.append(told - path.stat().st_mtime)
+        return errors
+
+    def _log_path(self, name: str) -> Path:
+        return self.home / "logs" / f"{name}.log"
+
+    def _log_lines(self, name: str) -> list[dict[str, Any]]:
+        with self._log_path(name).open("rb") as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - LOG_TAIL_BYTES))
+            lines = log.read().splitlines()
+        found = []
+        for text in lines:
+            try:
+                line = json.loads(text)
+            except ValueError:  # cut off by our own seek, or by a death
+                continue
+            if isinstance(line, dict):
+                found.append(line)
+        return found
+
+
+def _patiently(start: Callable[[], None]) -> None:
+    """A machine may be so busy for minutes that nothing starts in time: that is no verdict."""
+    for _ in range(START_TRIES - 1):
+        try:
+            return start()
+        except Unavailable:
+            continue
+    return start()
+
+
+def milliseconds() -> int:
+    """Now, as the database counts."""
+    return round(time.time() * 1000)

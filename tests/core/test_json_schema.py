@@ -1,0 +1,133 @@
+"""The JSON Schema in the OpenAPI document says what the parser does, as far as it can."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, Dict, List, Tuple, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # stubs not locked
+
+from ipulse.spec import ExperimentSpec, parse_spec
+from ipulse_core import schema
+from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.events import Event, event_to_json, parse_event
+from ipulse_core.json_schema import json_schema
+from tests.ipulse.strategies import documents, values
+
+# Whose options are names and texts of its own.
+POPLAR = ("/device/engine_options", "/device/poplar_flags", "/device/pvti_options")
+
+
+@dataclass(frozen=True)
+class Line:
+    """An event where a field holds one."""
+
+    event: Event = schema.described("Any event.")
+
+
+VALIDATOR = Draft202012Validator(json_schema(ExperimentSpec))
+EVENTS = Draft202012Validator(json_schema(Line))
+
+# A value for every kind of mistake. Left out is what JSON Schema cannot tell apart: 1.0 from 1,
+# and texts with control characters.
+MISTAKES: List[Any] = [
+    None,
+    True,
+    -1,
+    0,
+    0.5,
+    10**9,
+    2**60,
+    "",
+    " x",
+    "x" * 600,
+    "mask",
+    [],
+    [1],
+    {},
+    {"kind": "cpu"},
+    {"colour": "red"},
+]
+
+
+def places(value: Any) -> List[Tuple[Any, Any]]:
+    """Each place in a document as its container and its key or index there."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value)
+    found: List[Tuple[Any, Any]] = []
+    for key, item in inside:
+        found.append((value, key))
+        if isinstance(item, (dict, list)):
+            found.extend(places(item))
+    return found
+
+
+def is_said(problem: Problem) -> bool:
+    """Whether a JSON Schema can say it: not what binds fields together, nor Poplar's own names."""
+    if problem.code == "wrong_length":  # of a number for each neuron, or of a list by itself
+        return "for each of" not in problem.detail
+    if problem.pointer.startswith(POPLAR):
+        return problem.code not in ("not_allowed", "unknown_option", "wrong_value")
+    return problem.code not in ("inconsistent", "too_large")
+
+
+def is_parsed(document: Any) -> bool:
+    """Whether each field is sound, as far as it can be said."""
+    try:
+        parse_spec(document)
+    except InvalidInput as error:
+        return not any(map(is_said, error.problems))
+    return True
+
+
+def test_it_is_a_json_schema() -> None:
+    Draft202012Validator.check_schema(json_schema(ExperimentSpec))
+    Draft202012Validator.check_schema(EVENTS.schema)
+
+
+@given(documents())
+def test_a_valid_document_validates(pair: Tuple[Dict[str, Any], ExperimentSpec]) -> None:
+    VALIDATOR.validate(pair[0])
+
+
+@given(documents(), st.data())
+def test_both_judge_a_single_change_alike(
+    pair: Tuple[Dict[str, Any], ExperimentSpec], data: st.DataObject
+) -> None:
+    document = copy.deepcopy(pair[0])
+    container, key = data.draw(st.sampled_from(places(document)))
+    kind = data.draw(st.sampled_from(["replace", "remove", "add"]))
+    if kind == "replace":
+        container[key] = data.draw(st.sampled_from(MISTAKES))
+    elif kind == "remove":
+        del container[key]
+    elif isinstance(container, dict):
+        container[data.draw(st.sampled_from(["colour", "Seed", "k" * 65]))] = "x"
+    assert VALIDATOR.is_valid(document) == is_parsed(document)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"version": 1, "network": {"layers": [{"neurons": 1}]}, "name": "two\nlines"},
+        {"version": 1, "network": {"layers": [{"neurons": 1}]}, "name": " padded"},
+    ],
+    ids=["two lines", "padded"],
+)
+def test_patterns_are_of_the_whole_text(document: Any) -> None:
+    assert not VALIDATOR.is_valid(document)
+
+
+@given(st.one_of(*(values(member) for member in get_args(Event))))
+def test_every_event_validates(event: Event) -> None:
+    EVENTS.validate({"event": event_to_json(event)})
+
+
+def test_an_event_without_its_kind_is_refused_by_both() -> None:
+    assert EVENTS.is_valid({"event": {"kind": "phase", "phase": "run"}})
+    assert not EVENTS.is_valid({"event": {"phase": "run"}})
+    with pytest.raises(InvalidInput):
+        parse_event({"phase": "run"})

@@ -1,0 +1,76 @@
+"""Compiles the C++ programs of this directory against the emulator, once a session each.
+
+With ALL_SANITISED set in the environment, they and the emulator get ASan and UBSan. What loads the
+emulator into Python's process takes the ordinary one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+from typing import Callable, Dict, Tuple
+
+import pytest
+
+from ipulse_ops.lif.cpu.native import compiler
+from poplar_emulator.build import SANITISED, build, program_flags
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+ALL_SANITISED = bool(os.environ.get("ALL_SANITISED"))
+
+
+# Once a session: sources that change while the tests run are the next session's.
+@lru_cache(maxsize=None)
+def prefix_of(sanitised: bool) -> Path:
+    return build(sanitised or ALL_SANITISED)
+
+
+@pytest.fixture(scope="session")
+def prefix() -> Path:
+    """The emulator's include/, lib/ and bin/."""
+    return prefix_of(False)
+
+
+def compile_program(source: Path, out: Path, sanitised: bool = False) -> Path:
+    target = prefix_of(sanitised)
+    flags = SANITISED if sanitised or ALL_SANITISED else ("-O0",)
+    command = [*compiler(), *flags, "-Wall", "-Wextra", "-Werror", str(source), "-o", str(out)]
+    subprocess.run([*command, *program_flags(target)], check=True)
+    return out
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Dict[str, str]:
+    """What programs run in: a codelet cache of their own, no options from outside."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("POPLAR_", "IPULSE_"))}
+    return {**kept, "IPULSE_CACHE": str(tmp_path_factory.mktemp("codelets"))}
+
+
+@pytest.fixture(scope="session")
+def run_program(environment: Dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Runs a program of `programs/`: run_program("rules", "case") -> its completed process."""
+    directory = tmp_path_factory.mktemp("programs")
+
+    @lru_cache(maxsize=None)
+    def compiled(name: str, sanitised: bool) -> Path:
+        out = directory / f"{name}{'-sanitised' if sanitised else ''}"
+        return compile_program(PROGRAMS / f"{name}.cpp", out, sanitised)
+
+    def run(
+        name: str, *arguments: str, sanitised: bool = False, more: Tuple[Tuple[str, str], ...] = ()
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(compiled(name, sanitised)), *arguments],
+            env={**environment, **dict(more)},
+            cwd=PROGRAMS,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run

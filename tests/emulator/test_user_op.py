@@ -1,0 +1,209 @@
+"""Custom ops as TensorFlow calls them: what their metadata promise, and gradients."""
+
+from __future__ import annotations
+
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Callable, List, Sequence, Tuple
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from ipulse_ops.lif.cpu.native import compiler
+from poplar_emulator.build import program_flags
+from poplar_emulator.custom_op import CustomOp, CustomOpError
+from poplar_emulator.user_op import EmulatedIPUs
+
+SOURCE = Path(__file__).resolve().parent / "programs" / "user_ops.cpp"
+SHAPE = (3, 4)
+X = np.arange(12, dtype=np.float32).reshape(SHAPE) - 5
+
+
+@pytest.fixture(scope="module")
+def library(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """programs/user_ops.cpp, compiled as custom ops are."""
+    out = tmp_path_factory.mktemp("user-ops") / "libuser_ops.so"
+    command = [*compiler(), "-O0", "-shared", "-fPIC", str(SOURCE), "-o", str(out)]
+    subprocess.run([*command, *program_flags(prefix)], check=True)
+    return out
+
+
+def compiled(
+    library: Path, name: str, inputs: int = 1, output: Tuple[int, ...] = SHAPE, **options: Any
+) -> CustomOp:
+    given, made = [("float32", SHAPE)] * inputs, [("float32", output)]
+    return CustomOp(library, "", given, made, op_name=name, tiles_per_ipu=8, **options)
+
+
+class TestPromises:
+    def test_honest_ones_are_taken(self, library: Path) -> None:
+        for name in ("Elementwise", "InPlace"):
+            with compiled(library, name) as op:
+                np.testing.assert_array_equal(op.forward([X])[0], 2 * X, err_msg=name)
+
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [
+            ("OtherTile", r"is_elementwise promises .* element 0 is on tile 3 where .* tile 0"),
+            ("OtherShape", r"is_elementwise promises .* it is \{4,3\} where that is \{3,4\}"),
+            ("NoAlias", r"aliasing promises that output 0 is input 0 changed in place, and it is"),
+            ("OutOfRange", r"replica_identical_output_indices has 1, and the op has 1 outputs"),
+        ],
+    )
+    def test_lies_are_found_when_it_is_compiled(self, library: Path, name: str, words: str) -> None:
+        with pytest.raises(CustomOpError, match=rf"{name}_metadata: .*{words}"):
+            compiled(library, name, output=(4, 3) if name == "OtherShape" else SHAPE)
+
+    def test_an_input_overwritten_in_secret_is_found_when_it_runs(self, library: Path) -> None:
+        with compiled(library, "SecretlyInPlace") as op, pytest.raises(
+            CustomOpError, match=r"SecretlyInPlace writes to its input 0, which .* does not say"
+        ):
+            op.forward([X])
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("OutOfBounds", r"\[Poplar\]\[Build graph\] index_error: slice \[2,9\)"),
+        ("Unmapped", r"\[Poplar\]\[Compile engine\] invalid_tile_mapping: .*'lost'"),
+        ("Aborting", r"\[Poplar\]\[Execute engine\] application_runtime_error: .*no further"),
+    ],
+)
+def test_an_error_says_what_poplar_was_doing(library: Path, name: str, words: str) -> None:
+    with pytest.raises(CustomOpError, match=rf"^{words}"), compiled(library, name) as op:
+        op.forward([X])
+
+
+def test_each_input_may_have_a_gradient_op_of_its_own(library: Path) -> None:
+    gradients = {"inputs_with_gradients": [0, 1], "separate_gradients": True}
+    with compiled(library, "Sum", 2, **gradients) as op:
+        np.testing.assert_array_equal(op.forward([X, X])[0], 3 * X)
+        by_a, by_b = op.backward([X])
+        np.testing.assert_array_equal(by_a, X)
+        np.testing.assert_array_equal(by_b, 2 * X)
+    with pytest.raises(CustomOpError, match="mismatched outputs number, expected: 2, returned: 1"):
+        compiled(library, "Sum", 2, inputs_with_gradients=[0, 1])
+
+
+class TestInTensorFlow:
+    def call(self, library: Path, inputs: Sequence[Any], name: str, **options: Any) -> List[Any]:
+        outs = {"output_types": [tf.float32], "output_shapes": [tf.TensorShape(SHAPE)]}
+        ipus = EmulatedIPUs(tiles_per_ipu=8)
+        return ipus.precompiled_user_op(inputs, str(library), outs=outs, op_name=name, **options)
+
+    @pytest.mark.parametrize("wrap", [lambda f: f, tf.function], ids=["eager", "traced"])
+    def test_gradients(self, library: Path, wrap: Callable[[Any], Any]) -> None:
+        def both(a: Any, b: Any) -> Any:
+            with tf.GradientTape() as tape:
+                tape.watch([a, b])
+                (found,) = self.call(library, [a, b], "Sum", separate_gradients=True)
+                loss = tf.reduce_sum(found * found)
+            return found, tape.gradient(loss, [a, b])
+
+        found, by = wrap(both)(tf.constant(X), tf.constant(X + 1))
+        np.testing.assert_array_equal(found, 3 * X + 2)
+        np.testing.assert_array_equal(by[0], 2 * (3 * X + 2))
+        np.testing.assert_array_equal(by[1], 4 * (3 * X + 2))
+
+    def test_calls_from_several_threads_do_not_mix(self, library: Path) -> None:
+        """As the threads of a graph make them: a forward pass amid another one's gradient."""
+        ipus = EmulatedIPUs(tiles_per_ipu=8)
+        outs = {"output_types": [tf.float32], "output_shapes": [tf.TensorShape(SHAPE)]}
+        options = {"outs": outs, "op_name": "Sum", "separate_gradients": True}
+
+        def one(n: int) -> None:
+            a = tf.constant(X + n)
+            with tf.GradientTape() as tape:
+                tape.watch(a)
+                (found,) = ipus.precompiled_user_op([a, 2 * a], str(library), **options)
+                loss = tf.reduce_sum(found * found)
+            np.testing.assert_array_equal(found, 5 * (X + n))
+            np.testing.assert_array_equal(tape.gradient(loss, a), 50 * (X + n))
+
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(one, range(100)))
+
+    def test_an_input_that_is_not_listed_has_no_gradient(self, library: Path) -> None:
+        a = tf.constant(X)
+        with tf.GradientTape() as tape:
+            tape.watch(a)
+            options = {"separate_gradients": True, "inputs_with_gradients": [1]}
+            (found,) = self.call(library, [a, tf.constant(X)], "Sum", **options)
+        assert tape.gradient(found, a) is None
+
+    def test_every_pass_of_a_loop_has_its_own_gradient(self, library: Path) -> None:
+        """x <- x^2 + 2 b, three times: the op's inputs are others each time."""
+
+        def looped(x: Any, b: Any) -> Any:
+            def body(x: Any) -> Any:
+                return self.call(library, [x * x, b], "Sum", separate_gradients=True)[0]
+
+            return tf.while_loop(lambda x: True, lambda x: (body(x),), (x,), maximum_iterations=3)
+
+        @tf.function
+        def gradient(x: Any, b: Any) -> Any:
+            with tf.GradientTape() as tape:
+                tape.watch([x, b])
+                loss = tf.reduce_sum(looped(x, b)[0])
+            return tape.gradient(loss, [x, b])
+
+        x, b = X / 16, X / 32
+        by_x, by_b = gradient(tf.constant(x), tf.constant(b))
+        x1 = x * x + 2 * b
+        x2 = x1 * x1 + 2 * b
+        np.testing.assert_allclose(by_x, 8 * x * x1 * x2, rtol=1e-6)
+        np.testing.assert_allclose(by_b, 2 + 4 * x2 + 8 * x1 * x2, rtol=1e-6)
+
+    def test_shapes_must_be_known(self, library: Path) -> None:
+        @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32)])
+        def run(x: Any) -> Any:
+            return self.call(library, [x], "Elementwise")
+
+        with pytest.raises(ValueError, match="must be known while tracing"):
+            run(X)
+
+
+class TestCounts:
+    """An output that is a whole number gets no gradient inside a while loop, and the gradient op
+    takes no None: counts travel as float."""
+
+    def gradient(self, library: Path, name: str, dtype: Any, passes: int) -> Any:
+        ipus = EmulatedIPUs(tiles_per_ipu=8)
+        shapes = [tf.TensorShape(SHAPE), tf.TensorShape((3, 1))]
+        outs = {"output_types": [tf.float32, dtype], "output_shapes": shapes}
+
+        def once(x: Any) -> Any:
+            return ipus.precompiled_user_op([x], str(library), outs=outs, op_name=name)[0]
+
+        @tf.function
+        def run(x: Any) -> Any:
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                if passes:
+                    (x_after,) = tf.while_loop(
+                        lambda x: True, lambda x: (once(x),), (x,), maximum_iterations=passes
+                    )
+                else:
+                    x_after = once(x)
+                loss = tf.reduce_sum(x_after)
+            return tape.gradient(loss, x)
+
+        return run(tf.constant(X))
+
+    def test_whole_numbers_stop_the_gradient_of_a_loop(self, library: Path) -> None:
+        words = (
+            r"Tensors in list passed to 'input' of '\w+' Op have types "
+            r"\[float32, <NOT CONVERTIBLE TO TENSOR>, float32, int32, float32\] that are invalid"
+        )
+        with pytest.raises(TypeError, match=words):
+            self.gradient(library, "WholeCount", tf.int32, passes=3)
+
+    def test_they_do_not_outside_of_one(self, library: Path) -> None:
+        found = self.gradient(library, "WholeCount", tf.int32, passes=0)
+        np.testing.assert_array_equal(found, np.full(SHAPE, 2.0))
+
+    def test_floats_do_not_in_one(self, library: Path) -> None:
+        found = self.gradient(library, "FloatCount", tf.float32, passes=3)
+        np.testing.assert_array_equal(found, np.full(SHAPE, 8.0))

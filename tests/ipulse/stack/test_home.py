@@ -1,0 +1,104 @@
+"""A home is private, belongs to one stack at a time, and keeps its tokens."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ipulse.stack.home import Home
+from ipulse_core.errors import Conflict, Unavailable
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "state" / "ipulse")
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_it_is_made_private_whatever_the_umask(home: Home) -> None:
+    former = os.umask(0)
+    try:
+        home.open()
+    finally:
+        os.umask(former)
+    assert mode(home.path) == 0o700
+    assert mode(home.token_file) == mode(home.worker_token_file) == 0o600
+    assert mode(home.path / "logs") == 0o700
+    home.close()
+
+
+def test_tokens_are_long_different_and_stay(home: Home) -> None:
+    home.open()
+    tokens = [home.token_file.read_text(), home.worker_token_file.read_text()]
+    home.close()
+    home.open()
+    assert [home.token_file.read_text(), home.worker_token_file.read_text()] == tokens
+    assert tokens[0] != tokens[1]
+    assert all(len(token.strip()) >= 43 for token in tokens)
+    home.close()
+
+
+def test_a_token_half_written_by_the_dead_is_made_anew(home: Home) -> None:
+    home.path.mkdir(mode=0o700, parents=True)
+    (home.path / ".token.draft").write_text("half")
+    home.open()
+    assert len(home.token_file.read_text().strip()) >= 43
+    assert not (home.path / ".token.draft").exists()
+    home.close()
+
+
+def test_another_process_is_told_who_has_it(home: Home) -> None:
+    home.open()
+    code = (
+        "import sys; from pathlib import Path; from ipulse.stack.home import Home\n"
+        "Home(Path(sys.argv[1])).open()"
+    )
+    command = [sys.executable, "-c", code, str(home.path)]
+    refused = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[3]
+    )
+    assert refused.returncode != 0
+    assert f"in use by the stack of process {os.getpid()}" in refused.stderr
+    home.close()
+    subprocess.run(command, check=True, cwd=Path(__file__).parents[3])
+
+
+def test_a_home_that_was_closed_can_be_opened_again(home: Home) -> None:
+    home.open()
+    with pytest.raises(Conflict):
+        Home(home.path).open()
+    home.close()
+    again = Home(home.path)
+    again.open()
+    again.close()
+
+
+def test_one_open_to_others_is_refused_and_left_as_it_is(home: Home) -> None:
+    home.path.mkdir(parents=True)
+    home.path.chmod(0o755)
+    with pytest.raises(Unavailable, match="chmod 700"):
+        home.open()
+    assert mode(home.path) == 0o755
+    assert list(home.path.iterdir()) == []
+
+
+def test_the_announcement_of_the_dead_is_taken_back(home: Home) -> None:
+    home.path.mkdir(mode=0o700, parents=True)
+    home.server_file.write_text('{"url": "http://127.0.0.1:1", "pid": 1}')
+    home.open()
+    assert not home.server_file.exists()
+    home.close()
+
+
+def test_a_home_that_cannot_be_made_says_the_cure(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Unavailable, match=r"cannot be a home \(.*--home or IPULSE_HOME"):
+        Home(tmp_path / "file" / "home").open()

@@ -1,0 +1,141 @@
+"""Certificates by real handshakes, in memory and over a socket; openssl makes the files."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from ipulse.client import Client
+from ipulse.stack import tls
+from ipulse.stack.home import Home
+from ipulse_core.errors import InvalidInput, Unavailable
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return tls.self_signed(tmp_path_factory.mktemp("made"), ["lab.example"])
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return tls.self_signed(tmp_path_factory.mktemp("other"))
+
+
+class TestSelfSigned:
+    def test_is_kept_while_it_serves_every_name(self, made: tuple[Path, Path]) -> None:
+        before = made[0].read_bytes()
+        assert tls.self_signed(made[0].parent, ["lab.example"]) == made
+        assert made[0].read_bytes() == before
+        assert made[1].stat().st_mode & 0o077 == 0
+
+    def test_is_made_anew_for_another_name(self, tmp_path: Path) -> None:
+        before = tls.self_signed(tmp_path)[0].read_bytes()
+        assert tls.self_signed(tmp_path, ["10.1.2.3"])[0].read_bytes() != before
+
+    def test_takes_no_name_that_is_none(self, tmp_path: Path) -> None:
+        with pytest.raises(InvalidInput) as refused:
+            tls.self_signed(tmp_path, ["a,IP:1.2.3.4"])
+        assert "the name or the address of a machine" in str(refused.value.problems[0])
+
+
+class TestCheck:
+    def test_accepts_a_pair(self, made: tuple[Path, Path]) -> None:
+        tls.check(*made)
+
+    def test_refuses_anothers_key(self, made: tuple[Path, Path], other: tuple[Path, Path]) -> None:
+        with pytest.raises(InvalidInput, match=r"tls-key\.pem is not the key of the certificate"):
+            tls.check(made[0], other[1])
+
+    def test_refuses_files_that_are_swapped_missing_or_encrypted(
+        self, made: tuple[Path, Path], tmp_path: Path
+    ) -> None:
+        certificate, key = made
+        with pytest.raises(InvalidInput, match=r"tls-key\.pem is not a certificate"):
+            tls.check(key, certificate)
+        with pytest.raises(InvalidInput, match="gone is not a certificate: No such file"):
+            tls.check(tmp_path / "gone", key)
+        with pytest.raises(InvalidInput, match="private key: No such file"):
+            tls.check(certificate, tmp_path / "gone")
+        locked = tmp_path / "locked.pem"
+        command = ["openssl", "ec", "-in", key, "-aes256", "-passout", "pass:x", "-out", locked]
+        subprocess.run(command, check=True, capture_output=True)
+        with pytest.raises(InvalidInput, match="it is encrypted"):
+            tls.check(certificate, locked)
+
+    def test_refuses_a_certificate_that_has_expired(
+        self, made: tuple[Path, Path], tmp_path: Path
+    ) -> None:
+        expired = tmp_path / "expired.pem"
+        private = serialization.load_pem_private_key(made[1].read_bytes(), None)
+        assert isinstance(private, ec.EllipticCurvePrivateKey)
+        nobody, day = x509.Name([]), datetime(2001, 1, 1)
+        builder = x509.CertificateBuilder(nobody, nobody, private.public_key(), 1, day)
+        signed = builder.not_valid_after(day + timedelta(1)).sign(private, hashes.SHA256())
+        expired.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+        with pytest.raises(InvalidInput, match=r"expired\.pem cannot be served: certificate has"):
+            tls.check(expired, made[1])
+
+
+class TestClient:
+    @pytest.fixture
+    def url(self, made: tuple[Path, Path]) -> Iterator[str]:
+        """Of a service that says over TLS that it has no jobs."""
+
+        class Answer(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                body = b'{"jobs": [], "next_page_token": ""}'
+                self.send_response(200)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Not into the tests' output."""
+
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*made)
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+            server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client's alert
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+            serving = threading.Thread(target=server.serve_forever, args=(0.01,))
+            serving.start()
+            yield f"https://127.0.0.1:{server.server_port}"
+            server.shutdown()
+            serving.join()
+
+    def test_trusts_the_certificate_it_is_given(self, url: str, made: tuple[Path, Path]) -> None:
+        with Client(url, "token", ca=made[0]) as client:
+            assert list(client.list()) == []
+
+    def test_finds_the_certificate_where_it_finds_the_address(
+        self, url: str, made: tuple[Path, Path], tmp_path: Path
+    ) -> None:
+        everywhere = url.replace("127.0.0.1", "0.0.0.0")  # noqa: S104 - a file says so
+        (tmp_path / "server.json").write_text(json.dumps({"url": everywhere}))
+        Home(tmp_path).keep_certificate(made[0])
+        with Client(None, "token", home=tmp_path) as client:
+            assert client.url == url
+            assert list(client.list()) == []
+
+    def test_distrusts_another_at_once_and_says_the_cure(
+        self, url: str, other: tuple[Path, Path]
+    ) -> None:
+        told = r"not trusted \(self.signed.*--ca FILE"
+        with Client(url, "token", ca=other[0]) as client, pytest.raises(Unavailable, match=told):
+            list(client.list())
+
+    def test_says_which_scheme_is_the_right_one(self, url: str) -> None:
+        plain, told = url.replace("https", "http"), "its address begins with https://"
+        with Client(plain, "token", retries=0) as client, pytest.raises(Unavailable, match=told):
+            list(client.list())

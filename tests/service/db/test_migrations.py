@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, event, inspect, text
+
+from ipulse_core.errors import Unavailable
+from ipulse_service.db import migrations, postgresql
+from ipulse_service.db.engine import Database
+from ipulse_service.db.tables import metadata
+from tests.service.conditions import eventually
+from tests.service.postgresql_server import PostgreSQLServer
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def url(database_settings: dict[str, str], tmp_path: Path) -> str:
+    """Of an empty database, the first time."""
+    return database_settings.get("database_url", f"sqlite:///{tmp_path}/ipulse.db")
+
+
+def test_several_processes_may_start_at_once(url: str) -> None:
+    program = (
+        "from service import migrations; from ipulse_service.db.engine import Database; "
+        f"migrations.upgrade(Database({url!r}))"
+    )
+    command = [sys.executable, "-c", program]
+    racing = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE) for _ in range(3)]
+    for process in racing:
+        _, said = process.communicate()
+        assert process.returncode == 0, said.decode()
+
+
+def test_the_service_may_be_installed_in_a_folder_of_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "büro 100% [1]"
+    shutil.copytree(Path(migrations.__file__).parent, installed)
+    monkeypatch.setattr(migrations, "__file__", str(installed / "__init__.py"))
+    database = Database(f"sqlite:///{tmp_path}/ipulse.db")
+    with database.write() as transaction:
+        migrations.migrate(transaction)
+    assert database.is_writable()
+    database.close()
+
+
+def test_one_waits_for_as_long_as_another_takes(
+    postgresql_server: PostgreSQLServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql, "_OPTIONS", "-c lock_timeout=50ms -c statement_timeout=30s")
+    database = Database(postgresql_server.new_database())
+    waits = text(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        " AND wait_event = 'advisory' AND clock_timestamp() - query_start > interval '0.2 s'"
+    )
+
+    def has_waited_for_long() -> bool:
+        with database.read() as transaction:
+            return bool(transaction.connection.execute(waits).scalar_one())
+
+    with ThreadPoolExecutor(1) as beside:
+        with database.write() as transaction:
+            transaction.lock("migration")
+            waiting = beside.submit(migrations.upgrade, database)
+            eventually(lambda: waiting.done() or has_waited_for_long())
+        waiting.result()
+    with database.read() as transaction:
+        bounds = [
+            transaction.connection.exec_driver_sql(f"SHOW {name}").scalar_one()
+            for name in ("lock_timeout", "statement_timeout")
+        ]
+    assert bounds == ["50ms", "30s"]
+    database.close()
+
+
+def test_the_revisions_lead_to_the_tables_that_a_new_database_has(url: str) -> None:
+    database = Database(url)
+    _empty(database)
+    with database.write() as transaction:
+        migrations.migrate(transaction)
+        assert compare_metadata(MigrationContext.configure(transaction.connection), metadata) == []
+        migrated = _schema(transaction.connection)
+    _empty(database)
+    migrations.upgrade(database)
+    with database.read() as transaction:
+        assert _schema(transaction.connection) == migrated
+    database.close()
+
+
+@pytest.mark.parametrize(("revision", "statement"), [("", 20), ("0001", 5), ("0001", 20)])
+def test_one_that_is_cut_short_is_begun_again(url: str, revision: str, statement: int) -> None:
+    database = Database(url)
+    _empty(database)
+    if revision:
+        with database.write() as transaction:
+            migrations.migrate(transaction, to=revision)
+    countdown = iter(range(statement, 0, -1))
+
+    def stop(*_: Any) -> None:
+        if next(countdown) == 1:
+            raise KeyboardInterrupt
+
+    engine = database.backend.writing
+    event.listen(engine, "before_cursor_execute", stop)
+    with pytest.raises(KeyboardInterrupt):
+        migrations.upgrade(database)
+    event.remove(engine, "before_cursor_execute", stop)
+    migrations.upgrade(database)
+    with database.read() as transaction:
+        assert compare_metadata(MigrationContext.configure(transaction.connection), metadata) == []
+    database.close()
+
+
+def test_a_database_of_a_newer_version_is_left_as_it_is(url: str) -> None:
+    database = Database(url)
+    migrations.upgrade(database)
+    revision = text("UPDATE alembic_version SET version_num = :number")
+    with database.write() as transaction:
+        transaction.connection.execute(revision, {"number": "9999"})
+    with pytest.raises(Unavailable, match=r"revision 9999.*Start the newer version again"):
+        migrations.upgrade(database)
+    with database.write() as transaction:
+        transaction.connection.execute(revision, {"number": migrations.newest()})
+    database.close()
+
+
+def test_the_newest_revision_is_the_one_with_the_highest_number() -> None:
+    folder = Path(migrations.__file__).parent
+    assert migrations.newest() == ScriptDirectory(str(folder)).get_current_head()
+
+
+def _empty(database: Database) -> None:
+    """A server's database has had an example before."""
+    with database.write() as transaction:
+        metadata.drop_all(transaction.connection)
+        transaction.connection.exec_driver_sql("DROP TABLE IF EXISTS alembic_version")
+
+
+def _schema(connection: Connection) -> dict[str, Any]:
+    """All that the database itself says of its tables; a column's place among others is nobody's
+    business."""
+    found = inspect(connection)
+    return {
+        table: {
+            "columns": _by_name(found.get_columns(table)),
+            "primary key": found.get_pk_constraint(table),
+            "foreign keys": _by_name(found.get_foreign_keys(table)),
+            "unique": _by_name(found.get_unique_constraints(table)),
+            "indexes": _by_name(found.get_indexes(table)),
+        }
+        for table in found.get_table_names()
+    }
+
+
+def _by_name(facts: Sequence[Any]) -> dict[str, Any]:
+    return {fact["name"]: {**fact, "type": str(fact.get("type"))} for fact in facts}

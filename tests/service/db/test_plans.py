@@ -1,0 +1,72 @@
+"""How the databases find what they are asked for: by an index, also without any statistics."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sqlalchemy import event
+
+from ipulse_core.states import JobState
+from ipulse_service.background import outbox
+from ipulse_service.db.engine import Transaction
+from ipulse_service.jobs import leases, listing, store, waiting
+from ipulse_service.jobs import queue_order as schedule
+from ipulse_service.jobs.filters import JobFilter
+from tests.service.running import InProcess
+
+_WHOLE_TABLE = re.compile(r"^SCAN (jobs|attempts|events|artifacts|outbox)$", re.M)
+
+BY_STATE = JobFilter(states=(JobState.SUCCEEDED,))
+BY_BOTH = JobFilter(states=(JobState.SUCCEEDED,), devices=("cpu",))
+
+
+def plans(transaction: Transaction, statements: list[tuple[str, Any]]) -> list[str]:
+    """What the database says that it would do for each of them."""
+    words = "EXPLAIN QUERY PLAN" if transaction.connection.dialect.name == "sqlite" else "EXPLAIN"
+    return [
+        "\n".join(
+            str(row[-1])
+            for row in transaction.connection.exec_driver_sql(f"{words} {text}", parameters)
+        )
+        for text, parameters in statements
+    ]
+
+
+def test_nothing_that_is_asked_often_reads_a_whole_table(service: InProcess) -> None:
+    job_id = service.submit()["id"]
+    service.attempt(job_id).complete()
+    waits = service.submit()["id"]
+    said: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, text: str, parameters: Any, *_: Any) -> None:
+        said.append((text, parameters))
+
+    with service.database.write() as transaction:
+        job, queued = store.get(transaction, job_id), store.get(transaction, waits)
+        event.listen(transaction.connection, "before_cursor_execute", note)
+        try:
+            store.get(transaction, job_id)
+            leases.of_job(transaction, job.pk)
+            leases.of_jobs(transaction, [job.pk, queued.pk])
+            waiting.of_job(transaction, queued)
+            schedule.head(transaction, "cpu")
+            outbox.queued(transaction, transaction.now)
+            for look in (schedule.due, schedule.overdue, leases.expired, leases.next_expiry):
+                look(transaction)
+            schedule.next_deadline(transaction)
+            begin_of_lists = len(said)
+            for wanted in (JobFilter(), BY_STATE, BY_BOTH):
+                for before in (None, queued.pk):
+                    listing.page(transaction, before, 100, wanted)
+        finally:
+            event.remove(transaction.connection, "before_cursor_execute", note)
+        found = plans(transaction, said)
+    for number, (plan, (text, _)) in enumerate(zip(found, said, strict=True)):
+        if "agents" in text:
+            continue  # a handful
+        assert "Seq Scan" not in plan, text
+        if number >= begin_of_lists:  # so that no more is read than a page
+            assert "TEMP B-TREE" not in plan, (text, plan)
+        else:
+            assert not _WHOLE_TABLE.search(plan), (text, plan)

@@ -1,0 +1,277 @@
+"""Events in pages and as a stream."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from ipulse.stack.redis_server import RedisServer
+from ipulse_service.http.routes import logs
+from ipulse_service.jobs import events
+from tests.service.agents import METRIC, PHASES, line
+from tests.service.http.routes.test_submission import check_problem
+from tests.service.running import InProcess, settings_for
+
+
+def frames(response: httpx.Response) -> Iterator[dict[str, str]]:
+    """The fields of each server-sent event; a comment comes under an empty name."""
+    fields: dict[str, str] = {}
+    for text in response.iter_lines():
+        if text:
+            name, _, value = text.partition(":")
+            fields[name] = value.strip()
+        elif fields:
+            yield fields
+            fields = {}
+
+
+def read_stream(
+    service: InProcess, job_id: str, **headers: str
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """All events of a stream up to its end, and what the end says."""
+    path = f"/v1/jobs/{job_id}/events"
+    headers = {"accept": "text/event-stream", **headers}
+    found: list[dict[str, Any]] = []
+    with service.user.stream("GET", path, headers=headers) as response:
+        assert response.status_code == 200
+        assert response.headers["content-type"].startswith("text/event-stream")
+        assert response.headers["x-accel-buffering"] == "no"
+        for frame in frames(response):
+            if frame.get("event") == "end":
+                end: dict[str, Any] = json.loads(frame["data"])
+                assert "id" not in frame
+                return found, end
+            if "data" in frame:
+                event = json.loads(frame["data"])
+                assert frame["id"].startswith(f"{event['seq']}-")
+                assert frame["event"] == event["kind"]
+                found.append(event)
+    raise AssertionError("the stream broke off without an end")
+
+
+@pytest.fixture(scope="module")
+def finished(service: InProcess) -> str:
+    """A job with a little of everything, complete."""
+    attempt = service.attempt(service.submit()["id"])
+    for number in range(20):
+        attempt.say(line(f"line {number}"), METRIC)
+    attempt.complete()
+    job_id: str = attempt.claim["job_id"]
+    return job_id
+
+
+class TestLog:
+    def test_is_what_was_written_as_text(self, service: InProcess, finished: str) -> None:
+        response = service.user.get(f"/v1/jobs/{finished}/log")
+        assert response.headers["content-type"] == "text/plain; charset=utf-8"
+        assert response.text == "".join(f"line {number}\n" for number in range(20))
+
+    def test_a_long_one_comes_in_pieces_and_without_gap(
+        self, service: InProcess, finished: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        whole = service.user.get(f"/v1/jobs/{finished}/log").content
+        for piece in (1, 7, 20):
+            monkeypatch.setattr(logs, "EVENTS_AT_ONCE", piece)
+            assert service.user.get(f"/v1/jobs/{finished}/log").content == whole
+
+    def test_of_a_job_that_goes_on_writing_ends(
+        self, service: InProcess, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each time a piece is read there is one line more."""
+        attempt = service.attempt(service.submit()["id"])
+        attempt.say(*(line(str(number)) for number in range(7)))
+        read, said = events.log, iter(range(7, 30))
+
+        def read_while_writing(*asked: Any) -> str:
+            some = read(*asked)
+            attempt.say(line(str(next(said))))
+            return some
+
+        monkeypatch.setattr(logs, "EVENTS_AT_ONCE", 3)
+        monkeypatch.setattr(events, "log", read_while_writing)
+        job_id = attempt.claim["job_id"]
+        told = service.user.get(f"/v1/jobs/{job_id}/log").text.split()
+        assert told == [str(number) for number in range(7)]
+
+    def test_every_character_comes_back_as_it_was_written(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        said = ['"', "a \\ b", "tab\there", "", "\u00e9 \u2028 \U0001f9e0", '{"level":"x"}']
+        attempt.say(*(line(text) for text in said), METRIC)
+        job_id = attempt.claim["job_id"]
+        assert service.user.get(f"/v1/jobs/{job_id}/log").text == "".join(f"{s}\n" for s in said)
+        told = service.events(job_id, kind="log")["events"]
+        assert [event["message"] for event in told] == said
+
+    def test_of_a_job_that_has_written_nothing_is_empty(self, service: InProcess) -> None:
+        assert service.user.get(f"/v1/jobs/{service.submit()['id']}/log").content == b""
+        check_problem(service.user.get("/v1/jobs/job_none/log"), 404)
+
+
+class TestPages:
+    @pytest.mark.parametrize("limit", [1, 7, 500, 0, 10**9])
+    def test_hold_every_event_once_and_in_order(
+        self, service: InProcess, finished: str, limit: int
+    ) -> None:
+        found: list[int] = []
+        after, end = 0, False
+        while not end:
+            page = service.events(finished, after=after, limit=limit)
+            found += [event["seq"] for event in page["events"]]
+            after, end = page["next_after"], page["end"]
+        assert found == list(range(1, service.job(finished)["last_seq"] + 1))
+
+    def test_tell_what_was_said_and_every_change_of_state(
+        self, service: InProcess, finished: str
+    ) -> None:
+        events = service.events(finished)["events"]
+        states = [event["state"] for event in events if event["kind"] == "state"]
+        assert states == [
+            "queued",
+            "preparing",
+            "compiling",
+            "acquiring",
+            "running",
+            "reporting",
+            "succeeded",
+        ]
+        assert [event["phase"] for event in events if event["kind"] == "phase"] == list(PHASES)
+        said = [event["message"] for event in events if event["kind"] == "log"]
+        assert said == [f"line {number}" for number in range(20)]
+        assert events[0]["attempt"] is None
+        assert {event["attempt"] for event in events[1:]} == {1}
+        assert all(event["time"].endswith("Z") for event in events)
+
+    def test_of_one_kind_pass_over_the_others(self, service: InProcess, finished: str) -> None:
+        page = service.events(finished, kind="metric")
+        assert len(page["events"]) == 20
+        assert page["next_after"] == service.job(finished)["last_seq"]
+        assert page["end"] is True
+        both = service.events(finished, kind=["metric", "log"], limit=3)
+        assert [event["kind"] for event in both["events"]] == ["log", "metric", "log"]
+        assert both["end"] is False
+
+    def test_progress_within_a_phase_is_kept_and_moves_nothing(self, service: InProcess) -> None:
+        job_id = service.submit()["id"]
+        attempt = service.attempt(job_id)
+        part = {"kind": "progress", "phase": "compile", "fraction": 0.4, "message": "building"}
+        attempt.say({"kind": "phase", "phase": "compile"}, part)
+        (kept,) = service.events(job_id, kind="progress")["events"]
+        assert {name: kept[name] for name in part} == part
+        assert service.job(job_id)["state"] == "compiling"
+        assert attempt.say({"kind": "phase", "phase": "run"}).status_code == 200
+
+    def test_do_not_end_before_the_job_does(self, service: InProcess) -> None:
+        job = service.submit()
+        page = service.events(job["id"])
+        assert (page["next_after"], page["end"]) == (1, False)
+        again = service.events(job["id"], after=1)
+        assert (again["events"], again["next_after"], again["end"]) == ([], 1, False)
+
+    @pytest.mark.parametrize(
+        ("query", "pointer"),
+        [
+            ("after=-1", "/query/after"),
+            ("after=x", "/query/after"),
+            ("after=1000000", "/query/after"),
+            ("after=99999999999999999999999", "/query/after"),
+            ("limit=-1", "/query/limit"),
+            ("limit=many", "/query/limit"),
+            ("kind=gossip", "/query/kind/0"),
+            ("since=3", "/query/since"),
+        ],
+    )
+    def test_a_wrong_parameter_is_named(
+        self, service: InProcess, finished: str, query: str, pointer: str
+    ) -> None:
+        response = service.user.get(f"/v1/jobs/{finished}/events?{query}")
+        problem = check_problem(response, 400)
+        assert [error["pointer"] for error in problem["errors"]] == [pointer]
+
+
+class TestStream:
+    def test_tells_the_same_as_the_pages_and_ends(self, service: InProcess, finished: str) -> None:
+        events, end = read_stream(service, finished)
+        assert events == service.events(finished)["events"]
+        assert end == {"last_seq": len(events), "state": "succeeded"}
+
+    def test_resumes_after_the_last_event_that_its_reader_has(
+        self, service: InProcess, finished: str
+    ) -> None:
+        everything = service.events(finished)["events"]
+        headers = {"last-event-id": "17"}
+        assert read_stream(service, finished, **headers)[0] == everything[17:]
+        last = str(len(everything))
+        assert read_stream(service, finished, **{"last-event-id": last})[0] == []
+
+    def test_the_readers_word_counts_more_than_the_url_it_comes_back_to(
+        self, service: InProcess, finished: str
+    ) -> None:
+        path = f"/v1/jobs/{finished}/events?after=3"
+        headers = {"accept": "text/event-stream", "last-event-id": "9"}
+        with service.user.stream("GET", path, headers=headers) as response:
+            first = next(frame for frame in frames(response) if "id" in frame)
+        assert first["id"].startswith("10-")
+
+    @pytest.mark.parametrize(
+        "wrong", ["-1", "1-", "abc", "1.5", "1e3", "9" * 30, "1000000", "0x10"]
+    )
+    def test_a_foreign_last_event_id_is_refused(
+        self, service: InProcess, finished: str, wrong: str
+    ) -> None:
+        headers = {"accept": "text/event-stream", "last-event-id": wrong}
+        response = service.user.get(f"/v1/jobs/{finished}/events", headers=headers)
+        problem = check_problem(response, 400)
+        assert problem["errors"][0]["pointer"] == "/header/last-event-id"
+
+    def test_follows_a_job_as_it_goes_on(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        path = f"/v1/jobs/{attempt.claim['job_id']}/events"
+        seen = []
+        with service.user.stream("GET", path, headers={"accept": "text/event-stream"}) as response:
+            for frame in frames(response):
+                if frame.get("event") == "end":
+                    break
+                seen.append(frame.get("event"))
+                # Each word is said only after the one before it was heard.
+                if frame.get("data", "").find("preparing") > 0:
+                    assert attempt.say(line("first")).status_code == 200
+                elif "first" in frame.get("data", ""):
+                    attempt.complete()
+        assert seen.count("log") == 1
+        assert seen[-1] == "state"
+
+    def test_many_readers_of_a_busy_job_all_get_everything(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        job_id: str = attempt.claim["job_id"]
+        heard: list[list[int]] = []
+
+        def read() -> None:
+            events, _ = read_stream(service, job_id)
+            heard.append([event["seq"] for event in events])
+
+        readers = [threading.Thread(target=read) for _ in range(5)]
+        for reader in readers:
+            reader.start()
+        for number in range(20):
+            attempt.say(line(f"line {number}"))
+        attempt.complete()
+        for reader in readers:
+            reader.join()
+        assert heard == [list(range(1, service.job(job_id)["last_seq"] + 1))] * 5
+
+    def test_a_silent_stream_says_that_it_is_alive(
+        self, redis_server: RedisServer, tmp_path: Path
+    ) -> None:
+        settings = settings_for(tmp_path / "home", redis_server.url, ping_seconds=0.05)
+        with InProcess(settings) as service:
+            path = f"/v1/jobs/{service.submit()['id']}/events"
+            headers = {"accept": "text/event-stream"}
+            with service.user.stream("GET", path, headers=headers) as response:
+                comments = (frame[""] for frame in frames(response) if "" in frame)
+                assert [next(comments), next(comments)] == ["ping", "ping"]

@@ -1,0 +1,314 @@
+"""Looking at jobs, listing them, waiting for them, and cancelling them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ipulse.stack.redis_server import RedisServer
+from ipulse_service.jobs import summaries
+from tests.service.agents import METRIC, PHASES, Attempt, phase
+from tests.service.http.routes.test_submission import check_problem
+from tests.service.running import SPEC, InProcess, settings_for
+
+ODD_IDS = [
+    "..",
+    "%2e%2e",
+    "%2e%2e%2f%2e%2e%2fetc",
+    "%252e",
+    ";",
+    "job_",
+    "job_x",
+    "job_" + "0" * 24,
+]
+ODD_IDS += ["job_" + "0" * 5000, "%00", "%ff", "CON", "'; DROP TABLE jobs; --", "job_%0a"]
+
+
+@pytest.fixture(scope="module")
+def crowded(
+    redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[InProcess]:
+    """A service with seven jobs, the third of which is cancelled."""
+    home: Path = tmp_path_factory.mktemp("crowded")
+    with InProcess(settings_for(home, redis_server.url)) as running:
+        jobs = [running.submit({**SPEC, "name": f"job {n}"}) for n in range(7)]
+        running.user.post(f"/v1/jobs/{jobs[2]['id']}/cancel")
+        yield running
+
+
+class TestGet:
+    @pytest.mark.parametrize("odd", ODD_IDS)
+    @pytest.mark.parametrize("rest", ["", "/events", "/artifacts", "/artifacts/x/content"])
+    def test_an_id_of_no_job_is_not_found(self, service: InProcess, odd: str, rest: str) -> None:
+        response = service.user.get(f"/v1/jobs/{odd}{rest}")
+        if response.url.path in ("/v1/jobs", "/v1/jobs/"):
+            pytest.skip("the client itself resolved the path")
+        assert check_problem(response, 404)["code"] == "not_found"
+
+    @pytest.mark.parametrize(
+        ("method", "path"),
+        [("DELETE", "/v1/jobs"), ("PATCH", "/v1/jobs/x"), ("GET", "/v1/jobs/x/cancel")],
+    )
+    def test_a_wrong_method_is_refused_with_the_right_ones(
+        self, service: InProcess, method: str, path: str
+    ) -> None:
+        response = service.user.request(method, path)
+        assert check_problem(response, 405)["code"] == "method_not_allowed"
+        assert response.headers["allow"]
+
+    @pytest.mark.parametrize("path", ["/v1", "/v1/jobs/", "/v2/jobs", "/docs", "/redoc"])
+    def test_an_unknown_path_is_not_found(self, service: InProcess, path: str) -> None:
+        check_problem(service.user.get(path), 404)
+
+    def test_an_unchanged_job_is_not_sent_again(self, service: InProcess) -> None:
+        job = service.submit()
+        path = f"/v1/jobs/{job['id']}"
+        tag = service.user.get(path).headers["etag"]
+        same = service.user.get(path, headers={"if-none-match": tag})
+        assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", tag)
+        service.attempt(job["id"])
+        news = service.user.get(path, headers={"if-none-match": tag})
+        assert news.status_code == 200
+        assert news.headers["etag"] != tag
+
+    def test_a_finished_job_tells_its_story(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        attempt.say(METRIC)
+        job = attempt.complete()
+        assert job["progress"]["values"] == {"loss": 0.5}
+        assert job["summary"] == {"accuracy": 0.97}
+        assert job["reason"] == "completed"
+        assert job["created_at"] <= job["started_at"] <= job["finished_at"] == job["updated_at"]
+        assert set(job["phase_seconds"]) == {"queue", *PHASES}
+        assert [attempt["reason"] for attempt in job["attempts"]] == ["completed"]
+
+
+class TestWait:
+    def test_the_answer_comes_with_the_news(self, service: InProcess) -> None:
+        job = service.submit()
+        attempt = service.attempt(job["id"])
+        path = f"/v1/jobs/{job['id']}"
+        headers = {"prefer": "wait=30", "if-none-match": service.user.get(path).headers["etag"]}
+        news = threading.Timer(0.2, attempt.say, [METRIC])
+        news.start()
+        began = time.monotonic()
+        response = service.user.get(path, headers=headers)
+        assert time.monotonic() - began < 10
+        news.join()
+        assert response.status_code == 200
+        assert response.headers["preference-applied"] == "wait=30"
+        assert response.json()["progress"]["values"] == {"loss": 0.5}
+
+    def test_without_a_known_version_it_waits_for_the_end(self, service: InProcess) -> None:
+        job = service.submit()
+        attempt = service.attempt(job["id"])
+        end = threading.Timer(0.1, attempt.complete)
+        end.start()
+        response = service.user.get(f"/v1/jobs/{job['id']}", headers={"prefer": "wait=30"})
+        end.join()
+        assert response.json()["state"] == "succeeded"
+
+    def test_no_news_in_time_is_said_so(self, service: InProcess) -> None:
+        path = f"/v1/jobs/{service.submit()['id']}"
+        tag = service.user.get(path).headers["etag"]
+        began = time.monotonic()
+        response = service.user.get(path, headers={"prefer": "wait=1", "if-none-match": tag})
+        assert response.status_code == 304
+        assert time.monotonic() - began >= 0.9
+
+    @pytest.mark.parametrize("prefer", ["wait=-1", "wait=soon", "respond-async", "wait=", ""])
+    def test_a_preference_that_is_not_understood_is_ignored(
+        self, service: InProcess, prefer: str
+    ) -> None:
+        path = f"/v1/jobs/{service.submit()['id']}"
+        began = time.monotonic()
+        response = service.user.get(path, headers={"prefer": prefer})
+        assert response.status_code == 200
+        assert "preference-applied" not in response.headers
+        assert time.monotonic() - began < 10
+
+    def test_nobody_waits_for_a_job_that_is_over(self, service: InProcess) -> None:
+        job = service.attempt(service.submit()["id"]).complete()
+        tag = service.user.get(f"/v1/jobs/{job['id']}").headers["etag"]
+        headers = {"prefer": "wait=999999999", "if-none-match": tag}
+        began = time.monotonic()
+        response = service.user.get(f"/v1/jobs/{job['id']}", headers=headers)
+        assert response.status_code == 304
+        assert response.headers["preference-applied"] == "wait=30"
+        assert time.monotonic() - began < 10
+
+
+class TestList:
+    def names(self, service: InProcess, **query: str | int) -> list[str]:
+        found = []
+        token = ""
+        while True:
+            page = service.user.get("/v1/jobs", params={**query, "page_token": token}).json()
+            found += [job["name"] for job in page["jobs"]]
+            token = page["next_page_token"]
+            if not token:
+                return found
+
+    @pytest.mark.parametrize("size", [1, 2, 6, 7, 8, 0, 10**9])
+    def test_pages_of_any_size_hold_each_job_once_newest_first(
+        self, crowded: InProcess, size: int
+    ) -> None:
+        assert self.names(crowded, page_size=size) == [f"job {n}" for n in reversed(range(7))]
+
+    def test_a_page_is_as_long_as_asked_for(self, crowded: InProcess) -> None:
+        page = crowded.user.get("/v1/jobs", params={"page_size": 3}).json()
+        assert len(page["jobs"]) == 3
+        assert "spec" not in page["jobs"][0]
+
+    def test_a_job_is_shown_as_a_look_at_it_shows_it(self, service: InProcess) -> None:
+        def check() -> None:
+            [shown, *_] = service.user.get("/v1/jobs", params={"page_size": 1}).json()["jobs"]
+            whole = service.job(shown["id"])
+            assert whole == {**shown, "spec": whole["spec"], "waiting_on": whole["waiting_on"]}
+            assert list(whole)[: len(shown)] == list(shown)
+
+        job_id = service.submit({**SPEC, "name": "caf\u00e9 \U0001f9e0", "metadata": {"a": '"'}})[
+            "id"
+        ]
+        check()
+        attempt = service.attempt(job_id)
+        check()
+        attempt.say(METRIC)
+        check()
+        attempt.finish("runner_lost")
+        check()
+        service.attempt(job_id).complete()
+        check()
+
+    def test_what_is_kept_of_lists_has_a_bound(
+        self, crowded: InProcess, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(summaries, "MOST", 3)
+        crowded.parts.summaries._kept.clear()
+        pages = [crowded.user.get("/v1/jobs").json() for _ in range(3)]
+        assert pages[0] == pages[1] == pages[2]
+        assert len(pages[0]["jobs"]) == 7
+        assert len(crowded.parts.summaries._kept) == 3
+
+    def test_a_state_filters_every_page(self, crowded: InProcess) -> None:
+        assert self.names(crowded, page_size=2, state="cancelled") == ["job 2"]
+        assert len(self.names(crowded, page_size=2, state="queued")) == 6
+
+    def test_jobs_that_arrive_in_between_do_not_disturb_the_pages(
+        self, redis_server: RedisServer, tmp_path: Path
+    ) -> None:
+        with InProcess(settings_for(tmp_path / "home", redis_server.url)) as service:
+            old = [service.submit()["id"] for _ in range(4)]
+            first = service.user.get("/v1/jobs", params={"page_size": 2}).json()
+            service.submit()
+            query = {"page_size": 2, "page_token": first["next_page_token"]}
+            second = service.user.get("/v1/jobs", params=query).json()
+            shown = [job["id"] for job in first["jobs"] + second["jobs"]]
+            assert shown == list(reversed(old))
+
+    @pytest.mark.parametrize(
+        ("query", "pointer"),
+        [
+            ("page_size=-1", "/query/page_size"),
+            ("page_size=abc", "/query/page_size"),
+            ("page_size=1e9", "/query/page_size"),
+            ("page_size=1.5", "/query/page_size"),
+            ("page_size=" + "9" * 5000, "/query/page_size"),
+            ("page_token=abc", "/query/page_token"),
+            ("page_token=" + "A" * 54, "/query/page_token"),
+            ("page_token=" + "A" * 5000, "/query/page_token"),
+            ("state=asleep", "/query/state/0"),
+            ("pagesize=3", "/query/pagesize"),
+        ],
+    )
+    def test_a_wrong_parameter_is_named(self, service: InProcess, query: str, pointer: str) -> None:
+        problem = check_problem(service.user.get(f"/v1/jobs?{query}"), 400)
+        assert problem["code"] == "invalid_parameter"
+        assert [error["pointer"] for error in problem["errors"]] == [pointer]
+
+    def test_a_token_is_refused_with_other_filters(self, crowded: InProcess) -> None:
+        token = crowded.user.get("/v1/jobs", params={"page_size": 1}).json()["next_page_token"]
+        query = {"page_token": token, "state": "queued"}
+        check_problem(crowded.user.get("/v1/jobs", params=query), 400)
+
+
+class TestCancel:
+    def cancel(self, service: InProcess, job_id: str) -> dict[str, object]:
+        response = service.user.post(f"/v1/jobs/{job_id}/cancel")
+        assert response.status_code == 200
+        job: dict[str, object] = response.json()
+        return job
+
+    def test_a_queued_job_is_cancelled_at_once(self, service: InProcess) -> None:
+        job = self.cancel(service, service.submit()["id"])
+        assert (job["state"], job["reason"]) == ("cancelled", "cancelled_by_user")
+        assert service.claim(str(job["id"])).json()["code"] == "not_claimable"
+
+    @pytest.mark.parametrize("entered", range(len(PHASES) + 1))
+    def test_a_held_job_stops_when_its_agent_has_heard(
+        self, service: InProcess, entered: int
+    ) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        for name in PHASES[:entered]:
+            attempt.say(phase(name))
+        assert attempt.heartbeat().json()["cancel"] is False
+        job = self.cancel(service, attempt.claim["job_id"])
+        assert job["state"] == "cancelling"
+        assert attempt.heartbeat().json()["cancel"] is True
+        # What it has learned so far may still be kept, and what it says is still heard.
+        assert attempt.put("last.ckpt", "checkpoint").status_code == 201
+        assert attempt.say({"kind": "log", "message": "stopping"}).status_code == 200
+        ended = attempt.finish("cancelled_by_user").json()
+        assert (ended["state"], ended["reason"]) == ("cancelled", "cancelled_by_user")
+
+    def test_a_job_that_waits_for_another_attempt_is_cancelled_at_once(
+        self, redis_server: RedisServer, tmp_path: Path
+    ) -> None:
+        settings = settings_for(tmp_path / "home", redis_server.url, retry_seconds=60.0)
+        with InProcess(settings) as service:
+            attempt = service.attempt(service.submit()["id"])
+            assert attempt.finish("runner_lost").json()["state"] == "retry_wait"
+            assert self.cancel(service, attempt.claim["job_id"])["state"] == "cancelled"
+
+    def test_asking_twice_changes_nothing(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        first = self.cancel(service, attempt.claim["job_id"])
+        assert self.cancel(service, attempt.claim["job_id"]) == first
+
+    @pytest.mark.parametrize("reason", ["completed", "diverged", "cancelled_by_user"])
+    def test_a_job_that_is_over_stays_as_it_is(self, service: InProcess, reason: str) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        if reason == "completed":
+            over = attempt.complete()
+        elif reason == "diverged":
+            over = attempt.finish("diverged", "loss is NaN").json()
+        else:
+            self.cancel(service, attempt.claim["job_id"])
+            over = attempt.finish(reason).json()
+        assert self.cancel(service, over["id"]) == over
+
+    def test_a_result_that_was_complete_before_counts(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        attempt.put("manifest.json", "manifest")
+        self.cancel(service, attempt.claim["job_id"])
+        assert attempt.finish("completed").json()["state"] == "succeeded"
+
+    @pytest.mark.parametrize("reason", ["runner_lost", "worker_stopped", "runner_error"])
+    def test_however_the_attempt_ends_the_job_is_cancelled(
+        self, service: InProcess, reason: str
+    ) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        self.cancel(service, attempt.claim["job_id"])
+        job = attempt.finish(reason).json()
+        assert (job["state"], job["reason"]) == ("cancelled", "cancelled_by_user")
+        assert job["attempts"][0]["reason"] == reason
+
+
+def test_an_attempt_needs_its_phases_before_it_can_be_complete(service: InProcess) -> None:
+    attempt: Attempt = service.attempt(service.submit()["id"])
+    attempt.put("manifest.json", "manifest")
+    assert check_problem(attempt.finish("completed"), 409)["code"] == "illegal_transition"

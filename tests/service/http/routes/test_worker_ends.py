@@ -1,0 +1,137 @@
+"""The end of an attempt, with the events and the manifest that travel along."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from base64 import b64encode
+from typing import Any
+
+import pytest
+
+from ipulse_core.messages import MANIFEST_BYTES
+from tests.service.agents import PHASES, phase
+from tests.service.http.routes.test_submission import check_problem
+from tests.service.running import InProcess
+
+
+class TestFinish:
+    def test_the_same_verdict_twice_is_one(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        first = attempt.finish("diverged", "the loss is NaN", epoch=3)
+        again = attempt.finish("diverged", "the loss is NaN", epoch=3)
+        assert first.status_code == again.status_code == 200
+        assert first.json() == again.json()
+        assert first.json()["state"] == "failed"
+        assert first.json()["message"] == "the loss is NaN"
+        assert first.json()["summary"] == {"epoch": 3}
+
+    def test_another_verdict_comes_too_late(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        attempt.finish("diverged", "the loss is NaN")
+        assert check_problem(attempt.finish("diverged", "or so"), 409)["code"] == "stale_token"
+        assert check_problem(attempt.finish("completed"), 409)["code"] == "stale_token"
+
+    @pytest.mark.parametrize(
+        ("body", "pointer"),
+        [
+            ({"reason": "boredom", "message": "", "summary": {}}, "/reason"),
+            ({"message": "", "summary": {}}, "/reason"),
+            ({"reason": "diverged", "summary": {"loss": "high"}}, "/summary/loss"),
+            ({"reason": "diverged", "message": "x" * 4097}, "/message"),
+        ],
+    )
+    def test_a_wrong_field_is_named(
+        self, service: InProcess, body: dict[str, Any], pointer: str
+    ) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        problem = check_problem(attempt.post("finish", body), 422)
+        assert [error["pointer"] for error in problem["errors"]] == [pointer]
+        assert attempt.heartbeat().status_code == 200
+
+    def test_nobody_cancels_but_the_user(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        response = attempt.finish("cancelled_by_user")
+        assert check_problem(response, 409)["code"] == "illegal_transition"
+
+
+class TestLastEvents:
+    """What an attempt says at its end may come with the verdict, in the same transaction."""
+
+    def test_they_stand_before_the_end(self, service: InProcess) -> None:
+        job_id = service.submit()["id"]
+        attempt = service.attempt(job_id)
+        last = [{"kind": "log", "message": "bye", "level": "info", "stream": "stdout"}]
+        body = {"reason": "diverged", "message": "", "summary": {}, "first": 1, "events": last}
+        for _ in range(2):  # the answer may get lost; nothing is told twice
+            assert attempt.post("finish", body).status_code == 200
+        kinds = [event["kind"] for event in service.events(job_id)["events"]]
+        assert kinds == ["state", "state", "log", "state"]
+
+    def test_neither_is_kept_where_one_is_refused(self, service: InProcess) -> None:
+        job_id = service.submit()["id"]
+        attempt = service.attempt(job_id)
+        body = {"reason": "completed", "message": "", "summary": {}, "first": 1}
+        said = {**body, "events": [phase("prepare")]}
+        assert attempt.post("finish", said).json()["code"] == "incomplete"
+        gap = {**said, "reason": "diverged", "first": 2}
+        assert attempt.post("finish", gap).json()["code"] == "sequence_gap"
+        assert len(service.events(job_id)["events"]) == 2
+        assert service.job(job_id)["state"] == "preparing"
+
+
+class TestManifestWithTheEnd:
+    """One request less before somebody sees the end: the manifest may come with the verdict."""
+
+    @staticmethod
+    def end(content: bytes = b"{}", **fields: str) -> dict[str, Any]:
+        manifest = {
+            "name": "manifest.json",
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "base64": b64encode(content).decode(),
+        }
+        said = {"reason": "completed", "events": [phase(name) for name in PHASES]}
+        return {**said, "manifest": {**manifest, **fields}}
+
+    def test_it_is_kept_with_the_end(self, service: InProcess) -> None:
+        job_id = service.submit()["id"]
+        attempt = service.attempt(job_id)
+        content = b'{"files": ["weights.npz"]}'
+        for _ in range(2):  # the answer may get lost; nothing is kept twice
+            answer = attempt.post("finish", self.end(content))
+            assert answer.json()["state"] == "succeeded", answer.text
+        path = f"/v1/jobs/{job_id}/artifacts"
+        (kept,) = service.user.get(path).json()["artifacts"]
+        assert (kept["name"], kept["role"]) == ("manifest.json", "manifest")
+        assert kept["media_type"] == "application/json"
+        assert service.user.get(f"{path}/{kept['id']}/content").content == content
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"sha256": "0" * 64},
+            {"base64": "e30"},
+            {"base64": "\u00e9"},
+            {"name": "../manifest.json"},
+            {"media_type": "text"},
+            {"base64": b64encode(bytes(MANIFEST_BYTES + 3)).decode()},
+        ],
+    )
+    def test_a_wrong_one_is_refused_and_nothing_kept(
+        self, service: InProcess, fields: dict[str, str]
+    ) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        said = self.end(secrets.token_bytes(8), **fields)
+        problem = check_problem(attempt.post("finish", said), 422)
+        assert problem["errors"][0]["pointer"].startswith("/manifest/")
+        assert len(service.events(attempt.claim["job_id"])["events"]) == 2
+        assert attempt.finish("completed").json()["code"] == "incomplete"
+
+    def test_of_an_end_that_is_refused_no_file_is_left(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        content = secrets.token_bytes(8)
+        said = {**self.end(content), "first": 2}
+        assert attempt.post("finish", said).json()["code"] == "sequence_gap"
+        digest = hashlib.sha256(content).hexdigest()
+        assert list(service.settings.home.rglob(digest)) == []
+        assert service.job(attempt.claim["job_id"])["state"] == "preparing"

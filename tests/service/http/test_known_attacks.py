@@ -1,0 +1,334 @@
+"""What brought others down, tried on this service; each test has the number of the case."""
+
+from __future__ import annotations
+
+import ast
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from pydantic import ValidationError
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
+
+from ipulse.stack.redis_server import RedisServer
+from ipulse_core import messages
+from ipulse_service.background.celery_queue import Queue
+from ipulse_service.settings import Settings
+from ipulse_worker.agent.celery_app import make_application
+from ipulse_worker.agent.settings import Settings as AgentSettings
+from tests.service.agents import line
+from tests.service.conditions import eventually
+from tests.service.http.routes.test_submission import check_problem
+from tests.service.running import SPEC, InProcess, settings_for
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def lock(name: str) -> str:
+    return (ROOT / "requirements" / f"{name}.txt").read_text()
+
+
+class TestRayCVE202348022:
+    """Jobs from anybody, as shell commands, on every interface."""
+
+    def test_nobody_submits_without_a_token_not_even_from_this_machine(
+        self, service: InProcess
+    ) -> None:
+        with service.client() as nobody:
+            assert nobody.post("/v1/jobs", json=SPEC).status_code == 401
+
+    def test_other_machines_are_answered_only_with_tls_or_on_request(self, tmp_path: Path) -> None:
+        for host in ("0.0.0.0", "::", "192.0.2.1"):  # noqa: S104 - that it is refused is the test
+            with pytest.raises(ValidationError, match="IPULSE_TLS_KEY"):
+                Settings(home=tmp_path, host=host)
+            files = {"tls_certificate": tmp_path / "cert", "tls_key": tmp_path / "key"}
+            assert Settings(home=tmp_path, host=host, **files).host == host
+
+    def test_a_spec_is_data_and_holds_no_command(self, service: InProcess) -> None:
+        for name in ("entrypoint", "command", "runtime_env", "image"):
+            response = service.user.post("/v1/jobs", json={**SPEC, name: "touch /tmp/owned"})
+            problem = check_problem(response, 422)
+            assert problem["errors"][0]["pointer"] == f"/{name}"
+
+
+class TestRayCVE202562593:
+    """A page in a browser reaches the service on this machine."""
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"host": "rebound.example"},
+            {"origin": "https://evil.example"},
+            {"sec-fetch-site": "cross-site"},
+            {"sec-fetch-site": "same-site"},
+        ],
+    )
+    def test_a_page_of_another_site_is_refused_even_with_the_token(
+        self, service: InProcess, headers: dict[str, str]
+    ) -> None:
+        headers = {**headers, "user-agent": "Mozilla/5.0"}
+        response = service.user.post("/v1/jobs", json=SPEC, headers=headers)
+        assert check_problem(response, 400)["code"] == "wrong_host"
+
+    def test_what_a_form_can_send_is_no_submission(self, service: InProcess) -> None:
+        for media_type in ("text/plain", "application/x-www-form-urlencoded"):
+            response = service.user.post(
+                "/v1/jobs", content=b"{}", headers={"content-type": media_type}
+            )
+            check_problem(response, 415)
+
+    def test_a_cookie_is_no_token(self, service: InProcess) -> None:
+        token = service.settings.token_file.read_text().strip()
+        with service.client() as nobody:
+            headers = {"cookie": f"token={token}; authorization=Bearer {token}"}
+            assert nobody.get("/v1/jobs", headers=headers).status_code == 401
+
+
+class TestMLflowCVE20260545:
+    """Routes of a second framework that nobody guarded: see test_auth.TestEveryRoute."""
+
+    def test_what_is_added_later_needs_a_token_too(
+        self, redis_server: RedisServer, home: Path
+    ) -> None:
+        """Also what is no route of FastAPI's: a whole application of its own, mounted below."""
+
+        async def other(scope: Scope, receive: Receive, send: Send) -> None:
+            await PlainTextResponse("secret")(scope, receive, send)
+
+        running = InProcess(settings_for(home, redis_server.url))
+        running.app.mount("/ajax-api/3.0", other)
+        with running as service, service.client() as nobody:
+            for path in ("/ajax-api/3.0/jobs/", "/docs", "/redoc", "/openapi.json", "/metrics"):
+                for method in ("GET", "POST", "OPTIONS"):
+                    answer = nobody.request(method, path)
+                    assert answer.status_code == 401, (method, path)
+                    assert "secret" not in answer.text
+            upgrade = {"connection": "Upgrade", "upgrade": "websocket"}
+            key = {"sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==", "sec-websocket-version": "13"}
+            answer = nobody.get("/ajax-api/3.0/jobs/", headers={**upgrade, **key})
+            check_problem(answer, 401)
+            assert service.user.get("/ajax-api/3.0/jobs/").text == "secret"  # it is there
+
+
+class TestMLflowPathTraversal:
+    """CVE-2023-6831, -6909, -6977, CVE-2024-1483, -1560, -1593, -3848 and CVE-2026-2033."""
+
+    PATHS = (
+        "../token",
+        "..%2ftoken",
+        "%2e%2e%2ftoken",
+        "%252e%252e%252ftoken",
+        ";../token",
+        "x%23/../../token",
+        "..%5ctoken",
+        "%2fetc%2fpasswd",
+        "a%00b",
+    )
+
+    @pytest.mark.parametrize("odd", PATHS)
+    def test_no_path_leads_to_a_file(self, service: InProcess, odd: str) -> None:
+        job_id = service.submit()["id"]
+        attempt = service.attempt(job_id)
+        secret = service.settings.token_file.read_text().strip()
+        before = sorted(service.settings.home.rglob("*"))
+        for path in (
+            f"/v1/jobs/{odd}",
+            f"/v1/jobs/{odd}/artifacts",
+            f"/v1/jobs/{job_id}/artifacts/{odd}/content",
+        ):
+            response = service.user.get(path)
+            assert response.status_code == 404, path
+            assert secret not in response.text
+        assert service.user.delete(f"/v1/jobs/{odd}").status_code in (404, 405)
+        assert attempt.put(odd, "weights").status_code in (404, 405, 422)
+        assert sorted(service.settings.home.rglob("*")) == before
+
+
+class TestMLflowSSRF:
+    """CVE-2023-6974 and the campaign after it: the server fetches what a client names."""
+
+    @pytest.mark.parametrize("url", ["http://169.254.169.254/", "file:///etc/passwd"])
+    def test_a_spec_names_no_address(self, service: InProcess, url: str) -> None:
+        for data in (
+            {"kind": url},
+            {"kind": "digits", "url": url},
+            {"kind": "digits", "path": url},
+        ):
+            check_problem(service.user.post("/v1/jobs", json={**SPEC, "data": data}), 422)
+
+    def test_nobody_is_called_whatever_a_text_says(self, service: InProcess) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as lure:
+            url = f"http://127.0.0.1:{lure.getsockname()[1]}/"
+            spec = {**SPEC, "name": url[:60], "metadata": {"webhook": url, "data": url}}
+            job_id = service.submit(spec)["id"]
+            service.user.post(
+                "/v1/jobs:validate", json={**spec, "data": {"kind": "events", "file": url}}
+            )
+            attempt = service.attempt(job_id)
+            attempt.say(line(url))
+            attempt.put("manifest.json", "manifest", announced={"media_type": "text/uri-list"})
+            for path in (job_id, f"{job_id}/events", f"{job_id}/artifacts"):
+                assert service.user.get(f"/v1/jobs/{path}").status_code == 200
+            # Whoever had called would be in the listener's queue by now, answered or not.
+            lure.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                lure.accept()
+
+
+class TestClearMLCVE202424590:
+    """An artifact that is code for whoever loads it; MLflow's CVE-2024-37052 to 37061 likewise."""
+
+    def test_nothing_here_unpickles(self) -> None:
+        loaders = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
+        for folder in ("ipulse", "service", "worker"):
+            for path in (ROOT / folder).rglob("*.py"):
+                for node in ast.walk(ast.parse(path.read_text())):
+                    names: list[str] = []
+                    if isinstance(node, ast.Import):
+                        names = [alias.name for alias in node.names]
+                    elif isinstance(node, ast.ImportFrom):
+                        names = [node.module or ""]
+                    assert not loaders & {name.partition(".")[0] for name in names}, path
+                    if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+                        assert isinstance(node.value, ast.Constant)
+                        assert node.value.value is False, path
+
+    def test_a_page_among_the_artifacts_is_saved_and_not_run(self, service: InProcess) -> None:
+        job_id = service.submit()["id"]
+        attempt = service.attempt(job_id)
+        attempt.put("x.html", "report", b"<script>", {"media_type": "text/html"})
+        [listed] = service.user.get(f"/v1/jobs/{job_id}/artifacts").json()["artifacts"]
+        answer = service.user.get(f"/v1/jobs/{job_id}/artifacts/{listed['id']}/content")
+        assert answer.headers["content-disposition"].startswith("attachment")
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+class TestCeleryCVE202123727:
+    """Commands through a broker or its results; Airflow's CVE-2020-11981 likewise."""
+
+    def test_both_ends_speak_json_and_keep_no_results(self, tmp_path: Path) -> None:
+        settings = AgentSettings("http://localhost", "token", "memory://", tmp_path)
+        agent = make_application(settings, lambda job_id: None)
+        service = Queue("memory://")._celery
+        for application in (agent, service):
+            assert set(application.conf.accept_content) == {"json"}
+            assert application.conf.task_serializer == "json"
+            assert application.conf.task_ignore_result
+            assert application.conf.result_backend is None
+        assert set(agent.tasks) == {messages.TASK}
+
+
+class TestFlowerCVE202230034:
+    """A view of the queue that everybody may look at."""
+
+    def test_there_is_none(self) -> None:
+        for name in ("runtime", "dev", "service", "worker-cpu"):
+            assert "\nflower==" not in lock(name)
+
+    def test_what_shows_the_queue_asks_for_a_token(self, service: InProcess) -> None:
+        """Queue lengths, waiting jobs and agents are told nowhere else."""
+        service.wait_until_ready()
+        job_id = service.submit()["id"]
+        told = ("/metrics", "/v1/jobs", "/v1/jobs?state=queued", f"/v1/jobs/{job_id}")
+        with service.client() as nobody:
+            for path in told:
+                answer = nobody.get(path)
+                assert answer.status_code == 401
+                assert job_id not in answer.text.replace(path, "")
+            for path in ("/healthz", "/readyz"):  # open, and say no more than that
+                assert set(nobody.get(path).json()) <= {"status", "checks"}
+        assert job_id in service.user.get("/v1/jobs?state=queued").text
+
+
+class TestStarletteCVE202562727:
+    """A Range header whose many ranges cost the square of their number."""
+
+    def test_many_ranges_are_refused_at_once(self, service: InProcess) -> None:
+        job_id = service.submit()["id"]
+        attempt = service.attempt(job_id)
+        attempt.put("w", "weights", b"x" * 1000)
+        [listed] = service.user.get(f"/v1/jobs/{job_id}/artifacts").json()["artifacts"]
+        path = f"/v1/jobs/{job_id}/artifacts/{listed['id']}/content"
+        ranges = ",".join(f"{n}-{n + 1}" for n in range(4000))
+        began = time.monotonic()
+        response = service.user.get(path, headers={"range": f"bytes={ranges}"})
+        assert response.status_code == 416
+        assert response.headers["content-range"] == "bytes */1000"
+        assert time.monotonic() - began < 15
+
+
+class TestMLflowCVE20250453:
+    """Requests that ask for more than a service has."""
+
+    def test_pages_bodies_and_depths_have_bounds(self, service: InProcess) -> None:
+        page = service.user.get("/v1/jobs", params={"page_size": 10**9})
+        assert len(page.json()["jobs"]) <= 500
+        headers = {"content-type": "application/json"}
+        large = b'"' + b"x" * (service.settings.max_body_bytes + 1) + b'"'
+        check_problem(service.user.post("/v1/jobs", content=large, headers=headers), 413)
+        deep = b"[" * 100_000 + b"]" * 100_000
+        check_problem(service.user.post("/v1/jobs", content=deep, headers=headers), 400)
+
+    def test_one_token_has_only_so_many_requests_open(
+        self, redis_server: RedisServer, home: Path
+    ) -> None:
+        with InProcess(settings_for(home, redis_server.url, max_requests=2)) as service:
+            path = f"/v1/jobs/{service.submit()['id']}/events"
+            stream = {"accept": "text/event-stream"}
+            with service.user.stream("GET", path, headers=stream) as one:
+                assert one.status_code == 200
+                with service.user.stream("GET", path, headers=stream):
+                    refused = service.user.get("/v1/jobs")
+                    assert check_problem(refused, 429)["code"] == "too_many_requests"
+                    assert int(refused.headers["retry-after"]) > 0
+                    check_problem(service.worker.get("/v1/jobs"), 403)  # another token's may go on
+                eventually(lambda: service.user.get("/v1/jobs").status_code == 200)
+
+
+class TestRedisCVE202549844:
+    """Whoever reaches a Redis may run programs in it."""
+
+    def test_ours_is_on_a_private_socket_only(
+        self, redis_server: RedisServer, broker: redis.Redis
+    ) -> None:
+        assert broker.config_get("port") == {"port": "0"}
+        assert redis_server.socket.parent.stat().st_mode & 0o077 == 0
+
+
+class TestNoHTTP:
+    """Requests that the server cannot even read get a problem document too."""
+
+    @pytest.mark.parametrize(
+        "request_text",
+        [
+            "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+            "GET /\x00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            "nonsense\r\n\r\n",
+            "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+        ],
+    )
+    def test_is_refused_with_a_problem(self, service: InProcess, request_text: str) -> None:
+        address = (service.user.base_url.host, service.user.base_url.port or 0)
+        with socket.create_connection(address, timeout=30) as connection:
+            connection.sendall(request_text.encode("latin-1"))
+            answer = b""
+            while chunk := connection.recv(65536):
+                answer += chunk
+        head, _, body = answer.decode().partition("\r\n\r\n")
+        assert head.startswith("HTTP/1.1 400 ")
+        assert "content-type: application/problem+json" in head.lower()
+        assert '"code":"not_http"' in body
+
+
+def test_tls_is_spoken_where_a_certificate_is_given(
+    redis_server: RedisServer, home: Path, certificate: tuple[Path, Path]
+) -> None:
+    files: dict[str, Any] = {"tls_certificate": certificate[0], "tls_key": certificate[1]}
+    with InProcess(settings_for(home, redis_server.url, **files)) as service:
+        assert service.url.startswith("https://")
+        assert service.submit()["state"] == "queued"

@@ -1,0 +1,112 @@
+"""The OpenAPI document tells the truth: about the spec, the answers and the errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # stubs not locked
+
+from ipulse.spec import ExperimentSpec, parse_spec
+from ipulse_core.json_schema import json_schema
+from tests.service.agents import METRIC
+from tests.service.running import SPEC, InProcess
+
+# What an example leaves to its default.
+OPTIONAL = {
+    "ExperimentSpec": {"metadata"},
+    "Finish": {"kind"},
+}
+
+
+@pytest.fixture(scope="module")
+def document(service: InProcess) -> dict[str, Any]:
+    response = service.user.get("/openapi.json")
+    assert response.status_code == 200
+    found: dict[str, Any] = response.json()
+    return found
+
+
+def check(document: dict[str, Any], method: str, path: str, answer: Any, status: int = 200) -> None:
+    """Asserts that an answer is one of those that the document describes, and hides nothing."""
+    media_type = "application/json" if status < 400 else "application/problem+json"
+    responses = document["paths"][path][method]["responses"]
+    described = responses[str(status) if status < 400 else "4XX"]["content"][media_type]["schema"]
+    whole = {**described, "components": document["components"]}
+    Draft202012Validator(whole).validate(answer)
+    while "$ref" in described:
+        described = document["components"]["schemas"][described["$ref"].rpartition("/")[2]]
+    assert set(answer) == set(described["properties"])
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs", "/v1/jobs:validate"])
+def test_the_body_is_the_experiment_spec(document: dict[str, Any], path: str) -> None:
+    body = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+    described = document["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]
+    assert {**described, "examples": []} == {**json_schema(ExperimentSpec), "examples": []}
+    [example] = described["examples"]
+    assert parse_spec(example).data.kind == "digits"
+
+
+def test_every_body_and_every_answer_has_an_example_that_is_one(document: dict[str, Any]) -> None:
+    named = set()
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
+            for body in bodies:
+                schema = body.get("content", {}).get("application/json", {}).get("schema", {})
+                named.add(schema.get("$ref", "").rpartition("/")[2])
+    named -= {""}  # files, and the two words of /healthz
+    schemas = document["components"]["schemas"]
+    for name in named:
+        whole = {**schemas[name], "components": document["components"]}
+        [example] = schemas[name]["examples"]
+        Draft202012Validator(whole).validate(example)
+        assert set(example) == set(schemas[name]["properties"]) - OPTIONAL.get(name, set())
+    problem = document["paths"]["/v1/jobs"]["get"]["responses"]["4XX"]["content"]
+    [told] = problem.values()
+    whole = {**told["schema"], "components": document["components"]}
+    Draft202012Validator(whole).validate(told["example"])
+
+
+def test_every_answer_is_as_described(service: InProcess, document: dict[str, Any]) -> None:
+    job = service.submit()
+    check(document, "post", "/v1/jobs", job, 202)
+    validated = service.user.post("/v1/jobs:validate", json=SPEC).json()
+    check(document, "post", "/v1/jobs:validate", validated)
+    attempt = service.attempt(job["id"])
+    check(document, "post", "/v1/worker/claims", attempt.claim)
+    attempts = "/v1/worker/attempts/{attempt_id}"
+    check(document, "post", f"{attempts}/heartbeat", attempt.heartbeat().json())
+    check(document, "post", f"{attempts}/events", attempt.say(METRIC).json())
+    stored = attempt.put("a.ckpt", "checkpoint")
+    check(document, "put", attempts + "/artifacts/{name}", stored.json(), 201)
+    check(document, "post", f"{attempts}/finish", attempt.finish("diverged").json())
+    path = f"/v1/jobs/{job['id']}"
+    check(document, "get", "/v1/jobs/{job_id}", service.job(job["id"]))
+    check(document, "post", "/v1/jobs/{job_id}/cancel", service.user.post(f"{path}/cancel").json())
+    check(document, "get", "/v1/jobs", service.user.get("/v1/jobs").json())
+    check(document, "get", "/v1/jobs/{job_id}/events", service.events(job["id"]))
+    artifacts = service.user.get(f"{path}/artifacts").json()
+    check(document, "get", "/v1/jobs/{job_id}/artifacts", artifacts)
+    problem = service.user.post("/v1/jobs", json={}).json()
+    check(document, "post", "/v1/jobs", problem, 422)
+
+
+def test_every_operation_needs_a_token_but_the_two_that_are_open(
+    document: dict[str, Any],
+) -> None:
+    is_open = {
+        path
+        for path, operations in document["paths"].items()
+        for operation in operations.values()
+        if not operation.get("security")
+    }
+    assert is_open == {"/healthz", "/readyz"}
+
+
+def test_no_operation_describes_the_frameworks_own_errors(document: dict[str, Any]) -> None:
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            assert "422" not in operation["responses"]
+            assert "4XX" in operation["responses"]

@@ -1,0 +1,92 @@
+"""Whoever opens a connection and does not go on is hung up on, and holds up nobody meanwhile."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from ipulse_service.http import uvicorn_protocol as http
+from tests.service.running import InProcess
+
+HEAD = "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(http, "BODY_SECONDS", 0.2)
+
+
+@pytest.fixture
+def connection(service: InProcess, brief: None) -> Iterator[socket.socket]:
+    address = (service.user.base_url.host, service.user.base_url.port or 0)
+    with closing(socket.create_connection(address, timeout=30)) as connection:
+        yield connection
+
+
+def everything(connection: socket.socket) -> bytes:
+    answer = b""
+    while chunk := connection.recv(65536):
+        answer += chunk
+    return answer
+
+
+def authorised(service: InProcess) -> str:
+    return f"{HEAD}Authorization: {service.user.headers['authorization']}\r\n"
+
+
+def test_a_head_that_does_not_end_is_refused(connection: socket.socket) -> None:
+    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: loc")
+    head, _, body = everything(connection).decode().partition("\r\n\r\n")
+    assert head.startswith("HTTP/1.1 408 Request Timeout")
+    assert '"code":"too_slow"' in body
+
+
+def test_a_letter_now_and_then_does_not_help(connection: socket.socket) -> None:
+    # Each comes before the patience for a head has passed, and none begins it anew.
+    connection.settimeout(0.02)
+    answer = b""
+    for letter in "GET /" + "x" * 2_000:
+        try:
+            connection.sendall(letter.encode())
+            answer = connection.recv(65536)
+        except TimeoutError:
+            continue
+        except ConnectionError:  # it has closed, and a letter met that
+            return
+        break
+    assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+def test_who_says_nothing_hears_nothing(connection: socket.socket) -> None:
+    assert everything(connection) == b""
+
+
+def test_a_body_that_does_not_go_on_is_given_up(
+    service: InProcess, connection: socket.socket
+) -> None:
+    connection.sendall(f'{authorised(service)}Content-Length: 100\r\n\r\n{{"ver'.encode())
+    assert service.submit()["state"] == "queued", "others are served meanwhile"
+    assert everything(connection) == b""
+    assert len(service.user.get("/v1/jobs").json()["jobs"]) == 1
+
+
+def test_a_body_that_nobody_had_to_wait_for_is_given_up_too(
+    service: InProcess, connection: socket.socket
+) -> None:
+    head = f"{authorised(service)}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n"
+    connection.sendall(f'{head}{{"ver'.encode())
+    time.sleep(0.05)  # so that more of the body comes by itself
+    connection.sendall(b"sion")
+    assert not everything(connection).replace(b"HTTP/1.1 100 Continue\r\n\r\n", b"")
+
+
+def test_a_connection_that_waits_for_its_answer_is_kept(service: InProcess, brief: None) -> None:
+    job_id = service.submit()["id"]
+    answer = service.user.get(f"/v1/jobs/{job_id}", headers={"prefer": "wait=1"})
+    assert answer.json()["state"] == "queued"
+    assert service.user.get("/healthz").is_success

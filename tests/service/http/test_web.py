@@ -1,0 +1,117 @@
+"""The files of the web page: what may be had without a token, and what a browser may do with it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from ipulse.spec import Device
+from ipulse_core.states import STATE_OF_PHASE, TERMINAL, TRANSITIONS, JobState, Phase
+from ipulse_service.http import web
+from ipulse_service.http.web import FILES
+from tests.service.running import ROOT, InProcess
+
+STATIC = Path(web.__file__).parent / "static"
+OWN = sorted(path for path in STATIC.iterdir() if not path.name.startswith("uplot"))
+LINK = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+
+
+@pytest.mark.parametrize("path", sorted(FILES))
+def test_a_file_is_answered_to_anybody_and_once(service: InProcess, path: str) -> None:
+    with service.client() as nobody:
+        answer = nobody.get(path)
+        assert answer.status_code == 200
+        assert answer.content == FILES[path].content
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        again = nobody.get(path, headers={"if-none-match": answer.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")
+        head = nobody.head(path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-length"] == str(len(answer.content))
+
+
+@pytest.mark.parametrize("path", sorted(FILES))
+def test_it_may_load_and_ask_nothing_elsewhere(service: InProcess, path: str) -> None:
+    policy = service.user.get(path).headers["content-security-policy"]
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules["default-src"] == rules["frame-ancestors"] == rules["form-action"] == "'none'"
+    assert rules["script-src"] == rules["connect-src"] == "'self'"
+    is_report = path in ("/report", "/web/report.html")  # whose frame brings its own styles
+    assert rules["style-src"] == ("'self' 'unsafe-inline'" if is_report else "'self'")
+    assert policy.count("unsafe") == is_report
+
+
+@pytest.mark.parametrize("name", ["x", "..%2fauth.py", "%2e%2e", "index.html%00", "INDEX.HTML"])
+def test_there_are_no_other_files(service: InProcess, name: str) -> None:
+    assert service.user.get(f"/web/{name}").status_code == 404
+    with service.client() as nobody:
+        assert nobody.get(f"/web/{name}").status_code == 401
+
+
+def test_a_link_elsewhere_may_lead_to_the_page_alone(service: InProcess) -> None:
+    assert service.user.get("/", headers=LINK).status_code == 200
+    assert service.user.get("/v1/jobs", headers=LINK).status_code == 400
+    embedded = {**LINK, "sec-fetch-mode": "no-cors", "sec-fetch-dest": "script"}
+    assert service.user.get("/web/page.js", headers=embedded).status_code == 400
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
+def test_texts_are_never_taken_for_html(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text)
+    assert not re.search(r"<script>|\son\w+=\"|style=\"", text)
+
+
+def test_what_the_files_name_is_there() -> None:
+    named = set()
+    for path in OWN:
+        text = path.read_text("utf-8")
+        named |= set(re.findall(r'(?:href|src)="(/web/[^"#]+)"', text))
+        named |= {f"/web/{name}" for name in re.findall(r'from "\./([^"]+)"', text)}
+    assert len(named) > 10
+    assert named <= set(FILES)
+
+
+def constant(file: str, name: str) -> str:
+    """What a script gives this name, to the end of the statement."""
+    found = re.search(rf"\bconst {name} = ([^;]*);", (STATIC / file).read_text("utf-8"))
+    assert found, f"{file} has no {name}"
+    return found[1]
+
+
+def test_the_page_knows_every_state_and_device() -> None:
+    phases = re.findall(r'"(\w+)"', constant("words.js", "PHASES"))
+    assert phases == [phase.value for phase in Phase]
+    state_of = {p: s for s, p in re.findall(r'(\w+): "(\w+)"', constant("words.js", "PHASE_OF"))}
+    assert state_of == {phase.value: state.value for phase, state in STATE_OF_PHASE.items()}
+    ends = set(re.findall(r'"(\w+)"', constant("words.js", "ENDS")))
+    assert ends == {state.value for state in TERMINAL}
+    states = set(re.findall(r'"(\w+)"', constant("words.js", "STATES")))
+    assert states | set(state_of.values()) | ends == {state.value for state in JobState}
+    may_pause = {
+        before.value
+        for before, after in TRANSITIONS.items()
+        if after & {JobState.PAUSED, JobState.PAUSING} and before is not JobState.PAUSING
+    }
+    pausable = set(re.findall(r'"(\w+)"', constant("words.js", "PAUSABLE")))
+    assert pausable | set(state_of.values()) == may_pause
+    devices = re.findall(r'"(\w+)"', constant("jobs.js", "DEVICES"))
+    assert devices == [kind().kind for kind in get_args(Device)]
+
+
+def test_the_page_and_the_report_have_the_same_colours() -> None:
+    def colours(text: str) -> list[dict[str, str]]:
+        """By light and by dark; the report has some more."""
+        light, _, dark = text.partition("prefers-color-scheme: dark")
+        pattern = re.compile(r"--([\w-]+): (#[0-9a-f]{6})")
+        return [dict(pattern.findall(part)) for part in (light, dark)]
+
+    page = colours((STATIC / "page.css").read_text("utf-8"))
+    report = colours((ROOT / "worker/ipulse_worker/runner/report/page.html").read_text("utf-8"))
+    for ours, theirs in zip(page, report, strict=True):
+        shared = ours.keys() & theirs.keys()
+        assert len(shared) > 10
+        assert {name: ours[name] for name in shared} == {name: theirs[name] for name in shared}

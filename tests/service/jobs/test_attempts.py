@@ -1,0 +1,388 @@
+"""Whatever happens in whatever order, a job's life is a legal one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, event, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from sqlalchemy import delete, select, update
+
+from ipulse_core import events as protocol
+from ipulse_core.errors import Conflict, IllegalTransition, NotFound, StaleToken
+from ipulse_core.states import (
+    ACTIVE,
+    INFRASTRUCTURE,
+    TERMINAL,
+    TRANSITIONS,
+    JobState,
+    Phase,
+    Reason,
+)
+from ipulse_service.db import migrations, tables
+from ipulse_service.db.engine import Database, Transaction
+from ipulse_service.files import artifacts
+from ipulse_service.files.artifacts import Description
+from ipulse_service.files.blobs import Blobs
+from ipulse_service.jobs import (
+    attempts,
+    deletion,
+    events,
+    leases,
+    store,
+    submission,
+)
+from ipulse_service.jobs import (
+    worker_reports as reports,
+)
+from ipulse_service.jobs.attempts import Verdict
+from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.scheduling_options import Wishes
+from ipulse_service.settings import Settings
+from tests.service.running import SPEC
+
+MAX_ATTEMPTS = 3
+LEASE_SECONDS = 3600.0  # leases end only when a rule says so
+LIMITED = Wishes(total_seconds=3600)  # passes only when a rule says so
+CHECKED = submission.check(SPEC)
+
+held_by = st.integers(0, 7)  # which of the attempts made so far; also those that ended
+
+
+@dataclass(frozen=True)
+class Token:
+    """What an agent keeps of a claim, for ever."""
+
+    attempt_id: str
+    fence: str
+    job_id: str
+
+
+class Life(RuleBasedStateMachine):
+    """Users, agents, the reaper and lost machines, all at the same real store."""
+
+    database_url = ""  # a file in the home unless it is said
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.home = Path(tempfile.mkdtemp())
+        self.settings = Settings(home=self.home, max_attempts=MAX_ATTEMPTS)
+        self.database = Database(self.database_url or self.settings.database_url)
+        migrations.upgrade(self.database)
+        with self.database.write() as transaction:  # a server's database outlives an example
+            for table in reversed(tables.metadata.sorted_tables):
+                transaction.connection.execute(delete(table))
+        self.blobs = Blobs(self.home / "artifacts")
+        self.blobs.prepare()
+        self.jobs: list[str] = []
+        self.tokens: list[Token] = []
+        self.versions: dict[str, int] = {}
+        self.over: dict[str, Job] = {}
+        self.placed: dict[str, int] = {}
+
+    def teardown(self) -> None:
+        for job_id in self.jobs:
+            event(f"a job ended up {self.job(job_id).state.value}")
+        self.database.close()
+        shutil.rmtree(self.home)
+
+    @initialize()
+    def start(self) -> None:
+        self.submit()
+
+    @precondition(lambda self: len(self.jobs) < 3)
+    @rule()
+    def submit(self) -> None:
+        submitted = submission.submit(self.database, CHECKED, "user", None, LIMITED)
+        self.jobs.append(submitted.job.id)
+        self.placed[submitted.job.id] = submitted.job.queued_at
+
+    @precondition(lambda self: self.jobs)
+    @rule(index=st.integers(0, 2))
+    def claim(self, index: int) -> None:
+        job_id = self.jobs[index % len(self.jobs)]
+        was = self.job(job_id).state
+        first = self.first_in_line()
+        try:
+            with self.database.write() as transaction:
+                claim = leases.claim(transaction, job_id, "agent", ["cpu"], LEASE_SECONDS)
+        except leases.NotClaimable:
+            assert was is not JobState.QUEUED
+        else:
+            assert was is JobState.QUEUED
+            assert claim.job.id == first
+            self.tokens.append(Token(claim.attempt.id, claim.fence, first))
+
+    def first_in_line(self) -> str:
+        """Who was submitted or resumed first, whatever was lost meanwhile."""
+        found = [self.job(job_id) for job_id in self.jobs]
+        queued = [
+            (self.placed[job.id], job.pk, job.id) for job in found if job.state is JobState.QUEUED
+        ]
+        return min(queued)[2] if queued else ""
+
+    @precondition(lambda self: self.tokens)
+    @rule(which=held_by, phase=st.sampled_from(Phase))
+    def enter(self, which: int, phase: Phase) -> None:
+        self.say(which, protocol.PhaseEvent(phase=phase.value))
+
+    @precondition(lambda self: self.tokens)
+    @rule(which=held_by)
+    def log(self, which: int) -> None:
+        self.say(which, protocol.LogEvent(message="a line"))
+
+    def say(self, which: int, said: reports.Reportable) -> None:
+        token = self.token(which)
+        with self.speaking(token) as transaction:
+            attempt = leases.hold(transaction, token.attempt_id, token.fence)
+            reports.record(transaction, attempt, attempt.next_event, [said])
+
+    @precondition(lambda self: self.tokens)
+    @rule(which=held_by, role=st.sampled_from(["manifest", "checkpoint"]))
+    def leave(self, which: int, role: str) -> None:
+        token = self.token(which)
+        with closing(self.blobs.receive()) as incoming, self.speaking(token) as transaction:
+            incoming.write(role.encode())
+            incoming.sync()
+            attempt = leases.hold(transaction, token.attempt_id, token.fence)
+            described = Description(name=role, role=role, media_type="text/plain")
+            self.blobs.keep(incoming)
+            artifacts.add(transaction, attempt, described, incoming)
+
+    @precondition(lambda self: self.tokens)
+    @rule(which=held_by, reason=st.sampled_from(Reason))
+    def finish(self, which: int, reason: Reason) -> None:
+        token = self.token(which)
+        before = self.job(token.job_id)
+        is_over = self.is_over(token)
+        with self.speaking(token, may_repeat=True) as transaction:
+            attempt = leases.check_fence(transaction, token.attempt_id, token.fence)
+            attempts.finish(transaction, attempt, Verdict(reason), self.settings)
+        after = self.job(token.job_id)
+        if not is_over and self.is_over(token):
+            self.check_outcome(before, reason, after)
+        else:
+            assert after == before
+
+    def check_outcome(self, before: Job, reason: Reason, after: Job) -> None:
+        """What the end of an attempt means for its job, by what was wanted and who is at fault."""
+        is_lost = reason in INFRASTRUCTURE
+        if reason is Reason.COMPLETED:
+            assert after.state is JobState.SUCCEEDED
+        elif before.state is JobState.CANCELLING:
+            assert before.reason is not None
+            is_late = before.reason is Reason.DEADLINE_EXCEEDED
+            assert after.state is (JobState.FAILED if is_late else JobState.CANCELLED)
+            assert after.reason is before.reason
+        elif before.state is JobState.PAUSING and (is_lost or reason is Reason.CANCELLED_BY_USER):
+            assert after.state is JobState.PAUSED
+        elif is_lost and before.losses + 1 < MAX_ATTEMPTS:
+            assert after.state is JobState.RETRY_WAIT
+            assert after.losses == before.losses + 1
+            assert after.due_at is not None
+        elif reason is Reason.CANCELLED_BY_USER:
+            assert after.state is JobState.CANCELLED
+        else:
+            assert (after.state, after.reason) == (JobState.FAILED, reason)
+
+    @precondition(lambda self: self.tokens)
+    @rule(which=held_by, seconds=st.sampled_from([LEASE_SECONDS / 2, LEASE_SECONDS]))
+    def heartbeat(self, which: int, seconds: float) -> None:
+        """The owner of a lease, also of one that ran out unseen, has it for so long from now."""
+        token = self.token(which)
+        with self.speaking(token) as transaction:
+            attempt = leases.hold(transaction, token.attempt_id, token.fence)
+            leases.renew(transaction, attempt, seconds)
+            assert attempt.id not in {one.id for one in leases.expired(transaction)}
+            is_to_stop = attempts.is_to_stop(transaction, attempt)
+            state = store.get(transaction, token.job_id).state
+            assert is_to_stop is (state in (JobState.CANCELLING, JobState.PAUSING))
+
+    @precondition(lambda self: self.tokens)
+    @rule(which=held_by)
+    def lose_one_worker(self, which: int) -> None:
+        """Its lease is past; all the others go on."""
+        token = self.token(which)
+        others = {one.attempt_id: self.is_over(one) for one in self.tokens if one != token}
+        with self.database.write() as transaction:
+            this = update(tables.attempts).where(tables.attempts.c.id == token.attempt_id)
+            transaction.connection.execute(this.values(lease_expires_at=1))
+        with self.database.write() as transaction:
+            attempts.reap(transaction, self.settings)
+        assert self.is_over(token)
+        for one in self.tokens:
+            if one.attempt_id in others:
+                assert self.is_over(one) is others[one.attempt_id]
+
+    @precondition(lambda self: self.jobs)
+    @rule(index=st.integers(0, 2))
+    def delete(self, index: int) -> None:
+        job_id = self.jobs[index % len(self.jobs)]
+        job = self.job(job_id)
+        try:
+            with self.database.write() as transaction:
+                deletion.delete_job(transaction, store.get(transaction, job_id))
+        except deletion.NotOver:
+            assert job.state not in TERMINAL
+            return
+        assert job.state in TERMINAL
+        with self.database.read() as transaction:
+            for table in (tables.events, tables.attempts, tables.artifacts, tables.outbox):
+                left = select(table.c.job_pk).where(table.c.job_pk == job.pk)
+                assert transaction.connection.execute(left).all() == []
+        for token in self.tokens:
+            if token.job_id == job_id:
+                with pytest.raises(NotFound), self.database.write() as transaction:
+                    leases.hold(transaction, token.attempt_id, token.fence)
+        self.jobs.remove(job_id)
+        self.tokens = [token for token in self.tokens if token.job_id != job_id]
+
+    @precondition(lambda self: self.tokens)
+    @rule(which=held_by)
+    def do_well(self, which: int) -> None:
+        """Chance alone would hardly ever go through all of this in order."""
+        self.enter(which, Phase.REPORT)
+        self.leave(which, "manifest")
+        self.finish(which, Reason.COMPLETED)
+
+    @precondition(lambda self: self.jobs)
+    @rule(index=st.integers(0, 2), change=st.sampled_from([attempts.pause, attempts.resume]))
+    def pause_or_resume(self, index: int, change: Callable[[Transaction, Job], Job]) -> None:
+        with suppress(IllegalTransition), self.database.write() as transaction:
+            before = store.get(transaction, self.jobs[index % len(self.jobs)])
+            after = change(transaction, before)
+            if (before.state, after.state) == (JobState.PAUSED, JobState.QUEUED):
+                self.placed[after.id] = after.queued_at
+
+    @precondition(lambda self: self.jobs)
+    @rule(index=st.integers(0, 2))
+    def miss_a_deadline(self, index: int) -> None:
+        job_id = self.jobs[index % len(self.jobs)]
+        with self.database.write() as transaction:
+            late = update(tables.jobs).where(tables.jobs.c.id == job_id)
+            late = late.where(tables.jobs.c.deadline_at.is_not(None))
+            transaction.connection.execute(late.values(total_seconds=0, deadline_at=1))
+        with self.database.write() as transaction:
+            attempts.expire(transaction)
+
+    @precondition(lambda self: self.jobs)
+    @rule(index=st.integers(0, 2))
+    def cancel(self, index: int) -> None:
+        with self.database.write() as transaction:
+            job = store.get(transaction, self.jobs[index % len(self.jobs)])
+            after = attempts.cancel(transaction, job)
+        if job.state in ACTIVE or job.state is JobState.PAUSING:
+            assert after.state is JobState.CANCELLING
+        elif job.state in TERMINAL:
+            assert after == job
+
+    @rule()
+    def lose_every_worker(self) -> None:
+        with self.database.write() as transaction:
+            transaction.connection.execute(update(tables.attempts).values(lease_expires_at=0))
+            attempts.reap(transaction, self.settings)
+            assert leases.expired(transaction) == []
+
+    @rule()
+    def let_time_pass(self) -> None:
+        with self.database.write() as transaction:
+            waiting = tables.jobs.c.due_at.is_not(None)
+            transaction.connection.execute(update(tables.jobs).where(waiting).values(due_at=0))
+            attempts.requeue(transaction)
+
+    @invariant()
+    def every_life_is_legal(self) -> None:
+        with self.database.read() as transaction:
+            for job_id in self.jobs:
+                self.check(transaction, store.get(transaction, job_id))
+
+    def check(self, transaction: Transaction, job: Job) -> None:
+        page = events.page(transaction, job.pk, job.last_seq, 0, 10_000)
+        told = [json.loads(event.text) for event in page.events]
+        assert [event["seq"] for event in told] == list(range(1, job.last_seq + 1))
+        states = [JobState(event["state"]) for event in told if event["kind"] == "state"]
+        assert states[0] is JobState.QUEUED
+        assert states[-1] is job.state
+        for before, after in zip(states, states[1:], strict=False):
+            assert after in TRANSITIONS[before]
+
+        assert job.queued_at == self.placed[job.id], "its place in the queue was lost"
+        assert job.version >= self.versions.get(job.id, 1)
+        self.versions[job.id] = job.version
+        if job.id in self.over:
+            assert job == self.over[job.id], "a job that was over has changed"
+        if job.state in TERMINAL:
+            self.over[job.id] = job
+            assert job.reason is not None
+            assert job.finished_at is not None
+
+        tried = leases.of_job(transaction, job.pk)
+        assert [attempt.number for attempt in tried] == list(range(1, len(tried) + 1))
+        assert job.attempt == len(tried)
+        # An attempt that was paused has cost the job none of those that it may lose.
+        assert job.losses < MAX_ATTEMPTS
+        assert len(tried) <= MAX_ATTEMPTS + states.count(JobState.PAUSED)
+        open_ones = [attempt for attempt in tried if attempt.finished_at is None]
+        stopping = (JobState.CANCELLING, JobState.PAUSING)
+        is_held = job.state in ACTIVE or job.state in stopping
+        assert len(open_ones) == int(is_held)
+        if job.state is JobState.SUCCEEDED:
+            assert artifacts.is_complete(transaction, tried[-1])
+        if job.state is JobState.QUEUED:
+            promised = select(tables.outbox.c.pk).where(tables.outbox.c.job_pk == job.pk)
+            assert transaction.connection.execute(promised).all(), "nobody would be woken"
+
+    def job(self, job_id: str) -> Job:
+        with self.database.read() as transaction:
+            return store.get(transaction, job_id)
+
+    def is_over(self, token: Token) -> bool:
+        with self.database.read() as transaction:
+            attempt = leases.check_fence(transaction, token.attempt_id, token.fence)
+        return attempt.finished_at is not None
+
+    def token(self, which: int) -> Token:
+        return self.tokens[which % len(self.tokens)]
+
+    @contextmanager
+    def speaking(self, token: Token, may_repeat: bool = False) -> Iterator[Transaction]:
+        """A transaction of an agent: refused as stale if, and only if, its attempt has ended."""
+        is_over = self.is_over(token)
+        try:
+            with self.database.write() as transaction:
+                yield transaction
+        except StaleToken:
+            assert is_over
+        except Conflict:
+            assert not is_over
+        else:
+            assert may_repeat or not is_over
+
+
+def test_every_life_is_legal(database_settings: dict[str, str]) -> None:
+    class LifeHere(Life):
+        database_url = database_settings.get("database_url", "")
+
+    limits = settings(
+        max_examples=20,
+        stateful_step_count=25,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        print_blob=True,
+    )
+    run_state_machine_as_test(LifeHere, settings=limits)

@@ -1,0 +1,149 @@
+"""Two services on one PostgreSQL: whoever comes second finds out, and nothing is done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from ipulse.stack.redis_server import RedisServer
+from ipulse_service.background import outbox
+from ipulse_service.db import tables
+from ipulse_service.jobs import attempts, leases
+from ipulse_service.jobs import queue_order as schedule
+from tests.service.agents import Attempt
+from tests.service.conditions import eventually
+from tests.service.postgresql_server import PostgreSQLServer
+from tests.service.running import SPEC, InProcess, settings_for
+
+
+@pytest.fixture(scope="module")
+def replicas(
+    redis_server: RedisServer,
+    postgresql_server: PostgreSQLServer,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[InProcess, InProcess]]:
+    home = tmp_path_factory.mktemp("replicas")
+    url = postgresql_server.new_database()
+    options = {"database_url": url, "poll_seconds": 0.2, "retry_seconds": 0.02}
+    settings = settings_for(home, redis_server.url, **options)
+    with InProcess(settings) as one, InProcess(settings) as other:
+        for replica in (one, other):
+            replica.app.openapi()  # FastAPI hides a warning meanwhile, in a way threads can upset
+        yield one, other
+
+
+def expire(replica: InProcess, attempt: Attempt) -> None:
+    """Its lease has run out; nothing but the attempt's row is touched."""
+    this = update(tables.attempts).where(tables.attempts.c.id == attempt.claim["attempt_id"])
+    with replica.database.write() as transaction:
+        transaction.connection.execute(this.values(lease_expires_at=0))
+
+
+def reaped(replica: InProcess) -> set[str]:
+    """The jobs that a look takes from silent agents."""
+    with replica.database.write() as transaction:
+        return {job.id for job in attempts.reap(transaction, replica.settings)}
+
+
+def test_two_agents_that_claim_at_two_replicas_never_both_win(
+    replicas: tuple[InProcess, InProcess],
+) -> None:
+    jobs = [replicas[0].submit()["id"] for _ in range(20)]
+    with ThreadPoolExecutor(8) as agents:
+        asked = [agents.submit(r.claim, job) for job in jobs for r in (*replicas, *replicas)]
+        codes = [answer.result().status_code for answer in asked]
+    assert codes.count(200) == len(jobs)
+    assert set(codes) == {200, 409}
+
+
+def test_two_claims_that_name_each_others_job_do_not_wait(
+    replicas: tuple[InProcess, InProcess],
+) -> None:
+    """Each gets the next job instead, and promises the one it named a wake-up."""
+    one, other = replicas
+    for _ in range(2):
+        one.submit()
+    with one.database.write() as holding, other.database.write() as claiming:
+        first = schedule.head(holding, "cpu")
+        assert first is not None
+        second = leases.claim(claiming, first.id, "agent", ["cpu"], 60.0).job
+        assert second.id != first.id
+        outbox.add(holding, second)
+
+
+def test_one_key_at_two_replicas_makes_one_job(replicas: tuple[InProcess, InProcess]) -> None:
+    with ThreadPoolExecutor(8) as users:
+        headers = {"idempotency-key": "the-same"}
+        asked = [users.submit(replicas[i % 2].submit, SPEC, **headers) for i in range(16)]
+        assert len({answer.result()["id"] for answer in asked}) == 1
+
+
+def test_a_lease_that_ran_out_is_judged_once(replicas: tuple[InProcess, InProcess]) -> None:
+    one, other = replicas
+    job_id = one.submit()["id"]
+    one.attempt(job_id)
+    one.expire_leases()
+    eventually(lambda: one.job(job_id)["state"] == "queued")
+    told = [event["state"] for event in other.events(job_id, kind="state")["events"]]
+    assert told == ["queued", "preparing", "retry_wait", "queued"]
+
+
+def test_what_one_reaper_holds_the_other_leaves_alone(
+    replicas: tuple[InProcess, InProcess],
+) -> None:
+    one, other = replicas
+    job_id = one.submit()["id"]
+    attempt = one.attempt(job_id)
+    with one.database.write() as holding:
+        leases.check_fence(holding, attempt.claim["attempt_id"], attempt.fence)
+        expire(other, attempt)
+        assert job_id not in reaped(other)
+    eventually(lambda: one.job(job_id)["state"] != "preparing")
+
+
+def test_a_heartbeat_under_way_is_not_reaped(replicas: tuple[InProcess, InProcess]) -> None:
+    """The lease has run out when the reaper looks; the renewal commits a moment later."""
+    one, other = replicas
+    attempt = one.attempt(one.submit()["id"])
+    attempt_id = attempt.claim["attempt_id"]
+    with one.database.write() as renewing:
+        held = leases.hold(renewing, attempt_id, attempt.fence)
+        expire(other, attempt)  # only now, or one of the two services would find it first
+        leases.renew(renewing, held, 60.0)
+        with other.database.read() as looking:
+            assert attempt_id in {found.id for found in leases.expired(looking)}
+        assert attempt.claim["job_id"] not in reaped(other)
+    assert attempt.claim["job_id"] not in reaped(other)
+    assert attempt.heartbeat().status_code == 200
+
+
+def test_a_cancel_at_one_replica_reaches_the_agent_at_the_other(
+    replicas: tuple[InProcess, InProcess],
+) -> None:
+    one, other = replicas
+    job_id = one.submit()["id"]
+    attempt = one.attempt(job_id)
+    with ThreadPoolExecutor(1) as beside:
+        waiting = beside.submit(attempt.orders, wait=30)
+        other.user.post(f"/v1/jobs/{job_id}/cancel")
+        assert waiting.result(timeout=10).json() == {"cancel": True}
+
+
+def test_a_database_that_was_restarted_is_used_again(
+    redis_server: RedisServer, postgresql_server: PostgreSQLServer, home: Path
+) -> None:
+    url = postgresql_server.new_database()
+    with InProcess(settings_for(home, redis_server.url, database_url=url)) as service:
+        job_id = service.submit()["id"]
+        postgresql_server.stop()
+        try:
+            refused = service.user.get(f"/v1/jobs/{job_id}")
+        finally:
+            postgresql_server.start()  # other tests use it
+        assert refused.status_code == 503
+        assert refused.json()["code"] == "unavailable"
+        assert service.job(job_id)["state"] == "queued"

@@ -1,0 +1,91 @@
+"""What was left behind is found; what is cleaned up a day later is not held against anybody."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, insert, update
+
+from ipulse_service.background.housekeeping import Housekeeper
+from ipulse_service.db import tables
+from ipulse_service.selftest.orphan_check import after_a_day, after_the_end
+from ipulse_worker.agent.supervision.work_directory import sweep
+from tests.service.selftest.scene import Scene
+
+
+class Cleaned(Scene):
+    """A scene in whose stack agents sweep as they start, and the service cleans up."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.execute(delete(tables.outbox))
+        self.work = folder / "work"
+        self.work.mkdir()
+        self.stack = self
+        self.broker_socket = folder / "redis.sock"
+
+    def restart_agent(self) -> None:
+        list(sweep(self.work))
+        Housekeeper(self.database, self.blobs, self.settings).clean_up()
+
+    def left(self) -> list[str]:
+        stand: Any = self
+        return after_a_day(stand, clean_seconds=0.0)
+
+    def left_in_the_end(self) -> list[str]:
+        stand: Any = self
+        return after_the_end(stand, exit_seconds=0.0)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Cleaned:
+    return Cleaned(tmp_path)
+
+
+def test_what_a_crash_leaves_may_stay_for_a_day(scene: Cleaned) -> None:
+    (scene.work / "att_1").mkdir()
+    (scene.home / "artifacts" / "incoming" / "half").write_text("half")
+    scene.blob("of no row").parent.mkdir(exist_ok=True)
+    scene.blob("of no row").write_text("of no row")
+    assert scene.left() == scene.left_in_the_end() == []
+    assert scene.audit().is_clean, "what a row needs stays"
+
+
+@pytest.mark.parametrize("name", ["0123.lease", "weights.draft"])
+def test_a_file_that_nobody_sweeps_is_found(scene: Cleaned, name: str) -> None:
+    (scene.work / name).write_text("")
+    [found] = scene.left()
+    assert name in found
+    assert scene.left_in_the_end() == [found]
+
+
+def test_the_lock_of_an_agent_goes_with_it(scene: Cleaned) -> None:
+    (scene.work / "0123.agent").write_text("")
+    assert scene.left() == []
+    assert len(scene.left_in_the_end()) == 1
+
+
+def test_a_row_that_waits_for_something_is_found(scene: Cleaned) -> None:
+    scene.execute(insert(tables.outbox).values(job_pk=scene.pk))
+    scene.execute(update(tables.attempts).values(finished_at=None))
+    assert [one.split()[0] for one in scene.left()] == ["attempt", "attempt", "wake-up"]
+
+
+def test_a_socket_and_a_process_are_found(scene: Cleaned) -> None:
+    scene.broker_socket.touch()
+    command = [sys.executable, "-c", "print(flush=True); input()"]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={"IPULSE_HOME": str(scene.home)},
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        found = scene.left_in_the_end()
+        process.communicate(b"\n")
+    assert found == ["the broker's socket stays", f"process {process.pid} lives on"]

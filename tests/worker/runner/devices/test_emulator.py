@@ -1,0 +1,115 @@
+"""The device `emulator`: the same runner as on a CPU, with the Poplar op on emulated tiles."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Dict, Iterator
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from ipulse_worker.runner.devices import cpu, emulator
+from tests.worker.runner.attempts import Told, attempt
+from tests.worker.runner.emulated import ipu_spec
+
+TILES = 8
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dict[str, Told]]:
+    """The same spec on both devices; on the emulator, an epoch is one execution."""
+    found = {}
+    keras: Any = getattr(tf.keras, "config", None)  # Keras 3's
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (cpu, emulator):  # threads are the test process's
+            patch.setattr(module, "configure_tensorflow", lambda threads, seed: None)
+        if keras is not None:
+            keras.disable_traceback_filtering()
+        for kind, options in (
+            ("cpu", {}),
+            ("emulator", {"tiles": TILES, "steps_per_execution": 3}),
+        ):
+            directory = tmp_path_factory.mktemp(kind) / "work"
+            found[kind] = attempt(directory, ipu_spec({"kind": kind, **options}))
+            assert found[kind].done["reason"] == "completed", found[kind].done
+        yield found
+        if keras is not None:
+            keras.enable_traceback_filtering()
+
+
+def test_learns_what_a_cpu_learns(trained: Dict[str, Any]) -> None:
+    """Batches of 12 out of 32 samples: the last one of an epoch is filled up."""
+    weights = [dict(np.load(told.directory / "weights.npz")) for told in trained.values()]
+    assert weights[0].keys() == weights[1].keys()
+    for name, on_cpu in weights[0].items():
+        np.testing.assert_allclose(weights[1][name], on_cpu, rtol=1e-3, atol=1e-5, err_msg=name)
+    last = [told.done["summary"] for told in trained.values()]
+    for figure in ("loss", "accuracy", "test_loss", "test_accuracy", "dropped_spikes", "steps"):
+        assert last[1][figure] == pytest.approx(last[0][figure], rel=1e-4), figure
+
+
+def test_compiles_before_it_attaches(trained: Dict[str, Told]) -> None:
+    told = trained["emulator"]
+    assert told.trace[0].startswith(("compiled in", "loaded from"))
+    assert told.trace[1].startswith("attached to")
+    assert told.phases == ["prepare", "compile", "acquire", "run", "report"]
+
+
+def test_leaves_the_profile_of_every_tile(trained: Dict[str, Told]) -> None:
+    told = trained["emulator"]
+    (artifact,) = [event for event in told.events if event.get("role") == "poplar_profile"]
+    profile = json.loads((told.directory / artifact["path"]).read_text())
+    assert profile["emulated"] is True
+    assert len(profile["compilation"]["tiles"]) == TILES
+    assert profile["execution"]["runs"]
+    ours = json.loads((told.directory / "profile.json").read_text())
+    assert ours["compilation"]["target"]["emulated"] is True
+    assert ours["compilation"]["target"]["tilesPerIpu"] == TILES
+    steps = ours["execution"]["runs"][0]["steps"]
+    assert steps["count"] == 6
+    parts = {p["name"]: p for p in steps["parts"]}
+    assert parts["forward"]["seconds"]["total"] > 0
+    assert parts["backward"]["seconds"]["total"] > 0
+    report = (told.directory / "report.html").read_text(encoding="utf-8")
+    assert "On the tiles" in report
+    assert "stage0/integrate" in report
+    on_cpu = (trained["cpu"].directory / "report.html").read_text(encoding="utf-8")
+    assert "On the tiles" not in on_cpu
+
+
+def test_ipus_may_share_every_layers_neurons(trained: Dict[str, Told], tmp_path: Path) -> None:
+    """Two IPUs would keep layers whole by themselves. Gradients are summed in another order."""
+    options = {"ipus": 2, "split": "neurons", "tiles": TILES, "steps_per_execution": 3}
+    told = attempt(tmp_path / "work", ipu_spec({"kind": "emulator", **options}))
+    assert told.done["reason"] == "completed", told.done
+    weights = [np.load(one.directory / "weights.npz") for one in (told, trained["emulator"])]
+    for name, on_one in weights[1].items():
+        np.testing.assert_allclose(weights[0][name], on_one, rtol=1e-4, atol=1e-6, err_msg=name)
+    compilation = json.loads((told.directory / "profile.json").read_text())["compilation"]
+    assert compilation["target"]["numIPUs"] == 2
+    assert compilation["kernel"]["split"] == "neurons"
+    assert "/merge" in (told.directory / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "neurons", "reason", "words"),
+    [
+        ({"tiles": 1}, 40, "runner_error", "/device: LIF op: 3 layers on 1 tiles of an IPU"),
+        ({"tiles": 4}, 900, "device_out_of_memory", "graph_memory_allocation_error"),
+        (
+            {"tiles": TILES, "steps_per_execution": 2},
+            12,
+            "runner_error",
+            "/device/steps_per_execution: 2 does not divide the 3 steps of an epoch",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_it_runs(
+    trained: Any, tmp_path: Path, options: Any, neurons: int, reason: str, words: str
+) -> None:
+    network = {"layers": [{"neurons": neurons}, {"neurons": neurons}]}
+    told = attempt(tmp_path / "work", ipu_spec({"kind": "emulator", **options}, network=network))
+    assert (told.done["reason"], words in told.done["message"]) == (reason, True), told.done
+    assert told.phases[-1] == "compile"

@@ -1,0 +1,268 @@
+"""The device `ipu`, from spec to artifacts, on a strict stand-in for Graphcore's TensorFlow."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from pathlib import Path
+from typing import Any, Dict, List
+
+import numpy as np
+import pytest
+
+from ipulse.spec import IPUDevice, parse_spec
+from ipulse_core.states import Policy, Reason
+from ipulse_ops.build_cache import poplar_executables
+from ipulse_ops.lif.poplar.build import build
+from ipulse_worker.runner.attempt import Attempt
+from ipulse_worker.runner.devices import cpu, emulator, ipu
+from ipulse_worker.runner.devices.ipu_process import configuration
+from tests.ipu_fake import State, install
+from tests.worker.runner.attempts import Told, attempt
+from tests.worker.runner.devices.test_poplar_errors import EXAMPLES
+from tests.worker.runner.emulated import ipu_spec
+
+
+def keep_apart(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has a test's own directory keep executables and records; what g++ built stays shared."""
+    monkeypatch.setattr(poplar_executables, "cache_directory", lambda: directory / "cache")
+    monkeypatch.setenv("IPULSE_DEVICES", str(directory / "devices"))
+
+
+@pytest.fixture
+def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> State:
+    """A host with one free IPU, Graphcore's TensorFlow and the op, built before."""
+    built = tmp_path / "op"
+    built.mkdir()
+    for path, name in zip(build(), ("libipulse_lif.so", "ipulse_lif.gp")):
+        (built / name).symlink_to(path)
+    monkeypatch.setenv("IPULSE_POPLAR_OP", str(built))
+    keep_apart(tmp_path, monkeypatch)
+    for name in ("TF_POPLAR_FLAGS", "PVTI_OPTIONS", "POPLAR_ENGINE_OPTIONS"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)  # and again when the test is over
+    for module in (cpu, emulator, ipu):
+        monkeypatch.setattr(module, "configure_tensorflow", lambda threads, seed: None)
+    return install(monkeypatch)
+
+
+def on(kind: str, **options: Any) -> Dict[str, Any]:
+    """Three steps an epoch, and slots that are drawn: a seed goes to the device with each step."""
+    spec = ipu_spec({"kind": kind, **options})
+    layers = [{"neurons": 12, "second_threshold": 0.5, "capacity": 6, "policy": "cyclic"}]
+    return {**spec, "network": {"layers": [*layers, {"neurons": 8, "recurrent": True}]}}
+
+
+def weights(told: Told) -> Dict[str, np.ndarray]:
+    return dict(np.load(told.directory / "weights.npz"))
+
+
+def marks(lines: List[str]) -> List[str]:
+    """The lines of TensorFlow's log that note 004's checks look for."""
+    known = ("Compiled ", "attached to ", "pre-compiled ")
+    return [mark.strip() for line in lines for mark in known if mark in line]
+
+
+def test_trains_as_a_cpu_does(device: State, tmp_path: Path) -> None:
+    """Three steps a program; artifacts, and the figures of the steps, are those of any device."""
+    options = {"autoReport.all": "true"}
+    told = attempt(tmp_path / "ipu", on("ipu", steps_per_execution=3, engine_options=options))
+    assert told.done["reason"] == "completed", told.done
+    other = attempt(tmp_path / "cpu", on("cpu", threads=1))
+    for name, on_cpu in weights(other).items():
+        np.testing.assert_allclose(weights(told)[name], on_cpu, rtol=1e-3, atol=1e-5, err_msg=name)
+    for figure in ("loss", "accuracy", "test_loss", "test_accuracy", "dropped_spikes", "steps"):
+        ours, theirs = told.done["summary"][figure], other.done["summary"][figure]
+        assert ours == pytest.approx(theirs, rel=1e-4), figure
+    names = {event["path"] for event in told.events if event["kind"] == "artifact"}
+    assert names >= {"weights.npz", "report.html", "profile.json", "profile.pop", "debug.cbor"}
+    assert (told.directory / "profile.pop").read_text().endswith("._steps")
+    profile = json.loads((told.directory / "profile.json").read_text())
+    assert profile["compilation"]["target"]["numIPUs"] == 1
+    assert profile["execution"]["runs"][0]["steps"]["count"] == 6
+
+
+def test_everything_that_a_step_may_have(device: State, tmp_path: Path) -> None:
+    """XLA takes it, and it learns what a CPU learns; a capacity that grows is a new program."""
+    more: Dict[str, Any] = {
+        "network": {
+            "layers": [{"neurons": 12, "capacity": {"grow": 1}}, {"neurons": 8, "bias": True}],
+            "readout": {"kind": "spiking", "second_threshold": 0.2},
+            "trainable": ["threshold"],
+        },
+        "training": {
+            "epochs": 1,
+            "batch_size": 12,
+            "loss": "spike_count_mse",
+            "optimizer": {"kind": "adamw", "learning_rate": 0.01, "weight_decay": 0.1},
+            "gradient_clipping": {"value": 0.5, "global_norm": 0.3},
+            "regularisers": [
+                {"kind": "lower", "spikes": 2.0, "strength": 0.5},
+                {"kind": "upper", "spikes": 0.5, "strength": 0.5},
+            ],
+            "second_threshold_ramp": {"epochs": 1, "start": 0.1},
+            "schedule": {"shape": "cosine", "warmup_steps": 2},
+        },
+    }
+    told = attempt(tmp_path / "ipu", ipu_spec({"kind": "ipu"}, **more))
+    assert told.done["reason"] == "completed", told.done
+    assert any("capacity grows" in line for line in told.log)
+    other = attempt(tmp_path / "cpu", ipu_spec({"kind": "cpu", "threads": 1}, **more))
+    for name, on_cpu in weights(other).items():
+        np.testing.assert_allclose(weights(told)[name], on_cpu, rtol=1e-3, atol=1e-5, err_msg=name)
+
+
+def test_goes_on_from_a_checkpoint(
+    device: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the same bits: queues begin with the batch of the step that is due."""
+    device.checks_with_xla = False
+    whole = attempt(tmp_path / "whole", on("ipu"))
+    save = Attempt._save
+
+    def stop(self: Attempt, training: Any) -> None:
+        save(self, training)
+        self.cancellation.requested = True
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Attempt, "_save", stop)
+        stopped = attempt(tmp_path / "stopped", on("ipu"))
+    assert stopped.done["reason"] == "cancelled_by_user"
+    kept = str(stopped.directory / "checkpoint.npz")
+    told = attempt(tmp_path / "resumed", on("ipu"), checkpoint=kept)
+    assert "resumed from the checkpoint at step 3" in told.log
+    for name, array in weights(whole).items():
+        np.testing.assert_array_equal(weights(told)[name], array, err_msg=name)
+
+
+class TestConnections:
+    """Graphcore's own checks of its connection types, on our lines and on TensorFlow's."""
+
+    @pytest.fixture(autouse=True)
+    def _fast(self, device: State) -> None:
+        device.checks_with_xla = False  # of the same programs that a test above has
+
+    @pytest.mark.parametrize(
+        ("connection", "ours", "theirs"),
+        [
+            ("ALWAYS", ["attached", "compiled"], ["attached to", "Compiled"]),
+            ("ON_DEMAND", ["compiled", "attached"], ["Compiled", "attached to"]),
+            ("PRE_COMPILE", ["pre-compiled"], ["pre-compiled"]),
+            ("NEVER", ["compiled"], ["Compiled"]),
+        ],
+    )
+    def test_each_in_its_order(
+        self, device: State, tmp_path: Path, connection: str, ours: List[str], theirs: List[str]
+    ) -> None:
+        told = attempt(tmp_path / "work", on("ipu", connection_type=connection))
+        assert told.done["reason"] == "completed", told.done
+        assert [line.split(" ")[0] for line in told.trace] == ours
+        assert list(dict.fromkeys(marks(device.said)))[:2] == theirs
+        executes = connection in ("ALWAYS", "ON_DEMAND")
+        assert (told.directory / "weights.npz").exists() == executes
+        assert device.configured is None  # given back
+
+    def test_a_run_starts_from_what_was_compiled_ahead(self, device: State, tmp_path: Path) -> None:
+        ahead = attempt(tmp_path / "ahead", on("ipu", connection_type="PRE_COMPILE"))
+        found = json.loads((ahead.directory / "executable.json").read_text())["executables"]
+        assert len(found) == 3  # to train, to test, to look
+        device.said.clear()
+        told = attempt(tmp_path / "run", on("ipu"))
+        assert told.done["reason"] == "completed", told.done
+        assert told.trace[0].startswith("loaded from the executable cache")
+        assert all(executable["key"] in told.trace[0] for executable in found)
+        assert marks(device.said) == ["attached to"]
+
+    @pytest.mark.parametrize("connection", ["ALWAYS", "ON_DEMAND"])
+    def test_no_device_is_a_clear_failure(
+        self, device: State, tmp_path: Path, connection: str
+    ) -> None:
+        device.devices = 0
+        told = attempt(tmp_path / "work", on("ipu", connection_type=connection))
+        assert told.done["reason"] == "device_unavailable"
+        assert "TensorFlow has no IPU for this job" in told.done["message"]
+
+
+def test_flags_join_those_of_the_spec(device: State, tmp_path: Path) -> None:
+    os.environ["TF_POPLAR_FLAGS"] = "--max_compilation_threads=2 --executable_cache_path=/nowhere"
+    options = {"acquire_poll_seconds": 0.5, "acquire_timeout_seconds": 7.0}
+    made = ipu.IPU(parse_spec(on("ipu", **options)), lambda *words, **level: None, lambda: None)
+    made.configure()
+    flags = device.flags()
+    assert flags["max_compilation_threads"] == "2"
+    assert flags["executable_cache_path"].startswith(str(tmp_path / "cache"))
+    assert flags["on_demand_device_poll_time"] == "500"
+    assert flags["on_demand_device_timeout"] == "7000"
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({}, {"auto_select_ipus": 1, "select_ipus": []}),
+        ({"device_id": 4}, {"auto_select_ipus": [], "select_ipus": [4]}),
+        (
+            {"device_id": 4, "connection_type": "NEVER", "architecture": "ipu21"},
+            {"auto_select_ipus": 1, "device_connection.version": "ipu21"},
+        ),
+    ],
+)
+def test_the_spec_chooses_the_device(
+    device: State, options: Dict[str, Any], found: Dict[str, Any]
+) -> None:
+    from tensorflow.python import ipu as module  # type: ignore[attr-defined] # where it was put
+
+    settings = parse_spec(on("ipu", **options)).device
+    assert isinstance(settings, IPUDevice)
+    config = configuration(module, settings)
+    for path, value in found.items():
+        assert functools.reduce(getattr, path.split("."), config) == value, path
+
+
+@pytest.mark.parametrize(
+    ("words", "reason", "_policy"), EXAMPLES, ids=lambda value: getattr(value, "name", "")
+)
+def test_an_error_of_poplar_ends_the_attempt_with_its_reason(
+    device: State, tmp_path: Path, words: str, reason: Reason, _policy: Policy
+) -> None:
+    device.error = words
+    told = attempt(tmp_path / "work", on("ipu"))
+    assert told.done["reason"] == reason.value
+    assert not [event for event in told.events if event["kind"] == "artifact"]
+    assert device.configured is None  # given back
+
+
+def test_codelets_that_poplar_cannot_load_are_refused(device: State, tmp_path: Path) -> None:
+    """Not worded by the stand-in: the graph is built, and what takes it refuses it."""
+    device.checks_with_xla = False
+    codelets = Path(os.environ["IPULSE_POPLAR_OP"]) / "ipulse_lif.gp"
+    whole = codelets.read_bytes()
+    codelets.unlink()  # a link
+    codelets.write_bytes(whole[: len(whole) // 2])
+    told = attempt(tmp_path / "work", on("ipu"))
+    assert told.done["reason"] == "graph_refused", told.done
+    assert "file_load_error" in told.done["message"]
+    assert str(codelets) in told.done["message"]
+
+
+class TestWithoutAnSDK:
+    def test_the_op_is_missing(
+        self, device: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("IPULSE_POPLAR_OP")
+        monkeypatch.setenv("PATH", str(tmp_path))
+        told = attempt(tmp_path / "work", on("ipu"))
+        assert told.done["reason"] == "kernel_unavailable"
+        assert "enable.sh" in told.done["message"]
+        assert "IPULSE_POPLAR_OP" in told.done["message"]
+
+    def test_tensorflow_is_missing(
+        self, device: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.undo()
+        built = tmp_path / "op"
+        monkeypatch.setenv("IPULSE_POPLAR_OP", str(built))
+        keep_apart(tmp_path, monkeypatch)
+        told = attempt(tmp_path / "work", on("ipu"))
+        assert told.done["reason"] == "kernel_unavailable"
+        assert "IPULSE_RUNNER_PYTHON" in told.done["message"]

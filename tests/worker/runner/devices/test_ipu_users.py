@@ -1,0 +1,94 @@
+"""On whom a job waits that wants IPUs; `gcipuinfo` has the documented attributes alone here."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any, Dict, List
+
+import pytest
+
+from ipulse.spec import parse_spec
+from ipulse_worker.runner.devices import ipu, ipu_users
+from ipulse_worker.runner.devices.ipu_users import Seen, User, behind
+from ipulse_worker.runner.devices.pool import Record, Records
+from tests.worker.runner.emulated import ipu_spec
+
+FREE = {"id": "0", "user process id": "N/A", "user name": "N/A", "user executable": "N/A"}
+TAKEN = {"id": "1", "user process id": "77", "user name": "ada", "user executable": "python3"}
+
+
+@pytest.fixture
+def devices(monkeypatch: pytest.MonkeyPatch) -> List[Dict[str, str]]:
+    """What the driver shows."""
+    shown = [FREE, TAKEN]
+    module = ModuleType("gcipuinfo")
+    module.gcipuinfo = lambda: SimpleNamespace(  # type: ignore[attr-defined]
+        getDevices=lambda: list(shown)
+    )
+    monkeypatch.setitem(sys.modules, "gcipuinfo", module)
+    return shown
+
+
+def test_what_the_driver_shows(
+    devices: List[Dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = User("1", "77", "ada", "python3")
+    shown = ipu_users.seen()
+    assert shown == Seen(2, [other])
+    assert behind([], shown, wanted=1) is None  # one is free: it compiles
+    assert behind([], shown, wanted=2) == "behind process 77 (python3) of ada on IPU 1"
+    monkeypatch.setattr(ipu_users, "time", SimpleNamespace(time=lambda: 103.0))
+    job = Record("job_1", 77, 1, 100.0)
+    assert behind([job], shown, wanted=2) == "behind job job_1, which has had 1 for 3 s"
+    devices[:] = [{"id": "0"}]  # a driver that says nothing of users
+    assert ipu_users.seen() == Seen(1, [])
+
+
+def test_without_the_sdks_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gcipuinfo", None)
+    assert ipu_users.seen() is None
+    assert behind([], None, 1) == (
+        "behind another user of these IPUs: no job of this host's agents has one"
+    )
+
+
+def test_a_wait_is_told_until_it_is_over(
+    devices: List[Dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for each that it waits for, and nothing more when the device is there."""
+    devices[:] = [TAKEN]
+    monkeypatch.setenv("IPULSE_DEVICES", str(tmp_path))
+    said: List[str] = []
+    passed_on, free = threading.Event(), threading.Event()
+
+    def log(message: str, **_: Any) -> None:
+        said.append(message)
+        (free if passed_on.is_set() else passed_on).set()
+
+    def warm_up() -> None:
+        assert passed_on.wait(30)
+        devices[:] = [{**TAKEN, "user name": "grace"}]
+        assert free.wait(30)
+
+    made = ipu.IPU(parse_spec(ipu_spec({"kind": "ipu", "acquire_poll_seconds": 0.1})), log, _pass)
+    made.job_id = "job_mine"
+    monkeypatch.setattr(made, "_model", SimpleNamespace(warm_up=warm_up), raising=False)
+    monkeypatch.setattr(made, "executables", list)
+    made.acquire()
+    assert said[:2] == [
+        f"waiting for 1 IPU(s): behind process 77 (python3) of {name} on IPU 1"
+        for name in ("ada", "grace")
+    ]
+    assert [line.split(" ")[0] for line in said[2:]] == ["compiled", "attached"]
+    (record,) = (tmp_path / "ipu-jobs").iterdir()
+    assert "job_mine" in record.read_text()
+    made.release()
+    assert Records(tmp_path / "ipu-jobs").others() == []
+    assert not record.exists()
+
+
+def _pass() -> None:
+    """Nobody cancels."""

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+
+from ipulse_worker.runner.profile.tile_profile import AROUND, TOGETHER, Cycles, TileProfile
+from tests.worker.runner.report.tile_documents import FORWARD, PASSES, document
+
+
+@pytest.fixture
+def profile() -> TileProfile:
+    return TileProfile(document(), layers=2)
+
+
+def test_adds_cycles_up_by_kind_step_and_layer(profile: TileProfile) -> None:
+    assert profile.total == Cycles(800 * 4 + 300 * 4 + 500, 60 + 20 * 8, 90 * 10, 0)
+    assert [step.name for step in profile.steps] == [
+        "stage0/integrate",
+        "stage1/integrate",
+        "backward/layer0/adjoint",
+        "arrange",
+    ]
+    layers = {layer.name: layer for layer in profile.layers}
+    assert list(layers) == ["layer 1", "readout", AROUND]
+    assert layers["layer 1"].forward == Cycles(3200, 80, 360, 0)
+    assert layers["layer 1"].backward == Cycles(500, 0, 90, 0)
+    assert layers["readout"].backward.total == 0
+    assert sum(layer.total for layer in layers.values()) == profile.total.total
+    assert profile.seconds(1e9) == 1.0
+
+
+def test_with_a_delay_the_only_stage_is_all_layers() -> None:
+    given = document()
+    sets = given["compilation"]["computeSets"]
+    sets[1]["name"] = "stage0/join_candidates"
+    layers = {layer.name: layer for layer in TileProfile(given, layers=2).layers}
+    assert layers[TOGETHER].forward == Cycles(4400, 160, 720, 0)
+    assert layers["layer 1"].forward.total == 0
+
+
+def test_knows_how_evenly_tiles_work(profile: TileProfile) -> None:
+    assert profile.balance == pytest.approx(0.25)
+    assert profile.compute_by_tile.tolist() == [4900, 0, 0, 0]
+
+
+def test_a_pass_is_one_from_the_middle_of_the_dearest_loop(profile: TileProfile) -> None:
+    forward, backward = profile.runs
+    assert [forward.programs, backward.programs] == [FORWARD, [5]]
+    found = profile.one_pass(forward)
+    assert found == (1 + 2 * (PASSES // 2 - 1), 1 + 2 * (PASSES // 2))
+    assert profile.one_pass(backward) is None
+
+
+def test_memory_by_tile_and_by_what_it_is_for(profile: TileProfile) -> None:
+    assert profile.bytes_by_tile.tolist() == [4000, 8000, 12000, 16000]
+    categories = profile.categories
+    assert sum(categories.values()).tolist() == [4000, 8000, 12000, 16000]  # type: ignore[attr-defined]
+    assert categories["code"].tolist() == [1000, 2000, 3000, 4000]
+    assert profile.always_live_variables == [("weights", 10_000)]
+    assert profile.fullest_step_variables == [("of step 5", 500)]
+    assert profile.liveness[0] == ("arrange", 100)
+
+
+def test_a_category_that_nobody_knows_is_among_the_others() -> None:
+    given = document()
+    given["compilation"]["tiles"][0]["memory"]["category"]["copyDescriptor"] = {"total": 7}
+    assert TileProfile(given, layers=2).categories["stacks and others"][0] == 1007

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Dict, List, Tuple
+
+import h5py
+import nir
+import numpy as np
+import pytest
+
+from ipulse.spec import parse_spec
+from ipulse_ops.lif.reference import network_pass as reference
+from ipulse_ops.lif.weights import weight_shapes
+from ipulse_ops.sparse.reference.spikes import dense_to_sparse, sparse_to_dense
+from ipulse_worker.runner.model.network import network_of, trained_names, weight_names
+from ipulse_worker.runner.results.nir_export import tau_s, write_nir
+from tests.worker.runner.conftest import SPEC
+from tests.worker.runner.data.loaded import loaded
+from tests.worker.runner.driven_runner import DrivenRunner
+from tests.worker.runner.trainings import spec_of, training_of
+
+SEED = 12
+
+
+def simulate(path: Path, spikes: np.ndarray) -> Tuple[Dict[str, np.ndarray], np.ndarray]:
+    """What a NIR graph does with input spikes [time, channels], by its own equations: each node
+    once a step, in the order of the edges. The spikes of every LIF, and the last LI's v."""
+    graph = nir.read(str(path))
+    loops = {there: here for here, there in graph.edges if here.startswith("recurrent_")}
+    following = {
+        here: there
+        for here, there in graph.edges
+        if not here.startswith("recurrent_") and not there.startswith("recurrent_")
+    }
+    order: List[str] = ["input"]
+    while order[-1] in following:
+        order.append(following[order[-1]])
+    with h5py.File(str(path), "r") as file:
+        dt = float(file["node/metadata/dt"][()])
+        subtracts = b"is taken off v" in file["node/metadata/spike"][()]
+    state: Dict[str, Any] = {}
+    traces: Dict[str, List[np.ndarray]] = {name: [] for name in order}
+    for now in spikes:
+        signal = now.astype(np.float64)
+        for name in order:
+            node = graph.nodes[name]
+            if isinstance(node, (nir.Linear, nir.Affine)):
+                signal = node.weight.astype(np.float64) @ signal + getattr(node, "bias", 0.0)
+            elif isinstance(node, nir.Delay):
+                line = state.setdefault(name, [np.zeros(len(signal))] * round(node.delay[0] / dt))
+                line.append(signal)
+                signal = line.pop(0)
+            elif isinstance(node, (nir.LIF, nir.LI, nir.CubaLIF)):
+                if name in loops and traces[name]:
+                    own = graph.nodes[loops[name]].weight.astype(np.float64)
+                    signal = signal + own @ traces[name][-1]
+                tau = node.tau_mem if isinstance(node, nir.CubaLIF) else node.tau
+                if isinstance(node, nir.CubaLIF):
+                    keep = np.exp(-dt / node.tau_syn)
+                    before = state.get(f"synapse of {name}", 0.0)
+                    signal = keep * before + (1 - keep) * node.w_in * signal
+                    state[f"synapse of {name}"] = signal
+                # The exact solution of tau dv/dt = (v_leak - v) + r I over one dt.
+                keep = np.exp(-dt / tau)
+                v = keep * state.get(name, 0.0) + (1 - keep) * (node.v_leak + node.r * signal)
+                signal = v
+                if not isinstance(node, nir.LI):
+                    signal = (v > node.v_threshold).astype(np.float64)
+                    v = v - node.v_threshold * signal if subtracts else v * (1 - signal)
+                state[name] = v
+            traces[name].append(signal)
+    lifs = {
+        name: np.array(traces[name])
+        for name in order
+        if isinstance(graph.nodes[name], (nir.LIF, nir.CubaLIF))
+    }
+    return lifs, np.array(traces["readout"])
+
+
+class TestRoundTrip:
+    def test_keeps_every_weight_and_constant(
+        self, finished_dir: Path, finished: DrivenRunner
+    ) -> None:
+        graph = nir.read(str(finished_dir / "network.nir"))
+        with np.load(finished_dir / "weights.npz", allow_pickle=False) as weights:
+            for node, name in (("weights_1", "layer_1"), ("weights_2", "layer_2")):
+                np.testing.assert_array_equal(graph.nodes[node].weight, weights[name].T)
+            np.testing.assert_array_equal(
+                graph.nodes["weights_readout"].weight, weights["readout"].T
+            )
+        lif = graph.nodes["lif_2"]
+        assert lif.v_threshold.tolist() == [1.0] * 24
+        assert lif.r.tolist() == [10.0] * 24
+        np.testing.assert_allclose(np.exp(-0.001 / lif.tau), 0.95, rtol=1e-12)
+
+    def test_says_how_time_was_cut(self, finished_dir: Path, finished: DrivenRunner) -> None:
+        with h5py.File(str(finished_dir / "network.nir"), "r") as file:
+            metadata = {name: value[()] for name, value in file["node/metadata"].items()}
+        assert metadata["dt"] == 0.001
+        assert metadata["discretization"].startswith(b"decay = exp(-dt / tau)")
+        assert metadata["dropped_spikes"] > 0
+        assert metadata["name"].decode() == SPEC["name"]
+
+
+VARIANTS: Dict[str, Dict[str, Any]] = {
+    "recurrent": {"layers": [{"neurons": 20, "recurrent": True}], "delay": 1},
+    "bias": {"layers": [{"neurons": 20, "bias": True}], "readout": {"bias": True}},
+    "subtract": {"layers": [{"neurons": 20}], "reset": "subtract"},
+    "synapse": {
+        "layers": [{"neurons": 20, "synapse_decay": 0.7, "decay": [0.8] * 19 + [0.0]}],
+        "readout": {"synapse_decay": 0.5},
+    },
+    "spiking": {
+        "layers": [{"neurons": 20}],
+        "readout": {"kind": "spiking", "recurrent": True, "synapse_decay": 0.2},
+    },
+}
+
+
+class TestVariants:
+    @pytest.mark.parametrize("network", VARIANTS.values(), ids=VARIANTS.keys())
+    def test_simulated_from_the_graph_alone_spike_alike(
+        self, network: Dict[str, Any], tmp_path: Path
+    ) -> None:
+        spiking = network.get("readout", {}).get("kind") == "spiking"
+        loss = "spike_count_mse" if spiking else "mean_membrane_cross_entropy"
+        spec = spec_of(network=network, training={"loss": loss}, data={"samples": 50, "steps": 25})
+        ours = network_of(spec)
+        random = np.random.RandomState(SEED)
+        weights = [
+            random.randn(*shape.shape).astype(np.float32) / 2 for shape in weight_shapes(ours)
+        ]
+        write_nir(
+            tmp_path / "network.nir", spec, dict(zip(weight_names(spec), weights)), dropped_spikes=0
+        )
+        inputs = (random.rand(25, 1, 64) < 0.1).astype(np.float32)
+        ids, counts = dense_to_sparse(inputs)
+        trace = reference.forward(ours, weights, ids, counts)
+        found, membrane = simulate(tmp_path / "network.nir", inputs[:, 0])
+        for name, layer in zip(["lif_1", "readout"], trace.layers):
+            spikes = sparse_to_dense(layer.spike_ids, layer.spike_counts[..., 0], layer.u.shape[2])
+            assert spikes.sum() > 3
+            np.testing.assert_array_equal(found[name], spikes[:, 0])
+        if not spiking:
+            np.testing.assert_allclose(membrane, trace.membrane[:, 0], rtol=1e-9, atol=1e-9)
+
+    def test_trained_constants_are_the_trained_ones(self, tmp_path: Path) -> None:
+        spec = spec_of(network={"layers": [{"neurons": 2}], "trainable": ["decay", "threshold"]})
+        names = trained_names(spec)
+        assert names[2:] == ["layer_1_decay", "readout_decay", "layer_1_threshold"]
+        arrays = {
+            "layer_1": np.ones((64, 2), np.float32),
+            "readout": np.ones((2, 10), np.float32),
+            "layer_1_decay": np.array([0.5, 0.25], np.float32),
+            "readout_decay": np.full(10, 0.75, np.float32),
+            "layer_1_threshold": np.array([1.5, 2.0], np.float32),
+        }
+        write_nir(tmp_path / "network.nir", spec, arrays, dropped_spikes=0)
+        lif = nir.read(str(tmp_path / "network.nir")).nodes["lif_1"]
+        np.testing.assert_allclose(np.exp(-0.001 / lif.tau), [0.5, 0.25])
+        assert lif.v_threshold.tolist() == [1.5, 2.0]
+
+    def test_what_nir_has_no_word_for_is_told(self, tmp_path: Path) -> None:
+        layers = [{"neurons": 8, "capacity": 3}]
+        spec = spec_of(network={"layers": layers, "reset": "none"})
+        arrays = {"layer_1": np.ones((64, 8)), "readout": np.ones((8, 10))}
+        write_nir(tmp_path / "network.nir", spec, arrays, dropped_spikes=5)
+        with h5py.File(str(tmp_path / "network.nir"), "r") as file:
+            left_out = file["node/metadata/left_out"][()].decode()
+        assert "this network's reset is none" in left_out
+        assert "the capacity" in left_out
+
+
+class TestSimulation:
+    @pytest.mark.parametrize("delay", [0, 1])
+    def test_of_the_graph_gives_the_same_spikes(self, delay: int, tmp_path: Path) -> None:
+        """Another simulator, written from NIR's definitions alone, spikes where ours does."""
+        network = {"delay": delay, "layers": [{"neurons": 20}, {"neurons": 16, "decay": 0.8}]}
+        spec = spec_of(network=network)
+        training = training_of(spec)
+        weights = training.model.weights
+        write_nir(tmp_path / "network.nir", spec, training.model.arrays, dropped_spikes=0)
+
+        ids, counts = training.dataset.trains.batch(training.dataset.test[:3])
+        trace = reference.forward(network_of(spec), weights, ids, counts)
+        inputs = sparse_to_dense(ids, counts, 64)
+        for sample in range(3):
+            lifs, membrane = simulate(tmp_path / "network.nir", inputs[:, sample])
+            for number, layer in enumerate(trace.layers, start=1):
+                ours = sparse_to_dense(
+                    layer.spike_ids, layer.spike_counts[..., 0], layer.u.shape[2]
+                )
+                assert ours[:, sample].sum() > 0
+                np.testing.assert_array_equal(lifs[f"lif_{number}"], ours[:, sample])
+            np.testing.assert_allclose(membrane, trace.membrane[:, sample], rtol=1e-9, atol=1e-9)
+
+    def test_of_a_trained_network_predicts_the_same(
+        self, finished_dir: Path, finished: DrivenRunner, tmp_path: Path
+    ) -> None:
+        """Without its capacity, which NIR cannot say: the weights that training left behind."""
+        document = {
+            **SPEC,
+            "network": {**SPEC["network"], "layers": [{"neurons": 32}, {"neurons": 24}]},
+        }
+        spec = parse_spec(document)
+        with np.load(finished_dir / "weights.npz", allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in ("layer_1", "layer_2", "readout")}
+        weights = list(arrays.values())
+        write_nir(tmp_path / "network.nir", spec, arrays, dropped_spikes=0)
+        dataset = loaded(spec.data)
+        ids, counts = dataset.trains.batch(dataset.test[:5])
+        ours = reference.forward(network_of(spec), weights, ids, counts).membrane
+        for sample in range(5):
+            inputs = sparse_to_dense(ids, counts, 64)[:, sample]
+            _, membrane = simulate(tmp_path / "network.nir", inputs)
+            np.testing.assert_allclose(membrane, ours[:, sample], rtol=1e-7, atol=1e-9)
+
+
+class TestTau:
+    def test_of_no_memory_still_decays_to_nothing(self) -> None:
+        assert np.exp(-0.002 / tau_s(0.0, 0.002)) == 0.0
+        assert np.exp(-0.002 / tau_s(0.9, 0.002)) == pytest.approx(0.9, rel=1e-14)

@@ -1,0 +1,145 @@
+"""The ways to run a network agree, and what does not is noticed."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import sys
+from typing import Any, Dict, List, Tuple
+
+import numpy as np
+import pytest
+
+from ipulse.spec import parse_spec
+from ipulse_ops.lif.reference import network_pass as reference
+from ipulse_ops.lif.reference.trace import Trace
+from ipulse_worker.runner.crosscheck import __main__ as program
+from ipulse_worker.runner.crosscheck.backends import WAYS, Result, one_op
+from ipulse_worker.runner.crosscheck.comparison import NEAR, judge
+from ipulse_worker.runner.crosscheck.problem import Problem, problem_of
+from ipulse_worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data.load import load
+from ipulse_worker.runner.devices import cpu
+from tests.worker.runner.emulated import ipu_spec
+
+TILES = 8
+LAYERS: Dict[str, List[Dict[str, Any]]] = {
+    "without slots": [{"neurons": 10, "second_threshold": 0.5, "recurrent": True}, {"neurons": 6}],
+    "with slots": [{"neurons": 10, "capacity": 3, "policy": "top"}, {"neurons": 6, "bias": True}],
+    "with drawn slots": [{"neurons": 10, "capacity": 3, "policy": "cyclic"}, {"neurons": 6}],
+}
+
+
+def spec_of(layers: str, **network: Any) -> Dict[str, Any]:
+    return ipu_spec({"kind": "cpu"}, network={"layers": LAYERS[layers], **network})
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    spec = parse_spec(spec_of("without slots", trainable=["threshold"]))
+    dataset = load(spec.data, DataDirectory(None), lambda done, samples: None)
+    return problem_of(spec, dataset, samples=5, steps=6)
+
+
+@pytest.fixture(scope="module")
+def judged(problem: Problem) -> Tuple[Trace, Result]:
+    """The reference's own run, and one op's."""
+    p = problem
+    free = reference.forward(p.network, p.weights, p.ids, p.counts, seed=p.seed)
+    return free, one_op("cpu")(problem, TILES)
+
+
+class TestWays:
+    def said(self, monkeypatch: pytest.MonkeyPatch, document: Any) -> Any:
+        """What the program says of a spec in the end."""
+        monkeypatch.setattr(cpu, "configure_tensorflow", lambda threads, seed: None)
+        given, said = io.TextIOWrapper(io.BytesIO(json.dumps(document).encode())), io.StringIO()
+        monkeypatch.setattr(sys, "stdin", given)
+        monkeypatch.setattr(sys, "stdout", said)
+        assert program.main(["--samples=3", "--steps=5", f"--tiles={TILES}"]) == 0
+        monkeypatch.undo()
+        *before, found = map(json.loads, said.getvalue().splitlines())
+        assert all(list(line) == ["doing"] for line in before)
+        return found
+
+    @pytest.mark.parametrize(
+        ("layers", "left_out"),
+        [
+            ("without slots", []),
+            ("with slots", ["dense cell on cpu", "dense cell on emulator"]),
+            (
+                "with drawn slots",
+                [
+                    "dense cell on cpu",
+                    "dense cell on emulator",
+                    "sparse ops in an RNN on emulator",
+                ],
+            ),
+        ],
+    )
+    def test_agree(self, monkeypatch: pytest.MonkeyPatch, layers: str, left_out: List[str]) -> None:
+        found = self.said(monkeypatch, spec_of(layers, delay=1))
+        skipped = [row for row in found["ways"] if "skipped" in row]
+        assert [f"{row['way']} on {row['device']}" for row in skipped] == left_out
+        assert found["agree"], found
+        assert len(found["ways"]) == len(WAYS)
+        assert found["spikes"][0] > 0
+
+    def test_what_is_missing_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        document = {**spec_of("with slots"), "data": {"kind": "shd"}}
+        found = self.said(monkeypatch, document)
+        assert found["error"]["code"] == "data_unavailable"
+
+
+class TestVerdict:
+    def test_one_op_is_the_references(self, problem: Problem, judged: Any) -> None:
+        assert judge(problem, *judged).agrees
+
+    @pytest.mark.parametrize("number", [0, -1], ids=["weights", "threshold"])
+    def test_notices_a_gradient(self, problem: Problem, judged: Any, number: int) -> None:
+        free, result = judged
+        wrong = [np.array(gradient) for gradient in result.gradients]
+        at = np.unravel_index(np.argmax(np.abs(wrong[number])), wrong[number].shape)
+        wrong[number][at] *= np.float32(1.001)
+        wrong[number][at] += np.float32(1e-3)
+        verdict = judge(problem, free, result._replace(gradients=wrong))
+        assert not verdict.agrees
+        assert verdict.margin == 0.0
+
+    def test_notices_what_is_no_number(self, problem: Problem, judged: Any) -> None:
+        free, result = judged
+        verdict = judge(problem, free, result._replace(membrane=result.membrane * np.nan))
+        assert not verdict.agrees
+        assert verdict.to_json()["membrane"] is None
+
+    def test_notices_a_spike_that_no_rounding_explains(self, problem: Problem, judged: Any) -> None:
+        free, result = judged
+        (ids, counts), *others = result.slots
+        counts = counts.copy()
+        step, sample = np.argwhere(counts[..., 0] > 0)[0]
+        counts[step, sample, 0] -= 1  # the last one carries gradient and does not spike
+        verdict = judge(problem, free, result._replace(slots=[(ids, counts), *others]))
+        assert verdict.differing == 1
+        assert verdict.margin > NEAR
+        assert not verdict.agrees
+
+    def test_takes_a_spike_that_rounding_explains(self, problem: Problem, judged: Any) -> None:
+        """The reference itself, its threshold a hair above a membrane that was above it."""
+        p, (free, _) = problem, judged
+        u = free.layers[0].u
+        spiking = np.where(free.layers[0].reset, u, np.inf)
+        threshold = np.float64(spiking.min()) * (1 + 1e-6)
+        layer = p.network.layers[0]
+        network = dataclasses.replace(
+            p.network,
+            layers=(dataclasses.replace(layer, threshold=threshold), *p.network.layers[1:]),
+        )
+        raised = dataclasses.replace(p, network=network)
+        own = reference.forward(network, p.weights, p.ids, p.counts, seed=p.seed)
+        other = dataclasses.replace(layer, threshold=threshold * (1 - 2e-6))
+        below = dataclasses.replace(network, layers=(other, *network.layers[1:]))
+        result = one_op("cpu")(dataclasses.replace(p, network=below), TILES)
+        verdict = judge(raised, own, result)
+        assert 0 < verdict.margin < NEAR
+        assert verdict.differing >= 1

@@ -1,0 +1,62 @@
+"""The connections to the service: shared by threads, and closed by the last one that uses them."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+
+from ipulse_core import messages
+from ipulse_worker.agent.service_responses import ServiceUnavailable, unreachable
+
+TIMEOUT = httpx.Timeout(10.0, connect=3.0)
+
+
+class Connections:
+    """Usable from several threads at once."""
+
+    def __init__(self, url: str, token: str, trust: ssl.SSLContext | None) -> None:
+        self._http = httpx.Client(
+            base_url=url,
+            verify=trust or True,
+            headers={
+                "Authorization": f"Bearer {token}",
+                messages.PROTOCOL_HEADER: str(messages.PROTOCOL),
+            },
+            timeout=TIMEOUT,
+            trust_env=False,  # a proxy set up for browsing is not the way to the service
+        )
+        self._changing = threading.Lock()
+        self._users = 0
+        self._is_closed = False
+
+    @contextmanager
+    def use(self) -> Iterator[httpx.Client]:
+        """Open as long as somebody speaks. Raises ServiceUnavailable where that does not work,
+        which it never does once they are closed."""
+        with self._changing:
+            if self._is_closed:
+                raise ServiceUnavailable("the agent has closed its connections to the service")
+            self._users += 1
+        try:
+            yield self._http
+        except httpx.TransportError as error:
+            raise unreachable(error) from error
+        finally:
+            with self._changing:
+                self._users -= 1
+                self._close_if_unused()
+
+    def close(self) -> None:
+        """Nobody begins to speak any more. Who does so already is waited for by nobody, and keeps
+        its connection, which closes behind it."""
+        with self._changing:
+            self._is_closed = True
+            self._close_if_unused()
+
+    def _close_if_unused(self) -> None:
+        if self._is_closed and not self._users:
+            self._http.close()

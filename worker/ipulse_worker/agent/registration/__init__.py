@@ -1,0 +1,1 @@
+"""How an agent registers with the service and releases the leases of dead agents."""

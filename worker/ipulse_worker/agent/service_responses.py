@@ -1,0 +1,109 @@
+"""What the service's answers stand for: an object, or one exception for each kind of refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+
+from ipulse_core import strict_json
+from ipulse_core.errors import (
+    Conflict,
+    InvalidJSON,
+    IPUlseError,
+    NotAuthenticated,
+    NotFound,
+    NotPermitted,
+    RemoteError,
+    StaleToken,
+    Unavailable,
+)
+
+
+class NotClaimable(Conflict):
+    """The job is held by another attempt, not due yet, or ended: there is nothing to do."""
+
+    code = "not_claimable"
+
+
+class WrongProtocol(IPUlseError):
+    """This agent is too old for the service, or too new; its message says which to upgrade."""
+
+    code = "wrong_protocol"
+
+
+class ServiceUnavailable(Unavailable):
+    """The service cannot be reached, or cannot answer now; later it may."""
+
+    def __init__(self, message: str, retry_after: float = 0.0, remote_code: str = "") -> None:
+        self.retry_after = retry_after  # seconds
+        self.remote_code = remote_code  # what of it is in trouble, where the service says so
+        super().__init__(message)
+
+
+def object_in(response: httpx.Response, path: str) -> dict[str, Any]:
+    """The JSON object of an answer. Raises RemoteError for anything else."""
+    try:
+        answer = strict_json.loads(response.content)
+    except InvalidJSON as error:
+        raise RemoteError(f"{path} answered with no JSON: is this an IPUlse service?") from error
+    if not isinstance(answer, dict):
+        raise RemoteError(f"{path} answered with no JSON object")
+    return answer
+
+
+@contextmanager
+def understood(what: str) -> Iterator[None]:
+    """Raises RemoteError for an answer that lacks something, or has it in another form."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        raise RemoteError(f"the answer to {what} is not understood: {error!r}") from error
+
+
+def unreachable(error: httpx.TransportError) -> ServiceUnavailable:
+    """What a connection that failed stands for."""
+    return ServiceUnavailable(f"the service cannot be reached: {type(error).__name__}: {error}")
+
+
+def raise_refusal(response: httpx.Response) -> None:
+    """Raises what a response that is no success stands for."""
+    status = response.status_code
+    if response.is_success:
+        return
+    problem = _problem_in(response)
+    code, detail = str(problem.get("code", "")), str(problem.get("detail", f"HTTP {status}"))
+    if status >= 500 or status == 429:
+        raise ServiceUnavailable(detail, _retry_after(response), code)
+    by_code: dict[str, type[IPUlseError]] = {
+        "stale_token": StaleToken,
+        "not_claimable": NotClaimable,
+        "wrong_protocol": WrongProtocol,
+        "wrong_offset": ServiceUnavailable,  # an earlier try goes on: where to begin has changed
+    }
+    by_status: dict[int, type[IPUlseError]] = {
+        401: NotAuthenticated,
+        403: NotPermitted,
+        404: NotFound,
+    }
+    known = by_code.get(code) or by_status.get(status)
+    if known is NotAuthenticated:
+        raise NotAuthenticated("the service does not know this agent's worker token")
+    if known is not None:
+        raise known(detail)
+    raise RemoteError(detail, status=status, remote_code=code)
+
+
+def _problem_in(response: httpx.Response) -> dict[str, Any]:
+    try:
+        problem = strict_json.loads(response.content)
+    except InvalidJSON:
+        return {}
+    return problem if isinstance(problem, dict) else {}
+
+
+def _retry_after(response: httpx.Response) -> float:
+    value = response.headers.get("Retry-After", "0")
+    return float(value) if value.isdigit() else 0.0

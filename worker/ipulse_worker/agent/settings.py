@@ -1,0 +1,174 @@
+"""What the agent is told from outside: one frozen object, made at the edge and passed in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import ssl
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ipulse.stack import tls
+from ipulse_core import messages
+from ipulse_core.errors import InvalidInput, Problem, Unavailable
+
+SERVICE_SCHEMES = ("http", "https")
+KINDS = ("cpu", "emulator", "ipu")  # device kinds that a runner of this version can use
+EVERYWHERE = ("cpu", "emulator")  # those that need no hardware of their own
+MIN_TOKEN_LENGTH = 32  # characters; what `ipulse up` writes is longer
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One agent's settings; `Settings.from_environment` says which variable is which."""
+
+    service_url: str
+    worker_token: str = field(repr=False)
+    broker_url: str = field(repr=False)  # may hold a password
+    work_dir: Path
+    ca: Path | None = None  # the authority that vouches for the service's certificate
+    pinned: Path | None = None  # or the certificate itself, by whatever name it is reached
+    runner_python: str = sys.executable
+    runner_module: str = "ipulse_worker.runner"
+    device_kinds: tuple[str, ...] = EVERYWHERE
+    warm: bool = True
+    grace_seconds: float = 10.0  # between SIGTERM and SIGKILL
+    ready_seconds: float = 120.0  # a runner that has not imported TensorFlow by then is stuck
+    rest_seconds: float = 300.0  # of a device whose partition is being reset
+    log_quota_bytes: int = 4 * 2**20  # of one attempt's log
+    data_dir: Path | None = None  # in which a runner finds the files that specs name
+    log_lines_per_second: float = 1000.0  # of one attempt, after a burst of ten seconds' worth
+    nice: int = 0  # added to the niceness of the agent, and so of all its runners
+    name: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
+
+    def trust(self) -> ssl.SSLContext | None:
+        """Whom the agent believes that it is the service; None: the machine's own authorities.
+
+        Raises InvalidInput for a file that holds no certificate."""
+        if self.pinned:
+            return tls.pinned(self.pinned)
+        return tls.authorities(self.ca) if self.ca else None
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Settings:
+        """Raises InvalidInput with every wrong variable, Unavailable for a missing token."""
+        reader = _Reader(environment)
+        found = {
+            "service_url": reader.url("IPULSE_SERVICE_URL", SERVICE_SCHEMES).rstrip("/"),
+            "broker_url": reader.url("IPULSE_BROKER_URL", messages.BROKER_SCHEMES),
+            "work_dir": Path(reader.text("IPULSE_WORK_DIR")).expanduser().absolute(),
+            "ca": reader.file("IPULSE_CA"),
+            "pinned": reader.file("IPULSE_PINNED"),
+            "runner_python": reader.program("IPULSE_RUNNER_PYTHON", cls.runner_python),
+            "runner_module": reader.text("IPULSE_RUNNER_MODULE", cls.runner_module),
+            "device_kinds": reader.choices("IPULSE_DEVICE_KINDS", KINDS, EVERYWHERE),
+            "warm": reader.flag("IPULSE_WARM", cls.warm),
+            "grace_seconds": reader.number("IPULSE_GRACE_SECONDS", cls.grace_seconds),
+            "ready_seconds": reader.number("IPULSE_READY_SECONDS", cls.ready_seconds),
+            "rest_seconds": reader.number("IPULSE_REST_SECONDS", cls.rest_seconds),
+            "data_dir": reader.directory("IPULSE_DATA"),
+            "nice": reader.whole("IPULSE_NICE", cls.nice, 19),
+            "log_quota_bytes": int(reader.number("IPULSE_LOG_QUOTA_BYTES", cls.log_quota_bytes)),
+            "log_lines_per_second": reader.number(
+                "IPULSE_LOG_LINES_PER_SECOND", cls.log_lines_per_second
+            ),
+        }
+        token_file = reader.text("IPULSE_WORKER_TOKEN_FILE")
+        if reader.problems:
+            raise InvalidInput(reader.problems, "The agent's environment is not valid.")
+        return cls(worker_token=_read_token(Path(token_file)), **found)  # type: ignore[arg-type]  # each reader above gives its field's type
+
+
+class _Reader:
+    """Reads variables and collects every problem instead of stopping at the first."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self.problems: list[Problem] = []
+
+    def text(self, name: str, default: str = "") -> str:
+        value = self._environment.get(name) or default
+        if not value:
+            self._wrong(name, "is not set")
+        return value
+
+    def url(self, name: str, schemes: tuple[str, ...]) -> str:
+        value = self.text(name)
+        if value and value.partition("://")[0] not in schemes:
+            # The value itself may hold a password.
+            self._wrong(name, f"must begin with one of {', '.join(f'{s}://' for s in schemes)}")
+        return value
+
+    def program(self, name: str, default: str) -> str:
+        value = self.text(name, default)
+        path = shutil.which(value, path=self._environment.get("PATH", os.defpath))
+        if path is None:
+            self._wrong(name, f"must be an interpreter; {value} cannot be executed")
+        return path or value
+
+    def file(self, name: str) -> Path | None:
+        value = self._environment.get(name)
+        return Path(value) if value else None
+
+    def directory(self, name: str) -> Path | None:
+        """An absolute path, because a runner works in a directory of its own."""
+        value = self._environment.get(name)
+        if not value:
+            return None
+        path = Path(value)
+        if not path.is_absolute() or not path.is_dir():
+            self._wrong(name, f"must be the absolute path of a directory; got {value}")
+        return path
+
+    def number(self, name: str, default: float) -> float:
+        value = self._environment.get(name)
+        try:
+            number = default if value is None else float(value)
+        except ValueError:
+            number = -1.0
+        if not 0 < number < float("inf"):
+            self._wrong(name, f"must be a number greater than 0; got {value!r}")
+        return number
+
+    def whole(self, name: str, default: int, greatest: int) -> int:
+        value = self._environment.get(name, str(default))
+        if not (value.isascii() and value.isdigit() and int(value) <= greatest):
+            self._wrong(name, f"must be a whole number from 0 to {greatest}; got {value!r}")
+            return default
+        return int(value)
+
+    def flag(self, name: str, default: bool) -> bool:
+        value = self._environment.get(name, "1" if default else "0")
+        if value not in ("0", "1"):
+            self._wrong(name, f"must be 0 or 1; got {value!r}")
+        return value == "1"
+
+    def choices(
+        self, name: str, known: tuple[str, ...], default: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        value = self._environment.get(name, ",".join(default))
+        chosen = tuple(part.strip() for part in value.split(",") if part.strip())
+        if not chosen or not set(chosen) <= set(known):
+            self._wrong(name, f"must list some of {', '.join(known)}; got {value!r}")
+        return chosen
+
+    def _wrong(self, name: str, detail: str) -> None:
+        self.problems.append(Problem(name, "environment", detail))
+
+
+def _read_token(path: Path) -> str:
+    try:
+        token = path.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unavailable(
+            f"no worker token in {path} ({error}): IPULSE_WORKER_TOKEN_FILE must name the "
+            "worker-token file that `ipulse up` wrote in its home, or a copy of it"
+        ) from error
+    if len(token) < MIN_TOKEN_LENGTH:
+        raise Unavailable(
+            f"the worker token in {path} is shorter than {MIN_TOKEN_LENGTH} characters"
+        )
+    return token

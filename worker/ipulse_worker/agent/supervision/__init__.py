@@ -1,0 +1,1 @@
+"""How an agent runs one attempt in a runner process and supervises it."""

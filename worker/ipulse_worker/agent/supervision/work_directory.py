@@ -1,0 +1,81 @@
+"""The directory of an attempt: private, locked while it is in use, gone when it is not needed."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from ipulse_core.errors import RemoteError
+
+_log = logging.getLogger(__name__)
+
+KEEP_SECONDS = 24 * 3600.0  # what could not be reported may be looked at for a day
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+
+
+class WorkDirectory:
+    """A directory named for the attempt, removed when its context ends unless it is to be kept."""
+
+    def __init__(self, root: Path, attempt_id: str) -> None:
+        """Raises RemoteError for an id that is no name: no path is built from such a one."""
+        if not _ID.fullmatch(attempt_id):
+            raise RemoteError(f"the service gave an attempt an id that is none: {attempt_id!r}")
+        self.path = root / attempt_id
+        self.is_kept = False
+        self._lock = -1
+
+    def __enter__(self) -> WorkDirectory:
+        self.path.mkdir(mode=0o700)
+        self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self.is_kept:
+            _remove(self.path)
+        os.close(self._lock)
+
+
+def sweep(root: Path, keep_seconds: float = KEEP_SECONDS) -> Iterator[Path]:
+    """Removes what dead agents and unreported attempts left behind; yields what it removed."""
+    for path in root.iterdir():
+        if not path.is_dir() or path.is_symlink():
+            continue
+        try:
+            if time.time() - path.stat().st_mtime < keep_seconds:
+                continue
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            continue  # another agent of this machine was faster
+        try:
+            # The lock of a living agent, here or in another process, is in the way.
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        else:
+            if _remove(path):
+                yield path
+        finally:
+            os.close(descriptor)
+
+
+def _remove(path: Path) -> bool:
+    """Whether it worked: a directory that cannot be removed must not keep jobs from running."""
+    try:
+        shutil.rmtree(path)
+    except OSError as error:
+        _log.warning("work_directory_stays", extra={"path": str(path), "why": str(error)})
+        return False
+    return True

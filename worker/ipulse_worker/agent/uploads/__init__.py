@@ -1,0 +1,1 @@
+"""How an agent sends events and files of an attempt to the service."""

@@ -1,0 +1,199 @@
+"""Takes an attempt's events to the service: in order, in batches, none lost and none twice."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from itertools import islice
+
+from ipulse_core.errors import IPUlseError, NotFound, RemoteError, StaleToken
+from ipulse_core.events import Event, LogEvent, MetricEvent, ProgressEvent
+from ipulse_worker.agent.retry_policy import patiently
+from ipulse_worker.agent.service_api import ServiceAPI
+from ipulse_worker.agent.service_responses import ServiceUnavailable
+from ipulse_worker.agent.supervision.lease import Lease
+
+# The first event after a quiet moment goes nearly at once: a runner says several things in a row,
+# and the last ones in front of its end, with which they travel. What follows waits for company:
+# lines of a log longer than what somebody watches the job for.
+AT_ONCE_SECONDS = 0.005
+LOG_SECONDS = 0.1
+NEWS_SECONDS = 0.02
+BATCH_EVENTS = 5_000
+BATCH_BYTES = 4 * 2**20
+BACKLOG_EVENTS = 10_000  # then whoever adds must wait: the runner, in the end
+
+
+class Reporter:
+    """Numbers events from 1 and sends them until the service has acknowledged each.
+
+    After a failure it sends again from the first event that was not acknowledged; the service
+    passes over what it has.
+    """
+
+    def __init__(
+        self,
+        api: ServiceAPI,
+        lease: Lease,
+        on_refusal: Callable[[str], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        """`on_end` is called when nothing more will be sent, unless the lease is lost."""
+        self._api = api
+        self._lease = lease
+        self._on_refusal = on_refusal
+        self._on_end = on_end
+        self.has_ended = False
+        self.refusal = ""  # why the service will not have an event
+        self._first = 1  # number of the first event in the backlog
+        self._backlog: deque[Event] = deque()
+        self._change = threading.Condition()
+        self._has_news = False  # something else than log lines waits
+        self._is_ending = False
+        self._is_closed = False
+        self._may_leave = 0
+        self._last_sent = float("-inf")
+        self._since = float("-inf")  # when the first event of the backlog came
+        self._thread = threading.Thread(target=self._run, name="reporter", daemon=True)
+        lease.on_loss(lambda why: self._wake())
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def add(self, event: Event) -> None:
+        """Blocks while the backlog is full. What can no longer be sent is dropped."""
+        with self._change:
+            if len(self._backlog) >= BACKLOG_EVENTS:
+                self._change.wait_for(lambda: len(self._backlog) < BACKLOG_EVENTS or self._is_over)
+            if self._is_over:
+                return
+            if not self._backlog:
+                self._since = time.monotonic()
+            self._backlog.append(event)
+            is_news = not isinstance(event, LogEvent)
+            # What changes when the next batch is due; a wake-up for each line would cost more
+            # than the line.
+            if (is_news and not self._has_news) or len(self._backlog) in (1, BATCH_EVENTS):
+                self._change.notify_all()
+            self._has_news = self._has_news or is_news
+
+    def expect_end(self) -> None:
+        """The last words were said: what comes now may wait a little, to travel with the verdict,
+        for which a request of its own would only be in the way."""
+        with self._change:
+            self._is_ending = True
+            self._change.notify_all()
+
+    def close(self, may_leave: int = 0) -> None:
+        """No more events will come: what is left is sent without waiting for company.
+
+        At most `may_leave` events are left as `rest`, to travel with the verdict.
+        """
+        with self._change:
+            self._may_leave = may_leave
+            self._is_closed = True
+            self._change.notify_all()
+
+    @property
+    def rest(self) -> tuple[int, list[Event]]:
+        """Once ended: the number of the first event that was not sent, and all those."""
+        return self._first, list(self._backlog)
+
+    def send_rest(self) -> None:
+        """Sends what was left, for whoever could not send it otherwise."""
+        self._send(self.rest[1])
+
+    @property
+    def _is_over(self) -> bool:
+        return bool(self.refusal) or self._lease.is_lost
+
+    @property
+    def _due(self) -> float:
+        """When what waits must go."""
+        if self._is_ending:
+            return max(self._last_sent, self._since) + LOG_SECONDS
+        pause = NEWS_SECONDS if self._has_news else LOG_SECONDS
+        return max(self._last_sent + pause, self._since + AT_ONCE_SECONDS)
+
+    def _wake(self) -> None:
+        with self._change:
+            self._change.notify_all()
+
+    def _run(self) -> None:
+        with self._lease.lost_by_failure("reporter"):
+            while batch := self._next_batch():
+                self._send(batch)
+            self.has_ended = True
+            self._on_end()
+
+    def _next_batch(self) -> list[Event]:
+        """Waits for events that are due; an empty batch means that there will be none."""
+        with self._change:
+            self._change.wait_for(lambda: self._backlog or self._is_closed or self._is_over)
+            while not (self._is_closed or self._is_over or len(self._backlog) >= BATCH_EVENTS):
+                if not self._change.wait(max(0.0, self._due - time.monotonic())):
+                    break
+            self._has_news = False
+            batch = _within_limits(self._backlog)
+            is_rest = self._is_closed and len(self._backlog) == len(batch) <= self._may_leave
+            return [] if self._is_over or is_rest else batch
+
+    def _send(self, batch: list[Event]) -> None:
+        first = self._first
+        self._last_sent = time.monotonic()
+        try:
+            following = patiently(
+                lambda: self._api.send_events(self._lease, first, batch),
+                self._lease.wait_for_loss,
+            )
+        except (StaleToken, NotFound, ServiceUnavailable) as error:
+            # Trouble of the service is no verdict on the job: another attempt goes on with it.
+            self._lease.lose(error)
+        except RemoteError as error:
+            if error.remote_code == "sequence_gap":
+                self._lease.lose(error)  # it has lost what it had acknowledged
+            else:
+                self._refuse(error.message)
+        except IPUlseError as error:
+            self._refuse(error.message)
+        else:
+            self._acknowledge(following)
+
+    def _acknowledge(self, following: int) -> None:
+        if not self._first <= following <= self._first + len(self._backlog):
+            why = f"the service expects event {following}, which is none of those sent"
+            self._lease.lose(RemoteError(why))
+            return
+        with self._change:
+            for _ in range(following - self._first):
+                self._backlog.popleft()
+            self._first = following
+            self._change.notify_all()
+
+    def _refuse(self, detail: str) -> None:
+        with self._change:
+            self.refusal = f"The service refused an event: {detail}"
+            self._change.notify_all()
+        self._on_refusal(self.refusal)
+
+
+def _within_limits(backlog: deque[Event]) -> list[Event]:
+    batch: list[Event] = []
+    left = BATCH_BYTES
+    for event in islice(backlog, BATCH_EVENTS):
+        left -= _size(event)
+        if batch and left < 0:
+            break
+        batch.append(event)
+    return batch
+
+
+def _size(event: Event) -> int:
+    """An upper bound of an event's length as JSON, in bytes, without encoding it."""
+    if isinstance(event, (LogEvent, ProgressEvent)):
+        return 200 + 4 * len(event.message)
+    if isinstance(event, MetricEvent):
+        return 300 + 100 * len(event.values)
+    return 300

@@ -1,0 +1,32 @@
+"""Fetches the checkpoint that an earlier attempt left, for the next to go on from."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from ipulse_core.errors import RemoteError
+from ipulse_worker.agent.retry_policy import patiently
+from ipulse_worker.agent.service_api import Claim, ServiceAPI, StoredCheckpoint
+
+NAME = "resume.checkpoint"  # no name that a service may choose becomes a path here
+
+
+def fetch_checkpoint(
+    api: ServiceAPI, claim: Claim, stored: StoredCheckpoint, directory: Path
+) -> Path:
+    """Downloads the checkpoint and returns its path.
+
+    Raises IPUlseError if it cannot be had, or is not what was stored.
+    """
+    path = directory / NAME
+    with path.open("w+b") as file:
+        patiently(
+            lambda: api.download(claim.job_id, stored.artifact_id, file),
+            claim.lease.wait_for_loss,
+        )
+        file.seek(0)
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    if sha256 != stored.sha256:
+        raise RemoteError(f"its content has the digest {sha256} and not {stored.sha256}")
+    return path

@@ -1,0 +1,281 @@
+"""One attempt at a job, from its assignment to its results: five phases, one after the other."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator
+
+import numpy as np
+
+from ipulse.spec import ExperimentSpec, IPUDevice, parse_spec
+from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent, ProgressEvent
+from ipulse_core.states import Phase
+from ipulse_worker.runner.cancellation import Cancellation
+from ipulse_worker.runner.clock import Timeline, utc_now
+from ipulse_worker.runner.data import Dataset
+from ipulse_worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data.load import load
+from ipulse_worker.runner.devices import device_of
+from ipulse_worker.runner.devices.connection import attaches
+from ipulse_worker.runner.devices.device import unheard
+from ipulse_worker.runner.model.compile_only import outcome
+from ipulse_worker.runner.model.initial_weights import initial_weights
+from ipulse_worker.runner.profile.profile import Circumstances, dropped_in_training, profile
+from ipulse_worker.runner.progress import Progress
+from ipulse_worker.runner.reporter import Reporter, Throttle
+from ipulse_worker.runner.results import provenance
+from ipulse_worker.runner.results.artifacts import Artifacts
+from ipulse_worker.runner.results.manifest import spec_sha256
+from ipulse_worker.runner.results.nir_export import require_nir
+from ipulse_worker.runner.results.results import Results
+from ipulse_worker.runner.spec_warnings import warnings_of
+from ipulse_worker.runner.training import checkpoint
+from ipulse_worker.runner.training.batch_schedule import Schedule
+from ipulse_worker.runner.training.evaluation import judge, look_at
+from ipulse_worker.runner.training.loop import Training
+from ipulse_worker.runner.work_dir import WorkDir
+
+DATA_SECONDS = 2.0  # between two words on how much of the data is there
+CHECKPOINT = "checkpoint.npz"  # one name: only the newest state is worth keeping
+
+
+class Attempt:
+    """What the phases share; `run` takes them in the device's order."""
+
+    # What a phase leaves to those after it.
+    _dataset: Dataset
+    _training: Training
+    _final: Dict[str, float]
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        reporter: Reporter,
+        cancellation: Cancellation,
+        timeline: Timeline,
+        import_seconds: float,
+    ) -> None:
+        """Raises InvalidInput if the assignment cannot be understood, with every place."""
+        if assignment.protocol != PROTOCOL:
+            detail = f"this runner speaks protocol {PROTOCOL}; got {assignment.protocol}"
+            raise InvalidInput([Problem("/protocol", "wrong_protocol", detail)])
+        self.spec: ExperimentSpec = parse_spec(assignment.spec)
+        self.spec_sha256 = spec_sha256(self.spec)
+        self.assignment = assignment
+        self.work_dir = WorkDir(Path(assignment.work_dir))
+        self.reporter = reporter
+        self.cancellation = cancellation
+        self.timeline = timeline
+        self.import_seconds = import_seconds
+        self.started_at = utc_now()
+        if isinstance(self.spec.device, IPUDevice):
+            # An agent has started this process with them; who starts one by hand need not.
+            os.environ.update(self.spec.device.environment(assignment.work_dir))
+        self.device = device_of(self.spec, reporter.log, cancellation.check)
+        self.device.job_id = assignment.job_id
+        self.device.directory = self.work_dir.path
+        self.message = ""  # what came of it, in a sentence
+
+    def run(self) -> Dict[str, float]:
+        """Returns the final figures. Raises whatever stops it."""
+        steps: Dict[Phase, Callable[[], None]] = {
+            Phase.PREPARE: self._prepare,
+            Phase.COMPILE: self._compile,
+            Phase.ACQUIRE: self.device.acquire,
+            Phase.RUN: self._run,
+            Phase.REPORT: self._report,
+        }
+        try:
+            for phase in self.device.phases:
+                with self._phase(phase):
+                    steps[phase]()
+        finally:
+            self.device.release()
+        return self._final
+
+    @contextmanager
+    def _phase(self, phase: Phase) -> Iterator[None]:
+        self.cancellation.check()
+        self.reporter.say(PhaseEvent(phase=phase.value))
+        with self.timeline.span("phase", phase.value):
+            yield
+
+    def _prepare(self) -> None:
+        """Everything that can be found missing at once is looked for here."""
+        require_nir()
+        self.device.configure()
+        dataset = load(
+            self.spec.data, DataDirectory.from_environment(os.environ), self._tell_samples()
+        )
+        self.reporter.log(f"data: {dataset.trains.samples:,} samples, {dataset.events}")
+        self._dataset = dataset
+
+    def _tell_samples(self) -> Callable[[int, int], None]:
+        """Large files take minutes: told every few seconds, and left on a cancel."""
+        throttle = Throttle(DATA_SECONDS)
+        throttle.allows()
+
+        def tell(done: int, samples: int) -> None:
+            self.cancellation.check()
+            if throttle.allows():
+                message = f"{done:,} of {samples:,} samples are there"
+                self.reporter.say(ProgressEvent(Phase.PREPARE.value, done / samples, message))
+
+        return tell
+
+    def _compile(self) -> None:
+        dataset = self._dataset
+        began = self.timeline.clock.now()
+        self.device.tell_part = self._tell_part
+        training = Training(
+            spec=self.spec,
+            model=self.device.compile(dataset.trains.slots),
+            dataset=dataset,
+            schedule=Schedule(
+                dataset.training,
+                self.spec.training.batch_size,
+                self.spec.training.epochs,
+                self.spec.seed,
+            ),
+            timeline=self.timeline,
+            kernel_seconds=self.device.kernel_seconds,
+        )
+        if self.assignment.checkpoint is None:
+            training.model.weights = initial_weights(self.spec, dataset)
+            training.begin()
+        else:
+            path = Path(self.assignment.checkpoint)
+            training.resume(checkpoint.load(path, self.spec_sha256, like=training.state()))
+            self.reporter.log(f"resumed from the checkpoint at step {training.step:,}")
+        for warning in warnings_of(self.spec):
+            self.reporter.log(warning, level="warning")
+        training.model.trace()
+        self.device.tell_part = unheard  # a capacity that grows compiles again while it trains
+        self._compile_seconds = self.timeline.clock.now() - began
+        self.reporter.log(self._how_compiled())
+        self._training = training
+
+    def _tell_part(self, fraction: float, message: str) -> None:
+        self.reporter.say(ProgressEvent(Phase.COMPILE.value, fraction, message))
+
+    def _how_compiled(self) -> str:
+        """The line of the log that tells compiling, compiling ahead and compiling nothing apart."""
+        took = f"in {self._compile_seconds:.2f} s"
+        if not self.device.is_compiled:
+            return f"prepared {took}; a program is compiled by the call that first runs it"
+        executables = self.device.executables()
+        keys = ", ".join(executable.key for executable in executables)
+        if self.device.connection == "PRE_COMPILE":
+            return f"pre-compiled {took} into the executable cache: {keys}"
+        if self.device.kind != "cpu" and executables and all(e.is_from_cache for e in executables):
+            return f"loaded from the executable cache {took}, nothing compiled: {keys}"
+        return f"compiled {took}"
+
+    def _run(self) -> None:
+        training = self._training
+        progress = Progress(self.reporter, training.schedule, self.timeline.clock, training.step)
+        training.run(progress, self.cancellation, lambda: self._save(training))
+
+    def _save(self, training: Training) -> None:
+        with self.timeline.span("checkpoint", f"after step {training.step}"):
+            state = training.checkpoint(self.spec_sha256)
+            checkpoint.save(state, self.work_dir, CHECKPOINT)
+        epochs = training.step // training.schedule.steps_per_epoch
+        self.reporter.say(CheckpointEvent(path=CHECKPOINT, epoch=epochs, step=training.step))
+
+    def _report(self) -> None:
+        if attaches(self.device.connection):
+            self._report_training()
+        else:
+            self._report_compilation()
+
+    def _report_compilation(self) -> None:
+        """Nothing was attached, so nothing was executed."""
+        executables = self.device.executables()
+        connection = self.device.connection
+        self._final = {"compile_seconds": self._compile_seconds, "executables": len(executables)}
+        document = {
+            "schema": "ipulse.executable/1",
+            "connection_type": connection,
+            "executables": [executable._asdict() for executable in executables],
+            "execution": outcome(self._training.model, connection),
+        }
+        artifacts = Artifacts(self.work_dir, self.reporter)
+        artifacts.write_document("executable.json", "executable", document)
+        self.cancellation.check()
+        artifacts.write_manifest(self.spec, self._circumstances(), self._final)
+        what = "Compiled, and it fits"
+        if connection == "PRE_COMPILE":
+            keys = ", ".join(executable.key for executable in executables)
+            what = f"Pre-compiled into the executable cache as {keys}"
+        self.message = f"{what}; nothing was executed: device.connection_type is {connection}."
+
+    def _report_training(self) -> None:
+        training = self._training
+        began = self.timeline.clock.now()
+        circumstances = self._circumstances()
+        judgement = judge(training.model, training.dataset, self.spec)
+        results = Results(
+            spec=self.spec,
+            spec_sha256=self.spec_sha256,
+            job_id=self.assignment.job_id,
+            attempt=self.assignment.attempt,
+            started_at=self.started_at,
+            history=training.history,
+            judgement=judgement,
+            raster=look_at(training.model, training.dataset, int(training.dataset.test[0])),
+            dropped_in_training=dropped_in_training(training),
+            gates=training.model.gates,
+            kept_epoch=training.kept_epoch,
+            profile=profile(training, judgement, circumstances, began),
+            events=training.dataset.events,
+            git=provenance.git_revision(),
+            poplar_profile=self.device.poplar_profile(),
+        )
+        self._final = final_figures(results)
+        artifacts = Artifacts(self.work_dir, self.reporter)
+        artifacts.write_results(results, training.model.arrays, self.timeline, self.device.files())
+        self.cancellation.check()
+        artifacts.write_manifest(self.spec, circumstances, self._final)
+        accuracy = self._final["test_accuracy"]
+        self.message = f"{100 * accuracy:.2f} % of the held-out samples are right."
+
+    def _circumstances(self) -> Circumstances:
+        device = self.device.description()
+        return Circumstances(
+            job_id=self.assignment.job_id,
+            attempt=self.assignment.attempt,
+            started_at=self.started_at,
+            spec_sha256=self.spec_sha256,
+            import_seconds=self.import_seconds,
+            device=device,
+            host=provenance.host(),
+            versions=provenance.versions(device.compiler),
+        )
+
+
+def final_figures(results: Results) -> Dict[str, float]:
+    """What the job's summary says."""
+    epochs = [record for record in results.history.records if record["scope"] == "epoch"]
+    last, kept = epochs[-1], epochs[results.kept_epoch - 1]
+    tally = results.judgement.tally
+    train: Dict[str, Any] = results.profile["execution"]["runs"][0]
+    phases = results.profile["execution"]["phases"]
+    figures = {
+        "test_accuracy": tally.accuracy,
+        "test_loss": tally.loss,
+        "accuracy": kept["accuracy"],
+        "loss": kept["loss"],
+        "epochs": float(last["epoch"]),
+        "steps": float(last["step"]),
+        "kept_epoch": float(results.kept_epoch),
+        "dropped_spikes": float(np.sum(results.dropped_in_training)),
+        "run_seconds": train["seconds"],
+        "seconds": sum(phase["seconds"] for phase in phases),
+    }
+    if train["samples_per_second"] is not None:
+        figures["samples_per_second"] = train["samples_per_second"]
+    return figures

@@ -1,0 +1,51 @@
+"""What every way is asked: a network, its weights, input spikes, a loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, List, Tuple
+
+import numpy as np
+
+from ipulse.spec import ExperimentSpec
+from ipulse_ops.lif.network import Network
+from ipulse_worker.runner.data import Dataset
+from ipulse_worker.runner.model.initial_weights import initial_weights
+from ipulse_worker.runner.model.network import network_of
+from ipulse_worker.runner.training.randomness import Purpose, stream
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`ids` and `counts` as ipulse_ops.lif.reference.network_pass.forward has them."""
+
+    network: Network
+    trainable: Tuple[str, ...]  # constants, beside the weights
+    weights: List[np.ndarray]  # as ipulse_ops.lif.weights.weight_shapes says
+    ids: np.ndarray  # int32 [time, batch, slots]
+    counts: np.ndarray  # int32 [time, batch]
+    seed: int
+    by_membrane: np.ndarray  # float32 [time, batch, classes], the loss's derivative
+    by_spikes: List[np.ndarray]  # of each layer that spikes, float32 [time, batch, neurons]
+
+
+def problem_of(spec: ExperimentSpec, dataset: Dataset, samples: int, steps: int) -> Problem:
+    """The first training samples, at most so many, in at most so many of their first steps."""
+    network = network_of(spec)
+    ids, counts = dataset.trains.batch(dataset.training[:samples])
+    ids, counts = ids[:steps].astype(np.int32), counts[:steps]
+    rng = stream(Purpose.WEIGHTS, spec.seed, 1)
+
+    def drawn(neurons: int) -> Any:
+        return rng.normal(size=(*counts.shape, neurons)).astype(np.float32)
+
+    return Problem(
+        network=network,
+        trainable=spec.network.trainable,
+        weights=initial_weights(spec, dataset),
+        ids=ids,
+        counts=counts,
+        seed=spec.seed,
+        by_membrane=drawn(network.readout.neurons),
+        by_spikes=[drawn(layer.neurons) for layer in network.spiking],
+    )

@@ -1,0 +1,71 @@
+"""The scanned digits of scikit-learn as spikes.
+
+scikit-learn carries the images inside its package, so that nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Tuple
+
+import numpy as np
+
+from ipulse.spec import DigitsData
+from ipulse_worker.runner.data.binning import Binning
+from ipulse_worker.runner.data.dataset import (
+    Dataset,
+    DataUnavailable,
+    Progress,
+    divided,
+    hold_out,
+    subset,
+)
+from ipulse_worker.runner.data.encoding import encode
+from ipulse_worker.runner.data.shifts import shifted_copies
+
+BRIGHTEST = 16.0  # of a pixel as scikit-learn has them
+SAMPLES_AT_ONCE = 256
+
+
+def load(data: DigitsData, progress: Progress) -> Dataset:
+    """The same arrays on every machine.
+
+    Raises DataUnavailable, with the cure, where scikit-learn is missing or does not load, and
+    whatever `progress` raises.
+    """
+    images, labels = scans()
+    chosen = subset(len(labels), data.samples, data.split_seed)
+    images, labels = images[chosen], labels[chosen]
+    held_out = hold_out(labels, data.test_fraction, data.split_seed)
+    if data.shifts is not None:
+        training = np.flatnonzero(~held_out)
+        copies = shifted_copies(images[training], chosen[training], data.shifts)
+        images = np.concatenate([images, copies])
+        labels = np.concatenate([labels, np.tile(labels[training], data.shifts.copies)])
+        held_out = np.concatenate([held_out, np.zeros(len(copies), dtype=bool)])
+    binning = Binning(data.steps, data.inputs)
+    pixels = images.reshape(len(images), -1)
+    for first in range(0, len(pixels), SAMPLES_AT_ONCE):
+        chunk = pixels[first : first + SAMPLES_AT_ONCE]
+        events = encode(chunk, data.encoding, data.steps, data.step_ms, first)
+        binning.add(*events, samples=len(chunk))
+        progress(binning.samples, len(pixels))
+    return divided(binning, labels, held_out, images)
+
+
+@lru_cache(maxsize=None)
+def scans() -> Tuple[np.ndarray, np.ndarray]:
+    """Images float64 `[1797, 8, 8]` in [0, 1] and labels int32 `[1797]`, read once.
+
+    Raises DataUnavailable.
+    """
+    try:
+        from sklearn.datasets import load_digits
+
+        scans = load_digits()
+    except (ImportError, OSError) as error:
+        raise DataUnavailable(
+            f"the digits come with scikit-learn, which does not load here ({error}): install the "
+            "worker's requirements, or `pip install scikit-learn`, into the runner's environment"
+        ) from error
+    return scans.images / BRIGHTEST, scans.target.astype(np.int32)

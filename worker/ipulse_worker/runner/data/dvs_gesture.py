@@ -1,0 +1,219 @@
+"""DVS128 Gesture, as published (AEDAT recordings with tables of gestures) or cut into npy files."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import List, NamedTuple, Sequence, Tuple
+
+import numpy as np
+
+from ipulse.spec import DVSGestureData
+from ipulse_worker.runner.data.aedat import pixel_events
+from ipulse_worker.runner.data.binning import Binning, step_of
+from ipulse_worker.runner.data.dataset import (
+    DataInvalid,
+    Dataset,
+    DataUnavailable,
+    Progress,
+    divided,
+    subset,
+)
+from ipulse_worker.runner.data.directory import DataDirectory
+
+SIDE = 128  # pixels
+LISTS = ("trials_to_train.txt", "trials_to_test.txt")  # names of recordings
+CUT = ("ibmGestureTrain", "ibmGestureTest")  # folders of recordings, each a folder of CLASS.npy
+ROWS_AT_ONCE = 2**20  # of an npy file
+MAX_LIST_BYTES = 2**20
+CURE = (
+    f"put there either the published recordings ({' and '.join(LISTS)}, *.aedat and *_labels.csv) "
+    f"or the cut samples ({' and '.join(CUT)} with folders of npy files, 0.npy to 10.npy)"
+)
+
+
+class Gesture(NamedTuple):
+    """One sample to be."""
+
+    path: Path
+    label: int
+    begin_us: int  # within the recording; a cut sample is all of its file
+    end_us: int
+
+
+def load(data: DVSGestureData, directory: DataDirectory, progress: Progress) -> Dataset:
+    """The gestures to learn from, then those to test, in the order of the lists or names.
+
+    Raises DataUnavailable where something is missing, DataInvalid where a file is damaged.
+    """
+    directory.folder(data.name, cure=CURE)
+    if directory.has(data.name, LISTS[0]):
+        parts = [_recorded(data, directory, name) for name in LISTS]
+    elif directory.has(data.name, CUT[0]):
+        parts = [_cut(data, directory, name) for name in CUT]
+    else:
+        folder = directory.folder(data.name, cure=CURE)
+        raise DataUnavailable(f"neither {LISTS[0]} nor {CUT[0]} is in {folder}: {CURE}")
+    for gestures, name in zip(parts, ("to learn from", "to test")):
+        if not gestures:
+            raise DataUnavailable(f"there are no gestures {name} in {data.name}: {CURE}")
+    chosen = [
+        [part[at] for at in subset(len(part), data.samples, data.subset_seed)] for part in parts
+    ]
+    gestures = [gesture for part in chosen for gesture in part]
+    binning = Binning(data.steps, data.inputs, data.capacity, data.subset_seed)
+    for path, of_path in _by_file(gestures):
+        if path.suffix == ".aedat":
+            _add_recording(path, of_path, data, binning)
+        else:
+            _add_cut(path, data, binning)
+        progress(binning.samples, len(gestures))
+    is_test = np.repeat([False, True], [len(part) for part in chosen])
+    return divided(binning, np.array([gesture.label for gesture in gestures]), is_test)
+
+
+def _recorded(data: DVSGestureData, directory: DataDirectory, listed: str) -> List[Gesture]:
+    """The gestures of the recordings that a list names."""
+    gestures = []
+    for name in _text(directory.file(data.name, listed, cure=CURE)).split():
+        path = directory.file(data.name, name, cure=CURE)
+        if path.suffix != ".aedat":
+            raise DataInvalid(f"{listed} names {name}, which is no .aedat file")
+        table = directory.file(data.name, f"{path.stem}_labels.csv", cure=CURE)
+        gestures += [Gesture(path, *row) for row in _labels(table, data.classes)]
+    return gestures
+
+
+def _labels(table: Path, classes: int) -> List[Tuple[int, int, int]]:
+    """(label, begin, end) of every gesture of a recording, in the order of time."""
+    rows = []
+    for number, row in enumerate(csv.reader(_text(table).splitlines()), start=1):
+        if not row or (number == 1 and not row[0].strip().isdigit()):
+            continue  # the names of the columns
+        try:
+            gesture, begin, end = (int(cell) for cell in row)
+        except ValueError as error:
+            raise DataInvalid(
+                f"{table}, line {number}: must be class,start,end in microseconds"
+            ) from error
+        if not (1 <= gesture <= classes and 0 <= begin < end):
+            raise DataInvalid(
+                f"{table}, line {number}: no gesture {gesture} from {begin} to {end}; they are 1 "
+                f"to {classes}"
+            )
+        rows.append((gesture - 1, begin, end))
+    rows.sort(key=lambda row: row[1])
+    for (_, _, end), (_, begin, _) in zip(rows, rows[1:]):
+        if begin < end:
+            raise DataInvalid(f"{table}: the gestures that begin and end at {begin} us overlap")
+    return rows
+
+
+def _cut(data: DVSGestureData, directory: DataDirectory, part: str) -> List[Gesture]:
+    """The cut samples of one folder, by recording and class."""
+    gestures = []
+    for folder in sorted(directory.folder(data.name, part, cure=CURE).iterdir()):
+        if not folder.is_dir():
+            continue
+        for label in range(data.classes):
+            if directory.has(data.name, part, folder.name, f"{label}.npy"):
+                path = directory.file(data.name, part, folder.name, f"{label}.npy", cure=CURE)
+                gestures.append(Gesture(path, label, 0, 0))
+        for path in folder.iterdir():
+            if path.suffix == ".npy" and not re.fullmatch(r"10|[0-9]", path.stem):
+                raise DataInvalid(f"{path}: the name must be the class, 0 to {data.classes - 1}")
+    return gestures
+
+
+def _by_file(gestures: Sequence[Gesture]) -> List[Tuple[Path, List[Gesture]]]:
+    """Runs of gestures of the same file."""
+    runs: List[Tuple[Path, List[Gesture]]] = []
+    for gesture in gestures:
+        if not runs or runs[-1][0] != gesture.path:
+            runs.append((gesture.path, []))
+        runs[-1][1].append(gesture)
+    return runs
+
+
+def _add_recording(
+    path: Path, gestures: Sequence[Gesture], data: DVSGestureData, binning: Binning
+) -> None:
+    """The gestures are in the order of time and do not overlap."""
+    begins = np.array([gesture.begin_us for gesture in gestures])
+    ends = np.array([gesture.end_us for gesture in gestures])
+    found: List[Tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    for events in pixel_events(path):
+        channel = _channel(path, events.x, events.y, events.polarity, events.offset, "byte", data)
+        sample = np.searchsorted(begins, events.time_us, side="right") - 1
+        inside = (sample >= 0) & (events.time_us < ends[sample])
+        sample = sample[inside]
+        time_us = events.time_us[inside] - begins[sample]
+        # Lean while the recording is read; the binning wants whole samples.
+        step = step_of(time_us, 1000.0 * data.step_ms).astype(np.int32)
+        found.append((sample.astype(np.int32), step, channel[inside].astype(np.uint16)))
+    empty = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.uint16)
+    sample, step, channel = (np.concatenate(parts) for parts in zip(empty, *found))
+    silent = np.flatnonzero(np.bincount(sample, minlength=len(gestures)) == 0)
+    if len(silent):
+        gesture = gestures[silent[0]]
+        raise DataInvalid(
+            f"{path} has no event from {gesture.begin_us} to {gesture.end_us} us, where its table "
+            "has a gesture; is it whole?"
+        )
+    binning.add(sample, step, channel, samples=len(gestures))
+
+
+def _add_cut(path: Path, data: DVSGestureData, binning: Binning) -> None:
+    """A sample from an array `[events, 4]` of x, y, polarity and time in milliseconds."""
+    try:
+        rows = np.load(str(path), mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise DataInvalid(f"{path} cannot be read as npy; is it whole? {error}") from error
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.shape[1] != 4:
+        raise DataInvalid(f"{path} must hold one array [events, 4] of x, y, polarity, time in ms")
+    if rows.dtype.kind not in "iuf":
+        raise DataInvalid(f"{path} must hold numbers")
+    steps, channels = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for first in range(0, len(rows), ROWS_AT_ONCE):
+        x, y, polarity, time_ms = np.asarray(rows[first : first + ROWS_AT_ONCE], np.float64).T
+        number = first + np.arange(len(x))
+        channels.append(_channel(path, x, y, polarity, number, "event", data))
+        if not np.isfinite(time_ms).all():
+            at = number[np.flatnonzero(~np.isfinite(time_ms))[0]]
+            raise DataInvalid(f"{path}: event {at:,} has a time that is no time")
+        steps.append(step_of(time_ms, data.step_ms))
+    step = np.concatenate(steps)
+    binning.add(np.zeros(len(step), np.int64), step, np.concatenate(channels), samples=1)
+
+
+def _channel(
+    path: Path,
+    x: np.ndarray,
+    y: np.ndarray,
+    polarity: np.ndarray,
+    place: np.ndarray,
+    unit: str,
+    data: DVSGestureData,
+) -> np.ndarray:
+    """Int32 `[events]`. `place`, in `unit`s, is where in the file an event is."""
+    fits = (x >= 0) & (x < SIDE) & (y >= 0) & (y < SIDE) & (polarity >= 0) & (polarity <= 1)
+    if not fits.all():
+        at = int(np.flatnonzero(~fits)[0])
+        raise DataInvalid(
+            f"{path}: the event at {unit} {place[at]:,} is at pixel ({x[at]:g}, {y[at]:g}) with "
+            f"polarity {polarity[at]:g}; there are {SIDE} x {SIDE} x 2"
+        )
+    merged = data.pixels_merged
+    row = polarity.astype(np.int32) * (SIDE // merged) + y.astype(np.int32) // merged
+    channel: np.ndarray = row * (SIDE // merged) + x.astype(np.int32) // merged
+    return channel
+
+
+def _text(path: Path) -> str:
+    if path.stat().st_size > MAX_LIST_BYTES:
+        raise DataInvalid(f"{path} is larger than {MAX_LIST_BYTES:,} bytes")
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataInvalid(f"{path} is not text: {error}") from error

@@ -1,0 +1,70 @@
+"""Values in [0, 1] to spikes; the codes are described in ipulse.spec's encodings."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ipulse.spec import Encoding, LinearLatency, LogLatency, PopulationCode, RateCode
+from ipulse_worker.runner.data.binning import step_of
+from ipulse_worker.runner.training.randomness import Purpose, stream
+
+
+class Events(NamedTuple):
+    """One entry per event, integer arrays `[events]`. A step may lie outside of the steps."""
+
+    sample: np.ndarray
+    step: np.ndarray
+    channel: np.ndarray
+
+
+def encode(
+    values: np.ndarray, encoding: Encoding, steps: int, step_ms: float, first: int = 0
+) -> Events:
+    """Of values float64 `[samples, values]` in [0, 1]; value v has the channels from
+    v * channels_per_value on. `first` is the number of the first sample in its data set."""
+    if isinstance(encoding, RateCode):
+        return _bernoulli(values, encoding, steps, first)
+    if isinstance(encoding, LogLatency):
+        return _at(log_latency_ms(values, encoding), step_ms)
+    if isinstance(encoding, LinearLatency):
+        duration_ms = steps * step_ms
+        return _at(np.where(values > 0.0, (1.0 - values) * duration_ms, np.nan), step_ms)
+    activation = receptive_fields(values, encoding).reshape(len(values), -1)
+    late = (1.0 - activation) * (steps * step_ms)
+    return _at(np.where(activation >= encoding.threshold, late, np.nan), step_ms)
+
+
+def log_latency_ms(values: np.ndarray, encoding: LogLatency) -> np.ndarray:
+    """When each value's spike comes, float64 like `values`; not a number where none comes."""
+    charged = values > encoding.threshold
+    x = np.where(charged, values, 1.0)  # the 1 is masked below; it keeps the log finite
+    latency: np.ndarray = encoding.tau_eff_ms * np.log(x / (x - encoding.threshold))
+    return np.where(charged, latency, np.nan)
+
+
+def receptive_fields(values: np.ndarray, encoding: PopulationCode) -> np.ndarray:
+    """Activations float64 `[samples, values, fields]` in [0, 1]."""
+    centres = np.arange(encoding.fields) / (encoding.fields - 1)
+    sigma = encoding.width / (encoding.fields - 1)
+    activation: np.ndarray = np.exp(-((values[:, :, None] - centres) ** 2) / (2.0 * sigma**2))
+    return activation
+
+
+def _at(time_ms: np.ndarray, step_ms: float) -> Events:
+    """One event per `[samples, channels]` time that is a number."""
+    sample, channel = np.nonzero(~np.isnan(time_ms))
+    return Events(sample, step_of(time_ms[sample, channel], step_ms), channel)
+
+
+def _bernoulli(values: np.ndarray, encoding: RateCode, steps: int, first: int) -> Events:
+    found = []
+    for sample, row in enumerate(values):
+        # By the sample's own stream, so that its spikes do not depend on the others.
+        random = stream(Purpose.RATE_CODE, encoding.seed, first + sample)
+        step, channel = np.nonzero(
+            random.random_sample((steps, len(row))) < row * encoding.max_rate
+        )
+        found.append(Events(np.full(len(step), sample), step, channel))
+    return Events(*(np.concatenate(parts) for parts in zip(*found)))

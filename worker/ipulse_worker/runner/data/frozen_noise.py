@@ -1,0 +1,51 @@
+"""Frozen noise: templates of Poisson spikes, and samples that repeat them with jitter."""
+
+from __future__ import annotations
+
+from typing import Tuple
+
+import numpy as np
+
+from ipulse.spec import FrozenNoiseData
+from ipulse_worker.runner.data.binning import Binning, step_of
+from ipulse_worker.runner.data.dataset import Dataset, Progress, divided, hold_out
+from ipulse_worker.runner.training.randomness import Purpose, stream
+
+SPIKES_AT_ONCE = 2**20  # of whole samples; a longer sample is added alone
+
+
+def generate(data: FrozenNoiseData, progress: Progress) -> Dataset:
+    """Samples in the order of their classes; sample s of a class repeats template s modulo
+    their number."""
+    binning = Binning(data.steps, data.inputs)
+    samples = data.classes * data.samples_per_class
+    for label in range(data.classes):
+        # A stream of their own for the times: as many are drawn as there are spikes.
+        jitter = stream(Purpose.DATA, data.seed, label, 0)
+        frozen = [
+            template(data, label, number)
+            for number in range(min(data.templates, data.samples_per_class))
+        ]
+        longest = max(len(step) for step, _ in frozen)
+        at_once = max(1, SPIKES_AT_ONCE // max(1, longest))
+        for first in range(0, data.samples_per_class, at_once):
+            size = min(at_once, data.samples_per_class - first)
+            chosen = [frozen[at % len(frozen)] for at in range(first, first + size)]
+            step, channel = (np.concatenate(parts) for parts in zip(*chosen))
+            sample = np.repeat(np.arange(size), [len(steps) for steps, _ in chosen])
+            # A template's spike stands in the middle of its step.
+            shift_ms = data.jitter_ms * jitter.standard_normal(len(step))
+            moved = step_of((step + 0.5) * data.step_ms + shift_ms, data.step_ms)
+            binning.add(sample, moved, channel, samples=size)
+            progress(binning.samples, samples)
+    labels = np.repeat(np.arange(data.classes, dtype=np.int32), data.samples_per_class)
+    held_out = hold_out(labels, data.test_fraction, data.seed)
+    return divided(binning, labels, held_out)
+
+
+def template(data: FrozenNoiseData, label: int, number: int) -> Tuple[np.ndarray, np.ndarray]:
+    """Steps and channels, int64 `[spikes]`, of one frozen pattern."""
+    random = stream(Purpose.DATA, data.seed, label, 1 + number)
+    drawn = random.random_sample((data.steps, data.channels)) < data.spike_probability
+    step, channel = np.nonzero(drawn)
+    return step, channel

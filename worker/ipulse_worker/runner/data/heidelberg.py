@@ -1,0 +1,150 @@
+"""The Heidelberg spiking data sets, SHD and SSC, from their HDF5 files.
+
+A file has `spikes/times` (per sample a list of seconds), `spikes/units` (of channels) and
+`labels`. They are read a chunk of samples at a time.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Iterator, NamedTuple, Union
+
+import numpy as np
+
+from ipulse.spec import SHDData, SSCData
+from ipulse_worker.runner.data.binning import Binning, step_of
+from ipulse_worker.runner.data.dataset import (
+    DataInvalid,
+    Dataset,
+    DataUnavailable,
+    Progress,
+    divided,
+    subset,
+)
+from ipulse_worker.runner.data.directory import DataDirectory
+
+SAMPLES_AT_ONCE = 256
+CURE = (
+    "put the data set's HDF5 files there under their own names, unpacked (shd_train.h5, "
+    "shd_test.h5; ssc_train.h5, ssc_valid.h5, ssc_test.h5), or name their folder in data.name"
+)
+
+
+def load(data: Union[SHDData, SSCData], directory: DataDirectory, progress: Progress) -> Dataset:
+    """The training file's samples, then the held-out file's.
+
+    Raises DataUnavailable where a file is missing, DataInvalid where it is not as it should be.
+    """
+    held_out = "valid" if isinstance(data, SSCData) and data.judged_on == "validation" else "test"
+    paths = [
+        directory.file(data.name, f"{data.kind}_{part}.h5", cure=CURE)
+        for part in ("train", held_out)
+    ]
+    binning = Binning(data.steps, data.inputs, data.capacity, data.subset_seed)
+    samples = 0
+    for path in paths:  # before minutes are spent on the first, the second is looked at
+        with _opened(path) as file:
+            samples += len(_part(file, path, data).chosen)
+    labels = []
+    for path in paths:
+        with _opened(path) as file:
+            part = _part(file, path, data)
+            labels.append(part.labels[part.chosen])
+            for first in range(0, len(part.labels), SAMPLES_AT_ONCE):
+                _add(path, data, binning, part, first)
+                progress(binning.samples, samples)
+    is_test = np.repeat([False, True], [len(part) for part in labels])
+    return divided(binning, np.concatenate(labels), is_test)
+
+
+class _Part(NamedTuple):
+    """What an open file has."""
+
+    times: Any  # per sample a list of seconds
+    units: Any  # per sample a list of channels
+    labels: np.ndarray  # integers [samples]
+    chosen: np.ndarray  # the numbers of the samples to use, ascending
+
+
+def _part(file: Any, path: Path, data: Union[SHDData, SSCData]) -> _Part:
+    times, units = (_dataset(file, path, f"spikes/{name}") for name in ("times", "units"))
+    labels = _dataset(file, path, "labels")
+    if not len(times) == len(units) == len(labels) > 0:
+        raise DataInvalid(
+            f"{path}: {len(times):,} times, {len(units):,} units and {len(labels):,} labels; "
+            "there must be equally many, and some"
+        )
+    labels = labels[:]
+    wrong = np.flatnonzero(~np.isin(labels, np.arange(data.classes)))
+    if len(wrong):
+        raise DataInvalid(
+            f"{path}: sample {wrong[0]:,} has the label {labels[wrong[0]]}; {data.kind} has 0 to "
+            f"{data.classes - 1}"
+        )
+    return _Part(times, units, labels, subset(len(labels), data.samples, data.subset_seed))
+
+
+def _add(
+    path: Path, data: Union[SHDData, SSCData], binning: Binning, part: _Part, first: int
+) -> None:
+    """Adds the chosen samples among the SAMPLES_AT_ONCE that begin with number `first`."""
+    chosen = part.chosen[(part.chosen >= first) & (part.chosen < first + SAMPLES_AT_ONCE)]
+    if not len(chosen):
+        return
+    rows = slice(first, first + SAMPLES_AT_ONCE)
+    times, units = part.times[rows][chosen - first], part.units[rows][chosen - first]
+    lengths = np.array([len(seconds) for seconds in times])
+    of_units = np.array([len(channels) for channels in units])
+    for at in np.flatnonzero(lengths != of_units)[:1]:
+        raise DataInvalid(
+            f"{path}: sample {chosen[at]:,} has {lengths[at]:,} times and {of_units[at]:,} units"
+        )
+    sample = np.repeat(np.arange(len(chosen)), lengths)
+    seconds = np.concatenate(times).astype(np.float64)
+    channels = np.concatenate(units).astype(np.int64)
+    for at in np.flatnonzero(~((seconds >= 0) & (seconds < np.inf)))[:1]:
+        raise DataInvalid(f"{path}: sample {chosen[sample[at]]:,} has a time that is no time")
+    for at in np.flatnonzero((channels < 0) | (channels >= data.inputs))[:1]:
+        raise DataInvalid(
+            f"{path}: sample {chosen[sample[at]]:,} has a unit outside of 0 to {data.inputs - 1}"
+        )
+    binning.add(sample, step_of(1000.0 * seconds, data.step_ms), channels, samples=len(chosen))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """The open file. What h5py cannot read becomes DataInvalid."""
+    try:
+        import h5py
+    except ImportError as error:
+        raise DataUnavailable(
+            f"HDF5 files are read with h5py, which does not load here ({error}): install the "
+            "worker's requirements, or `pip install h5py`, into the runner's environment"
+        ) from error
+    try:
+        with h5py.File(str(path), "r") as file:
+            yield file
+    # h5py's own, of a file that is cut or damaged
+    except (OSError, RuntimeError, KeyError) as error:
+        raise DataInvalid(f"{path} cannot be read as HDF5; is it whole? {error}") from error
+
+
+def _dataset(file: Any, path: Path, name: str) -> Any:
+    """A dataset of the file itself: a link into another file is not followed."""
+    import h5py
+
+    place: Any = file
+    for part in name.split("/"):
+        link = place.get(part, getlink=True) if isinstance(place, h5py.Group) else None
+        place = place[part] if isinstance(link, h5py.HardLink) else None
+    if not isinstance(place, h5py.Dataset) or place.is_virtual or place.external:
+        raise DataInvalid(f"{path} has no dataset {name} of its own")
+    kinds = "iu" if name != "spikes/times" else "f"
+    inner = h5py.check_vlen_dtype(place.dtype)
+    wanted = "one list per sample" if name != "labels" else "one number per sample"
+    of_numbers = (inner or place.dtype).kind in kinds
+    if place.ndim != 1 or not of_numbers or (inner is None) != (name == "labels"):
+        kind = "integers" if kinds == "iu" else "floats"
+        raise DataInvalid(f"{path}: {name} must be {wanted}, of {kind}")
+    return place

@@ -1,0 +1,276 @@
+"""Data of the user's own in one npz file; docs/data.md describes its arrays.
+
+Nothing is unpickled, and no array is allocated before its size was found to be possible.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Dict, Optional, Tuple
+
+import numpy as np
+
+from ipulse.spec import NpzData
+from ipulse_worker.runner.data.binning import Binning, step_of
+from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, Progress, divided, hold_out
+from ipulse_worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data.encoding import encode
+from ipulse_worker.runner.data.spike_trains import index_type
+
+MAX_BYTES = 2**32  # of all arrays, unpacked
+# The forms that a sample's data may have, by their arrays and the axes of each.
+FORMS: Dict[Tuple[str, ...], Tuple[int, ...]] = {
+    ("values",): (2, 3),  # [samples, values] or [samples, rows, columns]
+    ("spikes",): (3,),  # [samples, steps, channels]
+    ("ids", "counts"): (3, 2),  # [samples, steps, slots] and [samples, steps]
+    ("event_samples", "event_times_ms", "event_channels"): (1, 1, 1),
+}
+KNOWN = {"labels", "test", *(name for names in FORMS for name in names)}
+SAMPLES_AT_ONCE = 256
+EVENTS_AT_ONCE = 2**21  # of whole samples; a longer sample is added alone
+# What zipfile raises for a file that is cut, damaged, encrypted or no zip file at all.
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
+
+
+def load(data: NpzData, directory: DataDirectory, progress: Progress) -> Dataset:
+    """The samples in the order of the file.
+
+    Raises DataUnavailable where there is no file, DataInvalid where it is not as described, and
+    whatever `progress` raises.
+    """
+    path = directory.file(f"{data.name}.npz", cure="docs/data.md has the arrays that it must hold")
+    arrays = read(path)
+    labels = _labels(path, arrays, data)
+    binning = Binning(data.steps, data.inputs, data.capacity, data.split_seed)
+    images = _add(path, arrays, data, binning, len(labels), progress)
+    test = arrays.get("test")
+    if test is None:
+        test = hold_out(labels, data.test_fraction, data.split_seed)
+    elif test.dtype != np.bool_ or test.shape != labels.shape or test.all() or not test.any():
+        raise DataInvalid(
+            f"{path}: test must be booleans, one per label, some of them true and some not"
+        )
+    return divided(binning, labels, test, images)
+
+
+def read(path: Path) -> Dict[str, np.ndarray]:
+    """The known arrays of a file."""
+    try:
+        with zipfile.ZipFile(str(path)) as archive:
+            members = {member.filename: member for member in archive.infolist()}
+            unknown = sorted(set(members) - {f"{name}.npy" for name in KNOWN})
+            if unknown:
+                raise DataInvalid(
+                    f"{path} holds {unknown[0][:60]!a}; the arrays are {', '.join(sorted(KNOWN))}"
+                )
+            packed = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+            if any(member.compress_type not in packed for member in members.values()):
+                raise DataInvalid(f"{path} is packed in a way that NumPy does not pack")
+            total = sum(member.file_size for member in members.values())
+            if total > MAX_BYTES:
+                raise DataInvalid(
+                    f"{path} unpacks to {total:,} bytes; at most {MAX_BYTES:,} are allowed"
+                )
+            return {name[:-4]: _array(path, archive, member) for name, member in members.items()}
+    except _UNREADABLE as error:
+        raise DataInvalid(f"{path} cannot be read as npz; is it whole? {error}") from error
+
+
+def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    """One member, whose header must be true to its size."""
+    try:
+        with archive.open(member) as file:
+            if np.lib.format.read_magic(file) != (1, 0):
+                raise ValueError("only version 1.0 of the npy format is read")
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        if dtype.kind not in "biuf":
+            raise ValueError(f"its type is {dtype}, not booleans, integers or floats")
+        wanted = dtype.itemsize * math.prod(int(size) for size in shape)
+        if not wanted <= member.file_size <= wanted + 2**16 + 10:
+            raise ValueError(
+                f"its header says {dtype} {shape}, but it has {member.file_size:,} bytes"
+            )
+        with archive.open(member) as file:
+            array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+        raise DataInvalid(f"{path}: {member.filename} is no array of numbers: {error}") from error
+    return array
+
+
+def _labels(path: Path, arrays: Dict[str, np.ndarray], data: NpzData) -> np.ndarray:
+    labels = arrays.get("labels")
+    if labels is None or labels.ndim != 1 or labels.dtype.kind not in "iu" or len(labels) < 2:
+        raise DataInvalid(f"{path} must have labels, a list of at least two integers")
+    wrong = np.flatnonzero((labels < 0) | (labels >= data.classes))
+    if len(wrong):
+        raise DataInvalid(
+            f"{path}: sample {wrong[0]:,} has the label {labels[wrong[0]]}; data.classes allows 0 "
+            f"to {data.classes - 1}"
+        )
+    return labels.astype(np.int32)
+
+
+def _add(
+    path: Path,
+    arrays: Dict[str, np.ndarray],
+    data: NpzData,
+    binning: Binning,
+    samples: int,
+    progress: Progress,
+) -> Optional[np.ndarray]:
+    """Adds every sample's spikes; returns the images, if the values are some."""
+    given = set(arrays) - {"labels", "test"}
+    form = next((names for names in FORMS if given == set(names)), None)
+    if form is None:
+        forms = "; ".join(" and ".join(names) for names in FORMS)
+        raise DataInvalid(
+            f"{path} must have the arrays of one form ({forms}); it has "
+            f"{', '.join(sorted(given)) or 'none'}"
+        )
+    for name, axes in zip(form, FORMS[form]):
+        allowed = FORMS[form] if form == ("values",) else (axes,)
+        if arrays[name].ndim not in allowed:
+            raise DataInvalid(f"{path}: {name} must have {axes} axes; it has {arrays[name].ndim}")
+        if not name.startswith("event") and len(arrays[name]) != samples:
+            raise DataInvalid(
+                f"{path}: {len(arrays[name]):,} samples of {name}, {samples:,} labels"
+            )
+    if (form == ("values",)) != (data.encoding is not None):
+        raise DataInvalid(
+            f"{path} has {' and '.join(form)}: data.encoding must be "
+            f"{'given' if form == ('values',) else 'null'}"
+        )
+    if form == ("values",):
+        return _add_values(path, arrays["values"], data, binning, progress)
+    if form == ("spikes",):
+        _add_spikes(path, arrays["spikes"], data, binning, progress)
+    elif form == ("ids", "counts"):
+        _add_ids(path, arrays["ids"], arrays["counts"], data, binning, progress)
+    else:
+        _add_events(path, arrays, data, binning, samples, progress)
+    return None
+
+
+def _add_values(
+    path: Path, values: np.ndarray, data: NpzData, binning: Binning, progress: Progress
+) -> Optional[np.ndarray]:
+    flat = values.reshape(len(values), -1)
+    _check_channels(path, "values", flat.shape[1], data)
+    assert data.encoding is not None  # noqa: S101 - checked by the caller
+    for first in range(0, len(flat), SAMPLES_AT_ONCE):
+        chunk = flat[first : first + SAMPLES_AT_ONCE].astype(np.float64)
+        if not ((chunk >= 0.0) & (chunk <= 1.0)).all():
+            wrong = np.flatnonzero(~((chunk >= 0.0) & (chunk <= 1.0)).all(axis=1))[0]
+            raise DataInvalid(f"{path}: sample {first + wrong:,} has a value outside of [0, 1]")
+        events = encode(chunk, data.encoding, data.steps, data.step_ms, first)
+        binning.add(*events, samples=len(chunk))
+        progress(binning.samples, len(flat))
+    return values if values.ndim == 3 else None
+
+
+def _add_spikes(
+    path: Path, spikes: np.ndarray, data: NpzData, binning: Binning, progress: Progress
+) -> None:
+    _check_channels(path, "spikes", spikes.shape[2], data)
+    for first in range(0, len(spikes), SAMPLES_AT_ONCE):
+        chunk = spikes[first : first + SAMPLES_AT_ONCE]
+        if not ((chunk == 0) | (chunk == 1)).all():
+            raise DataInvalid(f"{path}: spikes must be 0 or 1, true or false")
+        binning.add(*np.nonzero(chunk), samples=len(chunk))
+        progress(binning.samples, len(spikes))
+
+
+def _add_ids(
+    path: Path,
+    ids: np.ndarray,
+    counts: np.ndarray,
+    data: NpzData,
+    binning: Binning,
+    progress: Progress,
+) -> None:
+    if ids.dtype.kind not in "iu" or counts.dtype.kind not in "iu":
+        raise DataInvalid(f"{path}: ids and counts must be integers")
+    if ids.shape[:2] != counts.shape:
+        raise DataInvalid(f"{path}: ids are {ids.shape}, so counts must be {ids.shape[:2]}")
+    slots = ids.shape[2]
+    for first in range(0, len(ids), SAMPLES_AT_ONCE):
+        chunk, filled = (
+            ids[first : first + SAMPLES_AT_ONCE],
+            counts[first : first + SAMPLES_AT_ONCE],
+        )
+        if filled.size and not (filled.min() >= 0 and filled.max() <= slots):
+            raise DataInvalid(f"{path}: counts must be 0 to {slots}, the number of slots")
+        sample, step, slot = np.nonzero(np.arange(slots) < filled[:, :, None])
+        channel = chunk[sample, step, slot].astype(np.int64)
+        _check_ids(path, "ids", channel, first + sample, data)
+        binning.add(sample, step, channel, samples=len(chunk))
+        progress(binning.samples, len(ids))
+
+
+def _add_events(
+    path: Path,
+    arrays: Dict[str, np.ndarray],
+    data: NpzData,
+    binning: Binning,
+    samples: int,
+    progress: Progress,
+) -> None:
+    sample, channel = arrays["event_samples"], arrays["event_channels"]
+    time_ms = arrays["event_times_ms"]
+    if not len(sample) == len(channel) == len(time_ms):
+        raise DataInvalid(f"{path}: the three arrays of events must be equally long")
+    if sample.dtype.kind not in "iu" or channel.dtype.kind not in "iu":
+        raise DataInvalid(f"{path}: event_samples and event_channels must be integers")
+    if len(sample) and not (sample.min() >= 0 and sample.max() < samples):
+        raise DataInvalid(f"{path}: event_samples must be 0 to {samples - 1}")
+    if not np.isfinite(time_ms).all():
+        at = np.flatnonzero(~np.isfinite(time_ms))[0]
+        raise DataInvalid(f"{path}: event {at:,} has a time that is no time")
+    _check_ids(path, "event_channels", channel, sample, data)
+    sample = sample.astype(index_type(samples))
+    if (sample[1:] < sample[:-1]).any():
+        order = np.argsort(sample, kind="stable")  # of two bytes a sort by radix
+        sample, time_ms, channel = sample[order], time_ms[order], channel[order]
+    begins = np.searchsorted(sample, np.arange(samples, dtype=sample.dtype))
+    begins = np.append(begins, len(sample))
+    first = 0
+    while first < samples:
+        fitting = np.searchsorted(begins, begins[first] + EVENTS_AT_ONCE, side="right") - 1
+        end = max(first + 1, int(fitting))
+        events = slice(begins[first], begins[end])
+        step = step_of(time_ms[events], data.step_ms)
+        binning.add(
+            sample[events].astype(np.int64) - first, step, channel[events], samples=end - first
+        )
+        progress(end, samples)
+        first = end
+
+
+def _check_ids(
+    path: Path, name: str, channel: np.ndarray, sample: np.ndarray, data: NpzData
+) -> None:
+    wrong = np.flatnonzero((channel < 0) | (channel >= data.channels))
+    if len(wrong):
+        raise DataInvalid(
+            f"{path}: sample {sample[wrong[0]]:,} has the channel {channel[wrong[0]]} in {name}; "
+            f"data.channels allows 0 to {data.channels - 1}"
+        )
+
+
+def _check_channels(path: Path, name: str, found: int, data: NpzData) -> None:
+    if found != data.channels:
+        raise DataInvalid(
+            f"{path}: {name} has {found:,} channels, data.channels is {data.channels:,}"
+        )

@@ -1,0 +1,36 @@
+"""Poisson patterns: which group of channels is busy tells the class."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ipulse.spec import PoissonData
+from ipulse_worker.runner.data.binning import Binning
+from ipulse_worker.runner.data.dataset import Dataset, Progress, divided, hold_out
+from ipulse_worker.runner.training.randomness import Purpose, stream
+
+DRAWS_AT_ONCE = 2**22  # 32 MiB of float64
+
+
+def generate(data: PoissonData, progress: Progress) -> Dataset:
+    """Samples in the order of their classes."""
+    binning = Binning(data.steps, data.inputs)
+    samples = data.classes * data.samples_per_class
+    at_once = max(1, DRAWS_AT_ONCE // (data.steps * data.channels))
+    for label in range(data.classes):
+        random = stream(Purpose.DATA, data.seed, label)
+        chance = rates(data, label)
+        for first in range(0, data.samples_per_class, at_once):
+            size = min(at_once, data.samples_per_class - first)
+            drawn = random.random_sample((size, data.steps, data.channels)) < chance
+            binning.add(*np.nonzero(drawn), samples=size)
+            progress(binning.samples, samples)
+    labels = np.repeat(np.arange(data.classes, dtype=np.int32), data.samples_per_class)
+    held_out = hold_out(labels, data.test_fraction, data.seed)
+    return divided(binning, labels, held_out)
+
+
+def rates(data: PoissonData, label: int) -> np.ndarray:
+    """The prototype of a class: the probability of a spike per step, float64 `[channels]`."""
+    group = np.arange(data.channels) * data.classes // data.channels
+    return np.where(group == label, data.high_rate, data.low_rate)

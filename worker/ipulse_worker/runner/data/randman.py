@@ -1,0 +1,68 @@
+"""Randman: smooth random manifolds as spike times."""
+
+from __future__ import annotations
+
+from typing import Tuple
+
+import numpy as np
+
+from ipulse.spec import RandmanData
+from ipulse_worker.runner.data.binning import Binning
+from ipulse_worker.runner.data.dataset import Dataset, Progress, divided, hold_out
+from ipulse_worker.runner.training.randomness import Purpose, stream
+
+SINES_AT_ONCE = 2**22  # 32 MiB of float64
+
+
+def generate(data: RandmanData, progress: Progress) -> Dataset:
+    """Samples in the order of their classes."""
+    binning = Binning(data.steps, data.inputs)
+    size = data.samples_per_class
+    channel = np.tile(np.arange(data.units), size)
+    sample = np.repeat(np.arange(size), data.units)
+    for label in range(data.classes):
+        points = stream(Purpose.DATA, data.seed, label).random_sample((size, data.dimensions))
+        steps = [
+            spike_steps(manifold(points, data, (data.seed, label, 1 + spike)), data).ravel()
+            for spike in range(data.spikes)
+        ]
+        everyone = np.tile(sample, data.spikes), np.concatenate(steps)
+        binning.add(*everyone, np.tile(channel, data.spikes), samples=size)
+        progress((1 + label) * size, data.classes * size)
+    labels = np.repeat(np.arange(data.classes, dtype=np.int32), size)
+    held_out = hold_out(labels, data.test_fraction, data.seed)
+    return divided(binning, labels, held_out)
+
+
+def manifold(points: np.ndarray, data: RandmanData, key: Tuple[int, ...]) -> np.ndarray:
+    """Float64 `[samples, units]`: a manifold's coordinates at points `[samples, dimensions]`.
+
+    A unit's coordinate is the product over the dimensions of
+    sum over i of A_i (i + 1)^-smoothness sin(2 pi (i x f_i + p_i)), i = 0 ... frequencies - 1,
+    with A, f and p uniform in [0, 1) and A_0 = 0.
+    """
+    order = np.arange(data.frequencies)
+    shape = (data.units, data.dimensions, data.frequencies, 3)
+    amplitude, factor, phase = np.moveaxis(stream(Purpose.DATA, *key).random_sample(shape), -1, 0)
+    amplitude = amplitude * (order > 0) * (order + 1.0) ** -data.smoothness
+    coordinates = np.ones((len(points), data.units))
+    at_once = max(1, SINES_AT_ONCE // data.frequencies)
+    for unit in range(data.units):
+        for dimension in range(data.dimensions):
+            place = unit, dimension
+            for first in range(0, len(points), at_once):
+                x = points[first : first + at_once, dimension, None]
+                sines = np.sin(2.0 * np.pi * (order * x * factor[place] + phase[place]))
+                coordinates[first : first + at_once, unit] *= (sines * amplitude[place]).sum(axis=1)
+    return coordinates
+
+
+def spike_steps(coordinates: np.ndarray, data: RandmanData) -> np.ndarray:
+    """Int64 `[samples, units]`: each unit's times fill [0, 1), cut into the used steps."""
+    low, high = coordinates.min(axis=0), coordinates.max(axis=0)
+    # A unit whose function is constant spikes in the first step.
+    times = (coordinates - low) / np.where(high > low, high - low, 1.0)
+    steps = np.floor(times * (data.used_steps * data.steps)).astype(np.int64)
+    last = max(0, int(np.ceil(data.used_steps * data.steps)) - 1)
+    in_range: np.ndarray = np.minimum(steps, last)  # the latest time is 1 itself
+    return in_range

@@ -1,0 +1,101 @@
+"""The C++ LIF kernels inside stock TensorFlow."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Dict, List
+
+import tensorflow as tf
+
+from ipulse.spec import CPUDevice, ExperimentSpec
+from ipulse_ops.lif.cpu import native
+from ipulse_worker.runner.devices.device import Description, Device, Executable, Log
+from ipulse_worker.runner.model.model import Model
+from ipulse_worker.runner.results import provenance
+
+
+class CPU(Device):
+    """Always there: nothing is waited for."""
+
+    kind = "cpu"
+
+    def __init__(self, spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> None:
+        super().__init__(spec, log, check)
+        threads = spec.device.threads if isinstance(spec.device, CPUDevice) else 0
+        self._threads = threads or usable_cores()
+
+    def configure(self) -> None:
+        configure_tensorflow(self._threads, self.spec.seed)
+
+    def compile(self, slots: int) -> Model:
+        native.build_kernels(self._building(0.0))
+        self._library = native.build_tensorflow_op(self._building(0.6))
+        return Model(self.spec, slots, self._threads)
+
+    def acquire(self) -> None:
+        """The line keeps the order of the phases visible in the log."""
+        kernel = native.description(threads=self._threads)["kernel"]
+        self.log(f"attached to cpu: kernel {kernel}, {self._threads} threads")
+
+    def release(self) -> None:
+        """There is nothing to give back."""
+
+    def executables(self) -> List[Executable]:
+        """The kernels' library, which lies in a cache whatever the connection."""
+        return [Executable(self._library.parent.name, not self._has_built)]
+
+    _has_built = False
+
+    def _building(self, fraction: float) -> Callable[[str], None]:
+        tell = self.building(fraction)
+
+        def told(line: str) -> None:
+            self._has_built = True
+            tell(line)
+
+        return told
+
+    def kernel_seconds(self) -> Dict[str, float]:
+        return native.timings()
+
+    def description(self) -> Description:
+        return Description(
+            threads=self._threads,
+            target=cpu_target(self._threads),
+            kernel=native.description(threads=self._threads),
+            compiler=native.built_by(),
+        )
+
+
+def usable_cores() -> int:
+    """That this process may run on."""
+    return len(os.sched_getaffinity(0))
+
+
+def cpu_target(threads: int) -> Dict[str, Any]:
+    """The machine as a profile's target."""
+    host = provenance.host()
+    return {
+        "type": "Cpu",
+        "model": host["cpu"],
+        "cores": host["cores"],
+        "threads": threads,
+        "totalMemory": host["memory_bytes"],
+    }
+
+
+def configure_tensorflow(threads: int, seed: int) -> None:
+    """Before TensorFlow's first op, which fixes its threads for the life of the process."""
+    # The kernels are for CPUs; what is around them would take a GPU's memory for nothing.
+    tf.config.set_visible_devices([], "GPU")
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(threads)
+    tf.random.set_seed(seed)
+    # TensorFlow 2.6 has no such switch; none of the ops used here is non-deterministic there.
+    enable = getattr(tf.config.experimental, "enable_op_determinism", None)
+    if enable is not None:
+        enable()
+    # Keras 3 would put an error that passes through a layer into other words and another class.
+    keras: Any = getattr(tf.keras, "config", None)
+    if hasattr(keras, "disable_traceback_filtering"):
+        keras.disable_traceback_filtering()

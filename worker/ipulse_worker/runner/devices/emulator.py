@@ -1,0 +1,185 @@
+"""The Poplar op on emulated IPUs, inside stock TensorFlow."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Dict, List, Mapping, Optional
+
+from ipulse.spec import EmulatorDevice, ExperimentSpec, poplar_options
+from ipulse_core.build_cache.executables import ExecutableCache
+from ipulse_core.build_cache.shared_library import cache_directory
+from ipulse_core.errors import Conflict, InvalidSpec, Problem
+from ipulse_ops.lif.cpu import native
+from ipulse_ops.lif.poplar import build as poplar_op
+from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, attributes_of
+from ipulse_worker.runner.devices import poplar_errors
+from ipulse_worker.runner.devices.connection import attaches
+from ipulse_worker.runner.devices.cpu import configure_tensorflow, cpu_target, usable_cores
+from ipulse_worker.runner.devices.device import Description, Device, Executable, Log
+from ipulse_worker.runner.devices.pool import Lease, Patience, Pool
+from ipulse_worker.runner.model.model import Model
+from ipulse_worker.runner.model.network import network_of, placed, placement_of
+from ipulse_worker.runner.reporter import Throttle
+from poplar_emulator import build as emulator
+from poplar_emulator.custom_op import CustomOp, CustomOpError
+from poplar_emulator.user_op import EmulatedIPUs, emulated_ipus
+
+PROGRAMS_FROM = 0.7  # of the phase compile: what comes before is built once a machine
+PROGRESS_SECONDS = 1.0  # between two words on how far a program is
+
+
+class Emulator(Device):
+    """The op runs on emulated IPUs; loss and optimizer on the machine's processor.
+
+    Seconds are those of the emulator, and cycles are emulated: neither is a device's.
+    """
+
+    kind = "emulator"
+
+    def __init__(self, spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> None:
+        super().__init__(spec, log, check)
+        if not isinstance(spec.device, EmulatorDevice):
+            raise TypeError(f"the spec asks for the device {spec.device.kind}")
+        self._settings = spec.device
+        self._threads = usable_cores()
+        self._ops: List[CustomOp] = []
+        self._lease: Optional[Lease] = None
+
+    @property
+    def emulated(self) -> EmulatedIPUs:
+        """Where ops are compiled for, and what runs them."""
+        return emulated_ipus(self._settings.ipus, self._settings.tiles)
+
+    def configure(self) -> None:
+        configure_tensorflow(self._threads, self.spec.seed)
+
+    def compile(self, slots: int) -> Model:
+        native.build_kernels(self.building(0.0))  # for the initial weights
+        native.build_tensorflow_op(self.building(0.25))  # the optimizer's
+        emulator.build(progress=self.building(0.4))
+        self.tell_part(PROGRAMS_FROM, "the Poplar op and its program")
+        poplar_op.build()
+        cache = ExecutableCache(lambda words: self.log(words, level="warning"))
+        self.emulated.options = engine_options(self._settings.engine_options)
+        self.emulated.compiler = lambda **arguments: self._compiled(cache, **arguments)
+        try:
+            attributes_of(network_of(self.spec), slots, placement_of(self._settings))
+        except UnsupportedNetwork as error:
+            raise InvalidSpec([Problem("/network", "unsupported", str(error))]) from error
+        return Model(self.spec, slots, self._threads, batch=self.spec.training.batch_size)
+
+    def acquire(self) -> None:
+        """Raises DeviceUnavailable."""
+        patience = Patience(
+            self._settings.acquire_poll_seconds,
+            self._settings.acquire_timeout_seconds,
+            self.check,
+            lambda wait: self.log(f"waiting for {self._settings.ipus} emulated IPU(s): {wait}"),
+        )
+        pool = Pool.of_environment(os.environ, cache_directory())
+        self._lease = pool.acquire(self._settings.ipus, self.job_id, patience)
+        # The emulator's own count, which need not be the default's four.
+        os.environ["IPULSE_EMULATOR_IPUS"] = str(pool.ipus)
+        which = ", ".join(str(ipu) for ipu in self._lease.ipus)
+        self.log(f"attached to emulator: emulated IPU {which}")
+
+    def release(self) -> None:
+        self.emulated.close()
+        if self._lease is not None:
+            self._lease.release()
+
+    def executables(self) -> List[Executable]:
+        return [Executable(op.cache_key or "", op.is_from_cache) for op in self._ops]
+
+    def kernel_seconds(self) -> Dict[str, float]:
+        return dict(self.emulated.seconds)
+
+    def description(self) -> Description:
+        return Description(
+            threads=self._threads,
+            target=self._target(),
+            kernel={"kernel": "Poplar op, emulated", **placed(self.spec, self._settings)},
+            compiler=native.built_by(),
+        )
+
+    def poplar_profile(self) -> Optional[Dict[str, Any]]:
+        """Of the op that took most cycles: a capacity that grows is a new op."""
+        return max(self.emulated.profiles(), key=_cycles_of, default=None)
+
+    def _compiled(self, cache: ExecutableCache, **arguments: Any) -> CustomOp:
+        """Raises NotKept where the executable is all that the job is for."""
+        # What NEVER compiles is an answer, and thrown away.
+        kept_in = None if self.connection == "NEVER" else cache
+        op = compile_op(cache=kept_in, **self._compiling(), **arguments)
+        if self.connection == "PRE_COMPILE" and op.cache_key is None:
+            name = arguments["op_name"]
+            raise NotKept(
+                f"PRE_COMPILE has nowhere to keep {name}: the log says why the cache cannot be "
+                f"written, or {name}_metadata does not set is_hashable (ipulse ops check)"
+            )
+        self._ops.append(op)
+        self.tell_part(1.0 - self._left, "tracing TensorFlow's graph of the training")
+        return op
+
+    @property
+    def _left(self) -> float:
+        """Of the phase compile, from 0 to 1. Nobody knows how many programs there will be, so that
+        each takes half of what is left."""
+        return (1.0 - PROGRAMS_FROM) * 0.5 ** len(self._ops)
+
+    def _compiling(self) -> Dict[str, Any]:
+        """What tells how far the next program is, as a CustomOp takes it."""
+        left = self._left
+        throttle = Throttle(PROGRESS_SECONDS)
+        number = len(self._ops) + 1
+        done = 1.0 - left
+
+        def progress(step: int, total: int) -> None:
+            nonlocal done
+            done = 1.0 - left * (1.0 - 0.5 * step / total)
+            if throttle.allows() or step == total:
+                self.tell_part(done, f"compiling program {number}: {step:,} of {total:,} steps")
+
+        return {
+            "progress": progress,
+            "told": lambda words: self.tell_part(done, f"program {number}: {words}"),
+        }
+
+    def _target(self) -> Dict[str, Any]:
+        """The emulated machine, and the one that emulates it."""
+        emulated: Dict[str, Any] = {}
+        if attaches(self.connection):
+            emulated = self.emulated.profiles()[-1]["compilation"]["target"]
+        host = cpu_target(self._threads)
+        what = f"{self._settings.ipus} emulated IPU(s) of {self._settings.tiles:,} tiles"
+        model = f"{what} on {host['model']}"
+        return {**host, **emulated, "type": "Emulated", "model": model, "emulated": True}
+
+
+def engine_options(asked: Mapping[str, str]) -> Dict[str, str]:
+    """What the emulator's engine is told: its profile is an artifact, and it has no other files."""
+    return {
+        name: value
+        for name, value in asked.items()
+        if name == poplar_options.RUN_COUNT or not name.startswith("autoReport.")
+    }
+
+
+def _cycles_of(profile: Dict[str, Any]) -> float:
+    return float(profile.get("execution", {"totalCycles": {"total": 0}})["totalCycles"]["total"])
+
+
+class NotKept(Conflict):
+    """A program that is to be compiled ahead can be kept nowhere."""
+
+    code = "not_kept"
+
+
+def compile_op(**arguments: Any) -> CustomOp:
+    """A CustomOp. Raises InvalidSpec for what the op itself refuses, such as too few tiles."""
+    try:
+        return CustomOp(**arguments)
+    except CustomOpError as error:
+        if poplar_errors.find(str(error)) is not None:
+            raise  # Poplar's own, which have reasons of their own
+        raise InvalidSpec([Problem("/device", "unsupported", str(error))]) from error

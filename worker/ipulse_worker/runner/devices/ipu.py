@@ -1,0 +1,201 @@
+"""The Poplar op on IPUs, through Graphcore's TensorFlow (2.4 to 2.6)."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, List, Optional
+
+import tensorflow as tf
+
+from ipulse.spec import ExperimentSpec, IPUDevice, spec_to_json
+from ipulse.spec.poplar_options import REPORTS, TRACES
+from ipulse_core.build_cache.executables import file_sha256, key_of
+from ipulse_core.build_cache.limits import Limits
+from ipulse_core.build_cache.shared_library import cache_directory
+from ipulse_core.errors import Conflict, InvalidSpec, Problem
+from ipulse_ops.build_cache.poplar_executables import InUse, PoplarExecutables
+from ipulse_ops.lif.cpu import native
+from ipulse_ops.lif.poplar import sdk
+from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, attributes_of
+from ipulse_ops.lif.poplar.build import BuiltOp
+from ipulse_worker.runner.devices import ipu_users
+from ipulse_worker.runner.devices.connection import attaches
+from ipulse_worker.runner.devices.cpu import configure_tensorflow, cpu_target, usable_cores
+from ipulse_worker.runner.devices.device import Description, Device, DeviceFile, Executable, Log
+from ipulse_worker.runner.devices.ipu_process import (
+    configuration,
+    executables_in,
+    report_files,
+    set_environment,
+)
+from ipulse_worker.runner.devices.pool import DeviceUnavailable, Records, devices_directory
+from ipulse_worker.runner.model.ipu_model import IPUModel
+from ipulse_worker.runner.model.network import network_of, placed, placement_of
+from ipulse_worker.runner.profile import pva_profile
+
+# TensorFlow's words where there is no IPU, or none free in time.
+_UNAVAILABLE = (
+    "no hardware IPU found",
+    "Could not find an available device",
+    "Unsupported number of IPUs requested",
+)
+
+
+class NothingKept(Conflict):
+    """TensorFlow compiled ahead and left nothing in its executable cache."""
+
+    code = "not_kept"
+
+
+class IPU(Device):
+    """IPUs that TensorFlow is configured for, once a process.
+
+    TensorFlow compiles a program in the call that first runs it. That is in the phase compile, on
+    blank batches; but with ON_DEMAND in the phase acquire, because the same call waits for the
+    device once it has compiled.
+    """
+
+    kind = "ipu"
+
+    def __init__(self, spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> None:
+        super().__init__(spec, log, check)
+        if not isinstance(spec.device, IPUDevice):
+            raise TypeError(f"the spec asks for the device {spec.device.kind}")
+        self._settings = spec.device
+        self._threads = usable_cores()
+        self._is_configured = False
+        self._in_use: Optional[InUse] = None
+        self._records = Records(devices_directory(os.environ, cache_directory()) / "ipu-jobs")
+
+    @property
+    def is_compiled(self) -> bool:
+        return self.connection != "ON_DEMAND"
+
+    def configure(self) -> None:
+        """Raises MissingSDK, BuildFailed."""
+        built = sdk.built_op()
+        key = self._key(built)
+        self._cache = PoplarExecutables()
+        self._in_use = self._cache.use(key)
+        self._executables = self._in_use.path
+        self._kept = executables_in(self._executables)  # before anything was compiled
+        set_environment(self._settings, self._executables)
+        if self._settings.pvti_options:
+            (self.directory / TRACES).mkdir(parents=True, exist_ok=True)
+        self._ipu = sdk.tensorflow_ipu()
+        configure_tensorflow(self._threads, self.spec.seed)
+
+    def compile(self, slots: int) -> IPUModel:
+        native.build_kernels(self.log)  # for what the host says of itself
+        try:
+            attributes_of(network_of(self.spec), slots, placement_of(self._settings))
+        except UnsupportedNetwork as error:
+            raise InvalidSpec([Problem("/network", "unsupported", str(error))]) from error
+        self._connect()
+        strategy = self._ipu.ipu_strategy.IPUStrategy()
+        executes = attaches(self.connection)
+        self._model = IPUModel(self.spec, slots, self._ipu, strategy, executes)
+        return self._model
+
+    def acquire(self) -> None:
+        """Raises DeviceUnavailable."""
+        if self.connection == "ALWAYS":
+            self._connect()
+        else:
+            began = time.monotonic()
+            wanted, seconds = self._settings.ipus, self._settings.acquire_poll_seconds
+            with _device_errors(), ipu_users.told(self._records, wanted, seconds, self.log):
+                self._model.warm_up()
+            took = f"in {time.monotonic() - began:.2f} s, with the wait for the device"
+            executables = self.executables()
+            keys = ", ".join(executable.key for executable in executables)
+            if executables and all(executable.is_from_cache for executable in executables):
+                self.log(f"loaded from the executable cache {took}, nothing compiled: {keys}")
+            else:
+                self.log(f"compiled {took}")
+        which = "" if self._settings.device_id is None else f" of device {self._settings.device_id}"
+        self._records.hold(self.job_id, self._settings.ipus)
+        self.log(f"attached to ipu: {self._settings.ipus} IPU(s){which}")
+
+    def release(self) -> None:
+        if self._is_configured:
+            self._ipu.config.reset_ipu_configuration()
+            self._is_configured = False
+        self._records.drop()
+        if self._in_use is not None:
+            self._in_use.close()
+            self._in_use = None
+            self._cache.prune(Limits.of_environment())
+
+    def executables(self) -> List[Executable]:
+        """What TensorFlow keeps, by its own names; those compiled now, if there are any.
+
+        Raises NothingKept if the executable is all that the job is for, and there is none.
+        """
+        now = executables_in(self._executables)
+        if self.connection == "PRE_COMPILE" and not now:
+            raise NothingKept()
+        return [Executable(name, name in self._kept) for name in now]
+
+    def kernel_seconds(self) -> Dict[str, float]:
+        """The host does not see them; Poplar's profile does."""
+        return {"forward": 0.0, "backward": 0.0}
+
+    def description(self) -> Description:
+        host = cpu_target(self._threads)
+        model = f"{self._settings.ipus} IPU(s) on {host['model']}"
+        return Description(
+            threads=self._threads,
+            target={**host, "type": "Ipu", "model": model, "numIPUs": self._settings.ipus},
+            kernel={"kernel": "Poplar op", **placed(self.spec, self._settings)},
+            compiler=native.built_by(),
+        )
+
+    def poplar_profile(self) -> Optional[Dict[str, Any]]:
+        """None unless the spec asks for Poplar's report and the SDK's pva is there to read it."""
+        try:
+            return pva_profile.dearest(self.directory / REPORTS)
+        except ImportError:
+            self.log(
+                "Poplar's report is left as it is: this Python has no module pva, which comes with "
+                "the Poplar SDK (source .../poplar/enable.sh)",
+                level="warning",
+            )
+            return None
+
+    def files(self) -> List[DeviceFile]:
+        return report_files(self.directory)
+
+    def _connect(self) -> None:
+        """Configures TensorFlow for the IPUs, which attaches them if they are ALWAYS held."""
+        if self._is_configured:
+            return
+        config = configuration(self._ipu, self._settings)
+        with _device_errors():
+            config.configure_ipu_system()
+        self._is_configured = True
+
+    def _key(self, built: BuiltOp) -> str:
+        """Of the directory for its executables: TensorFlow's own hash sees neither the op's code
+        nor what becomes of it."""
+        spec = spec_to_json(self.spec)
+        device = dict(spec["device"])
+        for name in ("connection_type", "acquire_poll_seconds", "acquire_timeout_seconds"):
+            del device[name]
+        parts = {name: spec[name] for name in ("data", "network", "training", "seed")}
+        op = [file_sha256(built.library), file_sha256(built.codelets)]
+        return key_of({**parts, "device": device, "op": op, "tensorflow": tf.__version__})
+
+
+@contextmanager
+def _device_errors() -> Iterator[None]:
+    """Says DeviceUnavailable where TensorFlow finds no IPU, or none in time."""
+    try:
+        yield
+    except tf.errors.OpError as error:
+        words: Any = error.message
+        if not any(one in words for one in _UNAVAILABLE):
+            raise
+        raise DeviceUnavailable(f"TensorFlow has no IPU for this job: {words}") from error

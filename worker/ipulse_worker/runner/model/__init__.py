@@ -1,0 +1,1 @@
+"""Networks, losses and optimizers of an experiment as TensorFlow programs."""

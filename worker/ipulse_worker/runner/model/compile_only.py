@@ -1,0 +1,53 @@
+"""A model whose device is never attached, and what an attempt with it leaves."""
+
+from __future__ import annotations
+
+from typing import Any, Dict
+
+import numpy as np
+import tensorflow as tf
+
+from ipulse_core.errors import Conflict
+from ipulse_worker.runner.model.model import Model
+from ipulse_worker.runner.training.batches import Judged, Learned
+
+
+class CompilationOnly(Conflict):
+    """The device is configured for compilation only (connection_type NEVER): nothing executes."""
+
+    code = "compilation_only"
+
+
+class Unattached:
+    """Executes as a device does that is not there: zeros for PRE_COMPILE, a refusal for NEVER."""
+
+    def __init__(self, model: Model, connection: str) -> None:
+        self._model = model
+        self._connection = connection
+
+    def derive(self) -> Learned:
+        """A training step. Raises CompilationOnly."""
+        self._check()
+        spiking = len(self._model.spec.network.spiking)
+        gradients = [tf.zeros(weight.shape, tf.float32) for weight in self._model.trained]
+        return Learned(gradients, np.zeros(4 + 3 * spiking), np.zeros(spiking, np.float32))
+
+    def judge(self, samples: int) -> Judged:
+        """A look at so many samples. Raises CompilationOnly."""
+        self._check()
+        by_step = np.zeros((len(self._model.spec.network.spiking), self._model.spec.data.steps))
+        sums = np.zeros(4 + 3 * len(by_step))
+        return Judged(sums, np.zeros(samples, np.int32), by_step, by_step)
+
+    def _check(self) -> None:
+        if self._connection == "NEVER":
+            raise CompilationOnly()
+
+
+def outcome(model: Model, connection: str) -> Dict[str, Any]:
+    """What executing one step came to, for executable.json."""
+    try:
+        learned = Unattached(model, connection).derive()
+    except CompilationOnly as error:
+        return {"refused": error.message}
+    return {"outputs": "zeros", "loss": float(learned.sums[1])}

@@ -1,0 +1,43 @@
+"""The weights that a training starts from: active in every layer, by measurement."""
+
+from __future__ import annotations
+
+from typing import List
+
+import numpy as np
+
+from ipulse.spec import ExperimentSpec
+from ipulse_core.errors import IPUlseError
+from ipulse_ops.training.initialisation import balanced_weights
+from ipulse_worker.runner.data import Dataset
+from ipulse_worker.runner.model.network import network_of
+from ipulse_worker.runner.training.randomness import Purpose, stream
+
+MEASURED_SAMPLES = 64  # ipulse_ops.training.initialisation: a few dozen are enough
+MEASURED_BYTES = 2**28  # that measuring may take ...
+BYTES_PER_SITE = 100  # ... at so many per step, sample and neuron of the widest layer
+
+
+class NoActivity(IPUlseError):
+    """The network cannot be made active."""
+
+    code = "no_activity"
+
+
+def initial_weights(spec: ExperimentSpec, dataset: Dataset) -> List[np.ndarray]:
+    """Float32 `[N_in, N_out]` of each layer and the readout; fixed by the spec.
+
+    Raises NoActivity if no spike gets through the layers.
+    """
+    network = network_of(spec)
+    widest = max(network.sizes)
+    fitting = MEASURED_BYTES // (BYTES_PER_SITE * spec.data.steps * widest)
+    samples = int(np.clip(fitting, 1, MEASURED_SAMPLES))
+    order = stream(Purpose.WEIGHTS, spec.seed).permutation(dataset.training)
+    ids, counts = dataset.trains.batch(order[:samples])
+    try:
+        return balanced_weights(
+            network, ids, counts, std=spec.network.initial_membrane_std, seed=spec.seed
+        )
+    except ValueError as error:
+        raise NoActivity(f"the weights cannot be initialised: {error}") from error

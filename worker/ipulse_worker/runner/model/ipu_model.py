@@ -1,0 +1,168 @@
+"""A spec's network as programs for IPUs: several training steps in one, fed by queues.
+
+An IPU has no doubles: what a program gives is float32 or int32, and sums that need more are made
+on the host.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Callable, List, Optional
+
+import numpy as np
+import tensorflow as tf
+
+from ipulse.spec import ExperimentSpec
+from ipulse_core.errors import IPUlseError
+from ipulse_ops.keras import LIFOutputs
+from ipulse_ops.philox import key_of
+from ipulse_worker.runner.model.device_optimizer import DeviceOptimizer, device_optimizer_of
+from ipulse_worker.runner.model.model import Model, step_seed
+from ipulse_worker.runner.model.network import Gates
+from ipulse_worker.runner.training.batches import BatchOf, Execution, Judged, Learned
+from ipulse_worker.runner.training.infeed import FedBatch, Infeed
+from ipulse_worker.runner.training.step_metrics import sums_of
+
+NEVER_EXECUTES = "configured for compilation only"  # TensorFlow's words with connection type NEVER
+
+
+class LostBatches(IPUlseError):
+    """A program did not do the training steps that were due."""
+
+    code = "lost_batches"
+
+
+class IPUModel(Model):
+    """A Model whose variables live on IPUs. Its batches have one size."""
+
+    optimizer: DeviceOptimizer
+    _infeed: Optional[Infeed] = None
+
+    def __init__(
+        self, spec: ExperimentSpec, slots: int, ipu: Any, strategy: Any, executes: bool
+    ) -> None:
+        """ipu: the module `tensorflow.python.ipu`; strategy: its IPUStrategy.
+
+        executes: whether the connection gives more than zeros or a refusal.
+        """
+        self._ipu, self._strategy, self._executes = ipu, strategy, executes
+        self._size = spec.training.batch_size
+        super().__init__(spec, slots, threads=0, batch=self._size)
+
+    def trace(self) -> None:
+        """Compiles every program but with ON_DEMAND, for then it would wait for a device, too."""
+        if self.spec.device.connection_type != "ON_DEMAND":
+            self.warm_up()
+
+    def warm_up(self) -> None:
+        """Runs every program on blank batches, for TensorFlow compiles it then, and puts back what
+        that has changed."""
+        state = self.state()
+        step = self._next_step
+        self._infeed = Infeed(self._ipu, self._fed, step, blanks=self.steps_per_execution)
+        blank = self._fed(step).blank()
+        shown = [blank.ids, blank.counts]
+        programs = [
+            (self._program, [self._infeed.iterator]),
+            (self._judging, [*shown, blank.labels, blank.mask]),
+            (self._looking, shown),
+        ]
+        for program, arguments in programs:
+            try:
+                self._run(program, arguments)
+            except tf.errors.InvalidArgumentError as error:
+                if self._executes or NEVER_EXECUTES not in str(error):
+                    raise
+        if self._executes:
+            self._outfeed.dequeue(wait_for_completion=True)
+            self.restore(state)
+
+    def feed(self, batch_of: BatchOf, step: int) -> None:
+        super().feed(batch_of, step)
+        self._next_step = step
+
+    def execute(self, step: int, now: Callable[[], float]) -> Execution:
+        """One program of `steps_per_execution` training steps. Raises LostBatches."""
+        if self._infeed is None:
+            self._infeed = Infeed(self._ipu, self._fed, step)
+        self._run(self._program, [self._infeed.iterator])
+        rows = self._outfeed.dequeue(wait_for_completion=True)
+        *sums, most, steps = [np.asarray(tensor) for tensor in rows]
+        self._next_step = step + self.steps_per_execution
+        if steps.tolist() != list(range(step, self._next_step)):
+            due = f"{self.steps_per_execution:,} from {step:,} on"
+            raise LostBatches(
+                f"the program did the training steps {steps.tolist()}; due were {due}"
+            )
+        learned = [
+            Learned([], sums_of(*(array[at] for array in sums)), most[at])
+            for at in range(len(steps))
+        ]
+        return Execution(learned, batching=0.0, applying=0.0)
+
+    def judge(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> Judged:
+        found = self._run(self._judging, self._filled(ids, counts, labels))
+        predicted, *sums = [np.asarray(tensor) for tensor in found]
+        _, spikes, _, dropped = (array.astype(np.float64) for array in sums)
+        return Judged(sums_of(*sums), predicted[: len(labels)], spikes, dropped)
+
+    def _run(self, program: Any, arguments: List[Any]) -> Any:
+        tensors = [tf.constant(a) if isinstance(a, np.ndarray) else a for a in arguments]
+        return self._strategy.run(program, args=tensors)
+
+    def _make_network(self, gates: Gates) -> None:
+        with self._strategy.scope():
+            super()._make_network(gates)
+
+    def _make_optimizer(self) -> DeviceOptimizer:
+        return device_optimizer_of(self.spec.training.optimizer, self._variables)
+
+    def _make_functions(self) -> None:
+        # Of these programs alone: a queue belongs to the program that was compiled with it.
+        self._infeed = None
+        self._outfeed = self._ipu.ipu_outfeed_queue.IPUOutfeedQueue()
+        self._program = on_device(self._steps)
+        self._judging = on_device(self._judged_on_device)
+        self._looking = on_device(self._looked_on_device)
+
+    def _fed(self, step: int) -> FedBatch:
+        """Of any training step from 1 on: the device may read beyond the last one."""
+        batch = self._batch_of(step)
+        ids, counts, labels, mask = self._filled(batch.ids, batch.counts, batch.labels)
+        seed = np.array(key_of(step_seed(self.spec.seed, step)), np.uint32).view(np.int32)
+        rates = self.optimizer.rates(step, batch.rate)
+        return FedBatch(ids, counts, labels, mask, seed, rates, np.int32(step))
+
+    def _steps(self, iterator: Any) -> None:
+        """Training steps, one after the other, as a loop on the device."""
+        for _ in tf.range(self.steps_per_execution):
+            self._step(next(iterator))
+
+    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # TensorFlow's
+    def _step(self, batch: FedBatch) -> None:
+        gradients, seen = self._backward(
+            batch.ids, batch.counts, batch.labels, batch.mask, batch.seed
+        )
+        self._applied(gradients, batch.step, batch.rates)
+        self._outfeed.enqueue((*seen.single_sums(), seen.most(), batch.step))
+
+    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # TensorFlow's
+    def _judged_on_device(self, ids: Any, counts: Any, labels: Any, mask: Any) -> List[Any]:
+        seen = self._forward(ids, counts, labels, mask)
+        return [seen.predicted, *seen.single_sums()]
+
+    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # TensorFlow's
+    def _looked_on_device(self, ids: Any, counts: Any) -> LIFOutputs:
+        out: LIFOutputs = self.net(ids, counts, training=False)
+        return out
+
+    def _looked(self, ids: np.ndarray, counts: np.ndarray) -> LIFOutputs:
+        out: LIFOutputs = self._run(self._looking, [ids, counts])
+        return out
+
+
+def on_device(function: Callable[..., Any]) -> Any:
+    """A function that XLA compiles as a whole, as a program on a device must be."""
+    known = inspect.signature(tf.function).parameters
+    compiled = "jit_compile" if "jit_compile" in known else "experimental_compile"  # up to 2.4
+    return tf.function(function, **{compiled: True})

@@ -1,0 +1,181 @@
+"""A spec's network in the words of the ops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Tuple
+
+import numpy as np
+
+from ipulse import spec as described
+from ipulse.spec import ExperimentSpec
+from ipulse_ops.keras import MultiLIF
+from ipulse_ops.keras.network_layer import CONSTANTS
+from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, PerNeuron
+from ipulse_ops.lif.poplar.attributes import Placement, split_of
+from ipulse_ops.lif.weights import weight_shapes
+from ipulse_ops.surrogate import SURROGATES, Surrogate
+
+
+@dataclass(frozen=True)
+class Gates:
+    """What of a network may change between two training steps, of each layer that spikes."""
+
+    capacities: Tuple[Optional[int], ...]
+    second_thresholds: Tuple[Optional[PerNeuron], ...]
+
+    def same_as(self, other: Gates) -> bool:
+        return self.capacities == other.capacities and all(
+            one is two or (one is not None and two is not None and np.array_equal(one, two))
+            for one, two in zip(self.second_thresholds, other.second_thresholds)
+        )
+
+
+def first_gates(spec: ExperimentSpec) -> Gates:
+    """The capacities that training begins with, and the second thresholds that it ends with."""
+    return Gates(
+        capacities=tuple(layer.first_capacity for layer in spec.network.spiking),
+        second_thresholds=tuple(
+            None if layer.second_threshold is None else per_neuron(layer.second_threshold)
+            for layer in spec.network.spiking
+        ),
+    )
+
+
+def network_of(spec: ExperimentSpec, gates: Optional[Gates] = None) -> Network:
+    """The network as it is with these gates, or else the first ones."""
+    gates = gates or first_gates(spec)
+    network = spec.network
+    spiking = [
+        _lif(layer, neurons, capacity, second)
+        for layer, neurons, capacity, second in zip(
+            network.spiking, spiking_neurons(spec), gates.capacities, gates.second_thresholds
+        )
+    ]
+    hidden = len(network.layers)
+    readout: Layer = spiking[-1] if len(spiking) > hidden else _leaky(spec)
+    return Network(
+        inputs=spec.data.inputs,
+        layers=tuple(spiking[:hidden]),
+        readout=readout,
+        reset=network.reset,
+        reset_gradient=network.reset_gradient,
+        delay=network.delay,
+        surrogate=_surrogate(network.surrogate),
+        reset_on=network.reset_on,
+    )
+
+
+def keras_network(spec: ExperimentSpec, gates: Gates, threads: int) -> MultiLIF:
+    """The network as a Keras layer."""
+    network = network_of(spec, gates)
+    return MultiLIF(
+        inputs=network.inputs,
+        layers=network.layers,
+        readout=network.readout,
+        reset=network.reset,
+        reset_gradient=network.reset_gradient,
+        reset_on=network.reset_on,
+        delay=network.delay,
+        surrogate=network.surrogate,
+        trainable=spec.network.trainable,
+        threads=threads,
+        seed=spec.seed,
+        name="network",
+        **_backend(spec.device),
+    )
+
+
+def _backend(device: described.Device) -> Dict[str, Any]:
+    """What runs a MultiLIF, in its words."""
+    if isinstance(device, described.CPUDevice):
+        return {"memory": device.memory, "weights_dtype": device.weights_dtype}
+    found: Dict[str, Any] = {
+        "backend": device.kind,
+        "placement": placement_of(device),
+    }
+    if isinstance(device, described.EmulatorDevice):
+        found["tiles_per_ipu"] = device.tiles
+    return found
+
+
+def placement_of(device: described.IPUs) -> Placement:
+    """Where the Poplar op puts the network."""
+    return Placement(device.mapping, device.ipus, device.split)
+
+
+def placed(spec: ExperimentSpec, device: described.IPUs) -> Dict[str, str]:
+    """What a job's documents say of it."""
+    split = split_of(network_of(spec), placement_of(device))
+    return {"mapping": device.mapping, "split": split}
+
+
+def spiking_neurons(spec: ExperimentSpec) -> List[int]:
+    """Neurons of each layer that spikes."""
+    neurons = [layer.neurons for layer in spec.network.layers]
+    return [*neurons, spec.data.classes][: len(spec.network.spiking)]
+
+
+def spiking_names(spec: ExperimentSpec) -> List[str]:
+    """1, 2, ... of the hidden layers, and "readout" of a readout that spikes: in figures' names."""
+    names = [str(number) for number in range(1, len(spec.network.layers) + 1)]
+    return [*names, "readout"][: len(spec.network.spiking)]
+
+
+def trained_names(spec: ExperimentSpec) -> List[str]:
+    """As `weight_names`, then layer_1_decay, ... of the constants that are trained."""
+    layers = [f"layer_{number}" for number in range(1, len(spec.network.layers) + 1)]
+    constants = [
+        f"{name}_{constant}"
+        for constant in CONSTANTS
+        if constant in spec.network.trainable
+        for name, layer in zip([*layers, "readout"], [*spec.network.layers, spec.network.readout])
+        if getattr(layer, constant, None) is not None
+    ]
+    return [*weight_names(spec), *constants]
+
+
+def weight_names(spec: ExperimentSpec) -> List[str]:
+    """layer_1, layer_1_recurrent, layer_1_bias, ..., readout: of the arrays that are trained, in
+    the order of ipulse_ops.lif.weights.weight_shapes."""
+    layers = [f"layer_{number}" for number in range(1, len(spec.network.layers) + 1)]
+    layers.append("readout")
+    return [
+        layers[shape.layer] + ("" if shape.role == "input" else f"_{shape.role}")
+        for shape in weight_shapes(network_of(spec))
+    ]
+
+
+def per_neuron(value: described.PerNeuron) -> PerNeuron:
+    return np.array(value) if isinstance(value, tuple) else value
+
+
+def _lif(layer: Any, neurons: int, capacity: Optional[int], second: Optional[PerNeuron]) -> LIF:
+    return LIF(
+        **_integrator(layer, neurons),
+        threshold=per_neuron(layer.threshold),
+        second_threshold=second,
+        capacity=capacity,
+        recurrent=layer.recurrent,
+        policy=layer.policy,
+    )
+
+
+def _leaky(spec: ExperimentSpec) -> LeakyReadout:
+    return LeakyReadout(**_integrator(spec.network.readout, spec.data.classes))
+
+
+def _integrator(layer: Any, neurons: int) -> Dict[str, Any]:
+    synapse = layer.synapse_decay
+    return {
+        "neurons": neurons,
+        "decay": per_neuron(layer.decay),
+        "gain": layer.gain,
+        "bias": layer.bias,
+        "synapse_decay": None if synapse is None else per_neuron(synapse),
+    }
+
+
+def _surrogate(shape: described.Surrogate) -> Surrogate:
+    fields = vars(shape)
+    return SURROGATES[shape.name](**{name: fields[name] for name in fields if name != "name"})

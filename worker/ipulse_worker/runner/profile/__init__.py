@@ -1,0 +1,1 @@
+"""Profiles: where the time, spikes and memory of an attempt went."""

@@ -1,0 +1,92 @@
+"""Pictures of a run on a device: what its cycles went to, and one pass of its loop in detail."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import List, Sequence, Tuple
+
+import numpy as np
+
+from ipulse_worker.runner.profile.tile_profile import KINDS
+from ipulse_worker.runner.report.plots import FULL
+
+COLOURS = {"compute": 1, "exchange": 2, "sync": 0, "host": 4}
+# Within a step, in the order in which they are drawn. An exchange may come after the compute, too.
+DRAWN = ("host", "sync", "exchange", "compute")
+STRIP_HEIGHT = 54.0
+LANE_HEIGHT = 30.0
+MOST_BINS = 266  # of the strip: four pixels each
+MOST_STEPS = 300  # drawn of a pass
+_NAMES = 18.0  # pixels above the lane
+_LETTER = 6.6  # pixels
+
+
+def strip(cycles: np.ndarray, description: str) -> str:
+    """Shares of the kinds over a run's time; cycles float64 `[steps, kinds]`."""
+    order = [KINDS.index(kind) for kind in DRAWN]
+    moments = np.concatenate([[0.0], np.cumsum(cycles[:, order].reshape(-1))])
+    edges = np.linspace(0.0, moments[-1], min(MOST_BINS, len(moments)))
+    spent = []
+    for kind in KINDS:
+        own = np.zeros(cycles[:, order].shape)
+        own[:, DRAWN.index(kind)] = cycles[:, KINDS.index(kind)]
+        reached = np.concatenate([[0.0], np.cumsum(own.reshape(-1))])
+        spent.append(np.diff(np.interp(edges, moments, reached)))
+    shares = np.cumsum(np.stack(spent) / np.diff(edges), axis=0)
+    rights = FULL * edges[1:] / edges[-1]
+    # The last kind covers all, and each one before it is painted over its foot.
+    areas = [
+        _area(kind, share, rights) for kind, share in list(zip(KINDS, shares))[::-1] if share.any()
+    ]
+    return (
+        f'<svg viewBox="0 0 {FULL:g} {STRIP_HEIGHT:g}" role="img" '
+        f'aria-label="{escape(description)}">{"".join(areas)}</svg>'
+    )
+
+
+def one_pass(steps: Sequence[Tuple[str, np.ndarray]], description: str) -> str:
+    """Steps after each other: name, and cycles float64 `[kinds]`."""
+    steps = steps[:MOST_STEPS]
+    whole = float(sum(cycles.sum() for _, cycles in steps))
+    marks: List[str] = []
+    at = 0.0
+    for name, cycles in steps:
+        begin = FULL * at / whole
+        parts = []
+        for kind in DRAWN:
+            amount = float(cycles[KINDS.index(kind)])
+            if amount:
+                x, width = FULL * at / whole, FULL * amount / whole
+                parts.append(
+                    f'<rect class="f{COLOURS[kind]}" x="{x:.2f}" y="{_NAMES:g}" '
+                    f'width="{width:.2f}" height="{LANE_HEIGHT:g}"/>'
+                )
+            at += amount
+        told = ", ".join(f"{k} {c:,.0f}" for k, c in zip(KINDS, cycles) if c)
+        marks.append(f"<g><title>{escape(f'{name}: {told} cycles')}</title>{''.join(parts)}</g>")
+        end = FULL * at / whole
+        marks.append(
+            f'<line class="axis" x1="{begin:.1f}" x2="{begin:.1f}" y1="4" '
+            f'y2="{_NAMES + LANE_HEIGHT:g}"/>'
+        )
+        shown = _fitting(name, end - begin - 8)
+        if shown:
+            marks.append(f'<text class="tick" x="{begin + 5:.1f}" y="13">{escape(shown)}</text>')
+    return (
+        f'<svg viewBox="0 0 {FULL:g} {_NAMES + LANE_HEIGHT:g}" role="img" '
+        f'aria-label="{escape(description)}">{"".join(marks)}</svg>'
+    )
+
+
+def _area(kind: str, share: np.ndarray, rights: np.ndarray) -> str:
+    tops = STRIP_HEIGHT * (1 - np.clip(share, 0.0, 1.0))
+    points = "".join(f"V{top:.1f}H{right:.1f}" for top, right in zip(tops, rights))
+    return f'<path class="f{COLOURS[kind]}" d="M0 {STRIP_HEIGHT:g}{points}V{STRIP_HEIGHT:g}z"/>'
+
+
+def _fitting(name: str, width: float) -> str:
+    """As much of the name as there is room for, its last part first."""
+    for text in (name, name.rsplit("/", 1)[-1]):
+        if _LETTER * len(text) <= width:
+            return text
+    return ""

@@ -1,0 +1,117 @@
+"""The results of a finished training as files, each told to the agent as soon as it is complete.
+
+The manifest comes last: where it is, the others are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Sequence
+
+import numpy as np
+
+from ipulse.spec import ExperimentSpec, spec_to_json
+from ipulse_core import strict_json
+from ipulse_core.events import ArtifactEvent, Role
+from ipulse_core.manifest import SCHEMA
+from ipulse_core.schema import to_json
+from ipulse_worker.runner.clock import Span, Timeline, utc_now
+from ipulse_worker.runner.devices import DeviceFile
+from ipulse_worker.runner.profile.profile import Circumstances
+from ipulse_worker.runner.profile.trace import chrome_trace
+from ipulse_worker.runner.report.page import report_html
+from ipulse_worker.runner.reporter import Reporter
+from ipulse_worker.runner.results import provenance
+from ipulse_worker.runner.results.manifest import listed
+from ipulse_worker.runner.results.nir_export import write_nir
+from ipulse_worker.runner.results.results import Results
+from ipulse_worker.runner.work_dir import WorkDir
+
+JSON = "application/json"
+BINARY = "application/octet-stream"
+
+
+class Artifacts:
+    """Writes results into the work directory and remembers what it wrote."""
+
+    def __init__(self, work_dir: WorkDir, reporter: Reporter) -> None:
+        self._work_dir = work_dir
+        self._reporter = reporter
+        self.written: List[ArtifactEvent] = []
+
+    def write_results(
+        self,
+        results: Results,
+        arrays: Dict[str, np.ndarray],
+        timeline: Timeline,
+        files: Sequence[DeviceFile] = (),
+    ) -> None:
+        """All but the manifest. The report phase is still open: the trace shows it up to now.
+
+        `arrays`: what was trained, as Model.arrays. `files`: the device's.
+        """
+        spec, work_dir = results.spec, self._work_dir
+        work_dir.write("metrics.jsonl", results.history.text().encode("utf-8"))
+        self._tell("metrics.jsonl", "metrics", "application/x-ndjson")
+
+        named: Dict[str, Any] = {**arrays}
+        with work_dir.writing("weights.npz") as path, path.open("wb") as file:
+            np.savez(file, **named)
+        self._tell("weights.npz", "weights", BINARY)
+
+        with work_dir.writing("network.nir") as path:
+            write_nir(path, spec, arrays, int(results.judgement.tally.dropped.sum()))
+        self._tell("network.nir", "network", "application/x-hdf5")
+
+        self.write_document("profile.json", "profile", results.profile)
+        if results.poplar_profile is not None:
+            self.write_document("poplar_profile.json", "poplar_profile", results.poplar_profile)
+
+        for of_device in files:
+            work_dir.write(of_device.name, of_device.content)
+            self._tell(of_device.name, of_device.role, of_device.media_type)
+
+        phase = results.profile["execution"]["phases"][-1]
+        started = phase["microseconds"]["start"] / 1e6
+        timeline.spans.append(Span("phase", phase["name"], started, timeline.clock.now()))
+        work_dir.write("trace.json.gz", chrome_trace(timeline, spec.name))
+        self._tell("trace.json.gz", "trace", "application/gzip")
+
+        work_dir.write("report.html", report_html(results))
+        self._tell("report.html", "report", "text/html")
+
+    def write_document(self, name: str, role: Role, document: Dict[str, Any]) -> None:
+        """One JSON document."""
+        self._work_dir.write(name, _json(document))
+        self._tell(name, role, JSON)
+
+    def write_manifest(
+        self, spec: ExperimentSpec, circumstances: Circumstances, final: Dict[str, float]
+    ) -> None:
+        """What is here, with digests, and what it came from."""
+        manifest: Dict[str, Any] = {
+            "schema": SCHEMA,
+            "job_id": circumstances.job_id,
+            "attempt": circumstances.attempt,
+            "artifacts": [to_json(file) for file in listed(self._work_dir, self.written)],
+            "versions": circumstances.versions,
+            "kernel": circumstances.device.kernel,
+            "git": provenance.git_revision(),
+            "host": {**circumstances.host, "threads": circumstances.device.threads},
+            "seed": spec.seed,
+            "spec": spec_to_json(spec),
+            "spec_sha256": circumstances.spec_sha256,
+            "started_at": circumstances.started_at,
+            "finished_at": utc_now(),
+            "metrics": final,
+        }
+        self._work_dir.write("manifest.json", _json(manifest))
+        self._tell("manifest.json", "manifest", JSON)
+
+    def _tell(self, name: str, role: Role, media_type: str) -> None:
+        event = ArtifactEvent(path=name, role=role, media_type=media_type)
+        self.written.append(event)
+        self._reporter.say(event)
+
+
+def _json(document: Dict[str, Any]) -> bytes:
+    return (strict_json.dumps(document) + "\n").encode("utf-8")

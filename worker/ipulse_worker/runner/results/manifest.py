@@ -1,0 +1,34 @@
+"""manifest.json: what belongs to a result, and what it came from. Its presence means complete."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import List, Sequence
+
+from ipulse.spec import ExperimentSpec, spec_to_json
+from ipulse_core import strict_json
+from ipulse_core.events import ArtifactEvent
+from ipulse_core.manifest import ListedFile
+from ipulse_worker.runner.work_dir import WorkDir
+
+CHUNK = 1 << 20
+
+
+def spec_sha256(spec: ExperimentSpec) -> str:
+    """Of the canonical text of the spec with every default written out."""
+    return hashlib.sha256(strict_json.dumps(spec_to_json(spec)).encode("utf-8")).hexdigest()
+
+
+def listed(work_dir: WorkDir, artifacts: Sequence[ArtifactEvent]) -> List[ListedFile]:
+    """Each artifact with the digest and the size of its file, as it is on the disk now."""
+    entries = []
+    for artifact in artifacts:
+        digest, size = hashlib.sha256(), 0
+        with (work_dir.path / artifact.path).open("rb") as file:
+            for chunk in iter(lambda: file.read(CHUNK), b""):
+                digest.update(chunk)
+                size += len(chunk)
+        entries.append(
+            ListedFile(artifact.path, artifact.role, artifact.media_type, digest.hexdigest(), size)
+        )
+    return entries

@@ -1,0 +1,227 @@
+"""The trained network as a NIR graph, for simulators of every kind.
+
+NIR's neurons are differential equations, tau dv/dt = (v_leak - v) + r I. Solved over one step of
+dt with constant input they give our update exactly, with
+
+    decay = exp(-dt / tau)      gain = r      v_leak = v_reset = 0
+
+(the exponential step, not Euler's `decay = 1 - dt / tau`); a CubaLIF's synapse first and its
+membrane after it. A spike is a current of 1 during one step. What NIR has no word for, such as
+slots or a reset by subtraction, the metadata lists as `left_out`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Tuple, Union
+
+import numpy as np
+
+from ipulse.spec import CPUDevice, ExperimentSpec, LeakyReadout, SpikingReadout
+from ipulse_core.errors import MissingDependency
+
+# exp(-NO_MEMORY) is 0 in double precision: what stands for a decay of 0, whose tau would be 0.
+NO_MEMORY = 1000.0
+
+Metadata = Dict[str, Union[str, float, int]]
+Arrays = Mapping[str, np.ndarray]
+
+
+def require_nir() -> None:
+    """Raises MissingDependency, with the cure, where the nir package does not load.
+
+    Asked before training, because hours of it would be a high price for a missing package.
+    """
+    try:
+        import nir  # noqa: F401  (only whether it loads)
+    except ImportError as error:
+        raise MissingDependency(
+            f"the network is exported with the nir package, which does not load here ({error}): "
+            "install the worker's requirements, or `pip install nir`, into the runner's environment"
+        ) from error
+
+
+def write_nir(path: Path, spec: ExperimentSpec, arrays: Arrays, dropped_spikes: int) -> None:
+    """Writes the graph to `path`.
+
+    arrays: what was trained, as Model.arrays: float32 `[N_in, N_out]` of each layer and the
+        readout, of which NIR keeps the transpose, their recurrent weights and biases, and the
+        constants that were trained.
+    dropped_spikes: spikes without a slot on the held-out samples.
+
+    Raises MissingDependency as `require_nir` does.
+    """
+    require_nir()
+    import h5py
+    import nir
+
+    step_s = spec.data.step_ms / 1000.0
+    graph = _Graph(spec.data.inputs, spec.data.classes)
+    for number, layer in enumerate(spec.network.layers, start=1):
+        name = f"layer_{number}"
+        graph.append(f"weights_{number}", _weights(arrays, name))
+        if layer.synapse_decay is None:
+            graph.append(f"lif_{number}", _neurons(layer, layer.neurons, arrays, name, step_s))
+        else:
+            graph.append(f"lif_{number}", _cuba(layer, layer.neurons, arrays, name, step_s))
+        if layer.recurrent:
+            graph.loop(f"recurrent_{number}", _weights(arrays, f"{name}_recurrent"))
+        if spec.network.delay:
+            delay = np.full(layer.neurons, spec.network.delay * step_s)
+            graph.append(f"delay_{number}", nir.Delay(delay=delay))
+    _append_readout(graph, spec, arrays, step_s)
+    nir.write(str(path), graph.finished())
+    # NIR 1.0 writes no metadata; where later releases do, this is where they put it.
+    with h5py.File(str(path), "a") as file:
+        group = file["node"].require_group("metadata")
+        for key, value in _metadata(spec, step_s, dropped_spikes).items():
+            group.create_dataset(key, data=value)
+
+
+def tau_s(decay: Any, step_s: float) -> np.ndarray:
+    """The time constants in seconds of which `decay` remains after a step of `step_s`."""
+    decay = np.asarray(decay, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        tau: np.ndarray = np.where(decay > 0, -step_s / np.log(decay), step_s / NO_MEMORY)
+    return tau
+
+
+class _Graph:
+    """Nodes in a row, with loops back to where the row has got to."""
+
+    def __init__(self, inputs: int, classes: int) -> None:
+        import nir
+
+        self._nodes = {"input": nir.Input(input_type={"input": np.array([inputs])})}
+        self._edges: List[Tuple[str, str]] = []
+        self._last = "input"
+        self._output = nir.Output(output_type={"output": np.array([classes])})
+
+    def append(self, name: str, node: Any) -> None:
+        self._nodes[name] = node
+        self._edges.append((self._last, name))
+        self._last = name
+
+    def loop(self, name: str, node: Any) -> None:
+        """From the last node through this one and back."""
+        self._nodes[name] = node
+        self._edges += [(self._last, name), (name, self._last)]
+
+    def finished(self) -> Any:
+        import nir
+
+        self.append("output", self._output)
+        return nir.NIRGraph(nodes=self._nodes, edges=self._edges)
+
+
+def _append_readout(graph: _Graph, spec: ExperimentSpec, arrays: Arrays, step_s: float) -> None:
+    import nir
+
+    readout, classes = spec.network.readout, spec.data.classes
+    graph.append("weights_readout", _weights(arrays, "readout"))
+    if isinstance(readout, SpikingReadout):
+        kind = _neurons if readout.synapse_decay is None else _cuba
+        graph.append("readout", kind(readout, classes, arrays, "readout", step_s))
+        if readout.recurrent:
+            graph.loop("recurrent_readout", _weights(arrays, "readout_recurrent"))
+        return
+    if readout.synapse_decay is not None:
+        # A synapse is a leaky integrator, too; NIR 1.0 has no leaky readout with one.
+        synapse = _constant(readout, "synapse_decay", classes, arrays, "readout")
+        filter_ = nir.LI(tau=tau_s(synapse, step_s), r=np.ones(classes), v_leak=np.zeros(classes))
+        graph.append("synapse_readout", filter_)
+    graph.append("readout", _integrator(readout, classes, arrays, step_s))
+
+
+def _weights(arrays: Arrays, name: str) -> Any:
+    import nir
+
+    matrix = np.ascontiguousarray(arrays[name].T)
+    bias = arrays.get(f"{name}_bias")
+    return nir.Linear(weight=matrix) if bias is None else nir.Affine(weight=matrix, bias=bias)
+
+
+def _integrator(readout: LeakyReadout, classes: int, arrays: Arrays, step_s: float) -> Any:
+    import nir
+
+    return nir.LI(
+        tau=tau_s(_constant(readout, "decay", classes, arrays, "readout"), step_s),
+        r=np.full(classes, readout.gain),
+        v_leak=np.zeros(classes),
+    )
+
+
+def _neurons(layer: Any, neurons: int, arrays: Arrays, name: str, step_s: float) -> Any:
+    import nir
+
+    return nir.LIF(
+        tau=tau_s(_constant(layer, "decay", neurons, arrays, name), step_s),
+        r=np.full(neurons, layer.gain),
+        v_leak=np.zeros(neurons),
+        v_threshold=_constant(layer, "threshold", neurons, arrays, name),
+    )
+
+
+def _cuba(layer: Any, neurons: int, arrays: Arrays, name: str, step_s: float) -> Any:
+    import nir
+
+    return nir.CubaLIF(
+        tau_syn=tau_s(_constant(layer, "synapse_decay", neurons, arrays, name), step_s),
+        tau_mem=tau_s(_constant(layer, "decay", neurons, arrays, name), step_s),
+        r=np.full(neurons, layer.gain),
+        v_leak=np.zeros(neurons),
+        v_threshold=_constant(layer, "threshold", neurons, arrays, name),
+        w_in=np.ones(neurons),
+    )
+
+
+def _constant(layer: Any, constant: str, neurons: int, arrays: Arrays, name: str) -> np.ndarray:
+    """A layer's constant for every neuron, as trained where it was."""
+    value = arrays.get(f"{name}_{constant}", getattr(layer, constant))
+    return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (neurons,)))
+
+
+def _metadata(spec: ExperimentSpec, step_s: float, dropped_spikes: int) -> Metadata:
+    resets = {
+        "zero": "v becomes 0 before the next step",
+        "subtract": "v_threshold is taken off v before the next step",
+        "none": "v stays as it is",
+    }
+    return {
+        "name": spec.name,
+        "dt": step_s,
+        "time_unit": "s",
+        "discretization": "decay = exp(-dt / tau); v = decay * v + (1 - decay) * r * I",
+        "synapse": "of CubaLIF: s = exp(-dt / tau_syn); i = s * i + (1 - s) * w_in * I, then v "
+        "with I = i",
+        "input": "a spike is a current of 1 during one step of dt",
+        "recurrent": "a layer's own spikes arrive one dt later",
+        "spike": f"where v > v_threshold, strictly; {resets[spec.network.reset]}",
+        "logits": _LOGITS[spec.training.loss],
+        "steps": spec.data.steps,
+        "dropped_spikes": dropped_spikes,
+        "left_out": "; ".join(_left_out(spec)),
+    }
+
+
+_LOGITS = {
+    "mean_membrane_cross_entropy": "mean of the readout's v over all steps",
+    "max_membrane_cross_entropy": "largest value of the readout's v over all steps",
+    "step_cross_entropy": "the readout's v at each step; the class that leads most often",
+    "spike_count_cross_entropy": "number of the readout's spikes over all steps",
+    "spike_count_mse": "number of the readout's spikes over all steps",
+}
+
+
+def _left_out(spec: ExperimentSpec) -> List[str]:
+    """What the network does and the graph does not say."""
+    said = []
+    if spec.network.reset != "zero":
+        said.append(
+            f"the reset: NIR sets v to v_reset, and this network's reset is {spec.network.reset}"
+        )
+    if any(layer.capacity is not None for layer in spec.network.spiking):
+        said.append("the capacity: spikes that found no slot were dropped, and are not in NIR")
+    if isinstance(spec.device, CPUDevice) and spec.device.weights_dtype != "float32":
+        said.append(f"that runs read the weights rounded to {spec.device.weights_dtype}")
+    return said

@@ -1,0 +1,69 @@
+"""When a training ends before its last epoch, and with which epoch's weights."""
+
+from __future__ import annotations
+
+from typing import Dict, List, Sequence
+
+import numpy as np
+
+from ipulse import spec
+from ipulse_worker.runner.training.state import State, in_order, numbered, part, within
+
+
+class EarlyStopping:
+    """Watches one figure after every epoch."""
+
+    def __init__(self, settings: spec.EarlyStopping, trained: Sequence[np.ndarray]) -> None:
+        """`trained`: what is kept of the best epoch has these shapes."""
+        self._settings = settings
+        self._best = float("nan")
+        self._waited = 0  # epochs without an improvement
+        self.best_epoch = 0  # from 1; 0 before the first
+        self._kept: List[np.ndarray] = [np.array(array) for array in trained]
+
+    def saw(self, epoch: int, values: Dict[str, float], trained: Sequence[np.ndarray]) -> None:
+        """Takes an epoch's figures, and what was trained so far."""
+        value = values[self._settings.metric]
+        sign = 1 if self._settings.metric.endswith("accuracy") else -1
+        if self.best_epoch == 0 or sign * (value - self._best) > self._settings.min_delta:
+            self._best, self.best_epoch, self._waited = value, epoch, 0
+            if self._settings.restore_best:
+                self._kept = [np.array(array) for array in trained]
+        else:
+            self._waited += 1
+
+    @property
+    def stopped(self) -> bool:
+        return self._waited >= self._settings.patience
+
+    @property
+    def why(self) -> str:
+        """It stopped."""
+        return (
+            f"{self._settings.metric} has not improved for {self._waited:,} epochs; it was best "
+            f"after epoch {self.best_epoch:,}"
+        )
+
+    @property
+    def restores(self) -> bool:
+        """Whether the best epoch's weights are to be put back."""
+        return self._settings.restore_best and self.best_epoch > 0
+
+    @property
+    def kept(self) -> List[np.ndarray]:
+        """What had been trained after the best epoch."""
+        return self._kept
+
+    def state(self) -> State:
+        return {
+            "best": np.array(self._best),
+            "waited": np.array(self._waited),
+            "best_epoch": np.array(self.best_epoch),
+            **within("kept", numbered(self._kept)),
+        }
+
+    def restore(self, state: State) -> None:
+        self._best = float(state["best"])
+        self._waited = int(state["waited"])
+        self.best_epoch = int(state["best_epoch"])
+        self._kept = in_order(part("kept", state))

@@ -1,0 +1,67 @@
+"""A network on samples that it does not learn from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ipulse.spec import ExperimentSpec
+from ipulse_worker.runner.data import Dataset
+from ipulse_worker.runner.model.model import Model
+from ipulse_worker.runner.model.network import spiking_names, spiking_neurons
+from ipulse_worker.runner.results.results import Judgement, Raster
+from ipulse_worker.runner.training.metric_accumulator import Tally
+
+
+def judge(model: Model, dataset: Dataset, spec: ExperimentSpec) -> Judgement:
+    """The held-out samples, in batches of the training's size."""
+    tally = Tally(spiking_names(spec), spiking_neurons(spec), spec.data.steps)
+    confusion = np.zeros((spec.data.classes, spec.data.classes), dtype=np.int64)
+    spikes = np.zeros((len(tally.names), spec.data.steps))
+    dropped = np.zeros_like(spikes)
+    input_spikes = np.zeros(spec.data.steps)
+    for first in range(0, len(dataset.test), spec.training.batch_size):
+        samples = dataset.test[first : first + spec.training.batch_size]
+        ids, counts = dataset.trains.batch(samples)
+        labels = dataset.labels[samples]
+        judged = model.judge(ids, counts, labels)
+        tally.add(judged.sums)
+        np.add.at(confusion, (labels, judged.predicted), 1)
+        spikes += judged.spikes_by_step
+        dropped += judged.dropped_by_step
+        input_spikes += counts.sum(axis=1)
+    return Judgement(
+        tally=tally,
+        confusion=confusion,
+        spikes_by_step=spikes / len(dataset.test),
+        dropped_by_step=dropped / len(dataset.test),
+        input_spikes_by_step=input_spikes / len(dataset.test),
+    )
+
+
+def look_at(model: Model, dataset: Dataset, sample: int) -> Raster:
+    """Every spike of one sample, and what the readout makes of them."""
+    at = np.array([sample])
+    ids, counts = dataset.trains.batch(at)
+    predicted = model.judge(ids, counts, dataset.labels[at]).predicted
+    out = model.look(ids, counts)
+    membrane = out.membrane[:, 0].astype(np.float64)
+    layer_spikes = []
+    hidden = len(model.spec.network.layers)
+    for slots, filled in zip(out.spike_ids[:hidden], out.spike_counts[:hidden]):
+        layer_ids, layer_counts = slots[:, 0], filled[:, 0, 0]
+        layer_spikes.append(_pairs(layer_ids, layer_counts))
+    return Raster(
+        sample=sample,
+        image=None if dataset.images is None else dataset.images[sample],
+        label=int(dataset.labels[sample]),
+        predicted=int(predicted[0]),
+        input_spikes=_pairs(ids[:, 0], counts[:, 0]),
+        layer_spikes=layer_spikes,
+        membrane=membrane,
+    )
+
+
+def _pairs(ids: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """(step, neuron) int64 `[spikes, 2]` of ids `[time, slots]` and counts `[time]`."""
+    step, slot = np.nonzero(np.arange(ids.shape[1]) < counts[:, None])
+    return np.stack([step, ids[step, slot].astype(np.int64)], axis=1)

@@ -1,8 +1,0 @@
-"""What a network learns from: one file per data set, and what they share."""
-
-from __future__ import annotations
-
-from .dataset import Dataset, DataUnavailable, hold_out
-from .event_counts import EventCounts
-
-__all__ = ["DataUnavailable", "Dataset", "EventCounts", "hold_out"]
