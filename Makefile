@@ -52,7 +52,7 @@ bench: dev ## Measure the ops and the service.
 bench-peers: dev ## Measure a training step beside other libraries', installed apart (5 GB).
 	@$(BIN)/python -m benchmarks.peers $(ARGS)
 
-accuracy: dev ## What the reference networks reach, into docs/accuracy.md (some minutes).
+accuracy: dev ## What the reference networks reach, into docs/evidence/accuracy.md (some minutes).
 	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
 
 containers: dev ## Build the images without a Docker engine and put a job through them (as root).

@@ -18,7 +18,6 @@ import pytest
 
 from benchmarks import (
     breakdown,
-    connection_types,
     exchange,
     growth,
     growth_tables,
@@ -27,7 +26,6 @@ from benchmarks import (
     peer_goals,
     peer_tables,
     plots,
-    poplar_report,
     report,
     roofline,
     weight_types,
@@ -37,7 +35,6 @@ from benchmarks.load import (
     goals,
     jobs,
     kills,
-    page,
     parts,
     reading,
     sections,
@@ -240,9 +237,6 @@ class TestLoad:
             told = (sides.REQUIREMENTS / f"requirements-{name}.txt").read_text().splitlines()
             assert all("==" in line for line in told if not line.startswith("#")), name
 
-    def test_the_page_is_what_the_results_say(self) -> None:
-        assert page.PAGE.read_text("utf-8") == page.written(read("service"))
-
     def test_copies_a_job_so_that_the_service_finds_the_copies(self, tmp_path: Path) -> None:
         with IpulseSide(tmp_path / "ours") as ours:
             (row,) = reading.stored(ours, ours.ended_job(), [30], requests=5)
@@ -255,30 +249,6 @@ class TestLoad:
 
 
 class TestReport:
-    def test_the_page_and_its_plots_are_what_the_results_say(self, tmp_path: Path) -> None:
-        docs = ROOT / "docs"
-        assert (docs / report.PAGE).read_text("utf-8") == report.page(tmp_path, tmp_path)
-        plots = sorted(path.name for path in tmp_path.iterdir())
-        assert plots
-        for name in plots:
-            assert (docs / "images" / name).read_text("utf-8") == (tmp_path / name).read_text(
-                "utf-8"
-            )
-
-    def test_the_poplar_ops_tables_are_what_the_results_say(self) -> None:
-        for name in poplar_report.PAGES:
-            assert (ROOT / "docs" / name).read_text("utf-8") == poplar_report.written(name)
-
-    def test_the_table_of_connection_types_is_what_the_results_say(self) -> None:
-        assert connection_types.PAGE.read_text("utf-8") == connection_types.written()
-
-    def test_without_results_it_says_what_to_run(self, tmp_path: Path) -> None:
-        text = report.page(tmp_path, tmp_path, results=tmp_path)
-        assert "Nothing has been measured yet." in text
-        assert "`python -m benchmarks.peers --fastest --threads 2`" in text
-        for section in report.SECTIONS:
-            assert f"`python -m benchmarks.{section.command or section.results}`" in text
-
     def test_each_section_tells_its_machine_where_they_differ(self, tmp_path: Path) -> None:
         def keep(name: str, cores: int) -> None:
             found = read(name)

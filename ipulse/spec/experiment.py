@@ -100,7 +100,7 @@ class ExperimentSpec:
             )
 
     def _problems_on_ipus(self, device: Union[EmulatorDevice, IPUDevice]) -> Iterator[Problem]:
-        """What the Poplar op does not do; docs/poplar_op.md."""
+        """What the Poplar op does not do; docs/reference/poplar_op.md."""
         network, on = self.network, f"on {device.kind}"
         if device.kind == "ipu" and "decay" in network.trainable:
             detail = f"decays cannot be trained {on}, which has no float64 to derive scales in"

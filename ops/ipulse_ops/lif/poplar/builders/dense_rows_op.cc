@@ -1,5 +1,5 @@
 // Between slots and dense rows: `op_name` is SparseToDense or DenseToSparse, each with its
-// gradient. docs/poplar_op.md lists their inputs, outputs and attributes.
+// gradient. docs/reference/poplar_op.md lists their inputs, outputs and attributes.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// `op_name="SpikeMatmul"`, a dense matrix times spikes, and its gradients. docs/poplar_op.md lists
+// `op_name="SpikeMatmul"`, a dense matrix times spikes, and its gradients. docs/reference/poplar_op.md lists
 // inputs, outputs, attributes.
 #include <string>
 #include <vector>
