@@ -19,7 +19,7 @@ from ipulse.stack import listening
 from ipulse_core.errors import IPUlseError, Unavailable
 from ipulse_service.http import log_context as log
 from ipulse_service.http.app import create_app
-from ipulse_service.http.state import Parts
+from ipulse_service.http.state import AppState
 from ipulse_service.http.uvicorn_protocol import Protocol
 from ipulse_service.settings import Settings
 
@@ -29,11 +29,11 @@ _log = logging.getLogger(__name__)
 class Server(uvicorn.Server):
     """Says where it listens once it does, and lets no open stream hold up its end."""
 
-    def __init__(self, config: uvicorn.Config, parts: Parts, url: str) -> None:
+    def __init__(self, config: uvicorn.Config, state: AppState, url: str) -> None:
         super().__init__(config)
-        self._parts = parts
+        self._state = state
         self._url = url
-        self._announcement = parts.settings.home / "server.json"
+        self._announcement = state.settings.home / "server.json"
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
@@ -47,7 +47,7 @@ class Server(uvicorn.Server):
         _log.info("stopped")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._parts.changes.stop()
+        self._state.changes.stop()
         # The original also raises the signal again at the end; a stop that was asked for and
         # was clean ends with 0 instead. Who presses Ctrl-C twice does not want to wait.
         self.force_exit = self.should_exit and sig == signal.SIGINT
@@ -91,7 +91,7 @@ def server(app: FastAPI, settings: Settings, listener: socket.socket) -> Server:
     )
     host, port = listener.getsockname()[:2]
     url = listening.url_at(host, port, is_tls=settings.tls_key is not None)
-    return Server(config, app.state.parts, url)
+    return Server(config, app.state.services, url)
 
 
 def listen(settings: Settings) -> socket.socket:

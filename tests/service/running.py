@@ -21,7 +21,7 @@ from sqlalchemy import func, select, update
 from ipulse_service.db import tables
 from ipulse_service.db.engine import Database
 from ipulse_service.http.app import create_app
-from ipulse_service.http.state import Parts
+from ipulse_service.http.state import AppState
 from ipulse_service.program import listen, server
 from ipulse_service.settings import Settings
 
@@ -112,13 +112,13 @@ class InProcess(Service):
         self._thread = threading.Thread(target=self.server.run, args=([self._listener],))
 
     @property
-    def parts(self) -> Parts:
-        parts: Parts = self.app.state.parts
-        return parts
+    def state(self) -> AppState:
+        state: AppState = self.app.state.services
+        return state
 
     @property
     def database(self) -> Database:
-        return self.parts.database
+        return self.state.database
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -127,5 +127,5 @@ def test_what_was_in_the_copy_ends_and_what_came_after_is_refused(
         assert service.submit(**KEY)["id"] != later
         assert (status(service, of_later), status(service, of_revoked)) == (401, 200)
         # The clean-up takes nothing that a row needs.
-        service.parts.housekeeper.clean_up()
+        service.state.housekeeper.clean_up()
         assert weights_of(service, ended) == f"weights of {ended}".encode()

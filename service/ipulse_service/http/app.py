@@ -23,7 +23,7 @@ from ipulse_service.http import problems, web
 from ipulse_service.http.auth import Gate, Tokens, permit
 from ipulse_service.http.examples import PROBLEM
 from ipulse_service.http.metrics import Metrics
-from ipulse_service.http.middleware import Edge
+from ipulse_service.http.middleware import RequestMiddleware
 from ipulse_service.http.readiness import Readiness
 from ipulse_service.http.routes import (
     artifacts,
@@ -38,7 +38,7 @@ from ipulse_service.http.routes import (
     uploads,
     worker,
 )
-from ipulse_service.http.state import Parts
+from ipulse_service.http.state import AppState
 from ipulse_service.jobs.change_notifier import Changes
 from ipulse_service.jobs.summaries import Summaries
 from ipulse_service.settings import Settings
@@ -73,7 +73,7 @@ def create_app(settings: Settings) -> FastAPI:
     database = Database(settings.database_url)
     database.listeners.append(changes.publish)
     blobs = _blobs(settings)
-    parts = Parts(
+    state = AppState(
         settings=settings,
         tokens=Tokens.read(settings),
         database=database,
@@ -94,18 +94,18 @@ def create_app(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(migrations.upgrade, database)
-        await run_in_threadpool(parts.blobs.prepare)
+        await run_in_threadpool(state.blobs.prepare)
         changes.start()
-        parts.dispatcher.start()
-        parts.housekeeper.start()
-        parts.lookout.start()
+        state.dispatcher.start()
+        state.housekeeper.start()
+        state.lookout.start()
         try:
             yield
         finally:
-            parts.housekeeper.stop()
-            await run_in_threadpool(parts.dispatcher.stop)
-            await run_in_threadpool(parts.lookout.stop)
-            await run_in_threadpool(parts.housekeeper.join)
+            state.housekeeper.stop()
+            await run_in_threadpool(state.dispatcher.stop)
+            await run_in_threadpool(state.lookout.stop)
+            await run_in_threadpool(state.housekeeper.join)
             database.close()
 
     app = Application(
@@ -119,17 +119,17 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.parts = parts
+    app.state.services = state
     problems.install(app)
     # The last one added is the outermost.
     app.add_middleware(
         Gate,
-        tokens=parts.tokens,
+        tokens=state.tokens,
         database=database,
         allowed_hosts=settings.allowed_hosts,
         max_requests=settings.max_requests,
     )
-    app.add_middleware(Edge, metrics=parts.metrics)
+    app.add_middleware(RequestMiddleware, metrics=state.metrics)
     app.include_router(health.router)
     app.include_router(web.router)
     for module in (

@@ -12,7 +12,7 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 about: ContextVar[dict[str, str] | None] = ContextVar("about", default=None)
 
 
-def know(**facts: str) -> None:
+def bind(**facts: str) -> None:
     """Adds facts, such as the job's id, to every later line about the present request."""
     known = about.get()
     if known is not None:

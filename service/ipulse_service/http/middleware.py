@@ -29,7 +29,7 @@ _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _log = logging.getLogger(__name__)
 
 
-class Edge:
+class RequestMiddleware:
     """The outermost layer of the application."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:

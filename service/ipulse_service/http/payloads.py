@@ -12,7 +12,7 @@ from ipulse_core import parsing, strict_json
 from ipulse_core.errors import IPUlseError
 from ipulse_service.http.problems import TooLarge, WrongMediaType
 from ipulse_service.http.responses import json_content
-from ipulse_service.http.state import parts_of
+from ipulse_service.http.state import get_state
 
 T = TypeVar("T")
 
@@ -57,11 +57,11 @@ async def read_json(request: Request, cap: int) -> bytes:
 
 
 async def _ordinary(request: Request) -> bytes:
-    return await read_json(request, parts_of(request).settings.max_body_bytes)
+    return await read_json(request, get_state(request).settings.max_body_bytes)
 
 
 async def _events(request: Request) -> bytes:
-    return await read_json(request, parts_of(request).settings.max_events_bytes)
+    return await read_json(request, get_state(request).settings.max_events_bytes)
 
 
 JSONBody = Annotated[bytes, Depends(_ordinary)]

@@ -24,7 +24,7 @@ from ipulse_service.settings import Settings
 
 
 @dataclass(frozen=True)
-class Parts:
+class AppState:
     """Made once by create_app; they live as long as the application."""
 
     settings: Settings
@@ -45,11 +45,11 @@ class Parts:
 # Functions and not dependencies: FastAPI takes longer to resolve one than some routes take in all.
 
 
-def parts_of(request: Request) -> Parts:
+def get_state(request: Request) -> AppState:
     """What the service that was asked consists of."""
-    return cast(Parts, request.app.state.parts)
+    return cast(AppState, request.app.state.services)
 
 
-def caller_of(request: Request) -> Caller:
+def get_caller(request: Request) -> Caller:
     """Whose token came with a request."""
     return cast(Caller, request.state.caller)

@@ -11,7 +11,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import Description
 from ipulse_service.files.partial_upload import Incoming, WrongContent
-from ipulse_service.http.state import Parts
+from ipulse_service.http.state import AppState
 from ipulse_service.http.worker_requests import Finish, ManifestFile
 from ipulse_service.jobs import attempts, leases
 from ipulse_service.jobs import worker_reports as reports
@@ -22,7 +22,7 @@ from ipulse_service.jobs.leases import Attempt
 Ended = tuple[Job, Sequence[Attempt]]
 
 
-def end(parts: Parts, attempt_id: str, fence: str, said: Finish) -> Ended:
+def end(parts: AppState, attempt_id: str, fence: str, said: Finish) -> Ended:
     """Ends the attempt with all that comes along, or changes nothing; returns its job and all
     attempts at that. What was said already changes nothing either.
 
@@ -45,7 +45,7 @@ def end(parts: Parts, attempt_id: str, fence: str, said: Finish) -> Ended:
 
 def _end(
     transaction: Transaction,
-    parts: Parts,
+    parts: AppState,
     attempt_id: str,
     fence: str,
     said: Finish,

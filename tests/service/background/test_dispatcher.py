@@ -69,7 +69,7 @@ def submit(service: InProcess, broker: redis.Redis, count: int) -> list[str]:
 def count_looks(service: InProcess, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows by what each look at the broker finds."""
     looks: list[int] = []
-    queue = service.parts.dispatcher._queue
+    queue = service.state.dispatcher._queue
     look = queue.waiting
 
     def noted(device: str) -> int:

@@ -33,7 +33,7 @@ def age(path: Path) -> None:
 
 def housekeeper(service: InProcess, retention_days: float = 0.0) -> Housekeeper:
     settings = service.settings.model_copy(update={"retention_days": retention_days})
-    return Housekeeper(service.database, service.parts.blobs, settings)
+    return Housekeeper(service.database, service.state.blobs, settings)
 
 
 def test_a_file_without_a_row_goes_once_it_is_old_and_one_with_a_row_stays(
@@ -64,7 +64,7 @@ def test_a_replaced_checkpoint_that_could_not_be_removed_goes_once_it_is_old(
 
     attempt = service.attempt(service.submit()["id"])
     with monkeypatch.context() as patched:
-        patched.setattr(service.parts.blobs, "discard", fail)
+        patched.setattr(service.state.blobs, "discard", fail)
         for content in (b"epoch 1", b"epoch 2"):
             assert attempt.put("c", "checkpoint", content).status_code == 201
         assert tried.wait(DEADLINE_SECONDS)

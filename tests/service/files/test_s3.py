@@ -69,17 +69,17 @@ def test_a_checkpoint_that_was_replaced_and_a_job_that_was_deleted_leave_nothing
     attempt = service.attempt(job_id)
     for content in (b"first", b"second"):
         assert attempt.put("c", "checkpoint", content).status_code == 201
-    eventually(lambda: len(list(service.parts.blobs.kept(0))) == 1)
+    eventually(lambda: len(list(service.state.blobs.kept(0))) == 1)
     attempt.finish("diverged")
     assert service.user.delete(f"/v1/jobs/{job_id}").status_code == 204
-    assert list(service.parts.blobs.kept(0)) == []
+    assert list(service.state.blobs.kept(0)) == []
 
 
 def test_other_writers_do_not_wait_for_the_bucket(
     service: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempt = service.attempt(service.submit()["id"])
-    store = service.parts.blobs
+    store = service.state.blobs
     assert isinstance(store, S3Blobs)
     upload = store.client.upload_file
     answered = []

@@ -15,7 +15,7 @@ from ipulse_service.http import log_context as log
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.representations import ArtifactBody, ArtifactListBody
 from ipulse_service.http.responses import json_answer
-from ipulse_service.http.state import Parts, parts_of
+from ipulse_service.http.state import AppState, get_state
 from ipulse_service.jobs import store
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["artifacts"])
@@ -31,9 +31,9 @@ _FILE: dict[int | str, dict[str, Any]] = {
 @router.get("/artifacts", responses={200: {"model": ArtifactListBody}})
 def list_artifacts(job_id: str, request: Request) -> Response:
     """The files of the job's latest attempt so far."""
-    parts = parts_of(request)
-    log.know(job=job_id)
-    found = _official(parts, job_id)
+    state = get_state(request)
+    log.bind(job=job_id)
+    found = _official(state, job_id)
     body = ArtifactListBody(
         artifacts=[ArtifactBody.of(artifact) for artifact in found],
         complete=any(artifact.role == "manifest" for artifact in found),
@@ -50,34 +50,34 @@ async def content(job_id: str, artifact_id: str, request: Request) -> Response:
     A file is verified while it is read: what is damaged of a range is never sent, and a damaged
     whole file breaks off before its end.
     """
-    parts = parts_of(request)
-    log.know(job=job_id)
-    artifact = await run_in_threadpool(_get, parts, job_id, artifact_id)
+    state = get_state(request)
+    log.bind(job=job_id)
+    artifact = await run_in_threadpool(_get, state, job_id, artifact_id)
     # A script in a browser may not follow to another host; the page's policy sees to that.
     may_redirect = "sec-fetch-dest" not in request.headers
     return await downloads.respond(
-        request, artifact, parts.blobs, parts.transfers, "attachment", may_redirect
+        request, artifact, state.blobs, state.transfers, "attachment", may_redirect
     )
 
 
 @router.get("/profile", responses={200: {"content": {"application/json": {}}}, 304: {}})
 async def profile(job_id: str, request: Request) -> Response:
     """Where the job's time and memory went, once its attempt has reported."""
-    parts = parts_of(request)
-    log.know(job=job_id)
-    for artifact in await run_in_threadpool(_official, parts, job_id):
+    state = get_state(request)
+    log.bind(job=job_id)
+    for artifact in await run_in_threadpool(_official, state, job_id):
         if artifact.role == "profile":
             return await downloads.respond(
-                request, artifact, parts.blobs, parts.transfers, "inline", False
+                request, artifact, state.blobs, state.transfers, "inline", False
             )
     raise NotFound("the job has no profile yet; it is written when training ends")
 
 
-def _official(parts: Parts, job_id: str) -> list[Artifact]:
-    with parts.database.read() as transaction:
+def _official(state: AppState, job_id: str) -> list[Artifact]:
+    with state.database.read() as transaction:
         return artifacts.official(transaction, store.get(transaction, job_id))
 
 
-def _get(parts: Parts, job_id: str, artifact_id: str) -> Artifact:
-    with parts.database.read() as transaction:
+def _get(state: AppState, job_id: str, artifact_id: str) -> Artifact:
+    with state.database.read() as transaction:
         return artifacts.get(transaction, store.get(transaction, job_id), artifact_id)

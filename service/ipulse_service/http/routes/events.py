@@ -21,7 +21,7 @@ from ipulse_service.http import log_context as log
 from ipulse_service.http.auth import Caller
 from ipulse_service.http.problems import InvalidParameter
 from ipulse_service.http.responses import json_answer, json_content
-from ipulse_service.http.state import Parts, caller_of, parts_of
+from ipulse_service.http.state import AppState, get_caller, get_state
 from ipulse_service.jobs import events, store
 
 DEFAULT_PAGE = 500
@@ -95,28 +95,28 @@ async def list_events(
     the token expires or is revoked. An id also says which history its number belongs to: where
     that of the job is another since, as after a restore, the answer is 409 `other_history`.
     """
-    parts = parts_of(request)
-    caller = caller_of(request)
-    log.know(job=job_id)
+    state = get_state(request)
+    caller = get_caller(request)
+    log.bind(job=job_id)
     limit = min(query.limit, MAX_PAGE) or DEFAULT_PAGE
     if "text/event-stream" not in accept.lower():
-        look = await run_in_threadpool(_look, parts, job_id, query, Seen(query.after), limit)
+        look = await run_in_threadpool(_look, state, job_id, query, Seen(query.after), limit)
         return json_answer(look.text)
     seen = _resumed(last_event_id) if last_event_id else Seen(query.after)
-    first = await run_in_threadpool(_look, parts, job_id, query, seen, limit)
-    stream = _stream(parts, caller, job_id, query, first, limit)
+    first = await run_in_threadpool(_look, state, job_id, query, seen, limit)
+    stream = _stream(state, caller, job_id, query, first, limit)
     return StreamingResponse(stream, headers=_HEADERS, media_type="text/event-stream")
 
 
 async def _stream(
-    parts: Parts, caller: Caller, job_id: str, query: EventQuery, look: Look, limit: int
+    state: AppState, caller: Caller, job_id: str, query: EventQuery, look: Look, limit: int
 ) -> AsyncIterator[str]:
     yield f"retry: {RECONNECT_MS}\n\n"
     silent_since = time.monotonic()
     kinds = tuple(sorted(query.kind))
-    with parts.changes.watch(job_id) as watch:
+    with state.changes.watch(job_id) as watch:
         # From here on nothing can happen unseen; what happened since the first look is next.
-        while await _may_look(parts, caller):
+        while await _may_look(state, caller):
             if look.page.events:
                 yield look.frames
                 silent_since = time.monotonic()
@@ -124,33 +124,33 @@ async def _stream(
                 body = {"state": look.state, "last_seq": look.page.next_after}
                 yield f"event: end\ndata: {strict_json.dumps(body)}\n\n"
                 return
-            if parts.changes.stopping:
+            if state.changes.stopping:
                 return  # without an `end`: the reader comes back to whoever answers then
             after = look.page.next_after
             watch.clear()
-            read = partial(_look, parts, job_id, query, Seen(after), limit)
+            read = partial(_look, state, job_id, query, Seen(after), limit)
             try:
-                look = await parts.shared_reads.get((job_id, after, limit, kinds), read)
+                look = await state.shared_reads.get((job_id, after, limit, kinds), read)
             except InvalidParameter:
                 return  # put back to where it had fewer events: the reader's id tells it
             if look.page.events or look.end:
                 continue
-            ping_due = silent_since + parts.settings.ping_seconds - time.monotonic()
+            ping_due = silent_since + state.settings.ping_seconds - time.monotonic()
             if ping_due <= 0:
                 yield ": ping\n\n"
                 silent_since = time.monotonic()
-                ping_due = parts.settings.ping_seconds
+                ping_due = state.settings.ping_seconds
             await watch.wait(ping_due)
 
 
 def _look(
-    parts: Parts,
+    state: AppState,
     job_id: str,
     query: EventQuery,
     seen: Seen,
     limit: int,
 ) -> Look:
-    with parts.database.read() as transaction:
+    with state.database.read() as transaction:
         job = store.get(transaction, job_id)
         if seen.time is not None:
             events.check_same(transaction, job.pk, seen.seq, seen.time)
@@ -162,16 +162,16 @@ def _look(
     return Look(page, job.state.value, end)
 
 
-async def _may_look(parts: Parts, caller: Caller) -> bool:
+async def _may_look(state: AppState, caller: Caller) -> bool:
     """Whether a caller's token is still good: a stream may outlive it."""
     if caller.token_id is None:
         return True
 
     def look() -> bool:
-        with parts.database.read() as transaction:
+        with state.database.read() as transaction:
             return caller.is_known(transaction)
 
-    return await parts.shared_reads.get(("token", caller.token_id), look)
+    return await state.shared_reads.get(("token", caller.token_id), look)
 
 
 def _resumed(last_event_id: str) -> Seen:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from ipulse_service.http import problems
-from ipulse_service.http.state import parts_of
+from ipulse_service.http.state import get_state
 
 router = APIRouter(tags=["health"])
 
@@ -20,11 +20,11 @@ async def alive() -> JSONResponse:
     "/readyz", summary="Database and artifact store take what is written, and the broker answers"
 )
 async def ready(request: Request) -> JSONResponse:
-    parts = parts_of(request)
+    state = get_state(request)
     checks = {
-        **await parts.readiness.checks(),
-        "dispatcher": parts.dispatcher.is_alive,
-        "broker": parts.dispatcher.broker_answers,
+        **await state.readiness.checks(),
+        "dispatcher": state.dispatcher.is_alive,
+        "broker": state.dispatcher.broker_answers,
     }
     missing = [name for name, fine in checks.items() if not fine]
     if not missing:

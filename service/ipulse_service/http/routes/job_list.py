@@ -14,7 +14,7 @@ from ipulse_core.states import JobState
 from ipulse_service.http import pagination as pages
 from ipulse_service.http.problems import InvalidParameter
 from ipulse_service.http.responses import described, json_answer
-from ipulse_service.http.state import parts_of
+from ipulse_service.http.state import get_state
 from ipulse_service.jobs import filters, listing
 
 DEFAULT_PAGE = 50
@@ -71,15 +71,15 @@ def list_jobs(query: Annotated[JobQuery, Query()], request: Request) -> Response
     A page by `label` or `field` looks into 10,000 jobs at most: it may be short, or empty, and
     yet have a `next_page_token`.
     """
-    parts = parts_of(request)
+    state = get_state(request)
     wanted = query.filter()
     shown_by = repr(wanted)
-    key = parts.tokens.page_key
+    key = state.tokens.page_key
     before = pages.unseal(key, query.page_token, shown_by) if query.page_token else None
     size = min(query.page_size, MAX_PAGE) or DEFAULT_PAGE
-    with parts.database.read() as transaction:
+    with state.database.read() as transaction:
         shown, last = listing.page(transaction, before, size, wanted)
-        summaries = ",".join(parts.summaries.of(transaction, shown))
+        summaries = ",".join(state.summaries.of(transaction, shown))
     # A token has no character that JSON would escape.
     following = "" if last is None else pages.seal(key, last, shown_by)
     return json_answer(f'{{"jobs":[{summaries}],"next_page_token":"{following}"}}')

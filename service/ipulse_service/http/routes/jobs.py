@@ -16,7 +16,7 @@ from ipulse_service.http import etags
 from ipulse_service.http import log_context as log
 from ipulse_service.http import prefer as preferences
 from ipulse_service.http.responses import described, job_answer
-from ipulse_service.http.state import Parts, parts_of
+from ipulse_service.http.state import AppState, get_state
 from ipulse_service.jobs import attempts, deletion, leases, store, waiting
 from ipulse_service.jobs.job import Job
 
@@ -38,62 +38,62 @@ async def get_job(
 
     News is any other version than that of If-None-Match; without that header, the job's end.
     """
-    parts = parts_of(request)
-    log.know(job=job_id)
+    state = get_state(request)
+    log.bind(job=job_id)
     seconds = preferences.wait_seconds(prefer)
     headers = preferences.applied(seconds)
     if seconds:
-        return await _wait(parts, job_id, if_none_match, headers, seconds)
-    return await run_in_threadpool(_show, parts, job_id, if_none_match, headers)
+        return await _wait(state, job_id, if_none_match, headers, seconds)
+    return await run_in_threadpool(_show, state, job_id, if_none_match, headers)
 
 
 @router.post("/jobs/{job_id}/cancel", responses={200: described("JobBody")})
 def cancel(job_id: str, request: Request, if_match: IfMatch = None) -> Response:
     """Asks a job to stop. Asking twice, or after its end, changes nothing."""
-    parts = parts_of(request)
-    return _change(parts, job_id, if_match, attempts.cancel)
+    state = get_state(request)
+    return _change(state, job_id, if_match, attempts.cancel)
 
 
 @router.post("/jobs/{job_id}/pause", responses={200: described("JobBody")})
 def pause(job_id: str, request: Request, if_match: IfMatch = None) -> Response:
     """Stops a job for now, at a checkpoint if it has begun. It keeps its place in no queue."""
-    parts = parts_of(request)
-    return _change(parts, job_id, if_match, attempts.pause)
+    state = get_state(request)
+    return _change(state, job_id, if_match, attempts.pause)
 
 
 @router.post("/jobs/{job_id}/resume", responses={200: described("JobBody")})
 def resume(job_id: str, request: Request, if_match: IfMatch = None) -> Response:
     """Queues a paused job again; it goes on from its last checkpoint."""
-    parts = parts_of(request)
-    return _change(parts, job_id, if_match, attempts.resume)
+    state = get_state(request)
+    return _change(state, job_id, if_match, attempts.resume)
 
 
 @router.delete("/jobs/{job_id}", status_code=204)
 async def delete(job_id: str, request: Request, if_match: IfMatch = None) -> Response:
     """Removes a job that has ended: its events, its files, and its idempotency key."""
-    parts = parts_of(request)
-    log.know(job=job_id)
-    for sha256 in await run_in_threadpool(_delete, parts, job_id, if_match):
-        await parts.transfers.run(artifacts.forget, parts.database, parts.blobs, sha256)
+    state = get_state(request)
+    log.bind(job=job_id)
+    for sha256 in await run_in_threadpool(_delete, state, job_id, if_match):
+        await state.transfers.run(artifacts.forget, state.database, state.blobs, sha256)
     return Response(status_code=204)
 
 
 async def _wait(
-    parts: Parts, job_id: str, known: str | None, headers: Mapping[str, str], seconds: float
+    state: AppState, job_id: str, known: str | None, headers: Mapping[str, str], seconds: float
 ) -> Response:
     """The answer when there is news of a job, or it is time."""
     until = time.monotonic() + seconds
     # Who asks for the end need not be woken by whatever a job says until then.
     topic = store.stop_topic(job_id) if known is None else job_id
-    with parts.changes.watch(topic) as watch:
+    with state.changes.watch(topic) as watch:
         while True:
             watch.clear()
-            news = await run_in_threadpool(_show_news, parts, job_id, known, headers)
+            news = await run_in_threadpool(_show_news, state, job_id, known, headers)
             if news:
                 return news
             left = until - time.monotonic()
-            if left <= 0 or parts.changes.stopping:
-                return await run_in_threadpool(_show, parts, job_id, known, headers)
+            if left <= 0 or state.changes.stopping:
+                return await run_in_threadpool(_show, state, job_id, known, headers)
             await watch.wait(left)
 
 
@@ -104,36 +104,36 @@ def _is_news(job: Job, known: str | None) -> bool:
 
 
 def _change(
-    parts: Parts, job_id: str, if_match: str | None, change: Callable[[Transaction, Job], Job]
+    state: AppState, job_id: str, if_match: str | None, change: Callable[[Transaction, Job], Job]
 ) -> Response:
-    log.know(job=job_id)
-    with parts.database.write() as transaction:
+    log.bind(job=job_id)
+    with state.database.write() as transaction:
         job = store.get(transaction, job_id)
         etags.require(if_match, job.tag)
         change(transaction, job)
-    return _show(parts, job_id)
+    return _show(state, job_id)
 
 
-def _delete(parts: Parts, job_id: str, if_match: str | None) -> set[str]:
-    with parts.database.write() as transaction:
+def _delete(state: AppState, job_id: str, if_match: str | None) -> set[str]:
+    with state.database.write() as transaction:
         job = store.get(transaction, job_id)
         etags.require(if_match, job.tag)
         return deletion.delete_job(transaction, job)
 
 
 def _show_news(
-    parts: Parts, job_id: str, known: str | None, headers: Mapping[str, str]
+    state: AppState, job_id: str, known: str | None, headers: Mapping[str, str]
 ) -> Response | None:
     """None where there is no news. What an answer holds is read together with the news."""
-    with parts.database.read() as transaction:
+    with state.database.read() as transaction:
         job = store.get(transaction, job_id)
         return _shown(transaction, job, known, headers) if _is_news(job, known) else None
 
 
 def _show(
-    parts: Parts, job_id: str, known: str | None = None, headers: Mapping[str, str] = _NONE
+    state: AppState, job_id: str, known: str | None = None, headers: Mapping[str, str] = _NONE
 ) -> Response:
-    with parts.database.read() as transaction:
+    with state.database.read() as transaction:
         return _shown(transaction, store.get(transaction, job_id), known, headers)
 
 

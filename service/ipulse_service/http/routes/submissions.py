@@ -14,7 +14,7 @@ from ipulse_service.http import payloads
 from ipulse_service.http.payloads import JSONBody
 from ipulse_service.http.representations import ValidationBody
 from ipulse_service.http.responses import described, job_answer, json_answer
-from ipulse_service.http.state import caller_of, parts_of
+from ipulse_service.http.state import get_caller, get_state
 from ipulse_service.jobs import agents, leases, submission
 from ipulse_service.jobs.scheduling_options import Wishes
 
@@ -57,20 +57,20 @@ def submit(
     An Idempotency-Key finds the same job again for 24 hours; while another request with it is
     under way and takes long, 409 with Retry-After.
     """
-    parts = parts_of(request)
-    caller = caller_of(request)
+    state = get_state(request)
+    caller = get_caller(request)
     key = None if idempotency_key is None else check_key(idempotency_key)
     checked = submission.check(strict_json.loads(body))
     wishes = Wishes(**query.model_dump())
-    submitted = submission.submit(parts.database, checked, caller.name, key, wishes)
-    log.know(job=submitted.job.id)
+    submitted = submission.submit(state.database, checked, caller.name, key, wishes)
+    log.bind(job=submitted.job.id)
     headers = {
         "location": f"/v1/jobs/{submitted.job.id}",
         "retry-after": str(RETRY_AFTER_SECONDS),
     }
     if submitted.replayed:
         headers["idempotency-replayed"] = "true"
-        with parts.database.read() as transaction:
+        with state.database.read() as transaction:
             found = leases.of_job(transaction, submitted.job.pk)
         return job_answer(submitted.job, found, None, 202, headers)
     return job_answer(submitted.job, [], None, 202, headers)
@@ -79,8 +79,8 @@ def submit(
 @router.post("/jobs:validate", responses={200: {"model": ValidationBody}}, openapi_extra=_SPEC_BODY)
 def validate(body: JSONBody, request: Request) -> Response:
     """Checks a spec as a submission would, and stores nothing."""
-    parts = parts_of(request)
+    state = get_state(request)
     checked = submission.check(strict_json.loads(body))
-    with parts.database.read() as transaction:
+    with state.database.read() as transaction:
         agents.check_satisfiable(transaction, checked.spec.device.kind)
     return json_answer(ValidationBody(spec=checked.value, spec_sha256=checked.sha256))

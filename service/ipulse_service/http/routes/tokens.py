@@ -15,7 +15,7 @@ from ipulse_service.http import payloads
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.payloads import JSONBody
 from ipulse_service.http.responses import json_answer
-from ipulse_service.http.state import parts_of
+from ipulse_service.http.state import get_state
 
 LONGEST_SECONDS = 366 * 86_400
 
@@ -75,9 +75,9 @@ class TokenListBody(BaseModel):
 @open_to("owner")
 def issue(body: JSONBody, request: Request) -> Response:
     """A new token, for one role and until a day."""
-    parts = parts_of(request)
+    state = get_state(request)
     wanted = payloads.parse(TokenRequest, body)
-    with parts.database.write() as transaction:
+    with state.database.write() as transaction:
         token, text = tokens.issue(transaction, wanted.name, wanted.role, wanted.seconds)
     answer = IssuedBody(token=text, about=TokenBody.of(token))
     return json_answer(answer, 201)
@@ -87,8 +87,8 @@ def issue(body: JSONBody, request: Request) -> Response:
 @open_to("owner")
 def list_tokens(request: Request) -> Response:
     """The tokens, without their secrets."""
-    parts = parts_of(request)
-    with parts.database.read() as transaction:
+    state = get_state(request)
+    with state.database.read() as transaction:
         found = tokens.issued(transaction)
     body = TokenListBody(tokens=[TokenBody.of(token) for token in found])
     return json_answer(body)
@@ -98,7 +98,7 @@ def list_tokens(request: Request) -> Response:
 @open_to("owner")
 def revoke(token_id: str, request: Request) -> Response:
     """Makes a token worthless from the next request on."""
-    parts = parts_of(request)
-    with parts.database.write() as transaction:
+    state = get_state(request)
+    with state.database.write() as transaction:
         tokens.revoke(transaction, token_id)
     return Response(status_code=204)

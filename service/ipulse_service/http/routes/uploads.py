@@ -30,7 +30,7 @@ from ipulse_service.http.problems import TooLarge
 from ipulse_service.http.representations import StoredBody
 from ipulse_service.http.responses import json_answer
 from ipulse_service.http.routes.worker import AttemptId, Fence
-from ipulse_service.http.state import Parts, parts_of
+from ipulse_service.http.state import AppState, get_state
 from ipulse_service.http.worker_requests import MEDIA_TYPE
 from ipulse_service.jobs import leases
 from ipulse_service.jobs.leases import Attempt
@@ -88,8 +88,8 @@ def uploaded(
     request: Request,
 ) -> Response:
     """How much of a file has arrived: what an interrupted upload goes on from."""
-    parts = parts_of(request)
-    log.know(attempt=attempt_id)
+    parts = get_state(request)
+    log.bind(attempt=attempt_id)
     pk = _check_held(parts, attempt_id, fence)
     return Response(headers={"upload-offset": str(parts.blobs.arrived(_partial(pk, query)))})
 
@@ -115,8 +115,8 @@ async def store_artifact(
     that follows the content: one that was damaged on the way passes with a chance of 2⁻³². The
     file's SHA-256 is then that of what arrived.
     """
-    parts = parts_of(request)
-    log.know(attempt=attempt_id)
+    parts = get_state(request)
+    log.bind(attempt=attempt_id)
     async with payloads.stream(request) as chunks:
         described_as = _describe(name, query)
         if query.size > parts.settings.max_artifact_bytes:
@@ -150,7 +150,7 @@ async def store_artifact(
     return _answer(parts, stored)
 
 
-def _answer(parts: Parts, stored: artifacts.Stored) -> Response:
+def _answer(parts: AppState, stored: artifacts.Stored) -> Response:
     body = StoredBody(artifact_id=stored.artifact.id, sha256=stored.artifact.sha256)
     answer = json_answer(body, 201 if stored.created else 200)
     if stored.replaced:
@@ -159,7 +159,7 @@ def _answer(parts: Parts, stored: artifacts.Stored) -> Response:
     return answer
 
 
-async def _forget(parts: Parts, digests: Sequence[str]) -> None:
+async def _forget(parts: AppState, digests: Sequence[str]) -> None:
     """Removes replaced files. The housekeeper removes what is left by trouble or a crash."""
     try:
         for sha256 in digests:
@@ -221,7 +221,7 @@ async def _read(chunks: AsyncIterator[bytes], size: int) -> bytes:
 
 
 def _store(
-    parts: Parts,
+    parts: AppState,
     attempt_id: str,
     fence: str,
     described_as: Description,
@@ -261,7 +261,7 @@ def _describe(name: str, query: ArtifactQuery) -> Description:
     return Description(name=event.path, role=event.role, media_type=event.media_type)
 
 
-def _check_held(parts: Parts, attempt_id: str, fence: str) -> int:
+def _check_held(parts: AppState, attempt_id: str, fence: str) -> int:
     with parts.database.read() as transaction:
         return leases.hold(transaction, attempt_id, fence).pk
 
@@ -271,7 +271,7 @@ def _partial(attempt_pk: int, query: ArtifactQuery) -> str:
 
 
 def _keep(
-    parts: Parts, attempt_id: str, fence: str, described_as: Description, incoming: Incoming
+    parts: AppState, attempt_id: str, fence: str, described_as: Description, incoming: Incoming
 ) -> artifacts.Stored:
     def holder(transaction: Transaction) -> Attempt:
         return leases.hold(transaction, attempt_id, fence)

@@ -27,7 +27,7 @@ from ipulse_service.http.representations import (
     OrdersBody,
 )
 from ipulse_service.http.responses import described, job_answer, json_answer
-from ipulse_service.http.state import Parts, parts_of
+from ipulse_service.http.state import AppState, get_state
 from ipulse_service.http.worker_requests import Announcement, ClaimRequest, EventBatch, Finish
 from ipulse_service.jobs import (
     agent_versions as protocol,
@@ -72,9 +72,9 @@ class Orders:
 @open_to("worker")
 def announce(body: JSONBody, request: Request) -> Response:
     """An agent says that it is there and what it can use; now and then, so that it stays known."""
-    parts = parts_of(request)
+    state = get_state(request)
     said = payloads.parse(Announcement, body)
-    with parts.database.write() as transaction:
+    with state.database.write() as transaction:
         agents.announce(transaction, said.agent, said.device_kinds, said.resting)
     return Response(status_code=204)
 
@@ -88,23 +88,23 @@ def announce(body: JSONBody, request: Request) -> Response:
 @open_to("worker")
 def claim(body: JSONBody, request: Request) -> Response:
     """Starts the next attempt at a queued job: one of two that ask at once gets it."""
-    parts = parts_of(request)
+    state = get_state(request)
     wanted = payloads.parse(ClaimRequest, body)
-    log.know(job=wanted.job_id)
-    lease_seconds = parts.settings.lease_seconds
-    with parts.database.write() as transaction:
+    log.bind(job=wanted.job_id)
+    lease_seconds = state.settings.lease_seconds
+    with state.database.write() as transaction:
         claimed = leases.claim(
             transaction, wanted.job_id, wanted.agent, wanted.device_kinds, lease_seconds
         )
         checkpoint = artifacts.latest_checkpoint(transaction, claimed.job)
-    log.know(attempt=claimed.attempt.id)
+    log.bind(attempt=claimed.attempt.id)
     answer = ClaimBody(
         job_id=claimed.job.id,
         attempt_id=claimed.attempt.id,
         attempt=claimed.attempt.number,
         fence=claimed.fence,
         lease_seconds=lease_seconds,
-        heartbeat_seconds=parts.settings.heartbeat_seconds,
+        heartbeat_seconds=state.settings.heartbeat_seconds,
         spec=json.loads(claimed.job.spec),
         checkpoint=None
         if checkpoint is None
@@ -122,13 +122,13 @@ def claim(body: JSONBody, request: Request) -> Response:
 @open_to("worker")
 def heartbeat(attempt_id: AttemptId, fence: Fence, request: Request) -> Response:
     """Renews the lease, and says whether the job is to stop."""
-    parts = parts_of(request)
-    log.know(attempt=attempt_id)
-    with parts.database.write() as transaction:
+    state = get_state(request)
+    log.bind(attempt=attempt_id)
+    with state.database.write() as transaction:
         attempt = leases.hold(transaction, attempt_id, fence)
-        leases.renew(transaction, attempt, parts.settings.lease_seconds)
+        leases.renew(transaction, attempt, state.settings.lease_seconds)
         cancel = attempts.is_to_stop(transaction, attempt)
-    return json_answer(HeartbeatBody(cancel=cancel, lease_seconds=parts.settings.lease_seconds))
+    return json_answer(HeartbeatBody(cancel=cancel, lease_seconds=state.settings.lease_seconds))
 
 
 @router.get("/attempts/{attempt_id}", responses={200: {"model": OrdersBody}})
@@ -137,17 +137,17 @@ async def orders(
     attempt_id: AttemptId, fence: Fence, request: Request, prefer: Annotated[str, Header()] = ""
 ) -> Response:
     """Whether the job is to stop; with `Prefer: wait=N` said when it is, or after N seconds."""
-    parts = parts_of(request)
-    log.know(attempt=attempt_id)
+    state = get_state(request)
+    log.bind(attempt=attempt_id)
     seconds = preferences.wait_seconds(prefer)
     until = time.monotonic() + (seconds or 0)
-    found = await run_in_threadpool(_orders, parts, attempt_id, fence)
-    with parts.changes.watch(store.stop_topic(found.job_id)) as watch:
+    found = await run_in_threadpool(_orders, state, attempt_id, fence)
+    with state.changes.watch(store.stop_topic(found.job_id)) as watch:
         while True:
             watch.clear()
-            found = await run_in_threadpool(_orders, parts, attempt_id, fence)
+            found = await run_in_threadpool(_orders, state, attempt_id, fence)
             left = until - time.monotonic()
-            if found.cancel or left <= 0 or parts.changes.stopping:
+            if found.cancel or left <= 0 or state.changes.stopping:
                 break
             await watch.wait(left)
             await asyncio.sleep(GIVE_WAY_SECONDS)
@@ -163,13 +163,13 @@ async def orders(
 @open_to("worker")
 def record(attempt_id: AttemptId, fence: Fence, body: EventsBody, request: Request) -> Response:
     """Stores events once, however often they are sent."""
-    parts = parts_of(request)
-    log.know(attempt=attempt_id)
+    state = get_state(request)
+    log.bind(attempt=attempt_id)
     batch = payloads.parse(EventBatch, body)
     first = following = batch.first
     # A batch that stops half-way is sent again, and what is there already is passed over.
     for some in in_parts(batch.events, EVENTS_PER_COMMIT) if batch.events else [[]]:
-        with parts.database.write() as transaction:
+        with state.database.write() as transaction:
             attempt = leases.hold(transaction, attempt_id, fence)
             following = reports.record(transaction, attempt, first, some)
         first += length(some)
@@ -189,17 +189,17 @@ async def finish(
 
     Its last events and its manifest may come along: all is kept, or nothing.
     """
-    parts = parts_of(request)
-    log.know(attempt=attempt_id)
+    state = get_state(request)
+    log.bind(attempt=attempt_id)
     said = await run_in_threadpool(payloads.parse, Finish, body)
-    run = run_in_threadpool if said.manifest is None else parts.transfers.run
-    job, tried = await run(endings.end, parts, attempt_id, fence, said)
-    log.know(job=job.id)
+    run = run_in_threadpool if said.manifest is None else state.transfers.run
+    job, tried = await run(endings.end, state, attempt_id, fence, said)
+    log.bind(job=job.id)
     return job_answer(job, tried)
 
 
-def _orders(parts: Parts, attempt_id: str, fence: str) -> Orders:
-    with parts.database.read() as transaction:
+def _orders(state: AppState, attempt_id: str, fence: str) -> Orders:
+    with state.database.read() as transaction:
         attempt = leases.hold(transaction, attempt_id, fence)
         job = store.get_by_pk(transaction, attempt.job_pk)
         return Orders(job.id, attempts.is_to_stop(transaction, attempt))

@@ -112,7 +112,7 @@ class TestResumed:
             eventually(lambda: arriving.exists() and arriving.stat().st_size > 0)
             [upload] = tasks - before
             upload.get_loop().call_soon_threadsafe(upload.cancel)  # as the server in the end
-            eventually(lambda: service.parts.blobs.arrived(arriving.name) > 0)
+            eventually(lambda: service.state.blobs.arrived(arriving.name) > 0)
             raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
@@ -338,13 +338,13 @@ class TestStore:
     def test_the_answer_to_a_checkpoint_waits_for_no_removal(
         self, service: InProcess, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        answered, discard = threading.Event(), service.parts.blobs.discard
+        answered, discard = threading.Event(), service.state.blobs.discard
 
         def discard_late(sha256: str) -> None:
             assert answered.wait(DEADLINE_SECONDS)
             discard(sha256)
 
-        monkeypatch.setattr(service.parts.blobs, "discard", discard_late)
+        monkeypatch.setattr(service.state.blobs, "discard", discard_late)
         attempt = service.attempt(service.submit()["id"])
         attempt.put("c", "checkpoint", b"epoch three")
         assert attempt.put("c", "checkpoint", b"epoch four").status_code == 201
@@ -433,9 +433,9 @@ class TestStore:
         with socket.create_connection(address) as connection:
             connection.sendall(request.encode() + content[: 3 * 2**20])
             eventually(lambda: path.exists() and path.stat().st_size > 0)
-        eventually(lambda: service.parts.blobs.arrived(path.name) > 0)  # it is nobody's now
+        eventually(lambda: service.state.blobs.arrived(path.name) > 0)  # it is nobody's now
         os.utime(path, (0, 0))
-        service.parts.blobs.prepare()
+        service.state.blobs.prepare()
         assert not path.exists()
         assert [r for r in caplog.records if r.levelno >= logging.ERROR] == []
 

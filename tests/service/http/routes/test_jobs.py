@@ -188,11 +188,11 @@ class TestList:
         self, crowded: InProcess, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(summaries, "MOST", 3)
-        crowded.parts.summaries._kept.clear()
+        crowded.state.summaries._kept.clear()
         pages = [crowded.user.get("/v1/jobs").json() for _ in range(3)]
         assert pages[0] == pages[1] == pages[2]
         assert len(pages[0]["jobs"]) == 7
-        assert len(crowded.parts.summaries._kept) == 3
+        assert len(crowded.state.summaries._kept) == 3
 
     def test_a_state_filters_every_page(self, crowded: InProcess) -> None:
         assert self.names(crowded, page_size=2, state="cancelled") == ["job 2"]

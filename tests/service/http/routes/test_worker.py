@@ -161,7 +161,7 @@ class TestOrders:
         attempt = service.attempt(job_id)
         with ThreadPoolExecutor(1) as beside:
             waiting = beside.submit(attempt.orders, wait=30)
-            eventually(lambda: service.parts.changes.is_watched(store.stop_topic(job_id)))
+            eventually(lambda: service.state.changes.is_watched(store.stop_topic(job_id)))
             service.user.post(f"/v1/jobs/{job_id}/cancel")
             response = waiting.result(timeout=10)
         assert response.json() == {"cancel": True}
