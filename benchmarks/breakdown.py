@@ -26,7 +26,7 @@ from benchmarks.machine import Load
 from benchmarks.results import DIRECTORY, Results
 from benchmarks.workload import CONFIGS, LEARNING_RATE, Workload, draw
 from ipulse_ops.lif.cpu import arrays, native
-from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+from ipulse_ops.reference.spikes import dense_to_sparse
 
 # Parts of a kernel (kernel.h) that are told by layer, and those that are added up.
 BY_LAYER = {

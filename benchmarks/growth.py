@@ -32,7 +32,7 @@ from benchmarks.side import ROOT
 from benchmarks.turns import summary
 from benchmarks.workload import Config, Workload, draw
 from ipulse_ops.lif.cpu import arrays
-from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+from ipulse_ops.reference.spikes import dense_to_sparse
 
 THREADS = 2
 

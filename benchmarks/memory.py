@@ -15,7 +15,7 @@ from benchmarks.ours import SECOND_THRESHOLD, network_of
 from benchmarks.results import DIRECTORY, Results
 from benchmarks.workload import CONFIGS, draw
 from ipulse_ops.lif.cpu import arrays
-from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+from ipulse_ops.reference.spikes import dense_to_sparse
 
 
 def stored(name: str, variant: str, store: str) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def build(
 
     from ipulse_ops.direct_call import DirectCall
     from ipulse_ops.keras import LIF, LeakyReadout, MultiLIF, SuperSpike
-    from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+    from ipulse_ops.reference.spikes import dense_to_sparse
     from ipulse_ops.training.adam import apply_adam
     from ipulse_ops.training.losses import mean_membrane_cross_entropy
 
@@ -159,7 +159,7 @@ def measure_kernels(name: str, variant: str, threads: int, repeats: int) -> list
 
     from ipulse_ops.lif.cpu import arrays, native
     from ipulse_ops.lif.network import LIF, LeakyReadout, Network
-    from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+    from ipulse_ops.reference.spikes import dense_to_sparse
 
     work = draw(CONFIGS[name])
     hidden = LIF(work.config.neurons, DECAY, second_threshold=VARIANTS[variant], gain=1.0)

@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_ops.keras import LIF, LeakyReadout, MultiLIF
-from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+from ipulse_ops.reference.spikes import dense_to_sparse
 
 STEPS, CHANNELS, CLASSES = 30, 20, 4
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -73,3 +74,36 @@ def test_what_runs_beside_graphcores_tensorflow_is_python_3_8(folder: str) -> No
     assert files
     for file in files:
         ast.parse(file.read_text(encoding="utf-8"), str(file), feature_version=(3, 8))
+
+
+class TestArchitecturePage:
+    """ARCHITECTURE.md names every folder that holds code, and no other."""
+
+    PAGE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    PACKAGES = ("core", "emulator", "ipulse", "ops", "service", "worker")
+
+    def named(self) -> set[str]:
+        """Folders of the tree; an indented line belongs to the last line without indentation."""
+        tree = re.search(r"## The tree\n\n```\n(.*?)```", self.PAGE, re.DOTALL)[1]
+        folders, package = set(), ""
+        for line in tree.splitlines():
+            name = line.split()[0]
+            if not line.startswith(" "):
+                package = name
+            folders.add(name.rstrip("/") if name == package else f"{package}{name}".rstrip("/"))
+        return folders
+
+    def existing(self) -> set[str]:
+        command = ["git", "ls-files", *self.PACKAGES]
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        files = [path for path in map(Path, listed.stdout.split()) if (ROOT / path).exists()]
+        folders = {
+            str(path.parent) for path in files if len(path.parts) > 2 or path.parts[0] == "ipulse"
+        }
+        return {folder for folder in folders if "/include/" not in folder}
+
+    def test_names_the_folders_that_exist(self) -> None:
+        assert self.named() == self.existing()
+
+    def test_is_short(self) -> None:
+        assert self.PAGE.count("\n") < 150

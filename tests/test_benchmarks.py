@@ -54,7 +54,7 @@ from benchmarks.side import Ended, OverBudget, Side
 from benchmarks.turns import Effort, Turn, quietest, summary
 from benchmarks.workload import CONFIGS, draw
 from ipulse_ops.lif.cpu import arrays, native
-from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+from ipulse_ops.reference.spikes import dense_to_sparse
 
 ROOT = Path(__file__).resolve().parents[1]
 # Stands for a library whose environment a test cannot install: Keras is in this one.

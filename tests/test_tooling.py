@@ -59,12 +59,16 @@ class TestLocks:
         assert pins("service").items() <= runtime.items()
         assert pins("worker-cpu").items() <= runtime.items()
 
-    def test_every_extra_of_the_project_is_locked(self) -> None:
-        project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-        for extra, requirements in project["optional-dependencies"].items():
-            for requirement in requirements:
-                name = re.match(r"[a-z0-9-]+", requirement)[0]
-                assert name in pins("runtime"), (extra, requirement)
+    def test_every_dependency_of_every_package_is_locked(self) -> None:
+        files = [ROOT / "pyproject.toml", *sorted(ROOT.glob("*/pyproject.toml"))]
+        projects = [tomllib.loads(file.read_text("utf-8"))["project"] for file in files]
+        ours = {project["name"] for project in projects}
+        for project in projects:
+            wanted = [*project["dependencies"]]
+            for extra in project.get("optional-dependencies", {}).values():
+                wanted += extra
+            names = {re.match(r"[a-z0-9-]+", requirement)[0] for requirement in wanted}
+            assert names - ours <= set(pins("runtime")), project["name"]
 
 
 class TestHelp:
@@ -84,7 +88,10 @@ class TestSetup:
         (checkout / "scripts").mkdir(parents=True)
         shutil.copy(ROOT / "scripts" / "setup", checkout / "scripts")
         shutil.copytree(ROOT / "requirements", checkout / "requirements")
-        shutil.copy(ROOT / "pyproject.toml", checkout)
+        for project in (ROOT / "pyproject.toml", *ROOT.glob("*/pyproject.toml")):
+            copy = checkout / project.relative_to(ROOT)
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copy(project, copy)
         tools = tmp_path / "tools"
         tools.mkdir()
         for tool in TOOLS:
@@ -123,7 +130,9 @@ class TestSetup:
         assert len(installs) == 3
         assert "--require-hashes -r requirements/bootstrap.txt" in installs[0]
         assert "--require-hashes -r requirements/runtime.txt" in installs[1]
-        assert installs[2].endswith("--no-deps --no-build-isolation -e .")
+        assert "--no-deps --no-build-isolation" in installs[2]
+        folders = {path.parent.name for path in checkout.glob("*/pyproject.toml")} | {"."}
+        assert set(re.findall(r"-e \./(\S+)", installs[2])) == folders
 
     def test_second_run_starts_nothing(self, checkout: Path) -> None:
         self.run(checkout, "runtime")

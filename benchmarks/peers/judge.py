@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.ours import network_of
 from benchmarks.workload import CONFIGS, draw
 from ipulse_ops.lif.reference import network_pass as reference
-from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+from ipulse_ops.reference.spikes import dense_to_sparse
 
 CONFIG = "S"
 

@@ -15,8 +15,8 @@ from typing import Any, Tuple, Union
 import numpy as np
 
 # The counter's last word. Its first three are, of
-CYCLIC_OFFSET = 0  # ipulse_ops.sparse.reference.select_spikes: step, layer, sample
-RANDOM_SPIKES = 1  # ipulse_ops.sparse.reference.random_spikes: step, neuron // 4, sample
+CYCLIC_OFFSET = 0  # ipulse_ops.reference.select_spikes: step, layer, sample
+RANDOM_SPIKES = 1  # ipulse_ops.reference.random_spikes: step, neuron // 4, sample
 
 ROUNDS = 10
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)

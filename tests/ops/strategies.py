@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network
 from ipulse_ops.lif.weights import WeightShape, weight_shapes
-from ipulse_ops.sparse.reference.select_spikes import POLICIES
+from ipulse_ops.reference.select_spikes import POLICIES
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 
 SURROGATES: Tuple[Surrogate, ...] = (

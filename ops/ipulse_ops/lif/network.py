@@ -11,7 +11,7 @@ from typing import Optional, Tuple, Union
 
 import numpy as np
 
-from ipulse_ops.sparse.reference.select_spikes import POLICIES
+from ipulse_ops.reference.select_spikes import POLICIES
 from ipulse_ops.surrogate import SURROGATES, Surrogate
 from ipulse_ops.surrogate import SuperSpike as SuperSpike
 from ipulse_ops.validation import choice, flag, instance, whole
@@ -35,7 +35,7 @@ class LIF:
     synapse_decay: of a second state, a current that the input fills and the membrane follows, as
         in NIR's CubaLIF (whose `w_in` is a part of `gain` here); None for no such state.
     policy: who gets the slots when there are too few, see
-    ipulse_ops.sparse.reference.select_spikes.
+    ipulse_ops.reference.select_spikes.
     """
 
     neurons: int

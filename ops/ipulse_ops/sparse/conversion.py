@@ -1,5 +1,5 @@
 """`sparse_to_dense` and `dense_to_sparse`, the TensorFlow ops of
-ipulse_ops.sparse.reference.spikes."""
+ipulse_ops.reference.spikes."""
 
 from __future__ import annotations
 

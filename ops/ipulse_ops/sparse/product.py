@@ -1,4 +1,4 @@
-"""`spike_matmul`, the TensorFlow op of ipulse_ops.sparse.reference.spike_matmul."""
+"""`spike_matmul`, the TensorFlow op of ipulse_ops.reference.spike_matmul."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`random_spikes`, the TensorFlow op of ipulse_ops.sparse.reference.random_spikes."""
+"""`random_spikes`, the TensorFlow op of ipulse_ops.reference.random_spikes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ipulse_ops.whole_numbers import whole_numbers
 def random_spikes(seed: Any, counts: Any, neurons: int, slots: Optional[int] = None) -> Any:
     """Ids float32 `[time, batch, slots]`, ascending, 0 behind the counts: of each step and sample
     `counts` different neurons, the same to the bit as
-    ipulse_ops.sparse.reference.random_spikes.random_spikes.
+    ipulse_ops.reference.random_spikes.random_spikes.
 
     seed: 0 to 2^64 - 1, or an int64 tensor. counts: `[time, batch]`, whole numbers.
     slots: None takes the largest count, and at least one, which is then unknown while tracing.

@@ -1,4 +1,4 @@
-"""`select_spikes`, the TensorFlow op of ipulse_ops.sparse.reference.select_spikes."""
+"""`select_spikes`, the TensorFlow op of ipulse_ops.reference.select_spikes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any, Dict, List, NamedTuple, Optional, Union
 
 import tensorflow as tf
 
+from ipulse_ops.reference.select_spikes import POLICIES
 from ipulse_ops.sparse.native import library
-from ipulse_ops.sparse.reference.select_spikes import POLICIES
 from ipulse_ops.sparse.seed import first_step_word, word64
 from ipulse_ops.sparse.surrogate import ATTRIBUTES, attributes
 from ipulse_ops.surrogate import SuperSpike, Surrogate, surrogate_of
@@ -36,7 +36,7 @@ def select_spikes(
     layer: int = 0,
 ) -> Selected:
     """Choose the neurons of membranes `u` that get one of `capacity` slots, as
-    ipulse_ops.sparse.reference.select_spikes.select_spikes does.
+    ipulse_ops.reference.select_spikes.select_spikes does.
 
     u: float32 `[time, batch, neurons]`, or `[batch, neurons]` of one step.
     threshold, second_threshold: one number or `[neurons]`; without the second, all that do not
@@ -44,7 +44,7 @@ def select_spikes(
     capacity: None gives every neuron a slot.
     surrogate: one of ipulse_ops.surrogate, or its name there.
     seed, first_step, layer: of the policy "cyclic", as in
-        ipulse_ops.sparse.reference.select_spikes.cyclic_offsets;
+        ipulse_ops.reference.select_spikes.cyclic_offsets;
         first_step is that of `u[0]`. seed and first_step may be tensors.
 
     The gradient that arrives at `ids` is the loss's by the spike of the neuron in that slot; it

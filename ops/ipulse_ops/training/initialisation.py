@@ -9,7 +9,7 @@ import numpy as np
 
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, per_neuron
 from ipulse_ops.lif.reference.network_pass import forward
-from ipulse_ops.sparse.reference.spikes import check_spikes
+from ipulse_ops.reference.spikes import check_spikes
 
 
 def balanced_weights(

@@ -21,7 +21,7 @@ from ipulse_ops.keras import (
 )
 from ipulse_ops.keras.config import plain_surrogate
 from ipulse_ops.lif.cpu import arrays
-from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+from ipulse_ops.reference.spikes import dense_to_sparse
 from ipulse_ops.surrogate import surrogate_of
 
 

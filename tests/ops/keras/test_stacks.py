@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from ipulse_ops.keras import LIF, LeakyReadout, LIFLayer, LIFReadout, MultiLIF
 from ipulse_ops.lif.reference import network_pass as reference
-from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+from ipulse_ops.reference.spikes import dense_to_sparse
 from ipulse_ops.surrogate import SuperSpike
 
 NEURONS = (30, 21, 16)

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from ipulse_ops.keras import LIF, LeakyReadout, MultiLIF
-from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+from ipulse_ops.reference.spikes import dense_to_sparse
 
 LAYERS = (
     LIF(neurons=12, decay=0.75, second_threshold=0.5, synapse_decay=0.5, recurrent=True),

@@ -20,7 +20,7 @@ from ipulse_ops.keras import (
     SuperSpike,
     pack_spikes,
 )
-from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+from ipulse_ops.reference.spikes import dense_to_sparse
 
 INVALID = (ValueError, tf.errors.InvalidArgumentError)
 DENSE = (np.random.Generator(np.random.PCG64(5)).random((6, 3, 20)) < 0.5).astype(np.float32)

@@ -25,7 +25,7 @@ import numpy as np
 
 from ipulse_ops.lif.network import LIF, Layer, Network
 from ipulse_ops.lif.reference.trace import Gradients, LayerTrace, Trace
-from ipulse_ops.sparse.reference.spike_matmul import both_counts
+from ipulse_ops.reference.spike_matmul import both_counts
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 from tests.ops.strategies import Problem
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from ipulse_ops.reference import random_spikes as random_reference
+from ipulse_ops.reference import spikes as reference
 from ipulse_ops.sparse import dense_to_sparse, random_spikes, sparse_to_dense
-from ipulse_ops.sparse.reference import random_spikes as random_reference
-from ipulse_ops.sparse.reference import spikes as reference
 from tests.ops.strategies import random_spikes as some_spikes
 
 

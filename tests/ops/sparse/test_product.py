@@ -10,8 +10,8 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ipulse_ops.reference import spike_matmul as reference
 from ipulse_ops.sparse import select_spikes, spike_matmul
-from ipulse_ops.sparse.reference import spike_matmul as reference
 from tests.ops.repeated import examples
 from tests.ops.strategies import random_spikes
 

@@ -10,8 +10,8 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ipulse_ops.reference import select_spikes as reference
 from ipulse_ops.sparse import select_spikes
-from ipulse_ops.sparse.reference import select_spikes as reference
 from tests.ops.repeated import examples
 from tests.ops.strategies import SURROGATES
 

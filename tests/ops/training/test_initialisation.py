@@ -11,7 +11,7 @@ import pytest
 
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.reference.network_pass import forward
-from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+from ipulse_ops.reference.spikes import dense_to_sparse
 from ipulse_ops.training.initialisation import balanced_weights
 
 SILENT = 1e9  # a threshold that no membrane reaches

@@ -32,7 +32,7 @@ def url(database_settings: dict[str, str], tmp_path: Path) -> str:
 
 def test_several_processes_may_start_at_once(url: str) -> None:
     program = (
-        "from service import migrations; from ipulse_service.db.engine import Database; "
+        "from ipulse_service.db import migrations; from ipulse_service.db.engine import Database; "
         f"migrations.upgrade(Database({url!r}))"
     )
     command = [sys.executable, "-c", program]

@@ -13,7 +13,7 @@ from ipulse_ops.lif.poplar.outputs import output_specs
 from ipulse_ops.lif.reference.trace import ConstantGradients, Gradients
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.philox import key_of
-from ipulse_ops.sparse.reference.spikes import check_spikes
+from ipulse_ops.reference.spikes import check_spikes
 from poplar_emulator.custom_op import API_LEVEL, MK2_TILES, CustomOp
 
 

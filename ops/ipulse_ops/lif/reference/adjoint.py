@@ -17,9 +17,9 @@ from ipulse_ops.lif.reference.dynamics import (
 )
 from ipulse_ops.lif.reference.trace import ConstantGradients, LayerTrace
 from ipulse_ops.lif.weights import LayerWeights
-from ipulse_ops.sparse.reference.select_spikes import filled
-from ipulse_ops.sparse.reference.spike_matmul import matrix_gradient, spike_matmul
-from ipulse_ops.sparse.reference.spikes import check_shape
+from ipulse_ops.reference.select_spikes import filled
+from ipulse_ops.reference.spike_matmul import matrix_gradient, spike_matmul
+from ipulse_ops.reference.spikes import check_shape
 
 
 class Adjoint(NamedTuple):

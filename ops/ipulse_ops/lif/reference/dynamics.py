@@ -9,7 +9,7 @@ import numpy as np
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, per_neuron
 from ipulse_ops.lif.reference.trace import LayerTrace
 from ipulse_ops.lif.weights import LayerWeights
-from ipulse_ops.sparse.reference.select_spikes import (
+from ipulse_ops.reference.select_spikes import (
     Selection,
     cyclic_offsets,
     filled,
@@ -17,8 +17,8 @@ from ipulse_ops.sparse.reference.select_spikes import (
     may_be_dropped,
     select_spikes,
 )
-from ipulse_ops.sparse.reference.spike_matmul import spike_matmul
-from ipulse_ops.sparse.reference.spikes import check_shape, check_spikes, sparse_to_dense
+from ipulse_ops.reference.spike_matmul import spike_matmul
+from ipulse_ops.reference.spikes import check_shape, check_spikes, sparse_to_dense
 
 # A layer's spike_ids and spike_counts, as in LayerTrace.
 Slots = Tuple[np.ndarray, np.ndarray]

@@ -14,7 +14,7 @@ from v = i = s = 0 before the first step. "W of the spikes" sums the row W[j] of
 the order of the slots: an id listed twice counts twice. Slots hold the spiking neurons, then those
 with `second_threshold < u <= threshold` (all the others if there is no second threshold), each by
 ascending id; who goes without when there are too few, the policies of
-ipulse_ops.sparse.reference.select_spikes say. The
+ipulse_ops.reference.select_spikes say. The
 next layer's input spikes are those of `delay` steps ago. A leaky readout never spikes: r = 0.
 
 The gradient replaces the derivative of a spike by phi(u - threshold), the surrogate, in the
@@ -54,9 +54,9 @@ from ipulse_ops.lif.reference.delay import earlier, later
 from ipulse_ops.lif.reference.dynamics import Slots, run_layer, run_readout
 from ipulse_ops.lif.reference.trace import Gradients, LayerTrace, Trace
 from ipulse_ops.lif.weights import by_layer, flat
-from ipulse_ops.sparse.reference.select_spikes import filled
-from ipulse_ops.sparse.reference.spike_matmul import both_counts
-from ipulse_ops.sparse.reference.spikes import check_shape
+from ipulse_ops.reference.select_spikes import filled
+from ipulse_ops.reference.spike_matmul import both_counts
+from ipulse_ops.reference.spikes import check_shape
 
 
 def forward(

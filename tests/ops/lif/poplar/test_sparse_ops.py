@@ -8,13 +8,9 @@ import numpy as np
 import pytest
 
 from ipulse_ops.lif.poplar import sparse_ops
-from ipulse_ops.sparse.reference.select_spikes import (
-    POLICIES,
-    select_spikes,
-    select_spikes_gradients,
-)
-from ipulse_ops.sparse.reference.spike_matmul import spike_matmul, spike_matmul_gradients
-from ipulse_ops.sparse.reference.spikes import (
+from ipulse_ops.reference.select_spikes import POLICIES, select_spikes, select_spikes_gradients
+from ipulse_ops.reference.spike_matmul import spike_matmul, spike_matmul_gradients
+from ipulse_ops.reference.spikes import (
     dense_to_sparse,
     dense_to_sparse_gradient,
     sparse_to_dense,

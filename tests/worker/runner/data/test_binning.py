@@ -5,7 +5,7 @@ from typing import Dict, List, Tuple
 import numpy as np
 import pytest
 
-from ipulse_ops.sparse.reference.spikes import dense_to_sparse
+from ipulse_ops.reference.spikes import dense_to_sparse
 from ipulse_worker.runner.data.binning import PLACES_AT_ONCE, Binning, step_of
 from ipulse_worker.runner.training.randomness import Purpose, stream
 

@@ -11,7 +11,7 @@ import pytest
 from ipulse.spec import parse_spec
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.weights import weight_shapes
-from ipulse_ops.sparse.reference.spikes import dense_to_sparse, sparse_to_dense
+from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
 from ipulse_worker.runner.model.network import network_of, trained_names, weight_names
 from ipulse_worker.runner.results.nir_export import tau_s, write_nir
 from tests.worker.runner.conftest import SPEC

@@ -11,7 +11,7 @@ from ipulse_ops.keras.network_layer import CONSTANTS
 from ipulse_ops.lif.network import LIF, per_neuron
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.trace import Gradients, Trace
-from ipulse_ops.sparse.reference.select_spikes import filled
+from ipulse_ops.reference.select_spikes import filled
 from ipulse_worker.runner.crosscheck.backends import Result
 from ipulse_worker.runner.crosscheck.problem import Problem
 

@@ -15,7 +15,7 @@ enum class Policy {
   Index,
   Cyclic,
   Top
-}; // who gets the slots, as in ops/ipulse_ops/sparse/reference/select_spikes.py
+}; // who gets the slots, as in ops/ipulse_ops/reference/select_spikes.py
 
 /// One LIF layer, or the readout, which is the last one and may be leaky: then it never spikes.
 struct Layer {

@@ -1,4 +1,4 @@
-// Between slots and dense rows of neurons (ops/ipulse_ops/sparse/reference/spikes.py), for the rows
+// Between slots and dense rows of neurons (ops/ipulse_ops/reference/spikes.py), for the rows
 // of a tile. Ids that are no neuron's, and counts beyond the slots, come from outside: they are
 // ignored.
 #include <poplar/Vertex.hpp>

@@ -1,4 +1,4 @@
-// Who gets the slots of a sample and step (ops/ipulse_ops/sparse/reference/select_spikes.py,
+// Who gets the slots of a sample and step (ops/ipulse_ops/reference/select_spikes.py,
 // policies "index" and "cyclic"): chunks of neurons list their candidates, and every sample joins
 // its chunks' lists.
 #include <poplar/Vertex.hpp>
@@ -85,7 +85,7 @@ public:
   }
 };
 
-// Where the policy "cyclic" begins (ops/ipulse_ops/sparse/reference/select_spikes.py,
+// Where the policy "cyclic" begins (ops/ipulse_ops/reference/select_spikes.py,
 // cyclic_offsets).
 class DrawOffset : public MultiVertex {
 public:

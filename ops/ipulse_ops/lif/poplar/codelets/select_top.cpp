@@ -1,4 +1,4 @@
-// Who gets the slots by the policy "top" (ops/ipulse_ops/sparse/reference/select_spikes.py): who
+// Who gets the slots by the policy "top" (ops/ipulse_ops/reference/select_spikes.py): who
 // has the highest membranes, equal ones by ascending id. In the slots they stand by ascending id,
 // as ever.
 #include <poplar/Vertex.hpp>

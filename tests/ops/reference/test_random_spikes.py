@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ipulse_ops.sparse.reference.random_spikes import random_spikes
-from ipulse_ops.sparse.reference.spikes import check_spikes
+from ipulse_ops.reference.random_spikes import random_spikes
+from ipulse_ops.reference.spikes import check_spikes
 from tests.ops.philox_loops import philox
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipulse_ops.sparse.reference.spike_matmul import spike_matmul, spike_matmul_gradients
-from ipulse_ops.sparse.reference.spikes import sparse_to_dense
+from ipulse_ops.reference.spike_matmul import spike_matmul, spike_matmul_gradients
+from ipulse_ops.reference.spikes import sparse_to_dense
 from tests.ops.repeated import examples
 from tests.ops.strategies import random_spikes
 

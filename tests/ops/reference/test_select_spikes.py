@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipulse_ops.sparse.reference.select_spikes import (
+from ipulse_ops.reference.select_spikes import (
     POLICIES,
     Selection,
     cyclic_offsets,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipulse_ops.sparse.reference.spikes import (
+from ipulse_ops.reference.spikes import (
     check_shape,
     check_spikes,
     dense_to_sparse,

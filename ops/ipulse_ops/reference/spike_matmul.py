@@ -6,7 +6,7 @@ from typing import Tuple
 
 import numpy as np
 
-from ipulse_ops.sparse.reference.spikes import check_shape, check_spikes, sparse_to_dense
+from ipulse_ops.reference.spikes import check_shape, check_spikes, sparse_to_dense
 
 
 def spike_matmul(weights: np.ndarray, ids: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -59,7 +59,7 @@ def both_counts(ids: np.ndarray, counts: np.ndarray, neurons: int) -> Tuple[np.n
 
     counts: `[time, batch]`, or `[time, batch, 2]` with gradient-only neurons behind the spikes.
 
-    Raises ValueError as ipulse_ops.sparse.reference.spikes.check_spikes does.
+    Raises ValueError as ipulse_ops.reference.spikes.check_spikes does.
     """
     if counts.ndim == 3 and counts.shape[2] == 2:
         spikes, in_use = counts[..., 0], counts[..., 1]
