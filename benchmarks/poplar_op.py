@@ -32,7 +32,8 @@ from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.poplar import adam
 from ipulse_ops.lif.poplar.arrays import PoplarLIF
 from ipulse_ops.lif.poplar.attributes import Placement
-from ipulse_ops.lif.poplar.build import build, sources
+from ipulse_ops.lif.poplar.build import build
+from ipulse_ops.lif.poplar.sources import sources
 from ipulse_ops.lif.poplar.tile_plan import tile_plan
 from poplar_emulator.custom_op import CustomOp
 

@@ -16,13 +16,12 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 import numpy as np
 
 from ipulse_core.build_cache.executables import ExecutableCache, file_sha256, key_of
+from ipulse_core.ipu import API_LEVEL as API_LEVEL
+from ipulse_core.ipu import MK2_TILES as MK2_TILES
 from poplar_emulator import custom_op_calls as calls
 from poplar_emulator.build import build
 from poplar_emulator.custom_op_calls import CustomOpError as CustomOpError
 from poplar_emulator.custom_op_calls import Shape as Shape
-
-API_LEVEL = 5  # of SDK 2.3 to 3.4; 4 is that of SDK 2.0 to 2.2
-MK2_TILES = 1472
 
 ForwardPass = Tuple[Sequence[np.ndarray], Sequence[np.ndarray]]  # inputs, outputs
 

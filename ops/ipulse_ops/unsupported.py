@@ -1,20 +1,32 @@
-"""Gradients of gradients, which the ops do not have."""
+"""Guards against uses of the ops that TensorFlow offers and they do not support."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.ops import control_flow_util  # TensorFlow has no public test for XLA
 
 
 def refuse_second_order(*gradient_ops: str) -> None:
-    """Makes a gradient of these ops, which are gradients themselves, a NotImplementedError."""
+    """Register a gradient of the named gradient ops that raises NotImplementedError."""
     for name in gradient_ops:
-        tf.RegisterGradient(name)(_refused)
+        tf.RegisterGradient(name)(_refuse)
 
 
-def _refused(op: Any, *_: Any) -> Any:
+def refuse_xla() -> None:
+    """Raise NotImplementedError while XLA's version of a function is traced."""
+    if tf.executing_eagerly():
+        return
+    if control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph()):
+        raise NotImplementedError(
+            "XLA cannot compile the spiking ops: remove jit_compile=True from model.compile and "
+            "tf.function"
+        )
+
+
+def _refuse(op: Any, *_: Any) -> Any:
     raise NotImplementedError(
-        f"{op.type} is a gradient and has none itself: the spiking ops have no gradients of "
-        "gradients; tf.stop_gradient on the inner gradient leaves them out"
+        f"{op.type} computes a gradient and has no gradient of its own: second-order gradients are "
+        "not supported; use tf.stop_gradient on the inner gradient"
     )

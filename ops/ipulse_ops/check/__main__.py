@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import List, Optional
 
 from ipulse_core.build_cache.shared_library import NativeError
+from ipulse_core.ipu import API_LEVEL
 from ipulse_ops.check.findings import INPUTS, OLD_LEVEL, Finding, check
 from ipulse_ops.check.symbols import NotALibrary
-from poplar_emulator.custom_op import API_LEVEL
 
 
 def main(arguments: Optional[List[str]] = None) -> int:

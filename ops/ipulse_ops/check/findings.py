@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Set
 
+from ipulse_core.ipu import API_LEVEL
 from ipulse_ops.check.symbols import exported
 from poplar_emulator.build import build
-from poplar_emulator.custom_op import API_LEVEL
 
 OLD_LEVEL = 4  # of SDK 2.0 to 2.2
 PARAMETERS = {4: 6, 5: 7}  # of a metadata function, by level

@@ -12,7 +12,7 @@ from ipulse_ops.keras.packing import pack_spikes
 from ipulse_ops.keras.single_layer import LIFLayer, LIFReadout, Spikes
 from ipulse_ops.keras.sparse_cell import SparseLIFCell
 from ipulse_ops.lif.network import LIF, LeakyReadout
-from ipulse_ops.lif.tensorflow_op import LIFOutputs
+from ipulse_ops.lif.run_options import LIFOutputs
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Table
 
 __all__ = [

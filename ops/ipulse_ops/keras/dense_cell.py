@@ -6,12 +6,13 @@ from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
 import tensorflow as tf
 
+from ipulse_core.ipu import MK2_TILES
 from ipulse_ops.keras import dense_ops
 from ipulse_ops.keras.cell import NetworkCell
 from ipulse_ops.keras.packing import binary, parts
 from ipulse_ops.lif.network import LIF
+from ipulse_ops.lif.poplar.backends import step_ops
 from ipulse_ops.validation import choice, whole
-from poplar_emulator.custom_op import MK2_TILES
 
 
 class DenseOutputs(NamedTuple):
@@ -39,7 +40,7 @@ class DenseLIFCell(NetworkCell):
 
     Raises ValueError for such a capacity, or if an argument is out of range; a call raises
     tf.errors.InvalidArgumentError for other inputs than 0 and 1, and what
-    ipulse_ops.lif.poplar.backends.step_ops_on_ipus raises.
+    ipulse_ops.lif.poplar.backends.step_ops raises.
     """
 
     def __init__(
@@ -63,10 +64,7 @@ class DenseLIFCell(NetworkCell):
         """dense_matmul and emit_spikes."""
         if self.backend == "cpu":
             return dense_ops
-        # Imported only here: who asks for it gets it, and nobody else.
-        from ipulse_ops.lif.poplar.backends import step_ops_on_ipus
-
-        return step_ops_on_ipus(self.tiles_per_ipu)
+        return step_ops(self.tiles_per_ipu)
 
     @property
     def output_size(self) -> int:

@@ -7,14 +7,16 @@ from typing import Any, Dict, Optional, Tuple, Union
 
 import tensorflow as tf
 
+from ipulse_core.ipu import MK2_TILES
 from ipulse_ops.keras.network_layer import NetworkLayer
 from ipulse_ops.keras.packing import binary
+from ipulse_ops.lif.cpu.tensorflow_op import MEMORIES
 from ipulse_ops.lif.poplar.attributes import Placement
-from ipulse_ops.lif.tensorflow_op import BACKENDS, MEMORIES, LIFOutputs, run_network
+from ipulse_ops.lif.run_options import LIFOutputs
+from ipulse_ops.lif.tensorflow_op import BACKENDS, run_network
 from ipulse_ops.sparse import dense_to_sparse
 from ipulse_ops.training.weight_types import WEIGHT_TYPES
 from ipulse_ops.validation import choice, flag, instance, whole
-from poplar_emulator.custom_op import MK2_TILES
 
 
 class SequenceLayer(NetworkLayer):
@@ -65,7 +67,7 @@ class SequenceLayer(NetworkLayer):
         self.weights_dtype = choice("weights_dtype", weights_dtype, WEIGHT_TYPES)
         self.return_membranes = flag("return_membranes", return_membranes)
         self.time_major = flag("time_major", time_major)
-        self.backend = choice("backend", backend, BACKENDS)
+        self.backend = choice("backend", backend, tuple(BACKENDS))
         self.placement = Placement(**placement) if isinstance(placement, dict) else placement
         instance("placement", self.placement, Placement)
         self.tiles_per_ipu = whole("tiles_per_ipu", tiles_per_ipu)

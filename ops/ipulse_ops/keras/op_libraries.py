@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipulse_ops.lif import op_library
+from ipulse_ops.lif.cpu import op_library
 from ipulse_ops.sparse import native
 
 

@@ -6,13 +6,14 @@ from typing import Any, Dict, List, Sequence, Tuple
 
 import tensorflow as tf
 
+from ipulse_core.ipu import MK2_TILES
 from ipulse_ops import sparse
 from ipulse_ops.keras.cell import NetworkCell
 from ipulse_ops.keras.packing import not_dense, pack_spikes, parts
 from ipulse_ops.lif.network import LIF
-from ipulse_ops.lif.tensorflow_op import LIFOutputs
+from ipulse_ops.lif.poplar.backends import step_ops
+from ipulse_ops.lif.run_options import LIFOutputs
 from ipulse_ops.validation import choice, whole
-from poplar_emulator.custom_op import MK2_TILES
 
 
 @tf.keras.utils.register_keras_serializable("ipulse")
@@ -33,7 +34,7 @@ class SparseLIFCell(NetworkCell):
 
     Raises ValueError if an argument is out of range; a call raises UnsupportedNetwork,
     tf.errors.InvalidArgumentError for wrong spikes, dense ones too, and what
-    ipulse_ops.lif.poplar.backends.step_ops_on_ipus raises.
+    ipulse_ops.lif.poplar.backends.step_ops raises.
     """
 
     def __init__(
@@ -51,10 +52,7 @@ class SparseLIFCell(NetworkCell):
         """spike_matmul, select_spikes and sparse_to_dense."""
         if self.backend == "cpu":
             return sparse
-        # Imported only here: who asks for it gets it, and nobody else.
-        from ipulse_ops.lif.poplar.backends import step_ops_on_ipus
-
-        return step_ops_on_ipus(self.tiles_per_ipu if self.backend == "emulator" else None)
+        return step_ops(self.tiles_per_ipu if self.backend == "emulator" else None)
 
     @property
     def output_size(self) -> int:

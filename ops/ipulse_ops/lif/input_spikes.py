@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from ipulse_ops.whole_numbers import whole_numbers
+from ipulse_ops.validation import to_int32
 
 
 class InputSpikes(NamedTuple):
@@ -39,9 +39,9 @@ def input_spikes(ids: Any, counts: Any) -> InputSpikes:
     port = tf.zeros([0])
     if ids.dtype.is_floating:
         if both is not None:
-            filled = whole_numbers("counts", both[..., 1])
+            filled = to_int32("counts", both[..., 1])
         port = tf.cast(ids, tf.float32)
-        ids = whole_numbers("ids", tf.stop_gradient(ids))
+        ids = to_int32("ids", tf.stop_gradient(ids))
     elif ids.dtype != tf.uint16:
-        ids = whole_numbers("ids", ids)
-    return InputSpikes(ids, whole_numbers("counts", counts), filled, port)
+        ids = to_int32("ids", ids)
+    return InputSpikes(ids, to_int32("counts", counts), filled, port)

@@ -16,7 +16,7 @@ from ipulse_core.build_cache.shared_library import (
     tensorflow_flags,
 )
 from ipulse_ops import SHARED_HEADERS
-from ipulse_ops.xla import refuse_xla
+from ipulse_ops.unsupported import refuse_xla
 
 SOURCES = Path(__file__).resolve().parent
 

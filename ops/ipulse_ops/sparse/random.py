@@ -8,8 +8,7 @@ import tensorflow as tf
 
 from ipulse_ops.sparse.native import library
 from ipulse_ops.sparse.seed import word64
-from ipulse_ops.validation import whole
-from ipulse_ops.whole_numbers import whole_numbers
+from ipulse_ops.validation import to_int32, whole
 
 
 def random_spikes(seed: Any, counts: Any, neurons: int, slots: Optional[int] = None) -> Any:
@@ -27,7 +26,7 @@ def random_spikes(seed: Any, counts: Any, neurons: int, slots: Optional[int] = N
     """
     return library().ipulse_random_spikes(
         seed=word64(seed),
-        counts=whole_numbers("counts", counts),
+        counts=to_int32("counts", counts),
         neurons=whole("neurons", neurons),
         slots=0 if slots is None else whole("slots", slots),
     )

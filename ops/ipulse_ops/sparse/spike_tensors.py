@@ -6,7 +6,7 @@ from typing import Any, Tuple
 
 import tensorflow as tf
 
-from ipulse_ops.whole_numbers import whole_numbers
+from ipulse_ops.validation import to_int32
 
 _IDS = (tf.float32, tf.int32, tf.int64, tf.uint16)
 _COUNTS = (tf.float32, tf.int32, tf.int64)
@@ -24,4 +24,4 @@ def _readable(name: str, numbers: Any, types: Tuple[Any, ...]) -> Any:
     if numbers is None:
         raise ValueError(f"{name} must be a tensor; got None")
     numbers = tf.convert_to_tensor(numbers)
-    return numbers if numbers.dtype in types else whole_numbers(name, numbers)
+    return numbers if numbers.dtype in types else to_int32(name, numbers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Optional, Sequence
 
 from ipulse_ops.lif.cpu import native
-from ipulse_ops.lif.op_library import library
+from ipulse_ops.lif.cpu.op_library import library
 
 
 def apply_adam(

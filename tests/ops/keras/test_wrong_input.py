@@ -85,7 +85,7 @@ def test_xla_is_named(backend: str) -> None:
         lambda: layer(ids, COUNTS).membrane,
         lambda: sparse.sparse_to_dense(ids, COUNTS, 20),
     ):
-        with pytest.raises(NotImplementedError, match="leave jit_compile off"):
+        with pytest.raises(NotImplementedError, match="remove jit_compile"):
             tf.function(run, jit_compile=True)()
         assert tf.function(run)() is not None
 
@@ -210,5 +210,5 @@ def test_a_gradient_of_a_gradient() -> None:
             loss = tf.reduce_sum(made(IDS, COUNTS).membrane ** 2)
         (first, *_) = inner.gradient(loss, made.trainable_weights)
         square = tf.reduce_sum(first**2)
-    with pytest.raises(NotImplementedError, match="no gradients of gradients"):
+    with pytest.raises(NotImplementedError, match="second-order gradients"):
         outer.gradient(square, made.trainable_weights)

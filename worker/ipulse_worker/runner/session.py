@@ -15,8 +15,7 @@ from ipulse_core import parsing, strict_json
 from ipulse_core.errors import InvalidInput, IPUlseError
 from ipulse_core.events import Assignment, DoneEvent, ReadyEvent
 from ipulse_core.states import Reason
-from ipulse_ops.lif import op_library
-from ipulse_ops.lif.cpu import native
+from ipulse_ops.lif.cpu import native, op_library
 from ipulse_ops.lif.cpu.native import NativeError
 from ipulse_worker.runner.attempt import Attempt
 from ipulse_worker.runner.cancellation import Cancellation, Cancelled

@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 
 import numpy as np
 
+from ipulse_core.ipu import API_LEVEL, MK2_TILES
 from ipulse_ops.lif.network import Network, per_neuron
 from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of
 from ipulse_ops.lif.poplar.build import build
@@ -14,7 +15,7 @@ from ipulse_ops.lif.reference.trace import ConstantGradients, Gradients
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.philox import key_of
 from ipulse_ops.reference.spikes import check_spikes
-from poplar_emulator.custom_op import API_LEVEL, MK2_TILES, CustomOp
+from poplar_emulator.custom_op import CustomOp
 
 
 class LayerRun(NamedTuple):

@@ -1,45 +1,92 @@
-"""Where the Poplar op runs inside TensorFlow: on emulated IPUs, or on those of Graphcore's."""
+"""The back ends "emulator" and "ipu" of `run_network`, and of the cells: the Poplar ops."""
 
 from __future__ import annotations
 
 from typing import Any, Optional, Sequence, Tuple
 
 from ipulse_ops.lif.network import Network
-from ipulse_ops.lif.poplar import build, sdk
-from ipulse_ops.lif.poplar.attributes import Placement
-from ipulse_ops.lif.poplar.build import BuiltOp
+from ipulse_ops.lif.poplar import sdk
+from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.step_ops import PoplarStepOps
 from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp, run_user_op
-from ipulse_ops.lif.tensorflow_op import LIFOutputs
-from poplar_emulator.user_op import emulated_ipus
+from ipulse_ops.lif.run_options import LIFOutputs, RunOptions
+
+
+class MissingEmulator(ImportError):
+    """The package poplar-emulator is not installed."""
+
+    code = "missing_emulator"
+
+
+def run_on_emulator(
+    network: Network, weights: Sequence[Any], ids: Any, counts: Any, options: RunOptions
+) -> LIFOutputs:
+    """Run the network on emulated IPUs of `options.tiles_per_ipu` tiles.
+
+    Raises MissingEmulator, MissingCompiler, BuildFailed, and what run_user_op raises.
+    """
+    tiles = options.tiles_per_ipu
+    return _run(network, weights, ids, counts, options, *_emulated(options.placement.ipus, tiles))
 
 
 def run_on_ipus(
+    network: Network, weights: Sequence[Any], ids: Any, counts: Any, options: RunOptions
+) -> LIFOutputs:
+    """Run the network on the machine's IPUs.
+
+    Raises MissingSDK, BuildFailed, and what run_user_op raises.
+    """
+    return _run(network, weights, ids, counts, options, sdk.precompiled_user_op(), sdk.built_op())
+
+
+def step_ops(emulated_tiles: Optional[int]) -> PoplarStepOps:
+    """Return the ops of one step, on one IPU.
+
+    emulated_tiles: tiles of an emulated IPU; None for an IPU of this machine.
+
+    Raises MissingEmulator, MissingSDK, MissingCompiler, BuildFailed.
+    """
+    if emulated_tiles is None:
+        return PoplarStepOps(sdk.precompiled_user_op(), sdk.built_op())
+    return PoplarStepOps(*_emulated(1, emulated_tiles))
+
+
+def _run(
     network: Network,
     weights: Sequence[Any],
     ids: Any,
     counts: Any,
-    placement: Placement,
-    emulated_tiles: Optional[int],
-    **options: Any,
+    options: RunOptions,
+    user_op: PrecompiledUserOp,
+    built: BuiltOp,
 ) -> LIFOutputs:
-    """ipulse_ops.lif.poplar.user_op.run_user_op, which takes the options.
-
-    emulated_tiles: of an emulated IPU; None for IPUs of the machine.
-    Raises MissingSDK, BuildFailed, and what run_user_op raises.
-    """
-    user_op, built = _found(placement.ipus, emulated_tiles)
+    if options.memory != "slots" or options.weights_dtype != "float32":
+        raise ValueError(
+            "the Poplar op has memory='slots' and weights_dtype='float32'; "
+            f"got {options.memory!r} and {options.weights_dtype!r}"
+        )
     return run_user_op(
-        network, weights, ids, counts, user_op, built, placement=placement, **options
+        network,
+        weights,
+        ids,
+        counts,
+        user_op,
+        built,
+        constants=options.constants,
+        seed=options.seed,
+        return_membranes=options.return_membranes,
+        placement=options.placement,
     )
 
 
-def step_ops_on_ipus(emulated_tiles: Optional[int]) -> PoplarStepOps:
-    """Of one IPU; emulated_tiles and what is raised as above."""
-    return PoplarStepOps(*_found(1, emulated_tiles))
-
-
-def _found(ipus: int, emulated_tiles: Optional[int]) -> Tuple[PrecompiledUserOp, BuiltOp]:
-    if emulated_tiles is None:
-        return sdk.precompiled_user_op(), sdk.built_op()
-    return emulated_ipus(ipus, emulated_tiles).precompiled_user_op, build.build()
+def _emulated(ipus: int, tiles: int) -> Tuple[PrecompiledUserOp, BuiltOp]:
+    try:
+        # Imported here because poplar-emulator is an optional dependency of ipulse-ops.
+        from ipulse_ops.lif.poplar.build import build
+        from poplar_emulator.user_op import emulated_ipus
+    except ImportError as error:
+        raise MissingEmulator(
+            "backend='emulator' needs the package poplar-emulator: "
+            "pip install 'ipulse-ops[emulator]'"
+        ) from error
+    return emulated_ipus(ipus, tiles).precompiled_user_op, build()

@@ -5,27 +5,17 @@ Against the SDK the same sources are compiled by `make` in this directory.
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
-from typing import List, NamedTuple
 
 from ipulse_core.build_cache.scratch_directory import scratch_directory
 from ipulse_core.build_cache.shared_library import cache_directory, compiler, run_compiler, units
 from ipulse_core.build_cache.unused_builds import lock_of, locked, mark_used
+from ipulse_core.ipu import API_LEVEL
+from ipulse_ops.lif.poplar.sources import FLAGS, LEVELS, SOURCES, BuiltOp, hash_of_sources
 from poplar_emulator import build as emulator
-from poplar_emulator.custom_op import API_LEVEL
-
-SOURCES = Path(__file__).resolve().parent
-FLAGS = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror")
-LEVELS = (4, 5)
-
-
-class BuiltOp(NamedTuple):
-    library: Path
-    codelets: Path
 
 
 # Once a process: sources that change while it runs are the next one's.
@@ -84,16 +74,3 @@ def _compile_codelets(prefix: Path, target: Path, scratch: Path) -> None:
     codelets = sorted(SOURCES.glob("codelets/*.cpp"))
     (unit,) = units(codelets, apart, most=len(codelets))
     run_compiler([str(prefix / "bin" / "popc"), "-O3", str(unit), "-o", str(target)])
-
-
-def hash_of_sources(tools: str) -> str:
-    """Of what a build depends on; `tools` names whatever builds."""
-    digest = hashlib.sha256(repr((tools, FLAGS, LEVELS)).encode())
-    for path in sources():
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def sources() -> List[Path]:
-    """Every file that is compiled into the op or its codelets."""
-    return [path for path in sorted(SOURCES.glob("**/*")) if path.suffix in (".cc", ".h", ".cpp")]

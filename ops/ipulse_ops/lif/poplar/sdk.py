@@ -15,8 +15,8 @@ from typing import Any, Callable, List, Optional
 from ipulse_core.build_cache.scratch_directory import scratch_directory
 from ipulse_core.build_cache.shared_library import NativeError, cache_directory, run_tool
 from ipulse_core.build_cache.unused_builds import lock_of, locked, mark_used
-from ipulse_ops.lif.poplar.build import SOURCES, BuiltOp, hash_of_sources
-from poplar_emulator.custom_op import API_LEVEL
+from ipulse_core.ipu import API_LEVEL
+from ipulse_ops.lif.poplar.sources import SOURCES, BuiltOp, hash_of_sources
 
 VARIABLE = "IPULSE_POPLAR_OP"
 OLD_LEVEL = 4

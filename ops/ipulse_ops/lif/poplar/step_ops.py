@@ -7,7 +7,7 @@ from typing import Any, List, NamedTuple, Optional, Sequence
 import tensorflow as tf
 
 from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, surrogate_word
-from ipulse_ops.lif.poplar.build import BuiltOp
+from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp
 from ipulse_ops.sparse.selection import Selected
 from ipulse_ops.surrogate import Surrogate

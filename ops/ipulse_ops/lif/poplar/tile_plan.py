@@ -6,10 +6,10 @@ import ctypes
 import json
 from typing import Any, Dict
 
+from ipulse_core.ipu import MK2_TILES
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.poplar.attributes import Placement, attributes_of
 from ipulse_ops.lif.poplar.build import build
-from poplar_emulator.custom_op import MK2_TILES
 
 
 def tile_plan(

@@ -10,9 +10,9 @@ import tensorflow as tf
 from ipulse_ops.lif.constant_tensors import LayerTensors, constant_tensors
 from ipulse_ops.lif.network import Layer, Network
 from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of
-from ipulse_ops.lif.poplar.build import BuiltOp
 from ipulse_ops.lif.poplar.outputs import output_specs
-from ipulse_ops.lif.tensorflow_op import LIFOutputs
+from ipulse_ops.lif.poplar.sources import BuiltOp
+from ipulse_ops.lif.run_options import LIFOutputs
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.sparse.seed import words32
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -13,8 +13,9 @@ from ipulse_ops.lif.input_spikes import input_spikes
 from ipulse_ops.lif.network import Layer, Network
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.trace import Trace
-from ipulse_ops.lif.tensorflow_op import LIFOutputs
+from ipulse_ops.lif.run_options import LIFOutputs, RunOptions
 from ipulse_ops.sparse.seed import word64
+from ipulse_ops.training.weight_types import rounded
 
 Arrays = Tuple[np.ndarray, ...]
 
@@ -24,28 +25,31 @@ def run_reference(
     weights: Sequence[Any],
     ids: Any,
     counts: Any,
-    constants: Optional[Sequence[Mapping[str, Any]]] = None,
-    seed: Any = 0,
-    return_membranes: bool = False,
+    options: RunOptions = RunOptions(),  # noqa: B008 (frozen)
 ) -> LIFOutputs:
-    """What ipulse_ops.lif.tensorflow_op.run_network does, by ipulse_ops.lif.reference.network_pass.
+    """Run the network with ipulse_ops.lif.reference.network_pass.
 
-    Its outputs are rounded to float32. The backward pass runs the forward pass again, so that
-    nothing waits for it but the spikes that came in.
+    The outputs are rounded to float32. The backward pass runs the forward pass again, so that
+    only the input spikes are stored for it.
 
     Raises ValueError, in traces tf.errors.InvalidArgumentError, if shapes or ids do not fit.
     """
+    # Only matrices are rounded, as in the kernels; a bias stays float32.
+    weights = [
+        rounded(array, options.weights_dtype) if array.shape.rank == 2 else array
+        for array in map(tf.convert_to_tensor, weights)
+    ]
     spikes = input_spikes(ids, counts)
     spike_counts = spikes.counts
     if spikes.filled.shape.rank == 2:
         spike_counts = tf.stack([spikes.counts, spikes.filled], axis=-1)
-    given = checked_constants(network, constants)
+    given = checked_constants(network, options.constants)
     places = [(number, name) for number, of_layer in enumerate(given) for name in of_layer]
     call = _Call(network, places, len(weights))
 
     @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
     def run(port: Any, *tensors: Any) -> Any:
-        entering = (spikes.ids, spike_counts, word64(seed), *tensors)
+        entering = (spikes.ids, spike_counts, word64(options.seed), *tensors)
         outputs = tf.numpy_function(call.forward, entering, [tf.float32] * call.outputs)
 
         def gradient(*grads: Any) -> List[Any]:
@@ -58,16 +62,17 @@ def run_reference(
 
         return call.with_shapes(outputs, spikes.ids), gradient
 
-    tensors = [tf.convert_to_tensor(matrix) for matrix in weights]
+    tensors = [*weights]
     tensors += [given[number][name] for number, name in places]
     outputs = list(run(spikes.port, *tensors))
     spiking, hidden = len(network.spiking), len(network.layers)
+    membranes = outputs[1 + 3 * spiking : 1 + 3 * spiking + hidden]
     return LIFOutputs(
         membrane=outputs[0],
         spike_ids=outputs[1 : 1 + spiking],
         spike_counts=outputs[1 + spiking : 1 + 2 * spiking],
         dropped=outputs[1 + 2 * spiking : 1 + 3 * spiking],
-        membranes=outputs[1 + 3 * spiking : 1 + 3 * spiking + hidden] if return_membranes else [],
+        membranes=membranes if options.return_membranes else [],
     )
 
 

@@ -14,8 +14,9 @@ import pytest
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.poplar.arrays import PoplarLIF
 from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, Wanted, attributes_of
-from ipulse_ops.lif.poplar.build import FLAGS, SOURCES, build
+from ipulse_ops.lif.poplar.build import build
 from ipulse_ops.lif.poplar.outputs import output_specs
+from ipulse_ops.lif.poplar.sources import FLAGS, SOURCES
 from poplar_emulator import build as emulator
 from poplar_emulator.custom_op import CustomOp, CustomOpError
 from tests.ops.lif.poplar.variants import assert_gradients, compiled, run_both

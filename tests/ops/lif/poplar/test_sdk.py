@@ -14,7 +14,7 @@ echo "POPLAR version {version} (1b114eb5e1)"
 """
 # Where the sources are, and for which level.
 MAKE = """#!/bin/sh
-cd "$2" && ls lif_op.cc codelets/step.cpp >/dev/null || exit 2
+cd "$2" && ls builders/lif_op.cc codelets/step.cpp >/dev/null || exit 2
 {fails}
 echo "$3" > libipulse_lif.so; touch ipulse_lif.gp; echo built >> {count}
 """

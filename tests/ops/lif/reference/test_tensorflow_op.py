@@ -12,6 +12,7 @@ import tensorflow as tf
 from ipulse_ops.lif.network import LIF, Network, per_neuron
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.tensorflow_op import run_reference
+from ipulse_ops.lif.run_options import RunOptions
 from tests.ops.lif.variants import eventful, varied
 from tests.ops.strategies import Problem
 
@@ -51,7 +52,8 @@ def run(problem: Problem, traced: bool) -> Tuple[Any, Any]:
         ids, given = tf.constant(p.ids, tf.float32), given_of(p.network)
         with tf.GradientTape() as tape:
             tape.watch([weights, ids, given])
-            out = run_reference(p.network, weights, ids, p.counts, given, p.seed, True)
+            options = RunOptions(constants=given, seed=p.seed, return_membranes=True)
+            out = run_reference(p.network, weights, ids, p.counts, options)
             loss = tf.reduce_sum(out.membrane * p.grad_membrane)
             for spike_ids, grad in zip(out.spike_ids, p.grad_spikes):
                 loss += tf.reduce_sum(spike_ids * grad)

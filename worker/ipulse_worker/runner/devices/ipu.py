@@ -19,7 +19,7 @@ from ipulse_ops.build_cache.poplar_executables import InUse, PoplarExecutables
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.poplar import sdk
 from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, attributes_of
-from ipulse_ops.lif.poplar.build import BuiltOp
+from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_worker.runner.devices import ipu_users
 from ipulse_worker.runner.devices.connection import attaches
 from ipulse_worker.runner.devices.cpu import configure_tensorflow, cpu_target, usable_cores

@@ -1,0 +1,96 @@
+"""The back end "cpu" of `run_network`: the C++ kernels as TensorFlow ops."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Sequence
+
+from ipulse_ops.lif.constant_tensors import constant_tensors
+from ipulse_ops.lif.cpu import abi, native
+from ipulse_ops.lif.cpu.op_library import library
+from ipulse_ops.lif.input_spikes import input_spikes
+from ipulse_ops.lif.network import LIF, Network
+from ipulse_ops.lif.run_options import LIFOutputs, RunOptions
+from ipulse_ops.sparse.seed import word64
+
+# What the forward pass stores (LifStore in lif.h), by the argument `memory`.
+MEMORIES = {"slots": "membranes", "recompute": "spikes"}
+
+
+def run_on_cpu(
+    network: Network, weights: Sequence[Any], ids: Any, counts: Any, options: RunOptions
+) -> LIFOutputs:
+    """Run the network with the C++ kernels.
+
+    Raises what `run_network` raises for shapes and numbers that do not fit; MissingCompiler,
+    BuildFailed.
+    """
+    op = library()
+    spikes = input_spikes(ids, counts)
+    layers = [*network.layers, network.readout]
+    tensors = constant_tensors(network, options.constants)
+    store = MEMORIES[options.memory] if options.keep else "nothing"
+    given = {name for of_layer in options.constants or () for name in of_layer}
+    outputs = op.ipulse_lif(
+        ids=spikes.ids,
+        counts=spikes.counts,
+        port=spikes.port,
+        seed=word64(options.seed),
+        filled=spikes.filled,
+        weights=weights,
+        decay=[layer.decay for layer in tensors],
+        scale=[layer.scale for layer in tensors],
+        synapse_decay=[layer.synapse_decay for layer in tensors],
+        threshold=[layer.threshold for layer in tensors if layer.threshold is not None],
+        second_threshold=[
+            layer.second_threshold for layer in tensors if layer.second_threshold is not None
+        ],
+        hidden=len(network.layers),
+        recurrent=[isinstance(layer, LIF) and layer.recurrent for layer in layers],
+        bias=[layer.bias for layer in layers],
+        slots=[layer.slots for layer in network.spiking],
+        policy=[abi.POLICY[layer.policy] for layer in network.spiking],
+        delay=network.delay,
+        reset=abi.RESET[network.reset],
+        reset_on=abi.RESET_ON[network.reset_on],
+        reset_gradient=abi.RESET_GRADIENT[network.reset_gradient],
+        weight_type=abi.WEIGHTS[options.weights_dtype],
+        store=abi.STORE[store],
+        threads=options.threads,
+        arch=native.supported_arch() if options.arch is None else options.arch,
+        return_membranes=options.return_membranes,
+        trained=sorted(given - {"second_threshold"}),
+        **_surrogate(network),
+    )
+    # A separate op, which TensorFlow removes from the graph when nothing reads the ids.
+    spike_ids = [
+        op.ipulse_lif_slots(
+            port=port,
+            bits=bits,
+            spike_counts=spike_counts,
+            neurons=layer.neurons,
+            slots=layer.slots,
+            gated=layer.second_threshold is not None,
+            policy=abi.POLICY[layer.policy],
+            threads=options.threads,
+        )
+        for layer, port, bits, spike_counts in zip(
+            network.spiking, outputs.ports, outputs.bits, outputs.spike_counts
+        )
+    ]
+    return LIFOutputs(
+        membrane=outputs.membrane,
+        spike_ids=spike_ids,
+        spike_counts=list(outputs.spike_counts),
+        dropped=list(outputs.dropped),
+        membranes=list(outputs.u) if options.return_membranes else [],
+    )
+
+
+def _surrogate(network: Network) -> Dict[str, Any]:
+    described = abi.surrogate(network.surrogate)
+    return {
+        "surrogate": described.kind,
+        "slope": described.slope,
+        "width": described.width,
+        "values": list(getattr(network.surrogate, "values", ())),
+    }
