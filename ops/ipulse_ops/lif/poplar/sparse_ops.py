@@ -1,4 +1,4 @@
-"""The smaller Poplar ops on NumPy arrays, run by the emulator (docs/reference/poplar_op.md)."""
+"""Run the smaller Poplar ops on NumPy arrays with the emulator (docs/reference/poplar_op.md)."""
 
 from __future__ import annotations
 
