@@ -50,8 +50,6 @@ class Tokens:
             (_digest(user), Caller("user", "owner")),
             (_digest(worker), Caller("worker", "worker")),
         )
-        # Derived, so that page tokens outlive a restart and are understood by every replica.
-        self.page_key = hmac.digest(user.encode(), b"page tokens", "sha256")
 
     @classmethod
     def read(cls, settings: Settings) -> Tokens:

@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidJSON, Problem
 from ipulse_core.states import JobState
-from ipulse_service.http import pagination as pages
+from ipulse_service.http import pagination
 from ipulse_service.http.problems import InvalidParameter
 from ipulse_service.http.responses import described, json_answer
 from ipulse_service.http.state import get_state
@@ -74,14 +74,13 @@ def list_jobs(query: Annotated[JobQuery, Query()], request: Request) -> Response
     state = get_state(request)
     wanted = query.filter()
     shown_by = repr(wanted)
-    key = state.tokens.page_key
-    before = pages.unseal(key, query.page_token, shown_by) if query.page_token else None
+    before = pagination.decode(query.page_token, shown_by) if query.page_token else None
     size = min(query.page_size, MAX_PAGE) or DEFAULT_PAGE
     with state.database.read() as transaction:
         shown, last = listing.page(transaction, before, size, wanted)
         summaries = ",".join(state.summaries.of(transaction, shown))
     # A token has no character that JSON would escape.
-    following = "" if last is None else pages.seal(key, last, shown_by)
+    following = "" if last is None else pagination.encode(last, shown_by)
     return json_answer(f'{{"jobs":[{summaries}],"next_page_token":"{following}"}}')
 
 
