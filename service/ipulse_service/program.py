@@ -20,7 +20,7 @@ from ipulse_core.errors import IPUlseError, Unavailable
 from ipulse_service.http import log_context as log
 from ipulse_service.http.app import create_app
 from ipulse_service.http.state import AppState
-from ipulse_service.http.uvicorn_protocol import Protocol
+from ipulse_service.http.uvicorn_protocol import SlowClientProtocol
 from ipulse_service.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ def server(app: FastAPI, settings: Settings, listener: socket.socket) -> Server:
     """What serves the application on a listening socket until SIGTERM or SIGINT."""
     config = uvicorn.Config(
         app,
-        http=Protocol,
+        http=SlowClientProtocol,
         ws="none",  # nobody here speaks it: such a request is one like any other
         ssl_certfile=settings.tls_certificate,
         ssl_keyfile=settings.tls_key,

@@ -301,7 +301,7 @@ class TestRedisCVE202549844:
 
 
 class TestNoHTTP:
-    """Requests that the server cannot even read get a problem document too."""
+    """Text that is no HTTP request is refused, and the connection is closed."""
 
     @pytest.mark.parametrize(
         "request_text",
@@ -312,7 +312,7 @@ class TestNoHTTP:
             "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
         ],
     )
-    def test_is_refused_with_a_problem(self, service: InProcess, request_text: str) -> None:
+    def test_is_refused_and_hung_up_on(self, service: InProcess, request_text: str) -> None:
         address = (service.user.base_url.host, service.user.base_url.port or 0)
         with socket.create_connection(address, timeout=30) as connection:
             connection.sendall(request_text.encode("latin-1"))
@@ -321,8 +321,9 @@ class TestNoHTTP:
                 answer += chunk
         head, _, body = answer.decode().partition("\r\n\r\n")
         assert head.startswith("HTTP/1.1 400 ")
-        assert "content-type: application/problem+json" in head.lower()
-        assert '"code":"not_http"' in body
+        assert "connection: close" in head.lower()
+        assert body == "Invalid HTTP request received."
+        assert service.user.get("/healthz").status_code == 200
 
 
 def test_tls_is_spoken_where_a_certificate_is_given(
