@@ -30,7 +30,7 @@ from benchmarks import machine
 from benchmarks.results import DIRECTORY, Row, read, rounded
 from benchmarks.tables import table
 from ipulse.spec.file import read_spec_file
-from ipulse_core.build_cache.shared_library import cache_directory
+from ipulse_core.build_cache.directory import cache_directory
 from ipulse_worker.runner.devices.pool import Patience, Pool
 
 ROOT = Path(__file__).resolve().parents[1]

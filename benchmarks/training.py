@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from ipulse.spec import ExperimentSpec
 
@@ -38,7 +37,7 @@ class _Silence:
 
 def build_kernels() -> None:
     """Compiles them, the first time on a machine."""
-    native.build_tensorflow_op(lambda line: print(line, file=sys.stderr))
+    native.build_tensorflow_op()
 
 
 def train(spec: ExperimentSpec) -> Tally:

@@ -14,7 +14,7 @@ import pytest
 from benchmarks import questions
 from benchmarks.question_tables import INPUTS, crossing, names, series
 from benchmarks.results import Row, read
-from ipulse_core.build_cache.shared_library import compiler
+from ipulse_core.build_cache.toolchain import compiler
 from poplar_emulator.build import build, program_flags
 from poplar_emulator.emulate import environment_of
 

@@ -8,23 +8,18 @@ and is renamed there when complete, by one process at a time.
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
 import shutil
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Callable, Optional, Sequence, Tuple
+from typing import Sequence, Tuple
 
-from ipulse_core.build_cache.scratch_directory import scratch_directory
-from ipulse_core.build_cache.shared_library import (
-    cache_directory,
-    compiler,
-    run_compiler,
-    say_on_stderr,
-    units,
-)
-from ipulse_core.build_cache.unused_builds import lock_of, locked, mark_used
+from ipulse_core.build_cache.build_once import Steps, build_once
+from ipulse_core.build_cache.directory import cache_directory
+from ipulse_core.build_cache.progress import ProgressCallback, print_progress
+from ipulse_core.build_cache.toolchain import compiler, run_compiler, unity_sources
+from ipulse_core.build_cache.unused_builds import mark_used
 
 SOURCES = Path(__file__).resolve().parent
 # What a program links with -l<name>: one library has them all, under each of the SDK's names.
@@ -43,32 +38,28 @@ LIBRARIES = (
 # Each reads the headers, which takes longer than what is in a source; and is a processor's.
 UNITS = 2
 FLAGS = ("-std=c++17", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror")
-OPTIMISED = ("-O2",)
-SANITISED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+OPTIMIZED = ("-O2",)
+SANITIZED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
-def build(sanitised: bool = False, progress: Optional[Callable[[str], None]] = None) -> Path:
-    """The prefix, built if it is not in the cache.
+def build(sanitized: bool = False, progress: ProgressCallback = print_progress) -> Path:
+    """Return the prefix; build it if it is not in the cache.
 
-    sanitised: with AddressSanitizer and UndefinedBehaviorSanitizer; programs must be, too.
-    progress: called with one line before a build.
+    sanitized: with AddressSanitizer and UndefinedBehaviorSanitizer; programs must be, too.
+    progress: called before a build, after each of its steps and while another process builds.
     Raises MissingCompiler, BuildFailed.
     """
     command = compiler()
-    flags = (*FLAGS, *(SANITISED if sanitised else OPTIMISED))
+    flags = (*FLAGS, *(SANITIZED if sanitized else OPTIMIZED))
     prefix = cache_directory() / f"emulator-{_hash(command, flags)}"
-    if mark_used(prefix):
-        return prefix
-    prefix.parent.mkdir(parents=True, exist_ok=True)
-    with locked(lock_of(prefix)):
-        if prefix.exists():  # by another process, while this one waited
-            return prefix
-        if progress:
-            progress(f"building the emulator with {' '.join(command)} (once; kept in {prefix})")
-        with scratch_directory(prefix.parent, "emulator") as scratch:
-            complete = scratch / "complete"
-            _make(command, flags, complete, scratch)
-            complete.rename(prefix)
+    if not mark_used(prefix):
+
+        def make(complete: Path, scratch: Path, steps: Steps) -> None:
+            _make(command, flags, complete, scratch, steps)
+
+        what = "the sanitized emulator" if sanitized else "the emulator"
+        name = "emulator-sanitized" if sanitized else "emulator"
+        build_once(what, name, prefix, "bin/popc", make, progress)
     return prefix
 
 
@@ -79,31 +70,32 @@ def program_flags(prefix: Path) -> Tuple[str, ...]:
     return ("-std=c++17", f"-I{prefix / 'include'}", f"-L{lib}", f"-Wl,-rpath,{lib}", *names)
 
 
-def _make(command: Sequence[str], flags: Sequence[str], prefix: Path, scratch: Path) -> None:
+def _make(
+    command: Sequence[str], flags: Sequence[str], prefix: Path, scratch: Path, steps: Steps
+) -> None:
     for name in ("lib", "bin"):
         (prefix / name).mkdir(parents=True)
     shutil.copytree(SOURCES / "include", prefix / "include")
     includes = [f"-I{SOURCES / 'include'}", f"-I{SOURCES / 'engine'}", f"-I{SOURCES}"]
 
     def compile_one(unit: Path) -> str:
-        out = str(unit.with_suffix(".o"))
+        out = str(scratch / f"{unit.stem}.o")
         run_compiler([*command, *flags, *includes, "-c", str(unit), "-o", out])
         return out
 
     main = SOURCES / "popc" / "main.cc"
     sources = [path for path in sorted(SOURCES.rglob("*.cc")) if path != main]
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        most = -(-len(sources) // UNITS)
-        objects = list(pool.map(compile_one, units(sources, scratch, most)))
+    units = [*unity_sources(sources, scratch, -(-len(sources) // UNITS)), main]
+    steps.begin(len(units) + 1)
+    *objects, main_object = steps.run([partial(compile_one, unit) for unit in units])
     library = prefix / "lib" / "libpoplar.so"
     link = ["-shared", "-Wl,-soname,libpoplar.so", "-o", str(library), *objects, "-ldl"]
     run_compiler([*command, *flags, *link])
     for name in LIBRARIES:
         (prefix / "lib" / f"lib{name}.so").symlink_to(library.name)
     popc = ["-L" + str(library.parent), "-lpoplar", "-Wl,-rpath,$ORIGIN/../lib"]
-    run_compiler(
-        [*command, *flags, *includes, str(main), "-o", str(prefix / "bin" / "popc"), *popc]
-    )
+    run_compiler([*command, *flags, main_object, "-o", str(prefix / "bin" / "popc"), *popc])
+    steps.finish_one()
 
 
 def _hash(command: Sequence[str], flags: Sequence[str]) -> str:
@@ -118,4 +110,4 @@ def _hash(command: Sequence[str], flags: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{build(progress=say_on_stderr)}\n")
+    sys.stdout.write(f"{build()}\n")

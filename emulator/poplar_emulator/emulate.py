@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any, Dict, List, Sequence
 
-from ipulse_core.build_cache.shared_library import NativeError, compiler, say_on_stderr
+from ipulse_core.build_cache.toolchain import NativeError, compiler
 from poplar_emulator.build import LIBRARIES, build, program_flags
 
 _MISSING_HEADER = re.compile(r"fatal error: '?([\w/.-]+)'?(?:: No such file| file not found)")
@@ -36,7 +36,7 @@ class CompileFailed(NativeError):
 
 def compile_program(sources: Sequence[str], out: Path, flags: Sequence[str] = ()) -> None:
     """The host program of these sources. Raises MissingCompiler, BuildFailed, CompileFailed."""
-    prefix = build(progress=say_on_stderr)
+    prefix = build()
     command = [*compiler(), "-O1", *sources, "-o", str(out), *flags, *program_flags(prefix)]
     _compile(command, f"{', '.join(sources)}: does not compile")
 
@@ -44,7 +44,7 @@ def compile_program(sources: Sequence[str], out: Path, flags: Sequence[str] = ()
 def compile_codelets(source: str, directory: Path) -> Path:
     """The .gp file of a codelet source, under the source's name. Raises as `compile_program`."""
     out = directory / f"{Path(source).stem}.gp"
-    popc = build(progress=say_on_stderr) / "bin" / "popc"
+    popc = build() / "bin" / "popc"
     _compile([str(popc), "-O3", source, "-o", str(out)], f"{source}: does not compile")
     return out
 

@@ -1,6 +1,6 @@
 """Compiles the C++ programs of this directory against the emulator, once a session each.
 
-With ALL_SANITISED set in the environment, they and the emulator get ASan and UBSan. What loads the
+With ALL_SANITIZED set in the environment, they and the emulator get ASan and UBSan. What loads the
 emulator into Python's process takes the ordinary one.
 """
 
@@ -15,19 +15,19 @@ from typing import Callable, Dict, Tuple
 import pytest
 
 from ipulse_ops.lif.cpu.native import compiler
-from poplar_emulator.build import SANITISED, build, program_flags
+from poplar_emulator.build import SANITIZED, build, program_flags
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-ALL_SANITISED = bool(os.environ.get("ALL_SANITISED"))
+ALL_SANITIZED = bool(os.environ.get("ALL_SANITIZED"))
 
 
 # Once a session: sources that change while the tests run are the next session's.
 @lru_cache(maxsize=None)
-def prefix_of(sanitised: bool) -> Path:
-    return build(sanitised or ALL_SANITISED)
+def prefix_of(sanitized: bool) -> Path:
+    return build(sanitized or ALL_SANITIZED)
 
 
 @pytest.fixture(scope="session")
@@ -36,9 +36,9 @@ def prefix() -> Path:
     return prefix_of(False)
 
 
-def compile_program(source: Path, out: Path, sanitised: bool = False) -> Path:
-    target = prefix_of(sanitised)
-    flags = SANITISED if sanitised or ALL_SANITISED else ("-O0",)
+def compile_program(source: Path, out: Path, sanitized: bool = False) -> Path:
+    target = prefix_of(sanitized)
+    flags = SANITIZED if sanitized or ALL_SANITIZED else ("-O0",)
     command = [*compiler(), *flags, "-Wall", "-Wextra", "-Werror", str(source), "-o", str(out)]
     subprocess.run([*command, *program_flags(target)], check=True)
     return out
@@ -57,15 +57,15 @@ def run_program(environment: Dict[str, str], tmp_path_factory: pytest.TempPathFa
     directory = tmp_path_factory.mktemp("programs")
 
     @lru_cache(maxsize=None)
-    def compiled(name: str, sanitised: bool) -> Path:
-        out = directory / f"{name}{'-sanitised' if sanitised else ''}"
-        return compile_program(PROGRAMS / f"{name}.cpp", out, sanitised)
+    def compiled(name: str, sanitized: bool) -> Path:
+        out = directory / f"{name}{'-sanitized' if sanitized else ''}"
+        return compile_program(PROGRAMS / f"{name}.cpp", out, sanitized)
 
     def run(
-        name: str, *arguments: str, sanitised: bool = False, more: Tuple[Tuple[str, str], ...] = ()
+        name: str, *arguments: str, sanitized: bool = False, more: Tuple[Tuple[str, str], ...] = ()
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [str(compiled(name, sanitised)), *arguments],
+            [str(compiled(name, sanitized)), *arguments],
             env={**environment, **dict(more)},
             cwd=PROGRAMS,
             capture_output=True,

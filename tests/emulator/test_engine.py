@@ -7,7 +7,7 @@ from typing import Callable, Dict, List
 
 import pytest
 
-from ipulse_core.build_cache.shared_library import compiler, run_compiler
+from ipulse_core.build_cache.toolchain import compiler, run_compiler
 
 pytestmark = pytest.mark.same_on_every_python
 

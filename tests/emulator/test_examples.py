@@ -143,6 +143,6 @@ def test_the_recurrent_loop_gathers_several_steps(
 @pytest.mark.parametrize("name", ["engine", "popops", "runs"])
 def test_no_sanitiser_objects(run_program: Callable, name: str) -> None:
     """AddressSanitizer, with leaks, and UndefinedBehaviorSanitizer over every case at once."""
-    done = run_program(name, sanitised=True)
+    done = run_program(name, sanitized=True)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout

@@ -12,7 +12,7 @@ from typing import List
 
 import pytest
 
-from ipulse_core.build_cache.shared_library import compiler
+from ipulse_core.build_cache.toolchain import compiler
 
 SANITIZERS = ("address,undefined", "thread")
 STAND_IN = Path(__file__).with_name("stand_in")

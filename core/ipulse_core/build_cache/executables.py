@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 from typing import Any, Callable, Iterator, List, Mapping, NamedTuple, Optional
 
+from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.limits import Entry, Limits
-from ipulse_core.build_cache.shared_library import cache_directory
 
 FORMAT = 1
 SUFFIX = ".executable"

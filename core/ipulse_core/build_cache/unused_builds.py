@@ -14,29 +14,12 @@ import re
 import shutil
 import time
 from pathlib import Path
-from typing import Iterator
 
 from ipulse_core.build_cache.limits import LIMIT_DAYS
+from ipulse_core.build_cache.lock import LOCK_SUFFIX, is_still, lock_of
 
 _DAY_SECONDS = 24 * 3600.0
-LOCK_SUFFIX = ".lock"
 BUILD = re.compile(r"[a-z][a-z0-9.-]*(-[0-9a-f]{16}){1,2}")  # a name and hashes
-
-
-def lock_of(directory: Path) -> Path:
-    """The file whose lock is held by who builds or removes that directory."""
-    return directory.parent / f"{directory.name}{LOCK_SUFFIX}"
-
-
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Holds the lock of that file against other processes."""
-    while True:
-        with path.open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, also by a crash
-            if _is_still(path, file.fileno()):
-                yield
-                return
 
 
 def mark_used(directory: Path) -> bool:
@@ -69,7 +52,7 @@ def _remove_if_unused(directory: Path, oldest: float) -> None:
     descriptor = os.open(str(lock), os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not _is_still(lock, descriptor):
+        if not is_still(lock, descriptor):
             return
         if directory.exists():
             aside = directory.parent / f"{directory.name}.{os.getpid()}.building"
@@ -93,12 +76,3 @@ def _last_use(directory: Path) -> float:
             found = os.lstat(os.path.join(parent, name))
             last = max(last, found.st_mtime, found.st_atime)
     return last
-
-
-def _is_still(path: Path, descriptor: int) -> bool:
-    """Whether the file that was opened as `path` still has that name."""
-    try:
-        now = path.stat()
-    except FileNotFoundError:
-        return False
-    return os.path.samestat(now, os.fstat(descriptor))

@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 from typing import List, Optional
 
+from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.limits import Entry, Limits
-from ipulse_core.build_cache.shared_library import cache_directory
 
 NAME = "poplar-executables"  # in the cache directory
 

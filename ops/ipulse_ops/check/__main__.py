@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import List, Optional
 
-from ipulse_core.build_cache.shared_library import NativeError
+from ipulse_core.build_cache.toolchain import NativeError
 from ipulse_core.ipu import API_LEVEL
 from ipulse_ops.check.findings import INPUTS, OLD_LEVEL, Finding, check
 from ipulse_ops.check.symbols import NotALibrary

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import tensorflow as tf
 
-from ipulse_core.build_cache.shared_library import (
-    WARNINGS,
-    Progress,
-    SharedLibrary,
-    say_on_stderr,
-    tensorflow_flags,
-)
+from ipulse_core.build_cache.progress import ProgressCallback, print_progress
+from ipulse_core.build_cache.shared_library import SharedLibrary, tensorflow_flags
+from ipulse_core.build_cache.toolchain import WARNINGS
 from ipulse_ops import SHARED_HEADERS
 from ipulse_ops.unsupported import refuse_xla
 
@@ -24,8 +20,8 @@ SOURCES = Path(__file__).resolve().parent
 FLAGS = ("-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", *WARNINGS)
 
 
-def build(progress: Optional[Progress] = None) -> Path:
-    """The path of the op library for the installed TensorFlow, built if it is not in the cache.
+def build(progress: ProgressCallback = print_progress) -> Path:
+    """Return the path of the op library for the installed TensorFlow; build it if need be.
 
     Raises MissingCompiler, BuildFailed.
     """
@@ -51,4 +47,4 @@ def library() -> Any:
 
 @lru_cache(maxsize=None)
 def _loaded() -> Any:
-    return tf.load_op_library(str(build(say_on_stderr)))
+    return tf.load_op_library(str(build()))

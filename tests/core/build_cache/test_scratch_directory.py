@@ -11,7 +11,8 @@ from typing import List, Tuple
 import pytest
 
 from ipulse_core.build_cache.scratch_directory import LEFTOVER_SECONDS, SUFFIX
-from ipulse_core.build_cache.shared_library import BuildFailed, SharedLibrary
+from ipulse_core.build_cache.shared_library import SharedLibrary
+from ipulse_core.build_cache.toolchain import BuildFailed
 
 BUILDS = """
 import sys
@@ -59,7 +60,7 @@ def test_the_next_build_removes_what_nobody_holds(
         monkeypatch.setenv("IPULSE_CACHE", str(tmp_path))
         monkeypatch.setenv("CXX", "false")  # a build may fail: it has removed them before
         monkeypatch.setattr(
-            "ipulse_core.build_cache.shared_library.run_compiler", refuse_all_but_its_version
+            "ipulse_core.build_cache.toolchain.run_compiler", refuse_all_but_its_version
         )
         library = SharedLibrary("other", "libother.so", sources=[], headers=[], flags=[])
         with pytest.raises(BuildFailed):

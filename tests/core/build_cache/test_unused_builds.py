@@ -11,8 +11,9 @@ from typing import List, Set
 import pytest
 
 from ipulse_core.build_cache.limits import LIMIT_DAYS
+from ipulse_core.build_cache.lock import lock_of, locked
 from ipulse_core.build_cache.scratch_directory import scratch_directory
-from ipulse_core.build_cache.unused_builds import lock_of, locked, mark_used, remove_unused
+from ipulse_core.build_cache.unused_builds import mark_used, remove_unused
 
 OLD = time.time() - (LIMIT_DAYS + 1) * 24 * 3600
 HASHES = "0123456789abcdef-fedcba9876543210"

@@ -11,7 +11,7 @@ from typing import Callable, Dict, List, Tuple
 
 import pytest
 
-from ipulse_core.build_cache.shared_library import compiler
+from ipulse_core.build_cache.toolchain import compiler
 from ipulse_ops.check.findings import Finding, check
 from ipulse_ops.check.symbols import NotALibrary, exported
 from ipulse_ops.lif.poplar.build import build

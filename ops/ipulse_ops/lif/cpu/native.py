@@ -1,5 +1,4 @@
-"""Builds the C++ kernels and the TensorFlow op on first use, by
-ipulse_core.build_cache.shared_library; loads them."""
+"""Builds the C++ kernels and the TensorFlow op on first use, and loads them."""
 
 from __future__ import annotations
 
@@ -8,18 +7,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
-from ipulse_core.build_cache.shared_library import (
-    COMPILER_FILE,
-    WARNINGS,
-    Progress,
-    SharedLibrary,
-    tensorflow_flags,
-)
-from ipulse_core.build_cache.shared_library import BuildFailed as BuildFailed
-from ipulse_core.build_cache.shared_library import MissingCompiler as MissingCompiler
-from ipulse_core.build_cache.shared_library import NativeError as NativeError
-from ipulse_core.build_cache.shared_library import cache_directory as cache_directory
-from ipulse_core.build_cache.shared_library import compiler as compiler
+from ipulse_core.build_cache.directory import cache_directory as cache_directory
+from ipulse_core.build_cache.progress import ProgressCallback, print_progress
+from ipulse_core.build_cache.shared_library import COMPILER_FILE, SharedLibrary, tensorflow_flags
+from ipulse_core.build_cache.toolchain import WARNINGS
+from ipulse_core.build_cache.toolchain import BuildFailed as BuildFailed
+from ipulse_core.build_cache.toolchain import MissingCompiler as MissingCompiler
+from ipulse_core.build_cache.toolchain import NativeError as NativeError
+from ipulse_core.build_cache.toolchain import compiler as compiler
 from ipulse_ops import SHARED_HEADERS
 from ipulse_ops.lif.cpu import abi
 
@@ -44,10 +39,10 @@ ARCH_FLAGS: Dict[str, Tuple[str, ...]] = {
 APART = ("scalar", "arm_neon")
 
 
-def build_kernels(progress: Optional[Progress] = None) -> Path:
-    """The path of liblif.so, built if it is not in the cache.
+def build_kernels(progress: ProgressCallback = print_progress) -> Path:
+    """Return the path of liblif.so; build it if it is not in the cache.
 
-    progress: called with one line before a build and one after it.
+    progress: called before a build, after each of its steps and while another process builds.
     Raises MissingCompiler, BuildFailed.
     """
     return _kernels().build(progress)
@@ -64,14 +59,14 @@ def _kernels() -> SharedLibrary:
         flags=("-std=c++17", *COMMON_FLAGS),
         includes=INCLUDES,
         arch_flags=ARCH_FLAGS,
-        apart=APART,
+        separate=APART,
     )
 
 
-def build_tensorflow_op(progress: Optional[Progress] = None) -> Path:
-    """The path of the TensorFlow op library, built if it is not in the cache.
+def build_tensorflow_op(progress: ProgressCallback = print_progress) -> Path:
+    """Return the path of the TensorFlow op library; build it if it is not in the cache.
 
-    It is built for the installed TensorFlow and finds liblif.so beside its own directory.
+    It is built for the installed TensorFlow and loads liblif.so by a relative path.
     Raises MissingCompiler, BuildFailed; ImportError without TensorFlow.
     """
     return _tensorflow_op(build_kernels(progress)).build(progress)
@@ -100,7 +95,7 @@ def _tensorflow_op(kernels: Path) -> SharedLibrary:
         includes=INCLUDES,
         link=(*link, "-llif", rpath),
         link_directories=[kernels.parent],
-        apart=(),
+        separate=(),
     )
 
 

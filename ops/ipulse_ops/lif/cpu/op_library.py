@@ -7,7 +7,6 @@ from typing import Any, Dict, List, Optional, Sequence
 
 import tensorflow as tf
 
-from ipulse_core.build_cache.shared_library import say_on_stderr
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.unsupported import refuse_second_order
 
@@ -16,7 +15,7 @@ from ipulse_ops.unsupported import refuse_second_order
 def library() -> Any:
     """The op library, built and loaded with its gradients registered."""
     # Loading it registers the ops, whose gradients must then be known.
-    loaded = tf.load_op_library(str(native.build_tensorflow_op(say_on_stderr)))
+    loaded = tf.load_op_library(str(native.build_tensorflow_op()))
 
     def gradient(op: Any, *grads: Any) -> List[Any]:
         layers, hidden = op.get_attr("layers"), op.get_attr("hidden")

@@ -5,44 +5,52 @@ Against the SDK the same sources are compiled by `make` in this directory.
 
 from __future__ import annotations
 
-import shutil
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
+from typing import Dict
 
-from ipulse_core.build_cache.scratch_directory import scratch_directory
-from ipulse_core.build_cache.shared_library import cache_directory, compiler, run_compiler, units
-from ipulse_core.build_cache.unused_builds import lock_of, locked, mark_used
+from ipulse_core.build_cache.build_once import Steps, build_once
+from ipulse_core.build_cache.directory import cache_directory
+from ipulse_core.build_cache.progress import ProgressCallback, print_progress
+from ipulse_core.build_cache.toolchain import compiler, run_compiler, unity_sources
+from ipulse_core.build_cache.unused_builds import mark_used
 from ipulse_core.ipu import API_LEVEL
 from ipulse_ops.lif.poplar.sources import FLAGS, LEVELS, SOURCES, BuiltOp, hash_of_sources
 from poplar_emulator import build as emulator
 
+CODELETS = "ipulse_lif.gp"
 
-# Once a process: sources that change while it runs are the next one's.
-@lru_cache(maxsize=None)
-def build(api_level: int = API_LEVEL) -> BuiltOp:
-    """The op's library and codelets, built for every level if they are not in the cache.
+
+# By level. A change of the sources takes effect in the next process.
+_built: Dict[int, BuiltOp] = {}
+
+
+def build(api_level: int = API_LEVEL, progress: ProgressCallback = print_progress) -> BuiltOp:
+    """Return the op's library and codelets; build them for every level if need be.
 
     api_level: 4 for SDK 2.0 to 2.2, 5 for SDK 2.3 to 3.4.
+    progress: called before a build, after each of its steps and while another process builds.
     Raises MissingCompiler, BuildFailed.
     """
-    prefix = emulator.build()
+    if api_level not in _built:
+        _built[api_level] = _find_or_build(api_level, progress)
+    return _built[api_level]
+
+
+def _find_or_build(api_level: int, progress: ProgressCallback) -> BuiltOp:
+    prefix = emulator.build(progress=progress)
     directory = cache_directory() / f"poplar-op-{hash_of_sources(prefix.name)}"
-    built = BuiltOp(directory / f"libipulse_lif_{api_level}.so", directory / "ipulse_lif.gp")
-    if mark_used(directory):
-        return built
-    with locked(lock_of(directory)):
-        if not directory.exists():
-            with scratch_directory(directory.parent, "poplar-op") as scratch:
-                complete = scratch / "complete"
-                complete.mkdir()
-                _compile(prefix, complete, scratch)
-                _compile_codelets(prefix, complete / built.codelets.name, scratch)
-                shutil.move(str(complete), str(directory))
+    built = BuiltOp(directory / f"libipulse_lif_{api_level}.so", directory / CODELETS)
+    if not mark_used(directory):
+
+        def make(complete: Path, scratch: Path, steps: Steps) -> None:
+            _compile(prefix, complete, scratch, steps)
+
+        build_once("the LIF op for Poplar", "poplar-op", directory, CODELETS, make, progress)
     return built
 
 
-def _compile(prefix: Path, complete: Path, scratch: Path) -> None:
+def _compile(prefix: Path, complete: Path, scratch: Path, steps: Steps) -> None:
     def compile_one(source: Path, level: int) -> str:
         out = str(scratch / f"{source.stem}-{level}.o")
         defined = f"-DIPU_OP_API_LEVEL={level}"
@@ -52,25 +60,30 @@ def _compile(prefix: Path, complete: Path, scratch: Path) -> None:
     includes = [f"-I{prefix / 'include'}", f"-I{SOURCES}"]
     compiled = sorted(SOURCES.rglob("*.cc"))
     exporting = [source for source in compiled if 'api_level.h"' in source.read_text("utf-8")]
+    shared = [source for source in compiled if source not in exporting]
+    apart = scratch / "exporting"
+    apart.mkdir()
+    common = unity_sources(shared, scratch)
+    by_level = unity_sources(exporting, apart)
+    units = [(unit, 0) for unit in common]
+    units += [(unit, level) for level in LEVELS for unit in by_level]
+    steps.begin(len(units) + len(LEVELS) + 1)
+    objects = dict(zip(units, steps.run([partial(compile_one, *unit) for unit in units])))
     lib = prefix / "lib"
     link = ["-shared", f"-L{lib}", f"-Wl,-rpath,{lib}"]
-    with ThreadPoolExecutor() as pool:
-        shared = [source for source in compiled if source not in exporting]
-        common = [pool.submit(compile_one, unit, 0) for unit in units(shared, scratch)]
-        apart = scratch / "exporting"
-        apart.mkdir()
-        by_level = units(exporting, apart)
-        own = {level: [pool.submit(compile_one, u, level) for u in by_level] for level in LEVELS}
-        for level in LEVELS:
-            objects = [future.result() for future in (*common, *own[level])]
-            out = str(complete / f"libipulse_lif_{level}.so")
-            libraries = ["-lpoplar", "-lpoplin", "-lpoputil", "-lpopops"]
-            run_compiler([*compiler(), *FLAGS, *link, "-o", out, *objects, *libraries])
+    for level in LEVELS:
+        of_level = [out for (_, at), out in objects.items() if at in (0, level)]
+        out = str(complete / f"libipulse_lif_{level}.so")
+        libraries = ["-lpoplar", "-lpoplin", "-lpoputil", "-lpopops"]
+        run_compiler([*compiler(), *FLAGS, *link, "-o", out, *of_level, *libraries])
+        steps.finish_one()
+    _compile_codelets(prefix, complete / CODELETS, scratch)
+    steps.finish_one()
 
 
 def _compile_codelets(prefix: Path, target: Path, scratch: Path) -> None:
     apart = scratch / "codelets"
     apart.mkdir()
     codelets = sorted(SOURCES.glob("codelets/*.cpp"))
-    (unit,) = units(codelets, apart, most=len(codelets))
+    (unit,) = unity_sources(codelets, apart, most=len(codelets))
     run_compiler([str(prefix / "bin" / "popc"), "-O3", str(unit), "-o", str(target)])

@@ -12,9 +12,11 @@ import shutil
 from pathlib import Path
 from typing import Any, Callable, List, Optional
 
-from ipulse_core.build_cache.scratch_directory import scratch_directory
-from ipulse_core.build_cache.shared_library import NativeError, cache_directory, run_tool
-from ipulse_core.build_cache.unused_builds import lock_of, locked, mark_used
+from ipulse_core.build_cache.build_once import Steps, build_once
+from ipulse_core.build_cache.directory import cache_directory
+from ipulse_core.build_cache.progress import ProgressCallback, print_progress
+from ipulse_core.build_cache.toolchain import NativeError, run_tool
+from ipulse_core.build_cache.unused_builds import mark_used
 from ipulse_core.ipu import API_LEVEL
 from ipulse_ops.lif.poplar.sources import SOURCES, BuiltOp, hash_of_sources
 
@@ -49,7 +51,9 @@ def precompiled_user_op() -> Callable[..., List[Any]]:
     return found
 
 
-def built_op(api_level: Optional[int] = None) -> BuiltOp:
+def built_op(
+    api_level: Optional[int] = None, progress: ProgressCallback = print_progress
+) -> BuiltOp:
     """The op's library and codelets.
 
     api_level: None takes that of the SDK whose popc is on the PATH.
@@ -71,10 +75,11 @@ def built_op(api_level: Optional[int] = None) -> BuiltOp:
         api_level = level_of(version)
     directory = cache_directory() / f"sdk-op-{hash_of_sources(f'{version} level {api_level}')}"
     if not mark_used(directory):
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with locked(lock_of(directory)):
-            if not directory.exists():
-                _build(directory, api_level)
+
+        def make(complete: Path, scratch: Path, steps: Steps) -> None:
+            _build(complete, scratch, steps, api_level)
+
+        build_once("the LIF op for Poplar", "sdk-op", directory, NAMES[-1], make, progress)
     return _found(directory)
 
 
@@ -86,15 +91,14 @@ def level_of(version: str) -> int:
     return API_LEVEL if (int(found[1]), int(found[2])) >= (2, 3) else OLD_LEVEL
 
 
-def _build(directory: Path, api_level: int) -> None:
-    with scratch_directory(directory.parent, "sdk-op") as scratch:
-        sources, complete = scratch / "sources", scratch / "complete"
-        shutil.copytree(SOURCES, sources)
-        run_tool(["make", "-C", str(sources), f"LEVEL={api_level}"], CURE)
-        complete.mkdir()
-        for name in NAMES:
-            shutil.move(str(sources / name), str(complete / name))
-        complete.rename(directory)
+def _build(complete: Path, scratch: Path, steps: Steps, api_level: int) -> None:
+    steps.begin(1)
+    sources = scratch / "sources"
+    shutil.copytree(SOURCES, sources)
+    run_tool(["make", "-C", str(sources), f"LEVEL={api_level}"], CURE)
+    for name in NAMES:
+        shutil.move(str(sources / name), str(complete / name))
+    steps.finish_one()
 
 
 def _found(directory: Path) -> BuiltOp:

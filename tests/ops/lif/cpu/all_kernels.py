@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Dict, List, Tuple
 
-from ipulse_core.build_cache.shared_library import units
+from ipulse_core.build_cache.toolchain import unity_sources
 from ipulse_ops.lif.cpu import native
 
 DRIVER = Path(__file__).with_name("all_kernels.cc")
@@ -20,7 +20,7 @@ def sources(directory: Path) -> List[Path]:
     ]
     ends = (*native.APART, *native.ARCH_FLAGS)
     kernels = [path for path in every if path.stem.endswith(ends)]
-    return [*kernels, *units(sorted({*every} - {*kernels}), directory, most=len(every))]
+    return [*kernels, *unity_sources(sorted({*every} - {*kernels}), directory, most=len(every))]
 
 
 def results(output: str) -> Dict[str, Tuple[int, float]]:

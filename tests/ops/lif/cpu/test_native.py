@@ -11,6 +11,7 @@ from typing import List
 
 import pytest
 
+from ipulse_core.build_cache.progress import BuildProgress
 from ipulse_core.build_cache.shared_library import ALIGNED_JUMPS
 from ipulse_ops.lif.cpu import native
 
@@ -55,24 +56,24 @@ print(native.build_kernels())
         assert Path(path).is_file()
         links = [line for line in log.read_text().splitlines() if "-shared" in line]
         assert len(links) == 1
-        # What a build leaves: its directory and its lock.
-        assert sorted(entry.suffix for entry in cache.iterdir()) == ["", ".lock"]
-        # Another process of the same sources and compiler builds nothing and says nothing.
-        lines: List[str] = []
-        assert str(native.build_kernels(lines.append)) == path
-        assert lines == []
+        # A build leaves its directory, its lock and its duration.
+        assert sorted(entry.suffix for entry in cache.iterdir()) == ["", ".json", ".lock"]
+        # Another process with the same sources and compiler builds nothing and prints nothing.
+        reports: List[BuildProgress] = []
+        assert str(native.build_kernels(reports.append)) == path
+        assert reports == []
 
     def test_another_compiler_is_another_build(
         self, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         script = '[ "$1" = --version ] && echo odd compiler && exit 0\nexit 1'
         compiler_that_is(script, tmp_path, monkeypatch)
-        lines: List[str] = []
+        reports: List[BuildProgress] = []
         with pytest.raises(native.BuildFailed):
-            native.build_kernels(lines.append)
-        assert len(lines) == 1
-        assert lines[0].startswith(f"building liblif.so with {tmp_path}")
-        # Nothing that is not whole carries a library's name.
+            native.build_kernels(reports.append)
+        assert [(report.what, report.done) for report in reports] == [("liblif.so", 0)]
+        assert reports[0].total > 1
+        # No incomplete library is at a library's path.
         assert not list(cache.glob("kernels-*/**/liblif.so"))
 
     def test_a_refusal_shows_the_compilers_first_words(
@@ -82,7 +83,7 @@ print(native.build_kernels())
             '[ "$1" = --version ] && echo 1 && exit 0\necho warming up\necho lif.cc:7: error: no'
         )
         compiler_that_is(script + "\nexit 1", tmp_path, monkeypatch)
-        with pytest.raises(native.BuildFailed, match=r"CXX\). Its first words:\nlif.cc:7: error"):
+        with pytest.raises(native.BuildFailed, match=r"CXX\). Its first error:\nlif.cc:7: error"):
             native.build_kernels()
 
     @pytest.mark.parametrize("known", [True, False])

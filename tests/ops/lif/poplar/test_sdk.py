@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse_core.build_cache.shared_library import BuildFailed
+from ipulse_core.build_cache.toolchain import BuildFailed
 from ipulse_ops.lif.poplar import sdk
 
 POPC = """#!/bin/sh

@@ -30,7 +30,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
     from ipulse.spec import parse_spec
     from ipulse_core import strict_json
-    from ipulse_core.build_cache.shared_library import NativeError
+    from ipulse_core.build_cache.toolchain import NativeError
     from ipulse_core.errors import IPUlseError
 
     try:

@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List
 import tensorflow as tf
 
 from ipulse.spec import CPUDevice, ExperimentSpec
+from ipulse_core.build_cache.progress import BuildProgress, ProgressCallback
 from ipulse_ops.lif.cpu import native
 from ipulse_worker.runner.devices.device import Description, Device, Executable, Log
 from ipulse_worker.runner.model.model import Model
@@ -28,8 +29,8 @@ class CPU(Device):
         configure_tensorflow(self._threads, self.spec.seed)
 
     def compile(self, slots: int) -> Model:
-        native.build_kernels(self._building(0.0))
-        self._library = native.build_tensorflow_op(self._building(0.6))
+        native.build_kernels(self._build_progress(0.0, 0.6))
+        self._library = native.build_tensorflow_op(self._build_progress(0.6, 1.0))
         return Model(self.spec, slots, self._threads)
 
     def acquire(self) -> None:
@@ -46,14 +47,14 @@ class CPU(Device):
 
     _has_built = False
 
-    def _building(self, fraction: float) -> Callable[[str], None]:
-        tell = self.building(fraction)
+    def _build_progress(self, begin: float, end: float) -> ProgressCallback:
+        report = self.build_progress(begin, end)
 
-        def told(line: str) -> None:
+        def note_and_report(progress: BuildProgress) -> None:
             self._has_built = True
-            tell(line)
+            report(progress)
 
-        return told
+        return note_and_report
 
     def kernel_seconds(self) -> Dict[str, float]:
         return native.timings()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Tuple
 
 from ipulse.spec import ExperimentSpec
+from ipulse_core.build_cache.progress import BuildProgress, ProgressCallback
 from ipulse_core.events import Level, Role
 from ipulse_core.states import Phase
 from ipulse_worker.runner.devices.connection import PHASES
@@ -105,15 +106,21 @@ class Device(ABC):
     def description(self) -> Description:
         """What it is; known once it has compiled."""
 
-    def building(self, fraction: float) -> Callable[[str], None]:
-        """Tells what a build says, which is a part of the phase if it is not there already."""
+    def build_progress(self, begin: float, end: float) -> ProgressCallback:
+        """Return a callback that reports a build as the part of the phase from begin to end.
 
-        def tell(line: str) -> None:
-            self.log(line)
-            if line.startswith("building"):
-                self.tell_part(fraction, line)
+        The log gets the first and the last line, and that another process builds.
+        """
+        waited = False
 
-        return tell
+        def report(progress: BuildProgress) -> None:
+            nonlocal waited
+            if progress.waiting != waited or progress.done in (0, progress.total):
+                self.log(str(progress))
+            waited = progress.waiting
+            self.tell_part(begin + (end - begin) * progress.fraction, str(progress))
+
+        return report
 
     def executables(self) -> List[Executable]:
         """What was compiled; known when the model is traced."""

@@ -6,8 +6,8 @@ import os
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from ipulse.spec import EmulatorDevice, ExperimentSpec, poplar_options
+from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.executables import ExecutableCache
-from ipulse_core.build_cache.shared_library import cache_directory
 from ipulse_core.errors import Conflict, InvalidSpec, Problem
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.poplar import build as poplar_op
@@ -24,6 +24,7 @@ from poplar_emulator import build as emulator
 from poplar_emulator.custom_op import CustomOp, CustomOpError
 from poplar_emulator.user_op import EmulatedIPUs, emulated_ipus
 
+OP_FROM = 0.5
 PROGRAMS_FROM = 0.7  # of the phase compile: what comes before is built once a machine
 PROGRESS_SECONDS = 1.0  # between two words on how far a program is
 
@@ -54,11 +55,11 @@ class Emulator(Device):
         configure_tensorflow(self._threads, self.spec.seed)
 
     def compile(self, slots: int) -> Model:
-        native.build_kernels(self.building(0.0))  # for the initial weights
-        native.build_tensorflow_op(self.building(0.25))  # the optimizer's
-        emulator.build(progress=self.building(0.4))
-        self.tell_part(PROGRAMS_FROM, "the Poplar op and its program")
-        poplar_op.build()
+        native.build_kernels(self.build_progress(0.0, 0.2))  # for the initial weights
+        native.build_tensorflow_op(self.build_progress(0.2, 0.3))  # the optimizer's
+        emulator.build(progress=self.build_progress(0.3, OP_FROM))
+        self.tell_part(OP_FROM, "the Poplar op and its program")
+        poplar_op.build(progress=self.build_progress(OP_FROM, PROGRAMS_FROM))
         cache = ExecutableCache(lambda words: self.log(words, level="warning"))
         self.emulated.options = engine_options(self._settings.engine_options)
         self.emulated.compiler = lambda **arguments: self._compiled(cache, **arguments)

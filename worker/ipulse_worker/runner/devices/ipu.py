@@ -11,9 +11,9 @@ import tensorflow as tf
 
 from ipulse.spec import ExperimentSpec, IPUDevice, spec_to_json
 from ipulse.spec.poplar_options import REPORTS, TRACES
+from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.executables import file_sha256, key_of
 from ipulse_core.build_cache.limits import Limits
-from ipulse_core.build_cache.shared_library import cache_directory
 from ipulse_core.errors import Conflict, InvalidSpec, Problem
 from ipulse_ops.build_cache.poplar_executables import InUse, PoplarExecutables
 from ipulse_ops.lif.cpu import native
@@ -88,7 +88,7 @@ class IPU(Device):
         configure_tensorflow(self._threads, self.spec.seed)
 
     def compile(self, slots: int) -> IPUModel:
-        native.build_kernels(self.log)  # for what the host says of itself
+        native.build_kernels(self.build_progress(0.0, 0.2))  # for what the host says of itself
         try:
             attributes_of(network_of(self.spec), slots, placement_of(self._settings))
         except UnsupportedNetwork as error:
