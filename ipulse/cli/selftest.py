@@ -1,4 +1,4 @@
-"""selftest: breaks a stack of its own on purpose and says what was lost."""
+"""The `ipulse selftest` command: injects faults into a stack of its own and reports losses."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Annotated, List, Optional
 
 import typer
 
-from ipulse_core.errors import InvalidInput, Problem
-from ipulse_service.selftest import GROUPS
+from ipulse_core.errors import InvalidInput, MissingDependency, Problem
 
 from .exits import Exit
 from .options import AsJSON
@@ -16,62 +15,70 @@ from .terminal import emit, say, show, show_facts, show_table
 
 
 def selftest(
-    faults: Annotated[bool, typer.Option("--faults", help="Yes, break things.")] = False,
-    kills: Annotated[
-        int, typer.Option(min=0, max=10_000, help="How often SIGKILL strikes some part.")
-    ] = 100,
+    faults: Annotated[bool, typer.Option("--faults", help="Inject faults; required.")] = False,
+    kills: Annotated[int, typer.Option(min=0, max=10_000, help="Number of SIGKILLs.")] = 100,
     jobs: Annotated[
         int,
         typer.Option(
             min=0,
             max=1_000_000,
-            help="How many are submitted at least; the kills spread over them.",
+            help="Minimum number of jobs; the kills are spread over them.",
         ),
     ] = 0,
     seed: Annotated[
-        Optional[int], typer.Option(min=0, help="Of all that is left to chance. [default: any]")
+        Optional[int], typer.Option(min=0, help="Seed of all random choices. [default: random]")
     ] = None,
     only: Annotated[
         Optional[List[str]],
-        typer.Option(metavar="GROUP", help=f"One of {', '.join(GROUPS)}; may be repeated."),
+        typer.Option(
+            metavar="GROUP",
+            help="Run only this group of faults, such as `kills`; may be repeated. An unknown "
+            "name lists all of them.",
+        ),
     ] = None,
     training: Annotated[
-        bool, typer.Option("--training", help="Really train, instead of a scripted runner.")
+        bool, typer.Option("--training", help="Train for real, instead of with a scripted runner.")
     ] = False,
     postgresql: Annotated[
         bool,
-        typer.Option("--postgresql", help="On a PostgreSQL of its own, with a standby."),
+        typer.Option("--postgresql", help="Use a PostgreSQL server of its own, with a standby."),
     ] = False,
-    agents: Annotated[int, typer.Option(min=2, max=64, help="How many take jobs.")] = 4,
-    lease: Annotated[float, typer.Option(min=1, help="Seconds an agent may be silent.")] = 15.0,
+    agents: Annotated[int, typer.Option(min=2, max=64, help="Number of agents.")] = 4,
+    lease: Annotated[float, typer.Option(min=1, help="Lease of an attempt, in seconds.")] = 15.0,
     locked: Annotated[
-        float, typer.Option(min=1, help="Seconds for which the database is locked.")
+        float, typer.Option(min=1, help="How long the database is locked, in seconds.")
     ] = 30.0,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Break a stack of its own and count what is lost.
+    """Inject faults into a temporary stack and count what is lost.
 
-    It runs in a temporary folder and touches no other stack: parts are killed, stopped and
-    started again, disks fill up, messages are forged, while jobs are submitted. It ends with 1
-    if an accepted job was lost or run twice, or another promise was broken.
+    The stack runs in a temporary folder and touches no other: processes are killed, stopped and
+    restarted, disks fill up and messages are forged while jobs are submitted. Exit code 1: an
+    accepted job was lost or run twice, or another guarantee was broken.
     """
     if not faults:
-        detail = "is the one test there is: ipulse selftest --faults"
+        detail = "is required: ipulse selftest --faults"
         raise InvalidInput([Problem("/faults", "missing", detail)], "nothing to test")
-    for name in only or ():
+    # Imported here: `ipulse` is also installed alone, and the suite is a part of the service.
+    try:
+        from ipulse_service.selftest import GROUPS, OLD_GROUPS, report, suite
+    except ModuleNotFoundError as error:
+        detail = "ipulse selftest needs the whole stack: pip install 'ipulse[all]'"
+        raise MissingDependency(detail) from error
+
+    groups = [OLD_GROUPS.get(name, name) for name in only or GROUPS]
+    for name in groups:
         if name not in GROUPS:
             detail = f"must be one of {', '.join(GROUPS)}; got {name[:60]!r}"
-            raise InvalidInput([Problem("/only", "not_a_choice", detail)], "no such faults")
-    from ipulse_service.selftest import (  # what starts a stack is of no use to other commands
-        report,
-        suite,
-    )
+            raise InvalidInput(
+                [Problem("/only", "not_a_choice", detail)], "unknown group of faults"
+            )
 
     plan = suite.Plan(
         seed=secrets.randbelow(2**31) if seed is None else seed,
         kills=kills,
         jobs=jobs,
-        groups=tuple(only or GROUPS),
+        groups=tuple(groups),
         agents=agents,
         lease_seconds=lease,
         locked_seconds=locked,
@@ -79,18 +86,18 @@ def selftest(
         postgresql=postgresql,
     )
     runner = "the real" if training else "a scripted"
-    say(f"seed {plan.seed}: {agents} agents with {runner} runner, a lease of {lease:g} s")
+    say(f"seed {plan.seed}: {agents} agents with {runner} runner, lease {lease:g} s")
     outcome = suite.run(plan, say)
-    told = report.to_json(outcome)
+    document = report.to_json(outcome)
     if as_json:
-        emit(told)
+        emit(document)
     else:
-        show_table(report.HEADERS, report.rows(told["faults"]))
+        show_table(report.HEADERS, report.rows(document["faults"]))
         show()
-        show_facts(report.facts(told))
+        show_facts(report.facts(document))
         for kind in ("lost", "run_twice_officially", "old_runner_beside_next", "broken"):
-            for one in told[kind] or ():
-                show(f"{kind.replace('_', ' ')}: {one}", style="red")
+            for finding in document[kind] or ():
+                show(f"{kind.replace('_', ' ')}: {finding}", style="red")
     if outcome.logs:
-        say(f"Logs and database are kept in {outcome.logs}.")
+        say(f"Logs and the database are kept in {outcome.logs}.")
     return Exit.OK if outcome.findings.is_clean else Exit.JOB_FAILED

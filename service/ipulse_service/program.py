@@ -47,7 +47,7 @@ class Server(uvicorn.Server):
         _log.info("stopped")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._state.changes.stop()
+        self._state.notifier.stop()
         # The original also raises the signal again at the end; a stop that was asked for and
         # was clean ends with 0 instead. Who presses Ctrl-C twice does not want to wait.
         self.force_exit = self.should_exit and sig == signal.SIGINT

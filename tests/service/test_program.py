@@ -138,8 +138,8 @@ class TestStopped:
             for thread in threads:
                 thread.start()
             for topic in (job_id, store.stop_topic(job_id)):  # of the stream, of the end
-                eventually(partial(service.state.changes.is_watched, topic))
-            service.state.changes.stop()
+                eventually(partial(service.state.notifier.is_watched, topic))
+            service.state.notifier.stop()
             began = time.monotonic()
             for thread in threads:
                 thread.join()

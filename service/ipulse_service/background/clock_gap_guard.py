@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Hearing:
+class ClockGapGuard:
     """Judges by the database's clock: a process that was stopped, a machine that slept, and a
     clock that was set all look the same on it."""
 
@@ -15,7 +15,7 @@ class Hearing:
         self._last_look: int | None = None
         self._judge_from = 0
 
-    def may_judge(self, now: int) -> bool:
+    def may_expire_leases(self, now: int) -> bool:
         """Called at every look, with its time in milliseconds since 1970: whether a lease that
         has run out by then may be taken for a lost agent's."""
         is_here = self._last_look is not None and 0 <= now - self._last_look <= self._longest_ms

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from ipulse_core.errors import Unavailable
 from ipulse_service.background import outbox
-from ipulse_service.background.clock_gap_guard import Hearing
+from ipulse_service.background.clock_gap_guard import ClockGapGuard
 from ipulse_service.db.engine import Database
-from ipulse_service.jobs import attempts, leases, store
-from ipulse_service.jobs import queue_order as schedule
+from ipulse_service.jobs import attempts, leases, queue_order, store
 from ipulse_service.jobs.wake_up import WakeUp
 from ipulse_service.settings import Settings
 
@@ -53,7 +52,7 @@ class Dispatcher:
         self._next_outbox = 0.0
         self._next_rescan = 0.0
         grace = min(settings.lease_seconds, GRACE_SECONDS)
-        self._hearing = Hearing(settings.heartbeat_seconds + TICK_SECONDS, grace)
+        self._clock_gap = ClockGapGuard(settings.heartbeat_seconds + TICK_SECONDS, grace)
         self._tick_seconds = min(TICK_SECONDS, settings.rescan_seconds)
         self.broker_answers = False
         self._threads = [
@@ -196,14 +195,14 @@ class Dispatcher:
         """Reaps leases and queues retries. Returns the seconds until it must look again."""
         self._retry.clear()
         with self._database.read() as transaction:
-            may_reap = self._hearing.may_judge(transaction.now)
+            may_reap = self._clock_gap.may_expire_leases(transaction.now)
             reap = may_reap and bool(leases.expired(transaction))
-            requeue = bool(schedule.due(transaction))
-            late = bool(schedule.overdue(transaction))
+            requeue = bool(queue_order.due(transaction))
+            late = bool(queue_order.overdue(transaction))
         if reap or requeue or late:
             with self._database.write() as transaction:
                 # Since the look we may have been stopped, or have waited for other writers.
-                may_reap = self._hearing.may_judge(transaction.now)
+                may_reap = self._clock_gap.may_expire_leases(transaction.now)
                 reap = reap and may_reap
                 lost = attempts.reap(transaction, self._settings) if reap else []
                 queued = attempts.requeue(transaction)
@@ -218,7 +217,7 @@ class Dispatcher:
 
     def _until_next(self, may_reap: bool) -> float:
         with self._database.read() as transaction:
-            moments = [schedule.next_due(transaction), schedule.next_deadline(transaction)]
+            moments = [queue_order.next_due(transaction), queue_order.next_deadline(transaction)]
             if may_reap:
                 moments.append(leases.next_expiry(transaction))
             waits = [moment - transaction.now for moment in moments if moment is not None]

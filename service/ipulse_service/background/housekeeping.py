@@ -9,8 +9,7 @@ from ipulse_core.errors import Unavailable
 from ipulse_service.db.engine import Database
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import Store
-from ipulse_service.jobs import agents, deletion, store, submission
-from ipulse_service.jobs import queue_order as schedule
+from ipulse_service.jobs import agents, deletion, queue_order, store, submission
 from ipulse_service.settings import Settings
 
 BATCH = 50  # jobs deleted in one look; each in a transaction of its own
@@ -63,7 +62,7 @@ class Housekeeper:
         kept_ms = round(self._settings.retention_days * 86_400_000)
         while not self._stopping.is_set():
             with self._database.read() as transaction:
-                old = schedule.ended_before(transaction, transaction.now - kept_ms, BATCH)
+                old = queue_order.ended_before(transaction, transaction.now - kept_ms, BATCH)
             for job in old:
                 self._retire(job.pk)
             if len(old) < BATCH:

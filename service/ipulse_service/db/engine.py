@@ -21,7 +21,7 @@ from ipulse_core.errors import Unavailable
 from ipulse_service.db.postgresql import PostgreSQL
 from ipulse_service.db.sqlite import SQLite
 from ipulse_service.db.tables import trials
-from ipulse_service.files.keyed_lock import NamedTurns
+from ipulse_service.files.keyed_lock import KeyedLock
 from ipulse_service.jobs.wake_up import WakeUp
 
 # Nothing that was asked for was wrong: locked, full, unreadable, gone, or no database at all.
@@ -69,7 +69,7 @@ class Database:
                 "postgresql://USER@HOST/DATABASE"
             )
         self.backend: Backend = SQLite(self.url) if kind == "sqlite" else PostgreSQL(self.url)
-        self.turns = NamedTurns()  # among the threads of this process
+        self.key_locks = KeyedLock()  # among the threads of this process
         self.listeners: list[Callable[[frozenset[str]], None]] = []
         self.wake_up_listeners: list[Callable[[dict[int, WakeUp]], None]] = []
 

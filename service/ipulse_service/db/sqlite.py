@@ -13,8 +13,8 @@ from typing import Any
 from sqlalchemy import URL, Connection, create_engine, event
 
 from ipulse_core.errors import Unavailable
-from ipulse_service.files.group_fsync import GroupSync
-from ipulse_service.files.keyed_lock import NamedTurns
+from ipulse_service.files.group_fsync import GroupFsync
+from ipulse_service.files.keyed_lock import KeyedLock
 
 CACHE_KIB = 512  # of each connection; what falls out of it, the system still has in its memory
 BUSY_SECONDS = 10.0  # how long a write waits for another writer before it gives up
@@ -43,8 +43,8 @@ class SQLite:
         self.writing = self.reading.execution_options(begin="BEGIN IMMEDIATE")
         # SQLite would let waiting writers poll; in one process they can simply queue.
         self._writer = threading.Lock()
-        self._turns = NamedTurns()
-        self._group = GroupSync(self._sync_log)
+        self._key_locks = KeyedLock()
+        self._group = GroupFsync(self._sync_log)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -81,7 +81,7 @@ class SQLite:
     @contextmanager
     def exclusively(self, name: str) -> Iterator[None]:
         """Open in this thread's turn for a name; all who use the file are in this process."""
-        with self._turns.turn(name, BUSY_SECONDS) as is_mine:
+        with self._key_locks.acquire(name, BUSY_SECONDS) as is_mine:
             if not is_mine:
                 raise Unavailable(f"somebody else is at {name}; try again in a few seconds")
             yield

@@ -142,7 +142,7 @@ agents = Table(
     metadata,
     Column("name", String(128), primary_key=True),
     Column("device_kinds", Text, nullable=False),  # a JSON array
-    Column("resting", Text, nullable=False, server_default="[]"),  # those of them not used now
+    Column("quarantined", Text, nullable=False, server_default="[]"),  # those of them not used now
     Column("seen_at", BigInteger, nullable=False),
 )
 

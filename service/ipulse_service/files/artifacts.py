@@ -15,10 +15,10 @@ from ipulse_core.errors import Conflict, IPUlseError, NotFound, Unavailable
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import artifacts, attempts
 from ipulse_service.files.blobs import Blobs
-from ipulse_service.files.partial_upload import Incoming
+from ipulse_service.files.partial_upload import PartialUpload
 from ipulse_service.files.s3 import S3Blobs
 from ipulse_service.jobs.job import Job
-from ipulse_service.jobs.leases import Attempt
+from ipulse_service.jobs.leases import AttemptRow
 
 Store = Blobs | S3Blobs
 
@@ -64,7 +64,7 @@ class Artifact:
 
 
 @dataclass(frozen=True)
-class Description:
+class NewArtifact:
     """What an attempt says of a file it sends."""
 
     name: str
@@ -73,7 +73,7 @@ class Description:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoreResult:
     """The artifact, whether it is new, and the digests that its row took the place of."""
 
     artifact: Artifact
@@ -84,10 +84,10 @@ class Stored:
 def keep(
     database: Database,
     blobs: Store,
-    described: Description,
-    incoming: Incoming,
-    holder: Callable[[Transaction], Attempt],
-) -> Stored:
+    described: NewArtifact,
+    incoming: PartialUpload,
+    holder: Callable[[Transaction], AttemptRow],
+) -> StoreResult:
     """Keeps a synced file as an artifact of the attempt that `holder` finds to hold its job.
 
     Raises what `holder` and `add` raise, and Unavailable.
@@ -97,7 +97,7 @@ def keep(
 
 
 @contextmanager
-def keeping(database: Database, blobs: Store, incoming: Incoming) -> Iterator[Transaction]:
+def keeping(database: Database, blobs: Store, incoming: PartialUpload) -> Iterator[Transaction]:
     """Keeps a synced file if the transaction is kept that adds its row.
 
     The file goes first, and the transaction waits for no store, however slow it is. Raises
@@ -115,8 +115,8 @@ def keeping(database: Database, blobs: Store, incoming: Incoming) -> Iterator[Tr
 
 
 def add(
-    transaction: Transaction, attempt: Attempt, described: Description, incoming: Incoming
-) -> Stored:
+    transaction: Transaction, attempt: AttemptRow, described: NewArtifact, incoming: PartialUpload
+) -> StoreResult:
     """The row of a kept file. The same file twice is one artifact.
 
     Raises ArtifactExists when another file has the name. A checkpoint replaces the former one.
@@ -125,7 +125,7 @@ def add(
     for former in _of_attempt(transaction, attempt):
         same_name = former.name == described.name
         if same_name and former.role == described.role and former.sha256 == incoming.sha256:
-            return Stored(former, created=False, replaced=[])
+            return StoreResult(former, created=False, replaced=[])
         if described.role == "checkpoint" == former.role:
             transaction.connection.execute(delete(artifacts).where(artifacts.c.id == former.id))
             replaced.append(former.sha256)
@@ -154,7 +154,7 @@ def add(
         attempt.number,
         transaction.now,
     )
-    return Stored(stored, created=True, replaced=replaced)
+    return StoreResult(stored, created=True, replaced=replaced)
 
 
 def forget(database: Database, blobs: Store, sha256: str) -> None:
@@ -195,7 +195,7 @@ def official(transaction: Transaction, job: Job) -> list[Artifact]:
     return [Artifact.of(row) for row in transaction.connection.execute(query)]
 
 
-def is_complete(transaction: Transaction, attempt: Attempt) -> bool:
+def is_complete(transaction: Transaction, attempt: AttemptRow) -> bool:
     """Whether the manifest, which is always written last, is there."""
     return any(artifact.role == "manifest" for artifact in _of_attempt(transaction, attempt))
 
@@ -222,6 +222,6 @@ def _is_used(transaction: Transaction, sha256: str) -> bool:
     return transaction.connection.execute(query).one_or_none() is not None
 
 
-def _of_attempt(transaction: Transaction, attempt: Attempt) -> list[Artifact]:
+def _of_attempt(transaction: Transaction, attempt: AttemptRow) -> list[Artifact]:
     rows = transaction.connection.execute(_OF_ATTEMPT, {"of_attempt": attempt.pk})
     return [Artifact.of(row) for row in rows]

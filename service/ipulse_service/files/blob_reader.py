@@ -10,7 +10,7 @@ from ipulse_core.blocks import BLOCK_BYTES
 from ipulse_service.files.checksums import Checked, DamagedFile
 
 
-class Reader:
+class BlobReader:
     """The next `left` bytes of a file, as far as they pass its check.
 
     It may be closed at any time and by any thread: one that opens or reads is not waited for, but

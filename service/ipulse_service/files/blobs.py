@@ -13,7 +13,12 @@ from typing import BinaryIO
 
 from ipulse_core.blocks import BLOCK_BYTES
 from ipulse_service.files.checksums import Blocks, Checked, Checksums, DamagedFile, WholeFile
-from ipulse_service.files.partial_upload import Incoming, explained, receive, resumable
+from ipulse_service.files.partial_upload import (
+    PartialUpload,
+    receive,
+    resumable,
+    translate_os_errors,
+)
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 TRIAL_BYTES = 4096
@@ -32,7 +37,7 @@ class Blobs:
 
     def prepare(self) -> None:
         """Makes the directories and drops uploads that nobody will finish."""
-        with explained():
+        with translate_os_errors():
             for folder in (self._incoming, self._kept):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for path in self._incoming.iterdir():
@@ -52,22 +57,22 @@ class Blobs:
                 trial.unlink(missing_ok=True)
         return os.access(self._kept, os.W_OK)
 
-    def receive(self, name: str = "") -> Incoming:
+    def receive(self, name: str = "") -> PartialUpload:
         """A file to write to, and to close in the end; of a name of our own it can be resumed."""
-        return receive(lambda unique: Incoming(self._incoming / unique), name)
+        return receive(lambda unique: PartialUpload(self._incoming / unique), name)
 
     def arrived(self, name: str) -> int:
         """How many bytes of a file are here and can be gone on with."""
         return resumable(self._incoming / name)
 
-    def keep(self, incoming: Incoming) -> None:
+    def keep(self, incoming: PartialUpload) -> None:
         """Makes a synced file visible under its digest, durably.
 
         Called in the digest's turn, in which its row is added then: no `discard` can come
         between the two.
         """
         path = self._path(incoming.sha256)
-        with explained():
+        with translate_os_errors():
             if not path.parent.is_dir():
                 path.parent.mkdir(mode=0o700, exist_ok=True)
                 _sync_directory(self._kept)
@@ -77,7 +82,7 @@ class Blobs:
 
     def discard(self, sha256: str) -> None:
         """Called in the digest's turn, once no row of it was found."""
-        with explained():
+        with translate_os_errors():
             self._path(sha256).unlink(missing_ok=True)
 
     def kept(self, older_than_seconds: float) -> Iterator[str]:
@@ -89,7 +94,7 @@ class Blobs:
 
     def open(self, sha256: str, start: int = 0) -> BinaryIO:
         """The content from `start` on. Raises StoreTrouble when it cannot be read."""
-        with explained():
+        with translate_os_errors():
             file = self._path(sha256).open("rb")  # buffered, so that a block is read whole
             file.seek(start)
             return file
@@ -115,7 +120,7 @@ class Blobs:
     def _verify(self, sha256: str) -> Sequence[int]:
         """Reads all of a file; returns what its blocks are checked with."""
         checksums = Checksums()
-        with self.open(sha256) as file, explained():
+        with self.open(sha256) as file, translate_os_errors():
             while chunk := file.read(BLOCK_BYTES):
                 checksums.update(chunk)
         if checksums.sha256 != sha256:

@@ -15,7 +15,7 @@ Ts = TypeVarTuple("Ts")
 THREADS = 16
 
 
-class Transfers:
+class FileThreadPool:
     """Beside the threads in which requests are answered: those are never used up by files."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 
-class GroupSync:
+class GroupFsync:
     """Threads write what they have, and then wait here until it is on the disk."""
 
     def __init__(self, sync: Callable[[], None]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class NamedTurns:
+class KeyedLock:
     """For names of which there are any number, each used for a moment."""
 
     def __init__(self) -> None:
@@ -15,7 +15,7 @@ class NamedTurns:
         self._change = threading.Condition()
 
     @contextmanager
-    def turn(self, name: str, seconds: float) -> Iterator[bool]:
+    def acquire(self, name: str, seconds: float) -> Iterator[bool]:
         """Whether it became this thread's turn within so many seconds; if so, until the end."""
         with self._change:
             is_mine = self._change.wait_for(lambda: name not in self._taken, seconds)

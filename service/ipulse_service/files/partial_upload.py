@@ -18,7 +18,7 @@ from ipulse_service.files.checksums import Checksums
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _HASHED_AT_ONCE = 2**20  # bytes; after each, whoever hashes waits for the threads that do not
-_CACHED_BYTES = 2**25  # so large a file does not stay in memory, see `Incoming.sync`
+_CACHED_BYTES = 2**25  # so large a file does not stay in memory, see `PartialUpload.sync`
 
 
 class StoreTrouble(Unavailable):
@@ -33,7 +33,7 @@ class WrongContent(InvalidInput):
     code = "wrong_content"
 
 
-class Incoming:
+class PartialUpload:
     """A file on its way into the store: written, hashed, and not yet visible.
 
     One thread may write, another hash and a third sync at the same time.
@@ -53,7 +53,7 @@ class Incoming:
         # A mapping is given back with the upload: the allocator would keep so much for each thread.
         self._room = memoryview(mmap.mmap(-1, _HASHED_AT_ONCE, mmap.MAP_PRIVATE))
         self.checksums = Checksums()
-        with explained():
+        with translate_os_errors():
             self._file = _locked(path)
             self._file.seek(0)
             while chunk := self._file.read(BLOCK_BYTES):
@@ -69,7 +69,7 @@ class Incoming:
 
     def write(self, *chunks: bytes) -> None:
         """Raises StoreTrouble, for instance when the disk is full."""
-        with explained():
+        with translate_os_errors():
             for chunk in chunks:
                 rest = memoryview(chunk)
                 while rest:  # the system may write less than it is given
@@ -87,7 +87,7 @@ class Incoming:
         if self._hashed == size:
             return
         while left := size - self._hashed:
-            with explained():
+            with translate_os_errors():
                 count = os.preadv(self._file.fileno(), [self._room[:left]], self._hashed)
             if not count:
                 raise StoreTrouble("the artifact store fails: a file became shorter by itself")
@@ -107,7 +107,7 @@ class Incoming:
         drive out what is read more often than a file that is just stored.
         """
         size = self.size
-        with explained():
+        with translate_os_errors():
             os.fsync(self._file.fileno())
             # What is not hashed yet is read again; no bytes would mean all of them.
             if self._hashed and size >= _CACHED_BYTES and not self._is_read_next:
@@ -121,7 +121,7 @@ class Incoming:
 
     def restart(self) -> None:
         """Forgets what is there already."""
-        with explained():
+        with translate_os_errors():
             self._file.truncate(0)
         self.checksums = Checksums()
         self.size = self._hashed = self._synced = 0
@@ -140,7 +140,7 @@ class Incoming:
             self._file.close()
 
 
-def receive(make: Callable[[str], Incoming], name: str) -> Incoming:
+def receive(make: Callable[[str], PartialUpload], name: str) -> PartialUpload:
     """What goes on under a name, or begins under a new one while somebody else is at it."""
     if name:
         try:
@@ -189,7 +189,7 @@ def resumable(path: Path) -> int:
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def translate_os_errors() -> Iterator[None]:
     """Raises StoreTrouble, with its cure, for what the system says of a file."""
     try:
         yield

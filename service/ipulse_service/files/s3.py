@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ipulse_core.errors import MissingDependency
-from ipulse_service.files import file_thread_pool as transfers
+from ipulse_service.files import file_thread_pool
 from ipulse_service.files.blobs import ABANDONED_SECONDS, digest_path
 from ipulse_service.files.checksums import Checked, WholeFile, unchecked
-from ipulse_service.files.partial_upload import Incoming, StoreTrouble, receive, resumable
+from ipulse_service.files.partial_upload import PartialUpload, StoreTrouble, receive, resumable
 
 SIGNED_SECONDS = 300  # for which a download may begin
 TIMEOUT_SECONDS = 10
@@ -38,7 +38,7 @@ class S3Blobs:
             connect_timeout=TIMEOUT_SECONDS,
             read_timeout=TIMEOUT_SECONDS,
             retries={"max_attempts": 3, "mode": "standard"},
-            max_pool_connections=transfers.THREADS,
+            max_pool_connections=file_thread_pool.THREADS,
             signature_version="s3v4",
             s3={"addressing_style": "path" if endpoint_url else "auto"},
         )
@@ -67,15 +67,15 @@ class S3Blobs:
             return True
         return False
 
-    def receive(self, name: str = "") -> Incoming:
+    def receive(self, name: str = "") -> PartialUpload:
         """A file to write to, and to close in the end; of a name of our own it can be resumed."""
-        return receive(lambda unique: Incoming(self._spool / unique, is_read_next=True), name)
+        return receive(lambda unique: PartialUpload(self._spool / unique, is_read_next=True), name)
 
     def arrived(self, name: str) -> int:
         """How many bytes of a file are here and can be gone on with."""
         return resumable(self._spool / name)
 
-    def keep(self, incoming: Incoming) -> None:
+    def keep(self, incoming: PartialUpload) -> None:
         """Puts a synced file to its digest, where it appears all at once or not at all.
 
         Called in the digest's turn, and in no transaction: it takes as long as the file is large.

@@ -10,14 +10,14 @@ from fastapi import Depends, FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from ipulse import __version__
-from ipulse_service.background.change_poller import Lookout
+from ipulse_service.background.change_poller import ChangePoller
 from ipulse_service.background.dispatcher import Dispatcher
 from ipulse_service.background.housekeeping import Housekeeper
 from ipulse_service.db import migrations
 from ipulse_service.db.engine import Database
 from ipulse_service.db.shared_reads import SharedReads
 from ipulse_service.files.blobs import Blobs
-from ipulse_service.files.file_thread_pool import Transfers
+from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.files.s3 import S3Blobs
 from ipulse_service.http import problems, web
 from ipulse_service.http.auth import Gate, Tokens, permit
@@ -39,7 +39,7 @@ from ipulse_service.http.routes import (
     worker,
 )
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs.change_notifier import Changes
+from ipulse_service.jobs.change_notifier import JobNotifier
 from ipulse_service.jobs.summaries import Summaries
 from ipulse_service.settings import Settings
 
@@ -69,20 +69,20 @@ class Application(FastAPI):
 
 def create_app(settings: Settings) -> FastAPI:
     """The application. Raises Unavailable when a token or the database cannot be used."""
-    changes = Changes()
+    notifier = JobNotifier()
     database = Database(settings.database_url)
-    database.listeners.append(changes.publish)
+    database.listeners.append(notifier.publish)
     blobs = _blobs(settings)
     state = AppState(
         settings=settings,
         tokens=Tokens.read(settings),
         database=database,
         blobs=blobs,
-        transfers=Transfers(),
-        changes=changes,
+        file_threads=FileThreadPool(),
+        notifier=notifier,
         shared_reads=SharedReads(),
         summaries=Summaries(),
-        lookout=Lookout(database, changes, settings.poll_seconds),
+        change_poller=ChangePoller(database, notifier, settings.poll_seconds),
         dispatcher=Dispatcher(database, settings),
         housekeeper=Housekeeper(database, blobs, settings),
         readiness=Readiness(
@@ -95,16 +95,16 @@ def create_app(settings: Settings) -> FastAPI:
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(migrations.upgrade, database)
         await run_in_threadpool(state.blobs.prepare)
-        changes.start()
+        notifier.start()
         state.dispatcher.start()
         state.housekeeper.start()
-        state.lookout.start()
+        state.change_poller.start()
         try:
             yield
         finally:
             state.housekeeper.stop()
             await run_in_threadpool(state.dispatcher.stop)
-            await run_in_threadpool(state.lookout.stop)
+            await run_in_threadpool(state.change_poller.stop)
             await run_in_threadpool(state.housekeeper.join)
             database.close()
 

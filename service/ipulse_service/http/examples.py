@@ -64,7 +64,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "Announcement": {
         "agent": "worker-1-4711",
         "device_kinds": ["cpu", "ipu"],
-        "resting": ["ipu"],
+        "quarantined": ["ipu"],
     },
     "ClaimRequest": {"job_id": _JOB, "agent": "worker-1-4711", "device_kinds": ["cpu"]},
     "EventBatch": {

@@ -14,8 +14,8 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from ipulse_service.files.artifacts import Artifact, Store
-from ipulse_service.files.blob_reader import Reader
-from ipulse_service.files.file_thread_pool import Transfers
+from ipulse_service.files.blob_reader import BlobReader
+from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.http import etags
 from ipulse_service.http.problems import RangeNotSatisfiable
 
@@ -54,7 +54,7 @@ async def respond(
     request: Request,
     artifact: Artifact,
     blobs: Store,
-    transfers: Transfers,
+    transfers: FileThreadPool,
     disposition: str,
     may_redirect: bool,
 ) -> Response:
@@ -91,7 +91,7 @@ async def respond(
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers)
     opener = partial(blobs.open_checked, artifact.sha256, artifact.size, span.start, span.stop)
-    return Download(Reader(opener, size), transfers, status, headers)
+    return Download(BlobReader(opener, size), transfers, status, headers)
 
 
 class Download(StreamingResponse):
@@ -99,7 +99,11 @@ class Download(StreamingResponse):
     ends, also before it begins."""
 
     def __init__(
-        self, reader: Reader, transfers: Transfers, status: int, headers: Mapping[str, str]
+        self,
+        reader: BlobReader,
+        transfers: FileThreadPool,
+        status: int,
+        headers: Mapping[str, str],
     ) -> None:
         super().__init__((), status, headers)
         self._reader = reader

@@ -8,7 +8,7 @@ from typing import Any
 
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.jobs.job import Job
-from ipulse_service.jobs.leases import Attempt
+from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.waiting import Waiting
 
 _DECODER = json.JSONDecoder()
@@ -20,7 +20,7 @@ Time = str  # RFC 3339 in UTC, to the millisecond
 # classes first took longer than all the rest.
 
 
-def summary_of(job: Job, attempts: Sequence[Attempt]) -> dict[str, Any]:
+def summary_of(job: Job, attempts: Sequence[AttemptRow]) -> dict[str, Any]:
     """The JSON of a JobSummaryBody."""
     return {
         "object": "job",
@@ -49,7 +49,7 @@ def summary_of(job: Job, attempts: Sequence[Attempt]) -> dict[str, Any]:
 
 
 def whole(
-    job: Job, attempts: Sequence[Attempt], waits_for: Waiting | None = None
+    job: Job, attempts: Sequence[AttemptRow], waits_for: Waiting | None = None
 ) -> dict[str, Any]:
     """The JSON of a JobBody."""
     return {
@@ -64,7 +64,7 @@ def _parsed(text: str) -> Any:
     return _DECODER.raw_decode(text)[0]
 
 
-def _attempt(attempt: Attempt) -> dict[str, Any]:
+def _attempt(attempt: AttemptRow) -> dict[str, Any]:
     return {
         "number": attempt.number,
         "agent": attempt.agent,

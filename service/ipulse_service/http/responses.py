@@ -13,7 +13,7 @@ from ipulse_core.states import JobState
 from ipulse_service.http import etags
 from ipulse_service.http import job_responses as shown_jobs
 from ipulse_service.jobs.job import Job
-from ipulse_service.jobs.leases import Attempt
+from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.waiting import Waiting
 
 # Between two looks at a job: one that waits, one that is under way.
@@ -51,7 +51,7 @@ def json_answer(
 
 def job_answer(
     job: Job,
-    tried: Sequence[Attempt],
+    tried: Sequence[AttemptRow],
     waits_for: Waiting | None = None,
     status: int = 200,
     headers: Mapping[str, str] | None = None,

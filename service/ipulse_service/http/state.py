@@ -7,18 +7,18 @@ from typing import cast
 
 from fastapi import Request
 
-from ipulse_service.background.change_poller import Lookout
+from ipulse_service.background.change_poller import ChangePoller
 from ipulse_service.background.dispatcher import Dispatcher
 from ipulse_service.background.housekeeping import Housekeeper
 from ipulse_service.db.engine import Database
 from ipulse_service.db.shared_reads import SharedReads
 from ipulse_service.files.blobs import Blobs
-from ipulse_service.files.file_thread_pool import Transfers
+from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.files.s3 import S3Blobs
 from ipulse_service.http.auth import Caller, Tokens
 from ipulse_service.http.metrics import Metrics
 from ipulse_service.http.readiness import Readiness
-from ipulse_service.jobs.change_notifier import Changes
+from ipulse_service.jobs.change_notifier import JobNotifier
 from ipulse_service.jobs.summaries import Summaries
 from ipulse_service.settings import Settings
 
@@ -31,11 +31,11 @@ class AppState:
     tokens: Tokens
     database: Database
     blobs: Blobs | S3Blobs
-    transfers: Transfers
-    changes: Changes
+    file_threads: FileThreadPool
+    notifier: JobNotifier
     shared_reads: SharedReads
     summaries: Summaries
-    lookout: Lookout
+    change_poller: ChangePoller
     dispatcher: Dispatcher
     housekeeper: Housekeeper
     readiness: Readiness

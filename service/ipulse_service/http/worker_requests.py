@@ -34,7 +34,7 @@ class Announcement:
     device_kinds: tuple[str, ...] = described(
         "Kinds of devices the agent can use.", min_items=1, max_items=16, max_length=32
     )
-    resting: tuple[str, ...] = described(
+    quarantined: tuple[str, ...] = described(
         "Those of them that it leaves alone after an error of the device.",
         factory=tuple,
         max_items=16,

@@ -29,7 +29,7 @@ class Agent:
 
     name: str
     device_kinds: tuple[str, ...]
-    resting: tuple[str, ...]  # kinds that it leaves alone after an error of the device
+    quarantined: tuple[str, ...]  # kinds that it leaves alone after an error of the device
     seen_at: int
 
 
@@ -37,7 +37,7 @@ def announce(
     transaction: Transaction,
     name: str,
     device_kinds: tuple[str, ...],
-    resting: tuple[str, ...] = (),
+    quarantined: tuple[str, ...] = (),
 ) -> None:
     """An agent says that it is there."""
     transaction.lock(f"agent/{name}")
@@ -45,7 +45,7 @@ def announce(
     row = {
         "name": name,
         "device_kinds": json.dumps(device_kinds),
-        "resting": json.dumps(resting),
+        "quarantined": json.dumps(quarantined),
         "seen_at": transaction.now,
     }
     transaction.connection.execute(insert(agents).values(row))
@@ -63,7 +63,7 @@ def known(transaction: Transaction) -> list[Agent]:
         Agent(
             row.name,
             tuple(json.loads(row.device_kinds)),
-            tuple(json.loads(row.resting)),
+            tuple(json.loads(row.quarantined)),
             row.seen_at,
         )
         for row in transaction.connection.execute(_KNOWN, {"since": transaction.now - KNOWN_MS})
@@ -72,13 +72,13 @@ def known(transaction: Transaction) -> list[Agent]:
 
 def count_present(transaction: Transaction, device: str) -> int:
     """How many could take a job for this kind of device now, if they are free."""
-    return sum(device not in agent.resting for agent in _present(transaction, device))
+    return sum(device not in agent.quarantined for agent in _present(transaction, device))
 
 
-def are_resting(transaction: Transaction, device: str) -> bool:
+def are_quarantined(transaction: Transaction, device: str) -> bool:
     """Whether there are agents with this kind of device, and all of them leave it alone."""
     present = _present(transaction, device)
-    return bool(present) and all(device in agent.resting for agent in present)
+    return bool(present) and all(device in agent.quarantined for agent in present)
 
 
 def _present(transaction: Transaction, device: str) -> list[Agent]:

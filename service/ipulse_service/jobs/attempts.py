@@ -10,11 +10,10 @@ from ipulse_core.states import INFRASTRUCTURE, OUTCOMES, STOPPING, JobState, Rea
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
-from ipulse_service.jobs import leases, store
-from ipulse_service.jobs import queue_order as schedule
+from ipulse_service.jobs import leases, queue_order, store
 from ipulse_service.jobs.job import Job
-from ipulse_service.jobs.leases import Attempt
-from ipulse_service.jobs.scheduling_options import Wishes
+from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.settings import Settings
 
 DOUBLINGS = 3  # of the wait before another attempt, however often a job was lost
@@ -29,7 +28,7 @@ class Incomplete(Conflict):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class AttemptOutcome:
     """Why an attempt ended, in a word, a sentence and figures."""
 
     reason: Reason
@@ -37,31 +36,33 @@ class Verdict:
     summary: dict[str, float] = field(default_factory=dict)
 
 
-def is_to_stop(transaction: Transaction, attempt: Attempt) -> bool:
+def is_to_stop(transaction: Transaction, attempt: AttemptRow) -> bool:
     """Whether somebody has asked the attempt's job to stop, for now or for good."""
     return store.get_by_pk(transaction, attempt.job_pk).state in STOPPING
 
 
-def finish(transaction: Transaction, attempt: Attempt, verdict: Verdict, settings: Settings) -> Job:
+def finish(
+    transaction: Transaction, attempt: AttemptRow, outcome: AttemptOutcome, settings: Settings
+) -> Job:
     """Ends an attempt by its own word; the same word again changes nothing.
 
     Raises StaleToken when it ended otherwise, Incomplete without a manifest.
     """
     job = store.get_by_pk(transaction, attempt.job_pk)
     if attempt.finished_at is not None:
-        if _said(attempt) != verdict:
+        if _said(attempt) != outcome:
             raise StaleToken()
         return job
-    if verdict.reason is Reason.COMPLETED and not artifacts.is_complete(transaction, attempt):
+    if outcome.reason is Reason.COMPLETED and not artifacts.is_complete(transaction, attempt):
         raise Incomplete()
-    return conclude(transaction, job, attempt, verdict, settings)
+    return conclude(transaction, job, attempt, outcome, settings)
 
 
 def conclude(
     transaction: Transaction,
     job: Job,
-    attempt: Attempt,
-    verdict: Verdict,
+    attempt: AttemptRow,
+    outcome: AttemptOutcome,
     settings: Settings,
     silent_ms: int = 0,
 ) -> Job:
@@ -71,23 +72,23 @@ def conclude(
     heard of this one, are a part of it.
     """
     is_pausing = job.state is JobState.PAUSING
-    is_stopped = verdict.reason is Reason.CANCELLED_BY_USER
+    is_stopped = outcome.reason is Reason.CANCELLED_BY_USER
     leases.write(
         transaction,
         attempt,
         finished_at=transaction.now,
-        reason=verdict.reason.value,
+        reason=outcome.reason.value,
         # A runner is told to stop, and not for what.
-        message="Paused." if is_pausing and is_stopped else verdict.message,
-        summary=strict_json.dumps(verdict.summary),
+        message="Paused." if is_pausing and is_stopped else outcome.message,
+        summary=strict_json.dumps(outcome.summary),
     )
-    summary = strict_json.dumps(verdict.summary) if verdict.summary else None
-    if job.state is JobState.CANCELLING and verdict.reason is not Reason.COMPLETED:
+    summary = strict_json.dumps(outcome.summary) if outcome.summary else None
+    if job.state is JobState.CANCELLING and outcome.reason is not Reason.COMPLETED:
         # However an attempt ends that was asked to stop: what was wanted has happened.
         reason = job.reason or Reason.CANCELLED_BY_USER
-        message = job.message or verdict.message
+        message = job.message or outcome.message
         return store.move(transaction, job, OUTCOMES[reason], reason, message, summary=summary)
-    is_lost = verdict.reason in INFRASTRUCTURE
+    is_lost = outcome.reason in INFRASTRUCTURE
     if is_pausing and (is_lost or is_stopped):
         return store.move(transaction, job, JobState.PAUSED)
     if is_lost and job.losses + 1 < settings.max_attempts:
@@ -97,17 +98,17 @@ def conclude(
             transaction,
             job,
             JobState.RETRY_WAIT,
-            verdict.reason,
-            verdict.message,
+            outcome.reason,
+            outcome.message,
             due_at=transaction.now + wait_ms,
             losses=job.losses + 1,
         )
-    message = verdict.message
+    message = outcome.message
     if is_lost:
         times = f"{job.losses + 1} times" if job.losses else "once"
         message = f"{message} It was lost {times}, and is not tried again.".lstrip()
     return store.move(
-        transaction, job, OUTCOMES[verdict.reason], verdict.reason, message, summary=summary
+        transaction, job, OUTCOMES[outcome.reason], outcome.reason, message, summary=summary
     )
 
 
@@ -152,9 +153,11 @@ def resume(transaction: Transaction, job: Job) -> Job:
 def expire(transaction: Transaction) -> list[Job]:
     """Ends every job whose deadline has passed, or asks its agent to stop."""
     late = []
-    for job in schedule.overdue(transaction):
-        wishes = Wishes(job.priority, job.queue_seconds, job.run_seconds, job.total_seconds)
-        message = wishes.broken(job.state, job.created_at, transaction.now)
+    for job in queue_order.overdue(transaction):
+        options = SchedulingOptions(
+            job.priority, job.queue_seconds, job.run_seconds, job.total_seconds
+        )
+        message = options.deadline_message(job.state, job.created_at, transaction.now)
         after = JobState.FAILED if job.state in _IDLE else JobState.CANCELLING
         late.append(
             store.move(transaction, job, after, Reason.DEADLINE_EXCEEDED, message, due_at=None)
@@ -168,23 +171,23 @@ def reap(transaction: Transaction, settings: Settings) -> list[Job]:
     for attempt in leases.expired(transaction):
         job = store.get_by_pk(transaction, attempt.job_pk)
         message = f"{attempt.agent} has not been heard of for {settings.lease_seconds:g} s"
-        verdict = Verdict(Reason.WORKER_LOST, message)
+        outcome = AttemptOutcome(Reason.WORKER_LOST, message)
         lease_ms = round(settings.lease_seconds * 1000)
         silent_ms = transaction.now - (attempt.lease_expires_at - lease_ms)
-        concluded.append(conclude(transaction, job, attempt, verdict, settings, silent_ms))
+        concluded.append(conclude(transaction, job, attempt, outcome, settings, silent_ms))
     return concluded
 
 
 def requeue(transaction: Transaction) -> list[Job]:
     """Queues every job whose wait for another attempt is over."""
     queued = []
-    for job in schedule.due(transaction):
+    for job in queue_order.due(transaction):
         moved = store.move(transaction, job, JobState.QUEUED, job.reason, job.message, due_at=None)
         outbox.add(transaction, moved)
         queued.append(moved)
     return queued
 
 
-def _said(attempt: Attempt) -> Verdict:
+def _said(attempt: AttemptRow) -> AttemptOutcome:
     summary = strict_json.loads(attempt.summary or "{}")
-    return Verdict(Reason(attempt.reason), attempt.message, summary)
+    return AttemptOutcome(Reason(attempt.reason), attempt.message, summary)

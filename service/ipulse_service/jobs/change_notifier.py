@@ -32,7 +32,7 @@ class Watch:
             return
 
 
-class Changes:
+class JobNotifier:
     """Carries word of commits, from whatever thread, to the coroutines that wait."""
 
     def __init__(self) -> None:

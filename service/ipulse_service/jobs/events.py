@@ -31,14 +31,14 @@ class OtherHistory(Conflict):
     code = "other_history"
 
 
-class Occurrence(NamedTuple):
+class NewEvent(NamedTuple):
     """Something to be written down: the kind of event and the JSON of its fields."""
 
     kind: str
     body: str
 
 
-class Told(NamedTuple):
+class StoredEvent(NamedTuple):
     """An event as it is told: its number, its time, its kind and its JSON."""
 
     seq: int
@@ -51,7 +51,7 @@ class Told(NamedTuple):
 class Page:
     """Some events of a job in order, and where the next page begins."""
 
-    events: list[Told]
+    events: list[StoredEvent]
     next_after: int
 
 
@@ -115,17 +115,17 @@ def append(
     job_pk: int,
     last_seq: int,
     attempt: int | None,
-    occurrences: Sequence[Occurrence],
+    new_events: Sequence[NewEvent],
 ) -> int:
     """Writes events down after `last_seq`; returns the new last one.
 
     The caller stores it in the job's row, in this transaction: that row is what makes two
     writers take different numbers.
     """
-    if not occurrences:
+    if not new_events:
         return last_seq
-    said = json.dumps(occurrences)
-    return _append(transaction, _APPEND, job_pk, last_seq, attempt, len(occurrences), said=said)
+    said = json.dumps(new_events)
+    return _append(transaction, _APPEND, job_pk, last_seq, attempt, len(new_events), said=said)
 
 
 def append_lines(
@@ -147,10 +147,10 @@ def append_lines(
     return _append(transaction, _APPEND_LINES, job_pk, last_seq, attempt, len(lines), **around)
 
 
-def of_lines(lines: Iterable[str], level: str, stream: str) -> list[Occurrence]:
+def of_lines(lines: Iterable[str], level: str, stream: str) -> list[NewEvent]:
     """An event for each line of a log."""
     head, tail = _around(level, stream)
-    return [Occurrence("log", f"{head}{encode_basestring_ascii(line)}{tail}") for line in lines]
+    return [NewEvent("log", f"{head}{encode_basestring_ascii(line)}{tail}") for line in lines]
 
 
 def _around(level: str, stream: str) -> tuple[str, str]:
@@ -214,9 +214,9 @@ def log(transaction: Transaction, job_pk: int, after: int, last: int) -> str:
     return transaction.connection.execute(query, asked).scalar_one() or ""
 
 
-def _told(seq: int, time: int, attempt: int | None, kind: str, body: str) -> Told:
+def _told(seq: int, time: int, attempt: int | None, kind: str, body: str) -> StoredEvent:
     # The body is the JSON of an object already: parsing it, to write it again, would cost more
     # than all the rest.
     number = "null" if attempt is None else attempt
     head = f'{{"seq":{seq},"time":"{rfc3339(time)}","attempt":{number},"kind":"{kind}"'
-    return Told(seq, time, kind, f"{head}}}" if body == "{}" else f"{head},{body[1:]}")
+    return StoredEvent(seq, time, kind, f"{head}}}" if body == "{}" else f"{head},{body[1:]}")

@@ -17,8 +17,7 @@ from ipulse_core.states import JobState
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, jobs
-from ipulse_service.jobs import queue_order as schedule
-from ipulse_service.jobs import store
+from ipulse_service.jobs import queue_order, store
 from ipulse_service.jobs.job import Job
 
 _ID = re.compile(r"att_[0-9a-f]{24}")
@@ -30,7 +29,7 @@ class NotClaimable(Conflict):
     code = "not_claimable"
 
 
-class Attempt(NamedTuple):
+class AttemptRow(NamedTuple):
     """One try at a job as its row has it. Times are milliseconds since 1970."""
 
     pk: int
@@ -47,7 +46,7 @@ class Attempt(NamedTuple):
     summary: str | None
 
 
-COLUMNS = tuple(attempts.c[name] for name in Attempt._fields)
+COLUMNS = tuple(attempts.c[name] for name in AttemptRow._fields)
 
 # Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
 _ADD = insert(attempts).returning(*COLUMNS)
@@ -77,11 +76,11 @@ _WRITE = update(attempts).where(
 
 
 @dataclass(frozen=True)
-class Claim:
+class ClaimedJob:
     """A new attempt, its job, and the fencing token that only its agent ever sees."""
 
     job: Job
-    attempt: Attempt
+    attempt: AttemptRow
     fence: str
 
 
@@ -91,17 +90,17 @@ def claim(
     agent: str,
     device_kinds: Collection[str],
     lease_seconds: float,
-) -> Claim:
+) -> ClaimedJob:
     """Gives a queued job to an agent: this one, or the one of its kind whose turn comes before.
 
     Raises NotFound or NotClaimable.
     """
-    named = store.look_at(transaction, job_id)
+    named = store.peek(transaction, job_id)
     if named.state is not JobState.QUEUED:
         raise NotClaimable(f"the job is {named.state.value}")
     if named.device not in device_kinds:
         raise NotClaimable(f"the job needs a device of the kind {named.device}")
-    job = schedule.head(transaction, named.device) or store.get_unless_held(transaction, named.pk)
+    job = queue_order.head(transaction, named.device) or store.lock_or_skip(transaction, named.pk)
     if job is None or job.state is not JobState.QUEUED:
         raise NotClaimable("another agent asks for the job at this moment")
     if job.pk != named.pk:
@@ -117,7 +116,7 @@ def claim(
         "lease_expires_at": transaction.now + round(lease_seconds * 1000),
         "started_at": transaction.now,
     }
-    attempt = Attempt._make(transaction.connection.execute(_ADD, values).one())
+    attempt = AttemptRow._make(transaction.connection.execute(_ADD, values).one())
     job = store.move(
         transaction,
         job,
@@ -125,10 +124,10 @@ def claim(
         attempt=number,
         started_at=job.started_at or transaction.now,
     )
-    return Claim(job, attempt, fence)
+    return ClaimedJob(job, attempt, fence)
 
 
-def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> Attempt:
+def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> AttemptRow:
     """The attempt, if this is its token; it may have ended since. Raises StaleToken."""
     row = None
     if _ID.fullmatch(attempt_id):
@@ -139,10 +138,10 @@ def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> Attemp
     fence_sha256, *columns = row
     if not hmac.compare_digest(fence_sha256, _digest(fence)):
         raise StaleToken("this is not the token of that attempt")
-    return Attempt(*columns)
+    return AttemptRow(*columns)
 
 
-def hold(transaction: Transaction, attempt_id: str, fence: str) -> Attempt:
+def hold(transaction: Transaction, attempt_id: str, fence: str) -> AttemptRow:
     """The attempt, if it holds its job now. Raises StaleToken otherwise.
 
     A lease that ran out while nobody looked is still held: only the reaper takes a job away.
@@ -153,7 +152,7 @@ def hold(transaction: Transaction, attempt_id: str, fence: str) -> Attempt:
     return attempt
 
 
-def renew(transaction: Transaction, attempt: Attempt, lease_seconds: float) -> None:
+def renew(transaction: Transaction, attempt: AttemptRow, lease_seconds: float) -> None:
     """Extends a lease from now on. Raises StaleToken if the attempt has ended."""
     write(
         transaction,
@@ -162,28 +161,28 @@ def renew(transaction: Transaction, attempt: Attempt, lease_seconds: float) -> N
     )
 
 
-def write(transaction: Transaction, attempt: Attempt, **columns: Any) -> None:
+def write(transaction: Transaction, attempt: AttemptRow, **columns: Any) -> None:
     """Writes columns of an attempt that has not ended. Raises StaleToken if it has."""
     if transaction.connection.execute(_WRITE, {"held_pk": attempt.pk, **columns}).rowcount != 1:
         raise StaleToken()
 
 
-def of_job(transaction: Transaction, job_pk: int) -> list[Attempt]:
+def of_job(transaction: Transaction, job_pk: int) -> list[AttemptRow]:
     """The attempts of a job in order."""
     rows = transaction.connection.execute(_OF_JOB, {"of_job": job_pk})
-    return [Attempt._make(row) for row in rows]
+    return [AttemptRow._make(row) for row in rows]
 
 
-def of_jobs(transaction: Transaction, job_pks: Collection[int]) -> dict[int, list[Attempt]]:
+def of_jobs(transaction: Transaction, job_pks: Collection[int]) -> dict[int, list[AttemptRow]]:
     """The attempts of some jobs by the job's key, each list in order."""
-    found: dict[int, list[Attempt]] = {pk: [] for pk in job_pks}
+    found: dict[int, list[AttemptRow]] = {pk: [] for pk in job_pks}
     for row in transaction.connection.execute(_OF_JOBS, {"job_pks": list(job_pks)}):
-        attempt = Attempt._make(row)
+        attempt = AttemptRow._make(row)
         found[attempt.job_pk].append(attempt)
     return found
 
 
-def expired(transaction: Transaction) -> list[Attempt]:
+def expired(transaction: Transaction) -> list[AttemptRow]:
     """The attempts that hold a job on a lease that has run out.
 
     A writing transaction holds their jobs, and leaves out what another replica is judging.
@@ -200,7 +199,7 @@ def expired(transaction: Transaction) -> list[Attempt]:
         held = transaction.connection.execute(holding).scalars().all()
         # Only now is it sure that no heartbeat renews them at the same moment.
         query = query.where(attempts.c.job_pk.in_(held))
-    return [Attempt._make(row) for row in transaction.connection.execute(query)]
+    return [AttemptRow._make(row) for row in transaction.connection.execute(query)]
 
 
 def next_expiry(transaction: Transaction) -> int | None:

@@ -8,7 +8,7 @@ from ipulse_core.states import ACTIVE, JobState
 
 
 @dataclass(frozen=True)
-class Wishes:
+class SchedulingOptions:
     """A priority and three limits in seconds, all on the database's clock."""
 
     priority: int = 0
@@ -35,7 +35,7 @@ class Wishes:
             moments.append(now + self.run_seconds * 1000 - run_ms)
         return min(moments, default=None)
 
-    def broken(self, state: JobState, created_at: int, now: int) -> str:
+    def deadline_message(self, state: JobState, created_at: int, now: int) -> str:
         """Says which limit a job has passed that is late in a state."""
         if self.total_seconds is not None and now >= created_at + self.total_seconds * 1000:
             return f"it was to end within {self.total_seconds} s of its submission"

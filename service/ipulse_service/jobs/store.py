@@ -8,7 +8,8 @@ import secrets
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, insert, select
+from sqlalchemy import update as update_statement
 
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, NotFound
@@ -17,7 +18,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs import events
 from ipulse_service.jobs.job import COLUMNS, Job
-from ipulse_service.jobs.scheduling_options import Wishes
+from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -44,7 +45,7 @@ _ID = re.compile(r"job_[0-9a-f]{24}")
 # Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
 _ADD = insert(jobs).returning(*COLUMNS)
 _CHANGE = (
-    update(jobs)
+    update_statement(jobs)
     .where(jobs.c.pk == bindparam("was_pk"), jobs.c.version == bindparam("was_version"))
     .returning(*COLUMNS)
 )
@@ -66,7 +67,11 @@ def stop_topic(job_id: str) -> str:
 
 
 def add(
-    transaction: Transaction, spec: ExperimentSpec, text: str, sha256: str, wishes: Wishes
+    transaction: Transaction,
+    spec: ExperimentSpec,
+    text: str,
+    sha256: str,
+    options: SchedulingOptions,
 ) -> Job:
     """A new job, queued. `text` is the spec's canonical JSON and `sha256` that text's digest."""
     now = transaction.now
@@ -84,8 +89,8 @@ def add(
         "state_since": now,
         "queued_at": now,
         "last_seq": 1,
-        **asdict(wishes),
-        "deadline_at": wishes.deadline(JobState.QUEUED, now, now, started=False, run_ms=0),
+        **asdict(options),
+        "deadline_at": options.deadline(JobState.QUEUED, now, now, started=False, run_ms=0),
     }
     job = Job.of(transaction.connection.execute(_ADD, values).one())
     events.append(transaction, job.pk, 0, None, [_state_event(JobState.QUEUED, None, "")])
@@ -103,7 +108,7 @@ def get(transaction: Transaction, job_id: str) -> Job:
     return Job.of(row)
 
 
-def look_at(transaction: Transaction, job_id: str) -> Job:
+def peek(transaction: Transaction, job_id: str) -> Job:
     """The job as it is now; a moment later it may be another. Raises NotFound."""
     row = transaction.connection.execute(_BY_ID, {"job_id": job_id}).one_or_none()
     if row is None:
@@ -124,7 +129,7 @@ def find_by_pk(transaction: Transaction, pk: int) -> Job | None:
     return None if row is None else Job.of(row)
 
 
-def get_unless_held(transaction: Transaction, pk: int) -> Job | None:
+def lock_or_skip(transaction: Transaction, pk: int) -> Job | None:
     """The job, held, unless another writer holds it now."""
     this = select(*COLUMNS).where(jobs.c.pk == pk)
     query = this.with_for_update(skip_locked=True, key_share=True)
@@ -144,20 +149,20 @@ def move(
 
     Raises IllegalTransition, or Conflict when the row changed since `job` was read.
     """
-    moved, occurrence = step(transaction, job._replace(**columns), after, reason, message)
+    moved, new_event = transition(transaction, job._replace(**columns), after, reason, message)
     attempt = moved.attempt or None
-    last_seq = events.append(transaction, job.pk, job.last_seq, attempt, [occurrence])
-    return keep(transaction, job, moved._replace(last_seq=last_seq))
+    last_seq = events.append(transaction, job.pk, job.last_seq, attempt, [new_event])
+    return update(transaction, job, moved._replace(last_seq=last_seq))
 
 
-def step(
+def transition(
     transaction: Transaction,
     job: Job,
     after: JobState,
     reason: Reason | None = None,
     message: str = "",
-) -> tuple[Job, events.Occurrence]:
-    """The job as it is in another state from now on, and the event of that: for `keep` and
+) -> tuple[Job, events.NewEvent]:
+    """The job as it is in another state from now on, and the event of that: for `update` and
     `events.append`, once for several steps. Raises IllegalTransition."""
     check_transition(job.state, after)
     phase_ms: dict[str, int] = json.loads(job.phase_ms)
@@ -167,8 +172,8 @@ def step(
         transaction.topics.add(stop_topic(job.id))
     if after is JobState.RETRY_WAIT:
         transaction.topics.add(RETRY_TOPIC)
-    wishes = Wishes(job.priority, job.queue_seconds, job.run_seconds, job.total_seconds)
-    deadline_at = wishes.deadline(
+    options = SchedulingOptions(job.priority, job.queue_seconds, job.run_seconds, job.total_seconds)
+    deadline_at = options.deadline(
         after,
         job.created_at,
         transaction.now,
@@ -187,7 +192,7 @@ def step(
     return moved, _state_event(after, reason, message)
 
 
-def keep(transaction: Transaction, was: Job, job: Job) -> Job:
+def update(transaction: Transaction, was: Job, job: Job) -> Job:
     """Writes what has changed of a job's row and counts its version up.
 
     Raises Conflict when the row changed since `was` was read.
@@ -210,6 +215,6 @@ def keep(transaction: Transaction, was: Job, job: Job) -> Job:
     return Job.of(row)
 
 
-def _state_event(state: JobState, reason: Reason | None, message: str) -> events.Occurrence:
+def _state_event(state: JobState, reason: Reason | None, message: str) -> events.NewEvent:
     body = {"state": state.value, "reason": reason.value if reason else None, "message": message}
-    return events.Occurrence("state", strict_json.dumps(body))
+    return events.NewEvent("state", strict_json.dumps(body))

@@ -15,7 +15,7 @@ from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import idempotency_keys
 from ipulse_service.jobs import agents, store
 from ipulse_service.jobs.job import Job
-from ipulse_service.jobs.scheduling_options import Wishes
+from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -30,7 +30,7 @@ _THIS = (
 # Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
 _KEEP = insert(idempotency_keys)
 _KEY_OF_THIS = select(idempotency_keys).where(*_THIS)
-_NO_WISHES = Wishes()
+_DEFAULT_OPTIONS = SchedulingOptions()
 
 
 class KeyInUse(Conflict):
@@ -79,27 +79,31 @@ def submit(
     checked: CheckedSpec,
     caller: str,
     key: str | None,
-    wishes: Wishes = _NO_WISHES,
+    options: SchedulingOptions = _DEFAULT_OPTIONS,
 ) -> Submitted:
     """Stores a job once; the same key from the same caller finds it again, for a day.
 
     Raises KeyInUse while another request with that key is under way, KeyReused when it came with
-    another spec or other wishes, NoSuchDevice for a job that nobody can run.
+    another spec or other options, NoSuchDevice for a job that nobody can run.
     """
     if key is None:
-        return _submit(database, checked, caller, None, wishes)
-    with database.turns.turn(_name(caller, key), PATIENCE_SECONDS) as is_mine:
+        return _submit(database, checked, caller, None, options)
+    with database.key_locks.acquire(_name(caller, key), PATIENCE_SECONDS) as is_mine:
         if not is_mine:
             raise KeyInUse()
-        return _submit(database, checked, caller, key, wishes)
+        return _submit(database, checked, caller, key, options)
 
 
 def _submit(
-    database: Database, checked: CheckedSpec, caller: str, key: str | None, wishes: Wishes
+    database: Database,
+    checked: CheckedSpec,
+    caller: str,
+    key: str | None,
+    options: SchedulingOptions,
 ) -> Submitted:
     fingerprint = checked.sha256
-    if wishes != _NO_WISHES:
-        text = strict_json.dumps(asdict(wishes)) + fingerprint
+    if options != _DEFAULT_OPTIONS:
+        text = strict_json.dumps(asdict(options)) + fingerprint
         fingerprint = hashlib.sha256(text.encode()).hexdigest()
     with database.write() as transaction:
         if key is not None:
@@ -108,7 +112,7 @@ def _submit(
             if former is not None:
                 return Submitted(former, replayed=True)
         agents.check_satisfiable(transaction, checked.spec.device.kind)
-        job = store.add(transaction, checked.spec, checked.text, checked.sha256, wishes)
+        job = store.add(transaction, checked.spec, checked.text, checked.sha256, options)
         outbox.add(transaction, job)
         if key is not None:
             row = {

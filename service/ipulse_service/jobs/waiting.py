@@ -10,8 +10,7 @@ from sqlalchemy import func, select
 from ipulse_core.states import ACTIVE, STOPPING, JobState
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
-from ipulse_service.jobs import agents
-from ipulse_service.jobs import queue_order as schedule
+from ipulse_service.jobs import agents, queue_order
 from ipulse_service.jobs.job import Job
 
 RECENT = 20  # finished jobs of the same kind that tell how long one takes
@@ -37,12 +36,12 @@ def of_job(transaction: Transaction, job: Job) -> Waiting | None:
         return Waiting("retry", estimated_start=job.due_at)
     if job.state is not JobState.QUEUED:
         return None
-    position = 1 + schedule.count_ahead(transaction, job)
+    position = 1 + queue_order.count_ahead(transaction, job)
     present = agents.count_present(transaction, job.device)
     holders = _holders(transaction, job.device)
     holder = holders[0][0] if holders else None
     if not present:
-        why: Why = "quarantine" if agents.are_resting(transaction, job.device) else "no_agent"
+        why: Why = "quarantine" if agents.are_quarantined(transaction, job.device) else "no_agent"
         return Waiting(why, position, holder)
     free = max(0, present - len(holders))
     if position <= free:

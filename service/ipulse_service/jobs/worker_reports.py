@@ -12,7 +12,7 @@ from ipulse_core.states import STATE_OF_PHASE, STOPPING, Phase
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import events, leases, store
 from ipulse_service.jobs.job import Job
-from ipulse_service.jobs.leases import Attempt
+from ipulse_service.jobs.leases import AttemptRow
 
 Reportable = (
     protocol.PhaseEvent
@@ -25,7 +25,7 @@ Reportable = (
 
 
 def record(
-    transaction: Transaction, attempt: Attempt, first: int, reported: Sequence[Reportable]
+    transaction: Transaction, attempt: AttemptRow, first: int, reported: Sequence[Reportable]
 ) -> int:
     """Writes an attempt's events down; the first has the attempt-local number `first`.
 
@@ -39,7 +39,7 @@ def record(
     if not fresh:
         return expected
     was = job = store.get_by_pk(transaction, attempt.job_pk)
-    said: list[events.Occurrence] = []
+    said: list[events.NewEvent] = []
     for event in fresh:
         if isinstance(event, LogLines):
             job = _append(transaction, job, attempt, said)
@@ -57,20 +57,20 @@ def record(
         elif isinstance(event, protocol.LogEvent):
             said += events.of_lines((event.message,), event.level, event.stream)
         else:
-            said.append(events.Occurrence(event.kind, _body(event)))
+            said.append(events.NewEvent(event.kind, _body(event)))
             if isinstance(event, protocol.MetricEvent):
                 job = job._replace(progress=said[-1].body)
             elif isinstance(event, protocol.PhaseEvent):
                 job, entered = _enter(transaction, job, event)
                 said += entered
-    store.keep(transaction, was, _append(transaction, job, attempt, said))
+    store.update(transaction, was, _append(transaction, job, attempt, said))
     following = expected + length(fresh)
     leases.write(transaction, attempt, next_event=following)
     return following
 
 
 def _append(
-    transaction: Transaction, job: Job, attempt: Attempt, said: Sequence[events.Occurrence]
+    transaction: Transaction, job: Job, attempt: AttemptRow, said: Sequence[events.NewEvent]
 ) -> Job:
     last_seq = events.append(transaction, job.pk, job.last_seq, attempt.number, said)
     return job._replace(last_seq=last_seq)
@@ -85,10 +85,10 @@ def _body(event: Event) -> str:
 
 def _enter(
     transaction: Transaction, job: Job, event: protocol.PhaseEvent
-) -> tuple[Job, list[events.Occurrence]]:
+) -> tuple[Job, list[events.NewEvent]]:
     state = STATE_OF_PHASE[Phase(event.phase)]
     # A job that is asked to stop goes no further, whatever its runner still enters.
     if job.state is state or job.state in STOPPING:
         return job, []
-    moved, occurrence = store.step(transaction, job, state)
-    return moved, [occurrence]
+    moved, new_event = store.transition(transaction, job, state)
+    return moved, [new_event]

@@ -11,7 +11,7 @@ from typing import Any
 
 from ipulse_core.states import TERMINAL, JobState
 from ipulse_service.selftest.scripted_runner import weights_after
-from ipulse_service.selftest.testbed import Stand
+from ipulse_service.selftest.testbed import Testbed
 
 _OVER = {state.value for state in TERMINAL}
 
@@ -33,7 +33,7 @@ class Findings:
 
 
 def audit(
-    stand: Stand,
+    testbed: Testbed,
     accepted: Mapping[str, str],
     cancelled: Collection[str],
     stopped: Collection[str],
@@ -44,7 +44,7 @@ def audit(
     `steps` are those of a scripted job; 0 for real training, where all jobs are the same.
     """
     found = Findings()
-    rows = {row[1]: row for row in stand.records.jobs()}
+    rows = {row[1]: row for row in testbed.records.jobs()}
     for job_id in accepted.values():
         row = rows.get(job_id)
         state = "missing" if row is None else str(row[2])
@@ -59,23 +59,23 @@ def audit(
     if len(set(accepted.values())) != len(accepted):
         found.broken.append("two keys were answered with one job")
     for row in rows.values():
-        _look_at(stand, row, steps, found)
-    _look_at_runners(stand, stopped, found)
+        _look_at(testbed, row, steps, found)
+    _look_at_runners(testbed, stopped, found)
     if len(found.weights) > 1:
         found.broken.append(f"one spec and seed gave {len(found.weights)} different weights")
-    if not stand.records.sound():
+    if not testbed.records.sound():
         found.broken.append("the database's file is damaged")
     return found
 
 
-def _look_at(stand: Stand, row: tuple[Any, ...], steps: int, found: Findings) -> None:
+def _look_at(testbed: Testbed, row: tuple[Any, ...], steps: int, found: Findings) -> None:
     pk, job_id, state, _, last_seq, attempt = row
-    events = stand.records.events(pk)
+    events = testbed.records.events(pk)
     if [seq for seq, _, _ in events] != list(range(1, last_seq + 1)):
         found.broken.append(f"{job_id}: its events have a gap")
     states = [json.loads(body)["state"] for _, kind, body in events if kind == "state"]
     ends = [one for one in states if one in _OVER]
-    completed = [one for one in stand.records.tried_of(pk) if one.reason == "completed"]
+    completed = [one for one in testbed.records.tried_of(pk) if one.reason == "completed"]
     if len(completed) > 1 or len(ends) > 1:
         found.doubled.append(job_id)
     if ends and states[-1] != ends[0]:
@@ -83,11 +83,11 @@ def _look_at(stand: Stand, row: tuple[Any, ...], steps: int, found: Findings) ->
     if state != JobState.SUCCEEDED.value:
         return
     roles: set[str] = set()
-    for number, role, sha256, size in stand.records.artifacts(pk):
+    for number, role, sha256, size in testbed.records.artifacts(pk):
         if number != attempt:
             continue
         roles.add(role)
-        path = stand.home / "artifacts" / "sha256" / sha256[:2] / sha256
+        path = testbed.home / "artifacts" / "sha256" / sha256[:2] / sha256
         content = path.read_bytes() if path.exists() else b""
         if hashlib.sha256(content).hexdigest() != sha256 or len(content) != size:
             found.broken.append(f"{job_id}: its {role} is not what was stored")
@@ -99,9 +99,9 @@ def _look_at(stand: Stand, row: tuple[Any, ...], steps: int, found: Findings) ->
         found.broken.append(f"{job_id}: it succeeded without its files")
 
 
-def _look_at_runners(stand: Stand, stopped: Collection[str], found: Findings) -> None:
-    asleep = {(one.job, one.number) for one in stand.records.tried() if one.id in stopped}
-    for job_id, spans in stand.witness.spans().items():
+def _look_at_runners(testbed: Testbed, stopped: Collection[str], found: Findings) -> None:
+    asleep = {(one.job, one.number) for one in testbed.records.tried() if one.id in stopped}
+    for job_id, spans in testbed.execution_log.spans().items():
         for earlier, later in itertools.pairwise(spans):
             if earlier.last > later.first and (job_id, earlier.attempt) not in asleep:
                 found.overlapping.append(job_id)

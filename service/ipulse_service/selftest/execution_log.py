@@ -18,8 +18,8 @@ class Span:
     last: float
 
 
-class Witness:
-    """The file that all runners of a stand append to."""
+class ExecutionLog:
+    """The file that all runners of a testbed append to."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -11,8 +11,12 @@ from ipulse_service.selftest.records import Tried
 _LOST = {reason.value for reason in INFRASTRUCTURE}
 
 
+class PromiseBroken(Exception):
+    """Raised when the stack broke one of its promises."""
+
+
 @dataclass(frozen=True)
-class Injury:
+class FaultOutcome:
     """`at` is in milliseconds since 1970; `attempts` are ids, the ones it must hit first."""
 
     kind: str
@@ -22,22 +26,22 @@ class Injury:
     kills: int = 0
 
 
-def rerun_seconds(injuries: Sequence[Injury], tried: Sequence[Tried]) -> dict[str, list[float]]:
+def rerun_seconds(faults: Sequence[FaultOutcome], tried: Sequence[Tried]) -> dict[str, list[float]]:
     """By kind of fault: from the fault to the beginning of the next attempt at each lost job.
 
     An attempt that two faults struck counts for the one that was aimed at it.
     """
-    blamed: dict[str, Injury] = {}
-    for injury in sorted(injuries, key=lambda one: (not one.is_aimed, one.at)):
-        for attempt in injury.attempts:
-            blamed.setdefault(attempt, injury)
+    blamed: dict[str, FaultOutcome] = {}
+    for fault in sorted(faults, key=lambda one: (not one.is_aimed, one.at)):
+        for attempt in fault.attempts:
+            blamed.setdefault(attempt, fault)
     following = {(one.job, one.number): one for one in tried}
-    found: dict[str, list[float]] = {injury.kind: [] for injury in injuries}
+    found: dict[str, list[float]] = {fault.kind: [] for fault in faults}
     for one in tried:
-        injury_of = blamed.get(one.id)
+        blamed_fault = blamed.get(one.id)
         after = following.get((one.job, one.number + 1))
-        if injury_of is None or after is None or one.reason not in _LOST:
+        if blamed_fault is None or after is None or one.reason not in _LOST:
             continue
-        if one.finished_at is not None and one.finished_at >= injury_of.at:
-            found[injury_of.kind].append((after.started_at - injury_of.at) / 1000)
+        if one.finished_at is not None and one.finished_at >= blamed_fault.at:
+            found[blamed_fault.kind].append((after.started_at - blamed_fault.at) / 1000)
     return found

@@ -8,50 +8,50 @@ from collections.abc import Iterator
 from contextlib import closing
 from random import Random
 
-from ipulse_service.selftest.fault_outcome import Injury
+from ipulse_service.selftest.fault_outcome import FaultOutcome
 from ipulse_service.selftest.processes import signal_tree
-from ipulse_service.selftest.testbed import Stand, milliseconds
+from ipulse_service.selftest.testbed import Testbed, milliseconds
 
 STOPPED_SECONDS = 5.0  # longer than the lease
 FULL_SECONDS = 6.0
 
 
-def stop_agent(stand: Stand, random: Random, lease_seconds: float) -> Iterator[Injury]:
+def stop_agent(testbed: Testbed, random: Random, lease_seconds: float) -> Iterator[FaultOutcome]:
     """An agent and all below it sleep past their lease, and wake when another has the job."""
-    busy = [name for name in stand.agents if stand.held_by(name)]
-    name = random.choice(busy or stand.agents)
+    busy = [name for name in testbed.agents if testbed.held_by(name)]
+    name = random.choice(busy or testbed.agents)
     at = milliseconds()
-    held = stand.held_by(name)
-    signal_tree(stand.pid(name), signal.SIGSTOP)
+    held = testbed.held_by(name)
+    signal_tree(testbed.pid(name), signal.SIGSTOP)
     try:
         time.sleep(lease_seconds + STOPPED_SECONDS)
     finally:
-        signal_tree(stand.pid(name), signal.SIGCONT)
+        signal_tree(testbed.pid(name), signal.SIGCONT)
     struck = tuple(one.id for one in held)
-    yield Injury("stop agent past its lease", at, struck, is_aimed=True)
+    yield FaultOutcome("stop agent past its lease", at, struck, is_aimed=True)
 
 
-def lock_database(stand: Stand, random: Random, seconds: float) -> Iterator[Injury]:
+def lock_database(testbed: Testbed, random: Random, seconds: float) -> Iterator[FaultOutcome]:
     """Somebody else writes and does not come to an end."""
     at = milliseconds()
-    struck = tuple(one.id for one in stand.records.held())
-    with closing(stand.records.lock()):
+    struck = tuple(one.id for one in testbed.records.held())
+    with closing(testbed.records.lock()):
         time.sleep(seconds)
-    yield Injury(f"database locked for {seconds:g} s", at, struck)
+    yield FaultOutcome(f"database locked for {seconds:g} s", at, struck)
 
 
-def fill_disk(stand: Stand, random: Random, folder: str) -> Iterator[Injury]:
+def fill_disk(testbed: Testbed, random: Random, folder: str) -> Iterator[FaultOutcome]:
     """No byte is free below a folder of the home."""
     kind = f"disk full: {_DISKS[folder]}"
-    path = stand.home / folder if folder else stand.home
+    path = testbed.home / folder if folder else testbed.home
     at = milliseconds()
-    struck = tuple(one.id for one in stand.records.held())
-    stand.disks.fill(path)
+    struck = tuple(one.id for one in testbed.records.held())
+    testbed.disks.fill(path)
     try:
         time.sleep(FULL_SECONDS)
     finally:
-        stand.disks.free(path)
-    yield Injury(kind, at, struck)
+        testbed.disks.free(path)
+    yield FaultOutcome(kind, at, struck)
 
 
 _DISKS = {"": "database and its log", "artifacts": "artifacts", "work": "checkpoints"}

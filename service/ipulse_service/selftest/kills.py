@@ -7,20 +7,20 @@ import signal
 from collections.abc import Callable, Sequence
 from random import Random
 
-from ipulse_service.selftest.fault_outcome import Injury
+from ipulse_service.selftest.fault_outcome import FaultOutcome
 from ipulse_service.selftest.records import Held
-from ipulse_service.selftest.testbed import Stand, milliseconds
+from ipulse_service.selftest.testbed import Testbed, milliseconds
 
-Kill = Callable[[Stand, Random], Injury | None]  # None: nothing to kill just now
+Kill = Callable[[Testbed, Random], FaultOutcome | None]  # None: nothing to kill just now
 
 
-def kill_runner(stand: Stand, random: Random) -> Injury | None:
+def kill_runner(testbed: Testbed, random: Random) -> FaultOutcome | None:
     """The process of an attempt that is under way, in whatever phase."""
-    held = stand.records.held()
+    held = testbed.records.held()
     if not held:
         return None
     one = random.choice(held)
-    pid = stand.runner_of(one.id)
+    pid = testbed.runner_of(one.id)
     if pid is None:
         return None
     at = milliseconds()
@@ -31,29 +31,29 @@ def kill_runner(stand: Stand, random: Random) -> Injury | None:
     return _aimed("kill runner", at, [one])
 
 
-def kill_agent(stand: Stand, random: Random) -> Injury | None:
+def kill_agent(testbed: Testbed, random: Random) -> FaultOutcome | None:
     """Any of them, with a job or without."""
-    up = [name for name in stand.up() if name in stand.agents]
+    up = [name for name in testbed.up() if name in testbed.agents]
     if not up:
         return None
     name = random.choice(up)
     at = milliseconds()
-    held = stand.held_by(name)
-    stand.kill(name)
+    held = testbed.held_by(name)
+    testbed.kill(name)
     return _aimed("kill agent", at, held)
 
 
-def kill_service(stand: Stand, random: Random) -> Injury | None:
-    return _kill(stand, "service", "kill service")
+def kill_service(testbed: Testbed, random: Random) -> FaultOutcome | None:
+    return _kill(testbed, "service", "kill service")
 
 
-def kill_redis(stand: Stand, random: Random) -> Injury | None:
-    return _kill(stand, "redis", "kill Redis")
+def kill_redis(testbed: Testbed, random: Random) -> FaultOutcome | None:
+    return _kill(testbed, "redis", "kill Redis")
 
 
-def empty_redis(stand: Stand, random: Random) -> Injury | None:
+def empty_redis(testbed: Testbed, random: Random) -> FaultOutcome | None:
     """What it had on its disk is gone too."""
-    return _kill(stand, "redis", "kill Redis, empty after", forget=True)
+    return _kill(testbed, "redis", "kill Redis, empty after", forget=True)
 
 
 # Relative to each other, how often.
@@ -66,14 +66,14 @@ KILLS: dict[Kill, int] = {
 }
 
 
-def _kill(stand: Stand, name: str, kind: str, forget: bool = False) -> Injury | None:
-    if name not in stand.up():
+def _kill(testbed: Testbed, name: str, kind: str, forget: bool = False) -> FaultOutcome | None:
+    if name not in testbed.up():
         return None
     at = milliseconds()
-    struck = tuple(one.id for one in stand.records.held())
-    stand.kill(name, forget=forget)
-    return Injury(kind, at, struck, kills=1)
+    struck = tuple(one.id for one in testbed.records.held())
+    testbed.kill(name, forget=forget)
+    return FaultOutcome(kind, at, struck, kills=1)
 
 
-def _aimed(kind: str, at: int, held: Sequence[Held]) -> Injury:
-    return Injury(kind, at, tuple(one.id for one in held), is_aimed=True, kills=1)
+def _aimed(kind: str, at: int, held: Sequence[Held]) -> FaultOutcome:
+    return FaultOutcome(kind, at, tuple(one.id for one in held), is_aimed=True, kills=1)

@@ -9,10 +9,9 @@ from pathlib import Path
 from random import Random
 
 from ipulse.client import Client
-from ipulse_service.selftest.fault_outcome import Injury
+from ipulse_service.selftest.fault_outcome import FaultOutcome, PromiseBroken
 from ipulse_service.selftest.load import Load
-from ipulse_service.selftest.split_brain import Broken
-from ipulse_service.selftest.testbed import Stand, milliseconds
+from ipulse_service.selftest.testbed import Testbed, milliseconds
 
 CGROUPS = Path("/sys/fs/cgroup")
 LIMIT_BYTES = 48 * 2**20  # more than a scripted runner needs
@@ -54,24 +53,23 @@ def limit(folder: Path, size: int) -> Iterator[Path]:
         group.rmdir()
 
 
-def starve(stand: Stand, random: Random, load: Load, folder: Path) -> Iterator[Injury]:
-    """The first attempt hoards memory until the kernel ends it; the next one has enough.
+def starve(testbed: Testbed, random: Random, load: Load, folder: Path) -> Iterator[FaultOutcome]:
+    """Limits the memory of one attempt until the kernel kills it; the next attempt has enough.
 
-    Raises Broken for an agent that did not live through it, a user who is not told, a job that
-    does not end as it should.
+    Raises PromiseBroken if an agent died too, the job does not report the cause, or it ends wrong.
     """
-    before = {name: stand.pid(name) for name in stand.agents}
-    client = Client(stand.stack.url, token_file=stand.stack.token_path)
+    before = {name: testbed.pid(name) for name in testbed.agents}
+    client = Client(testbed.stack.url, token_file=testbed.stack.token_path)
     with limit(folder, LIMIT_BYTES) as group, client:
         at = milliseconds()
         spec = load.spec("hoards", 1, does="hoards", cgroup=str(group))
         job = client.wait(load.submit(client, "hoards", spec), END_SECONDS)
-    tried = [one for one in stand.records.tried() if one.job == job.id]
-    yield Injury("runner killed for want of memory", at, (tried[0].id,), is_aimed=True)
+    tried = [one for one in testbed.records.tried() if one.job == job.id]
+    yield FaultOutcome("runner killed for want of memory", at, (tried[0].id,), is_aimed=True)
     if not job.succeeded or [one.reason for one in tried] != ["runner_lost", "completed"]:
-        raise Broken(f"the job that hoards became {job.state.value}: {job.message}")
+        raise PromiseBroken(f"the job that hoards became {job.state.value}: {job.message}")
     told = job.json["attempts"][0]["message"]
     if "SIGKILL" not in told or "want of memory" not in told:
-        raise Broken(f"of a want of memory the user is told: {told}")
-    if before != {name: stand.pid(name) for name in stand.agents}:
-        raise Broken("an agent ended with the runner that had no memory left")
+        raise PromiseBroken(f"of a want of memory the user is told: {told}")
+    if before != {name: testbed.pid(name) for name in testbed.agents}:
+        raise PromiseBroken("an agent ended with the runner that had no memory left")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from random import Random
 
 from ipulse_core import messages
-from ipulse_service.selftest.fault_outcome import Injury
-from ipulse_service.selftest.testbed import Stand, milliseconds
+from ipulse_service.selftest.fault_outcome import FaultOutcome
+from ipulse_service.selftest.testbed import Testbed, milliseconds
 
 ROUNDS = 5
 MOST_MESSAGES = 4  # each is a claim that is refused, which takes its time too
@@ -17,34 +17,34 @@ PAUSE_SECONDS = 0.2
 LARGE_BYTES = 2**20
 
 
-def duplicate(stand: Stand, random: Random) -> Iterator[Injury]:
+def duplicate(testbed: Testbed, random: Random) -> Iterator[FaultOutcome]:
     """Every message that waits is there ten times."""
     queue = messages.queue_of("cpu")
     for _ in range(ROUNDS):
-        found = sorted(set(stand.broker.messages(queue)))[:MOST_MESSAGES]
-        stand.broker.push(queue, found * 9)
-        yield Injury("messages duplicated", milliseconds())
+        found = sorted(set(testbed.broker.messages(queue)))[:MOST_MESSAGES]
+        testbed.broker.push(queue, found * 9)
+        yield FaultOutcome("messages duplicated", milliseconds())
         time.sleep(PAUSE_SECONDS)
 
 
-def reorder(stand: Stand, random: Random) -> Iterator[Injury]:
+def reorder(testbed: Testbed, random: Random) -> Iterator[FaultOutcome]:
     """The messages that wait change places."""
     queue = messages.queue_of("cpu")
     for _ in range(ROUNDS):
-        found = stand.broker.messages(queue)
+        found = testbed.broker.messages(queue)
         random.shuffle(found)
         # One that is sent or fetched between the two is lost or doubled, as may happen too.
-        stand.broker.replace(queue, found)
-        yield Injury("messages reordered", milliseconds())
+        testbed.broker.replace(queue, found)
+        yield FaultOutcome("messages reordered", milliseconds())
         time.sleep(PAUSE_SECONDS)
 
 
-def foreign(stand: Stand, random: Random) -> Iterator[Injury]:
+def foreign(testbed: Testbed, random: Random) -> Iterator[FaultOutcome]:
     """Other tasks, jobs that nobody knows, a large one, and what is no message at all."""
     queue = messages.queue_of("cpu")
     for _ in range(ROUNDS):
-        stand.broker.push(queue, _strange(random))
-        yield Injury("messages of others", milliseconds())
+        testbed.broker.push(queue, _strange(random))
+        yield FaultOutcome("messages of others", milliseconds())
         time.sleep(PAUSE_SECONDS)
 
 

@@ -8,20 +8,19 @@ from random import Random
 
 from ipulse.client import Client
 from ipulse_core.states import JobState
-from ipulse_service.selftest.fault_outcome import Injury
+from ipulse_service.selftest.fault_outcome import FaultOutcome, PromiseBroken
 from ipulse_service.selftest.load import Load
 from ipulse_service.selftest.processes import is_alive
-from ipulse_service.selftest.split_brain import Broken
-from ipulse_service.selftest.testbed import Stand, milliseconds
+from ipulse_service.selftest.testbed import Testbed, milliseconds
 
 END_SECONDS = 90.0
 GRACE_SECONDS = 25.0  # the agent's own grace, its last words, and some
 
 
-def hostile(stand: Stand, random: Random, load: Load) -> Iterator[Injury]:
-    """Raises Broken for a process that is left, or a job that does not end as it should."""
-    with Client(stand.stack.url, token_file=stand.stack.token_path) as client:
-        yield Injury("training ignores SIGTERM", milliseconds())
+def misbehaving_runner(testbed: Testbed, random: Random, load: Load) -> Iterator[FaultOutcome]:
+    """Raises PromiseBroken for a process that is left, or a job that does not end as it should."""
+    with Client(testbed.stack.url, token_file=testbed.stack.token_path) as client:
+        yield FaultOutcome("training ignores SIGTERM", milliseconds())
         job_id = load.submit(client, "deaf", load.spec("deaf", 1, does="ignores_term"))
         load.cancelled.add(job_id)
         for event in client.watch(job_id):
@@ -29,9 +28,9 @@ def hostile(stand: Stand, random: Random, load: Load) -> Iterator[Injury]:
                 break
         pids = [
             pid
-            for one in stand.records.held()
+            for one in testbed.records.held()
             if one.job == job_id
-            for pid in [stand.runner_of(one.id)]
+            for pid in [testbed.runner_of(one.id)]
             if pid
         ]
         client.cancel(job_id)
@@ -41,15 +40,15 @@ def hostile(stand: Stand, random: Random, load: Load) -> Iterator[Injury]:
         _expect(time.monotonic() - began < GRACE_SECONDS, "the deaf job was not killed in time")
         _expect(not any(map(is_alive, pids)), "the deaf runner outlived its job")
 
-        yield Injury("training double-forks", milliseconds())
+        yield FaultOutcome("training double-forks", milliseconds())
         job_id = load.submit(client, "forks", load.spec("forks", 1, does="double_forks"))
         job = client.wait(job_id, END_SECONDS)
         _expect(job.succeeded, f"the job that forks became {job.state.value}: {job.message}")
-        left = stand.witness.orphans(job_id)
+        left = testbed.execution_log.orphans(job_id)
         _expect(bool(left), "the job that forks left nothing to look for")
         _expect(not any(map(is_alive, left)), "a process that was left behind still runs")
 
-        yield Injury("training floods its output", milliseconds())
+        yield FaultOutcome("training floods its output", milliseconds())
         job_id = load.submit(client, "floods", load.spec("floods", 1, does="floods"))
         job = client.wait(job_id, END_SECONDS)
         _expect(job.succeeded, f"the job that floods became {job.state.value}: {job.message}")
@@ -57,4 +56,4 @@ def hostile(stand: Stand, random: Random, load: Load) -> Iterator[Injury]:
 
 def _expect(holds: bool, otherwise: str) -> None:
     if not holds:
-        raise Broken(otherwise)
+        raise PromiseBroken(otherwise)

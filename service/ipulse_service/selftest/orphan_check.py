@@ -8,33 +8,33 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ipulse_service.selftest.testbed import Stand
+from ipulse_service.selftest.testbed import Testbed
 
 AGED_SECONDS = 2 * 86_400  # what a crash leaves is kept for a day
 CLEAN_SECONDS = 120.0
 EXIT_SECONDS = 20.0  # a guardian sees the end of whom it guards a moment later
 
 
-def after_a_day(stand: Stand, clean_seconds: float = CLEAN_SECONDS) -> list[str]:
+def after_a_day(testbed: Testbed, clean_seconds: float = CLEAN_SECONDS) -> list[str]:
     """Makes every file look old, has an agent start again, and tells what is not cleaned up then.
 
     To be called once every job has ended.
     """
     for folder in ("work", "artifacts"):
-        _age(stand.home / folder)
-    stand.stack.restart_agent()
-    return _lasting(lambda: [*_files(stand), *stand.records.pending()], clean_seconds)
+        _age(testbed.home / folder)
+    testbed.stack.restart_agent()
+    return _lasting(lambda: [*_files(testbed), *testbed.records.pending()], clean_seconds)
 
 
-def after_the_end(stand: Stand, exit_seconds: float = EXIT_SECONDS) -> list[str]:
+def after_the_end(testbed: Testbed, exit_seconds: float = EXIT_SECONDS) -> list[str]:
     """What is there of a stack that was stopped."""
 
     def found() -> Iterator[str]:
-        for path in (stand.home / "work").iterdir():
+        for path in (testbed.home / "work").iterdir():
             yield f"{path.name} stays in the work directory"
-        if stand.stack.broker_socket.exists():
+        if testbed.stack.broker_socket.exists():
             yield "the broker's socket stays"
-        for pid in _processes_of(stand.home):
+        for pid in _processes_of(testbed.home):
             yield f"process {pid} lives on"
 
     return _lasting(lambda: list(found()), exit_seconds)
@@ -55,14 +55,14 @@ def _age(folder: Path) -> None:
             os.utime(path, (before, before))
 
 
-def _files(stand: Stand) -> Iterator[str]:
-    for path in (stand.home / "work").iterdir():
+def _files(testbed: Testbed) -> Iterator[str]:
+    for path in (testbed.home / "work").iterdir():
         if path.suffix != ".agent":  # the lock of one that runs
             yield f"{path.name} stays in the work directory"
-    for path in (stand.home / "artifacts" / "incoming").iterdir():
+    for path in (testbed.home / "artifacts" / "incoming").iterdir():
         yield f"the upload {path.name} is never dropped"
-    needed = stand.records.digests()
-    for path in (stand.home / "artifacts" / "sha256").glob("??/*"):
+    needed = testbed.records.digests()
+    for path in (testbed.home / "artifacts" / "sha256").glob("??/*"):
         if path.name not in needed:
             yield f"the file {path.name} has no row"
 

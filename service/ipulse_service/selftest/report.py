@@ -21,7 +21,7 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
         "agents": plan.agents,
         "lease_seconds": plan.lease_seconds,
         "seconds": round(outcome.seconds, 1),
-        "kills": sum(injury.kills for injury in outcome.injuries),
+        "kills": sum(fault.kills for fault in outcome.faults),
         "jobs_accepted": outcome.accepted,
         "jobs_by_state": dict(sorted(found.states.items())),
         "lost": found.lost,
@@ -35,9 +35,9 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
         "faults": [
             {
                 "fault": kind,
-                "times": sum(one.kind == kind for one in outcome.injuries),
+                "times": sum(one.kind == kind for one in outcome.faults),
                 "attempts_struck": sum(
-                    len(one.attempts) for one in outcome.injuries if one.kind == kind
+                    len(one.attempts) for one in outcome.faults if one.kind == kind
                 ),
                 "rerun_seconds": [round(one, 3) for one in sorted(seconds)],
             }

@@ -2,7 +2,7 @@
 
 The spec's metadata say what it does. Its "weights" are a chain of digests, one for each step, so
 that a checkpoint that was lost, mixed up or resumed wrongly shows in the end. It writes a line
-into the witness's file at each step: what ran when, told by nobody else.
+into the execution_log's file at each step: what ran when, told by nobody else.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Runner:
             "pid": os.getpid(),
             "at": time.monotonic(),
         }
-        path = assignment["spec"]["metadata"]["witness"]
+        path = assignment["spec"]["metadata"]["execution_log"]
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         os.write(descriptor, (json.dumps(line) + "\n").encode())
         os.close(descriptor)

@@ -10,9 +10,8 @@ from pathlib import Path
 from random import Random
 
 from ipulse_service.selftest.broker import Broker
-from ipulse_service.selftest.fault_outcome import Injury
-from ipulse_service.selftest.split_brain import Broken
-from ipulse_service.selftest.testbed import Stand, milliseconds
+from ipulse_service.selftest.fault_outcome import FaultOutcome, PromiseBroken
+from ipulse_service.selftest.testbed import Testbed, milliseconds
 
 LATE_SECONDS = 5.0  # each answer
 SLOW_SECONDS = 40.0  # for so long
@@ -86,21 +85,21 @@ class Delay:
         await asyncio.gather(*others, return_exceptions=True)
 
 
-def slow_broker(stand: Stand, random: Random) -> Iterator[Injury]:
-    """Raises Broken if no job is begun and ended meanwhile."""
-    with Delay(stand.stack.broker_socket) as delay:
+def slow_broker(testbed: Testbed, random: Random) -> Iterator[FaultOutcome]:
+    """Raises PromiseBroken if no job is begun and ended meanwhile."""
+    with Delay(testbed.stack.broker_socket) as delay:
         Broker(delay.server).hang_up()
         time.sleep(SETTLED_SECONDS)
         at = milliseconds()
-        struck = tuple(one.id for one in stand.records.held())
+        struck = tuple(one.id for one in testbed.records.held())
         delay.seconds = LATE_SECONDS
         time.sleep(SLOW_SECONDS)
         delay.seconds = 0.0
     done = [
         one
-        for one in stand.records.tried()
+        for one in testbed.records.tried()
         if one.reason == "completed" and one.started_at > at + 2 * LATE_SECONDS * 1000
     ]
     if not done:
-        raise Broken(f"no job was begun and ended in {SLOW_SECONDS:g} s of a slow Redis")
-    yield Injury(f"Redis {LATE_SECONDS:g} s late", at, struck)
+        raise PromiseBroken(f"no job was begun and ended in {SLOW_SECONDS:g} s of a slow Redis")
+    yield FaultOutcome(f"Redis {LATE_SECONDS:g} s late", at, struck)

@@ -13,82 +13,82 @@ import httpx
 
 from ipulse.stack.managed_process import Part
 from ipulse.stack.program_log import ProgramLog
-from ipulse_service.selftest.fault_outcome import Injury
-from ipulse_service.selftest.testbed import Stand, milliseconds
+from ipulse_service.selftest.fault_outcome import FaultOutcome, PromiseBroken
+from ipulse_service.selftest.testbed import Testbed, milliseconds
 
 ROUNDS = 3
 START_SECONDS = 60.0
 
 
-class Broken(Exception):
-    """A promise was not kept; the message says which."""
-
-
-def rivals(stand: Stand, random: Random, lease_seconds: float) -> Iterator[Injury]:
+def split_brain(testbed: Testbed, random: Random, lease_seconds: float) -> Iterator[FaultOutcome]:
     """The winner of each race is never heard of again, and its word is worth nothing later.
 
-    Raises Broken for a race with two winners, or a word that was believed after the lease.
+    Raises PromiseBroken for a race with two winners, or a word that was believed after the lease.
     """
-    replica = Part("service-2", "ipulse_service", ProgramLog(stand.home / "logs" / "service-2.log"))
-    home = stand.home / "service-2"
+    replica = Part(
+        "service-2", "ipulse_service", ProgramLog(testbed.home / "logs" / "service-2.log")
+    )
+    home = testbed.home / "service-2"
     home.mkdir(mode=0o700)
-    environment = stand.stack.service_environment(IPULSE_HOME=str(home), IPULSE_PORT="0")
-    replica.start(environment, stand.home)
+    environment = testbed.stack.service_environment(IPULSE_HOME=str(home), IPULSE_PORT="0")
+    replica.start(environment, testbed.home)
     try:
-        urls = [stand.stack.url, _url_of(replica, home)]
+        urls = [testbed.stack.url, _url_of(replica, home)]
         claims: list[dict[str, str]] = []
         for _ in range(ROUNDS):
             at = milliseconds()
-            winners = _race(stand, urls)
+            winners = _race(testbed, urls)
             claims += winners
             if winners:
                 struck = tuple(winner["attempt_id"] for winner in winners)
-                yield Injury("two agents, two reapers", at, struck, is_aimed=True)
+                yield FaultOutcome("two agents, two reapers", at, struck, is_aimed=True)
         time.sleep(lease_seconds + 3.0)
         for claim in claims:
-            _check_refused(stand, urls, claim)
+            _check_refused(testbed, urls, claim)
     finally:
         replica.stop(START_SECONDS)
 
 
-def _race(stand: Stand, urls: list[str]) -> list[dict[str, str]]:
+def _race(testbed: Testbed, urls: list[str]) -> list[dict[str, str]]:
     """Several agents ask for the same queued job at the same moment, at both services.
 
     Each is given another one or none.
     """
     deadline = time.monotonic() + 2.0
-    queued = stand.records.queued()
+    queued = testbed.records.queued()
     while not queued and time.monotonic() < deadline:
-        queued = stand.records.queued()
+        queued = testbed.records.queued()
     if not queued:
         return []
 
     def claim(number: int) -> dict[str, str] | None:
         body = {"job_id": queued[-1], "agent": f"rival-{number}", "device_kinds": ["cpu"]}
-        response = _ask(stand, urls[number % 2], "/v1/worker/claims", body)
+        response = _ask(testbed, urls[number % 2], "/v1/worker/claims", body)
         return response.json() if response.status_code == 200 else None
 
     with ThreadPoolExecutor(max_workers=4) as threads:
         winners = [one for one in threads.map(claim, range(4)) if one]
     given = [winner["job_id"] for winner in winners]
     if len(set(given)) < len(given):
-        raise Broken(f"two of {len(given)} agents were given one job: {', '.join(given)}")
+        raise PromiseBroken(f"two of {len(given)} agents were given one job: {', '.join(given)}")
     return winners
 
 
-def _check_refused(stand: Stand, urls: list[str], claim: dict[str, str]) -> None:
+def _check_refused(testbed: Testbed, urls: list[str], claim: dict[str, str]) -> None:
     path = f"/v1/worker/attempts/{claim['attempt_id']}/finish"
     body = {"reason": "completed", "message": "", "summary": {}}
     for url in urls:
-        status = _ask(stand, url, path, body, claim["fence"]).status_code
+        status = _ask(testbed, url, path, body, claim["fence"]).status_code
         if status != httpx.codes.CONFLICT:
-            raise Broken(f"the word of {claim['attempt_id']} was answered {status} after its lease")
+            raise PromiseBroken(
+                f"the word of {claim['attempt_id']} was answered {status} after its lease"
+            )
 
 
 def _ask(
-    stand: Stand, url: str, path: str, body: Mapping[str, object], fence: str = ""
+    testbed: Testbed, url: str, path: str, body: Mapping[str, object], fence: str = ""
 ) -> httpx.Response:
-    token = (stand.home / "worker-token").read_text().strip()
+    token = (testbed.home / "worker-token").read_text().strip()
     headers = {"Authorization": f"Bearer {token}", **({"IPUlse-Fence": fence} if fence else {})}
     return httpx.post(url + path, json=body, headers=headers, timeout=30.0, trust_env=False)
 
@@ -99,7 +99,7 @@ def _url_of(replica: Part, home: Path) -> str:
     while not announcement.exists():
         replica.check_alive()
         if time.monotonic() > deadline:
-            raise Broken(f"the second service did not start:\n{replica.log.tail()}")
+            raise PromiseBroken(f"the second service did not start:\n{replica.log.tail()}")
         time.sleep(0.05)
     url: str = json.loads(announcement.read_text())["url"]
     return url

@@ -16,19 +16,19 @@ from ipulse_core.errors import IPUlseError
 from ipulse_service.selftest import GROUPS
 from ipulse_service.selftest.audit import Findings, audit
 from ipulse_service.selftest.failover import fail_over, restart_database
-from ipulse_service.selftest.fault_outcome import Injury, rerun_seconds
+from ipulse_service.selftest.fault_outcome import FaultOutcome, PromiseBroken, rerun_seconds
 from ipulse_service.selftest.footprint import Footprint, Sample
 from ipulse_service.selftest.hangs import fill_disk, lock_database, stop_agent
 from ipulse_service.selftest.kills import KILLS
 from ipulse_service.selftest.load import Load
 from ipulse_service.selftest.memory import limits, starve
 from ipulse_service.selftest.messages import duplicate, foreign, reorder
-from ipulse_service.selftest.misbehaving_runner import hostile
+from ipulse_service.selftest.misbehaving_runner import misbehaving_runner
 from ipulse_service.selftest.orphan_check import after_a_day, after_the_end
 from ipulse_service.selftest.postgresql import Servers
 from ipulse_service.selftest.slow_broker import slow_broker
-from ipulse_service.selftest.split_brain import Broken, rivals
-from ipulse_service.selftest.testbed import MEBIBYTES, Stand
+from ipulse_service.selftest.split_brain import split_brain
+from ipulse_service.selftest.testbed import MEBIBYTES, Testbed
 
 SCRIPTED = "ipulse_service.selftest.scripted_runner"
 KILL_PAUSE_SECONDS = 0.8  # between two kills, on average
@@ -72,7 +72,7 @@ class Outcome:
     """What was done to the stack and what came of it."""
 
     plan: Plan
-    injuries: list[Injury]
+    faults: list[FaultOutcome]
     reruns: dict[str, list[float]]  # seconds, by kind of fault
     findings: Findings
     accepted: int
@@ -92,7 +92,7 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
     began = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="ipulse-faults-"))
     template = _TRAINING_SPEC if plan.trains else _SCRIPTED_SPEC
-    stand = Stand(
+    testbed = Testbed(
         folder,
         plan.agents,
         "" if plan.trains else SCRIPTED,
@@ -103,34 +103,31 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
     )
     logs = folder / "logs"
     try:
-        with stand, _kept_on_error(stand, logs, say):
-            load = stand.load(plan.seed, waiting=max(2, plan.agents // 2), varies=not plan.trains)
-            footprint = Footprint(lambda: stand.stack.processes, lambda: len(load.accepted))
-            with stand.probe() as probe, footprint:
-                injuries, skipped, broken = _inflict(plan, stand, load, say)
+        with testbed, _kept_on_error(testbed, logs, say):
+            load = testbed.load(plan.seed, waiting=max(2, plan.agents // 2), varies=not plan.trains)
+            footprint = Footprint(lambda: testbed.stack.processes, lambda: len(load.accepted))
+            with testbed.probe() as probe, footprint:
+                faults, skipped, broken = _inflict(plan, testbed, load, say)
             broken += probe.broken
             stopped = {
-                attempt
-                for one in injuries
-                if one.kind.startswith("stop")
-                for attempt in one.attempts
+                attempt for one in faults if one.kind.startswith("stop") for attempt in one.attempts
             }
             steps = 0 if plan.trains else STEPS
-            findings = audit(stand, load.accepted, load.cancelled, stopped, steps)
+            findings = audit(testbed, load.accepted, load.cancelled, stopped, steps)
             findings.broken += [*broken, *(f"{key}: no answer" for key in load.unanswered)]
-            reruns = rerun_seconds(injuries, stand.records.tried())
-            clock_error = max(map(abs, stand.clock_errors()), default=0.0)
-            findings.broken += after_a_day(stand)
-            stand.stack.stop()
-            findings.broken += after_the_end(stand)
+            reruns = rerun_seconds(faults, testbed.records.tried())
+            clock_error = max(map(abs, testbed.clock_errors()), default=0.0)
+            findings.broken += after_a_day(testbed)
+            testbed.stack.stop()
+            findings.broken += after_the_end(testbed)
             if not findings.is_clean:
-                _keep(stand, logs)
+                _keep(testbed, logs)
     finally:
         if not logs.exists():
             shutil.rmtree(folder)
     return Outcome(
         plan=plan,
-        injuries=injuries,
+        faults=faults,
         reruns=reruns,
         findings=findings,
         accepted=len(load.accepted),
@@ -144,117 +141,116 @@ def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
 
 
 @contextmanager
-def _kept_on_error(stand: Stand, logs: Path, say: Callable[[str], None]) -> Iterator[None]:
+def _kept_on_error(testbed: Testbed, logs: Path, say: Callable[[str], None]) -> Iterator[None]:
     try:
         yield
     except Exception:
-        stand.stack.stop()  # or the database's file would not have all
-        _keep(stand, logs)
+        testbed.stack.stop()  # or the database's file would not have all
+        _keep(testbed, logs)
         say(f"Logs and database are kept in {logs.parent}.")
         raise
 
 
-def _keep(stand: Stand, logs: Path) -> None:
-    """Logs and database, beside the home, whose disks go with the stand."""
-    shutil.copytree(stand.home / "logs", logs)
-    stand.records.keep(logs.parent)
+def _keep(testbed: Testbed, logs: Path) -> None:
+    """Logs and database, beside the home, whose disks go with the testbed."""
+    shutil.copytree(testbed.home / "logs", logs)
+    testbed.records.keep(logs.parent)
 
 
 def _inflict(
-    plan: Plan, stand: Stand, load: Load, say: Callable[[str], None]
-) -> tuple[list[Injury], list[str], list[str]]:
+    plan: Plan, testbed: Testbed, load: Load, say: Callable[[str], None]
+) -> tuple[list[FaultOutcome], list[str], list[str]]:
     random = Random(plan.seed)
-    injuries: list[Injury] = []
+    faults: list[FaultOutcome] = []
     skipped: list[str] = []
     broken: list[str] = []
     load.start()
     try:
         kills = plan.kills if "kills" in plan.groups else 0
-        injuries += _kill(kills, plan.jobs, stand, load, random, say)
-        for name, fault in _others(plan, stand, load, random, skipped):
+        faults += _kill(kills, plan.jobs, testbed, load, random, say)
+        for name, outcomes in _in_turn(plan, testbed, load, random, skipped):
             say(name)
             try:
-                for injury in fault:
-                    injuries.append(injury)
-            except (Broken, IPUlseError, TimeoutError) as error:
+                faults.extend(outcomes)
+            except (PromiseBroken, IPUlseError, TimeoutError) as error:
                 broken.append(f"{name}: {error}")
     finally:
         try:
-            stand.all_up()
+            testbed.all_up()
         finally:
             load.stop()  # its threads would keep this process for ever
     load.check()
     say("waiting for every job to end")
     deadline = time.monotonic() + DRAIN_SECONDS
-    while stand.records.unfinished() and time.monotonic() < deadline:
+    while testbed.records.unfinished() and time.monotonic() < deadline:
         time.sleep(0.1)
-    return injuries, skipped, broken
+    return faults, skipped, broken
 
 
 def _kill(
     count: int,
     jobs: int,
-    stand: Stand,
+    testbed: Testbed,
     load: Load,
     random: Random,
     say: Callable[[str], None],
-) -> list[Injury]:
-    injuries: list[Injury] = []
+) -> list[FaultOutcome]:
+    faults: list[FaultOutcome] = []
     kinds, weights = list(KILLS), list(KILLS.values())
     told = time.monotonic()
-    while len(injuries) < count or len(load.accepted) < jobs:
+    while len(faults) < count or len(load.accepted) < jobs:
         load.check()
         if time.monotonic() > told + TELL_SECONDS:
             told = time.monotonic()
-            say(f"{len(load.accepted)} jobs accepted, {len(injuries)} of {count} kills")
-        if len(injuries) * jobs >= count * len(load.accepted):
+            say(f"{len(load.accepted)} jobs accepted, {len(faults)} of {count} kills")
+        if len(faults) * jobs >= count * len(load.accepted):
             time.sleep(PACE_SECONDS)  # as large a share of the kills is done as of the jobs
             continue
         time.sleep(random.expovariate(1 / KILL_PAUSE_SECONDS))
-        injury = random.choices(kinds, weights)[0](stand, random)
-        if injury is not None:
-            injuries.append(injury)
-    stand.all_up()
-    return injuries
+        fault = random.choices(kinds, weights)[0](testbed, random)
+        if fault is not None:
+            faults.append(fault)
+    testbed.all_up()
+    return faults
 
 
-def _others(
-    plan: Plan, stand: Stand, load: Load, random: Random, skipped: list[str]
-) -> Iterator[tuple[str, Iterator[Injury]]]:
+def _in_turn(
+    plan: Plan, testbed: Testbed, load: Load, random: Random, skipped: list[str]
+) -> Iterator[tuple[str, Iterator[FaultOutcome]]]:
     """The faults that come one after another, in the order of the groups."""
     if "messages" in plan.groups:
-        yield "messages: duplicated", duplicate(stand, random)
-        yield "messages: reordered", reorder(stand, random)
-        yield "messages: foreign", foreign(stand, random)
-    if "hostile" in plan.groups:
+        yield "messages: duplicated", duplicate(testbed, random)
+        yield "messages: reordered", reorder(testbed, random)
+        yield "messages: foreign", foreign(testbed, random)
+    if "misbehaving-runner" in plan.groups:
         if plan.trains:
-            skipped.append("hostile: real training has manners; run it without --training")
+            skipped.append("misbehaving-runner: needs the scripted runner; omit --training")
         else:
-            yield "hostile training", hostile(stand, random, load)
+            yield "misbehaving runner", misbehaving_runner(testbed, random, load)
     if "memory" in plan.groups:
         cgroups = limits()
         if plan.trains or cgroups is None:
-            skipped.append("memory: it takes the scripted runner, root and cgroups")
+            skipped.append("memory: needs the scripted runner, root and cgroups")
         else:
-            yield "too little memory", starve(stand, random, load, cgroups)
-    if "rivals" in plan.groups:
-        yield "two agents, two reapers", rivals(stand, random, plan.lease_seconds)
-    if "slow" in plan.groups:
-        yield "slow Redis", slow_broker(stand, random)
-    if "stop" in plan.groups:
-        yield "stopped agent", stop_agent(stand, random, plan.lease_seconds)
-    if "lock" in plan.groups:
-        yield "locked database", lock_database(stand, random, plan.locked_seconds)
+            yield "too little memory", starve(testbed, random, load, cgroups)
+    if "split-brain" in plan.groups:
+        yield "two agents, two reapers", split_brain(testbed, random, plan.lease_seconds)
+    if "slow-broker" in plan.groups:
+        yield "slow Redis", slow_broker(testbed, random)
+    if "stopped-agent" in plan.groups:
+        yield "stopped agent", stop_agent(testbed, random, plan.lease_seconds)
+    if "locked-database" in plan.groups:
+        yield "locked database", lock_database(testbed, random, plan.locked_seconds)
     if "database" in plan.groups:
-        if stand.servers:
-            yield "PostgreSQL restarts", restart_database(stand, stand.servers, random)
-            yield "PostgreSQL fails over", fail_over(stand, stand.servers, random)
+        if testbed.servers:
+            yield "PostgreSQL restarts", restart_database(testbed, testbed.servers, random)
+            yield "PostgreSQL fails over", fail_over(testbed, testbed.servers, random)
         else:
-            skipped.append("database: it takes --postgresql")
+            skipped.append("database: needs --postgresql")
     if "disks" in plan.groups:
         for folder in MEBIBYTES:
-            if stand.disks.has(stand.home / folder if folder else stand.home):
-                yield f"full disk: {folder or 'home'}", fill_disk(stand, random, folder)
+            if testbed.disks.has(testbed.home / folder if folder else testbed.home):
+                yield f"full disk: {folder or 'home'}", fill_disk(testbed, random, folder)
             else:
-                skipped.append("disks: mounting a small one takes root and CAP_SYS_ADMIN")
+                skipped.append("disks: mounting a small disk needs root and CAP_SYS_ADMIN")
                 break

@@ -19,7 +19,7 @@ from ipulse_core.checkout import import_paths
 from ipulse_core.errors import Unavailable
 from ipulse_service.selftest.broker import Broker
 from ipulse_service.selftest.disks import Disks
-from ipulse_service.selftest.execution_log import Witness
+from ipulse_service.selftest.execution_log import ExecutionLog
 from ipulse_service.selftest.load import Load
 from ipulse_service.selftest.postgresql import Servers
 from ipulse_service.selftest.postgresql_records import PostgreSQLRecords
@@ -33,7 +33,7 @@ START_TRIES = 5  # of a part that was killed
 MEBIBYTES = {"": 96, "artifacts": 32, "work": 32}  # of the home's disks, by folder
 
 
-class Stand:
+class Testbed:
     """A home in an empty folder, small disks under it, and a stack of several agents."""
 
     def __init__(
@@ -51,9 +51,9 @@ class Stand:
         The database is SQLite unless there are `servers` of another.
         """
         self.home = folder / "home"
-        self.witness = Witness(folder / "witness.jsonl")
+        self.execution_log = ExecutionLog(folder / "execution_log.jsonl")
         self.template = {**template, "metadata": {**template.get("metadata", {})}}
-        self.template["metadata"]["witness"] = str(self.witness.path)
+        self.template["metadata"]["execution_log"] = str(self.execution_log.path)
         self.disks = Disks()
         self._has_disks = has_disks
         self.agents = ["agent", *(f"agent-{number}" for number in range(2, agents + 1))]
@@ -74,7 +74,7 @@ class Stand:
         self._pool = ThreadPoolExecutor(max_workers=agents + 2)
         self._starting: dict[str, Future[None]] = {}
 
-    def __enter__(self) -> Stand:
+    def __enter__(self) -> Testbed:
         self.home.mkdir(mode=0o700)
         for folder, mebibytes in MEBIBYTES.items():
             path = self.home / folder

@@ -92,11 +92,11 @@ def test_a_second_ctrl_c_while_python_ends_changes_nothing() -> None:
 def test_a_selftest_that_is_interrupted_keeps_no_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def interrupted(_: suite.Stand) -> None:
+    def interrupted(_: suite.Testbed) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(suite.Stand, "__enter__", interrupted)
+    monkeypatch.setattr(suite.Testbed, "__enter__", interrupted)
     with pytest.raises(KeyboardInterrupt):
         suite.run(suite.Plan(seed=0, kills=0), print)
     assert list(tmp_path.iterdir()) == []
@@ -108,7 +108,7 @@ def test_a_selftest_that_fails_says_what_it_kept(
     def fail(*_: object, **__: object) -> None:
         raise Unavailable("the agent has ended")
 
-    def enter(stand: suite.Stand) -> suite.Stand:
+    def enter(stand: suite.Testbed) -> suite.Stand:
         (stand.home / "logs").mkdir(parents=True)
         (stand.home / "logs" / "agent.log").write_text("why\n")
         stand.records.path.write_text("rows\n")
@@ -116,8 +116,8 @@ def test_a_selftest_that_fails_says_what_it_kept(
 
     said: List[str] = []
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(suite.Stand, "__enter__", enter)
-    monkeypatch.setattr(suite.Stand, "load", fail)
+    monkeypatch.setattr(suite.Testbed, "__enter__", enter)
+    monkeypatch.setattr(suite.Testbed, "load", fail)
     with pytest.raises(Unavailable):
         suite.run(suite.Plan(seed=0, kills=0), said.append)
     (kept,) = tmp_path.iterdir()

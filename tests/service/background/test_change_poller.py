@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ipulse_service.background.change_poller import Lookout
+from ipulse_service.background.change_poller import ChangePoller
 from ipulse_service.db import migrations
 from ipulse_service.db import tokens as issued
 from ipulse_service.db.engine import Database
 from ipulse_service.jobs import attempts, store, submission
-from ipulse_service.jobs.change_notifier import Changes
+from ipulse_service.jobs.change_notifier import JobNotifier
 from tests.service.running import SPEC
 
 
@@ -41,16 +41,16 @@ def wakes(database: Database, topics: list[str], act: Callable[[], object]) -> l
     """Which of the watches on some topics a look wakes that comes after `act`."""
 
     async def look() -> list[bool]:
-        changes = Changes()
+        changes = JobNotifier()
         changes.start()
-        lookout = Lookout(database, changes, seconds=3600.0)
+        poller = ChangePoller(database, changes, seconds=3600.0)
         with changes.watch(topics[0]) as first, changes.watch(topics[1]) as second:
-            lookout.look()  # at jobs that it has not seen yet
+            poller.poll()  # at jobs that it has not seen yet
             await asyncio.sleep(0)
             for watch in (first, second):
                 watch.clear()
             act()
-            lookout.look()
+            poller.poll()
             await asyncio.sleep(0)
             return [watch.is_woken for watch in (first, second)]
 

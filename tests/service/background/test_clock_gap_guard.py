@@ -11,8 +11,7 @@ from sqlalchemy import update
 from ipulse_service.background.dispatcher import Dispatcher
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.jobs import leases, submission
-from ipulse_service.jobs import queue_order as schedule
+from ipulse_service.jobs import leases, queue_order, submission
 from ipulse_service.jobs.job import Job
 from ipulse_service.settings import Settings
 from tests.service.running import SPEC
@@ -88,7 +87,7 @@ def test_one_that_ran_out_while_it_was_stopped_is_not(
         if where == "between two looks":
             clocked.pass_seconds(seconds)
         else:
-            overdue = schedule.overdue
+            overdue = queue_order.overdue
 
             def stopped_after(transaction: Transaction) -> list[Job]:
                 found = overdue(transaction)
@@ -96,7 +95,7 @@ def test_one_that_ran_out_while_it_was_stopped_is_not(
                     clocked.pass_seconds(seconds)
                 return found
 
-            patched.setattr(schedule, "overdue", stopped_after)
+            patched.setattr(queue_order, "overdue", stopped_after)
         clocked.look()
     assert clocked.is_held(lost)
     assert clocked.is_held(alive)

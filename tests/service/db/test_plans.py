@@ -10,8 +10,7 @@ from sqlalchemy import event
 from ipulse_core.states import JobState
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
-from ipulse_service.jobs import leases, listing, store, waiting
-from ipulse_service.jobs import queue_order as schedule
+from ipulse_service.jobs import leases, listing, queue_order, store, waiting
 from ipulse_service.jobs.filters import JobFilter
 from tests.service.running import InProcess
 
@@ -50,11 +49,11 @@ def test_nothing_that_is_asked_often_reads_a_whole_table(service: InProcess) -> 
             leases.of_job(transaction, job.pk)
             leases.of_jobs(transaction, [job.pk, queued.pk])
             waiting.of_job(transaction, queued)
-            schedule.head(transaction, "cpu")
+            queue_order.head(transaction, "cpu")
             outbox.queued(transaction, transaction.now)
-            for look in (schedule.due, schedule.overdue, leases.expired, leases.next_expiry):
+            for look in (queue_order.due, queue_order.overdue, leases.expired, leases.next_expiry):
                 look(transaction)
-            schedule.next_deadline(transaction)
+            queue_order.next_deadline(transaction)
             begin_of_lists = len(said)
             for wanted in (JobFilter(), BY_STATE, BY_BOTH):
                 for before in (None, queued.pk):

@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 import pytest
 
 from ipulse_core.blocks import BLOCK_BYTES
-from ipulse_service.files.blob_reader import Reader
+from ipulse_service.files.blob_reader import BlobReader
 from ipulse_service.files.checksums import Checked, DamagedFile, WholeFile
-from ipulse_service.files.file_thread_pool import Transfers
+from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.http.file_response import Download
 
 CONTENT = b"".join(bytes([n]) * BLOCK_BYTES for n in range(3))[:-1]
@@ -56,8 +56,8 @@ def file(tmp_path: Path) -> Iterator[Gated]:
 
 def download(file: Gated, sha256: str = SHA256) -> Download:
     check = WholeFile(sha256, len(CONTENT)).check
-    reader = Reader(lambda: Checked(file.open(), check), len(CONTENT))
-    return Download(reader, Transfers(), 200, {})
+    reader = BlobReader(lambda: Checked(file.open(), check), len(CONTENT))
+    return Download(reader, FileThreadPool(), 200, {})
 
 
 class Client:

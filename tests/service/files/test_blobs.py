@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from ipulse_core.blocks import BLOCK_BYTES
-from ipulse_service.files.blob_reader import Reader
+from ipulse_service.files.blob_reader import BlobReader
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.files.checksums import DamagedFile
-from ipulse_service.files.partial_upload import _CACHED_BYTES, Incoming, StoreTrouble
+from ipulse_service.files.partial_upload import _CACHED_BYTES, PartialUpload, StoreTrouble
 
 CONTENT = b"weights"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -74,7 +74,7 @@ def test_a_large_file_that_is_on_the_disk_leaves_the_memory_to_others(blobs: Blo
 
 
 def test_a_large_file_that_is_to_be_read_next_stays_in_memory(tmp_path: Path) -> None:
-    incoming = Incoming(tmp_path / "file", is_read_next=True)
+    incoming = PartialUpload(tmp_path / "file", is_read_next=True)
     incoming.write(bytes(_CACHED_BYTES))
     incoming.hash()
     incoming.sync()
@@ -171,7 +171,9 @@ def large(request: pytest.FixtureRequest, blobs: Blobs, tmp_path: Path) -> Blobs
 
 
 def read(blobs: Blobs, start: int, stop: int) -> Iterator[bytes]:
-    reader = Reader(lambda: blobs.open_checked(LARGE_SHA256, len(LARGE), start, stop), stop - start)
+    reader = BlobReader(
+        lambda: blobs.open_checked(LARGE_SHA256, len(LARGE), start, stop), stop - start
+    )
     try:
         yield reader.begin()
         while chunk := reader.read():

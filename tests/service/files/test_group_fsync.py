@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ipulse_service.files.group_fsync import GroupSync
+from ipulse_service.files.group_fsync import GroupFsync
 from tests.service.conditions import eventually
 
 MANY = 8
@@ -20,7 +20,7 @@ class Disk:
         self.syncs = 0
         self.may_go_on = threading.Event()
         self.begun = threading.Event()
-        self.group = GroupSync(self.sync)
+        self.group = GroupFsync(self.sync)
 
     def sync(self) -> None:
         self.syncs += 1
@@ -57,7 +57,7 @@ def test_each_is_told_of_a_sync_that_failed() -> None:
     def fail() -> None:
         raise OSError(5, "Input/output error")
 
-    group = GroupSync(fail)
+    group = GroupFsync(fail)
     with ThreadPoolExecutor(MANY) as writers:
         waits = [writers.submit(group.wait) for _ in range(MANY)]
         for wait in waits:

@@ -37,7 +37,7 @@ from ipulse_core.states import (
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.files import artifacts
-from ipulse_service.files.artifacts import Description
+from ipulse_service.files.artifacts import NewArtifact
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.jobs import (
     attempts,
@@ -50,15 +50,15 @@ from ipulse_service.jobs import (
 from ipulse_service.jobs import (
     worker_reports as reports,
 )
-from ipulse_service.jobs.attempts import Verdict
+from ipulse_service.jobs.attempts import AttemptOutcome
 from ipulse_service.jobs.job import Job
-from ipulse_service.jobs.scheduling_options import Wishes
+from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.settings import Settings
 from tests.service.running import SPEC
 
 MAX_ATTEMPTS = 3
 LEASE_SECONDS = 3600.0  # leases end only when a rule says so
-LIMITED = Wishes(total_seconds=3600)  # passes only when a rule says so
+LIMITED = SchedulingOptions(total_seconds=3600)  # passes only when a rule says so
 CHECKED = submission.check(SPEC)
 
 held_by = st.integers(0, 7)  # which of the attempts made so far; also those that ended
@@ -160,7 +160,7 @@ class Life(RuleBasedStateMachine):
             incoming.write(role.encode())
             incoming.sync()
             attempt = leases.hold(transaction, token.attempt_id, token.fence)
-            described = Description(name=role, role=role, media_type="text/plain")
+            described = NewArtifact(name=role, role=role, media_type="text/plain")
             self.blobs.keep(incoming)
             artifacts.add(transaction, attempt, described, incoming)
 
@@ -172,7 +172,7 @@ class Life(RuleBasedStateMachine):
         is_over = self.is_over(token)
         with self.speaking(token, may_repeat=True) as transaction:
             attempt = leases.check_fence(transaction, token.attempt_id, token.fence)
-            attempts.finish(transaction, attempt, Verdict(reason), self.settings)
+            attempts.finish(transaction, attempt, AttemptOutcome(reason), self.settings)
         after = self.job(token.job_id)
         if not is_over and self.is_over(token):
             self.check_outcome(before, reason, after)

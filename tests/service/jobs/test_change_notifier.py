@@ -4,17 +4,17 @@ import asyncio
 import threading
 import time
 
-from ipulse_service.jobs.change_notifier import Changes
+from ipulse_service.jobs.change_notifier import JobNotifier
 
 FOREVER = 30.0  # seconds that no wait of these tests takes unless a wake-up was lost
 
 
 def test_a_change_in_another_thread_wakes_who_waits_for_it_and_nobody_else() -> None:
     async def wait() -> tuple[bool, bool]:
-        changes = Changes()
-        changes.start()
-        with changes.watch("job_1") as mine, changes.watch("job_2") as other:
-            threading.Thread(target=changes.publish, args=(["job_1"],)).start()
+        notifier = JobNotifier()
+        notifier.start()
+        with notifier.watch("job_1") as mine, notifier.watch("job_2") as other:
+            threading.Thread(target=notifier.publish, args=(["job_1"],)).start()
             began = time.monotonic()
             await mine.wait(FOREVER)
             woken = time.monotonic() - began < FOREVER / 2
@@ -27,11 +27,11 @@ def test_a_change_in_another_thread_wakes_who_waits_for_it_and_nobody_else() -> 
 
 def test_a_change_between_the_look_and_the_wait_is_not_missed() -> None:
     async def wait() -> float:
-        changes = Changes()
-        changes.start()
-        with changes.watch("job_1") as watch:
+        notifier = JobNotifier()
+        notifier.start()
+        with notifier.watch("job_1") as watch:
             watch.clear()
-            changes.publish(["job_1"])
+            notifier.publish(["job_1"])
             began = time.monotonic()
             await watch.wait(FOREVER)
             return time.monotonic() - began
@@ -41,23 +41,23 @@ def test_a_change_between_the_look_and_the_wait_is_not_missed() -> None:
 
 def test_stopping_wakes_everybody() -> None:
     async def wait() -> bool:
-        changes = Changes()
-        changes.start()
-        with changes.watch("job_1") as first, changes.watch("job_2") as second:
-            changes.stop()
+        notifier = JobNotifier()
+        notifier.start()
+        with notifier.watch("job_1") as first, notifier.watch("job_2") as second:
+            notifier.stop()
             await asyncio.gather(first.wait(FOREVER), second.wait(FOREVER))
-        return changes.stopping
+        return notifier.stopping
 
     assert asyncio.run(wait())
 
 
 def test_nothing_is_kept_of_a_watch_that_ended() -> None:
     async def watch() -> int:
-        changes = Changes()
-        changes.start()
-        with changes.watch("job_1"):
+        notifier = JobNotifier()
+        notifier.start()
+        with notifier.watch("job_1"):
             pass
-        changes.publish(["job_1"])
-        return len(changes._watches)
+        notifier.publish(["job_1"])
+        return len(notifier._watches)
 
     assert asyncio.run(watch()) == 0

@@ -13,12 +13,12 @@ from ipulse_core.states import Reason
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database
 from ipulse_service.files import artifacts
-from ipulse_service.files.artifacts import Description
+from ipulse_service.files.artifacts import NewArtifact
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.jobs import attempts, leases, store, submission
-from ipulse_service.jobs.attempts import Verdict
+from ipulse_service.jobs.attempts import AttemptOutcome
 from ipulse_service.selftest.audit import Findings, audit
-from ipulse_service.selftest.execution_log import Witness
+from ipulse_service.selftest.execution_log import ExecutionLog
 from ipulse_service.selftest.records import Records
 from ipulse_service.selftest.scripted_runner import weights_after
 from ipulse_service.settings import Settings
@@ -36,7 +36,7 @@ class Scene:
         self.database = Database(self.settings.database_url)
         migrations.upgrade(self.database)
         self.records = Records(folder / "ipulse.db")
-        self.witness = Witness(folder / "witness.jsonl")
+        self.execution_log = ExecutionLog(folder / "execution_log.jsonl")
         self.blobs = Blobs(folder / "artifacts")
         self.blobs.prepare()
         submitted = submission.submit(self.database, submission.check(SPEC), "user", None)
@@ -64,20 +64,20 @@ class Scene:
             if reason is Reason.COMPLETED:
                 for state in (store.JobState.RUNNING, store.JobState.REPORTING):
                     job = store.move(transaction, job, state)
-            attempts.finish(transaction, attempt, Verdict(reason), self.settings)
+            attempts.finish(transaction, attempt, AttemptOutcome(reason), self.settings)
 
     def leave(self, attempt: leases.Attempt, role: str, text: str) -> None:
         incoming = self.blobs.receive()
         incoming.write(text.encode())
         incoming.sync()
         with self.database.write() as transaction:
-            described = Description(name=role, role=role, media_type="text/plain")
+            described = NewArtifact(name=role, role=role, media_type="text/plain")
             self.blobs.keep(incoming)
             artifacts.add(transaction, attempt, described, incoming)
         incoming.close()
 
     def saw(self, attempt: int, first: float, last: float) -> None:
-        with self.witness.path.open("a") as file:
+        with self.execution_log.path.open("a") as file:
             for at in (first, last):
                 line = {"what": "step", "job": self.id, "attempt": attempt, "pid": 1, "at": at}
                 file.write(json.dumps(line) + "\n")

@@ -111,7 +111,7 @@ class ServiceAPI:
         self, agent: str, device_kinds: Sequence[str], resting: Sequence[str] = ()
     ) -> None:
         """Says that this agent is there, what it can use, and what of it not now."""
-        body = {"agent": agent, "device_kinds": list(device_kinds), "resting": list(resting)}
+        body = {"agent": agent, "device_kinds": list(device_kinds), "quarantined": list(resting)}
         self._request("POST", "/v1/worker/agents", json=body)
 
     def heartbeat(self, lease: Lease) -> bool:

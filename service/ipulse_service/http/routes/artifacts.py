@@ -56,7 +56,7 @@ async def content(job_id: str, artifact_id: str, request: Request) -> Response:
     # A script in a browser may not follow to another host; the page's policy sees to that.
     may_redirect = "sec-fetch-dest" not in request.headers
     return await downloads.respond(
-        request, artifact, state.blobs, state.transfers, "attachment", may_redirect
+        request, artifact, state.blobs, state.file_threads, "attachment", may_redirect
     )
 
 
@@ -68,7 +68,7 @@ async def profile(job_id: str, request: Request) -> Response:
     for artifact in await run_in_threadpool(_official, state, job_id):
         if artifact.role == "profile":
             return await downloads.respond(
-                request, artifact, state.blobs, state.transfers, "inline", False
+                request, artifact, state.blobs, state.file_threads, "inline", False
             )
     raise NotFound("the job has no profile yet; it is written when training ends")
 

@@ -114,7 +114,7 @@ async def _stream(
     yield f"retry: {RECONNECT_MS}\n\n"
     silent_since = time.monotonic()
     kinds = tuple(sorted(query.kind))
-    with state.changes.watch(job_id) as watch:
+    with state.notifier.watch(job_id) as watch:
         # From here on nothing can happen unseen; what happened since the first look is next.
         while await _may_look(state, caller):
             if look.page.events:
@@ -124,7 +124,7 @@ async def _stream(
                 body = {"state": look.state, "last_seq": look.page.next_after}
                 yield f"event: end\ndata: {strict_json.dumps(body)}\n\n"
                 return
-            if state.changes.stopping:
+            if state.notifier.stopping:
                 return  # without an `end`: the reader comes back to whoever answers then
             after = look.page.next_after
             watch.clear()
@@ -184,6 +184,6 @@ def _resumed(last_event_id: str) -> Seen:
     return Seen(int(seq), since_1970, "/header/last-event-id")
 
 
-def _frame(event: events.Told) -> str:
+def _frame(event: events.StoredEvent) -> str:
     # JSON text has no line breaks of its own, so one data line holds it.
     return f"id: {event.seq}-{event.time:x}\nevent: {event.kind}\ndata: {event.text}\n\n"

@@ -74,7 +74,7 @@ async def delete(job_id: str, request: Request, if_match: IfMatch = None) -> Res
     state = get_state(request)
     log.bind(job=job_id)
     for sha256 in await run_in_threadpool(_delete, state, job_id, if_match):
-        await state.transfers.run(artifacts.forget, state.database, state.blobs, sha256)
+        await state.file_threads.run(artifacts.forget, state.database, state.blobs, sha256)
     return Response(status_code=204)
 
 
@@ -85,14 +85,14 @@ async def _wait(
     until = time.monotonic() + seconds
     # Who asks for the end need not be woken by whatever a job says until then.
     topic = store.stop_topic(job_id) if known is None else job_id
-    with state.changes.watch(topic) as watch:
+    with state.notifier.watch(topic) as watch:
         while True:
             watch.clear()
             news = await run_in_threadpool(_show_news, state, job_id, known, headers)
             if news:
                 return news
             left = until - time.monotonic()
-            if left <= 0 or state.changes.stopping:
+            if left <= 0 or state.notifier.stopping:
                 return await run_in_threadpool(_show, state, job_id, known, headers)
             await watch.wait(left)
 

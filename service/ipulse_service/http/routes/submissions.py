@@ -16,7 +16,7 @@ from ipulse_service.http.representations import ValidationBody
 from ipulse_service.http.responses import described, job_answer, json_answer
 from ipulse_service.http.state import get_caller, get_state
 from ipulse_service.jobs import agents, leases, submission
-from ipulse_service.jobs.scheduling_options import Wishes
+from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
 RETRY_AFTER_SECONDS = 1  # until the first look at a job that was just accepted
 
@@ -61,8 +61,8 @@ def submit(
     caller = get_caller(request)
     key = None if idempotency_key is None else check_key(idempotency_key)
     checked = submission.check(strict_json.loads(body))
-    wishes = Wishes(**query.model_dump())
-    submitted = submission.submit(state.database, checked, caller.name, key, wishes)
+    options = SchedulingOptions(**query.model_dump())
+    submitted = submission.submit(state.database, checked, caller.name, key, options)
     log.bind(job=submitted.job.id)
     headers = {
         "location": f"/v1/jobs/{submitted.job.id}",

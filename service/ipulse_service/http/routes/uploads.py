@@ -20,9 +20,9 @@ from ipulse_core.events import ArtifactEvent
 from ipulse_core.schema import MAX_INTEGER
 from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
-from ipulse_service.files.artifacts import Description
-from ipulse_service.files.file_thread_pool import Transfers
-from ipulse_service.files.partial_upload import Incoming, WrongContent
+from ipulse_service.files.artifacts import NewArtifact
+from ipulse_service.files.file_thread_pool import FileThreadPool
+from ipulse_service.files.partial_upload import PartialUpload, WrongContent
 from ipulse_service.http import log_context as log
 from ipulse_service.http import payloads
 from ipulse_service.http.auth import open_to
@@ -33,7 +33,7 @@ from ipulse_service.http.routes.worker import AttemptId, Fence
 from ipulse_service.http.state import AppState, get_state
 from ipulse_service.http.worker_requests import MEDIA_TYPE
 from ipulse_service.jobs import leases
-from ipulse_service.jobs.leases import Attempt
+from ipulse_service.jobs.leases import AttemptRow
 
 _WRITE_BYTES = 2**21  # handed to a thread at once, or more if it is still at those before
 _HELD_BYTES = 2**22  # until then: those who wait for each other at every part take longer
@@ -121,7 +121,7 @@ async def store_artifact(
         described_as = _describe(name, query)
         if query.size > parts.settings.max_artifact_bytes:
             raise TooLarge((), f"a file may have {parts.settings.max_artifact_bytes:,} bytes")
-        transfers = parts.transfers
+        transfers = parts.file_threads
         if query.sha256 and upload_offset == 0 and query.size <= _SMALL_BYTES:
             content = await _read(chunks, query.size)
             stored = await transfers.run(
@@ -150,7 +150,7 @@ async def store_artifact(
     return _answer(parts, stored)
 
 
-def _answer(parts: AppState, stored: artifacts.Stored) -> Response:
+def _answer(parts: AppState, stored: artifacts.StoreResult) -> Response:
     body = StoredBody(artifact_id=stored.artifact.id, sha256=stored.artifact.sha256)
     answer = json_answer(body, 201 if stored.created else 200)
     if stored.replaced:
@@ -163,13 +163,16 @@ async def _forget(parts: AppState, digests: Sequence[str]) -> None:
     """Removes replaced files. The housekeeper removes what is left by trouble or a crash."""
     try:
         for sha256 in digests:
-            await parts.transfers.run(artifacts.forget, parts.database, parts.blobs, sha256)
+            await parts.file_threads.run(artifacts.forget, parts.database, parts.blobs, sha256)
     except Unavailable as error:
         _log.warning("replaced_file_left", extra={"error": error.message})
 
 
 async def _receive(
-    incoming: Incoming, chunks: AsyncIterator[bytes], query: ArtifactQuery, transfers: Transfers
+    incoming: PartialUpload,
+    chunks: AsyncIterator[bytes],
+    query: ArtifactQuery,
+    transfers: FileThreadPool,
 ) -> bytes:
     """Writes one part while the next arrives, and hash and disk are at work on those before; no
     thread is at it when this ends or is cancelled.
@@ -224,10 +227,10 @@ def _store(
     parts: AppState,
     attempt_id: str,
     fence: str,
-    described_as: Description,
+    described_as: NewArtifact,
     query: ArtifactQuery,
     content: bytes,
-) -> artifacts.Stored:
+) -> artifacts.StoreResult:
     """Keeps a small file, in one thread: each change of threads takes longer than its step."""
     pk = _check_held(parts, attempt_id, fence)
     incoming = parts.blobs.receive(_partial(pk, query))
@@ -241,7 +244,7 @@ def _store(
         incoming.close()
 
 
-def _describe(name: str, query: ArtifactQuery) -> Description:
+def _describe(name: str, query: ArtifactQuery) -> NewArtifact:
     # The rules for a name, a role and a media type stand in the event that announces a file.
     places = {"/path": "/path/name", "/role": "/query/role", "/media_type": "/query/media_type"}
     value = {
@@ -258,7 +261,7 @@ def _describe(name: str, query: ArtifactQuery) -> Description:
     if not _MEDIA_TYPE.fullmatch(event.media_type):
         detail = "must look like type/subtype"
         raise InvalidInput([Problem("/query/media_type", "wrong_form", detail)])
-    return Description(name=event.path, role=event.role, media_type=event.media_type)
+    return NewArtifact(name=event.path, role=event.role, media_type=event.media_type)
 
 
 def _check_held(parts: AppState, attempt_id: str, fence: str) -> int:
@@ -271,15 +274,15 @@ def _partial(attempt_pk: int, query: ArtifactQuery) -> str:
 
 
 def _keep(
-    parts: AppState, attempt_id: str, fence: str, described_as: Description, incoming: Incoming
-) -> artifacts.Stored:
-    def holder(transaction: Transaction) -> Attempt:
+    parts: AppState, attempt_id: str, fence: str, described_as: NewArtifact, incoming: PartialUpload
+) -> artifacts.StoreResult:
+    def holder(transaction: Transaction) -> AttemptRow:
         return leases.hold(transaction, attempt_id, fence)
 
     return artifacts.keep(parts.database, parts.blobs, described_as, incoming, holder)
 
 
-def _check_content(incoming: Incoming, query: ArtifactQuery, followed: bytes = b"") -> None:
+def _check_content(incoming: PartialUpload, query: ArtifactQuery, followed: bytes = b"") -> None:
     if incoming.size != query.size:
         raise _wrong("size", f"{incoming.size} bytes arrived; {query.size} were announced")
     if query.sha256:

@@ -29,21 +29,8 @@ from ipulse_service.http.representations import (
 from ipulse_service.http.responses import described, job_answer, json_answer
 from ipulse_service.http.state import AppState, get_state
 from ipulse_service.http.worker_requests import Announcement, ClaimRequest, EventBatch, Finish
-from ipulse_service.jobs import (
-    agent_versions as protocol,
-)
-from ipulse_service.jobs import (
-    agents,
-    attempts,
-    leases,
-    store,
-)
-from ipulse_service.jobs import (
-    attempt_end as endings,
-)
-from ipulse_service.jobs import (
-    worker_reports as reports,
-)
+from ipulse_service.jobs import agent_versions, agents, attempts, leases, store, worker_reports
+from ipulse_service.jobs.attempt_end import finish_attempt
 
 # An agent that asks for orders may be told a little later: whoever waits for the same job's end is
 # answered first.
@@ -66,7 +53,7 @@ class Orders:
 @router.post(
     "/agents",
     status_code=204,
-    dependencies=protocol.KNOWN,
+    dependencies=agent_versions.KNOWN,
     openapi_extra=payloads.described("Announcement"),
 )
 @open_to("worker")
@@ -75,14 +62,14 @@ def announce(body: JSONBody, request: Request) -> Response:
     state = get_state(request)
     said = payloads.parse(Announcement, body)
     with state.database.write() as transaction:
-        agents.announce(transaction, said.agent, said.device_kinds, said.resting)
+        agents.announce(transaction, said.agent, said.device_kinds, said.quarantined)
     return Response(status_code=204)
 
 
 @router.post(
     "/claims",
     responses={200: {"model": ClaimBody}},
-    dependencies=protocol.KNOWN,
+    dependencies=agent_versions.KNOWN,
     openapi_extra=payloads.described("ClaimRequest"),
 )
 @open_to("worker")
@@ -142,12 +129,12 @@ async def orders(
     seconds = preferences.wait_seconds(prefer)
     until = time.monotonic() + (seconds or 0)
     found = await run_in_threadpool(_orders, state, attempt_id, fence)
-    with state.changes.watch(store.stop_topic(found.job_id)) as watch:
+    with state.notifier.watch(store.stop_topic(found.job_id)) as watch:
         while True:
             watch.clear()
             found = await run_in_threadpool(_orders, state, attempt_id, fence)
             left = until - time.monotonic()
-            if found.cancel or left <= 0 or state.changes.stopping:
+            if found.cancel or left <= 0 or state.notifier.stopping:
                 break
             await watch.wait(left)
             await asyncio.sleep(GIVE_WAY_SECONDS)
@@ -171,7 +158,7 @@ def record(attempt_id: AttemptId, fence: Fence, body: EventsBody, request: Reque
     for some in in_parts(batch.events, EVENTS_PER_COMMIT) if batch.events else [[]]:
         with state.database.write() as transaction:
             attempt = leases.hold(transaction, attempt_id, fence)
-            following = reports.record(transaction, attempt, first, some)
+            following = worker_reports.record(transaction, attempt, first, some)
         first += length(some)
     return json_answer(NextEventBody(next=following))
 
@@ -192,8 +179,8 @@ async def finish(
     state = get_state(request)
     log.bind(attempt=attempt_id)
     said = await run_in_threadpool(payloads.parse, Finish, body)
-    run = run_in_threadpool if said.manifest is None else state.transfers.run
-    job, tried = await run(endings.end, state, attempt_id, fence, said)
+    run = run_in_threadpool if said.manifest is None else state.file_threads.run
+    job, tried = await run(finish_attempt, state, attempt_id, fence, said)
     log.bind(job=job.id)
     return job_answer(job, tried)
 

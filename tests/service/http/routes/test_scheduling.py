@@ -34,8 +34,8 @@ def alone(
         yield running
 
 
-def submit(service: InProcess, **wishes: int) -> str:
-    response = service.user.post("/v1/jobs", json=SPEC, params=wishes)
+def submit(service: InProcess, **options: int) -> str:
+    response = service.user.post("/v1/jobs", json=SPEC, params=options)
     assert response.status_code == 202, response.text
     return str(response.json()["id"])
 
@@ -196,8 +196,8 @@ class TestPriority:
         assert (waits["reason"], waits["position"]) == ("no_agent", 1)
 
     def test_a_device_in_quarantine_is_no_device(self, alone: InProcess) -> None:
-        def announce(agent: str, *resting: str) -> None:
-            body = {"agent": agent, "device_kinds": ["cpu", "ipu"], "resting": resting}
+        def announce(agent: str, *quarantined: str) -> None:
+            body = {"agent": agent, "device_kinds": ["cpu", "ipu"], "quarantined": quarantined}
             assert alone.worker.post("/v1/worker/agents", json=body).status_code == 204
 
         job = submit(alone)
@@ -279,8 +279,8 @@ class TestKeys:
         assert second != first
         assert service.submit(**headers)["id"] == second
 
-    def test_other_wishes_are_another_request(self, service: InProcess) -> None:
-        headers = {"idempotency-key": "the-key-of-two-wishes"}
+    def test_other_options_are_another_request(self, service: InProcess) -> None:
+        headers = {"idempotency-key": "the-key-of-two-options"}
         service.submit(**headers)
         response = service.user.post("/v1/jobs", json=SPEC, params={"priority": 1}, headers=headers)
         assert check_problem(response, 422)["code"] == "idempotency_key_reused"

@@ -245,7 +245,9 @@ class TestIdempotencyKey:
     ) -> None:
         monkeypatch.setattr(submission, "PATIENCE_SECONDS", 0.05)
         headers = {"idempotency-key": "slow"}
-        with service.database.turns.turn("idempotency/user/slow", 0.0):  # as if one were under way
+        with service.database.key_locks.acquire(
+            "idempotency/user/slow", 0.0
+        ):  # as if one were under way
             response = service.user.post("/v1/jobs", json=SPEC, headers=headers)
             assert check_problem(response, 409)["code"] == "idempotency_key_in_use"
             assert int(response.headers["retry-after"]) > 0

@@ -12,8 +12,7 @@ import httpx
 import pytest
 
 from ipulse_core import messages
-from ipulse_service.jobs import queue_order as schedule
-from ipulse_service.jobs import store
+from ipulse_service.jobs import queue_order, store
 from ipulse_service.jobs.job import Job
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import WrongProtocol
@@ -44,7 +43,7 @@ class TestClaim:
         """The agent names it, another job's turn comes first, and the one it named is gone."""
         service.submit()
         named = service.submit()["id"]
-        head = schedule.head
+        head = queue_order.head
 
         def remove() -> httpx.Response:
             service.user.post(f"/v1/jobs/{named}/cancel")
@@ -59,7 +58,7 @@ class TestClaim:
                 return head(*asked)
 
             removed: list[Future[httpx.Response]] = []
-            monkeypatch.setattr(schedule, "head", head_meanwhile)
+            monkeypatch.setattr(queue_order, "head", head_meanwhile)
             claimed = service.claim(named)
             assert removed[0].result().status_code == 204
         assert claimed.status_code == 200, claimed.text
@@ -161,7 +160,7 @@ class TestOrders:
         attempt = service.attempt(job_id)
         with ThreadPoolExecutor(1) as beside:
             waiting = beside.submit(attempt.orders, wait=30)
-            eventually(lambda: service.state.changes.is_watched(store.stop_topic(job_id)))
+            eventually(lambda: service.state.notifier.is_watched(store.stop_topic(job_id)))
             service.user.post(f"/v1/jobs/{job_id}/cancel")
             response = waiting.result(timeout=10)
         assert response.json() == {"cancel": True}

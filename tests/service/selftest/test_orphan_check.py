@@ -33,12 +33,12 @@ class Cleaned(Scene):
         Housekeeper(self.database, self.blobs, self.settings).clean_up()
 
     def left(self) -> list[str]:
-        stand: Any = self
-        return after_a_day(stand, clean_seconds=0.0)
+        testbed: Any = self
+        return after_a_day(testbed, clean_seconds=0.0)
 
     def left_in_the_end(self) -> list[str]:
-        stand: Any = self
-        return after_the_end(stand, exit_seconds=0.0)
+        testbed: Any = self
+        return after_the_end(testbed, exit_seconds=0.0)
 
 
 @pytest.fixture

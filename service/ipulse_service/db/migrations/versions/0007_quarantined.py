@@ -1,0 +1,12 @@
+"""Rename `agents.resting` to `agents.quarantined`."""
+
+from __future__ import annotations
+
+from alembic import op
+
+revision = "0007"
+down_revision = "0006"
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE agents RENAME COLUMN resting TO quarantined")
