@@ -15,7 +15,7 @@ OURS := ipulse ipulse-core ipulse-ops ipulse-service ipulse-worker poplar-emulat
 compile_lock = $(BIN)/uv pip compile --quiet --system-certs --generate-hashes --no-header $(UPGRADE) \
 	$(OURS:%=--no-emit-package %) --python-version $(2) --output-file requirements/$(1).txt $(3)
 
-.PHONY: help demo up test lint kernels docs bench bench-peers accuracy containers lock clean runtime dev
+.PHONY: help demo up test verify wheels lint kernels docs bench bench-peers accuracy containers lock clean runtime dev
 
 help: ## This list.
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -29,6 +29,13 @@ up: runtime ## The stack at 127.0.0.1:8470, until Ctrl-C; jobs and results stay.
 test: dev ## Every test, on Python 3.11 and, where there is one, on Python 3.8.
 	@scripts/setup py38
 	@scripts/test $(ARGS)
+
+verify: dev ## What `make test` leaves out because it takes minutes: soak, fuzzing, wheels.
+	@scripts/setup py38
+	@scripts/test --verify $(ARGS)
+
+wheels: dev ## Build every distribution and try it in a fresh environment.
+	@$(BIN)/python -m pytest -q -m wheels tests/packaging $(ARGS)
 
 lint: dev ## Style, types, imports and C++ layout; changes nothing.
 	$(BIN)/ruff check
