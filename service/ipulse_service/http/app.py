@@ -115,8 +115,9 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=lifespan,
         dependencies=[Depends(permit)],
         responses=_PROBLEM,
-        docs_url=None,
+        docs_url=None,  # web/ serves both pages, without assets of other hosts
         redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
         redirect_slashes=False,
     )
     app.state.services = state

@@ -1,7 +1,7 @@
-"""The web page: files that a browser needs to be a client of the HTTP interface, and no data.
+"""The files of the web page and of the pages that display the OpenAPI document.
 
-They answer without a token. What the page shows, its scripts ask for with the token of whoever
-looks at it, at the same routes as every other client.
+They contain no data and need no token. Their scripts call the same routes as every other client,
+with the token of the person who opened the page.
 """
 
 from __future__ import annotations
@@ -15,8 +15,13 @@ from fastapi import APIRouter, Request, Response
 from ipulse_core.errors import NotFound
 from ipulse_service.http import etags
 
-_FILES = Path(__file__).parent / "static"
-_PAGES = {"/": "index.html", "/report": "report.html"}
+_FOLDER = Path(__file__).parent
+_PAGES = {
+    "/": "index.html",
+    "/report": "report.html",
+    "/docs": "docs.html",
+    "/redoc": "redoc.html",
+}
 _MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -29,13 +34,21 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     f"connect-src 'self'; {_NEVER}"
 )
-# A frame's text is bound by its page's policy, and reports bring their styles with them.
-_REPORT_POLICY = _POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
+_INLINE_STYLES = "style-src 'self' 'unsafe-inline'"
+_POLICY_OF = {
+    # A frame's document is bound by its page's policy, and a report contains its styles.
+    "report.html": _POLICY.replace("style-src 'self'", _INLINE_STYLES),
+    "docs.html": _POLICY.replace("img-src 'self'", "img-src 'self' data:"),
+    # ReDoc makes its style sheet with a script.
+    "redoc.html": _POLICY.replace("style-src 'self'", _INLINE_STYLES).replace(
+        "img-src 'self'", "img-src 'self' data:"
+    ),
+}
 
 
 @dataclass(frozen=True)
 class File:
-    """A file as it is answered."""
+    """A file and the headers that it is sent with."""
 
     content: bytes
     digest: str  # SHA-256
@@ -45,18 +58,22 @@ class File:
 def _read(path: Path) -> File:
     content = path.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
-    policy = _REPORT_POLICY if path.name == _PAGES["/report"] else _POLICY
     headers = {
         "content-type": _MEDIA_TYPES[path.suffix],
-        "cache-control": "no-cache",  # asked for again, and answered with 304
+        "cache-control": "no-cache",  # browsers ask again and get 304
         "etag": etags.quoted(digest),
-        "content-security-policy": policy,
+        "content-security-policy": _POLICY_OF.get(path.name, _POLICY),
     }
     return File(content, digest, headers)
 
 
-# Every path that there is; nothing is made from a path that was asked for.
-FILES = {f"/web/{path.name}": _read(path) for path in sorted(_FILES.iterdir())}
+def _folder(name: str, prefix: str) -> dict[str, File]:
+    paths = sorted((_FOLDER / name).iterdir())
+    return {prefix + path.name: _read(path) for path in paths if path.suffix in _MEDIA_TYPES}
+
+
+# All paths that are answered; no path is made from a request.
+FILES = {**_folder("static", "/web/"), **_folder("vendor", "/web/vendor/")}
 FILES.update({path: FILES[f"/web/{name}"] for path, name in _PAGES.items()})
 
 router = APIRouter(include_in_schema=False)
@@ -64,12 +81,14 @@ router = APIRouter(include_in_schema=False)
 
 @router.api_route("/", methods=["GET", "HEAD"])
 @router.api_route("/report", methods=["GET", "HEAD"])
-@router.api_route("/web/{name}", methods=["GET", "HEAD"])
-async def file(request: Request) -> Response:
-    """A file of the page."""
-    found = FILES.get(request.scope["path"])
-    if found is None:
-        raise NotFound("the page has no such file")
-    if etags.matches(request.headers.get("if-none-match"), found.digest):
-        return Response(status_code=304, headers=found.headers)
-    return Response(found.content, headers=found.headers)
+@router.api_route("/docs", methods=["GET", "HEAD"])
+@router.api_route("/redoc", methods=["GET", "HEAD"])
+@router.api_route("/web/{name:path}", methods=["GET", "HEAD"])
+async def get_file(request: Request) -> Response:
+    """Returns a file of the web page."""
+    file = FILES.get(request.scope["path"])
+    if file is None:
+        raise NotFound("the web page has no such file")
+    if etags.matches(request.headers.get("if-none-match"), file.digest):
+        return Response(status_code=304, headers=file.headers)
+    return Response(file.content, headers=file.headers)

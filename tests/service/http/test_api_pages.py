@@ -1,0 +1,138 @@
+"""Swagger UI and ReDoc in a real browser, and the files that they are made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+
+from ipulse_service.http import web
+from tests.service.conditions import eventually
+from tests.service.running import InProcess
+
+VENDOR = Path(web.__file__).parent / "vendor"
+LOCK = "versions.json"
+METHODS = ("get", "put", "post", "delete", "head", "patch")
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
+
+
+def test_the_vendored_files_are_those_of_the_lock() -> None:
+    packages = json.loads((VENDOR / LOCK).read_text())
+    locked = {name: digest for package in packages for name, digest in package["files"].items()}
+    there = {path.name for path in VENDOR.iterdir()} - {LOCK}
+    assert there == set(locked)
+    for name, digest in locked.items():
+        assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == digest, name
+    for package in packages:
+        assert package["version"]
+        assert any("LICENSE" in name for name in package["files"])
+
+
+@pytest.fixture(scope="module")
+def database_settings() -> dict[str, Any]:
+    """One database is enough: the pages have no data of their own."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[webdriver.Chrome]:
+    chromium, program = shutil.which("chromium"), shutil.which("chromedriver")
+    if not chromium or not program:
+        pytest.skip("no browser here: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in FLAGS:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(program))
+    try:
+        yield started
+    finally:
+        started.quit()
+
+
+def open_page(driver: webdriver.Chrome, service: InProcess, path: str) -> None:
+    """Opens a page and signs in with the form that it shows."""
+    driver.get("about:blank")
+    driver.get_log("performance")
+    driver.get_log("browser")
+    driver.get(service.url + path)
+    driver.execute_script("sessionStorage.clear()")
+    driver.get(service.url + path)
+    field = eventually(lambda: found(driver, "#token"))
+    field[0].send_keys(service.settings.token_file.read_text().strip() + "\n")
+
+
+def found(driver: webdriver.Chrome, selector: str) -> list[WebElement]:
+    return driver.find_elements(By.CSS_SELECTOR, selector)
+
+
+def hosts_asked(driver: webdriver.Chrome) -> set[str]:
+    """The hosts that requests were sent to; what the page's policy refused was not sent."""
+    hosts: dict[str, str] = {}
+    refused = set()
+    for entry in driver.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        method, details = message["method"], message["params"]
+        if method in ("Network.requestWillBeSent", "Network.webSocketCreated"):
+            url = urlsplit(details.get("request", details)["url"])
+            if url.scheme not in ("about", "data", "blob", "chrome"):
+                hosts[details["requestId"]] = url.netloc
+        elif method == "Network.loadingFailed" and details.get("blockedReason") == "csp":
+            refused.add(details["requestId"])
+    return {host for request, host in hosts.items() if request not in refused}
+
+
+def operations(service: InProcess) -> list[tuple[str, str]]:
+    paths = service.user.get("/openapi.json").json()["paths"]
+    return [(m, path) for path, item in paths.items() for m in item if m in METHODS]
+
+
+def test_swagger_ui_shows_every_operation_and_tries_one(
+    service: InProcess, driver: webdriver.Chrome
+) -> None:
+    job_id = service.submit()["id"]
+    open_page(driver, service, "/docs")
+    count = len(operations(service))
+    eventually(lambda: len(found(driver, ".opblock")) == count)
+    [block] = found(driver, "#operations-jobs-list_jobs")
+    block.find_element(By.CSS_SELECTOR, ".opblock-summary-control").click()
+    eventually(lambda: block.find_elements(By.CSS_SELECTOR, ".try-out__btn"))[0].click()
+    eventually(lambda: block.find_elements(By.CSS_SELECTOR, ".execute"))[0].click()
+    answer = ".live-responses-table .response"
+    [row] = eventually(lambda: block.find_elements(By.CSS_SELECTOR, answer))
+    assert row.find_element(By.CSS_SELECTOR, ".response-col_status").text.startswith("200")
+    assert job_id in row.text
+    assert hosts_asked(driver) == {urlsplit(service.url).netloc}
+    messages: list[dict[str, Any]] = driver.get_log("browser")
+    assert [m for m in messages if "Content Security Policy" in m["message"]] == []
+
+
+def test_redoc_shows_every_operation(service: InProcess, driver: webdriver.Chrome) -> None:
+    open_page(driver, service, "/redoc")
+    wanted = {path for _, path in operations(service)}
+
+    def shown() -> set[str]:
+        return {path for path in wanted if path in driver.page_source}
+
+    eventually(lambda: found(driver, ".redoc-wrap") and shown() == wanted)
+    assert hosts_asked(driver) == {urlsplit(service.url).netloc}
+
+
+def test_a_token_that_is_refused_is_asked_for_again(
+    service: InProcess, driver: webdriver.Chrome
+) -> None:
+    driver.get(service.url + "/docs")
+    driver.execute_script("sessionStorage.setItem('ipulse-token', 'x'.repeat(40))")
+    driver.get(service.url + "/docs")
+    eventually(lambda: found(driver, "#token"))
+    assert not found(driver, ".opblock")
