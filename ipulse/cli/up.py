@@ -127,6 +127,10 @@ def _certificate(
     if cert is None or key is None:
         return None
     tls.check(cert, key)
+    warning = tls.expiry_warning(cert)
+    if warning:
+        remedy = f"; remove {cert} to make another" if is_made_here else ""
+        say(f"Warning: {warning}{remedy}.", style="yellow")
     return cert.absolute(), key.absolute()
 
 

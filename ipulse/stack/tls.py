@@ -1,37 +1,42 @@
-"""Certificates: one made here, whether one can be served, and whom a client trusts.
+"""TLS: making a certificate, checking that one can be served, and what a client trusts.
 
-Between the parts of one machine it is the certificate itself that is trusted, whatever names it
-bears: whoever can answer with it has its key. Everybody else asks an authority, and for the name.
+Programs on one machine pin the certificate itself, whatever names it contains: only the holder of
+its key can answer with it. Other clients verify the authority and the name.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import os
-import shutil
 import ssl
 import string
-import subprocess  # runs openssl
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Iterable, Optional, Tuple, Union
+from typing import Iterable, List, Optional, Sequence, Tuple, Union
 
-from ipulse_core.errors import InvalidInput, MissingDependency, Problem, Unavailable
+from ipulse.install_hint import install_hint
+from ipulse_core.errors import InvalidInput, MissingDependency, Problem
 
-DAYS = 365  # for which a certificate made here is good
+DAYS = 365  # validity of a certificate that is made here
+WARNING_DAYS = 30  # a certificate that expires sooner is reported when the service starts
+CLOCK_SKEW = timedelta(minutes=5)  # a client whose clock is behind accepts a new certificate
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
-_PARTIAL_CHAIN = 0x80000  # X509_V_FLAG_PARTIAL_CHAIN: an end that is trusted needs no root
+_PARTIAL_CHAIN = 0x80000  # X509_V_FLAG_PARTIAL_CHAIN: a trusted leaf needs no root
 _END = "-----END CERTIFICATE-----"
-_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")  # as OpenSSLs say it
+_NO_TLS = (
+    "WRONG_VERSION_NUMBER",
+    "RECORD_LAYER_FAILURE",
+    "HTTP_REQUEST",
+)  # reasons in several versions of OpenSSL
 _NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + ".-*")
 
 PathLike = Union[str, "os.PathLike[str]"]
 
 
 def authorities(path: PathLike) -> ssl.SSLContext:
-    """Trusts what these authorities vouch for, or a certificate in the file that vouches for
-    itself; the name must fit.
+    """Return a context that trusts the authorities in a PEM file and verifies the name.
 
-    path: PEM. Raises InvalidInput.
+    A self-signed certificate in the file counts as an authority. Raises InvalidInput.
     """
     try:
         return ssl.create_default_context(cafile=os.fspath(path))
@@ -40,9 +45,9 @@ def authorities(path: PathLike) -> ssl.SSLContext:
 
 
 def pinned(path: PathLike) -> ssl.SSLContext:
-    """Trusts the first certificate of this file and no other, by whatever name it is reached.
+    """Return a context that trusts only the first certificate of a PEM file, under any name.
 
-    path: PEM. Raises InvalidInput.
+    Raises InvalidInput.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
@@ -55,18 +60,18 @@ def pinned(path: PathLike) -> ssl.SSLContext:
 
 
 def first_certificate(path: PathLike) -> str:
-    """The service's own, which comes before those of its authorities. Raises OSError."""
+    """Return the first certificate of a PEM file: the service's own. Raises OSError."""
     text = Path(path).read_text("ascii", "replace")
     head, end, _ = text.partition(_END)
     if not end:
-        raise ssl.SSLError(0, "no certificate in PEM form is in it")
+        raise ssl.SSLError(0, "it contains no certificate in PEM form")
     return head + end + "\n"
 
 
 def check(certificate: Path, key: Path) -> None:
-    """Whether a service can speak TLS with these files: one handshake, in memory.
+    """Check, with a handshake in memory, that a service can use these files for TLS.
 
-    Raises InvalidInput, saying which of the two is wrong and how.
+    Raises InvalidInput, which names the file that is wrong and the reason.
     """
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     client = pinned(certificate)
@@ -86,41 +91,47 @@ def check(certificate: Path, key: Path) -> None:
 
 
 def self_signed(folder: Path, names: Iterable[str] = ()) -> Tuple[Path, Path]:
-    """A certificate for this machine's own names and `names`, and its key: the two files that
-    were made there before, as long as they can be served under all these names, else new ones.
+    """Return a certificate for this machine's own names and `names`, and its private key.
 
-    Raises InvalidInput for what cannot be a name, MissingDependency where there is no openssl,
-    Unavailable if that fails.
+    The pair that an earlier call wrote to the folder is returned as long as it is valid for all
+    these names; otherwise a new pair is written. Raises InvalidInput for a name that no
+    certificate can contain, MissingDependency where `cryptography` is not installed.
     """
     certificate, key = folder / "tls-certificate.pem", folder / "tls-key.pem"
     wanted = list(dict.fromkeys([*LOCAL_NAMES, *names]))
-    all_names = ",".join(map(_alternative, wanted))
+    for name in wanted:
+        _check_name(name)
     if _is_good_for(certificate, key, wanted):
         return certificate, key
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        raise MissingDependency(
-            "openssl is not installed, which makes certificates: apt-get install openssl, or name "
-            "a certificate with --tls-cert and --tls-key"
-        )
-    options = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    request = ["-x509", "-days", str(DAYS), "-subj", "/CN=ipulse"]
-    extensions = ["-addext", f"subjectAltName={all_names}"]
+    certificate_text, key_text = _make_pair(wanted)
     key.unlink(missing_ok=True)
-    os.close(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))  # never readable by others
-    made = subprocess.run(  # noqa: S603 - one program, without a shell
-        [openssl, "req", *options, *request, *extensions, "-keyout", key, "-out", certificate],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    if made.returncode:
-        raise Unavailable(f"openssl made no certificate: {made.stderr.strip()[-500:]}")
+    # Created with its final mode: nobody else can open it, not even for a moment.
+    descriptor = os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(key_text)
+    certificate.write_bytes(certificate_text)
     return certificate, key
 
 
+def expiry_warning(certificate: Path) -> Optional[str]:
+    """Return a sentence if the certificate expires within a month, else None."""
+    try:
+        from cryptography import x509
+    except ImportError:  # a certificate from elsewhere can be served without it
+        return None
+    try:
+        parsed = x509.load_pem_x509_certificate(first_certificate(certificate).encode())
+    except ValueError:  # OpenSSL accepts some certificates that `cryptography` refuses
+        return None
+    expires = parsed.not_valid_after_utc
+    days = (expires - datetime.now(timezone.utc)).days
+    if days >= WARNING_DAYS:
+        return None
+    return f"the certificate {certificate} expires on {expires:%Y-%m-%d}, in {days} days"
+
+
 def distrust_in(error: Optional[BaseException]) -> Optional[str]:
-    """Why a connection cannot be secured, and the cure, if trying again is of no use."""
+    """Return why TLS failed for good, and what to do; None if the cause is something else."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
             return (
@@ -128,7 +139,7 @@ def distrust_in(error: Optional[BaseException]) -> Optional[str]:
                 "the certificate itself, with --ca FILE or IPULSE_CA"
             )
         if isinstance(error, ssl.SSLError) and error.reason in _NO_TLS:
-            return "it speaks no TLS: its address begins with http://"
+            return "it does not speak TLS: its address begins with http://"
         error = error.__cause__ or error.__context__
     return None
 
@@ -147,10 +158,10 @@ def _is_good_for(certificate: Path, key: Path, names: Iterable[str]) -> bool:
 def _shake_hands(
     server: ssl.SSLContext, client: ssl.SSLContext, name: Optional[str] = None
 ) -> None:
-    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     ends = [
-        server.wrap_bio(there, back, server_side=True),
-        client.wrap_bio(back, there, server_hostname=name),
+        server.wrap_bio(to_server, to_client, server_side=True),
+        client.wrap_bio(to_client, to_server, server_hostname=name),
     ]
     while ends:
         for end in list(ends):
@@ -161,26 +172,92 @@ def _shake_hands(
                 pass
 
 
-def _alternative(name: str) -> str:
+def _make_pair(names: Sequence[str]) -> Tuple[bytes, bytes]:
+    """Return a new certificate that is valid for these names, and its key, both as PEM."""
     try:
-        return f"IP:{ipaddress.ip_address(name)}"
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes
+        from cryptography.hazmat.primitives.asymmetric import ec
+        from cryptography.hazmat.primitives.serialization import (
+            Encoding,
+            NoEncryption,
+            PrivateFormat,
+        )
+    except ImportError as error:
+        raise MissingDependency(
+            f"certificates are made with the package cryptography: {install_hint('stack')}; "
+            "or name a certificate with --tls-cert and --tls-key"
+        ) from error
+    key = ec.generate_private_key(ec.SECP256R1())
+    public = key.public_key()
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "ipulse")])
+    alternatives: List[x509.GeneralName] = []
+    for name in names:
+        try:
+            alternatives.append(x509.IPAddress(ipaddress.ip_address(name)))
+        except ValueError:
+            alternatives.append(x509.DNSName(name))
+    usage = x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+    now = datetime.now(timezone.utc)
+    identifier = x509.SubjectKeyIdentifier.from_public_key(public)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(public)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - CLOCK_SKEW)
+        .not_valid_after(now + timedelta(days=DAYS))
+        .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+        # It is its own authority, so that a client can name it as one.
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(
+            x509.ExtendedKeyUsage([x509.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False
+        )
+        .add_extension(identifier, critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier),
+            critical=False,
+        )
+    )
+    certificate = builder.sign(key, hashes.SHA256())
+    return certificate.public_bytes(Encoding.PEM), key.private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+    )
+
+
+def _check_name(name: str) -> None:
+    """Raise InvalidInput unless `name` is a host name or an IP address."""
+    try:
+        ipaddress.ip_address(name)
     except ValueError:
-        pass
-    if not name or set(name) - _NAME_CHARACTERS:
-        detail = f"must be the name or the address of a machine; got {name[:60]!r}"
-        raise InvalidInput([Problem("/name", "invalid_name", detail)], "no certificate for that")
-    return f"DNS:{name}"
+        if not name or set(name) - _NAME_CHARACTERS:
+            detail = f"must be the name or the address of a machine; got {name[:60]!r}"
+            raise InvalidInput(
+                [Problem("/name", "invalid_name", detail)], "no certificate for that"
+            ) from None
 
 
 def _no_password() -> str:
-    raise ssl.SSLError(0, "it is encrypted, and nobody is there to give a password: decrypt it")
+    raise ssl.SSLError(0, "it is encrypted, and no password can be entered here: decrypt it")
 
 
 def _unusable(path: PathLike, error: OSError, wanted: str) -> InvalidInput:
-    why = "it holds none in PEM form" if getattr(error, "reason", None) else error.strerror
+    why = "it contains none in PEM form" if getattr(error, "reason", None) else error.strerror
     return _wrong("", path, f"is not {wanted}: {why}")
 
 
 def _wrong(pointer: str, path: PathLike, words: str) -> InvalidInput:
-    told = f"{os.fspath(path)} {words}"
-    return InvalidInput([Problem(pointer, "tls", told)], told)
+    detail = f"{os.fspath(path)} {words}"
+    return InvalidInput([Problem(pointer, "tls", detail)], detail)

@@ -1,14 +1,14 @@
-"""Certificates by real handshakes, in memory and over a socket; openssl makes the files."""
+"""Certificates are tested by real handshakes, in memory and over a socket."""
 
 from __future__ import annotations
 
 import http.server
 import json
 import ssl
-import subprocess
+import stat
 import threading
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -32,12 +32,53 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return tls.self_signed(tmp_path_factory.mktemp("other"))
 
 
+def _expiring(path: Path, key: Path, end: datetime) -> Path:
+    """Write a certificate for the key that expires at `end`."""
+    private = serialization.load_pem_private_key(key.read_bytes(), None)
+    assert isinstance(private, ec.EllipticCurvePrivateKey)
+    empty = x509.Name([])
+    builder = x509.CertificateBuilder(empty, empty, private.public_key(), 1, end - timedelta(9))
+    signed = builder.not_valid_after(end).sign(private, hashes.SHA256())
+    path.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
 class TestSelfSigned:
     def test_is_kept_while_it_serves_every_name(self, made: tuple[Path, Path]) -> None:
         before = made[0].read_bytes()
         assert tls.self_signed(made[0].parent, ["lab.example"]) == made
         assert made[0].read_bytes() == before
         assert made[1].stat().st_mode & 0o077 == 0
+
+    def test_key_is_never_readable_by_others_and_replaces_a_readable_one(
+        self, tmp_path: Path
+    ) -> None:
+        (tmp_path / "tls-key.pem").write_text("an older key")
+        (tmp_path / "tls-key.pem").chmod(0o644)
+        _, key = tls.self_signed(tmp_path)
+        assert stat.S_IMODE(key.stat().st_mode) == 0o600
+        assert "an older key" not in key.read_text()
+
+    def test_names_every_host_and_is_valid_for_a_year(self, made: tuple[Path, Path]) -> None:
+        parsed = x509.load_pem_x509_certificate(made[0].read_bytes())
+        names = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        assert names.get_values_for_type(x509.DNSName) == ["localhost", "lab.example"]
+        assert [str(ip) for ip in names.get_values_for_type(x509.IPAddress)] == [
+            "127.0.0.1",
+            "::1",
+        ]
+        left = parsed.not_valid_after_utc - datetime.now(timezone.utc)
+        assert timedelta(tls.DAYS - 1) < left <= timedelta(tls.DAYS)
+
+    def test_passes_the_strict_checks_of_newer_pythons(self, made: tuple[Path, Path]) -> None:
+        server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        server.load_cert_chain(*made)
+        client = tls.authorities(made[0])
+        client.verify_flags |= ssl.VERIFY_X509_STRICT
+        for name in ("lab.example", "::1"):
+            tls._shake_hands(server, client, name)
+        with pytest.raises(ssl.SSLCertVerificationError):
+            tls._shake_hands(server, client, "elsewhere.example")
 
     def test_is_made_anew_for_another_name(self, tmp_path: Path) -> None:
         before = tls.self_signed(tmp_path)[0].read_bytes()
@@ -68,23 +109,34 @@ class TestCheck:
         with pytest.raises(InvalidInput, match="private key: No such file"):
             tls.check(certificate, tmp_path / "gone")
         locked = tmp_path / "locked.pem"
-        command = ["openssl", "ec", "-in", key, "-aes256", "-passout", "pass:x", "-out", locked]
-        subprocess.run(command, check=True, capture_output=True)
+        private = serialization.load_pem_private_key(key.read_bytes(), None)
+        locked.write_bytes(
+            private.private_bytes(
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.BestAvailableEncryption(b"x"),
+            )
+        )
         with pytest.raises(InvalidInput, match="it is encrypted"):
             tls.check(certificate, locked)
 
     def test_refuses_a_certificate_that_has_expired(
         self, made: tuple[Path, Path], tmp_path: Path
     ) -> None:
-        expired = tmp_path / "expired.pem"
-        private = serialization.load_pem_private_key(made[1].read_bytes(), None)
-        assert isinstance(private, ec.EllipticCurvePrivateKey)
-        nobody, day = x509.Name([]), datetime(2001, 1, 1)
-        builder = x509.CertificateBuilder(nobody, nobody, private.public_key(), 1, day)
-        signed = builder.not_valid_after(day + timedelta(1)).sign(private, hashes.SHA256())
-        expired.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+        expired = _expiring(tmp_path / "expired.pem", made[1], datetime(2001, 1, 2))
         with pytest.raises(InvalidInput, match=r"expired\.pem cannot be served: certificate has"):
             tls.check(expired, made[1])
+
+    def test_warns_only_of_a_certificate_that_expires_within_a_month(
+        self, made: tuple[Path, Path], tmp_path: Path
+    ) -> None:
+        assert tls.expiry_warning(made[0]) is None
+        day = datetime.now(timezone.utc).replace(tzinfo=None) + timedelta(days=3, hours=1)
+        soon = _expiring(tmp_path / "soon.pem", made[1], day)
+        warning = tls.expiry_warning(soon)
+        assert warning is not None
+        assert str(soon) in warning
+        assert f"{day:%Y-%m-%d}" in warning
 
 
 class TestClient:
@@ -128,7 +180,7 @@ class TestClient:
             assert client.url == url
             assert list(client.list()) == []
 
-    def test_distrusts_another_at_once_and_says_the_cure(
+    def test_refuses_another_certificate_at_once_with_a_hint(
         self, url: str, other: tuple[Path, Path]
     ) -> None:
         told = r"not trusted \(self.signed.*--ca FILE"
