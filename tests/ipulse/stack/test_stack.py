@@ -191,7 +191,7 @@ class TestStopping:
             runner_of(client, job_id, attempt=2)
             job = client.get(job_id)
             assert [one["reason"] for one in job.json["attempts"]] == ["worker_stopped", None]
-            follow_until(client, job_id, "Attempt 2 goes on from checkpoint", attempt=2)
+            follow_until(client, job_id, "Attempt 2 resumes from checkpoint", attempt=2)
 
     def test_it_may_be_stopped_twice_and_before_it_was_started(self, tmp_path: Path) -> None:
         stack = Stack(tmp_path / "home")

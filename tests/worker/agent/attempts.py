@@ -12,7 +12,7 @@ from .fake_service import FakeService
 def attempt(service: FakeService, agent: Agent, behaviour: str, **options: object) -> str:
     """Submits a job, has the agent look at it, and returns the job's id when that is over."""
     job_id = service.submit(behaviour, **options)
-    agent.look_at(job_id)
+    agent.run_job(job_id)
     return job_id
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ipulse_worker.agent.agent import Agent
-from ipulse_worker.agent.settings import Settings
+from ipulse_worker.agent.settings import AgentSettings
 
 from .fake_rules import DEADLINE
 from .fake_service import FakeService
@@ -32,10 +32,10 @@ def service(tmp_path: Path) -> Iterator[FakeService]:
 
 
 @pytest.fixture
-def settings(service: FakeService, tmp_path: Path) -> Settings:
+def settings(service: FakeService, tmp_path: Path) -> AgentSettings:
     work_dir = tmp_path / "work"
     work_dir.mkdir(mode=0o700)
-    return Settings(
+    return AgentSettings(
         service_url=service.url,
         worker_token=service.token,
         broker_url="",  # nothing here speaks to a broker
@@ -48,8 +48,8 @@ def settings(service: FakeService, tmp_path: Path) -> Settings:
 
 
 @contextmanager
-def agent_with(settings: Settings, **changes: object) -> Iterator[Agent]:
-    agent = Agent(replace(settings, **changes))  # type: ignore[arg-type]  # fields of Settings
+def agent_with(settings: AgentSettings, **changes: object) -> Iterator[Agent]:
+    agent = Agent(replace(settings, **changes))  # type: ignore[arg-type]  # fields of AgentSettings
     agent.start()
     try:
         yield agent
@@ -58,7 +58,7 @@ def agent_with(settings: Settings, **changes: object) -> Iterator[Agent]:
 
 
 @pytest.fixture
-def agent(settings: Settings) -> Iterator[Agent]:
+def agent(settings: AgentSettings) -> Iterator[Agent]:
     with agent_with(settings) as agent:
         yield agent
 

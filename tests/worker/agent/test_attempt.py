@@ -12,8 +12,8 @@ from ipulse_core.events import MAX_LINE
 from ipulse_core.states import JobState
 from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.registration.lease_record import LOCK
-from ipulse_worker.agent.settings import Settings
-from ipulse_worker.agent.supervision.runner_supervisor import Supervision
+from ipulse_worker.agent.settings import AgentSettings
+from ipulse_worker.agent.supervision.runner_supervisor import RunnerSupervisor
 from ipulse_worker.agent.uploads import event_reporter as reporter
 
 from .attempts import attempt
@@ -62,7 +62,7 @@ class TestSuccess:
         assert job.last.messages("runner") == [f"line {number}" for number in range(60)]
 
     def test_nothing_is_left_behind(
-        self, offspring: Offspring, service: FakeService, settings: Settings
+        self, offspring: Offspring, service: FakeService, settings: AgentSettings
     ) -> None:
         with agent_with(settings) as agent:
             kept = settings.work_dir / "att_of_yesterday"
@@ -76,7 +76,7 @@ class TestSuccess:
     def test_the_runner_is_told_what_it_needs_and_no_secret(
         self,
         service: FakeService,
-        settings: Settings,
+        settings: AgentSettings,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.setenv("IPULSE_TOKEN", "the user's secret")
@@ -109,17 +109,17 @@ class TestSuccess:
     def test_a_job_that_is_held_is_left_alone(self, service: FakeService, agent: Agent) -> None:
         job_id = service.submit("completes")
         service.job(job_id).state = JobState.RUNNING
-        agent.look_at(job_id)
+        agent.run_job(job_id)
         assert service.job(job_id).attempts == []
 
     def test_a_job_nobody_knows_is_left_alone(self, service: FakeService, agent: Agent) -> None:
-        agent.look_at("job_of_another_database")
+        agent.run_job("job_of_another_database")
         assert service.requests == [("POST", "/v1/worker/claims")]
 
 
 class TestOutput:
     def test_a_flood_is_cut_at_the_quota_with_one_notice(
-        self, service: FakeService, settings: Settings
+        self, service: FakeService, settings: AgentSettings
     ) -> None:
         quota = 100_000
         with agent_with(settings, log_quota_bytes=quota) as agent:
@@ -161,10 +161,10 @@ class TestResume:
     def test_the_next_attempt_gets_the_checkpoint(self, service: FakeService, agent: Agent) -> None:
         job_id = service.submit("shows_its_world")
         service.job(job_id).checkpoint = Artifact("epoch-3.npz", "checkpoint", b"three epochs")
-        agent.look_at(job_id)
+        agent.run_job(job_id)
         job = service.job(job_id)
         assert json.loads(job.last.messages("runner")[0])["checkpoint"] == "three epochs"
-        assert job.last.said("goes on from epoch-3.npz")
+        assert job.last.said("resumes from epoch-3.npz")
 
     def test_one_that_is_damaged_is_not_used_and_the_user_is_told(
         self, service: FakeService, agent: Agent, monkeypatch: pytest.MonkeyPatch
@@ -172,10 +172,10 @@ class TestResume:
         job_id = service.submit("shows_its_world")
         service.job(job_id).checkpoint = Artifact("epoch-3.npz", "checkpoint", b"three epochs")
         monkeypatch.setattr(Artifact, "sha256", "0" * 64)
-        agent.look_at(job_id)
+        agent.run_job(job_id)
         monkeypatch.undo()
         job = service.job(job_id)
-        assert job.last.said("epoch-3.npz cannot be had, so training starts again")
+        assert job.last.said("epoch-3.npz cannot be downloaded, so training starts again")
 
     def test_only_the_newest_of_many_checkpoints_must_arrive(
         self, service: FakeService, agent: Agent
@@ -189,14 +189,14 @@ class TestResume:
 
 
 def test_an_error_of_the_agents_own_leaves_no_thread_behind(
-    service: FakeService, agent: Agent, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    service: FakeService, agent: Agent, settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(supervision: Supervision) -> None:
+    def fail(supervision: RunnerSupervisor) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Supervision, "run", fail)
+    monkeypatch.setattr(RunnerSupervisor, "run", fail)
     with pytest.raises(ZeroDivisionError):
-        agent.look_at(service.submit("completes"))
+        agent.run_job(service.submit("completes"))
     for thread in threading.enumerate():
         if thread.name in ("reporter", "uploader", "heartbeat"):
             thread.join(DEADLINE)

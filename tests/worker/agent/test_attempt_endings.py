@@ -10,7 +10,7 @@ import pytest
 
 from ipulse_core.states import JobState
 from ipulse_worker.agent.agent import Agent
-from ipulse_worker.agent.settings import Settings
+from ipulse_worker.agent.settings import AgentSettings
 from tests.ipulse.stack.test_guarded_process import Watched
 
 from .attempts import attempt, logged_pid
@@ -26,7 +26,7 @@ class TestEndings:
             ("crashes", "signal 11 (SIGSEGV)"),
             ("exits_silently", "exited with code 0"),
             ("dies_in_the_middle_of_an_event", "exited with code 0"),
-            ("stops_by_another_hand", "not by this agent"),
+            ("stops_by_another_hand", "another process than this agent"),
         ],
     )
     def test_no_verdict_is_a_lost_runner(
@@ -60,7 +60,7 @@ class TestEndings:
             ("writes_garbage", "no event"),
             ("writes_an_endless_event", "1,048,576 bytes"),
             ("speaks_for_the_service", "worker_lost"),
-            ("forgets_the_manifest", "no manifest"),
+            ("forgets_the_manifest", "without a manifest"),
             ("goes_backwards", "refused an event"),
         ],
     )
@@ -104,12 +104,12 @@ class TestEndings:
         assert job.state is JobState.SUCCEEDED
 
     def test_a_runner_that_does_not_end_after_its_verdict_is_killed(
-        self, service: FakeService, settings: Settings
+        self, service: FakeService, settings: AgentSettings
     ) -> None:
         with agent_with(settings, grace_seconds=0.2) as agent:
             job = service.job(attempt(service, agent, "hangs_when_done"))
         assert job.state is JobState.SUCCEEDED
-        assert job.last.said("did not end within 0.2 s: killed")
+        assert job.last.said("did not end within 0.2 s, and was killed")
 
     def test_a_process_that_it_left_behind_is_dead_before_the_verdict(
         self, service: FakeService, agent: Agent
@@ -122,7 +122,7 @@ class TestEndings:
                 alive_at_verdict.append({each.name for each in Path("/proc").iterdir()})
 
         service.faults.append(look)
-        agent.look_at(job_id)
+        agent.run_job(job_id)
         assert service.job(job_id).state is JobState.SUCCEEDED
         (pid,) = [m.split()[1] for m in service.job(job_id).last.messages("runner")]
         (alive,) = alive_at_verdict
@@ -133,7 +133,7 @@ class TestEndings:
         self, service: FakeService, agent: Agent
     ) -> None:
         job_id = service.submit("ignores_term")
-        with beside(lambda: agent.look_at(job_id)):
+        with beside(lambda: agent.run_job(job_id)):
             runner = Watched(logged_pid(service, job_id, "pid"))
             guardian = psutil.Process(runner.pid).parent()
             assert guardian is not None
@@ -142,7 +142,7 @@ class TestEndings:
         assert service.job(job_id).verdict["reason"] == "runner_lost"
 
     def test_a_runner_that_is_never_ready_is_given_up(
-        self, service: FakeService, settings: Settings
+        self, service: FakeService, settings: AgentSettings
     ) -> None:
         changes = {"ready_seconds": 0.5, "runner_module": f"{RUNNERS}.never_ready"}
         with agent_with(settings, **changes) as agent:
@@ -151,7 +151,7 @@ class TestEndings:
         assert "not ready within 0.5 s" in job.verdict["message"]
 
     def test_a_runner_that_cannot_import_says_why(
-        self, service: FakeService, settings: Settings
+        self, service: FakeService, settings: AgentSettings
     ) -> None:
         with agent_with(settings, runner_module=f"{RUNNERS}.missing_library") as agent:
             job = service.job(attempt(service, agent, "completes"))
@@ -159,7 +159,7 @@ class TestEndings:
         assert job.last.said("No module named 'no_such_tensorflow'")
 
     def test_an_interpreter_that_is_gone_is_named(
-        self, service: FakeService, settings: Settings
+        self, service: FakeService, settings: AgentSettings
     ) -> None:
         with agent_with(settings, runner_python="/opt/graphcore/bin/python") as agent:
             job = service.job(attempt(service, agent, "completes"))

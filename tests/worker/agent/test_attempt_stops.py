@@ -10,8 +10,8 @@ import pytest
 
 from ipulse_core.states import JobState
 from ipulse_worker.agent.agent import Agent
-from ipulse_worker.agent.settings import Settings
-from ipulse_worker.agent.supervision import attempt as attempt_module
+from ipulse_worker.agent.settings import AgentSettings
+from ipulse_worker.agent.supervision import attempt_supervisor
 from tests.ipulse.stack.test_guarded_process import Watched
 
 from .attempts import logged_pid
@@ -22,20 +22,20 @@ from .fake_service import FakeService
 
 class TestCancel:
     def test_is_heard_of_without_waiting_for_a_heartbeat(
-        self, tmp_path: Path, settings: Settings
+        self, tmp_path: Path, settings: AgentSettings
     ) -> None:
         hour = 3600.0
         with FakeService(tmp_path / "token", 2 * hour, heartbeat_seconds=hour) as service:
             job_id = service.submit("trains_until_told")
             changes = {"service_url": service.url, "worker_token": service.token}
-            with agent_with(settings, **changes) as agent, beside(lambda: agent.look_at(job_id)):
+            with agent_with(settings, **changes) as agent, beside(lambda: agent.run_job(job_id)):
                 logged_pid(service, job_id, "pid")
                 service.cancel(job_id)
                 service.wait_for(lambda: service.job(job_id).state is JobState.CANCELLED)
 
     def test_the_runner_may_write_a_checkpoint(self, service: FakeService, agent: Agent) -> None:
         job_id = service.submit("trains_until_told")
-        with beside(lambda: agent.look_at(job_id)):
+        with beside(lambda: agent.run_job(job_id)):
             logged_pid(service, job_id, "pid")
             service.cancel(job_id)
         job = service.job(job_id)
@@ -44,11 +44,11 @@ class TestCancel:
         assert job.last.artifact("checkpoint").content == b"weights at the stop"
 
     def test_one_that_ignores_it_is_killed_with_all_its_descendants(
-        self, service: FakeService, settings: Settings
+        self, service: FakeService, settings: AgentSettings
     ) -> None:
         job_id = service.submit("daemonises_and_waits")
         hasty = agent_with(settings, grace_seconds=0.2)
-        with hasty as agent, beside(lambda: agent.look_at(job_id)):
+        with hasty as agent, beside(lambda: agent.run_job(job_id)):
             runner = Watched(logged_pid(service, job_id, "pid"))
             daemon = Watched(logged_pid(service, job_id, "daemon"))
             service.cancel(job_id)
@@ -57,23 +57,25 @@ class TestCancel:
         job = service.job(job_id)
         assert job.state is JobState.CANCELLED
         assert "SIGKILL" in job.verdict["message"]
-        assert job.last.said("did not end within 0.2 s: killed")
+        assert job.last.said("did not end within 0.2 s, and was killed")
 
-    def test_while_the_runner_still_imports(self, service: FakeService, settings: Settings) -> None:
+    def test_while_the_runner_still_imports(
+        self, service: FakeService, settings: AgentSettings
+    ) -> None:
         job_id = service.submit("completes")
         changes = {"runner_module": f"{RUNNERS}.never_ready", "grace_seconds": 0.2}
-        with agent_with(settings, **changes) as agent, beside(lambda: agent.look_at(job_id)):
+        with agent_with(settings, **changes) as agent, beside(lambda: agent.run_job(job_id)):
             service.wait_for(lambda: service.job(job_id).attempts)
             service.wait_for(lambda: service.job(job_id).last.said("importing"))
             service.cancel(job_id)
         assert service.job(job_id).state is JobState.CANCELLED
 
     def test_just_before_the_runner_is_ready(
-        self, service: FakeService, settings: Settings
+        self, service: FakeService, settings: AgentSettings
     ) -> None:
         job_id = service.submit("completes")
         late = agent_with(settings, runner_module=f"{RUNNERS}.ready_too_late", grace_seconds=0.5)
-        with late as agent, beside(lambda: agent.look_at(job_id)):
+        with late as agent, beside(lambda: agent.run_job(job_id)):
             service.wait_for(lambda: service.job(job_id).attempts)
             service.wait_for(lambda: service.job(job_id).last.said("importing"))
             service.cancel(job_id)
@@ -83,7 +85,7 @@ class TestCancel:
 
     def test_a_result_that_is_complete_counts(self, service: FakeService, agent: Agent) -> None:
         job_id = service.submit("completes_when_told")
-        with beside(lambda: agent.look_at(job_id)):
+        with beside(lambda: agent.run_job(job_id)):
             service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
             service.cancel(job_id)
         assert service.job(job_id).state is JobState.SUCCEEDED
@@ -94,7 +96,7 @@ class TestShutdown:
         self, service: FakeService, agent: Agent
     ) -> None:
         job_id = service.submit("trains_until_told")
-        with beside(lambda: agent.look_at(job_id)):
+        with beside(lambda: agent.run_job(job_id)):
             logged_pid(service, job_id, "pid")
             agent.stop()
         job = service.job(job_id)
@@ -104,11 +106,11 @@ class TestShutdown:
         assert job.checkpoint.content == b"weights at the stop"
 
     def test_a_runner_that_ignores_it_is_killed(
-        self, service: FakeService, settings: Settings
+        self, service: FakeService, settings: AgentSettings
     ) -> None:
         job_id = service.submit("ignores_term")
         hasty = agent_with(settings, grace_seconds=0.2)
-        with hasty as agent, beside(lambda: agent.look_at(job_id)):
+        with hasty as agent, beside(lambda: agent.run_job(job_id)):
             runner = Watched(logged_pid(service, job_id, "pid"))
             agent.stop()
         assert runner.ends()
@@ -116,15 +118,15 @@ class TestShutdown:
 
     def test_a_complete_result_is_not_thrown_away(self, service: FakeService, agent: Agent) -> None:
         job_id = service.submit("completes_when_told")
-        with beside(lambda: agent.look_at(job_id)):
+        with beside(lambda: agent.run_job(job_id)):
             service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
             agent.stop()
         assert service.job(job_id).state is JobState.SUCCEEDED
 
     def test_it_does_not_wait_for_a_service_that_hangs(
-        self, service: FakeService, settings: Settings, monkeypatch: pytest.MonkeyPatch
+        self, service: FakeService, settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(attempt_module, "DELIVERY_SECONDS", 0.3)
+        monkeypatch.setattr(attempt_supervisor, "DELIVERY_SECONDS", 0.3)
         hanging, may_answer = threading.Event(), threading.Event()
 
         def hang(method: str, path: str) -> None:
@@ -136,7 +138,7 @@ class TestShutdown:
         service.faults.append(hang)
         job_id = service.submit("trains_until_told")
         began = 0.0
-        with agent_with(settings) as agent, beside(lambda: agent.look_at(job_id)):
+        with agent_with(settings) as agent, beside(lambda: agent.run_job(job_id)):
             logged_pid(service, job_id, "pid")
             hanging.set()
             began = time.monotonic()
@@ -146,11 +148,11 @@ class TestShutdown:
         assert service.job(job_id).last.verdict is None, "the lease runs out, another goes on"
 
     def test_a_verdict_that_came_before_stands(
-        self, service: FakeService, settings: Settings
+        self, service: FakeService, settings: AgentSettings
     ) -> None:
         job_id = service.submit("diverges_and_hangs")
         hasty = agent_with(settings, grace_seconds=0.5)
-        with hasty as agent, beside(lambda: agent.look_at(job_id)):
+        with hasty as agent, beside(lambda: agent.run_job(job_id)):
             service.wait_for(lambda: service.job(job_id).attempts)
             service.wait_for(lambda: service.job(job_id).last.said("said it"))
             agent.stop()
@@ -158,5 +160,5 @@ class TestShutdown:
 
     def test_no_other_job_is_begun(self, service: FakeService, agent: Agent) -> None:
         agent.stop()
-        agent.look_at(service.submit("completes"))
+        agent.run_job(service.submit("completes"))
         assert service.requests == []

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ipulse_core.states import JobState
-from ipulse_worker.agent import retry_policy as patience
+from ipulse_worker.agent import retry_policy
 from ipulse_worker.agent.agent import Agent
-from ipulse_worker.agent.settings import Settings
+from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.uploads import uploader
 from tests.ipulse.stack.test_guarded_process import Watched
 
@@ -29,7 +29,7 @@ class TestTrouble:
         for path in ("claims", "events", "artifacts/weights", "finish"):
             service.fail(path, 503)
             service.fail(path, 500)
-        agent.look_at(job_id)
+        agent.run_job(job_id)
         assert service.job(job_id).state is JobState.SUCCEEDED
 
     @pytest.mark.parametrize("limit", [1, uploader.MANIFEST_BYTES])
@@ -45,14 +45,14 @@ class TestTrouble:
         job_id = service.submit("completes")
         if limit > 1:
             service.fail("finish", 422)
-        agent.look_at(job_id)
+        agent.run_job(job_id)
         assert service.job(job_id).state is JobState.SUCCEEDED
         assert sum("artifacts/manifest" in path for _, path in service.requests) == 1
 
     def test_a_store_that_cannot_take_the_manifest_fails_the_job_in_words(
         self, service: FakeService, agent: Agent, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(patience, "FIRST_PAUSE", 0.0)
+        monkeypatch.setattr(retry_policy, "FIRST_PAUSE", 0.0)
         service.refuse_manifests = True
         job = service.job(attempt(service, agent, "completes"))
         assert job.verdict["reason"] == "artifact_store"
@@ -63,14 +63,14 @@ class TestTrouble:
         job_id = service.submit("talks", lines=50)
         for path in ("events", "events", "artifacts/metrics", "finish"):
             service.lose_answer(path)
-        agent.look_at(job_id)
+        agent.run_job(job_id)
         job = service.job(job_id)
         assert job.state is JobState.SUCCEEDED
         assert job.last.messages("runner") == [f"line {number}" for number in range(50)]
 
     def test_a_short_absence_is_waited_out(self, service: FakeService, agent: Agent) -> None:
         job_id = service.submit("trains_until_told")
-        with beside(lambda: agent.look_at(job_id)):
+        with beside(lambda: agent.run_job(job_id)):
             logged_pid(service, job_id, "pid")
             port = service.hang_up()
             agent.stop()
@@ -79,12 +79,12 @@ class TestTrouble:
         assert service.job(job_id).verdict["reason"] == "worker_stopped"
 
     def test_an_absence_longer_than_the_lease_ends_the_runner(
-        self, tmp_path: Path, settings: Settings
+        self, tmp_path: Path, settings: AgentSettings
     ) -> None:
         with FakeService(tmp_path / "token") as service:
             job_id = service.submit("ignores_term")
             changes = {"service_url": service.url, "worker_token": service.token}
-            with agent_with(settings, **changes) as agent, beside(lambda: agent.look_at(job_id)):
+            with agent_with(settings, **changes) as agent, beside(lambda: agent.run_job(job_id)):
                 runner = Watched(logged_pid(service, job_id, "pid"))
                 service.hang_up()
                 end_lease(agent)
@@ -97,10 +97,10 @@ class TestTrouble:
             service.listen(0)
 
     def test_a_superseded_attempt_ends_at_once_and_says_nothing_more(
-        self, service: FakeService, settings: Settings
+        self, service: FakeService, settings: AgentSettings
     ) -> None:
         job_id = service.submit("ignores_term")
-        with agent_with(settings) as agent, beside(lambda: agent.look_at(job_id)):
+        with agent_with(settings) as agent, beside(lambda: agent.run_job(job_id)):
             runner = Watched(logged_pid(service, job_id, "pid"))
             service.expire(job_id)
             assert runner.ends()
@@ -109,24 +109,24 @@ class TestTrouble:
         assert list(settings.work_dir.iterdir()) == []
 
     def test_an_agent_that_was_stopped_past_its_lease_asks_nobody(
-        self, tmp_path: Path, settings: Settings
+        self, tmp_path: Path, settings: AgentSettings
     ) -> None:
         """As after SIGSTOP and SIGCONT: heartbeats that come too late are not sent."""
         # Long enough for the runner to begin on a busy machine.
         with FakeService(tmp_path / "token", lease_seconds=4.0, heartbeat_seconds=30.0) as service:
             job_id = service.submit("ignores_term")
             changes = {"service_url": service.url, "worker_token": service.token}
-            with agent_with(settings, **changes) as agent, beside(lambda: agent.look_at(job_id)):
+            with agent_with(settings, **changes) as agent, beside(lambda: agent.run_job(job_id)):
                 runner = Watched(logged_pid(service, job_id, "pid"))
                 assert runner.ends()
             assert not any(path.endswith("/heartbeat") for _, path in service.requests)
             assert not any(path.endswith("/finish") for _, path in service.requests)
 
     def test_a_wrong_token_is_said_once_and_not_repeated(
-        self, service: FakeService, settings: Settings, caplog: pytest.LogCaptureFixture
+        self, service: FakeService, settings: AgentSettings, caplog: pytest.LogCaptureFixture
     ) -> None:
         with agent_with(settings, worker_token="not the one" * 4) as agent:
-            agent.look_at(service.submit("completes"))
+            agent.run_job(service.submit("completes"))
         assert service.requests == [("POST", "/v1/worker/claims")]
         assert "claim_failed" in caplog.messages
 
@@ -141,7 +141,7 @@ class TestTrouble:
             raise Refusal(409, "wrong_protocol", "upgrade the agent")
 
         monkeypatch.setattr(service, "claim", refuse)
-        agent.look_at(service.submit("completes"))
+        agent.run_job(service.submit("completes"))
         [refused] = [line for line in caplog.records if line.message == "claim_failed"]
         assert refused.why == "upgrade the agent"  # type: ignore[attr-defined]  # an extra
         assert agent.quarantine.usable == ()
@@ -152,7 +152,7 @@ class TestTrouble:
     ) -> None:
         job_id = service.submit("completes")
         service.fail("claims", HANG_UP, times=100)
-        agent.look_at(job_id)
+        agent.run_job(job_id)
         service.faults.clear()
-        agent.look_at(job_id)
+        agent.run_job(job_id)
         assert service.job(job_id).state is JobState.SUCCEEDED

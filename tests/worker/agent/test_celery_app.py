@@ -9,11 +9,11 @@ from celery import Celery
 
 from ipulse_core import messages
 from ipulse_worker.agent.celery_app import make_application
-from ipulse_worker.agent.settings import Settings
+from ipulse_worker.agent.settings import AgentSettings
 
 
 @pytest.fixture
-def application(settings: Settings) -> Celery:
+def application(settings: AgentSettings) -> Celery:
     return make_application(
         replace(settings, broker_url="redis+socket:///nowhere/redis.sock"), lambda job_id: None
     )

@@ -11,15 +11,15 @@ from ipulse_core.errors import StaleToken
 from ipulse_core.events import LogEvent, MetricEvent, PhaseEvent
 from ipulse_core.messages import EVENTS_PER_COMMIT
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.supervision.lease import Lease
+from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads import event_reporter as module
-from ipulse_worker.agent.uploads.event_reporter import Reporter
+from ipulse_worker.agent.uploads.event_reporter import EventReporter
 from tests.worker.agent.fake_rules import DEADLINE
 from tests.worker.agent.fake_service import FakeService
 
 
 @pytest.fixture
-def lease(service: FakeService, api: ServiceAPI) -> Lease:
+def lease(service: FakeService, api: ServiceAPI) -> AttemptLease:
     return api.claim(service.submit("completes"), "host-1", ["cpu"]).lease
 
 
@@ -37,8 +37,8 @@ class Told:
         self.refusals: list[str] = []
         self.ended = threading.Event()
 
-    def reporter(self, api: ServiceAPI, lease: Lease) -> Reporter:
-        return Reporter(api, lease, on_refusal=self.refusals.append, on_end=self.ended.set)
+    def reporter(self, api: ServiceAPI, lease: AttemptLease) -> EventReporter:
+        return EventReporter(api, lease, on_refusal=self.refusals.append, on_end=self.ended.set)
 
 
 def log(number: int) -> LogEvent:
@@ -50,7 +50,7 @@ def sent(service: FakeService) -> int:
 
 
 def test_everything_is_sent_before_the_end_is_told(
-    service: FakeService, api: ServiceAPI, lease: Lease
+    service: FakeService, api: ServiceAPI, lease: AttemptLease
 ) -> None:
     told = Told()
     reporter = told.reporter(api, lease)
@@ -63,7 +63,7 @@ def test_everything_is_sent_before_the_end_is_told(
 
 
 def test_large_events_travel_in_several_requests(
-    service: FakeService, api: ServiceAPI, lease: Lease
+    service: FakeService, api: ServiceAPI, lease: AttemptLease
 ) -> None:
     told = Told()
     reporter = told.reporter(api, lease)
@@ -80,7 +80,7 @@ def test_large_events_travel_in_several_requests(
 
 
 def test_what_is_said_in_a_row_with_the_end_is_left_for_the_verdict(
-    service: FakeService, api: ServiceAPI, lease: Lease, monkeypatch: pytest.MonkeyPatch
+    service: FakeService, api: ServiceAPI, lease: AttemptLease, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for pause in ("AT_ONCE_SECONDS", "LOG_SECONDS"):
         monkeypatch.setattr(module, pause, DEADLINE)
@@ -91,14 +91,14 @@ def test_what_is_said_in_a_row_with_the_end_is_left_for_the_verdict(
     for event in said:
         reporter.add(event)
     reporter.expect_end()
-    reporter.close(may_leave=EVENTS_PER_COMMIT)
+    reporter.close(max_unsent=EVENTS_PER_COMMIT)
     assert told.ended.wait(DEADLINE)
-    assert reporter.rest == (1, said)
+    assert reporter.unsent == (1, said)
     assert sent(service) == 0
 
 
 def test_a_full_backlog_holds_the_next_event_back(
-    service: FakeService, api: ServiceAPI, lease: Lease, monkeypatch: pytest.MonkeyPatch
+    service: FakeService, api: ServiceAPI, lease: AttemptLease, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BACKLOG_EVENTS", 5)
     may_answer = threading.Event()
@@ -133,7 +133,7 @@ def test_a_full_backlog_holds_the_next_event_back(
 
 
 def test_a_lost_lease_frees_whoever_is_held_back(
-    service: FakeService, api: ServiceAPI, lease: Lease, monkeypatch: pytest.MonkeyPatch
+    service: FakeService, api: ServiceAPI, lease: AttemptLease, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BACKLOG_EVENTS", 1)
     reporter = Told().reporter(api, lease)  # not started: nothing leaves the backlog
@@ -145,7 +145,9 @@ def test_a_lost_lease_frees_whoever_is_held_back(
     assert not thread.is_alive()
 
 
-def test_a_refusal_is_told_and_ends_it(service: FakeService, api: ServiceAPI, lease: Lease) -> None:
+def test_a_refusal_is_told_and_ends_it(
+    service: FakeService, api: ServiceAPI, lease: AttemptLease
+) -> None:
     told = Told()
     reporter = told.reporter(api, lease)
     reporter.start()
@@ -159,7 +161,7 @@ def test_a_refusal_is_told_and_ends_it(service: FakeService, api: ServiceAPI, le
 
 
 def test_a_service_that_lost_events_it_had_gets_no_verdict_made_of_the_gap(
-    service: FakeService, api: ServiceAPI, lease: Lease
+    service: FakeService, api: ServiceAPI, lease: AttemptLease
 ) -> None:
     """As after its database was restored from an older copy: another attempt starts afresh."""
     told = Told()

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from ipulse_core.errors import IPUlseError, StaleToken, Unavailable
-from ipulse_worker.agent.supervision.lease import Lease
+from ipulse_worker.agent.supervision.lease import AttemptLease
 
 
 class Clock:
@@ -23,18 +23,18 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def lease(clock: Clock) -> Lease:
-    return Lease("att_1", "fence", seconds=15.0, sent_at=clock.now, clock=clock)
+def lease(clock: Clock) -> AttemptLease:
+    return AttemptLease("att_1", "fence", seconds=15.0, sent_at=clock.now, clock=clock)
 
 
-def test_it_runs_from_when_the_question_was_sent(lease: Lease, clock: Clock) -> None:
+def test_it_runs_from_when_the_question_was_sent(lease: AttemptLease, clock: Clock) -> None:
     clock.now += 4.0
     assert lease.seconds_left() == 11.0
     lease.renew(15.0, sent_at=103.0)  # the answer came a second after the question
     assert lease.seconds_left() == 14.0
 
 
-def test_the_first_reason_for_a_loss_stands(lease: Lease) -> None:
+def test_the_first_reason_for_a_loss_stands(lease: AttemptLease) -> None:
     heard: list[IPUlseError] = []
     lease.on_loss(heard.append)
     first = StaleToken()
@@ -44,14 +44,14 @@ def test_the_first_reason_for_a_loss_stands(lease: Lease) -> None:
     assert lease.is_lost
 
 
-def test_who_asks_late_is_told_at_once(lease: Lease) -> None:
+def test_who_asks_late_is_told_at_once(lease: AttemptLease) -> None:
     lease.lose(StaleToken())
     heard: list[IPUlseError] = []
     lease.on_loss(heard.append)
     assert len(heard) == 1
 
 
-def test_a_loss_wakes_whoever_waits(lease: Lease) -> None:
+def test_a_loss_wakes_whoever_waits(lease: AttemptLease) -> None:
     woken: list[bool] = []
     waiter = threading.Thread(target=lambda: woken.append(lease.wait_for_loss(30.0)))
     waiter.start()
@@ -60,7 +60,7 @@ def test_a_loss_wakes_whoever_waits(lease: Lease) -> None:
     assert woken == [True]
 
 
-def test_an_unforeseen_error_of_a_helper_loses_it(lease: Lease) -> None:
+def test_an_unforeseen_error_of_a_helper_loses_it(lease: AttemptLease) -> None:
     heard: list[IPUlseError] = []
     lease.on_loss(heard.append)
     with pytest.raises(ZeroDivisionError), lease.lost_by_failure("reporter"):

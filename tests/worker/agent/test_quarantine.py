@@ -16,17 +16,17 @@ class Watch:
 
 
 def test_an_error_of_the_job_costs_no_device() -> None:
-    quarantine = Quarantine(["cpu", "ipu"], rest_seconds=60)
+    quarantine = Quarantine(["cpu", "ipu"], quarantine_seconds=60)
     for reason in (Reason.COMPLETED, Reason.APPLICATION_ERROR, Reason.IPU_RESET):
-        assert quarantine.saw("ipu", reason) == ""
+        assert quarantine.record("ipu", reason) == ""
     assert quarantine.usable == ("cpu", "ipu")
-    assert quarantine.resting == ()
+    assert quarantine.quarantined == ()
 
 
 def test_one_whose_partition_is_reset_rests_for_a_while() -> None:
     watch = Watch()
-    quarantine = Quarantine(["cpu", "ipu"], rest_seconds=60, clock=watch)
-    assert "rests its ipu for 60 s" in quarantine.saw("ipu", Reason.PARTITION_RESET)
+    quarantine = Quarantine(["cpu", "ipu"], quarantine_seconds=60, clock=watch)
+    assert "does not use its ipu for 60 s" in quarantine.record("ipu", Reason.PARTITION_RESET)
     watch.now += 59
     assert (quarantine.usable, quarantine.seconds_left) == (("cpu",), 1.0)
     watch.now += 1
@@ -36,8 +36,8 @@ def test_one_whose_partition_is_reset_rests_for_a_while() -> None:
 
 def test_one_that_nothing_cures_is_used_no_more() -> None:
     watch = Watch()
-    quarantine = Quarantine(["ipu"], rest_seconds=60, clock=watch)
-    assert "until it is started again" in quarantine.saw("ipu", Reason.UNRECOVERABLE)
-    quarantine.saw("ipu", Reason.PARTITION_RESET)
+    quarantine = Quarantine(["ipu"], quarantine_seconds=60, clock=watch)
+    assert "until it is restarted" in quarantine.record("ipu", Reason.UNRECOVERABLE)
+    quarantine.record("ipu", Reason.PARTITION_RESET)
     watch.now += 1e9
-    assert (quarantine.usable, quarantine.resting) == ((), ("ipu",))
+    assert (quarantine.usable, quarantine.quarantined) == ((), ("ipu",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ipulse_worker.agent.registration import registration as presence
-from ipulse_worker.agent.settings import Settings
+from ipulse_worker.agent.settings import AgentSettings
 from tests.worker.agent.conftest import agent_with
 from tests.worker.agent.fake_handler import HANG_UP
 from tests.worker.agent.fake_rules import DEADLINE
@@ -13,7 +13,7 @@ from tests.worker.agent.fake_service import FakeService
 
 
 def test_an_announcement_that_nobody_heard_is_soon_repeated(
-    service: FakeService, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    service: FakeService, settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(presence, "RETRY_SECONDS", 10 * DEADLINE)
     heard: list[str] = []

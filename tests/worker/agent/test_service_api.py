@@ -11,15 +11,15 @@ import httpx
 import psutil
 import pytest
 
+from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import NotAuthenticated, NotFound, RemoteError, StaleToken
 from ipulse_core.events import LogEvent, PhaseEvent
 from ipulse_core.states import Reason
-from ipulse_worker.agent import retry_policy as patience
-from ipulse_worker.agent.retry_policy import patiently
-from ipulse_worker.agent.service_api import Claim, ServiceAPI
+from ipulse_worker.agent import retry_policy
+from ipulse_worker.agent.retry_policy import retry_while_unavailable
+from ipulse_worker.agent.service_api import ClaimedJob, ServiceAPI
 from ipulse_worker.agent.service_responses import NotClaimable, ServiceUnavailable, raise_refusal
-from ipulse_worker.agent.supervision.attempt_outcome import Verdict
-from ipulse_worker.agent.supervision.lease import Lease
+from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads.outgoing_file import Outgoing
 
 from .fake_handler import HANG_UP
@@ -35,7 +35,7 @@ def api(service: FakeService) -> Iterator[ServiceAPI]:
 
 
 @pytest.fixture
-def claim(service: FakeService, api: ServiceAPI) -> Claim:
+def claim(service: FakeService, api: ServiceAPI) -> ClaimedJob:
     return api.claim(service.submit("completes"), "host-1", ["cpu"])
 
 
@@ -50,7 +50,7 @@ class TestClaim:
         assert 15.0 - (time.monotonic() - began) <= left <= 15.0
         assert service.job(job_id).last.agent == "host-1"
 
-    def test_of_a_held_job_is_refused(self, claim: Claim, api: ServiceAPI) -> None:
+    def test_of_a_held_job_is_refused(self, claim: ClaimedJob, api: ServiceAPI) -> None:
         with pytest.raises(NotClaimable):
             api.claim(claim.job_id, "host-2", ["cpu"])
 
@@ -68,7 +68,7 @@ class TestClaim:
 
 class TestFence:
     def test_every_word_of_a_superseded_attempt_is_refused(
-        self, service: FakeService, claim: Claim, api: ServiceAPI
+        self, service: FakeService, claim: ClaimedJob, api: ServiceAPI
     ) -> None:
         service.expire(claim.job_id)
         api.claim(claim.job_id, "host-2", ["cpu"])
@@ -76,7 +76,7 @@ class TestFence:
             lambda: api.heartbeat(claim.lease),
             lambda: api.send_events(claim.lease, 1, [PhaseEvent("prepare")]),
             lambda: upload(api, claim.lease, b"late"),
-            lambda: api.finish(claim.lease, Verdict(Reason.DIVERGED)),
+            lambda: api.finish(claim.lease, AttemptOutcome(Reason.DIVERGED)),
         ]
         for word in words:
             with pytest.raises(StaleToken):
@@ -84,7 +84,7 @@ class TestFence:
         assert service.job(claim.job_id).last.events == []
 
     def test_a_heartbeat_renews_the_lease_and_tells_of_a_cancel(
-        self, service: FakeService, claim: Claim, api: ServiceAPI
+        self, service: FakeService, claim: ClaimedJob, api: ServiceAPI
     ) -> None:
         lease = claim.lease
         began = time.monotonic()
@@ -98,19 +98,19 @@ class TestFence:
 
 class TestTransfer:
     def test_an_upload_is_streamed_whole(
-        self, service: FakeService, claim: Claim, api: ServiceAPI
+        self, service: FakeService, claim: ClaimedJob, api: ServiceAPI
     ) -> None:
         content = bytes(range(256)) * 20_000
         upload(api, claim.lease, content)
         assert service.job(claim.job_id).last.artifact("weights").content == content
 
     def test_an_empty_file_is_a_file(
-        self, service: FakeService, claim: Claim, api: ServiceAPI
+        self, service: FakeService, claim: ClaimedJob, api: ServiceAPI
     ) -> None:
         upload(api, claim.lease, b"")
         assert service.job(claim.job_id).last.artifact("weights").content == b""
 
-    def test_a_wrong_digest_is_a_refusal(self, claim: Claim, api: ServiceAPI) -> None:
+    def test_a_wrong_digest_is_a_refusal(self, claim: ClaimedJob, api: ServiceAPI) -> None:
         wrong = Outgoing(io.BytesIO(b"abc"), 3)
         wrong.announced["sha256"] = "0" * 64
         with pytest.raises(RemoteError) as caught:
@@ -118,16 +118,16 @@ class TestTransfer:
         assert (caught.value.status, caught.value.remote_code) == (422, "wrong_content")
 
     def test_an_upload_cut_short_begins_again_from_the_first_byte(
-        self, service: FakeService, claim: Claim, api: ServiceAPI
+        self, service: FakeService, claim: ClaimedJob, api: ServiceAPI
     ) -> None:
         service.fail("artifacts", HANG_UP, times=2)
         file = Outgoing(io.BytesIO(b"whole"), 5)
-        patiently(lambda: upload(api, claim.lease, file), lambda seconds: False)
+        retry_while_unavailable(lambda: upload(api, claim.lease, file), lambda seconds: False)
         assert service.job(claim.job_id).last.artifact("weights").content == b"whole"
 
 
 class TestPatience:
-    def test_trouble_passes(self, service: FakeService, claim: Claim, api: ServiceAPI) -> None:
+    def test_trouble_passes(self, service: FakeService, claim: ClaimedJob, api: ServiceAPI) -> None:
         for status in (500, 502, 503, 429, HANG_UP):
             service.fail("events", status)
         pauses: list[float] = []
@@ -136,20 +136,20 @@ class TestPatience:
             pauses.append(seconds)
             return False
 
-        following = patiently(
+        following = retry_while_unavailable(
             lambda: api.send_events(claim.lease, 1, [LogEvent(message="x")]), pause
         )
         assert following == 2
         assert pauses == sorted(pauses)
         assert len(pauses) == 5
-        assert max(pauses) <= patience.LONGEST_PAUSE
+        assert max(pauses) <= retry_policy.LONGEST_PAUSE
 
     def test_a_refusal_is_never_repeated(
-        self, service: FakeService, claim: Claim, api: ServiceAPI
+        self, service: FakeService, claim: ClaimedJob, api: ServiceAPI
     ) -> None:
         before = len(service.requests)
         with pytest.raises(RemoteError, match="event 1 is expected next"):
-            patiently(
+            retry_while_unavailable(
                 lambda: api.send_events(claim.lease, 7, [LogEvent(message="x")]),
                 lambda seconds: False,
             )
@@ -160,23 +160,25 @@ class TestPatience:
         with pytest.raises(ServiceUnavailable):
             raise_refusal(httpx.Response(409, json={"code": "wrong_offset"}))
 
-    def test_it_has_an_end(self, service: FakeService, claim: Claim, api: ServiceAPI) -> None:
+    def test_it_has_an_end(self, service: FakeService, claim: ClaimedJob, api: ServiceAPI) -> None:
         service.fail("finish", 503, times=1000)
         before = len(service.requests)
         with pytest.raises(ServiceUnavailable):
-            patiently(
-                lambda: api.finish(claim.lease, Verdict(Reason.DIVERGED)), lambda seconds: False
+            retry_while_unavailable(
+                lambda: api.finish(claim.lease, AttemptOutcome(Reason.DIVERGED)),
+                lambda seconds: False,
             )
-        assert len(service.requests) == before + patience.TRIES
+        assert len(service.requests) == before + retry_policy.TRIES
 
     def test_it_ends_early_where_there_is_no_point(
-        self, service: FakeService, claim: Claim, api: ServiceAPI
+        self, service: FakeService, claim: ClaimedJob, api: ServiceAPI
     ) -> None:
         service.fail("finish", 503, times=1000)
         before = len(service.requests)
         with pytest.raises(ServiceUnavailable):
-            patiently(
-                lambda: api.finish(claim.lease, Verdict(Reason.DIVERGED)), lambda seconds: True
+            retry_while_unavailable(
+                lambda: api.finish(claim.lease, AttemptOutcome(Reason.DIVERGED)),
+                lambda seconds: True,
             )
         assert len(service.requests) == before + 1
 
@@ -190,7 +192,7 @@ class TestPatience:
 
 
 def test_closing_waits_for_nobody_and_leaves_nothing_open(
-    service: FakeService, claim: Claim, api: ServiceAPI
+    service: FakeService, claim: ClaimedJob, api: ServiceAPI
 ) -> None:
     """An agent ends while its threads speak: neither an error nor a connection is left of that."""
     asked, may_answer = threading.Event(), threading.Event()
@@ -228,7 +230,7 @@ def test_proxies_of_the_environment_are_not_used(
     api.close()
 
 
-def upload(api: ServiceAPI, lease: Lease, content: bytes | Outgoing) -> None:
+def upload(api: ServiceAPI, lease: AttemptLease, content: bytes | Outgoing) -> None:
     if isinstance(content, bytes):
         content = Outgoing(io.BytesIO(content), len(content))
     api.upload(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ipulse_core.errors import InvalidInput, Unavailable
-from ipulse_worker.agent.settings import Settings
+from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.runner_environment import runner_environment
 
 
@@ -26,7 +26,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def test_what_is_not_said_has_a_default(environment: dict[str, str], tmp_path: Path) -> None:
-    settings = Settings.from_environment(environment)
+    settings = AgentSettings.from_environment(environment)
     assert settings.service_url == "http://127.0.0.1:8470"
     assert settings.worker_token == "0123456789abcdef" * 3
     assert settings.work_dir == tmp_path / "work"
@@ -40,7 +40,7 @@ def test_what_is_not_said_has_a_default(environment: dict[str, str], tmp_path: P
 def test_what_is_said_counts(environment: dict[str, str]) -> None:
     environment |= {"IPULSE_WARM": "0", "IPULSE_GRACE_SECONDS": "2.5", "IPULSE_RUNNER_PYTHON": "sh"}
     environment["IPULSE_NICE"] = "10"
-    settings = Settings.from_environment(environment)
+    settings = AgentSettings.from_environment(environment)
     assert settings.nice == 10
     assert settings.warm is False
     assert settings.grace_seconds == 2.5
@@ -59,7 +59,7 @@ def test_every_mistake_is_told_at_once(environment: dict[str, str]) -> None:
         "IPULSE_NICE": "-5",
     }
     with pytest.raises(InvalidInput) as caught:
-        Settings.from_environment(environment)
+        AgentSettings.from_environment(environment)
     assert {problem.pointer for problem in caught.value.problems} == {
         "IPULSE_SERVICE_URL",
         "IPULSE_WARM",
@@ -72,14 +72,14 @@ def test_every_mistake_is_told_at_once(environment: dict[str, str]) -> None:
 
 
 def test_the_data_directory_is_one(environment: dict[str, str], tmp_path: Path) -> None:
-    assert Settings.from_environment(environment).data_dir is None
+    assert AgentSettings.from_environment(environment).data_dir is None
     environment["IPULSE_DATA"] = str(tmp_path)
-    assert Settings.from_environment(environment).data_dir == tmp_path
+    assert AgentSettings.from_environment(environment).data_dir == tmp_path
     assert runner_environment({}, tmp_path)["IPULSE_DATA"] == str(tmp_path)
     for wrong in (str(tmp_path / "missing"), "data"):
         environment["IPULSE_DATA"] = wrong
         with pytest.raises(InvalidInput, match="absolute path of a directory; got"):
-            Settings.from_environment(environment)
+            AgentSettings.from_environment(environment)
 
 
 @pytest.mark.parametrize("name", ["IPULSE_SERVICE_URL", "IPULSE_BROKER_URL"])
@@ -88,7 +88,7 @@ def test_an_address_of_another_kind_is_refused_without_showing_it(
 ) -> None:
     environment[name] = "amqp://user:password@broker/"
     with pytest.raises(InvalidInput) as caught:
-        Settings.from_environment(environment)
+        AgentSettings.from_environment(environment)
     assert name in str(caught.value)
     assert "password" not in str(caught.value)
 
@@ -102,10 +102,10 @@ def test_a_token_that_is_none_is_an_error_with_its_cure(
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(Unavailable, match=str(path)):
-        Settings.from_environment(environment)
+        AgentSettings.from_environment(environment)
 
 
 def test_no_secret_is_shown(environment: dict[str, str]) -> None:
-    settings = Settings.from_environment(environment)
+    settings = AgentSettings.from_environment(environment)
     assert settings.worker_token not in repr(settings)
     assert "password" not in repr(settings)

@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 
 from ipulse_core.states import JobState
-from ipulse_worker.agent.settings import Settings
+from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
-from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunner
+from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunnerPool
 from tests.ipulse.stack.test_guarded_process import Watched
 from tests.worker.agent.conftest import RUNNERS, agent_with, beside
 from tests.worker.agent.fake_rules import DEADLINE
@@ -24,7 +24,7 @@ from tests.worker.agent.offspring import Offspring
 class Starts:
     """Makes runners and remembers them."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: AgentSettings) -> None:
         self._settings = settings
         self.runners: list[RunnerProcess] = []
 
@@ -34,13 +34,13 @@ class Starts:
 
 
 @pytest.fixture
-def starts(settings: Settings) -> Starts:
+def starts(settings: AgentSettings) -> Starts:
     return Starts(settings)
 
 
 class TestWarmRunner:
     def test_is_ready_before_it_is_taken(self, starts: Starts) -> None:
-        warm = WarmRunner(starts, is_enabled=True)
+        warm = WarmRunnerPool(starts, is_enabled=True)
         warm.prepare()
         runner = warm.take()
         assert runner is not None
@@ -49,7 +49,7 @@ class TestWarmRunner:
         assert runner.ended.wait(DEADLINE)
 
     def test_there_is_one_however_often_it_is_asked_for(self, starts: Starts) -> None:
-        warm = WarmRunner(starts, is_enabled=True)
+        warm = WarmRunnerPool(starts, is_enabled=True)
         for _ in range(5):
             warm.prepare()
         first = warm.take()
@@ -64,7 +64,7 @@ class TestWarmRunner:
     def test_a_dead_one_is_not_handed_out(
         self, starts: Starts, caplog: pytest.LogCaptureFixture
     ) -> None:
-        warm = WarmRunner(starts, is_enabled=True)
+        warm = WarmRunnerPool(starts, is_enabled=True)
         warm.prepare()
         while not starts.runners:
             warm.prepare()
@@ -74,7 +74,7 @@ class TestWarmRunner:
         assert "warm_runner_died" in caplog.messages
 
     def test_when_disabled_there_is_none(self, starts: Starts) -> None:
-        warm = WarmRunner(starts, is_enabled=False)
+        warm = WarmRunnerPool(starts, is_enabled=False)
         warm.prepare()
         assert warm.take() is None
         warm.close()
@@ -82,36 +82,40 @@ class TestWarmRunner:
         assert waiting.pid == 0, "only what guards it may be there ahead of the job"
 
     def test_when_disabled_a_cold_one_is_started_by_what_waits_for_it(self, starts: Starts) -> None:
-        warm = WarmRunner(starts, is_enabled=False)
+        warm = WarmRunnerPool(starts, is_enabled=False)
         warm.prepare()
-        runner = warm.fresh({})
+        runner = warm.start_new({})
         assert runner is starts.runners[0]
         assert runner.ready.wait(DEADLINE)
         runner.kill()
         assert runner.ended.wait(DEADLINE)
-        assert warm.fresh({}) is starts.runners[1], "the next is there before this one has ended"
+        assert warm.start_new({}) is starts.runners[1], (
+            "the next is there before this one has ended"
+        )
         starts.runners[1].kill()
         warm.close()
 
     def test_when_disabled_what_waits_may_die_and_costs_no_job(
         self, offspring: Offspring, starts: Starts
     ) -> None:
-        warm = WarmRunner(starts, is_enabled=False)
+        warm = WarmRunnerPool(starts, is_enabled=False)
         warm.prepare()
         while not starts.runners:
             warm.prepare()
         for guardian in offspring.alive():
             guardian.kill()
-        runner = warm.fresh({})
+        runner = warm.start_new({})
         assert runner.ready.wait(DEADLINE)
         runner.kill()
         assert runner.ended.wait(DEADLINE)
         warm.close()
 
     def test_one_that_cannot_start_is_no_error(
-        self, settings: Settings, caplog: pytest.LogCaptureFixture
+        self, settings: AgentSettings, caplog: pytest.LogCaptureFixture
     ) -> None:
-        warm = WarmRunner(Starts(replace(settings, runner_python="/no/python")), is_enabled=True)
+        warm = WarmRunnerPool(
+            Starts(replace(settings, runner_python="/no/python")), is_enabled=True
+        )
         warm.prepare()
         assert warm.take() is None
         assert "warm_runner_not_started" in caplog.messages
@@ -119,7 +123,7 @@ class TestWarmRunner:
     def test_closing_ends_it_and_starts_no_other(
         self, offspring: Offspring, starts: Starts
     ) -> None:
-        warm = WarmRunner(starts, is_enabled=True)
+        warm = WarmRunnerPool(starts, is_enabled=True)
         warm.prepare()
         warm.close()
         warm.prepare()
@@ -130,24 +134,24 @@ class TestWarmRunner:
 
 class TestAttempts:
     def test_a_job_runs_in_the_process_that_waited(
-        self, offspring: Offspring, service: FakeService, settings: Settings
+        self, offspring: Offspring, service: FakeService, settings: AgentSettings
     ) -> None:
         job_id = service.submit("shows_its_world")
         with agent_with(settings, warm=True) as agent:
             waiting = offspring.runners()
-            agent.look_at(job_id)
+            agent.run_job(job_id)
         world = json.loads(service.job(job_id).last.messages("runner")[0])
         assert [world["pid"]] == waiting
 
     def test_one_with_options_of_its_own_gets_a_process_that_was_told_them(
-        self, offspring: Offspring, service: FakeService, settings: Settings
+        self, offspring: Offspring, service: FakeService, settings: AgentSettings
     ) -> None:
         job_id = service.submit("shows_its_world")
         options = {"autoReport.all": "true"}
         service.job(job_id).spec["device"] = {"kind": "ipu", "engine_options": options}
         with agent_with(settings, warm=True) as agent:
             waiting = offspring.runners()
-            agent.look_at(job_id)
+            agent.run_job(job_id)
             assert waiting == offspring.runners()  # for the next job
         world = json.loads(service.job(job_id).last.messages("runner")[0])
         assert [world["pid"]] != waiting
@@ -156,12 +160,12 @@ class TestAttempts:
         assert told["autoReport.directory"].startswith(world["assignment"]["work_dir"])
 
     def test_another_is_started_beside_the_report_and_not_beside_the_training(
-        self, offspring: Offspring, service: FakeService, settings: Settings
+        self, offspring: Offspring, service: FakeService, settings: AgentSettings
     ) -> None:
         job_id = service.submit("trains_then_reports_for_ever")
         with agent_with(settings, warm=True) as agent:
             first = offspring.runners()
-            with beside(lambda: agent.look_at(job_id)):
+            with beside(lambda: agent.run_job(job_id)):
                 service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
                 service.wait_for(lambda: service.job(job_id).last.said("trained"))
                 assert offspring.runners() == first
@@ -173,7 +177,7 @@ class TestAttempts:
         assert service.job(job_id).verdict["reason"] == "worker_stopped"
 
     def test_one_killed_while_it_waits_is_replaced_by_a_cold_start(
-        self, offspring: Offspring, service: FakeService, settings: Settings
+        self, offspring: Offspring, service: FakeService, settings: AgentSettings
     ) -> None:
         with agent_with(settings, warm=True) as agent:
             (pid,) = offspring.runners()
@@ -181,13 +185,13 @@ class TestAttempts:
             os.kill(pid, signal.SIGKILL)
             assert watched.ends()
             job_id = service.submit("completes")
-            agent.look_at(job_id)
+            agent.run_job(job_id)
         job = service.job(job_id)
         assert job.state is JobState.SUCCEEDED
         assert len(job.attempts) == 1
 
     def test_one_that_dies_when_it_is_given_the_job_is_replaced_by_a_cold_start(
-        self, service: FakeService, settings: Settings, monkeypatch: pytest.MonkeyPatch
+        self, service: FakeService, settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The race that no check beforehand can exclude."""
         assign = RunnerProcess.assign
@@ -203,18 +207,18 @@ class TestAttempts:
         monkeypatch.setattr(RunnerProcess, "assign", kill_the_first)
         with agent_with(settings, warm=True) as agent:
             job_id = service.submit("completes")
-            agent.look_at(job_id)
+            agent.run_job(job_id)
         assert killed.is_set()
         job = service.job(job_id)
         assert job.state is JobState.SUCCEEDED
         assert len(job.attempts) == 1
 
     def test_one_that_never_imports_does_not_stand_in_the_way_for_ever(
-        self, service: FakeService, settings: Settings
+        self, service: FakeService, settings: AgentSettings
     ) -> None:
         changes = {"ready_seconds": 0.3, "runner_module": f"{RUNNERS}.never_ready"}
         with agent_with(settings, warm=True, **changes) as agent:
             job_id = service.submit("completes")
-            agent.look_at(job_id)
+            agent.run_job(job_id)
         assert service.job(job_id).verdict["reason"] == "runner_lost"
         assert "not ready within 0.3 s" in service.job(job_id).verdict["message"]

@@ -76,7 +76,7 @@ def test_one_that_cannot_be_removed_stops_nobody(
         pass
     os.utime(directory.path, (0, 0))
     assert list(sweep(tmp_path)) == []
-    assert caplog.messages == ["work_directory_stays"] * 2
+    assert caplog.messages == ["work_directory_not_removed"] * 2
 
 
 @pytest.mark.parametrize("name", ["", "..", "../escape", "a/b", "/etc", "a" * 200, "att\n1"])

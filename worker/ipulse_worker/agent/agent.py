@@ -1,4 +1,4 @@
-"""The agent itself: looks at jobs one after another, and says when it is to stop."""
+"""The agent: it claims jobs and runs their attempts one after another."""
 
 from __future__ import annotations
 
@@ -7,55 +7,55 @@ import time
 
 from ipulse_core.errors import Conflict, IPUlseError, NotFound
 from ipulse_worker.agent.registration.lease_record import LeaseRecord
-from ipulse_worker.agent.registration.orphans import Orphans
+from ipulse_worker.agent.registration.orphans import OrphanReleaser
 from ipulse_worker.agent.registration.quarantine import Quarantine
-from ipulse_worker.agent.registration.registration import Presence
-from ipulse_worker.agent.retry_policy import patiently
+from ipulse_worker.agent.registration.registration import Registration
+from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import WrongProtocol
-from ipulse_worker.agent.settings import Settings
-from ipulse_worker.agent.supervision.attempt import Attempt
+from ipulse_worker.agent.settings import AgentSettings
+from ipulse_worker.agent.supervision.attempt_supervisor import AttemptSupervisor
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
-from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunner
+from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunnerPool
 from ipulse_worker.agent.supervision.work_directory import sweep
 
-CLAIM_TRIES = 4  # then the wake-up is dropped: the service sends another while the job waits
+CLAIM_TRIES = 4  # then the wake-up is dropped; the service sends another while the job waits
 
 _log = logging.getLogger(__name__)
 
 
 class Agent:
-    """Runs one attempt at a time, in the thread that calls `look_at`."""
+    """Runs one attempt at a time, in the thread that calls `run_job`."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: AgentSettings) -> None:
         self._settings = settings
         self._api = ServiceAPI(settings.service_url, settings.worker_token, settings.trust())
         self._record = LeaseRecord(settings.work_dir, settings.name)
-        self._warm = WarmRunner(
+        self._warm = WarmRunnerPool(
             lambda: RunnerProcess(settings, [self._record.fileno()]), settings.warm
         )
-        self.quarantine = Quarantine(settings.device_kinds, settings.rest_seconds)
-        self._presence = Presence(self._api, settings, self.quarantine)
-        self._orphans = Orphans(self._api, settings.work_dir)
-        self._attempt: Attempt | None = None
+        self.quarantine = Quarantine(settings.device_kinds, settings.quarantine_seconds)
+        self._registration = Registration(self._api, settings, self.quarantine)
+        self._orphan_releaser = OrphanReleaser(self._api, settings.work_dir)
+        self._attempt: AttemptSupervisor | None = None
         self._is_stopping = False
 
     def start(self) -> None:
-        """Makes room and warms the first runner up."""
+        """Prepare the work directory, start the threads and the first warm runner."""
         self._settings.work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._make_room()
+        self._sweep()
         self._record.open()
-        self._presence.start()
-        self._orphans.start()
+        self._registration.start()
+        self._orphan_releaser.start()
         self._warm.prepare()
 
-    def look_at(self, job_id: str) -> None:
-        """Claims the job and sees an attempt through, if there is anything to do."""
+    def run_job(self, job_id: str) -> None:
+        """Claim the job and run an attempt, if the job is still to be run."""
         usable = self.quarantine.usable
         if self._must_stop() or not usable:
             return
         try:
-            claim = patiently(
+            claim = retry_while_unavailable(
                 lambda: self._api.claim(job_id, self._settings.name, usable),
                 self._pause,
                 CLAIM_TRIES,
@@ -65,39 +65,40 @@ class Agent:
             return
         except IPUlseError as error:
             if isinstance(error, WrongProtocol):
-                self.quarantine.refused()  # and its wake-ups go to others
+                self.quarantine.suspend_all()  # other agents get the wake-ups
             _log.error("claim_failed", extra={"job": job_id, "why": error.message})
             return
-        attempt = Attempt(claim, self._settings, self._api, self._warm, self.quarantine)
+        attempt = AttemptSupervisor(claim, self._settings, self._api, self._warm, self.quarantine)
         facts = {"job": job_id, "attempt": claim.lease.attempt_id, "number": claim.attempt}
         _log.info("job_claimed", extra=facts)
         self._attempt = attempt
-        if self._must_stop():  # the signal came before there was anything to tell it to
+        if self._must_stop():  # a signal came before `self._attempt` was set
             attempt.stop()
         try:
             with self._record.holding(claim.lease):
                 attempt.run()
         finally:
             self._attempt = None
-            self._warm.prepare()  # once everybody knows how this one ended
-        if self.quarantine.resting:
-            self._presence.tell()
-        self._make_room()
+            self._warm.prepare()  # after the outcome has been reported
+        if self.quarantine.quarantined:
+            self._registration.renew_now()
+        self._sweep()
 
     def stop(self) -> None:
-        """Ends the present attempt and takes no other. May be called by a signal handler."""
+        """End the current attempt and take no other; a signal handler may call this."""
         self._is_stopping = True
         if self._attempt:
             self._attempt.stop()
 
     def close(self) -> None:
-        self._presence.end()
-        self._orphans.end()
+        """Stop all threads and the warm runner, and close the connections."""
+        self._registration.end()
+        self._orphan_releaser.end()
         self._warm.close()
         self._record.close()
         self._api.close()
 
-    def _make_room(self) -> None:
+    def _sweep(self) -> None:
         for removed in sweep(self._settings.work_dir):
             _log.info("work_directory_removed", extra={"path": str(removed)})
 
@@ -106,5 +107,5 @@ class Agent:
         return self._must_stop()
 
     def _must_stop(self) -> bool:
-        """A handler may have changed this between any two lines."""
+        """Return whether to stop; a signal handler may change this at any time."""
         return self._is_stopping

@@ -15,7 +15,7 @@ from kombu.entity import Exchange, Queue
 
 from ipulse_core import messages
 from ipulse_worker.agent.registration.quarantine import Quarantine
-from ipulse_worker.agent.settings import Settings
+from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.tasks import look_at_job
 
 LONGEST_RECONNECT_SECONDS = 2.0
@@ -77,7 +77,7 @@ class _AMQP(AMQP):  # type: ignore[misc]  # Celery has no types
     Connection = _Connection
 
 
-def make_application(settings: Settings, look_at: Callable[[str], None]) -> Celery:
+def make_application(settings: AgentSettings, look_at: Callable[[str], None]) -> Celery:
     """A Celery application that knows one task."""
     application = Celery(
         "ipulse.agent", broker=settings.broker_url, amqp=_AMQP, set_as_current=False
@@ -105,7 +105,7 @@ def _queue(device_kind: str) -> Queue:
 
 
 def run_worker(
-    settings: Settings,
+    settings: AgentSettings,
     look_at: Callable[[str], None],
     stop: Callable[[], None],
     quarantine: Quarantine,

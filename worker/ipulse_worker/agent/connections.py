@@ -1,4 +1,4 @@
-"""The connections to the service: shared by threads, and closed by the last one that uses them."""
+"""HTTP connections to the service, shared by threads and closed by their last user."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 
 
 class Connections:
-    """Usable from several threads at once."""
+    """A connection pool that several threads may use at once."""
 
     def __init__(self, url: str, token: str, trust: ssl.SSLContext | None) -> None:
         self._http = httpx.Client(
@@ -27,7 +27,7 @@ class Connections:
                 messages.PROTOCOL_HEADER: str(messages.PROTOCOL),
             },
             timeout=TIMEOUT,
-            trust_env=False,  # a proxy set up for browsing is not the way to the service
+            trust_env=False,  # a proxy for browsing does not lead to the service
         )
         self._changing = threading.Lock()
         self._users = 0
@@ -35,8 +35,10 @@ class Connections:
 
     @contextmanager
     def use(self) -> Iterator[httpx.Client]:
-        """Open as long as somebody speaks. Raises ServiceUnavailable where that does not work,
-        which it never does once they are closed."""
+        """Return a client that stays open within the context.
+
+        Raises ServiceUnavailable if the service cannot be reached, and after `close`.
+        """
         with self._changing:
             if self._is_closed:
                 raise ServiceUnavailable("the agent has closed its connections to the service")
@@ -51,8 +53,7 @@ class Connections:
                 self._close_if_unused()
 
     def close(self) -> None:
-        """Nobody begins to speak any more. Who does so already is waited for by nobody, and keeps
-        its connection, which closes behind it."""
+        """Refuse new requests and close the connections after the last one in progress."""
         with self._changing:
             self._is_closed = True
             self._close_if_unused()

@@ -1,4 +1,4 @@
-"""What the agent, and with it all training, leaves of the processors to others."""
+"""The scheduling priority (niceness) of the agent and of all its runners."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 
 GROUP = Path("/proc/self/autogroup")
 TRIES = 5
-PAUSE_SECONDS = 0.15  # Linux takes one such change in a tenth of a second from those without rights
+PAUSE_SECONDS = 0.15  # Linux accepts one change per 0.1 s from unprivileged processes
 
 _log = logging.getLogger(__name__)
 
 
 def add(niceness: int) -> None:
-    """Adds to this process's niceness and, if it leads its session, to its session's.
+    """Add to the niceness of this process and, if it leads its session, of the session.
 
-    Where Linux shares the processors out among sessions first (sched(7), autogroup), that of a
-    process counts only beside others of its own session. A session that somebody else leads,
-    such as a terminal's shell, stays as it is.
+    With autogroups (see sched(7)), Linux divides the processors among sessions first, so that a
+    process's niceness matters only within its session. A session that another process leads, such
+    as a terminal's shell, is not changed.
     """
     if niceness == 0:
         return
@@ -33,9 +33,9 @@ def add(niceness: int) -> None:
             if tries_left:
                 time.sleep(PAUSE_SECONDS)
                 continue
-            _warn("Linux takes few such changes at a time; start the agent again")
+            _warn("Linux limits the rate of such changes; start the agent again")
         except OSError as error:
-            _warn(f"{error}; the agent's processes are nice only beside others of its session")
+            _warn(f"{error}; the niceness applies only within the agent's session")
         return
 
 

@@ -1,4 +1,4 @@
-"""The agent as a program: takes jobs until it is told to stop."""
+"""The agent as a program: it takes jobs until a signal stops it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ipulse_core.errors import IPUlseError
 from ipulse_worker.agent import niceness
 from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.celery_app import run_worker
-from ipulse_worker.agent.settings import Settings
+from ipulse_worker.agent.settings import AgentSettings
 
 EXIT_USAGE = 2
 
@@ -19,23 +19,24 @@ _log = logging.getLogger("ipulse_worker.agent")
 
 
 def main() -> int:
-    # They narrate every request and message; what matters of those the agent says itself.
+    """Run an agent with the settings of the environment; return the exit code."""
+    # These loggers report every request and message; the agent logs the important ones itself.
     json_log.configure(json_log.JSONLines(), ("httpx", "httpcore", "celery", "kombu"))
-    # Celery says its farewell on standard output, which may lead into the same log.
+    # Celery prints a farewell to standard output, which may be the same log file.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:
-        settings = Settings.from_environment(os.environ)
+        settings = AgentSettings.from_environment(os.environ)
     except IPUlseError as error:
         _log.error("agent_not_started", extra={"why": str(error)})
         return EXIT_USAGE
     niceness.add(settings.nice)
-    gc.freeze()  # modules stay; looking through them again only holds jobs up
+    gc.freeze()  # the modules stay, so the collector need not scan them
     gc.enable()
     agent = Agent(settings)
     try:
         agent.start()
         _log.info("agent_started", extra={"agent": settings.name, "kinds": settings.device_kinds})
-        return run_worker(settings, agent.look_at, agent.stop, agent.quarantine)
+        return run_worker(settings, agent.run_job, agent.stop, agent.quarantine)
     finally:
         agent.close()
         _log.info("agent_stopped", extra={"agent": settings.name})

@@ -1,4 +1,4 @@
-"""How long the agent keeps asking a service that does not answer."""
+"""The agent's retry policy for a service that is unavailable."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from ipulse_worker.agent.service_responses import ServiceUnavailable
 
 T = TypeVar("T")
 
-FIRST_PAUSE = 0.1  # seconds; each pause is twice the one before
+FIRST_PAUSE = 0.1  # seconds; each pause is twice as long as the previous one
 LONGEST_PAUSE = 2.0
-TRIES = 12  # the pauses between them add up to 15 s, which is how long a lease lasts
+TRIES = 12  # the pauses between them add up to 15 s, the duration of a lease
 
 
-def patiently(call: Callable[[], T], pause: Callable[[float], bool], tries: int = TRIES) -> T:
-    """Calls until it works: again after ServiceUnavailable, never after a refusal.
+def retry_while_unavailable(
+    call: Callable[[], T], pause: Callable[[float], bool], tries: int = TRIES
+) -> T:
+    """Call until it succeeds: repeat after ServiceUnavailable, never after another error.
 
-    `pause` sleeps for so many seconds and returns True where there is no point in going on.
-    Raises the last ServiceUnavailable, or the refusal.
+    `pause` sleeps for the given seconds and returns True to end the retries. Raises the last
+    ServiceUnavailable, or the other error.
     """
     delay = FIRST_PAUSE
     for _ in range(tries - 1):

@@ -1,6 +1,6 @@
-"""The service as the agent sees it: each call one request, each refusal one exception.
+"""The worker routes of the service: one method for each request, one exception for each refusal.
 
-Nothing is repeated here; `patience.patiently` repeats what failed with ServiceUnavailable.
+Nothing is retried here; `retry_policy.retry_while_unavailable` retries after ServiceUnavailable.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import Any, BinaryIO
 import httpx
 
 from ipulse.log_lines import packed
+from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.events import Event
 from ipulse_core.schema import to_json
 from ipulse_worker.agent.connections import TIMEOUT, Connections
 from ipulse_worker.agent.service_responses import object_in, raise_refusal, understood
-from ipulse_worker.agent.supervision.attempt_outcome import Verdict
-from ipulse_worker.agent.supervision.lease import Lease
+from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads.outgoing_file import Outgoing
 
 FENCE = "IPUlse-Fence"
-_DOWNLOAD_BYTES = 2**20  # written at once
-HEARTBEAT_SECONDS = 4.0  # that an answer to a heartbeat may take
+_DOWNLOAD_BYTES = 2**20  # of one chunk
+HEARTBEAT_SECONDS = 4.0  # timeout of a heartbeat
 _DOWNLOAD_TIMEOUT = httpx.Timeout(60.0, connect=3.0)
-# A file is answered for once the store has it, and a bucket may be slow. That the service itself
-# is gone, the heartbeats tell.
+# The service answers once the file is stored, and a bucket may be slow. Heartbeats detect a service
+# that is down.
 _UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=3.0, read=600.0)
 _MANIFEST_TIMEOUT = httpx.Timeout(10.0, connect=3.0, read=60.0)
 
@@ -44,25 +44,26 @@ class StoredCheckpoint:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A job to work on, and the lease to do it under."""
+class ClaimedJob:
+    """A claimed job and the lease for its attempt."""
 
     job_id: str
     attempt: int  # number of the attempt, from 1
     spec: dict[str, Any]
     checkpoint: StoredCheckpoint | None
-    lease: Lease
+    lease: AttemptLease
     heartbeat_seconds: float
 
     @property
     def device_kind(self) -> str:
+        """The kind of device that the job needs."""
         device = self.spec.get("device") or {}
-        return str(device.get("kind", "cpu"))  # the service writes every default out
+        return str(device.get("kind", "cpu"))  # the service fills in every default
 
 
 @dataclass(frozen=True)
-class ManifestFile:
-    """A manifest that is small enough to come with the verdict."""
+class PiggybackedManifest:
+    """A manifest that is small enough to be sent in the request that reports the outcome."""
 
     name: str
     media_type: str
@@ -71,53 +72,53 @@ class ManifestFile:
 
 
 @dataclass(frozen=True)
-class Orders:
-    """Whether to stop, and whether the service held its answer back while there was no news."""
+class CancelStatus:
+    """Whether the attempt is to be cancelled, and whether the service delayed its answer."""
 
     cancel: bool
-    was_held: bool
+    was_delayed: bool
 
 
 class ServiceAPI:
-    """Usable from several threads at once."""
+    """A client of the worker routes; several threads may use it at once."""
 
     def __init__(self, url: str, token: str, trust: ssl.SSLContext | None = None) -> None:
         self._connections = Connections(url, token, trust)
 
     def close(self) -> None:
-        """No call is begun any more; one that is under way comes to its end."""
+        """Refuse new calls; those in progress are completed."""
         self._connections.close()
 
-    def claim(self, job_id: str, agent: str, device_kinds: Sequence[str]) -> Claim:
-        """Takes the job for a new attempt. Raises NotClaimable, or NotFound."""
+    def claim(self, job_id: str, agent: str, device_kinds: Sequence[str]) -> ClaimedJob:
+        """Claim the job for a new attempt. Raises NotClaimable or NotFound."""
         sent_at = time.monotonic()
-        question = {"job_id": job_id, "agent": agent, "device_kinds": list(device_kinds)}
-        answer = self._post("/v1/worker/claims", question)
+        request = {"job_id": job_id, "agent": agent, "device_kinds": list(device_kinds)}
+        answer = self._post("/v1/worker/claims", request)
         with understood("a claim"):
             stored = answer["checkpoint"]
             lease_seconds = float(answer["lease_seconds"])
-            return Claim(
+            return ClaimedJob(
                 job_id=str(answer["job_id"]),
                 attempt=int(answer["attempt"]),
                 spec=answer["spec"],
                 checkpoint=None if stored is None else _checkpoint(stored),
-                lease=Lease(
+                lease=AttemptLease(
                     str(answer["attempt_id"]), str(answer["fence"]), lease_seconds, sent_at
                 ),
                 heartbeat_seconds=float(answer["heartbeat_seconds"]),
             )
 
-    def announce(
-        self, agent: str, device_kinds: Sequence[str], resting: Sequence[str] = ()
+    def register(
+        self, agent: str, device_kinds: Sequence[str], quarantined: Sequence[str] = ()
     ) -> None:
-        """Says that this agent is there, what it can use, and what of it not now."""
-        body = {"agent": agent, "device_kinds": list(device_kinds), "quarantined": list(resting)}
+        """Register this agent with its device kinds and those that are quarantined."""
+        body = {"agent": agent, "device_kinds": list(device_kinds), "quarantined": list(quarantined)}
         self._request("POST", "/v1/worker/agents", json=body)
 
-    def heartbeat(self, lease: Lease) -> bool:
-        """Renews the lease; returns whether the attempt is to be cancelled."""
+    def heartbeat(self, lease: AttemptLease) -> bool:
+        """Renew the lease; return whether the attempt is to be cancelled."""
         sent_at = time.monotonic()
-        # An answer that comes after the lease has run out is of no use.
+        # An answer after the end of the lease would come too late.
         longest = min(HEARTBEAT_SECONDS, max(lease.seconds_left(), 0.1))
         path = f"/v1/worker/attempts/{lease.attempt_id}/heartbeat"
         answer = self._post(path, {}, lease, httpx.Timeout(longest))
@@ -125,8 +126,8 @@ class ServiceAPI:
             lease.renew(float(answer["lease_seconds"]), sent_at)
             return bool(answer["cancel"])
 
-    def orders(self, lease: Lease, wait_seconds: int) -> Orders:
-        """Whether the attempt is to be cancelled; the answer may take `wait_seconds`."""
+    def cancel_status(self, lease: AttemptLease, wait_seconds: int) -> CancelStatus:
+        """Ask whether the attempt is to be cancelled; the service may wait before it answers."""
         path = f"/v1/worker/attempts/{lease.attempt_id}"
         response = self._request(
             "GET",
@@ -135,19 +136,20 @@ class ServiceAPI:
             timeout=httpx.Timeout(wait_seconds + 10.0, connect=3.0),
         )
         answer = object_in(response, path)
-        with understood("a question for orders"):
-            return Orders(bool(answer["cancel"]), "Preference-Applied" in response.headers)
+        with understood("a cancel poll"):
+            return CancelStatus(bool(answer["cancel"]), "Preference-Applied" in response.headers)
 
-    def send_events(self, lease: Lease, first: int, events: Sequence[Event]) -> int:
-        """Sends events numbered from `first`; returns the number that is expected next."""
-        body = {"first": first, "events": _told(events)}
+    def send_events(self, lease: AttemptLease, first: int, events: Sequence[Event]) -> int:
+        """Send events numbered from `first`; return the number that the service expects next."""
+        body = {"first": first, "events": _packed_json(events)}
         answer = self._post(f"/v1/worker/attempts/{lease.attempt_id}/events", body, lease)
         with understood("events"):
             return int(answer["next"])
 
-    def upload(self, lease: Lease, file: Outgoing, *, name: str, role: str, media_type: str) -> str:
-        """Streams the file from where an earlier try broke off; returns the SHA-256 of what is
-        stored."""
+    def upload(
+        self, lease: AttemptLease, file: Outgoing, *, name: str, role: str, media_type: str
+    ) -> str:
+        """Upload the rest of the file; return the SHA-256 of what is stored."""
         path = f"/v1/worker/attempts/{lease.attempt_id}/artifacts/{name}"
         params = {"role": role, "media_type": media_type, **file.announced}
         offset = self._arrived(path, params, lease) if file.is_large else 0
@@ -165,14 +167,14 @@ class ServiceAPI:
         with understood(path):
             return str(object_in(response, path)["sha256"])
 
-    def _arrived(self, path: str, params: dict[str, Any], lease: Lease) -> int:
-        """Bytes that the service has already; none where it cannot tell."""
+    def _arrived(self, path: str, params: dict[str, Any], lease: AttemptLease) -> int:
+        """Return how many bytes the service has already, 0 if it does not know."""
         with self._connections.use() as http:
             response = http.head(path, params=params, headers={FENCE: lease.fence})
         return int(response.headers.get("Upload-Offset", 0)) if response.is_success else 0
 
     def download(self, job_id: str, artifact_id: str, into: BinaryIO) -> None:
-        """Writes an artifact's content, streamed, from the beginning of `into`."""
+        """Download an artifact into a file, from the file's beginning."""
         into.seek(0)
         into.truncate()
         path = f"/v1/jobs/{job_id}/artifacts/{artifact_id}/content"
@@ -188,21 +190,23 @@ class ServiceAPI:
 
     def finish(
         self,
-        lease: Lease,
-        verdict: Verdict,
+        lease: AttemptLease,
+        outcome: AttemptOutcome,
         first: int = 1,
         events: Sequence[Event] = (),
-        manifest: ManifestFile | None = None,
+        manifest: PiggybackedManifest | None = None,
     ) -> None:
-        """Ends the attempt; its last events, numbered from `first`, and its manifest are kept with
-        that or not at all."""
+        """End the attempt with its outcome, its last events (numbered from `first`) and manifest.
+
+        The service stores all of them or none.
+        """
         body: dict[str, Any] = {
-            "reason": verdict.reason.value,
-            "message": verdict.message,
-            "summary": dict(verdict.summary),
+            "reason": outcome.reason.value,
+            "message": outcome.message,
+            "summary": dict(outcome.summary),
         }
         if events:
-            body.update(first=first, events=_told(events))
+            body.update(first=first, events=_packed_json(events))
         timeout = TIMEOUT
         if manifest:
             timeout = _MANIFEST_TIMEOUT
@@ -218,7 +222,7 @@ class ServiceAPI:
         self,
         path: str,
         body: dict[str, Any],
-        lease: Lease | None = None,
+        lease: AttemptLease | None = None,
         timeout: httpx.Timeout = TIMEOUT,
     ) -> dict[str, Any]:
         headers = {FENCE: lease.fence} if lease else {}
@@ -232,7 +236,7 @@ class ServiceAPI:
         return response
 
 
-def _told(events: Sequence[Event]) -> list[Any]:
+def _packed_json(events: Sequence[Event]) -> list[Any]:
     return [to_json(event) for event in packed(events)]
 
 

@@ -1,4 +1,4 @@
-"""What the service's answers stand for: an object, or one exception for each kind of refusal."""
+"""Responses of the service: a JSON object, or one exception for each kind of refusal."""
 
 from __future__ import annotations
 
@@ -23,53 +23,53 @@ from ipulse_core.errors import (
 
 
 class NotClaimable(Conflict):
-    """The job is held by another attempt, not due yet, or ended: there is nothing to do."""
+    """The job belongs to another attempt, is not due yet, or has ended."""
 
     code = "not_claimable"
 
 
 class WrongProtocol(IPUlseError):
-    """This agent is too old for the service, or too new; its message says which to upgrade."""
+    """This agent is too old or too new for the service; the message says which to upgrade."""
 
     code = "wrong_protocol"
 
 
 class ServiceUnavailable(Unavailable):
-    """The service cannot be reached, or cannot answer now; later it may."""
+    """The service cannot be reached, or cannot answer now; a later try may succeed."""
 
     def __init__(self, message: str, retry_after: float = 0.0, remote_code: str = "") -> None:
         self.retry_after = retry_after  # seconds
-        self.remote_code = remote_code  # what of it is in trouble, where the service says so
+        self.remote_code = remote_code  # names the failing part, if the service says so
         super().__init__(message)
 
 
 def object_in(response: httpx.Response, path: str) -> dict[str, Any]:
-    """The JSON object of an answer. Raises RemoteError for anything else."""
+    """Return the JSON object in a response. Raises RemoteError for anything else."""
     try:
         answer = strict_json.loads(response.content)
     except InvalidJSON as error:
-        raise RemoteError(f"{path} answered with no JSON: is this an IPUlse service?") from error
+        raise RemoteError(f"{path} did not answer with JSON: is this an IPUlse service?") from error
     if not isinstance(answer, dict):
-        raise RemoteError(f"{path} answered with no JSON object")
+        raise RemoteError(f"{path} did not answer with a JSON object")
     return answer
 
 
 @contextmanager
 def understood(what: str) -> Iterator[None]:
-    """Raises RemoteError for an answer that lacks something, or has it in another form."""
+    """Turn errors of reading a response's fields into RemoteError."""
     try:
         yield
     except (KeyError, TypeError, ValueError) as error:
-        raise RemoteError(f"the answer to {what} is not understood: {error!r}") from error
+        raise RemoteError(f"the response to {what} has an unexpected form: {error!r}") from error
 
 
 def unreachable(error: httpx.TransportError) -> ServiceUnavailable:
-    """What a connection that failed stands for."""
+    """Return the error for a failed connection."""
     return ServiceUnavailable(f"the service cannot be reached: {type(error).__name__}: {error}")
 
 
 def raise_refusal(response: httpx.Response) -> None:
-    """Raises what a response that is no success stands for."""
+    """Raise the error that a response stands for, unless it is a success."""
     status = response.status_code
     if response.is_success:
         return
@@ -81,7 +81,7 @@ def raise_refusal(response: httpx.Response) -> None:
         "stale_token": StaleToken,
         "not_claimable": NotClaimable,
         "wrong_protocol": WrongProtocol,
-        "wrong_offset": ServiceUnavailable,  # an earlier try goes on: where to begin has changed
+        "wrong_offset": ServiceUnavailable,  # another try has sent more meanwhile
     }
     by_status: dict[int, type[IPUlseError]] = {
         401: NotAuthenticated,

@@ -1,4 +1,4 @@
-"""What the agent is told from outside: one frozen object, made at the edge and passed in."""
+"""The agent's settings: one frozen object, read from the environment at the start."""
 
 from __future__ import annotations
 
@@ -17,44 +17,48 @@ from ipulse_core.errors import InvalidInput, Problem, Unavailable
 
 SERVICE_SCHEMES = ("http", "https")
 KINDS = ("cpu", "emulator", "ipu")  # device kinds that a runner of this version can use
-EVERYWHERE = ("cpu", "emulator")  # those that need no hardware of their own
+EVERYWHERE = ("cpu", "emulator")  # kinds that need no special hardware
 MIN_TOKEN_LENGTH = 32  # characters; what `ipulse up` writes is longer
 
 
 @dataclass(frozen=True)
-class Settings:
-    """One agent's settings; `Settings.from_environment` says which variable is which."""
+class AgentSettings:
+    """The settings of one agent; `from_environment` names the variable of each."""
 
     service_url: str
     worker_token: str = field(repr=False)
     broker_url: str = field(repr=False)  # may hold a password
     work_dir: Path
-    ca: Path | None = None  # the authority that vouches for the service's certificate
-    pinned: Path | None = None  # or the certificate itself, by whatever name it is reached
+    ca: Path | None = None  # the authority of the service's certificate
+    pinned: Path | None = None  # or the certificate itself, valid under any name
     runner_python: str = sys.executable
     runner_module: str = "ipulse_worker.runner"
     device_kinds: tuple[str, ...] = EVERYWHERE
     warm: bool = True
     grace_seconds: float = 10.0  # between SIGTERM and SIGKILL
-    ready_seconds: float = 120.0  # a runner that has not imported TensorFlow by then is stuck
-    rest_seconds: float = 300.0  # of a device whose partition is being reset
+    ready_seconds: float = 120.0  # for the import of TensorFlow; a slower runner is killed
+    quarantine_seconds: float = 300.0  # of a device whose partition is being reset
     log_quota_bytes: int = 4 * 2**20  # of one attempt's log
-    data_dir: Path | None = None  # in which a runner finds the files that specs name
-    log_lines_per_second: float = 1000.0  # of one attempt, after a burst of ten seconds' worth
-    nice: int = 0  # added to the niceness of the agent, and so of all its runners
+    data_dir: Path | None = None  # the directory of the files that specs name
+    log_lines_per_second: float = 1000.0  # of one attempt, after a burst of ten seconds' lines
+    nice: int = 0  # added to the niceness of the agent and all its runners
     name: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
 
     def trust(self) -> ssl.SSLContext | None:
-        """Whom the agent believes that it is the service; None: the machine's own authorities.
+        """Return how the agent verifies the service; None: by the machine's own authorities.
 
-        Raises InvalidInput for a file that holds no certificate."""
+        Raises InvalidInput for a file without a certificate.
+        """
         if self.pinned:
             return tls.pinned(self.pinned)
         return tls.authorities(self.ca) if self.ca else None
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> Settings:
-        """Raises InvalidInput with every wrong variable, Unavailable for a missing token."""
+    def from_environment(cls, environment: Mapping[str, str]) -> AgentSettings:
+        """Read the settings from environment variables.
+
+        Raises InvalidInput with every wrong variable, Unavailable for a missing token.
+        """
         reader = _Reader(environment)
         found = {
             "service_url": reader.url("IPULSE_SERVICE_URL", SERVICE_SCHEMES).rstrip("/"),
@@ -68,7 +72,7 @@ class Settings:
             "warm": reader.flag("IPULSE_WARM", cls.warm),
             "grace_seconds": reader.number("IPULSE_GRACE_SECONDS", cls.grace_seconds),
             "ready_seconds": reader.number("IPULSE_READY_SECONDS", cls.ready_seconds),
-            "rest_seconds": reader.number("IPULSE_REST_SECONDS", cls.rest_seconds),
+            "quarantine_seconds": reader.number("IPULSE_REST_SECONDS", cls.quarantine_seconds),
             "data_dir": reader.directory("IPULSE_DATA"),
             "nice": reader.whole("IPULSE_NICE", cls.nice, 19),
             "log_quota_bytes": int(reader.number("IPULSE_LOG_QUOTA_BYTES", cls.log_quota_bytes)),
@@ -98,7 +102,7 @@ class _Reader:
     def url(self, name: str, schemes: tuple[str, ...]) -> str:
         value = self.text(name)
         if value and value.partition("://")[0] not in schemes:
-            # The value itself may hold a password.
+            # The message does not contain the value, which may contain a password.
             self._wrong(name, f"must begin with one of {', '.join(f'{s}://' for s in schemes)}")
         return value
 
@@ -106,7 +110,7 @@ class _Reader:
         value = self.text(name, default)
         path = shutil.which(value, path=self._environment.get("PATH", os.defpath))
         if path is None:
-            self._wrong(name, f"must be an interpreter; {value} cannot be executed")
+            self._wrong(name, f"must be a Python interpreter; {value} cannot be executed")
         return path or value
 
     def file(self, name: str) -> Path | None:
@@ -114,7 +118,7 @@ class _Reader:
         return Path(value) if value else None
 
     def directory(self, name: str) -> Path | None:
-        """An absolute path, because a runner works in a directory of its own."""
+        """Read the absolute path of a directory: a runner has another working directory."""
         value = self._environment.get(name)
         if not value:
             return None

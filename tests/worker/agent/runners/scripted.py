@@ -181,7 +181,7 @@ def prints_binary(assignment: Assignment) -> None:
     os.write(1, b"\x1b[31mred\x1b[0m and \x1b]0;title\x07bell\x07\n")
     os.write(1, b"10%\r50%\r100%\r\n")
     os.write(1, "half an ü: ".encode() + b"\xc3")
-    time.sleep(0.05)  # the two bytes of the letter come in two reads
+    time.sleep(0.05)  # the two bytes of the message come in two reads
     os.write(1, b"\xbc\n")
     os.write(2, b"no newline at the end")
     results(assignment)

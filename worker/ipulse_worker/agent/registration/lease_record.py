@@ -1,4 +1,4 @@
-"""What an agent leaves behind when it dies: the lease that it held, for another to give back."""
+"""A record of the lease that an agent holds, from which others release it if the agent dies."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ipulse_worker.agent.supervision.lease import Lease
+from ipulse_worker.agent.supervision.lease import AttemptLease
 
 _log = logging.getLogger(__name__)
 
-LOCK, RECORD = ".agent", ".lease"  # a runner holds the one, and is not told the other
+LOCK, RECORD = ".agent", ".lease"  # runners inherit the open lock, but not the record
 
 
 @dataclass(frozen=True)
-class Left:
-    """An attempt that nobody works on any more."""
+class HeldLease:
+    """The lease of an attempt, as an agent recorded it."""
 
     agent: str
     attempt_id: str
@@ -29,10 +29,10 @@ class Left:
 
 
 class LeaseRecord:
-    """One agent's, in the work directory that it may share with other agents of the machine.
+    """The record of one agent, in a work directory that agents of a machine may share.
 
-    Its lock is open in the agent and, by `fileno`, in each runner and each runner's guardian:
-    nobody else gets it before all of them are dead, however they died.
+    Its lock is open in the agent and, by `fileno`, in each runner and each runner's guardian: no
+    other process gets the lock before all of them have ended.
     """
 
     def __init__(self, root: Path, agent: str) -> None:
@@ -42,27 +42,28 @@ class LeaseRecord:
         self._path = root
 
     def open(self) -> None:
-        """Raises OSError where the work directory cannot be written."""
-        is_there = False
-        while not is_there:
+        """Create and lock the lock file. Raises OSError if that is not possible."""
+        is_locked = False
+        while not is_locked:
             self._path = self._root / f"{secrets.token_hex(8)}{LOCK}"
             self._lock = os.open(self._path, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            is_there = _try_lock(self._lock)
-            if not is_there:  # before it was locked, somebody took it for a dead agent's
+            is_locked = _try_lock(self._lock)
+            if not is_locked:  # another agent took it for a dead agent's and removed it
                 os.close(self._lock)
 
     def fileno(self) -> int:
+        """Return the descriptor of the lock."""
         return self._lock
 
     @contextmanager
-    def holding(self, lease: Lease) -> Iterator[None]:
-        """Open while the lease is held: whoever finds the agent dead may say that it is lost."""
+    def holding(self, lease: AttemptLease) -> Iterator[None]:
+        """Record the lease within the context, so that it can be released if the agent dies."""
         record = self._path.with_suffix(RECORD)
-        left = Left(self._agent, lease.attempt_id, lease.fence)
+        held = HeldLease(self._agent, lease.attempt_id, lease.fence)
         try:
-            with open(record, "w", opener=_privately) as file:
-                json.dump(asdict(left), file)
-        except OSError as error:  # a full disk costs no job: a lease also runs out by itself
+            with open(record, "w", opener=_open_private) as file:
+                json.dump(asdict(held), file)
+        except OSError as error:  # with a full disk the job still runs; the lease expires by itself
             _log.warning("lease_not_recorded", extra={"why": str(error)})
         try:
             yield
@@ -70,6 +71,7 @@ class LeaseRecord:
             record.unlink(missing_ok=True)
 
     def close(self) -> None:
+        """Remove the lock file and release the lock."""
         if self._lock >= 0:
             self._path.unlink(missing_ok=True)
             os.close(self._lock)
@@ -77,14 +79,14 @@ class LeaseRecord:
 
 
 class DeadAgent:
-    """The lock of an agent of which nothing lives; while its context is open, ours."""
+    """The lock of an agent whose processes have ended; within its context the lock is held."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = -1
 
     def __enter__(self) -> DeadAgent | None:
-        """None if the agent lives, or another has looked after it."""
+        """Return None if the agent is alive, or if another process has cleaned up."""
         try:
             self._lock = os.open(self._path, os.O_RDONLY)
         except FileNotFoundError:
@@ -95,26 +97,26 @@ class DeadAgent:
         if self._lock >= 0:
             os.close(self._lock)
 
-    def left(self) -> Left | None:
-        """What it was working on, if anything."""
+    def held_lease(self) -> HeldLease | None:
+        """Return the lease that the agent held, if any."""
         try:
-            return Left(**json.loads(self._path.with_suffix(RECORD).read_text()))
-        except (FileNotFoundError, ValueError, TypeError):  # ... or died before that was written
+            return HeldLease(**json.loads(self._path.with_suffix(RECORD).read_text()))
+        except (FileNotFoundError, ValueError, TypeError):  # or it died while it wrote the record
             return None
 
-    def bury(self) -> None:
-        """Nobody need look at it again."""
+    def remove(self) -> None:
+        """Remove the files of the dead agent."""
         self._path.with_suffix(RECORD).unlink(missing_ok=True)
         self._path.unlink(missing_ok=True)
 
 
 def dead_agents(root: Path) -> Iterator[DeadAgent]:
-    """To be opened one after the other; those that live give nothing."""
+    """Return the agents of a work directory; the contexts of those alive return None."""
     return (DeadAgent(path) for path in sorted(root.glob(f"*{LOCK}")))
 
 
 def _try_lock(descriptor: int) -> bool:
-    """Whether the lock is ours now, on a file that is still there."""
+    """Return whether this process has the lock now, on a file that still exists."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -122,5 +124,5 @@ def _try_lock(descriptor: int) -> bool:
     return os.fstat(descriptor).st_nlink > 0
 
 
-def _privately(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)

@@ -1,4 +1,4 @@
-"""The kinds of devices that this agent leaves alone, after an error that was the device's."""
+"""Device kinds that this agent does not use for a while, after a device error."""
 
 from __future__ import annotations
 
@@ -9,52 +9,57 @@ from ipulse_core.states import POLICIES, Policy, Reason
 
 
 class Quarantine:
-    """Lasts as long as the process, or a rest. Nobody else's jobs are failed by a bad device.
+    """Keeps jobs away from a faulty device, for some time or until the agent restarts.
 
-    One thread writes, several read.
+    One thread writes, several may read.
     """
 
     def __init__(
         self,
         kinds: Sequence[str],
-        rest_seconds: float,
+        quarantine_seconds: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._kinds = tuple(kinds)
-        self._rest_seconds = rest_seconds
+        self._quarantine_seconds = quarantine_seconds
         self._clock = clock
         self._until: dict[str, float] = {}
 
-    def saw(self, kind: str, reason: Reason) -> str:
-        """What an attempt on such a device ended with; a sentence if it is left alone now."""
+    def record(self, kind: str, reason: Reason) -> str:
+        """Record why an attempt on a device ended; return a sentence if that quarantines it."""
         policy = POLICIES.get(reason, Policy.FAIL)
         if policy is Policy.QUARANTINE:
             self._until[kind] = float("inf")
-            return f"This worker uses its {kind} no more until it is started again: {reason.value}."
+            return f"This worker does not use its {kind} until it is restarted: {reason.value}."
         if policy is Policy.RETRY_ELSEWHERE:
             now = self._clock()
-            self._until[kind] = max(self._until.get(kind, now), now + self._rest_seconds)
-            return f"This worker rests its {kind} for {self._rest_seconds:g} s: {reason.value}."
+            self._until[kind] = max(self._until.get(kind, now), now + self._quarantine_seconds)
+            return (
+                f"This worker does not use its {kind} for {self._quarantine_seconds:g} s: "
+                f"{reason.value}."
+            )
         return ""
 
-    def refused(self) -> None:
-        """The service does not understand this agent: all of its devices rest."""
-        until = self._clock() + self._rest_seconds
+    def suspend_all(self) -> None:
+        """Quarantine every kind for a while, because the service refuses this agent."""
+        until = self._clock() + self._quarantine_seconds
         for kind in self.usable:
             self._until[kind] = until
 
     @property
-    def resting(self) -> tuple[str, ...]:
+    def quarantined(self) -> tuple[str, ...]:
+        """The kinds that may not be used now."""
         now = self._clock()
         return tuple(kind for kind in self._kinds if self._until.get(kind, now) > now)
 
     @property
     def usable(self) -> tuple[str, ...]:
-        resting = self.resting
-        return tuple(kind for kind in self._kinds if kind not in resting)
+        """The kinds that may be used now."""
+        quarantined = self.quarantined
+        return tuple(kind for kind in self._kinds if kind not in quarantined)
 
     @property
     def seconds_left(self) -> float:
-        """Until the next one has rested; infinite if none ever will."""
+        """Seconds until the next kind may be used again; infinite if none will be."""
         now = self._clock()
-        return min((self._until[kind] - now for kind in self.resting), default=float("inf"))
+        return min((self._until[kind] - now for kind in self.quarantined), default=float("inf"))

@@ -1,4 +1,4 @@
-"""Says to the service, now and then, that this agent is there and what it can use."""
+"""Registers the agent with the service and renews the registration."""
 
 from __future__ import annotations
 
@@ -7,57 +7,59 @@ import threading
 
 from ipulse_core.errors import IPUlseError
 from ipulse_worker.agent.registration.quarantine import Quarantine
-from ipulse_worker.agent.retry_policy import patiently
+from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.settings import Settings
+from ipulse_worker.agent.settings import AgentSettings
 
 EVERY_SECONDS = 30.0
-RETRY_SECONDS = 2.0  # after patience with a service that is away has ended, or a refusal
+RETRY_SECONDS = 2.0  # after the retry policy has given up, or a refusal
 
 _log = logging.getLogger(__name__)
 
 
-class Presence:
-    """A thread that announces; nothing that an attempt does depends on it."""
+class Registration:
+    """A thread that registers the agent; attempts do not depend on it."""
 
-    def __init__(self, api: ServiceAPI, settings: Settings, quarantine: Quarantine) -> None:
+    def __init__(self, api: ServiceAPI, settings: AgentSettings, quarantine: Quarantine) -> None:
         self._api = api
         self._settings = settings
         self._quarantine = quarantine
-        self._has_news = threading.Event()
+        self._wake = threading.Event()
         self._has_ended = False
-        self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="registration", daemon=True)
 
     def start(self) -> None:
+        """Start the thread."""
         self._thread.start()
 
     def end(self) -> None:
+        """End the thread, without waiting for it."""
         self._has_ended = True
-        self._has_news.set()
+        self._wake.set()
 
-    def tell(self) -> None:
-        """Says it now, because something has changed."""
-        self._has_news.set()
+    def renew_now(self) -> None:
+        """Renew the registration at once, because something has changed."""
+        self._wake.set()
 
     def _run(self) -> None:
         pause = 0.0
-        is_heard = True
+        is_registered = True
         while True:
-            self._has_news.wait(pause)
-            self._has_news.clear()
+            self._wake.wait(pause)
+            self._wake.clear()
             if self._has_ended:
                 return
             try:
-                # At a stack's start the service may be a moment behind.
-                patiently(self._announce, self._has_news.wait)
+                # When a stack starts, the service may be ready a little later than the agent.
+                retry_while_unavailable(self._register, self._wake.wait)
             except IPUlseError as error:
-                if is_heard and not self._has_ended:  # once for each time that it is away
-                    _log.warning("not_announced", extra={"why": error.message})
-                is_heard, pause = False, RETRY_SECONDS
+                if is_registered and not self._has_ended:  # logged once per outage
+                    _log.warning("not_registered", extra={"why": error.message})
+                is_registered, pause = False, RETRY_SECONDS
             else:
-                is_heard, pause = True, EVERY_SECONDS
+                is_registered, pause = True, EVERY_SECONDS
 
-    def _announce(self) -> None:
-        self._api.announce(
-            self._settings.name, self._settings.device_kinds, self._quarantine.resting
+    def _register(self) -> None:
+        self._api.register(
+            self._settings.name, self._settings.device_kinds, self._quarantine.quarantined
         )

@@ -1,4 +1,4 @@
-"""Hears of a cancel when it is asked for, between two heartbeats."""
+"""Polls for a cancellation, so that it arrives sooner than with the next heartbeat."""
 
 from __future__ import annotations
 
@@ -7,36 +7,39 @@ from collections.abc import Callable
 from ipulse_core.errors import IPUlseError
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import ServiceUnavailable
-from ipulse_worker.agent.supervision.lease import Lease
-from ipulse_worker.agent.supervision.polling_thread import Companion
+from ipulse_worker.agent.supervision.lease import AttemptLease
+from ipulse_worker.agent.supervision.polling_thread import PollingThread
 
-FIRST_SECONDS = 0.2  # of an attempt, in which nobody is likely to cancel and its start is busy
-WAIT_SECONDS = 20  # that the service may hold an answer back
-PAUSE_SECONDS = 2.0  # after an answer that did not come, or came at once without news
+FIRST_SECONDS = 0.2  # no poll during the start of an attempt: it is busy, and cancels are rare
+WAIT_SECONDS = 20  # for which the service may delay its answer (long polling)
+PAUSE_SECONDS = 2.0  # after a failed poll, or an answer that was not delayed
 
 
-class CancelWatch(Companion):
-    """The heartbeat tells of a cancel too; this only is sooner.
+class CancelPoller(PollingThread):
+    """Long-polls for a cancellation; the heartbeat reports it too, only later.
 
-    It is not waited for: a question may be under way that the service holds back.
+    Leaving its context does not wait for it: the service may still delay an answer.
     """
 
-    def __init__(self, api: ServiceAPI, lease: Lease, on_cancel: Callable[[], None]) -> None:
-        super().__init__("cancel-watch", lease, is_awaited=False)
+    def __init__(self, api: ServiceAPI, lease: AttemptLease, on_cancel: Callable[[], None]) -> None:
+        """Prepare the thread, which calls `on_cancel` once."""
+        super().__init__("cancel-poller", lease, is_joined=False)
         self._api = api
         self._on_cancel = on_cancel
 
     def first_pause(self) -> float:
+        """Return the seconds until the first poll."""
         return FIRST_SECONDS
 
-    def ask(self) -> float | None:
+    def poll(self) -> float | None:
+        """Send one long-polling request."""
         try:
-            orders = self._api.orders(self._lease, WAIT_SECONDS)
+            status = self._api.cancel_status(self._lease, WAIT_SECONDS)
         except ServiceUnavailable:
             return PAUSE_SECONDS
         except IPUlseError:
-            return None  # the attempt is over, or the service knows no such question
-        if orders.cancel and not self._ended.is_set():
+            return None  # the attempt is over, or this service has no such route
+        if status.cancel and not self._ended.is_set():
             self._on_cancel()
             return None
-        return 0.0 if orders.was_held else PAUSE_SECONDS
+        return 0.0 if status.was_delayed else PAUSE_SECONDS

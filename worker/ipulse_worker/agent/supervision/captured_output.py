@@ -1,4 +1,4 @@
-"""What a runner prints, as log events: clean text, within a quota and not faster than a rate."""
+"""The output of a runner as log events: clean text, limited in bytes and in lines per second."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Literal
 from ipulse_core.events import MAX_LINE, Level, LogEvent
 from ipulse_core.schema import CONTROL_CHARACTERS
 
-# What a line costs beside its text, so that a flood of empty lines has an end too.
+# Counted for each line in addition to its text, so that empty lines use up the quota too.
 LINE_OVERHEAD_BYTES = 64
-BURST_SECONDS = 10  # of the permitted rate, which a start or a traceback may say at once
+BURST_SECONDS = 10  # lines of so many seconds may come at once, as a traceback does
 
 _TERMINAL_CODES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])")
 
@@ -21,8 +21,8 @@ _TERMINAL_CODES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b
 class CapturedOutput:
     """One stream of a process, cut into log events.
 
-    Bytes that are not UTF-8 and control characters become U+FFFD; terminal colours go; of a line
-    overwritten by carriage returns the last version stays, as on a terminal.
+    Bytes that are not UTF-8 and control characters become U+FFFD, and terminal colours are
+    removed. A line that carriage returns overwrite keeps its last version, as on a terminal.
     """
 
     def __init__(self, stream: Literal["stdout", "stderr"]) -> None:
@@ -32,10 +32,10 @@ class CapturedOutput:
         self._rest = ""
 
     def feed(self, data: bytes) -> Iterator[LogEvent]:
-        """The lines that are complete with `data`."""
+        """Return the lines that `data` completes."""
         text = self._rest + self._decoder.decode(data)
         *lines, self._rest = text.split("\n")
-        # Nearly all text is plain, and a job may print 10,000 lines at once.
+        # The check is fast, and nearly all text is plain: a job may print 10,000 lines at once.
         is_plain = "\r" not in text and not CONTROL_CHARACTERS.search(text)
         for line in lines:
             if is_plain and len(line) <= MAX_LINE:
@@ -47,7 +47,7 @@ class CapturedOutput:
             self._rest = self._rest[MAX_LINE:]
 
     def end(self) -> Iterator[LogEvent]:
-        """The last line, if it had no newline."""
+        """Return the last line, if it has no newline."""
         rest = self._rest + self._decoder.decode(b"", final=True)
         self._rest = ""
         if rest:
@@ -62,7 +62,7 @@ class CapturedOutput:
 
 
 class LogQuota:
-    """Lets so many bytes of log through, then says once that there was more."""
+    """Limits the bytes of a log; a notice marks where it was cut off."""
 
     def __init__(self, quota_bytes: int) -> None:
         self._quota = quota_bytes
@@ -70,7 +70,7 @@ class LogQuota:
         self.is_spent = False
 
     def admit(self, event: LogEvent) -> Iterator[LogEvent]:
-        """The event while the quota lasts; the notice in place of the first one beyond it."""
+        """Return the event while the quota lasts, then the notice, then nothing."""
         if self.is_spent:
             return
         self._left -= len(event.message.encode()) + LINE_OVERHEAD_BYTES
@@ -80,14 +80,14 @@ class LogQuota:
         self.is_spent = True
         yield LogEvent(
             message=f"The log of this attempt has reached its quota of {self._quota:,} bytes; "
-            "what follows is not kept.",
+            "later lines are not stored.",
             level="warning",
             stream="agent",
         )
 
 
 class LogRate:
-    """Lets so many lines a second through; says how many it left out once it lets one through."""
+    """Limits the lines per second of a log; notices say how many lines were dropped."""
 
     def __init__(
         self, lines_per_second: float, clock: Callable[[], float] = time.monotonic
@@ -97,27 +97,27 @@ class LogRate:
         self._allowance = self._burst  # lines
         self._clock = clock
         self._since = clock()
-        self._left_out = 0
+        self._dropped = 0
 
     def admit(self, event: LogEvent) -> Iterator[LogEvent]:
-        """The event, unless too many came before it; the notice goes in front."""
+        """Return the event unless it exceeds the rate; a notice may come before it."""
         now = self._clock()
         self._allowance = min(self._burst, self._allowance + (now - self._since) * self._rate)
         self._since = now
         if self._allowance < 1:
-            self._left_out += 1
+            self._dropped += 1
             return
         self._allowance -= 1
         yield from self.end()
         yield event
 
     def end(self) -> Iterator[LogEvent]:
-        """The notice, if anything was left out since the last one."""
-        if self._left_out:
-            left_out, self._left_out = self._left_out, 0
+        """Return a notice if lines were dropped since the last one."""
+        if self._dropped:
+            dropped, self._dropped = self._dropped, 0
             yield LogEvent(
-                message=f"{left_out:,} lines were left out here: "
-                f"a job may write {self._rate:g} a second.",
+                message=f"{dropped:,} lines were dropped here: "
+                f"a job may write {self._rate:g} lines per second.",
                 level="warning",
                 stream="agent",
             )

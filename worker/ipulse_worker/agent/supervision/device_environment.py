@@ -1,4 +1,4 @@
-"""What a runner must be started with, beyond what every runner is: options of its device."""
+"""Environment variables of a runner that depend on the job's device."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from ipulse_core.events import Assignment
 
 
 def assigned_environment(assignment: Assignment) -> dict[str, str]:
-    """Variables that are read once when a process begins: one that waits has missed them.
+    """Return variables that must be set when the runner starts; a warm runner lacks them.
 
-    A spec that nobody understands has none; its runner will say what is wrong with it.
+    An invalid spec has none; its runner reports the error.
     """
     wanted = assignment.spec.get("device")
     if not isinstance(wanted, dict) or wanted.get("kind") != "ipu":

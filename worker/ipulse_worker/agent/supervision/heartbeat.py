@@ -1,4 +1,4 @@
-"""Keeps an attempt's lease alive, and hears of its cancellation."""
+"""Renews an attempt's lease and learns of a cancellation."""
 
 from __future__ import annotations
 
@@ -7,35 +7,45 @@ from collections.abc import Callable
 from ipulse_core.errors import IPUlseError
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import ServiceUnavailable
-from ipulse_worker.agent.supervision.lease import Lease
-from ipulse_worker.agent.supervision.polling_thread import Companion
+from ipulse_worker.agent.supervision.lease import AttemptLease
+from ipulse_worker.agent.supervision.polling_thread import PollingThread
 
-OUT_OF_REACH = "the service was out of reach for as long as the lease lasts"
-RETRY_SECONDS = 1.0  # after a heartbeat that was not answered
+OUT_OF_REACH = "the service could not be reached for as long as the lease lasts"
+RETRY_SECONDS = 1.0  # after a heartbeat without an answer
 
 
-class Heartbeat(Companion):
-    """Beats while its context is open.
+class Heartbeat(PollingThread):
+    """Sends heartbeats while its context is open.
 
-    The lease is lost when the service refuses it, and also when nobody answered for as long as
-    it lasts: by then another attempt may hold the job, and whatever this one says is refused.
+    The lease is lost when the service refuses a heartbeat, and when none was answered for as long
+    as the lease lasts: by then the job may belong to another attempt.
     """
 
     def __init__(
-        self, api: ServiceAPI, lease: Lease, seconds: float, on_cancel: Callable[[], None]
+        self, api: ServiceAPI, lease: AttemptLease, seconds: float, on_cancel: Callable[[], None]
     ) -> None:
-        super().__init__("heartbeat", lease, is_awaited=True)
+        """Prepare the thread.
+
+        Args:
+            api: The service.
+            lease: The lease to renew.
+            seconds: The time between two heartbeats.
+            on_cancel: Called once when the attempt is to be cancelled.
+        """
+        super().__init__("heartbeat", lease, is_joined=True)
         self._api = api
         self._seconds = seconds
         self._on_cancel = on_cancel
         self._is_cancelled = False
 
     def first_pause(self) -> float:
+        """Return the seconds until the first heartbeat."""
         return self._within_lease(self._seconds)
 
-    def ask(self) -> float | None:
-        # A process that was stopped, or a machine that slept, wakes here: it asks nobody,
-        # because the answer is known.
+    def poll(self) -> float | None:
+        """Send one heartbeat, unless the lease has expired."""
+        # A process that was suspended, or a machine that slept, continues here with an expired
+        # lease: the service would refuse it.
         if self._lease.seconds_left() <= 0:
             self._lease.lose(ServiceUnavailable(OUT_OF_REACH))
             return None
@@ -45,7 +55,7 @@ class Heartbeat(Companion):
         return min(pause, max(0.0, self._lease.seconds_left()))
 
     def _beat(self) -> float:
-        """Returns the seconds until the next one."""
+        """Send a heartbeat; return the seconds until the next."""
         try:
             cancel = self._api.heartbeat(self._lease)
         except ServiceUnavailable:

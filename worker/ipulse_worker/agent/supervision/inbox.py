@@ -1,4 +1,4 @@
-"""Where everybody leaves messages for the one thread that runs an attempt."""
+"""The inbox of the thread that runs an attempt: all other threads put messages into it."""
 
 from __future__ import annotations
 
@@ -7,44 +7,45 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
 from ipulse_core.errors import IPUlseError
-from ipulse_worker.agent.supervision.attempt_outcome import StopCause
-from ipulse_worker.agent.supervision.runner_messages import Message
+from ipulse_worker.agent.supervision.runner_exit import StopCause
+from ipulse_worker.agent.supervision.runner_messages import RunnerMessage
 
 
 @dataclass(frozen=True)
 class LeaseLost:
-    """The service gave the job away, or could not be reached for too long."""
+    """The service gave the job to another attempt, or could not be reached for too long."""
 
     why: IPUlseError
 
 
 @dataclass(frozen=True)
 class Delivered:
-    """The reporter or the uploader has nothing more to do."""
+    """The event reporter or the uploader has finished."""
 
 
-Letter = Message | StopCause | LeaseLost | Delivered
+InboxMessage = RunnerMessage | StopCause | LeaseLost | Delivered
 
 
 class Inbox:
-    """A queue with a deadline. `put` may be called by anyone, also by a signal handler."""
+    """A queue with a deadline. Any thread and any signal handler may call `put`."""
 
     def __init__(self) -> None:
-        # Unlike Queue, a SimpleQueue may be put into by a handler that interrupted its `get`.
-        self._letters: SimpleQueue[Letter] = SimpleQueue()
+        # Unlike Queue, a SimpleQueue accepts a `put` from a handler that interrupted its `get`.
+        self._messages: SimpleQueue[InboxMessage] = SimpleQueue()
         self._deadline: float | None = None  # on the monotonic clock
 
-    def put(self, letter: Letter) -> None:
-        self._letters.put(letter)
+    def put(self, message: InboxMessage) -> None:
+        """Append a message."""
+        self._messages.put(message)
 
-    def expect_within(self, seconds: float | None) -> None:
-        """From now on `next` gives up after so many seconds in all."""
+    def set_deadline(self, seconds: float | None) -> None:
+        """Make `next` return None after so many seconds in all; None removes the deadline."""
         self._deadline = None if seconds is None else time.monotonic() + seconds
 
-    def next(self) -> Letter | None:
-        """Waits for a letter; None once the deadline has passed."""
+    def next(self) -> InboxMessage | None:
+        """Wait for a message and return it; return None once the deadline has passed."""
         left = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
         try:
-            return self._letters.get(timeout=left)
+            return self._messages.get(timeout=left)
         except Empty:
             return None

@@ -1,4 +1,4 @@
-"""The right to speak for an attempt: it lasts as long as the service keeps renewing it."""
+"""The lease of an attempt: the right to report for it, until it expires or is lost."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Clock = Callable[[], float]
 OnLoss = Callable[[IPUlseError], None]
 
 
-class Lease:
-    """Held by one attempt, shared by the threads that speak for it.
+class AttemptLease:
+    """The lease of one attempt, shared by the threads that report for it.
 
-    `fence` goes with every word to the service. Once lost, a lease stays lost.
+    Every request contains `fence`. A lease that was lost stays lost.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class Lease:
         sent_at: float,
         clock: Clock = time.monotonic,
     ) -> None:
-        """`sent_at`: when the request that the lease answers was sent, by `clock`."""
+        """Make a lease of `seconds` from `sent_at`, the time (by `clock`) of the claim request."""
         self.attempt_id = attempt_id
         self.fence = fence
         self._clock = clock
@@ -39,21 +39,23 @@ class Lease:
 
     @property
     def is_lost(self) -> bool:
+        """Whether the lease was lost."""
         return self._is_lost.is_set()
 
     def renew(self, seconds: float, sent_at: float) -> None:
-        """Counts from when the question was sent: the service decided after that, not before."""
+        """Renew the lease, counted from when the request was sent: the service decided later."""
         self._expires = sent_at + seconds
 
     def seconds_left(self) -> float:
+        """Return the seconds until the lease expires; negative once it has expired."""
         return self._expires - self._clock()
 
     def wait_for_loss(self, seconds: float) -> bool:
-        """Sleeps; returns early, with True, once the lease is lost."""
+        """Sleep; return early, with True, once the lease is lost."""
         return self._is_lost.wait(seconds)
 
     def lose(self, why: IPUlseError) -> None:
-        """Says that nobody listens any more. The first reason stands."""
+        """Mark the lease as lost and call the listeners; only the first call has an effect."""
         with self._deciding:
             if self._loss:
                 return
@@ -63,7 +65,7 @@ class Lease:
             listener(why)
 
     def on_loss(self, listener: OnLoss) -> None:
-        """`listener` is called once with the reason, by whichever thread learns it first."""
+        """Call `listener` once with the reason of the loss, in the thread that detects it."""
         with self._deciding:
             if self._loss is None:
                 self._listeners.append(listener)
@@ -72,11 +74,13 @@ class Lease:
         listener(why)
 
     @contextmanager
-    def lost_by_failure(self, who: str) -> Iterator[None]:
-        """An error that ends one of the threads of an attempt loses the lease: the others must
-        not go on without it, and must not wait for it either."""
+    def lost_by_failure(self, name: str) -> Iterator[None]:
+        """Lose the lease if the context raises.
+
+        The attempt's other threads then stop instead of waiting for the failed one.
+        """
         try:
             yield
         except BaseException as error:
-            self.lose(IPUlseError(f"the {who} failed: {error!r}"))
+            self.lose(IPUlseError(f"the {name} failed: {error!r}"))
             raise

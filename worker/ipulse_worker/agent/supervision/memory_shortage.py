@@ -1,4 +1,4 @@
-"""Whether the kernel ended processes for want of memory."""
+"""The kernel's count of processes that it killed for lack of memory."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ VMSTAT = Path("/proc/vmstat")
 
 
 def oom_kills(vmstat: Path = VMSTAT) -> int:
-    """How many processes of this machine it has ended so, in containers too; 0 where it does not
-    say."""
+    """Return how many processes of this machine were killed, 0 if the kernel does not say."""
     try:
         lines = vmstat.read_text("ascii").splitlines()
     except OSError:

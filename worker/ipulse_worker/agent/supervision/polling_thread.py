@@ -1,4 +1,4 @@
-"""A thread beside an attempt: it asks the service again and again until either has ended."""
+"""A thread that polls the service while an attempt runs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
 
-from ipulse_worker.agent.supervision.lease import Lease
+from ipulse_worker.agent.supervision.lease import AttemptLease
 
 
-class Companion(ABC):
-    """Asks while its context is open and the lease is not lost."""
+class PollingThread(ABC):
+    """Polls while its context is open and the lease is not lost."""
 
-    def __init__(self, name: str, lease: Lease, is_awaited: bool) -> None:
-        """`is_awaited`: whether the context ends only when the last question is answered."""
+    def __init__(self, name: str, lease: AttemptLease, is_joined: bool) -> None:
+        """Prepare the thread.
+
+        Args:
+            name: The thread's name.
+            lease: Its loss ends the polling.
+            is_joined: Whether leaving the context waits for a poll that is in progress.
+        """
         self._name = name
         self._lease = lease
-        self._is_awaited = is_awaited
+        self._is_joined = is_joined
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         lease.on_loss(lambda why: self._ended.set())
@@ -33,19 +39,19 @@ class Companion(ABC):
         trace: TracebackType | None,
     ) -> None:
         self._ended.set()
-        if self._is_awaited:
+        if self._is_joined:
             self._thread.join()
 
     @abstractmethod
-    def ask(self) -> float | None:
-        """One question. Returns the seconds until the next, or None for no other."""
+    def poll(self) -> float | None:
+        """Send one request. Return the seconds until the next, or None to end the thread."""
 
     def first_pause(self) -> float:
-        """Seconds until the first question."""
+        """Return the seconds until the first poll."""
         return 0.0
 
     def _run(self) -> None:
         pause: float | None = self.first_pause()
         with self._lease.lost_by_failure(self._name):
             while pause is not None and not self._ended.wait(pause):
-                pause = self.ask()
+                pause = self.poll()

@@ -1,4 +1,4 @@
-"""The variables that a runner sees: no others of the agent's."""
+"""The environment of a runner: the agent's other variables are not passed on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORWARDED_VARIABLES = (
         "IPULSE_EXECUTABLE_BYTES",
         "IPULSE_EXECUTABLE_DAYS",
     ),
-    # What `source .../enable.sh` of a Poplar SDK sets, and where the IPUs of a pod are.
+    # Set by `enable.sh` of a Poplar SDK, and the address of the IPUs of a pod.
     *("POPLAR_SDK_ENABLED", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "IPULSE_POPLAR_OP"),
     *("IPUOF_VIPU_API_HOST", "IPUOF_VIPU_API_PORT", "IPUOF_VIPU_API_PARTITION_ID"),
     *("IPUOF_VIPU_API_GCD_ID", "IPUOF_VIPU_API_TIMEOUT", "IPUOF_CONFIG_PATH"),
@@ -26,17 +26,19 @@ FORWARDED_VARIABLES = (
 def runner_environment(
     environment: Mapping[str, str], data_dir: Path | None = None
 ) -> dict[str, str]:
-    """All that a runner is told through its environment: no token, no address."""
-    told = {name: environment[name] for name in FORWARDED_VARIABLES if name in environment}
+    """Return a runner's variables: they contain no token and no address of the service."""
+    variables = {name: environment[name] for name in FORWARDED_VARIABLES if name in environment}
     if data_dir:
-        told["IPULSE_DATA"] = str(data_dir)
-    told["LANG"] = "C.UTF-8"
-    told["PYTHONUNBUFFERED"] = "1"  # what was printed before a crash reaches the log
-    told["PYTHONFAULTHANDLER"] = "1"  # a segmentation fault leaves a traceback there
-    if "POPLAR_SDK_ENABLED" in told and "PYTHONPATH" in environment:
-        told["PYTHONPATH"] = environment["PYTHONPATH"]  # the SDK's own modules, such as pva
-    # The runner's interpreter may be another than ours, with no link to a checkout.
+        variables["IPULSE_DATA"] = str(data_dir)
+    variables["LANG"] = "C.UTF-8"
+    variables["PYTHONUNBUFFERED"] = "1"  # output before a crash reaches the log
+    variables["PYTHONFAULTHANDLER"] = "1"  # a segmentation fault leaves a traceback there
+    if "POPLAR_SDK_ENABLED" in variables and "PYTHONPATH" in environment:
+        variables["PYTHONPATH"] = environment["PYTHONPATH"]  # the SDK's own modules, such as pva
+    # The runner may use another interpreter, in which the packages are not installed.
     paths = [str(path) for path in import_paths()]
     if paths:
-        told["PYTHONPATH"] = os.pathsep.join(filter(None, [*paths, told.get("PYTHONPATH")]))
-    return told
+        variables["PYTHONPATH"] = os.pathsep.join(
+            filter(None, [*paths, variables.get("PYTHONPATH")])
+        )
+    return variables

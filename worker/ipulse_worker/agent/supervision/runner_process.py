@@ -1,4 +1,4 @@
-"""One runner: a process of its own for one attempt, and what it says while it lives."""
+"""A runner process: its start, its assignment and the messages that it writes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput
 from ipulse_core.events import Assignment, LogEvent, ReadyEvent, parse_event
 from ipulse_core.schema import to_json
-from ipulse_worker.agent.settings import Settings
+from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.captured_output import CapturedOutput, LogQuota, LogRate
 from ipulse_worker.agent.supervision.memory_shortage import oom_kills
 from ipulse_worker.agent.supervision.runner_environment import runner_environment
@@ -24,7 +24,7 @@ from ipulse_worker.agent.supervision.runner_messages import (
     Ended,
     Lines,
     Listener,
-    Message,
+    RunnerMessage,
     Violation,
 )
 
@@ -34,14 +34,22 @@ READ_BYTES = 65_536
 
 
 class RunnerProcess:
-    """Waits for `start`, `listen` and `assign`, in this order; what guards it is there before.
+    """One runner process; call `start`, `listen` and `assign` in this order.
 
-    Everything it says, from its start on, is told to the listener in order, by one thread. A
-    listener that blocks stops the runner as soon as the pipes are full: nothing piles up here.
+    Its guardian process exists before `start`. One thread passes all messages, from the start on
+    and in order, to the listener. A listener that blocks also blocks the runner as soon as the
+    pipes are full, so that no messages accumulate here.
     """
 
-    def __init__(self, settings: Settings, held_fds: Sequence[int] = ()) -> None:
-        """`held_fds` stay open as long as any process of it lives. Raises OSError."""
+    def __init__(self, settings: AgentSettings, held_fds: Sequence[int] = ()) -> None:
+        """Start the guardian process.
+
+        Args:
+            settings: The agent's settings.
+            held_fds: Descriptors that stay open until the whole process tree has ended.
+
+        Raises OSError if the guardian cannot be started.
+        """
         self._quota = LogQuota(settings.log_quota_bytes)
         self._rate = LogRate(settings.log_lines_per_second)
         self._events, events = os.pipe()
@@ -56,31 +64,32 @@ class RunnerProcess:
                 pass_fds=(events,),
                 held_fds=held_fds,
                 waits=True,
-                has_session=False,  # the niceness of the agent's holds for it, too
+                has_session=False,  # it shares the niceness of the agent's session
             )
         except BaseException:
             os.close(self._events)
             raise
         finally:
             os.close(events)
-        self.ready = threading.Event()  # it has said so
-        self.ended = threading.Event()  # and `Ended` was told
-        self._unheard: list[Message] = []
+        self.ready = threading.Event()  # it has sent a ReadyEvent
+        self.ended = threading.Event()  # the listener has received `Ended`
+        self._undelivered: list[RunnerMessage] = []
         self._listener: Listener | None = None
-        self._telling = threading.Lock()
+        self._delivering = threading.Lock()
         self._is_assigned = False
-        self._oom_kills = 0  # of the machine, when it was assigned something
+        self._oom_kills = 0  # the machine's count when the attempt began
         self._writer: threading.Thread | None = None
         self._has_violated = False
 
     @property
     def pid(self) -> int:
+        """The process id, 0 before `start`."""
         return self._process.pid
 
     def start(self, environment: Mapping[str, str]) -> None:
-        """environment: beyond what every runner is told.
+        """Start the interpreter, with these variables in addition to every runner's.
 
-        Raises OSError if the interpreter cannot be started.
+        Raises OSError if it cannot be started.
         """
         try:
             self._process.start(environment)
@@ -90,21 +99,21 @@ class RunnerProcess:
         threading.Thread(target=self._read, name=f"runner-{self.pid}", daemon=True).start()
 
     def dismiss(self) -> None:
-        """Ends one that was never started."""
+        """End the guardian of a runner that was never started."""
         self.kill()
         self._process.wait()
         self._close()
 
     def listen(self, listener: Listener) -> None:
-        """Tells `listener` what was said so far, and from now on everything."""
-        with self._telling:
-            for message in self._unheard:
+        """Pass all messages to `listener`: first those so far, then each as it arrives."""
+        with self._delivering:
+            for message in self._undelivered:
                 listener(message)
-            self._unheard.clear()
+            self._undelivered.clear()
             self._listener = listener
 
     def assign(self, assignment: Assignment) -> None:
-        """Hands over the one thing to do. If the runner is dead, `Ended` will say so."""
+        """Send the assignment. If the runner has died, the listener receives `Ended`."""
         line = (strict_json.dumps(to_json(assignment)) + "\n").encode()
         self._oom_kills = oom_kills()
         self._is_assigned = True
@@ -113,28 +122,29 @@ class RunnerProcess:
         self._writer.start()
 
     def terminate(self) -> None:
+        """Send SIGTERM to the runner."""
         self._process.terminate()
 
     def kill(self) -> None:
-        """Ends the runner and all its descendants."""
+        """Kill the runner and all its descendants."""
         self._process.kill()
 
-    def last_words(self) -> str:
-        """What it has printed of late that nobody has listened to."""
-        with self._telling:
-            lines = [said.message for said in self._unheard if isinstance(said, LogEvent)]
+    def undelivered_output(self) -> str:
+        """Return the last printed lines that no listener has received."""
+        with self._delivering:
+            lines = [event.message for event in self._undelivered if isinstance(event, LogEvent)]
         return "\n".join(lines[-20:])
 
     def _read(self) -> None:
-        """Reads all pipes until the whole tree of processes is gone."""
+        """Read all pipes until the whole process tree has ended."""
         stdout, stderr = self._process.stdout, self._process.stderr
-        assert stdout is not None  # noqa: S101 - they were asked for as pipes
+        assert stdout is not None  # noqa: S101 - opened as pipes
         assert stderr is not None  # noqa: S101
         lines = Lines()
         sources: dict[int, Callable[[bytes], None]] = {
-            self._events: lambda data: self._hear_lines(lines.feed(data)),
-            stdout.fileno(): self._hear_output(CapturedOutput("stdout")),
-            stderr.fileno(): self._hear_output(CapturedOutput("stderr")),
+            self._events: lambda data: self._read_events(lines.feed(data)),
+            stdout.fileno(): self._output_reader(CapturedOutput("stdout")),
+            stderr.fileno(): self._output_reader(CapturedOutput("stderr")),
         }
         poll = select.poll()
         poll.register(self._process, select.POLLIN)
@@ -151,40 +161,40 @@ class RunnerProcess:
                 sources[ready](data)
                 if not data:
                     poll.unregister(ready)
-        for source, hear in sources.items():
-            # No writer is left, so what a pipe still holds is all there will ever be.
+        for source, read in sources.items():
+            # All writers have ended: a pipe contains the last data.
             while data := _read_or_nothing(source):
-                hear(data)
-            hear(b"")
+                read(data)
+            read(b"")
         self._close()
-        self._tell(Ended(exit_code, oom_kills() - self._oom_kills if self._is_assigned else 0))
+        self._deliver(Ended(exit_code, oom_kills() - self._oom_kills if self._is_assigned else 0))
         self.ended.set()
 
     def _write(self, line: bytes) -> None:
         stdin = self._process.stdin
-        assert stdin is not None  # noqa: S101 - it was asked for as a pipe
-        with suppress(BrokenPipeError):  # it is dead, and `Ended` says so
+        assert stdin is not None  # noqa: S101 - opened as a pipe
+        with suppress(BrokenPipeError):  # it has died: the listener receives `Ended`
             while line:
                 line = line[stdin.write(line) :]
 
-    def _hear_output(self, output: CapturedOutput) -> Callable[[bytes], None]:
-        def hear(data: bytes) -> None:
-            if self._quota.is_spent:  # reading on keeps the runner from blocking
+    def _output_reader(self, output: CapturedOutput) -> Callable[[bytes], None]:
+        def read(data: bytes) -> None:
+            if self._quota.is_spent:  # the pipe is still read, so that the runner does not block
                 return
             for event in output.feed(data) if data else output.end():
-                self._tell(event)
+                self._deliver(event)
 
-        return hear
+        return read
 
-    def _hear_lines(self, lines: list[bytes]) -> None:
+    def _read_events(self, lines: list[bytes]) -> None:
         for line in lines:
             if self._has_violated:
                 return
-            message = self._understand(line)
+            message = self._parse(line)
             self._has_violated = isinstance(message, Violation)
-            self._tell(message)
+            self._deliver(message)
 
-    def _understand(self, line: bytes) -> Message:
+    def _parse(self, line: bytes) -> RunnerMessage:
         if len(line) > MAX_EVENT_BYTES:
             return Violation(f"The runner wrote an event of more than {MAX_EVENT_BYTES:,} bytes.")
         try:
@@ -192,10 +202,12 @@ class RunnerProcess:
         except InvalidInput as error:
             what = "; ".join(str(problem) for problem in error.problems[:3])
             shown = ascii(line[:200].decode("utf-8", "replace"))
-            return Violation(f"The runner wrote a line that is no event: {shown} ({what[:500]})")
+            return Violation(
+                f"The runner wrote a line that is not an event: {shown} ({what[:500]})"
+            )
         if isinstance(event, ReadyEvent):
             if self.ready.is_set():
-                return Violation("The runner said twice that it is ready.")
+                return Violation("The runner sent two ready events.")
             _log.info(
                 "runner_ready",
                 extra={
@@ -207,18 +219,18 @@ class RunnerProcess:
             )
             self.ready.set()
         elif not self._is_assigned and not isinstance(event, LogEvent):
-            return Violation(f"The runner said {event.kind} before it had anything to do.")
+            return Violation(f"The runner sent a {event.kind} event before its assignment.")
         return event
 
-    def _tell(self, message: Message) -> None:
-        with self._telling:
-            for one in self._within_limits(message):
+    def _deliver(self, message: RunnerMessage) -> None:
+        with self._delivering:
+            for admitted in self._within_limits(message):
                 if self._listener:
-                    self._listener(one)
+                    self._listener(admitted)
                 else:
-                    self._unheard.append(one)
+                    self._undelivered.append(admitted)
 
-    def _within_limits(self, message: Message) -> Iterator[Message]:
+    def _within_limits(self, message: RunnerMessage) -> Iterator[RunnerMessage]:
         if isinstance(message, LogEvent):
             for line in self._rate.admit(message):
                 yield from self._quota.admit(line)
@@ -233,7 +245,7 @@ class RunnerProcess:
             self._writer.join()
         os.close(self._events)
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            assert pipe is not None  # noqa: S101 - all three were asked for
+            assert pipe is not None  # noqa: S101 - opened as pipes
             pipe.close()
 
 

@@ -1,4 +1,4 @@
-"""Sees one runner through: start, assignment, orders to stop, end."""
+"""Supervision of one runner: start, assignment, stop requests and end."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from ipulse_core.events import (
     ReadyEvent,
 )
 from ipulse_core.states import Phase
-from ipulse_worker.agent.settings import Settings
-from ipulse_worker.agent.supervision.attempt_outcome import Ending, StopCause
+from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.device_environment import assigned_environment
 from ipulse_worker.agent.supervision.inbox import Inbox, LeaseLost
-from ipulse_worker.agent.supervision.runner_messages import Ended, Message, Violation
+from ipulse_worker.agent.supervision.runner_exit import RunnerExit, StopCause
+from ipulse_worker.agent.supervision.runner_messages import Ended, RunnerMessage, Violation
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
-from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunner
-from ipulse_worker.agent.uploads.event_reporter import Reporter
+from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunnerPool
+from ipulse_worker.agent.uploads.event_reporter import EventReporter
 from ipulse_worker.agent.uploads.uploader import Uploader
 
-CANNOT_EXECUTE = 127  # as a shell says it
+CANNOT_EXECUTE = 127  # the exit code of a shell for a command that does not exist
 
 _log = logging.getLogger(__name__)
 
 
-class Supervision:
-    """Belongs to one attempt; `run` is called once."""
+class RunnerSupervisor:
+    """Supervises the runner of one attempt; call `run` once."""
 
     def __init__(
         self,
         assignment: Assignment,
-        settings: Settings,
+        settings: AgentSettings,
         inbox: Inbox,
-        reporter: Reporter,
+        reporter: EventReporter,
         uploader: Uploader,
-        warm: WarmRunner,
+        warm: WarmRunnerPool,
         facts: dict[str, str],
     ) -> None:
         self._assignment = assignment
@@ -54,64 +54,66 @@ class Supervision:
         self._done: DoneEvent | None = None
         self._stop: StopCause | None = None
         self._detail = ""
-        self._has_begun = False  # the runner has said something about the job itself
+        self._has_begun = False  # the runner has entered a phase
 
-    def run(self) -> Ending:
-        """Returns when the runner and its descendants are gone.
+    def run(self) -> RunnerExit:
+        """Start a runner and return when it and its descendants have ended.
 
-        Raises the reason why the lease is lost, and that also only then.
+        Raises the error by which the lease was lost, also only then.
         """
         environment = assigned_environment(self._assignment)
         runner = None if environment else self._warm.take()
         if runner:
             _log.info("runner_taken", extra={**self._facts, "pid": runner.pid})
-            ending = self._see_through(runner)
+            runner_exit = self._run_to_end(runner)
             if self._has_begun or self._done or self._stop:
-                return ending
-            # It had been waiting, perhaps for days; what it died of need not be the job.
-            _log.warning("warm_runner_died", extra={**self._facts, "exit_code": ending.exit_code})
+                return runner_exit
+            # It may have waited for days: its death need not be the fault of this job.
+            _log.warning(
+                "warm_runner_died", extra={**self._facts, "exit_code": runner_exit.exit_code}
+            )
             self._detail = ""
         try:
-            runner = self._warm.fresh(environment)
+            runner = self._warm.start_new(environment)
         except OSError as error:
             python = self._settings.runner_python
-            return self._ending(CANNOT_EXECUTE, f"The runner's Python {python}: {error.strerror}.")
+            return self._exit(CANNOT_EXECUTE, f"The runner's Python {python}: {error.strerror}.")
         _log.info("runner_started", extra={**self._facts, "pid": runner.pid})
-        return self._see_through(runner)
+        return self._run_to_end(runner)
 
-    def _see_through(self, runner: RunnerProcess) -> Ending:
+    def _run_to_end(self, runner: RunnerProcess) -> RunnerExit:
         try:
-            return self._converse(runner)
+            return self._handle_messages(runner)
         finally:
             runner.kill()
             runner.ended.wait()
 
-    def _converse(self, runner: RunnerProcess) -> Ending:
-        """Gives the runner its assignment, obeys whoever wants it to stop, until it ends."""
-        runner.listen(self._hear)
-        self._inbox.expect_within(self._settings.ready_seconds)
+    def _handle_messages(self, runner: RunnerProcess) -> RunnerExit:
+        """Assign the job and handle messages until the runner has ended."""
+        runner.listen(self._on_message)
+        self._inbox.set_deadline(self._settings.ready_seconds)
         while True:
-            letter = self._inbox.next()
-            if isinstance(letter, Ended):
-                return self._ending(letter.exit_code, oom_kills=letter.oom_kills)
-            if isinstance(letter, LeaseLost):
-                raise letter.why
-            if isinstance(letter, ReadyEvent):
+            message = self._inbox.next()
+            if isinstance(message, Ended):
+                return self._exit(message.exit_code, oom_kills=message.oom_kills)
+            if isinstance(message, LeaseLost):
+                raise message.why
+            if isinstance(message, ReadyEvent):
                 self._assign(runner)
-            elif isinstance(letter, DoneEvent):
-                self._done = self._done or letter
-                self._inbox.expect_within(self._settings.grace_seconds)
-                if self._ending(0).is_complete:  # its last words: the files need not await its end
+            elif isinstance(message, DoneEvent):
+                self._done = self._done or message
+                self._inbox.set_deadline(self._settings.grace_seconds)
+                if self._exit(0).is_complete:  # uploads need not wait for the process to end
                     self._uploader.release_manifest()
-            elif isinstance(letter, StopCause):
-                self._terminate(runner, letter)
-            elif isinstance(letter, Violation):
-                self._give_up(runner, StopCause.BROKEN, letter.detail)
-            elif letter is None:
-                self._lose_patience(runner)
+            elif isinstance(message, StopCause):
+                self._terminate(runner, message)
+            elif isinstance(message, Violation):
+                self._abort(runner, StopCause.BROKEN, message.detail)
+            elif message is None:
+                self._on_deadline(runner)
 
-    def _hear(self, message: Message) -> None:
-        """What the runner says, passed on by the thread that reads it."""
+    def _on_message(self, message: RunnerMessage) -> None:
+        """Route one message; called by the thread that reads the runner's pipes."""
         if isinstance(message, (ArtifactEvent, CheckpointEvent)):
             self._uploader.add(message)
         elif isinstance(message, (PhaseEvent, ProgressEvent, MetricEvent, LogEvent)):
@@ -123,43 +125,45 @@ class Supervision:
         if isinstance(message, PhaseEvent):
             self._has_begun = True
             if message.phase == Phase.REPORT.value and self._warm.is_enabled:
-                self._warm.prepare()  # trained: an import beside the report is in nobody's way
+                self._warm.prepare()  # training is over, so the import slows nothing down
 
     def _assign(self, runner: RunnerProcess) -> None:
         if self._stop:
             return
         runner.assign(self._assignment)
-        self._inbox.expect_within(None)  # training takes as long as it takes
+        self._inbox.set_deadline(None)  # training has no time limit
 
     def _terminate(self, runner: RunnerProcess, cause: StopCause) -> None:
         if cause is StopCause.WORKER_STOPPED and self._done:
-            return  # its own verdict came first
+            return  # it has reported its outcome already
         self._stop = max(cause, self._stop or cause)
         runner.terminate()
-        self._inbox.expect_within(self._settings.grace_seconds)
+        self._inbox.set_deadline(self._settings.grace_seconds)
 
-    def _give_up(self, runner: RunnerProcess, cause: StopCause, detail: str) -> None:
+    def _abort(self, runner: RunnerProcess, cause: StopCause, detail: str) -> None:
         self._stop = max(cause, self._stop or cause)
         self._detail = self._detail or detail
         runner.kill()
-        self._inbox.expect_within(None)
+        self._inbox.set_deadline(None)
 
-    def _lose_patience(self, runner: RunnerProcess) -> None:
-        """A deadline has passed."""
+    def _on_deadline(self, runner: RunnerProcess) -> None:
+        """Kill a runner that has not started or ended in time."""
         runner.kill()
-        self._inbox.expect_within(None)
+        self._inbox.set_deadline(None)
         if runner.ready.is_set() or self._stop:
-            message = f"The runner did not end within {self._settings.grace_seconds:g} s: killed."
+            message = (
+                f"The runner did not end within {self._settings.grace_seconds:g} s, and was killed."
+            )
             self._reporter.add(LogEvent(message=message, level="warning", stream="agent"))
         else:
             limit = self._settings.ready_seconds
             self._detail = (
-                f"The runner was not ready within {limit:g} s, and was killed; on a machine "
-                "that is so busy IPULSE_READY_SECONDS gives it longer."
+                f"The runner was not ready within {limit:g} s, and was killed. On a busy machine, "
+                "set IPULSE_READY_SECONDS to a longer time."
             )
 
-    def _ending(self, exit_code: int, detail: str = "", oom_kills: int = 0) -> Ending:
-        return Ending(
+    def _exit(self, exit_code: int, detail: str = "", oom_kills: int = 0) -> RunnerExit:
+        return RunnerExit(
             done=self._done,
             exit_code=exit_code,
             has_manifest=self._uploader.has_manifest,

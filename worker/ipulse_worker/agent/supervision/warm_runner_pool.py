@@ -1,4 +1,4 @@
-"""One runner prepared ahead of its job, so that the job does not wait for TensorFlow's import."""
+"""A runner that is started before its job, so that no job waits for TensorFlow's import."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from ipulse_worker.agent.supervision.runner_process import RunnerProcess
 _log = logging.getLogger(__name__)
 
 
-class WarmRunner:
-    """Holds at most one waiting runner; where none is to be warm, one that is not started yet.
+class WarmRunnerPool:
+    """Keeps at most one waiting runner; if warm runners are disabled, only its guardian.
 
-    A replacement is started when `prepare` is called: not when the runner is taken, because the
-    import would compete with the start of the very job it was taken for, and then with its
-    training, and only the next job needs it. It is not started at a lower priority either:
-    without privileges that could not be raised again for the training. One that is not started
-    is nothing but a guardian, and is there again while the one before it starts.
+    `prepare` starts a replacement. It is not started when a runner is taken: the import would
+    compete with the job that the runner was taken for. It does not start at a lower priority
+    either: an unprivileged process could not raise its priority again for the training.
     """
 
     def __init__(self, make: Callable[[], RunnerProcess], is_enabled: bool) -> None:
@@ -31,7 +29,7 @@ class WarmRunner:
         self._is_closed = False
 
     def prepare(self) -> None:
-        """Sees to it, in the background, that a runner waits."""
+        """Start a waiting runner in the background, unless there is one."""
         with self._change:
             if self._waiting or self._is_preparing or self._is_closed:
                 return
@@ -39,20 +37,20 @@ class WarmRunner:
         threading.Thread(target=self._prepare, name="warm-runner", daemon=True).start()
 
     def take(self) -> RunnerProcess | None:
-        """The waiting runner, whether or not its import is done; None if there is none alive."""
+        """Return the waiting runner, also before its import is done; None if none is alive."""
         runner = self._take_waiting() if self.is_enabled else None
         if runner and runner.ended.is_set():
             _log.warning(
-                "warm_runner_died", extra={"pid": runner.pid, "output": runner.last_words()}
+                "warm_runner_died", extra={"pid": runner.pid, "output": runner.undelivered_output()}
             )
             return None
         return runner
 
-    def fresh(self, environment: Mapping[str, str]) -> RunnerProcess:
-        """One that has not waited. Raises OSError if the interpreter cannot be started."""
+    def start_new(self, environment: Mapping[str, str]) -> RunnerProcess:
+        """Start a runner that has not waited. Raises OSError if the interpreter cannot start."""
         runner = None if self.is_enabled else self._take_waiting()
         if runner:
-            with suppress(OSError):  # what guards it may have died meanwhile: another would say so
+            with suppress(OSError):  # its guardian may have died: start another
                 runner.start(environment)
                 self.prepare()
                 return runner
@@ -61,7 +59,7 @@ class WarmRunner:
         return runner
 
     def close(self) -> None:
-        """Ends the waiting runner; none is started any more."""
+        """End the waiting runner and start no other."""
         with self._change:
             self._is_closed = True
         runner = self._take_waiting()
@@ -83,7 +81,7 @@ class WarmRunner:
             runner = self._make()
             if self.is_enabled:
                 runner.start({})
-        except OSError as error:  # a job's own start will say it to the user
+        except OSError as error:  # the next job reports the same error to its user
             runner = None
             _log.error("warm_runner_not_started", extra={"why": str(error)})
         with self._change:

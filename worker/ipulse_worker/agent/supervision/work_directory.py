@@ -1,4 +1,4 @@
-"""The directory of an attempt: private, locked while it is in use, gone when it is not needed."""
+"""The work directory of an attempt: private, locked while in use, removed at the end."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ipulse_core.errors import RemoteError
 
 _log = logging.getLogger(__name__)
 
-KEEP_SECONDS = 24 * 3600.0  # what could not be reported may be looked at for a day
+KEEP_SECONDS = 24 * 3600.0  # for the files of an attempt that could not be reported
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
 class WorkDirectory:
-    """A directory named for the attempt, removed when its context ends unless it is to be kept."""
+    """A directory named after the attempt, removed after its context unless `is_kept` is set."""
 
     def __init__(self, root: Path, attempt_id: str) -> None:
-        """Raises RemoteError for an id that is no name: no path is built from such a one."""
+        """Choose the path. Raises RemoteError for an id that is not a safe file name."""
         if not _ID.fullmatch(attempt_id):
-            raise RemoteError(f"the service gave an attempt an id that is none: {attempt_id!r}")
+            raise RemoteError(f"the service sent an invalid attempt id: {attempt_id!r}")
         self.path = root / attempt_id
         self.is_kept = False
         self._lock = -1
@@ -49,7 +49,7 @@ class WorkDirectory:
 
 
 def sweep(root: Path, keep_seconds: float = KEEP_SECONDS) -> Iterator[Path]:
-    """Removes what dead agents and unreported attempts left behind; yields what it removed."""
+    """Remove old directories of dead agents and unreported attempts; yield their paths."""
     for path in root.iterdir():
         if not path.is_dir() or path.is_symlink():
             continue
@@ -58,9 +58,9 @@ def sweep(root: Path, keep_seconds: float = KEEP_SECONDS) -> Iterator[Path]:
                 continue
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         except FileNotFoundError:
-            continue  # another agent of this machine was faster
+            continue  # another agent of this machine has removed it
         try:
-            # The lock of a living agent, here or in another process, is in the way.
+            # An agent that is alive holds the lock.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             continue
@@ -72,10 +72,10 @@ def sweep(root: Path, keep_seconds: float = KEEP_SECONDS) -> Iterator[Path]:
 
 
 def _remove(path: Path) -> bool:
-    """Whether it worked: a directory that cannot be removed must not keep jobs from running."""
+    """Remove a directory and return whether that worked; a failure is only logged."""
     try:
         shutil.rmtree(path)
     except OSError as error:
-        _log.warning("work_directory_stays", extra={"path": str(path), "why": str(error)})
+        _log.warning("work_directory_not_removed", extra={"path": str(path), "why": str(error)})
         return False
     return True

@@ -10,10 +10,10 @@ from itertools import islice
 
 from ipulse_core.errors import IPUlseError, NotFound, RemoteError, StaleToken
 from ipulse_core.events import Event, LogEvent, MetricEvent, ProgressEvent
-from ipulse_worker.agent.retry_policy import patiently
+from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import ServiceUnavailable
-from ipulse_worker.agent.supervision.lease import Lease
+from ipulse_worker.agent.supervision.lease import AttemptLease
 
 # The first event after a quiet moment goes nearly at once: a runner says several things in a row,
 # and the last ones in front of its end, with which they travel. What follows waits for company:
@@ -26,7 +26,7 @@ BATCH_BYTES = 4 * 2**20
 BACKLOG_EVENTS = 10_000  # then whoever adds must wait: the runner, in the end
 
 
-class Reporter:
+class EventReporter:
     """Numbers events from 1 and sends them until the service has acknowledged each.
 
     After a failure it sends again from the first event that was not acknowledged; the service
@@ -36,7 +36,7 @@ class Reporter:
     def __init__(
         self,
         api: ServiceAPI,
-        lease: Lease,
+        lease: AttemptLease,
         on_refusal: Callable[[str], None],
         on_end: Callable[[], None],
     ) -> None:
@@ -53,7 +53,7 @@ class Reporter:
         self._has_news = False  # something else than log lines waits
         self._is_ending = False
         self._is_closed = False
-        self._may_leave = 0
+        self._max_unsent = 0
         self._last_sent = float("-inf")
         self._since = float("-inf")  # when the first event of the backlog came
         self._thread = threading.Thread(target=self._run, name="reporter", daemon=True)
@@ -86,24 +86,24 @@ class Reporter:
             self._is_ending = True
             self._change.notify_all()
 
-    def close(self, may_leave: int = 0) -> None:
+    def close(self, max_unsent: int = 0) -> None:
         """No more events will come: what is left is sent without waiting for company.
 
-        At most `may_leave` events are left as `rest`, to travel with the verdict.
+        At most `max_unsent` events are left as `rest`, to travel with the verdict.
         """
         with self._change:
-            self._may_leave = may_leave
+            self._max_unsent = max_unsent
             self._is_closed = True
             self._change.notify_all()
 
     @property
-    def rest(self) -> tuple[int, list[Event]]:
+    def unsent(self) -> tuple[int, list[Event]]:
         """Once ended: the number of the first event that was not sent, and all those."""
         return self._first, list(self._backlog)
 
-    def send_rest(self) -> None:
+    def send_unsent(self) -> None:
         """Sends what was left, for whoever could not send it otherwise."""
-        self._send(self.rest[1])
+        self._send(self.unsent[1])
 
     @property
     def _is_over(self) -> bool:
@@ -137,14 +137,14 @@ class Reporter:
                     break
             self._has_news = False
             batch = _within_limits(self._backlog)
-            is_rest = self._is_closed and len(self._backlog) == len(batch) <= self._may_leave
+            is_rest = self._is_closed and len(self._backlog) == len(batch) <= self._max_unsent
             return [] if self._is_over or is_rest else batch
 
     def _send(self, batch: list[Event]) -> None:
         first = self._first
         self._last_sent = time.monotonic()
         try:
-            following = patiently(
+            following = retry_while_unavailable(
                 lambda: self._api.send_events(self._lease, first, batch),
                 self._lease.wait_for_loss,
             )

@@ -6,14 +6,14 @@ import hashlib
 from pathlib import Path
 
 from ipulse_core.errors import RemoteError
-from ipulse_worker.agent.retry_policy import patiently
-from ipulse_worker.agent.service_api import Claim, ServiceAPI, StoredCheckpoint
+from ipulse_worker.agent.retry_policy import retry_while_unavailable
+from ipulse_worker.agent.service_api import ClaimedJob, ServiceAPI, StoredCheckpoint
 
 NAME = "resume.checkpoint"  # no name that a service may choose becomes a path here
 
 
 def fetch_checkpoint(
-    api: ServiceAPI, claim: Claim, stored: StoredCheckpoint, directory: Path
+    api: ServiceAPI, claim: ClaimedJob, stored: StoredCheckpoint, directory: Path
 ) -> Path:
     """Downloads the checkpoint and returns its path.
 
@@ -21,7 +21,7 @@ def fetch_checkpoint(
     """
     path = directory / NAME
     with path.open("w+b") as file:
-        patiently(
+        retry_while_unavailable(
             lambda: api.download(claim.job_id, stored.artifact_id, file),
             claim.lease.wait_for_loss,
         )

@@ -19,9 +19,9 @@ from ipulse_core.errors import InvalidInput, IPUlseError, NotFound, Problem, Sta
 from ipulse_core.events import ArtifactEvent, CheckpointEvent
 from ipulse_core.manifest import check_stored
 from ipulse_core.messages import MANIFEST_BYTES
-from ipulse_worker.agent.retry_policy import patiently
-from ipulse_worker.agent.service_api import ManifestFile, ServiceAPI
-from ipulse_worker.agent.supervision.lease import Lease
+from ipulse_worker.agent.retry_policy import retry_while_unavailable
+from ipulse_worker.agent.service_api import PiggybackedManifest, ServiceAPI
+from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads.outgoing_file import Outgoing
 
 MANIFEST = "manifest"
@@ -49,7 +49,7 @@ class Uploader:
     def __init__(
         self,
         api: ServiceAPI,
-        lease: Lease,
+        lease: AttemptLease,
         directory: Path,
         on_stored: Callable[[CheckpointEvent], None],
         on_failure: Callable[[str], None],
@@ -68,7 +68,9 @@ class Uploader:
         self._stored: dict[str, str] = {}  # SHA-256 of the artifacts that the service has, by name
         self._manifest: _File | None = None
         self._is_released = False  # the manifest may go
-        self.to_carry: ManifestFile | None = None  # it, if it is to travel with the verdict
+        self.piggybacked_manifest: PiggybackedManifest | None = (
+            None  # it, if it is to travel with the verdict
+        )
         self._waiting: deque[_File] = deque()
         self._change = threading.Condition()
         self._is_closed = False
@@ -106,7 +108,7 @@ class Uploader:
 
     def send_manifest(self) -> None:
         """Stores by itself what was to travel with the verdict; called once this has ended."""
-        manifest, self.to_carry = self._manifest, None
+        manifest, self.piggybacked_manifest = self._manifest, None
         if manifest:
             self._upload(manifest, by_itself=True)
 
@@ -141,8 +143,8 @@ class Uploader:
             with _open_regular(self._directory / file.name) as content:
                 if file is self._manifest and not by_itself:
                     check_stored(_whole(content), self._stored)
-                    self.to_carry = _carried(file, content)
-                    if self.to_carry:
+                    self.piggybacked_manifest = _carried(file, content)
+                    if self.piggybacked_manifest:
                         return
                 sha256 = self._store(file, content)
         except (StaleToken, NotFound) as error:
@@ -162,7 +164,7 @@ class Uploader:
 
     def _store(self, file: _File, content: BufferedReader) -> str:
         outgoing = Outgoing(content, os.fstat(content.fileno()).st_size)
-        return patiently(
+        return retry_while_unavailable(
             lambda: self._api.upload(
                 self._lease,
                 outgoing,
@@ -189,12 +191,12 @@ def _whole(manifest: BufferedReader) -> bytes:
     return text
 
 
-def _carried(file: _File, content: BufferedReader) -> ManifestFile | None:
+def _carried(file: _File, content: BufferedReader) -> PiggybackedManifest | None:
     """The whole file; None if it is too large for a request about something else."""
     whole = content.read(MANIFEST_BYTES + 1)
     if len(whole) > MANIFEST_BYTES:
         return None
-    return ManifestFile(file.name, file.media_type, hashlib.sha256(whole).hexdigest(), whole)
+    return PiggybackedManifest(file.name, file.media_type, hashlib.sha256(whole).hexdigest(), whole)
 
 
 def _open_regular(path: Path) -> BufferedReader:

@@ -9,8 +9,8 @@ import pytest
 
 from ipulse_core.events import DoneEvent
 from ipulse_core.states import Reason
-from ipulse_worker.agent.supervision.attempt_outcome import Ending, StopCause, judge
 from ipulse_worker.agent.supervision.memory_shortage import oom_kills
+from ipulse_worker.agent.supervision.runner_exit import RunnerExit, StopCause, outcome_of
 
 COMPLETED = DoneEvent(reason="completed", summary={"test_accuracy": 0.9})
 CANCELLED = DoneEvent(reason="cancelled_by_user")
@@ -23,14 +23,14 @@ STOPS = [None, *StopCause]
 def test_a_complete_result_is_complete_whenever_it_came(
     stop: StopCause | None, exit_code: int
 ) -> None:
-    verdict = judge(Ending(COMPLETED, exit_code, has_manifest=True, stop=stop))
-    assert verdict.reason is Reason.COMPLETED
-    assert verdict.summary == {"test_accuracy": 0.9}
+    outcome = outcome_of(RunnerExit(COMPLETED, exit_code, has_manifest=True, stop=stop))
+    assert outcome.reason is Reason.COMPLETED
+    assert outcome.summary == {"test_accuracy": 0.9}
 
 
 @pytest.mark.parametrize("stop", STOPS)
 def test_without_a_manifest_nothing_is_complete(stop: StopCause | None) -> None:
-    assert judge(Ending(COMPLETED, 0, stop=stop)).reason is not Reason.COMPLETED
+    assert outcome_of(RunnerExit(COMPLETED, 0, stop=stop)).reason is not Reason.COMPLETED
 
 
 @pytest.mark.parametrize("done", [None, CANCELLED, DIVERGED])
@@ -46,7 +46,7 @@ def test_without_a_manifest_nothing_is_complete(stop: StopCause | None) -> None:
 def test_the_agents_own_cause_counts(
     done: DoneEvent | None, exit_code: int, stop: StopCause, reason: Reason
 ) -> None:
-    assert judge(Ending(done, exit_code, stop=stop)).reason is reason
+    assert outcome_of(RunnerExit(done, exit_code, stop=stop)).reason is reason
 
 
 def test_a_cancel_outweighs_a_shutdown_and_both_outweigh_a_broken_protocol() -> None:
@@ -55,19 +55,19 @@ def test_a_cancel_outweighs_a_shutdown_and_both_outweigh_a_broken_protocol() -> 
 
 
 def test_the_runners_own_verdict_stands_where_nobody_stopped_it() -> None:
-    verdict = judge(Ending(DIVERGED, 0))
-    assert (verdict.reason, verdict.message) == (Reason.DIVERGED, "NaN")
+    outcome = outcome_of(RunnerExit(DIVERGED, 0))
+    assert (outcome.reason, outcome.message) == (Reason.DIVERGED, "NaN")
 
 
 @pytest.mark.parametrize("claimed", [Reason.RUNNER_LOST, Reason.WORKER_LOST, Reason.WORKER_STOPPED])
 def test_a_runner_cannot_claim_what_only_others_can_know(claimed: Reason) -> None:
-    assert judge(Ending(DoneEvent(reason=claimed.value), 0)).reason is Reason.RUNNER_ERROR
+    assert outcome_of(RunnerExit(DoneEvent(reason=claimed.value), 0)).reason is Reason.RUNNER_ERROR
 
 
 def test_a_reason_nobody_knows_is_an_error_that_shows_it() -> None:
-    verdict = judge(Ending(DoneEvent(reason="tired"), 0))
-    assert verdict.reason is Reason.RUNNER_ERROR
-    assert "tired" in verdict.message
+    outcome = outcome_of(RunnerExit(DoneEvent(reason="tired"), 0))
+    assert outcome.reason is Reason.RUNNER_ERROR
+    assert "tired" in outcome.message
 
 
 @pytest.mark.parametrize(
@@ -75,19 +75,19 @@ def test_a_reason_nobody_knows_is_an_error_that_shows_it() -> None:
     [(0, "code 0"), (3, "code 3"), (-11, "signal 11 (SIGSEGV)"), (-200, "signal 200 (unknown)")],
 )
 def test_silence_is_a_lost_runner_and_says_how_it_ended(exit_code: int, words: str) -> None:
-    verdict = judge(Ending(None, exit_code))
-    assert verdict.reason is Reason.RUNNER_LOST
-    assert words in verdict.message
+    outcome = outcome_of(RunnerExit(None, exit_code))
+    assert outcome.reason is Reason.RUNNER_LOST
+    assert words in outcome.message
 
 
 @pytest.mark.parametrize(
     ("exit_code", "kills", "is_said"), [(-9, 1, True), (-9, 0, False), (-15, 1, False)]
 )
-def test_a_want_of_memory_is_told_with_the_cure(exit_code: int, kills: int, is_said: bool) -> None:
-    verdict = judge(Ending(None, exit_code, oom_kills=kills))
-    assert verdict.reason is Reason.RUNNER_LOST
-    assert ("for want of memory" in verdict.message) is is_said
-    assert ("smaller training.batch_size" in verdict.message) is is_said
+def test_lack_of_memory_is_reported_with_a_hint(exit_code: int, kills: int, is_said: bool) -> None:
+    outcome = outcome_of(RunnerExit(None, exit_code, oom_kills=kills))
+    assert outcome.reason is Reason.RUNNER_LOST
+    assert ("training.batch_size" in outcome.message) is is_said
+    assert ("smaller training.batch_size" in outcome.message) is is_said
 
 
 def test_the_kernels_own_count_is_read(tmp_path: Path) -> None:
@@ -100,6 +100,6 @@ def test_the_kernels_own_count_is_read(tmp_path: Path) -> None:
 def test_every_ending_has_a_verdict_that_fits_into_the_protocol() -> None:
     dones = [None, *(DoneEvent(reason=reason.value) for reason in Reason)]
     for done, code, manifest, stop in itertools.product(dones, (0, -9), (True, False), STOPS):
-        verdict = judge(Ending(done, code, manifest, stop, detail="what was wrong"))
-        assert isinstance(verdict.reason, Reason)
-        assert verdict.reason is not Reason.WORKER_LOST, "only the service can know that"
+        outcome = outcome_of(RunnerExit(done, code, manifest, stop, detail="what was wrong"))
+        assert isinstance(outcome.reason, Reason)
+        assert outcome.reason is not Reason.WORKER_LOST, "only the service can know that"

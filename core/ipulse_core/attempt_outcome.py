@@ -1,0 +1,17 @@
+"""The outcome of an attempt, as runner, agent and service exchange it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Mapping
+
+from ipulse_core.states import Reason
+
+
+@dataclass(frozen=True)
+class AttemptOutcome:
+    """Why an attempt ended: a reason, a sentence for people and the final figures."""
+
+    reason: Reason
+    message: str = ""
+    summary: Mapping[str, float] = field(default_factory=dict)
