@@ -22,7 +22,7 @@ from ipulse.stack.stack import AGENT_NICE
 from ipulse_service.db import tables
 from ipulse_service.db.engine import Database
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.supervision.lease import Lease
+from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads.outgoing_file import Outgoing
 from tests.service.agents import PHASES, Attempt, phase
 
@@ -172,7 +172,7 @@ class IpulseSide(RestartableSide):
     def _uploading(self, path: Path, attempt: Attempt) -> Iterator[Callable[[], None]]:
         api = ServiceAPI(self.url, (self.home / "worker-token").read_text())
         seconds = attempt.claim["lease_seconds"]
-        lease = Lease(attempt.claim["attempt_id"], attempt.fence, seconds, time.monotonic())
+        lease = AttemptLease(attempt.claim["attempt_id"], attempt.fence, seconds, time.monotonic())
         with contextlib.closing(api), path.open("rb") as file:
             yield lambda: api.upload(
                 lease,

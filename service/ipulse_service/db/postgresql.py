@@ -9,7 +9,6 @@ from contextlib import contextmanager, nullcontext
 
 from sqlalchemy import URL, Connection, create_engine, text
 
-from ipulse.install_hint import install_hint
 from ipulse_core.errors import MissingDependency
 
 LOCK_SECONDS = 10  # how long a statement waits for a row that another transaction holds
@@ -43,10 +42,7 @@ class PostgreSQL:
     def __init__(self, url: URL) -> None:
         """Raises MissingDependency without the driver."""
         if importlib.util.find_spec("psycopg") is None:
-            raise MissingDependency(
-                "PostgreSQL needs psycopg 3, which is not installed: "
-                + install_hint("postgresql", "ipulse-service")
-            )
+            raise MissingDependency("PostgreSQL needs psycopg 3: pip install 'ipulse[postgresql]'")
         engine = create_engine(
             url.set(drivername=DRIVER),
             hide_parameters=True,  # specs and digests of tokens have no place in a log

@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Sequence
 
+from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.states import Reason
 from ipulse_service.db.engine import Transaction
@@ -14,7 +15,6 @@ from ipulse_service.files.partial_upload import PartialUpload, WrongContent
 from ipulse_service.http.state import AppState
 from ipulse_service.http.worker_requests import Finish, ManifestFile
 from ipulse_service.jobs import attempts, leases, worker_reports
-from ipulse_service.jobs.attempts import AttemptOutcome
 from ipulse_service.jobs.job import Job
 from ipulse_service.jobs.leases import AttemptRow
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from ipulse_core import strict_json
+from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import Conflict, IllegalTransition, StaleToken
 from ipulse_core.states import INFRASTRUCTURE, OUTCOMES, STOPPING, JobState, Reason
 from ipulse_service.background import outbox
@@ -25,15 +24,6 @@ class Incomplete(Conflict):
     """An attempt is complete only once its manifest is stored."""
 
     code = "incomplete"
-
-
-@dataclass(frozen=True)
-class AttemptOutcome:
-    """Why an attempt ended, in a word, a sentence and figures."""
-
-    reason: Reason
-    message: str = ""
-    summary: dict[str, float] = field(default_factory=dict)
 
 
 def is_to_stop(transaction: Transaction, attempt: AttemptRow) -> bool:

@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 from sqlalchemy import delete, select, update
 
 from ipulse_core import events as protocol
+from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import Conflict, IllegalTransition, NotFound, StaleToken
 from ipulse_core.states import (
     ACTIVE,
@@ -50,7 +51,6 @@ from ipulse_service.jobs import (
 from ipulse_service.jobs import (
     worker_reports as reports,
 )
-from ipulse_service.jobs.attempts import AttemptOutcome
 from ipulse_service.jobs.job import Job
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.settings import Settings

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import update
 
+from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.states import Reason
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database
@@ -16,7 +17,6 @@ from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import NewArtifact
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.jobs import attempts, leases, store, submission
-from ipulse_service.jobs.attempts import AttemptOutcome
 from ipulse_service.selftest.audit import Findings, audit
 from ipulse_service.selftest.execution_log import ExecutionLog
 from ipulse_service.selftest.records import Records

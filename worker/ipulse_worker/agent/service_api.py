@@ -112,7 +112,11 @@ class ServiceAPI:
         self, agent: str, device_kinds: Sequence[str], quarantined: Sequence[str] = ()
     ) -> None:
         """Register this agent with its device kinds and those that are quarantined."""
-        body = {"agent": agent, "device_kinds": list(device_kinds), "quarantined": list(quarantined)}
+        body = {
+            "agent": agent,
+            "device_kinds": list(device_kinds),
+            "quarantined": list(quarantined),
+        }
         self._request("POST", "/v1/worker/agents", json=body)
 
     def heartbeat(self, lease: AttemptLease) -> bool:

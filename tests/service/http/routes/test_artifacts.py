@@ -24,9 +24,9 @@ from ipulse.stack.redis_server import RedisServer
 from ipulse_core import blocks
 from ipulse_core.blocks import BLOCK_BYTES
 from ipulse_service.jobs import leases
-from ipulse_worker.agent.retry_policy import patiently
+from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.supervision.lease import Lease
+from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads import outgoing_file as outgoing
 from ipulse_worker.agent.uploads.outgoing_file import Outgoing
 from tests.service.agents import Attempt, phase
@@ -212,14 +212,14 @@ class TestChecksumsBehind:
         attempt = service.attempt(service.submit()["id"])
         token = service.worker.headers["authorization"].removeprefix("Bearer ")
         with contextlib.closing(ServiceAPI(str(service.worker.base_url), token)) as api:
-            lease = Lease(attempt.claim["attempt_id"], attempt.fence, 60.0, time.monotonic())
+            lease = AttemptLease(attempt.claim["attempt_id"], attempt.fence, 60.0, time.monotonic())
             file = Outgoing(Breaking(content), len(content))
             described = {"name": "w", "role": "weights", "media_type": "application/zip"}
 
             def upload() -> None:
                 api.upload(lease, file, **described)
 
-            patiently(upload, lease.wait_for_loss)
+            retry_while_unavailable(upload, lease.wait_for_loss)
             upload()  # as where the answer was lost
         listed = service.user.get(f"/v1/jobs/{attempt.claim['job_id']}/artifacts")
         [artifact] = listed.json()["artifacts"]

@@ -134,7 +134,7 @@ class TestProtocol:
         with pytest.raises(WrongProtocol, match=said):
             agent.claim(other, "old", ["cpu"])
         with pytest.raises(WrongProtocol, match="upgrade the agent"):
-            agent.announce("old", ["cpu"])
+            agent.register("old", ["cpu"])
         assert service.job(other)["state"] == "queued"
         assert held.heartbeat().json()["cancel"] is False
         assert held.complete()["state"] == "succeeded"
