@@ -48,9 +48,9 @@ lint: dev ## Style, types, imports and C++ layout; changes nothing.
 kernels: runtime ## Compile the C++ kernels now rather than in the first job.
 	@TF_CPP_MIN_LOG_LEVEL=2 $(BIN)/python -c 'from ipulse_ops.lif.cpu import native; print(native.build_tensorflow_op(print))'
 
-docs: runtime ## Write docs/spec.md, cli.md and api.md again, from the code that they describe.
-	@$(BIN)/python -m ipulse.documentation docs
-	@$(BIN)/python -m ipulse_service.documentation docs
+docs: dev ## Build the documentation site in build/docs; a warning is an error.
+	@$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+	@echo build/docs/index.html
 
 bench: dev ## Measure the ops and the service.
 	@$(BIN)/python -m benchmarks.ops

@@ -7,7 +7,8 @@ of its phases, and the trace that it leaves in the log. The ops are built before
 no program lies in the executable cache. Then one emulated IPU is held while others wait for it:
 processor seconds of a waiter, and milliseconds from a release to the next one's start. At last the
 memory of a whole runner that waits.
---write keeps the figures in benchmarks/results and puts their tables into docs/devices.md; --check
+--write keeps the figures in benchmarks/results and puts their tables into
+docs/explanation/devices.md; --check
 measures nothing and says whether those kept are of these sources: 1 if not.
 """
 
@@ -35,7 +36,7 @@ from ipulse_worker.runner.devices.pool import Patience, Pool
 
 ROOT = Path(__file__).resolve().parents[1]
 SPEC = ROOT / "examples" / "emulator.yaml"
-PAGE = ROOT / "docs" / "devices.md"
+PAGE = ROOT / "docs" / "explanation" / "devices.md"
 NAME = "connection_types"
 BEGIN = "<!-- By `python -m benchmarks.connection_types --write`; change the code or measure. -->"
 END = "<!-- Until here. -->"

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/poplar_op.md and docs/emulator.md from benchmarks/results.
+"""Writes the tables of docs/poplar_op.md and docs/explanation/emulator.md from benchmarks/results.
 
 python -m benchmarks.poplar_report
 """

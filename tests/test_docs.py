@@ -12,7 +12,6 @@ import pytest
 
 from ipulse import __version__
 from ipulse.cli.app import COMMANDS, GROUPS
-from ipulse.documentation.__main__ import PAGES
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -26,6 +25,8 @@ def tracked(pattern: str = "*") -> list[Path]:
 
 
 PROSE = tracked("*.md")
+# Written when the site is built, whose own check of links is strict.
+GENERATED = {ROOT / "docs" / "reference" / name for name in ("spec.md", "cli.md", "http.md")}
 
 
 def code_blocks(page: Path, *languages: str) -> Iterator[str]:
@@ -39,19 +40,6 @@ def anchors(page: Path) -> set[str]:
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
     headings = re.findall(r"^#+ (.*)$", text, re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_generated_page_is_what_its_code_says(name: str) -> None:
-    written = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    assert written == PAGES[name](), "run `make docs`"
-
-
-def test_every_command_is_in_the_table() -> None:
-    page = (ROOT / "docs" / "cli.md").read_text()
-    listed = re.findall(r"^\| \[`ipulse ([\w ]+)`\]", page, re.M)
-    below = [f"{group} {name}" for group, commands in GROUPS.items() for name in commands]
-    assert listed == [*COMMANDS, *below]
 
 
 def test_commands_that_pages_show_exist() -> None:
@@ -89,6 +77,8 @@ def test_links_lead_somewhere(page: Path) -> None:
             continue
         place, _, anchor = target.partition("#")
         file = (page.parent / place).resolve() if place else page
+        if file in GENERATED:
+            continue
         assert file.exists(), target
         assert not anchor or anchor in anchors(file), target
 

@@ -1,7 +1,7 @@
 """Frozen dataclasses as the schema: what a field may hold is written beside the field, once.
 
 `described` attaches limits and a sentence to a field. From those come the parser (parsing.py), the
-JSON Schema in the OpenAPI document (json_schema.py), and the tables in docs/spec.md.
+JSON Schema in the OpenAPI document (json_schema.py), and the tables in docs/reference/spec.md.
 Standard library only, because the same classes are read by a runner on Python 3.8.
 """
 

@@ -3,7 +3,7 @@
 `EmulatedIPUs.precompiled_user_op` has the parameters and the rules of
 `ipu.custom_ops.precompiled_user_op` of Graphcore's TensorFlow: the op is compiled for its shapes
 while the graph is traced, and its gradient op is given, in this order, the gradients by every
-output, the outputs and the inputs. docs/emulator.md says what differs.
+output, the outputs and the inputs. docs/explanation/emulator.md says what differs.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def compare(
 
     A dense Keras cell, sparse ops in a Keras RNN, and one op for everything, on the CPU and on the
     emulator: by the first weights, on the first samples, without a service. The reference in
-    float64 judges spikes, membranes and gradients; docs/devices.md says how.
+    float64 judges spikes, membranes and gradients; docs/explanation/devices.md says how.
     """
     document = spec_to_json(read_spec_file(file).spec())
     options = ["--samples", str(samples), "--steps", str(steps), "--tiles", str(tiles)]

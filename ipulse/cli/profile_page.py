@@ -1,4 +1,4 @@
-"""A profile.json as a page of text; what its fields mean stands in docs/profile.md."""
+"""A profile.json as a page of text; what its fields mean stands in docs/reference/profile.md."""
 
 from __future__ import annotations
 

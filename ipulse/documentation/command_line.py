@@ -1,4 +1,4 @@
-"""docs/cli.md: every command, from the command line itself."""
+"""docs/reference/cli.md: every command, from the command line itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/spec.md: every field of the experiment spec, from the spec's own classes."""
+"""docs/reference/spec.md: every field of the experiment spec, from the spec's own classes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The experiment spec: the only schema there is.
 
 A spec is data and never code. The service validates it, the command line validates it before
-sending, the runner reads it on Python 3.8, and docs/spec.md is generated from it.
+sending, the runner reads it on Python 3.8, and docs/reference/spec.md is generated from it.
 Shapes are written `[time, batch, neurons]`; the mathematics is in
 ops/ipulse_ops/lif/reference/network_pass.py.
 """

@@ -1,6 +1,7 @@
 """Data sets in files that the worker's owner keeps in the worker's data directory.
 
-A spec names one by a plain name, never by a path. docs/data.md says what lies where, and how.
+A spec names one by a plain name, never by a path. docs/reference/data.md says what lies where, and
+how.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ DATA_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
 
 @dataclass(frozen=True)
 class NpzData:
-    """Spikes or values of your own, in NAME.npz: docs/data.md has its arrays."""
+    """Spikes or values of your own, in NAME.npz: docs/reference/data.md has its arrays."""
 
     words = "recorded spikes"
 

@@ -1,4 +1,4 @@
-"""`python -m ipulse_service.documentation [FOLDER]` writes api.md, from the OpenAPI document
+"""`python -m ipulse_service.documentation [FOLDER]` writes http.md, from the OpenAPI document
 itself."""
 
 from __future__ import annotations
@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +25,7 @@ Every request but those for `/healthz`, `/readyz` and the files of the page at `
 `Authorization: Bearer TOKEN`. Errors are `application/problem+json`: `code` is stable, `errors`
 names each place by its JSON pointer, `request_id` finds the request in the service's log. A
 status of 429 or 503 comes with `Retry-After`. The spec is described in [spec.md](spec.md), tokens
-and roles in [operations.md](operations.md#who-may-do-what)."""
+and roles in [the guide for operators](../guides/operate.md#who-may-do-what)."""
 
 _METHODS = ("get", "head", "post", "put", "patch", "delete")
 
@@ -130,8 +129,3 @@ def _type(schema: dict[str, Any]) -> str:
         if name in schema
     ]
     return " ".join([str(schema.get("type", "any")), *bounds])
-
-
-if __name__ == "__main__":
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs")
-    (folder / "api.md").write_text(api_page(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""An old copy of the database is put back by the commands of docs/operations.md."""
+"""An old copy of the database is put back by the commands of docs/guides/operate.md."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .agents import METRIC, Attempt, line, phase
 from .conditions import eventually
 from .running import ROOT, InProcess, settings_for
 
-PAGE = ROOT / "docs" / "operations.md"
+PAGE = ROOT / "docs" / "guides" / "operate.md"
 KEY = {"idempotency-key": "after-the-copy"}
 
 

@@ -1,4 +1,4 @@
-// The API that docs/emulator.md says is there, each with the arguments that programs pass it. What
+// The API that docs/explanation/emulator.md says is there, each with the arguments that programs pass it. What
 // is not run is here to be compiled.
 #include <fstream>
 #include <functional>

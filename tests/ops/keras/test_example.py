@@ -1,4 +1,5 @@
-"""examples/keras_alone.py and the example of docs/ops.md, as their reader would run them."""
+"""examples/keras_alone.py and the example of docs/reference/ops.md, as their reader would run
+them."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def test_it_trains_and_prints_its_accuracy(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_the_documented_one_runs_as_it_is_written() -> None:
-    page = (ROOT / "docs" / "ops.md").read_text("utf-8")
+    page = (ROOT / "docs" / "reference" / "ops.md").read_text("utf-8")
     names: Dict[str, Any] = {}
     exec(page.split("```python\n")[1].split("```")[0], names)  # noqa: S102 (our own page)
     assert names["logits"].shape == (32, 20)

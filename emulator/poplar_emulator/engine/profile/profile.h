@@ -13,7 +13,7 @@ namespace poplar::emulator {
 
 class Session;
 
-/// The report under libpva's names; docs/profile.md describes every field. Without a session, of
+/// The report under libpva's names; docs/reference/profile.md describes every field. Without a session, of
 /// a program that was compiled only, it has no execution.
 ProfileValue profileOf(const Compiled &compiled, const Session *session);
 ProfileValue compilationOf(const Compiled &compiled);

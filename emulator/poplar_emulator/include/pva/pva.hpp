@@ -29,7 +29,7 @@ public:
 };
 
 /// [M] A report of a file: the profile.json that autoReport wrote, which may be asked for as
-/// profile.pop, too. It has what docs/profile.md lists: not each vertex's tile, nor cyclesByTile.
+/// profile.pop, too. It has what docs/reference/profile.md lists: not each vertex's tile, nor cyclesByTile.
 /// Debug contexts are not read. Raises poplar::file_load_error, poplar::parse_error.
 Report openReport(const std::string &profilePath, const std::string &debugPath = "");
 

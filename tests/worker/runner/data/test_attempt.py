@@ -72,5 +72,5 @@ def test_a_file_that_is_not_there_fails_with_its_place_and_cure(
     done = attempt(tmp_path / "work", SPEC).done
     assert done["reason"] == "data_unavailable"
     assert f"{tmp_path}/mine.npz" in done["message"]
-    assert "docs/data.md" in done["message"]
+    assert "docs/reference/data.md" in done["message"]
     assert "Traceback" not in capfd.readouterr().err

@@ -87,7 +87,9 @@ class TestProfile:
         assert {"python", "numpy", "tensorflow", "ipulse", "compiler"} == set(profile["versions"])
 
     def test_every_name_is_documented(self, profile: Dict[str, Any]) -> None:
-        documented = set(re.findall(r"`([^`]+)`", (SOURCE / "docs" / "profile.md").read_text()))
+        documented = set(
+            re.findall(r"`([^`]+)`", (SOURCE / "docs" / "reference" / "profile.md").read_text())
+        )
         names = set(_names(profile))
         assert names - documented == set()
         assert len(names) > 50

@@ -47,7 +47,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
 def compare(
     spec: Any, samples: int, steps: int, tiles: int, device: Optional[str]
 ) -> Dict[str, Any]:
-    """The document that docs/devices.md describes."""
+    """The document that docs/explanation/devices.md describes."""
     from ipulse_ops.lif.reference import network_pass as reference
     from ipulse_worker.runner.crosscheck.backends import WAYS
     from ipulse_worker.runner.crosscheck.comparison import GRADIENT, MEMBRANE, NEAR

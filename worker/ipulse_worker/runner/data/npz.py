@@ -1,4 +1,4 @@
-"""Data of the user's own in one npz file; docs/data.md describes its arrays.
+"""Data of the user's own in one npz file; docs/reference/data.md describes its arrays.
 
 Nothing is unpickled, and no array is allocated before its size was found to be possible.
 """
@@ -50,7 +50,9 @@ def load(data: NpzData, directory: DataDirectory, progress: Progress) -> Dataset
     Raises DataUnavailable where there is no file, DataInvalid where it is not as described, and
     whatever `progress` raises.
     """
-    path = directory.file(f"{data.name}.npz", cure="docs/data.md has the arrays that it must hold")
+    path = directory.file(
+        f"{data.name}.npz", cure="docs/reference/data.md has the arrays that it must hold"
+    )
     arrays = read(path)
     labels = _labels(path, arrays, data)
     binning = Binning(data.steps, data.inputs, data.capacity, data.split_seed)

@@ -127,7 +127,8 @@ class Device(ABC):
         return []
 
     def poplar_profile(self) -> Optional[Dict[str, Any]]:
-        """Of the program that ran on tiles, as docs/profile.md says; None if there was none."""
+        """Of the program that ran on tiles, as docs/reference/profile.md says; None if there was
+        none."""
         return None
 
     def files(self) -> List[DeviceFile]:

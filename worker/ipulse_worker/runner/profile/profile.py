@@ -1,4 +1,5 @@
-"""profile.json: where an attempt's time, spikes and memory went. The schema is docs/profile.md.
+"""profile.json: where an attempt's time, spikes and memory went. The schema is
+docs/reference/profile.md.
 
 Names in camelCase are those that Graphcore's libpva uses for the same thing.
 """

@@ -1,5 +1,5 @@
 """Poplar's own report of a program, read with Graphcore's `pva` into the document of
-docs/profile.md: what an emulator says of a program, an IPU says in the same words.
+docs/reference/profile.md: what an emulator says of a program, an IPU says in the same words.
 
 Only what the documentation of libpva names is asked for; what it names and a version lacks is left
 out.

@@ -101,7 +101,8 @@ class StepTimes:
         return float(self._totals[0])
 
     def to_json(self) -> Dict[str, Any]:
-        """The part of profile.json that docs/profile.md calls `steps`; None without a step."""
+        """The part of profile.json that docs/reference/profile.md calls `steps`; None without a
+        step."""
         names = list(PARTS)
         rest = self._totals[0] - self._totals[1:].sum()
         parts: List[Dict[str, Any]] = [

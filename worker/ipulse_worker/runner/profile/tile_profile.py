@@ -1,6 +1,6 @@
 """What the profile of a Poplar program says, in sums: by kind of cycles, step, layer and tile.
 
-The document is that of docs/profile.md, "The profile of an emulated program", whether an emulator
+The profile is the profile.json of a program; its schema is docs/reference/profile.md.
 made it or pva_profile.py read it from the report of an IPU.
 """
 

@@ -55,7 +55,7 @@ class Results:
     gates: Gates  # capacities and second thresholds at the end
     kept_epoch: int  # from 1: whose weights these are
     events: EventCounts  # of which the input spikes were made
-    profile: Dict[str, Any]  # as in docs/profile.md
+    profile: Dict[str, Any]  # as in docs/reference/profile.md
     git: Dict[str, Any]  # as provenance.git_revision
     poplar_profile: Optional[Dict[str, Any]] = None  # of the program on IPUs, if there was one
 

@@ -1,0 +1,60 @@
+"""Configuration of the documentation site, which `make docs` builds without warnings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ipulse import __version__
+from ipulse.documentation.command_line import command_line_page
+from ipulse.documentation.spec import spec_page
+from ipulse_service.documentation import api_page
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+# Reference pages that are written from the code at every build.
+GENERATED = {"spec.md": spec_page, "cli.md": command_line_page, "http.md": api_page}
+
+project = "IPUlse"
+copyright = "the IPUlse project"
+release = version = __version__
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+html_theme = "pydata_sphinx_theme"
+html_title = f"IPUlse {__version__}"
+html_theme_options = {"navigation_with_keys": True, "show_prev_next": True, "show_nav_level": 2}
+html_show_sourcelink = False
+exclude_patterns = ["_build"]
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
+myst_heading_anchors = 4
+# Code blocks run in tests (tests/docs), notebooks where they are built with --execute.
+nb_execution_mode = "off"
+
+autodoc_typehints = "description"
+autodoc_member_order = "bysource"
+napoleon_google_docstring = True
+copybutton_prompt_text = r"\$ |>>> "
+copybutton_prompt_is_regexp = True
+# Keras 3 documents its own base classes with markup that Sphinx does not read.
+autodoc_inherit_docstrings = False
+
+
+def write_generated_pages(_app: Sphinx) -> None:
+    """Write the reference pages that come from the code; unchanged ones keep their time."""
+    for name, page in GENERATED.items():
+        path, text = HERE / "reference" / name, page()
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the generated pages to the build."""
+    app.connect("builder-inited", write_generated_pages)
