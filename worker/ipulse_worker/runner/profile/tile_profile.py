@@ -1,7 +1,6 @@
 """What the profile of a Poplar program says, in sums: by kind of cycles, step, layer and tile.
 
-The profile is the profile.json of a program; its schema is docs/reference/profile.md.
-made it or pva_profile.py read it from the report of an IPU.
+The schema of the document is docs/reference/profile.md, "The profile of an emulated program".
 """
 
 from __future__ import annotations
