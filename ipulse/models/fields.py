@@ -1,0 +1,54 @@
+"""Types of fields that more than one model has."""
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    Strict,
+    StringConstraints,
+    ValidationError,
+    WrapValidator,
+)
+from pydantic_core import PydanticCustomError
+
+from ipulse.models.messages import shown
+from ipulse_core.limits import MAX_INTEGER as MAX_INTEGER
+from ipulse_core.limits import MAX_KEY as MAX_KEY
+from ipulse_core.limits import MAX_TEXT as MAX_TEXT
+from ipulse_core.limits import PRINTABLE as PRINTABLE
+
+T = TypeVar("T")
+
+
+def unit(name: str) -> dict[str, Any]:
+    """Returns what a field's JSON Schema says about its unit."""
+    return {"unit": name}
+
+
+def _exact_integer(value: Any) -> Any:
+    # Pydantic compares the choices of a Literal by ==, and in Python 1 == True == 1.0.
+    if isinstance(value, (bool, float)):
+        detail = f"must be an integer; got {shown(value)}"
+        raise PydanticCustomError("not_a_choice", "{detail}", {"detail": detail})
+    return value
+
+
+def _key(value: Any, handler: Any) -> Any:
+    try:
+        return handler(value)
+    except ValidationError:
+        detail = f"keys are text of 1 to {MAX_KEY} printable characters"
+        raise PydanticCustomError("bad_key", "{detail}", {"detail": detail}) from None
+
+
+Text = Annotated[str, StringConstraints(max_length=MAX_TEXT, pattern=PRINTABLE)]
+Integer = Annotated[int, Field(ge=-MAX_INTEGER, le=MAX_INTEGER)]
+ExactInteger = BeforeValidator(_exact_integer)  # for a Literal of integers
+Key = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=MAX_KEY, pattern=PRINTABLE),
+    WrapValidator(_key),
+]
+TextByKey = dict[Key, Text]
+ListOf = Annotated[tuple[T, ...], Strict(False)]  # a list in JSON, a tuple in Python

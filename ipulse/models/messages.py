@@ -1,0 +1,149 @@
+"""Pydantic's errors in the project's words: a stable code, a pointer and a message.
+
+A code is part of the HTTP API; a message is for people and may change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+
+from ipulse_core.errors import Problem
+from ipulse_core.limits import CONTROL_CHARACTERS, MAX_INTEGER
+from ipulse_core.strict_json import escape
+
+_OBJECT, _LIST, _TEXT, _INTEGER = "an object", "a list", "text", "an integer"
+_WANTED = {
+    "bool_type": "true or false",
+    "dataclass_type": _OBJECT,
+    "dict_type": _OBJECT,
+    "float_type": "a number",
+    "int_type": _INTEGER,
+    "list_type": _LIST,
+    "mapping_type": _OBJECT,
+    "model_attributes_type": _OBJECT,
+    "model_type": _OBJECT,
+    "none_required": "null",
+    "string_type": _TEXT,
+    "tuple_type": _LIST,
+}
+_BOUNDS = {
+    "greater_than": ("gt", "{value} must be greater than {bound}"),
+    "greater_than_equal": ("ge", "{value} is below the minimum of {bound}"),
+    "less_than": ("lt", "{value} must be less than {bound}"),
+    "less_than_equal": ("le", "{value} is above the maximum of {bound}"),
+}
+
+
+def explained(error: ValidationError, fields: Sequence[str] = (), skip: int = 0) -> ValidationError:
+    """Returns the same errors with our codes and messages.
+
+    Args:
+        error: What pydantic raised; errors that are explained already stay as they are.
+        fields: Names of the fields of the object that was validated.
+        skip: How many leading parts of each location to drop.
+    """
+    lines = []
+    for line in error.errors(include_url=False):
+        if _is_only_consequence(line):
+            continue
+        code, detail = _code_and_detail(line, fields)
+        location = line["loc"][skip:]
+        if line["loc"][-1:] == ("[key]",) and code == "bad_key":
+            location = location[:-1]
+        lines.append(_line(code, detail, location, line["input"]))
+    return ValidationError.from_exception_data(error.title, lines)
+
+
+def error_of(problems: Iterable[Problem], title: str, value: Any) -> ValidationError:
+    """Returns the pydantic error that reports these problems."""
+    lines = [
+        _line(problem.code, problem.detail, _location(problem.pointer), value)
+        for problem in problems
+    ]
+    return ValidationError.from_exception_data(title, lines)
+
+
+def problem_of(line: ErrorDetails) -> Problem:
+    """Returns one of pydantic's errors as a problem with a JSON pointer."""
+    code, detail = _code_and_detail(line, ())
+    # A key may be as long as the document.
+    tokens = [escape(str(part)[:100]) for part in line["loc"]]
+    return Problem("".join(f"/{token}" for token in tokens), code, detail)
+
+
+def shown(value: Any) -> str:
+    """Returns a value as a message may quote it."""
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    if isinstance(value, dict):
+        return _OBJECT
+    if isinstance(value, (list, tuple)):
+        return _LIST
+    if isinstance(value, int) and abs(value) > MAX_INTEGER:
+        return "a huge integer"  # Python may refuse to write its digits
+    written = repr(value[:40] if isinstance(value, str) else value)
+    return written if len(written) <= 60 else written[:60] + "..."
+
+
+def _code_and_detail(line: ErrorDetails, fields: Sequence[str]) -> tuple[str, str]:
+    kind, value, context = line["type"], line["input"], line.get("ctx", {})
+    if "detail" in context:  # an error that is explained already
+        return kind, str(context["detail"])
+    if kind == "float_type" and isinstance(value, int) and not isinstance(value, bool):
+        return "out_of_range", "a huge integer is out of range"
+    if kind in _WANTED:
+        return "wrong_type", f"must be {_WANTED[kind]}; got {shown(value)}"
+    if kind in _BOUNDS:
+        name, text = _BOUNDS[kind]
+        return "out_of_range", text.format(value=shown(value), bound=_number(context[name]))
+    if kind in ("extra_forbidden", "invalid_key", "unexpected_keyword_argument"):
+        listed = f"; the fields here are {', '.join(fields)}" if fields else ""
+        return "unknown_field", f"there is no such field{listed}"
+    if kind == "literal_error":
+        expected = str(context["expected"]).replace("'", "")
+        return "not_a_choice", f"must be {expected}; got {shown(value)}"
+    if kind in ("missing", "missing_argument"):
+        return "missing", "this field is required"
+    if kind == "too_short":
+        return "wrong_length", f"must have at least {context['min_length']} items; got {len(value)}"
+    if kind == "too_long":
+        return "wrong_length", f"must have at most {context['max_length']} items; got {len(value)}"
+    if kind == "finite_number":
+        return "not_finite", "must be a finite number"
+    return _of_text(line)
+
+
+def _of_text(line: ErrorDetails) -> tuple[str, str]:
+    kind, value, context = line["type"], line["input"], line.get("ctx", {})
+    if kind == "string_too_long":
+        return "too_long", f"must have at most {context['max_length']} characters; got {len(value)}"
+    if kind == "string_too_short":
+        return "too_short", f"must have at least {context['min_length']} characters"
+    if kind in ("string_unicode", "string_pattern_mismatch"):
+        if CONTROL_CHARACTERS.search(value):
+            return "control_character", "must not have control characters"
+        return "wrong_form", f"must match {context['pattern']}"
+    return kind, line["msg"]
+
+
+def _is_only_consequence(line: ErrorDetails) -> bool:
+    # Pydantic counts the valid items of a list, and reports the invalid ones anyway.
+    return line["type"] == "too_short" and len(line["input"]) >= line["ctx"]["min_length"]
+
+
+def _number(bound: float) -> str:
+    return str(int(bound)) if bound == int(bound) else f"{bound:g}"
+
+
+def _line(code: str, detail: str, location: tuple[int | str, ...], value: Any) -> InitErrorDetails:
+    kind = PydanticCustomError(code, "{detail}", {"detail": detail})
+    return InitErrorDetails(type=kind, loc=location, input=value)
+
+
+def _location(pointer: str) -> tuple[int | str, ...]:
+    tokens = pointer.split("/")[1:]
+    return tuple(token.replace("~1", "/").replace("~0", "~") for token in tokens)

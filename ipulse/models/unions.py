@@ -1,0 +1,127 @@
+"""Unions of which a value itself says which member it is.
+
+Only the problems of that member are reported, at the value's own place: pydantic alone would put
+the name of the member into the location.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from ipulse.models.messages import error_of, explained, shown
+from ipulse_core.errors import Problem
+
+_NAMES = {int: "an integer", float: "a number", str: "text"}
+
+
+@dataclass(frozen=True)
+class ByKind:
+    """Selects the class of an object by the value of its tag, a Literal field of each class.
+
+    Attributes:
+        default: The value that is meant where the tag is absent; without one it is required.
+        tag: The name of the field.
+    """
+
+    default: str | None = None
+    tag: str = "kind"
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        inner = handler.generate_schema(Annotated[source, Field(discriminator=self.tag)])
+        kinds = tuple(_kind_of(member, self.tag) for member in get_args(source))
+
+        def select(value: Any, validate: Callable[[Any], Any]) -> Any:
+            if isinstance(value, dict):
+                if self.default is not None and self.tag not in value:
+                    value = {self.tag: self.default, **value}
+                problem = self._problem_of(value, kinds)
+                if problem is not None:
+                    raise error_of([problem], "kind", value)
+            return _without_tag(value, validate)
+
+        return core_schema.no_info_wrap_validator_function(select, inner)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        document = handler(schema)
+        members = document["discriminator"]["mapping"].items()
+        document["oneOf"] = [
+            {"$ref": place} if kind == self.default else {"$ref": place, "required": [self.tag]}
+            for kind, place in members
+        ]
+        return document
+
+    def _problem_of(self, value: dict[Any, Any], kinds: tuple[str, ...]) -> Problem | None:
+        listed = ", ".join(kinds)
+        if self.tag not in value:
+            return Problem(f"/{self.tag}", "missing", f"one of {listed} is required")
+        kind = value[self.tag]
+        if isinstance(kind, str) and kind in kinds:
+            return None
+        return Problem(
+            f"/{self.tag}", "not_a_choice", f"must be one of {listed}; got {shown(kind)}"
+        )
+
+
+@dataclass(frozen=True)
+class ByShape:
+    """Selects the member by the JSON type of the value: an object, a list, or neither."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        members = {_shape_of_type(member): member for member in get_args(source)}
+        wanted = " or ".join(_name_of(member) for member in members.values())
+        choices = {name: handler.generate_schema(member) for name, member in members.items()}
+        inner = core_schema.tagged_union_schema(choices, discriminator=_shape)
+
+        def select(value: Any, validate: Callable[[Any], Any]) -> Any:
+            if _shape(value) not in members:
+                detail = f"must be {wanted}; got {shown(value)}"
+                raise error_of([Problem("", "wrong_type", detail)], "shape", value)
+            return _without_tag(value, validate)
+
+        return core_schema.no_info_wrap_validator_function(select, inner)
+
+
+def _without_tag(value: Any, validate: Callable[[Any], Any]) -> Any:
+    try:
+        return validate(value)
+    except ValidationError as error:
+        raise explained(error, skip=1) from None
+
+
+def _kind_of(member: Any, tag: str) -> str:
+    return str(get_args(get_type_hints(_bare(member))[tag])[0])
+
+
+def _shape(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return "list"
+    return "object" if isinstance(value, (dict, BaseModel)) else "scalar"
+
+
+def _shape_of_type(member: Any) -> str:
+    if get_origin(_bare(member)) is tuple:
+        return "list"
+    return "object" if issubclass(_bare(member), BaseModel) else "scalar"
+
+
+def _name_of(member: Any) -> str:
+    return {"list": "a list", "object": "an object"}.get(
+        _shape_of_type(member), _NAMES.get(_bare(member), "a value")
+    )
+
+
+def _bare(member: Any) -> Any:
+    """Returns the type without its annotations."""
+    return get_args(member)[0] if get_origin(member) is Annotated else member
