@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
-from ipulse_ops.lif.cpu import native
+from ipulse_ops.lif.cpu import libraries
 
 DIRECTORY = Path(__file__).resolve().parent / "results"
 Row = dict[str, Any]
@@ -19,7 +19,7 @@ Row = dict[str, Any]
 def kernels_digest() -> str:
     """Of the sources of our kernels: figures of others are measured again."""
     digest = hashlib.sha256()
-    for path in sorted(native.SOURCES.rglob("*")):
+    for path in sorted(libraries.SOURCES.rglob("*")):
         if path.suffix in (".cc", ".h", ".inc"):
             digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:12]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import shutil
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,7 @@ from ipulse_core.build_cache.toolchain import (
 from ipulse_core.build_cache.unused_builds import mark_used
 
 COMPILER_FILE = "compiler.txt"  # beside each library: its compiler's version text
+RECIPE_FILE = "recipe.txt"  # beside a shipped library: the hash of its recipe
 # Skylake to Cascade Lake decode jumps that cross or end at a multiple of 32 bytes anew each time,
 # which makes a short loop up to half as long again. For files with arch_flags, and compilers that
 # know the flag.
@@ -55,6 +57,8 @@ class SharedLibrary:
     # Names of sources that take long: each is compiled by itself, before the others, as are those
     # with arch_flags. The others are compiled in unity builds. None: every source by itself.
     separate: Optional[Sequence[str]] = None
+    # A directory that `ship` filled while a wheel was built; it need not exist.
+    shipped: Optional[Path] = None
 
     def build(self, progress: ProgressCallback = print_progress) -> Path:
         """Return the library's path; build it if it is not in the cache.
@@ -75,12 +79,26 @@ class SharedLibrary:
         directory = self._directory(command, version)
         return build_once(self.file, self.name, directory, self.file, make, progress)
 
-    def find(self) -> Optional[Path]:
-        """Return the library's path if it is in the cache, else None.
+    def ship(self, directory: Path, progress: ProgressCallback = print_progress) -> None:
+        """Copy the built library and its recipe's hash to a directory, for a wheel.
 
-        The library must be from this machine's compiler; if there is no compiler, from any.
+        Raises MissingCompiler, BuildFailed.
+        """
+        built = self.build(progress)
+        directory.mkdir(parents=True, exist_ok=True)
+        for name in (self.file, COMPILER_FILE):
+            shutil.copyfile(built.parent / name, directory / name)
+        (directory / RECIPE_FILE).write_text(self._hash(), "utf-8")
+
+    def find(self) -> Optional[Path]:
+        """Return the library's path if it was shipped or is in the cache, else None.
+
+        A shipped library must be from the same recipe. A library of the cache must also be from
+        this machine's compiler; if there is no compiler, from any.
         Raises BuildFailed if the compiler does not report its version.
         """
+        if self.shipped is not None and self._is_current(self.shipped):
+            return self.shipped / self.file
         try:
             command = compiler()
         except MissingCompiler:
@@ -93,6 +111,12 @@ class SharedLibrary:
             if built.exists() and mark_used(built.parent):
                 return built
         return None
+
+    def _is_current(self, shipped: Path) -> bool:
+        try:
+            return (shipped / RECIPE_FILE).read_text("utf-8") == self._hash()
+        except OSError:
+            return False
 
     def _directory(self, command: Tuple[str, ...], version: str) -> Path:
         made_by = hashlib.sha256(repr((command, version)).encode()).hexdigest()[:16]

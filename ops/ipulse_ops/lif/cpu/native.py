@@ -5,38 +5,16 @@ from __future__ import annotations
 import ctypes
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional
 
 from ipulse_core.build_cache.directory import cache_directory as cache_directory
 from ipulse_core.build_cache.progress import ProgressCallback, print_progress
-from ipulse_core.build_cache.shared_library import COMPILER_FILE, SharedLibrary, tensorflow_flags
-from ipulse_core.build_cache.toolchain import WARNINGS
+from ipulse_core.build_cache.shared_library import COMPILER_FILE
 from ipulse_core.build_cache.toolchain import BuildFailed as BuildFailed
 from ipulse_core.build_cache.toolchain import MissingCompiler as MissingCompiler
 from ipulse_core.build_cache.toolchain import NativeError as NativeError
 from ipulse_core.build_cache.toolchain import compiler as compiler
-from ipulse_ops import SHARED_HEADERS
-from ipulse_ops.lif.cpu import abi
-
-SOURCES = Path(__file__).resolve().parent
-INCLUDES = (f"-I{SOURCES}", f"-I{SOURCES.parents[1]}")
-
-# -ffp-contract=off: products and sums of the forward pass are rounded one by one, so that every
-# instruction set gives the same bits (lif.h). Where a fused multiply-add is wanted, it is written.
-COMMON_FLAGS = (
-    *("-O3", "-fPIC", "-pthread", "-fvisibility=hidden", "-ffp-contract=off"),
-    *WARNINGS,
-)
-OP_SUFFIX = "_op"  # of the files that need TensorFlow
-# Where a CPU with AVX2 lacks prefetchw, it does nothing.
-AVX2_FLAGS = ("-mavx2", "-mfma", "-mbmi2", "-mpopcnt", "-mprfchw")
-# Flags by the end of a file's name: what a kernel may use that dispatch has asked for.
-ARCH_FLAGS: Dict[str, Tuple[str, ...]] = {
-    "_avx2": AVX2_FLAGS,
-    "_avx512": (*AVX2_FLAGS, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"),
-}
-# Kernels that are compiled with no flags more.
-APART = ("scalar", "arm_neon")
+from ipulse_ops.lif.cpu import abi, libraries
 
 
 def build_kernels(progress: ProgressCallback = print_progress) -> Path:
@@ -45,22 +23,7 @@ def build_kernels(progress: ProgressCallback = print_progress) -> Path:
     progress: called before a build, after each of its steps and while another process builds.
     Raises MissingCompiler, BuildFailed.
     """
-    return _kernels().build(progress)
-
-
-def _kernels() -> SharedLibrary:
-    return SharedLibrary(
-        name="kernels",
-        file="liblif.so",
-        sources=[
-            path for path in sorted(SOURCES.rglob("*.cc")) if not path.stem.endswith(OP_SUFFIX)
-        ],
-        headers=[path for path in _headers() if not path.stem.endswith(OP_SUFFIX)],
-        flags=("-std=c++17", *COMMON_FLAGS),
-        includes=INCLUDES,
-        arch_flags=ARCH_FLAGS,
-        separate=APART,
-    )
+    return libraries.kernels().build(progress)
 
 
 def build_tensorflow_op(progress: ProgressCallback = print_progress) -> Path:
@@ -69,7 +32,7 @@ def build_tensorflow_op(progress: ProgressCallback = print_progress) -> Path:
     It is built for the installed TensorFlow and loads liblif.so by a relative path.
     Raises MissingCompiler, BuildFailed; ImportError without TensorFlow.
     """
-    return _tensorflow_op(build_kernels(progress)).build(progress)
+    return libraries.tensorflow_op(build_kernels(progress)).build(progress)
 
 
 def is_tensorflow_op_built() -> bool:
@@ -77,26 +40,8 @@ def is_tensorflow_op_built() -> bool:
 
     Raises BuildFailed; ImportError without TensorFlow.
     """
-    kernels = _kernels().find()
-    return kernels is not None and _tensorflow_op(kernels).find() is not None
-
-
-def _tensorflow_op(kernels: Path) -> SharedLibrary:
-    import tensorflow as tf
-
-    flags, link = tensorflow_flags()
-    rpath = f"-Wl,-rpath,$ORIGIN/../{kernels.parent.name}"
-    return SharedLibrary(
-        name=f"tensorflow-{tf.__version__}",
-        file="libliftf.so",
-        sources=sorted(SOURCES.rglob(f"*{OP_SUFFIX}.cc")),
-        headers=_headers(),
-        flags=(*flags, *COMMON_FLAGS),
-        includes=INCLUDES,
-        link=(*link, "-llif", rpath),
-        link_directories=[kernels.parent],
-        separate=(),
-    )
+    kernels = libraries.kernels().find()
+    return kernels is not None and libraries.tensorflow_op(kernels).find() is not None
 
 
 @lru_cache(maxsize=None)
@@ -212,8 +157,3 @@ def kernels() -> Dict[str, int]:
         name = lib.lif_kernel_at(index, ctypes.byref(arch)).decode()
         found[name] = arch.value
     return found
-
-
-def _headers() -> List[Path]:
-    ours = [path for path in sorted(SOURCES.rglob("*")) if path.suffix in (".h", ".inc")]
-    return [*ours, *SHARED_HEADERS]

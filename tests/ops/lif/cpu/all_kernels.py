@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Dict, List, Tuple
 
 from ipulse_core.build_cache.toolchain import unity_sources
-from ipulse_ops.lif.cpu import native
+from ipulse_ops.lif.cpu import libraries
 
 DRIVER = Path(__file__).with_name("all_kernels.cc")
 
@@ -15,10 +15,10 @@ def sources(directory: Path) -> List[Path]:
     """Each kernel, and in `directory` a file of what they share, so that headers are read once."""
     every = [
         path
-        for path in sorted(native.SOURCES.rglob("*.cc"))
-        if not path.stem.endswith(native.OP_SUFFIX)
+        for path in sorted(libraries.SOURCES.rglob("*.cc"))
+        if not path.stem.endswith(libraries.OP_SUFFIX)
     ]
-    ends = (*native.APART, *native.ARCH_FLAGS)
+    ends = (*libraries.SEPARATE, *libraries.ARCH_FLAGS)
     kernels = [path for path in every if path.stem.endswith(ends)]
     return [*kernels, *unity_sources(sorted({*every} - {*kernels}), directory, most=len(every))]
 

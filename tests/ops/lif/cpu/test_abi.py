@@ -7,9 +7,9 @@ from typing import Any, Dict
 
 import pytest
 
-from ipulse_ops.lif.cpu import abi, native
+from ipulse_ops.lif.cpu import abi, libraries
 
-HEADER = (native.SOURCES / "bindings" / "lif.h").read_text("utf-8")
+HEADER = (libraries.SOURCES / "bindings" / "lif.h").read_text("utf-8")
 ENUMERATORS = {
     name: int(value)
     for body in re.findall(r"enum \w*\s*{(.*?)}", HEADER, re.DOTALL)

@@ -13,7 +13,7 @@ import pytest
 
 from ipulse_core.build_cache.progress import BuildProgress
 from ipulse_core.build_cache.shared_library import ALIGNED_JUMPS
-from ipulse_ops.lif.cpu import native
+from ipulse_ops.lif.cpu import libraries, native
 
 
 @pytest.fixture
@@ -41,11 +41,11 @@ class TestBuild:
         sources = tmp_path / "sources"  # a small one for all of the kernels
         sources.mkdir()
         (sources / "one.cc").write_text("int one() { return 1; }\n")
-        monkeypatch.setattr(native, "SOURCES", sources)
+        monkeypatch.setattr(libraries, "SOURCES", sources)
         code = f"""
 from pathlib import Path
-from ipulse_ops.lif.cpu import native
-native.SOURCES = Path({str(sources)!r})
+from ipulse_ops.lif.cpu import libraries, native
+libraries.SOURCES = Path({str(sources)!r})
 print(native.build_kernels())
 """
         command = [sys.executable, "-c", code]
@@ -93,7 +93,7 @@ print(native.build_kernels())
         sources, log = tmp_path / "sources", tmp_path / "log"
         sources.mkdir()
         (sources / "x86_avx2.cc").write_text("int one() { return 1; }\n")
-        monkeypatch.setattr(native, "SOURCES", sources)
+        monkeypatch.setattr(libraries, "SOURCES", sources)
         refusal = "" if known else f'case "$*" in *{ALIGNED_JUMPS}*) exit 1; esac\n'
         script = f'{refusal}echo "$@" >> {log}\nexec $REAL "$@"'
         compiler_that_is(script, tmp_path, monkeypatch)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse_ops.lif.cpu import native
+from ipulse_ops.lif.cpu import libraries
 from tests.ops.lif.cpu import all_kernels
 
 COMPILER = "aarch64-linux-gnu-g++"
@@ -24,13 +24,13 @@ pytestmark = [
 
 
 def test_the_kernel_compiles_without_a_warning() -> None:
-    source = native.SOURCES / "kernels" / "arm_neon.cc"
+    source = libraries.SOURCES / "kernels" / "arm_neon.cc"
     command = [
         COMPILER,
         "-std=c++17",
-        *native.COMMON_FLAGS,
+        *libraries.COMMON_FLAGS,
         "-fsyntax-only",
-        *native.INCLUDES,
+        *libraries.INCLUDES,
         str(source),
     ]
     done = subprocess.run(command, capture_output=True, check=False)
@@ -45,7 +45,7 @@ def test_the_kernel_compiles_without_a_warning() -> None:
 def test_the_kernel_agrees_with_plain_code(tmp_path: Path) -> None:
     program = str(tmp_path / "all_kernels")
     files = [str(path) for path in (*all_kernels.sources(tmp_path), all_kernels.DRIVER)]
-    flags = ["-std=c++17", *native.COMMON_FLAGS, "-O0", "-static", *native.INCLUDES]
+    flags = ["-std=c++17", *libraries.COMMON_FLAGS, "-O0", "-static", *libraries.INCLUDES]
     subprocess.run([COMPILER, *flags, *files, "-o", program], check=True)
     done = subprocess.run([EMULATOR, program], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()[:4000]

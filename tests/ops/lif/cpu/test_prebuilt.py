@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse_ops.lif.cpu import native
+from ipulse_ops.lif.cpu import libraries, native
 
 
 @pytest.fixture
@@ -27,7 +27,21 @@ def test_the_same_sources_need_no_compiler(built: Path) -> None:
 
 
 def test_other_sources_do(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "COMMON_FLAGS", (*native.COMMON_FLAGS, "-DOTHER"))
+    monkeypatch.setattr(libraries, "COMMON_FLAGS", (*libraries.COMMON_FLAGS, "-DOTHER"))
     with pytest.raises(native.MissingCompiler, match="apt-get install g"):
         native.build_kernels()
     assert built.exists()
+
+
+def test_a_wheel_ships_the_kernels_of_its_sources(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = tmp_path / "shipped"
+    libraries.kernels().ship(shipped)
+    monkeypatch.setattr(libraries, "SHIPPED", shipped)
+    monkeypatch.setenv("IPULSE_CACHE", str(tmp_path / "empty"))
+    assert native.build_kernels() == shipped / "liblif.so"
+    assert native.built_by() == (built.parent / "compiler.txt").read_text().splitlines()[0]
+    (shipped / "recipe.txt").write_text("another")
+    with pytest.raises(native.MissingCompiler):
+        native.build_kernels()

@@ -8,7 +8,7 @@ from typing import Dict
 
 import pytest
 
-from ipulse_ops.lif.cpu import native
+from ipulse_ops.lif.cpu import libraries, native
 from tests.ops.lif.cpu import all_kernels
 from tests.ops.sanitized import FLAGS, LIMIT, SANITIZERS, STAND_IN, compiler_with, printed
 
@@ -20,11 +20,11 @@ def build(directory: Path, sanitizer: str) -> Dict[Path, Path]:
     compiler = compiler_with(directory, sanitizer)
     kernels = all_kernels.sources(directory)
     drivers = (OPS_DRIVER, all_kernels.DRIVER)
-    includes = [*native.INCLUDES, f"-I{STAND_IN}"]
+    includes = [*libraries.INCLUDES, f"-I{STAND_IN}"]
     jobs = {}
     for source in (*drivers, *kernels):
-        arch = next((a for end, a in native.ARCH_FLAGS.items() if source.stem.endswith(end)), ())
-        flags = [*native.COMMON_FLAGS, "-std=c++17", *FLAGS, *arch, *includes]
+        arch = next((a for end, a in libraries.ARCH_FLAGS.items() if source.stem.endswith(end)), ())
+        flags = [*libraries.COMMON_FLAGS, "-std=c++17", *FLAGS, *arch, *includes]
         out = str(directory / f"{source.stem}.o")
         jobs[source] = subprocess.Popen([*compiler, *flags, "-c", str(source), "-o", out])
     try:
