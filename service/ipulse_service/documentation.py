@@ -1,5 +1,4 @@
-"""`python -m ipulse_service.documentation [FOLDER]` writes http.md, from the OpenAPI document
-itself."""
+"""Writes http.md from the OpenAPI document: `python -m ipulse_service.documentation [FOLDER]`."""
 
 from __future__ import annotations
 
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from ipulse_service.http.app import create_app
-from ipulse_service.http.examples import EXAMPLES
 from ipulse_service.settings import Settings
 
 _HEAD = """\
@@ -43,10 +41,10 @@ def document() -> dict[str, Any]:
 
 def api_page() -> str:
     """The page as Markdown: a table of all operations, then each of them."""
-    told = document()
+    described = document()
     operations = [
         (method, path, item[method])
-        for path, item in told["paths"].items()
+        for path, item in described["paths"].items()
         for method in _METHODS
         if method in item
     ]
@@ -54,11 +52,14 @@ def api_page() -> str:
     for method, path, operation in operations:
         title = _title(method, path)
         table.append(f"| [`{title}`](#{_anchor(title)}) | {_first_line(operation)} |")
-    sections = [line for one in operations for line in _section(*one)]
+    schemas = described["components"]["schemas"]
+    sections = [line for operation in operations for line in _section(schemas, *operation)]
     return "\n".join([_HEAD, "", *table, "", *sections])
 
 
-def _section(method: str, path: str, operation: dict[str, Any]) -> Iterator[str]:
+def _section(
+    schemas: dict[str, Any], method: str, path: str, operation: dict[str, Any]
+) -> Iterator[str]:
     yield f"## {_title(method, path)}"
     yield ""
     yield operation.get("description") or _first_line(operation)
@@ -77,7 +78,7 @@ def _section(method: str, path: str, operation: dict[str, Any]) -> Iterator[str]
         yield f"Body: `{media_type}`{_named(content)}."
         yield ""
         if "schema" in content:
-            yield from _example(content)
+            yield from _example(schemas, content)
     answers = []
     for status, response in operation["responses"].items():
         kinds = [f"`{kind}`{_named(body)}" for kind, body in response.get("content", {}).items()]
@@ -86,12 +87,12 @@ def _section(method: str, path: str, operation: dict[str, Any]) -> Iterator[str]
     yield ""
 
 
-def _example(content: dict[str, Any]) -> Iterator[str]:
-    """Of a body, if its schema has a name."""
+def _example(schemas: dict[str, Any], content: dict[str, Any]) -> Iterator[str]:
+    """Yields the example of a body, if its schema has one."""
     name = content["schema"].get("$ref", "").rpartition("/")[2]
-    if name in EXAMPLES:
+    for example in schemas.get(name, {}).get("examples", []):
         yield "```json"
-        yield json.dumps(EXAMPLES[name], indent=2)
+        yield json.dumps(example, indent=2)
         yield "```"
         yield ""
 

@@ -1,10 +1,9 @@
-"""Puts the service together."""
+"""Assembles the application from its parts."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from fastapi import Depends, FastAPI
 from starlette.concurrency import run_in_threadpool
@@ -21,9 +20,9 @@ from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.files.s3 import S3Blobs
 from ipulse_service.http import problems, web
 from ipulse_service.http.auth import Gate, Tokens, permit
-from ipulse_service.http.examples import PROBLEM
 from ipulse_service.http.metrics import Metrics
 from ipulse_service.http.middleware import RequestMiddleware
+from ipulse_service.http.openapi import Application
 from ipulse_service.http.readiness import Readiness
 from ipulse_service.http.routes import (
     artifacts,
@@ -40,35 +39,15 @@ from ipulse_service.http.routes import (
 )
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs.change_notifier import JobNotifier
-from ipulse_service.jobs.summaries import Summaries
 from ipulse_service.settings import Settings
-
-_PROBLEM: dict[int | str, dict[str, Any]] = {
-    "4XX": {
-        "description": "What is wrong, and where",
-        "content": {
-            problems.MEDIA_TYPE: {
-                "schema": {"$ref": "#/components/schemas/ProblemDocument"},
-                "example": PROBLEM,
-            }
-        },
-    }
-}
-
-
-class Application(FastAPI):
-    """FastAPI; its OpenAPI document says more."""
-
-    def openapi(self) -> dict[str, Any]:
-        from ipulse_service.http.openapi import complete  # says why not before
-
-        document = super().openapi()
-        complete(document)
-        return document
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """The application. Raises Unavailable when a token or the database cannot be used."""
+    """Returns the application.
+
+    Raises:
+        Unavailable: A token file or the database cannot be used.
+    """
     notifier = JobNotifier()
     database = Database(settings.database_url)
     database.listeners.append(notifier.publish)
@@ -81,7 +60,6 @@ def create_app(settings: Settings) -> FastAPI:
         file_threads=FileThreadPool(),
         notifier=notifier,
         shared_reads=SharedReads(),
-        summaries=Summaries(),
         change_poller=ChangePoller(database, notifier, settings.poll_seconds),
         dispatcher=Dispatcher(database, settings),
         housekeeper=Housekeeper(database, blobs, settings),
@@ -114,7 +92,7 @@ def create_app(settings: Settings) -> FastAPI:
         description="A remote training service for spiking networks.",
         lifespan=lifespan,
         dependencies=[Depends(permit)],
-        responses=_PROBLEM,
+        responses=problems.documented(*problems.COMMON),
         docs_url=None,  # web/ serves both pages, without assets of other hosts
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,

@@ -7,9 +7,10 @@ import hmac
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast
 
-from fastapi import Request
+from fastapi import Request, Security
+from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -152,8 +153,14 @@ def open_to(*roles: Role) -> Callable[[_Endpoint], _Endpoint]:
     return mark
 
 
-async def permit(request: Request) -> None:
-    """A dependency of the whole application. Raises NotPermitted."""
+_BEARER = HTTPBearer(
+    auto_error=False, description="A token file's content, or what `ipulse token create` prints."
+)
+
+
+# The middleware has authenticated the caller; the scheme is here for the OpenAPI document.
+async def permit(request: Request, _scheme: Annotated[object, Security(_BEARER)]) -> None:
+    """Checks the role of the caller; a dependency of all routes. Raises NotPermitted."""
     if request.scope["path"] in OPEN_PATHS:
         return
     roles = getattr(request.scope["endpoint"], "roles", frozenset({"user"}))

@@ -1,38 +1,48 @@
-"""What the OpenAPI document says beside FastAPI's part: schemas, examples, where a token is
-needed. Imported when it is asked for: all of these classes take a twelfth of a start."""
+"""The OpenAPI document: what FastAPI derives from the routes, and the parts that it cannot know."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
+from fastapi import FastAPI
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from ipulse.spec import ExperimentSpec
 from ipulse_core.json_schema import json_schema
 from ipulse_service.http.auth import OPEN_PATHS
-from ipulse_service.http.examples import EXAMPLES
 from ipulse_service.http.routes.tokens import TokenRequest
-from ipulse_service.http.shapes import EventPageBody, JobBody, JobPageBody, ProblemDocument
+from ipulse_service.http.schemas.events import EventPage
+from ipulse_service.http.schemas.jobs import JobDetail, JobPage, JobSummary
+from ipulse_service.http.schemas.problems import ProblemDocument
+from ipulse_service.http.schemas.requests import EXAMPLES
 from ipulse_service.http.worker_requests import Announcement, ClaimRequest, EventBatch, Finish
 
-# What is posted is parsed by these classes, so they describe it too.
+# FastAPI leaves nulls out of its document, also out of examples.
+_EXAMPLES_WITH_NULLS: tuple[type[BaseModel], ...] = (EventPage, JobDetail, JobPage, JobSummary)
+_TEMPLATE = "#/components/schemas/{model}"
 _REQUESTS = (ExperimentSpec, TokenRequest, Announcement, ClaimRequest, EventBatch, Finish)
-_ANSWERS = (JobBody, JobPageBody, EventPageBody, ProblemDocument)
 
 
-def complete(document: dict[str, Any]) -> None:
-    """Adds to a document what FastAPI cannot know. As a dependency of every route, the token would
-    cost each request time."""
+class Application(FastAPI):
+    """FastAPI, with problem documents and open paths in its OpenAPI document."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Returns the OpenAPI document."""
+        if self.openapi_schema is None:
+            _complete(super().openapi())
+        assert self.openapi_schema is not None  # noqa: S101 - FastAPI has stored it
+        return self.openapi_schema
+
+
+def _complete(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
-    schemas.update({cls.__name__: json_schema(cls) for cls in _REQUESTS})
-    _, answers = models_json_schema(
-        [(cls, "serialization") for cls in _ANSWERS], ref_template="#/components/schemas/{model}"
-    )
-    schemas.update(answers["$defs"])
-    for name, example in EXAMPLES.items():
-        schemas[name] = {**schemas[name], "examples": [example]}
-    document["components"]["securitySchemes"] = {"HTTPBearer": {"type": "http", "scheme": "bearer"}}
-    for path, operations in document["paths"].items():
-        if path not in OPEN_PATHS:
-            for operation in operations.values():
-                operation["security"] = [{"HTTPBearer": []}]
+    for cls in _REQUESTS:
+        schemas[cls.__name__] = {**json_schema(cls), "examples": [EXAMPLES[cls.__name__]]}
+    for model in _EXAMPLES_WITH_NULLS:
+        schemas[model.__name__] |= cast(dict[str, Any], model.model_config["json_schema_extra"])
+    _, problems = models_json_schema([(ProblemDocument, "serialization")], ref_template=_TEMPLATE)
+    schemas.update(problems["$defs"])
+    for path in OPEN_PATHS & document["paths"].keys():
+        for operation in document["paths"][path].values():
+            operation.pop("security", None)

@@ -10,9 +10,8 @@ from fastapi import Depends, Request
 
 from ipulse_core import parsing, strict_json
 from ipulse_core.errors import IPUlseError
+from ipulse_service.http.dependencies import State
 from ipulse_service.http.problems import TooLarge, WrongMediaType
-from ipulse_service.http.responses import json_content
-from ipulse_service.http.state import get_state
 
 T = TypeVar("T")
 
@@ -28,7 +27,8 @@ def parse(cls: type[T], body: bytes) -> T:
 
 def described(name: str) -> dict[str, Any]:
     """What the OpenAPI document says of a route that reads a body of this schema."""
-    return {"requestBody": {"required": True, "content": json_content(name)}}
+    schema = {"schema": {"$ref": f"#/components/schemas/{name}"}}
+    return {"requestBody": {"required": True, "content": {"application/json": schema}}}
 
 
 @asynccontextmanager
@@ -56,12 +56,12 @@ async def read_json(request: Request, cap: int) -> bytes:
     return bytes(body)
 
 
-async def _ordinary(request: Request) -> bytes:
-    return await read_json(request, get_state(request).settings.max_body_bytes)
+async def _ordinary(request: Request, state: State) -> bytes:
+    return await read_json(request, state.settings.max_body_bytes)
 
 
-async def _events(request: Request) -> bytes:
-    return await read_json(request, get_state(request).settings.max_events_bytes)
+async def _events(request: Request, state: State) -> bytes:
+    return await read_json(request, state.settings.max_events_bytes)
 
 
 JSONBody = Annotated[bytes, Depends(_ordinary)]

@@ -1,11 +1,14 @@
-"""Errors as RFC 9457 problem documents. Lower layers raise; only this file knows HTTP's numbers."""
+"""Errors as RFC 9457 problem documents.
+
+Lower layers raise errors of the project; only this module knows their HTTP status codes.
+"""
 
 from __future__ import annotations
 
 import http
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -19,7 +22,7 @@ from ipulse_service.http import log_context as log
 from ipulse_service.jobs.submission import KeyInUse
 
 MEDIA_TYPE = "application/problem+json"
-RETRY_SECONDS = 2  # after which somebody refused for want of a part may ask again
+RETRY_SECONDS = 2  # Retry-After of a request that was refused for a passing reason
 
 
 class InvalidParameter(InvalidInput):
@@ -29,7 +32,7 @@ class InvalidParameter(InvalidInput):
 
 
 class TooLarge(InvalidInput):
-    """The body is larger than this service reads."""
+    """The body is too large."""
 
     code = "too_large"
 
@@ -47,13 +50,13 @@ class WrongHost(InvalidInput):
 
 
 class TooManyRequests(IPUlseError):
-    """This token has too many requests under way; end some of them, or wait."""
+    """This token has too many requests in progress; end some of them, or wait."""
 
     code = "too_many_requests"
 
 
 class RangeNotSatisfiable(IPUlseError):
-    """Ask for one range of bytes that the file has."""
+    """The Range header must name one range of bytes within the file."""
 
     code = "range_not_satisfiable"
 
@@ -80,11 +83,46 @@ _STATUS: tuple[tuple[type[IPUlseError], int], ...] = (
     (errors.Unavailable, 503),
 )
 
+_DESCRIPTIONS: dict[int | str, str] = {
+    400: "The JSON, a parameter or the Host header is not valid.",
+    401: "The token is missing or not valid.",
+    403: "The token's role does not permit this request.",
+    404: "There is no such object.",
+    409: "The request conflicts with the present state.",
+    412: "The job is no longer in the version that If-Match names.",
+    413: "The body is too large.",
+    415: "The body is not JSON, or it is compressed.",
+    416: "The file does not have these bytes.",
+    422: "The body is JSON, but its content is not valid.",
+    429: "The token has too many requests in progress.",
+    "4XX": "The request is refused; `code` says why.",
+    503: "The database, the artifact store or the broker is not available.",
+}
 _log = logging.getLogger(__name__)
 
 
+# Every route may answer these. "4XX" also keeps FastAPI from adding a 422 in its own format.
+COMMON = (400, 401, 403, 429, "4XX", 503)
+
+
+def documented(*statuses: int | str) -> dict[int | str, dict[str, Any]]:
+    """Returns how the OpenAPI document describes these error responses of a route."""
+    schema = {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}
+    described: dict[int | str, dict[str, Any]] = {}
+    for status in statuses:
+        described[status] = {
+            "description": _DESCRIPTIONS[status],
+            "content": {MEDIA_TYPE: schema},
+        }
+        if status in (429, 503):
+            described[status]["headers"] = {
+                "Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}
+            }
+    return described
+
+
 def response(instance: str, error: IPUlseError) -> JSONResponse:
-    """The problem document of an error of ours; `instance` is the path that was asked for."""
+    """Returns the problem document of an error; `instance` is the path of the request."""
     status = next((number for cls, number in _STATUS if isinstance(error, cls)), 500)
     headers = {}
     if status == 401:
@@ -95,8 +133,8 @@ def response(instance: str, error: IPUlseError) -> JSONResponse:
         _log.warning("unavailable", extra={"error": error.message, "cause": str(error.__cause__)})
     if isinstance(error, RangeNotSatisfiable):
         headers["content-range"] = f"bytes */{error.size}"
-    found = error.problems if isinstance(error, InvalidInput) else ()
-    return document(instance, status, error.code, error.message, found, headers)
+    problems = error.problems if isinstance(error, InvalidInput) else ()
+    return document(instance, status, error.code, error.message, problems, headers)
 
 
 def document(
@@ -104,10 +142,13 @@ def document(
     status: int,
     code: str,
     detail: str,
-    found: Sequence[Problem] = (),
+    problems: Sequence[Problem] = (),
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
-    """A problem document. A client may rely on `code` and on each problem's pointer and code."""
+    """Returns a problem document.
+
+    Clients may rely on `code` and on the pointer and the code of each problem.
+    """
     content: dict[str, Any] = {
         "type": f"urn:ipulse:problem:{code}",
         "title": http.HTTPStatus(status).phrase,
@@ -116,36 +157,41 @@ def document(
         "instance": instance,
         "code": code,
         "request_id": log.request_id.get(),
-        "errors": [problem.to_json() for problem in found],
+        "errors": [problem.to_json() for problem in problems],
     }
     return JSONResponse(content, status, headers, MEDIA_TYPE)
 
 
 def install(app: FastAPI) -> None:
-    """Makes problem documents of everything that a route may raise and foresees."""
+    """Makes the application answer every error that it can raise with a problem document."""
+    app.add_exception_handler(IPUlseError, _on_project_error)
+    app.add_exception_handler(HTTPException, _on_framework_error)
+    app.add_exception_handler(RequestValidationError, _on_validation_error)
 
-    async def ours(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, IPUlseError)  # noqa: S101 - what it was registered for
-        return response(request.scope["path"], error)
 
-    async def of_framework(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, HTTPException)  # noqa: S101 - what it was registered for
-        phrase = http.HTTPStatus(error.status_code).phrase
-        code = phrase.lower().replace(" ", "_").replace("-", "_")
-        path = request.scope["path"]
-        detail = error.detail
-        if error.status_code == http.HTTPStatus.NOT_FOUND:  # of an address that no route has
-            detail = f"nothing is at {path[:100]}: jobs are at /v1/jobs, the rest in /openapi.json"
-        return document(path, error.status_code, code, detail, (), error.headers)
+async def _on_project_error(request: Request, error: Exception) -> JSONResponse:
+    return response(request.scope["path"], cast(IPUlseError, error))
 
-    async def of_parameters(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, RequestValidationError)  # noqa: S101 - what it was registered for
-        found = [_parameter_problem(item) for item in error.errors()]
-        return response(request.scope["path"], InvalidParameter(found))
 
-    app.add_exception_handler(IPUlseError, ours)
-    app.add_exception_handler(HTTPException, of_framework)
-    app.add_exception_handler(RequestValidationError, of_parameters)
+async def _on_framework_error(request: Request, error: Exception) -> JSONResponse:
+    error = cast(HTTPException, error)
+    path = request.scope["path"]
+    if isinstance(error.__cause__, IPUlseError):  # raised while FastAPI read the body
+        return response(path, error.__cause__)
+    phrase = http.HTTPStatus(error.status_code).phrase
+    code = phrase.lower().replace(" ", "_").replace("-", "_")
+    detail = error.detail
+    if error.status_code == http.HTTPStatus.NOT_FOUND:  # no route has this path
+        detail = (
+            f"there is nothing at {path[:100]}: jobs are at /v1/jobs, "
+            "and /openapi.json lists all paths"
+        )
+    return document(path, error.status_code, code, detail, (), error.headers)
+
+
+async def _on_validation_error(request: Request, error: Exception) -> JSONResponse:
+    problems = [_parameter_problem(line) for line in cast(RequestValidationError, error).errors()]
+    return response(request.scope["path"], InvalidParameter(problems))
 
 
 def _parameter_problem(item: Mapping[str, Any]) -> Problem:

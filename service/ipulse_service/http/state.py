@@ -1,4 +1,4 @@
-"""What a running service consists of, and how a route gets at it."""
+"""The objects that make up a running service, and how a route gets at them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from ipulse_service.http.auth import Caller, Tokens
 from ipulse_service.http.metrics import Metrics
 from ipulse_service.http.readiness import Readiness
 from ipulse_service.jobs.change_notifier import JobNotifier
-from ipulse_service.jobs.summaries import Summaries
 from ipulse_service.settings import Settings
 
 
 @dataclass(frozen=True)
 class AppState:
-    """Made once by create_app; they live as long as the application."""
+    """Made once by `create_app`; every object lives as long as the application."""
 
     settings: Settings
     tokens: Tokens
@@ -34,7 +33,6 @@ class AppState:
     file_threads: FileThreadPool
     notifier: JobNotifier
     shared_reads: SharedReads
-    summaries: Summaries
     change_poller: ChangePoller
     dispatcher: Dispatcher
     housekeeper: Housekeeper
@@ -42,14 +40,14 @@ class AppState:
     metrics: Metrics
 
 
-# Functions and not dependencies: FastAPI takes longer to resolve one than some routes take in all.
+# Both are coroutines: FastAPI calls a plain function in another thread.
 
 
-def get_state(request: Request) -> AppState:
-    """What the service that was asked consists of."""
+async def get_state(request: Request) -> AppState:
+    """Returns the state of the application that received the request."""
     return cast(AppState, request.app.state.services)
 
 
-def get_caller(request: Request) -> Caller:
-    """Whose token came with a request."""
+async def get_caller(request: Request) -> Caller:
+    """Returns the owner of the token that came with the request."""
     return cast(Caller, request.state.caller)

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Select, bindparam, select
 
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs.filters import JobFilter
+from ipulse_service.jobs.job import COLUMNS, Job
 
 EXAMINED = 10_000  # specs that one page of a list may open
 
 
-class Version(NamedTuple):
-    """Of a job: its key, its number, and since when it is so, as `Job.tag` has them."""
-
-    pk: int
-    number: int
-    since: int
-
-
 def page(
     transaction: Transaction, before: int | None, limit: int, wanted: JobFilter
-) -> tuple[list[Version], int | None]:
+) -> tuple[list[Job], int | None]:
     """At most `limit` jobs that pass a filter, newest first, older than `before`; and what to
     pass as `before` for the next page, None after the last.
 
@@ -38,7 +31,7 @@ def page(
         if end is not None:
             query = query.where(jobs.c.pk > end)
     bounds = {"at_most": limit + 1, "before": before}
-    found = [Version(*row) for row in transaction.connection.execute(query, bounds)]
+    found = [Job.of(row) for row in transaction.connection.execute(query, bounds)]
     if len(found) > limit:
         return found[:limit], found[limit - 1].pk
     return found, None if end is None else end + 1
@@ -48,7 +41,7 @@ def page(
 # index finds is remembered: of values inside a spec, True and 1 would be the same to a cache.
 @lru_cache(64)
 def _newest(indexed: JobFilter, goes_on: bool) -> Select[Any]:
-    query = select(jobs.c.pk, jobs.c.version, jobs.c.updated_at).where(*indexed.indexed_clauses())
+    query = select(*COLUMNS).where(*indexed.indexed_clauses())
     if goes_on:
         query = query.where(jobs.c.pk < bindparam("before"))
     return query.order_by(jobs.c.pk.desc()).limit(bindparam("at_most"))

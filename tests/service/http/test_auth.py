@@ -96,7 +96,7 @@ class TestTokens:
             assert nobody.get("/v1/secret").status_code == 401
         found = service.user.get("/v1/secret")
         assert (found.status_code, found.json()["code"]) == (404, "not_found")
-        assert found.json()["detail"].startswith("nothing is at /v1/secret: jobs are at /v1/jobs")
+        assert "/v1/secret" in found.json()["detail"]
 
 
 class TestIssuedTokens:

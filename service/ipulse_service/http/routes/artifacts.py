@@ -1,79 +1,92 @@
-"""List and download what a job has left."""
+"""Routes that list and download the files of a job."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.errors import NotFound
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import Artifact
-from ipulse_service.http import file_response as downloads
+from ipulse_service.http import file_response, problems
 from ipulse_service.http import log_context as log
 from ipulse_service.http.auth import open_to
-from ipulse_service.http.representations import ArtifactBody, ArtifactListBody
-from ipulse_service.http.responses import json_answer
-from ipulse_service.http.state import AppState, get_state
+from ipulse_service.http.dependencies import JobId, State
+from ipulse_service.http.schemas.artifacts import ArtifactInfo, ArtifactList
+from ipulse_service.http.state import AppState
 from ipulse_service.jobs import store
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["artifacts"])
 
-_FILE: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"application/octet-stream": {}}},
-    206: {"content": {"application/octet-stream": {}}},
-    304: {},
-    307: {"description": "The store itself gives the file out, at the signed Location."},
+_FILE: dict[str, Any] = {"application/octet-stream": {}}
+_DOWNLOAD: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The file.", "content": _FILE},
+    206: {"description": "The bytes that the Range header names.", "content": _FILE},
+    304: {"description": "The file still has the ETag of If-None-Match."},
+    307: {"description": "The object store sends the file from the signed URL in Location."},
+    **problems.documented(404, 416),
+}
+_PROFILE: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The profile.", "content": {"application/json": {}}},
+    304: _DOWNLOAD[304],
+    **problems.documented(404, 416),
 }
 
 
-@router.get("/artifacts", responses={200: {"model": ArtifactListBody}})
-def list_artifacts(job_id: str, request: Request) -> Response:
-    """The files of the job's latest attempt so far."""
-    state = get_state(request)
+@router.get("/artifacts", summary="List a job's files", responses=problems.documented(404))
+def list_artifacts(job_id: JobId, state: State) -> ArtifactList:
+    """Returns the files of the job's latest attempt."""
     log.bind(job=job_id)
-    found = _official(state, job_id)
-    body = ArtifactListBody(
-        artifacts=[ArtifactBody.of(artifact) for artifact in found],
+    found = _latest(state, job_id)
+    return ArtifactList(
+        artifacts=[ArtifactInfo.from_row(artifact) for artifact in found],
         complete=any(artifact.role == "manifest" for artifact in found),
     )
-    return json_answer(body)
 
 
-@router.head("/artifacts/{artifact_id}/content", responses=_FILE, include_in_schema=False)
-@router.get("/artifacts/{artifact_id}/content", responses=_FILE)
-@open_to("user", "worker")  # an agent fetches the checkpoint that it is to resume from
-async def content(job_id: str, artifact_id: str, request: Request) -> Response:
-    """The bytes of a file; its ETag is their SHA-256. One range at a time.
+@router.head("/artifacts/{artifact_id}/content", response_class=Response, include_in_schema=False)
+@router.get(
+    "/artifacts/{artifact_id}/content",
+    response_class=Response,
+    summary="Download a file",
+    responses=_DOWNLOAD,
+)
+@open_to("user", "worker")  # an agent downloads the checkpoint that it resumes from
+async def download_artifact(
+    job_id: JobId,
+    artifact_id: Annotated[str, Path(description="The file's id.")],
+    state: State,
+    request: Request,
+) -> Response:
+    """Returns a file, or one range of its bytes. Its ETag is the SHA-256 of the content.
 
-    A file is verified while it is read: what is damaged of a range is never sent, and a damaged
-    whole file breaks off before its end.
+    The file is verified while it is read. A damaged range is not sent; the download of a damaged
+    file ends before its last byte.
     """
-    state = get_state(request)
     log.bind(job=job_id)
     artifact = await run_in_threadpool(_get, state, job_id, artifact_id)
-    # A script in a browser may not follow to another host; the page's policy sees to that.
+    # The content security policy of the web page forbids its scripts to follow a redirect.
     may_redirect = "sec-fetch-dest" not in request.headers
-    return await downloads.respond(
+    return await file_response.respond(
         request, artifact, state.blobs, state.file_threads, "attachment", may_redirect
     )
 
 
-@router.get("/profile", responses={200: {"content": {"application/json": {}}}, 304: {}})
-async def profile(job_id: str, request: Request) -> Response:
-    """Where the job's time and memory went, once its attempt has reported."""
-    state = get_state(request)
+@router.get("/profile", response_class=Response, summary="Get a job's profile", responses=_PROFILE)
+async def get_profile(job_id: JobId, state: State, request: Request) -> Response:
+    """Returns where the time and memory of the job's latest attempt went."""
     log.bind(job=job_id)
-    for artifact in await run_in_threadpool(_official, state, job_id):
+    for artifact in await run_in_threadpool(_latest, state, job_id):
         if artifact.role == "profile":
-            return await downloads.respond(
+            return await file_response.respond(
                 request, artifact, state.blobs, state.file_threads, "inline", False
             )
     raise NotFound("the job has no profile yet; it is written when training ends")
 
 
-def _official(state: AppState, job_id: str) -> list[Artifact]:
+def _latest(state: AppState, job_id: str) -> list[Artifact]:
     with state.database.read() as transaction:
         return artifacts.official(transaction, store.get(transaction, job_id))
 

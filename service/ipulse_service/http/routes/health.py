@@ -1,34 +1,34 @@
-"""Is the process alive, and can work flow through it?"""
+"""Routes that tell whether the process is alive and whether it can work."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter
 
-from ipulse_service.http import problems
-from ipulse_service.http.state import get_state
+from ipulse_core.errors import Unavailable
+from ipulse_service.http.dependencies import State
+from ipulse_service.http.schemas.health import HealthStatus, ReadinessStatus
 
 router = APIRouter(tags=["health"])
 
 
-@router.get("/healthz", summary="The process answers")
-async def alive() -> JSONResponse:
-    return JSONResponse({"status": "ok"})
+@router.get("/healthz", summary="Check that the process is alive")
+async def get_health() -> HealthStatus:
+    """Returns 200 as long as the process answers requests."""
+    return HealthStatus()
 
 
 @router.get(
-    "/readyz", summary="Database and artifact store take what is written, and the broker answers"
+    "/readyz",
+    summary="Check that the service is ready",
 )
-async def ready(request: Request) -> JSONResponse:
-    state = get_state(request)
+async def get_readiness(state: State) -> ReadinessStatus:
+    """Checks that the database and the artifact store are writable and the broker answers."""
     checks = {
         **await state.readiness.checks(),
         "dispatcher": state.dispatcher.is_alive,
         "broker": state.dispatcher.broker_answers,
     }
-    missing = [name for name, fine in checks.items() if not fine]
-    if not missing:
-        return JSONResponse({"status": "ok", "checks": checks})
-    detail = f"not available now: {', '.join(missing)}"
-    headers = {"retry-after": str(problems.RETRY_SECONDS)}
-    return problems.document("/readyz", 503, "unavailable", detail, headers=headers)
+    missing = [name for name, works in checks.items() if not works]
+    if missing:
+        raise Unavailable(f"not available now: {', '.join(missing)}")
+    return ReadinessStatus(checks=checks)

@@ -1,21 +1,21 @@
-"""List jobs, all or some."""
+"""Route of the list of jobs, with filters and pages."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidJSON, Problem
 from ipulse_core.states import JobState
 from ipulse_service.http import pagination
+from ipulse_service.http.dependencies import State
 from ipulse_service.http.problems import InvalidParameter
-from ipulse_service.http.responses import described, json_answer
-from ipulse_service.http.state import get_state
-from ipulse_service.jobs import filters, listing
+from ipulse_service.http.schemas.jobs import JobPage, JobSummary
+from ipulse_service.jobs import filters, leases, listing
 
 DEFAULT_PAGE = 50
 MAX_PAGE = 500
@@ -27,33 +27,44 @@ router = APIRouter(prefix="/v1", tags=["jobs"])
 
 
 class JobQuery(BaseModel):
-    """Which jobs, and how many at once."""
+    """Query parameters of the list of jobs."""
 
     model_config = ConfigDict(extra="forbid")
 
     page_size: int = Field(
-        default=0, ge=0, description=f"0 means {DEFAULT_PAGE}; at most {MAX_PAGE} are shown."
+        default=0, ge=0, description=f"0 means {DEFAULT_PAGE}; at most {MAX_PAGE} are returned."
     )
-    page_token: str = Field(default="", max_length=256)
-    state: list[JobState] = Field(default=[], max_length=len(JobState))
-    device: list[Annotated[str, Field(max_length=32)]] = Field(default=[], max_length=16)
+    page_token: str = Field(
+        default="", max_length=256, description="The `next_page_token` of the previous page."
+    )
+    state: list[JobState] = Field(
+        default=[], max_length=len(JobState), description="Jobs in one of these states."
+    )
+    device: list[Annotated[str, Field(max_length=32)]] = Field(
+        default=[], max_length=16, description="Jobs for one of these kinds of devices."
+    )
     label: list[Annotated[str, Field(pattern=_LABEL, max_length=600)]] = Field(
         default=[],
         max_length=16,
-        description="NAME=VALUE of the spec's metadata.",
+        description="`NAME=VALUE` of the spec's metadata.",
         examples=[["team=audio"]],
     )
     field: list[Annotated[str, Field(pattern=_FIELD, max_length=600)]] = Field(
         default=[],
         max_length=16,
-        description="POINTER=VALUE: a JSON pointer into the spec, and the JSON value or the text "
-        "that is there.",
+        description="`POINTER=VALUE`: a JSON pointer into the spec, and the JSON value or text "
+        "at that place.",
         examples=[["/training/epochs=30"]],
     )
-    created_after: AwareDatetime | None = Field(default=None, description="At or after.")
-    created_before: AwareDatetime | None = Field(default=None, description="Before.")
+    created_after: AwareDatetime | None = Field(
+        default=None, description="Jobs created at this time or later."
+    )
+    created_before: AwareDatetime | None = Field(
+        default=None, description="Jobs created before this time."
+    )
 
     def filter(self) -> filters.JobFilter:
+        """Returns the filter that the parameters describe."""
         return filters.JobFilter(
             states=tuple(self.state),
             devices=tuple(self.device),
@@ -64,24 +75,24 @@ class JobQuery(BaseModel):
         )
 
 
-@router.get("/jobs", responses={200: described("JobPageBody")})
-def list_jobs(query: Annotated[JobQuery, Query()], request: Request) -> Response:
-    """Jobs, newest first.
+@router.get("/jobs", summary="List jobs")
+def list_jobs(query: Annotated[JobQuery, Query()], state: State) -> JobPage:
+    """Returns jobs, newest first.
 
-    A page by `label` or `field` looks into 10,000 jobs at most: it may be short, or empty, and
-    yet have a `next_page_token`.
+    A page that is filtered by `label` or `field` examines at most 10,000 jobs. It may contain
+    fewer jobs than `page_size`, or none, and still have a `next_page_token`.
     """
-    state = get_state(request)
-    wanted = query.filter()
-    shown_by = repr(wanted)
-    before = pagination.decode(query.page_token, shown_by) if query.page_token else None
+    job_filter = query.filter()
+    filters_text = repr(job_filter)
+    before = pagination.decode(query.page_token, filters_text) if query.page_token else None
     size = min(query.page_size, MAX_PAGE) or DEFAULT_PAGE
     with state.database.read() as transaction:
-        shown, last = listing.page(transaction, before, size, wanted)
-        summaries = ",".join(state.summaries.of(transaction, shown))
-    # A token has no character that JSON would escape.
-    following = "" if last is None else pagination.encode(last, shown_by)
-    return json_answer(f'{{"jobs":[{summaries}],"next_page_token":"{following}"}}')
+        page, last = listing.page(transaction, before, size, job_filter)
+        attempts = leases.of_jobs(transaction, [job.pk for job in page])
+    return JobPage(
+        jobs=[JobSummary.from_row(job, attempts[job.pk]) for job in page],
+        next_page_token="" if last is None else pagination.encode(last, filters_text),
+    )
 
 
 def _label(text: str) -> filters.Field:
@@ -97,7 +108,7 @@ def _spec_field(text: str) -> filters.Field:
     except InvalidJSON:
         value = written
     if isinstance(value, (dict, list)):
-        detail = "compares with a number, a text, true, false or null"
+        detail = "the value must be a number, a text, true, false or null"
         raise InvalidParameter([Problem("/query/field", "wrong_form", detail)])
     return filters.Field(path, value)
 

@@ -1,117 +1,138 @@
-"""Look at one job, and have it stop, wait, go on or go."""
+"""Routes of one job: read, cancel, pause, resume and delete it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
 from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
-from ipulse_service.http import etags
+from ipulse_service.http import etags, problems
 from ipulse_service.http import log_context as log
-from ipulse_service.http import prefer as preferences
-from ipulse_service.http.responses import described, job_answer
-from ipulse_service.http.state import AppState, get_state
+from ipulse_service.http.dependencies import IfMatch, IfNoneMatch, JobId, State, WaitSeconds
+from ipulse_service.http.responses import job_detail
+from ipulse_service.http.schemas.jobs import JobDetail
+from ipulse_service.http.state import AppState
 from ipulse_service.jobs import attempts, deletion, leases, store, waiting
 from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.waiting import Waiting
 
-IfMatch = Annotated[str | None, Header()]
-
-_NONE: Mapping[str, str] = MappingProxyType({})
+_NOT_MODIFIED: dict[int | str, dict[str, Any]] = {
+    304: {"description": "The job still has the ETag of If-None-Match."}
+}
+_CHANGE_ERRORS = problems.documented(404, 409, 412)
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
 
-@router.get("/jobs/{job_id}", responses={200: described("JobBody"), 304: {}})
+class _View(NamedTuple):
+    """A job and what a response says about it, read in one transaction."""
+
+    job: Job
+    attempts: Sequence[AttemptRow]
+    waiting: Waiting | None
+
+
+@router.get(
+    "/jobs/{job_id}",
+    response_model=JobDetail,
+    summary="Get a job",
+    responses={**_NOT_MODIFIED, **problems.documented(404)},
+)
 async def get_job(
-    job_id: str,
-    request: Request,
-    if_none_match: Annotated[str | None, Header()] = None,
-    prefer: Annotated[str, Header()] = "",
-) -> Response:
-    """One job. With `Prefer: wait=N` the answer waits, up to 30 s, until there is news.
+    job_id: JobId,
+    state: State,
+    seconds: WaitSeconds,
+    response: Response,
+    if_none_match: IfNoneMatch = None,
+) -> JobDetail | Response:
+    """Returns a job.
 
-    News is any other version than that of If-None-Match; without that header, the job's end.
+    With `Prefer: wait=N` the response waits up to N seconds, at most 30, for a change: until the
+    ETag differs from If-None-Match, or without that header until the job has ended.
     """
-    state = get_state(request)
     log.bind(job=job_id)
-    seconds = preferences.wait_seconds(prefer)
-    headers = preferences.applied(seconds)
     if seconds:
-        return await _wait(state, job_id, if_none_match, headers, seconds)
-    return await run_in_threadpool(_show, state, job_id, if_none_match, headers)
+        view = await _wait(state, job_id, if_none_match, seconds)
+    else:
+        view = await run_in_threadpool(_read, state, job_id, if_none_match)
+    if etags.matches(if_none_match, view.job.tag):
+        response.headers["etag"] = etags.quoted(view.job.tag)
+        return Response(status_code=304, headers=response.headers)
+    return job_detail(response, *view)
 
 
-@router.post("/jobs/{job_id}/cancel", responses={200: described("JobBody")})
-def cancel(job_id: str, request: Request, if_match: IfMatch = None) -> Response:
-    """Asks a job to stop. Asking twice, or after its end, changes nothing."""
-    state = get_state(request)
-    return _change(state, job_id, if_match, attempts.cancel)
+@router.post("/jobs/{job_id}/cancel", summary="Cancel a job", responses=_CHANGE_ERRORS)
+def cancel_job(
+    job_id: JobId, state: State, response: Response, if_match: IfMatch = None
+) -> JobDetail:
+    """Asks a job to stop. A second request, or one after the job's end, changes nothing."""
+    return _change(state, job_id, if_match, attempts.cancel, response)
 
 
-@router.post("/jobs/{job_id}/pause", responses={200: described("JobBody")})
-def pause(job_id: str, request: Request, if_match: IfMatch = None) -> Response:
-    """Stops a job for now, at a checkpoint if it has begun. It keeps its place in no queue."""
-    state = get_state(request)
-    return _change(state, job_id, if_match, attempts.pause)
+@router.post("/jobs/{job_id}/pause", summary="Pause a job", responses=_CHANGE_ERRORS)
+def pause_job(
+    job_id: JobId, state: State, response: Response, if_match: IfMatch = None
+) -> JobDetail:
+    """Pauses a job; one that runs stops at its next checkpoint. It loses its queue position."""
+    return _change(state, job_id, if_match, attempts.pause, response)
 
 
-@router.post("/jobs/{job_id}/resume", responses={200: described("JobBody")})
-def resume(job_id: str, request: Request, if_match: IfMatch = None) -> Response:
-    """Queues a paused job again; it goes on from its last checkpoint."""
-    state = get_state(request)
-    return _change(state, job_id, if_match, attempts.resume)
+@router.post("/jobs/{job_id}/resume", summary="Resume a job", responses=_CHANGE_ERRORS)
+def resume_job(
+    job_id: JobId, state: State, response: Response, if_match: IfMatch = None
+) -> JobDetail:
+    """Queues a paused job again. It continues from its last checkpoint."""
+    return _change(state, job_id, if_match, attempts.resume, response)
 
 
-@router.delete("/jobs/{job_id}", status_code=204)
-async def delete(job_id: str, request: Request, if_match: IfMatch = None) -> Response:
-    """Removes a job that has ended: its events, its files, and its idempotency key."""
-    state = get_state(request)
+@router.delete("/jobs/{job_id}", status_code=204, summary="Delete a job", responses=_CHANGE_ERRORS)
+async def delete_job(job_id: JobId, state: State, if_match: IfMatch = None) -> None:
+    """Deletes a job that has ended, with its events, its files and its idempotency key."""
     log.bind(job=job_id)
     for sha256 in await run_in_threadpool(_delete, state, job_id, if_match):
         await state.file_threads.run(artifacts.forget, state.database, state.blobs, sha256)
-    return Response(status_code=204)
 
 
-async def _wait(
-    state: AppState, job_id: str, known: str | None, headers: Mapping[str, str], seconds: float
-) -> Response:
-    """The answer when there is news of a job, or it is time."""
-    until = time.monotonic() + seconds
-    # Who asks for the end need not be woken by whatever a job says until then.
+async def _wait(state: AppState, job_id: str, known: str | None, seconds: float) -> _View:
+    """Returns the job after a change, or when the time is over."""
+    deadline = time.monotonic() + seconds
+    # A request for the job's end need not wake up for each of its events.
     topic = store.stop_topic(job_id) if known is None else job_id
     with state.notifier.watch(topic) as watch:
         while True:
             watch.clear()
-            news = await run_in_threadpool(_show_news, state, job_id, known, headers)
-            if news:
-                return news
-            left = until - time.monotonic()
-            if left <= 0 or state.notifier.stopping:
-                return await run_in_threadpool(_show, state, job_id, known, headers)
+            view = await run_in_threadpool(_read, state, job_id, known)
+            left = deadline - time.monotonic()
+            if _has_changed(view.job, known) or left <= 0 or state.notifier.stopping:
+                return view
             await watch.wait(left)
 
 
-def _is_news(job: Job, known: str | None) -> bool:
-    if known is None:
-        return job.state.is_terminal
-    return not etags.matches(known, job.tag) or job.state.is_terminal
+def _has_changed(job: Job, known: str | None) -> bool:
+    if job.state.is_terminal:
+        return True
+    return known is not None and not etags.matches(known, job.tag)
 
 
 def _change(
-    state: AppState, job_id: str, if_match: str | None, change: Callable[[Transaction, Job], Job]
-) -> Response:
+    state: AppState,
+    job_id: str,
+    if_match: str | None,
+    change: Callable[[Transaction, Job], Job],
+    response: Response,
+) -> JobDetail:
     log.bind(job=job_id)
     with state.database.write() as transaction:
         job = store.get(transaction, job_id)
         etags.require(if_match, job.tag)
         change(transaction, job)
-    return _show(state, job_id)
+    return job_detail(response, *_read(state, job_id))
 
 
 def _delete(state: AppState, job_id: str, if_match: str | None) -> set[str]:
@@ -121,26 +142,10 @@ def _delete(state: AppState, job_id: str, if_match: str | None) -> set[str]:
         return deletion.delete_job(transaction, job)
 
 
-def _show_news(
-    state: AppState, job_id: str, known: str | None, headers: Mapping[str, str]
-) -> Response | None:
-    """None where there is no news. What an answer holds is read together with the news."""
+def _read(state: AppState, job_id: str, known: str | None = None) -> _View:
     with state.database.read() as transaction:
         job = store.get(transaction, job_id)
-        return _shown(transaction, job, known, headers) if _is_news(job, known) else None
-
-
-def _show(
-    state: AppState, job_id: str, known: str | None = None, headers: Mapping[str, str] = _NONE
-) -> Response:
-    with state.database.read() as transaction:
-        return _shown(transaction, store.get(transaction, job_id), known, headers)
-
-
-def _shown(
-    transaction: Transaction, job: Job, known: str | None, headers: Mapping[str, str]
-) -> Response:
-    if etags.matches(known, job.tag):
-        return Response(status_code=304, headers={"etag": etags.quoted(job.tag), **headers})
-    tried = leases.of_job(transaction, job.pk)
-    return job_answer(job, tried, waiting.of_job(transaction, job), headers=headers)
+        if etags.matches(known, job.tag):
+            return _View(job, (), None)  # the response has no body
+        tried = leases.of_job(transaction, job.pk)
+        return _View(job, tried, waiting.of_job(transaction, job))

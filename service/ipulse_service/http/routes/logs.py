@@ -1,48 +1,51 @@
-"""What a job's programs wrote, as text to read."""
+"""Route of a job's log as plain text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fastapi import APIRouter, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter
+from fastapi.responses import PlainTextResponse, Response, StreamingResponse
 
 from ipulse_service.http import log_context as log
-from ipulse_service.http.state import AppState, get_state
+from ipulse_service.http import problems
+from ipulse_service.http.dependencies import JobId, State
+from ipulse_service.http.state import AppState
 from ipulse_service.jobs import events, store
 
-EVENTS_AT_ONCE = 16_384  # a log that is longer than its quota usually allows is read in pieces
-
-_MEDIA_TYPE = "text/plain; charset=utf-8"
+EVENTS_PER_READ = 16_384  # more than most logs have; a longer one is streamed
 
 router = APIRouter(prefix="/v1", tags=["events"])
 
 
 @router.get(
     "/jobs/{job_id}/log",
-    responses={200: {"content": {"text/plain": {}}}},
-    response_class=Response,
+    response_class=PlainTextResponse,
+    summary="Read a job's log",
+    responses=problems.documented(404),
 )
-def read_log(job_id: str, request: Request) -> Response:
-    """The log as plain text, of all attempts, as far as it goes now.
+def read_log(job_id: JobId, state: State) -> Response:
+    """Returns the log of all attempts so far as plain text.
 
-    It is the messages of the events of the kind `log`; those say besides when a line was written,
-    on which stream, and how bad it is.
+    It consists of the messages of the `log` events, which also contain time, stream and level.
     """
-    state = get_state(request)
     log.bind(job=job_id)
     with state.database.read() as transaction:
         job = store.get(transaction, job_id)
-        first = events.log(transaction, job.pk, 0, min(EVENTS_AT_ONCE, job.last_seq))
-    if job.last_seq <= EVENTS_AT_ONCE:
-        return Response(first, media_type=_MEDIA_TYPE)
-    return StreamingResponse(_pieces(state, job.pk, first, job.last_seq), media_type=_MEDIA_TYPE)
+        first = events.log(transaction, job.pk, 0, min(EVENTS_PER_READ, job.last_seq))
+    if job.last_seq <= EVENTS_PER_READ:
+        return PlainTextResponse(first)
+    return StreamingResponse(
+        _parts(state, job.pk, first, job.last_seq), media_type=PlainTextResponse.media_type
+    )
 
 
-def _pieces(state: AppState, job_pk: int, first: str, last_seq: int) -> Iterator[str]:
-    """To the event that was the last when the first piece was read: a job that runs may write for
-    as long as we read."""
+def _parts(state: AppState, job_pk: int, first: str, last_seq: int) -> Iterator[str]:
+    """Yields the log up to the event that was the last at the first read.
+
+    A job that runs may write as fast as the log is read.
+    """
     yield first
-    for after in range(EVENTS_AT_ONCE, last_seq, EVENTS_AT_ONCE):
+    for after in range(EVENTS_PER_READ, last_seq, EVENTS_PER_READ):
         with state.database.read() as transaction:
-            yield events.log(transaction, job_pk, after, min(after + EVENTS_AT_ONCE, last_seq))
+            yield events.log(transaction, job_pk, after, min(after + EVENTS_PER_READ, last_seq))

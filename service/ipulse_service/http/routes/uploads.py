@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
@@ -26,11 +27,10 @@ from ipulse_service.files.partial_upload import PartialUpload, WrongContent
 from ipulse_service.http import log_context as log
 from ipulse_service.http import payloads
 from ipulse_service.http.auth import open_to
+from ipulse_service.http.dependencies import AttemptId, Fence, State
 from ipulse_service.http.problems import TooLarge
-from ipulse_service.http.representations import StoredBody
-from ipulse_service.http.responses import json_answer
-from ipulse_service.http.routes.worker import AttemptId, Fence
-from ipulse_service.http.state import AppState, get_state
+from ipulse_service.http.schemas.artifacts import StoredFile
+from ipulse_service.http.state import AppState
 from ipulse_service.http.worker_requests import MEDIA_TYPE
 from ipulse_service.jobs import leases
 from ipulse_service.jobs.leases import AttemptRow
@@ -41,7 +41,7 @@ _SYNC_BYTES = 2**25  # so that a large file's end does not wait for all of it
 _UNHASHED_BYTES = 2**25  # at most: an upload that breaks off waits for them, too
 _SMALL_BYTES = 2**16  # read before it is written; if it breaks off, it is begun again
 
-_DIGITS = "^[0-9a-f]{64}$"
+_DIGITS = "^([0-9a-f]{64})?$"
 _MEDIA_TYPE = re.compile(MEDIA_TYPE)
 
 router = APIRouter(prefix="/v1/worker", tags=["worker"])
@@ -85,10 +85,9 @@ def uploaded(
     attempt_id: AttemptId,
     fence: Fence,
     query: Annotated[ArtifactQuery, Query()],
-    request: Request,
+    parts: State,
 ) -> Response:
     """How much of a file has arrived: what an interrupted upload goes on from."""
-    parts = get_state(request)
     log.bind(attempt=attempt_id)
     pk = _check_held(parts, attempt_id, fence)
     return Response(headers={"upload-offset": str(parts.blobs.arrived(_partial(pk, query)))})
@@ -96,7 +95,7 @@ def uploaded(
 
 @router.put(
     "/attempts/{attempt_id}/artifacts/{name}",
-    responses={200: {"model": StoredBody}, 201: {"model": StoredBody}},
+    responses={200: {"model": StoredFile}, 201: {"model": StoredFile}},
     openapi_extra={"requestBody": {"content": {"application/octet-stream": {}}}},
 )
 @open_to("worker")
@@ -106,6 +105,7 @@ async def store_artifact(
     fence: Fence,
     query: Annotated[ArtifactQuery, Query()],
     request: Request,
+    parts: State,
     upload_offset: Annotated[int, Header(ge=0, le=MAX_INTEGER)] = 0,
 ) -> Response:
     """Stores a file as it streams in. The same file twice is one artifact.
@@ -115,7 +115,6 @@ async def store_artifact(
     that follows the content: one that was damaged on the way passes with a chance of 2⁻³². The
     file's SHA-256 is then that of what arrived.
     """
-    parts = get_state(request)
     log.bind(attempt=attempt_id)
     async with payloads.stream(request) as chunks:
         described_as = _describe(name, query)
@@ -151,8 +150,8 @@ async def store_artifact(
 
 
 def _answer(parts: AppState, stored: artifacts.StoreResult) -> Response:
-    body = StoredBody(artifact_id=stored.artifact.id, sha256=stored.artifact.sha256)
-    answer = json_answer(body, 201 if stored.created else 200)
+    body = StoredFile(artifact_id=stored.artifact.id, sha256=stored.artifact.sha256)
+    answer = JSONResponse(body.model_dump(), 201 if stored.created else 200)
     if stored.replaced:
         # Behind the answer: a disk takes long to give a large file's room back.
         answer.background = BackgroundTask(_forget, parts, stored.replaced)

@@ -1,192 +1,189 @@
-"""The agents' only way in: claim a job, keep it, speak for it, end it."""
+"""Routes of agents: register, claim a job, renew the lease, report events, finish an attempt."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import time
-from dataclasses import dataclass
-from typing import Annotated
 
-from fastapi import APIRouter, Header, Path, Request, Response
+from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
 from ipulse.log_lines import in_parts, length
 from ipulse_core.messages import EVENTS_PER_COMMIT
 from ipulse_service.files import artifacts
 from ipulse_service.http import log_context as log
-from ipulse_service.http import payloads
-from ipulse_service.http import prefer as preferences
+from ipulse_service.http import payloads, problems
 from ipulse_service.http.auth import open_to
+from ipulse_service.http.dependencies import AttemptId, Fence, State, WaitSeconds
 from ipulse_service.http.payloads import EventsBody, JSONBody
-from ipulse_service.http.representations import (
-    CheckpointBody,
-    ClaimBody,
-    HeartbeatBody,
-    NextEventBody,
-    OrdersBody,
+from ipulse_service.http.responses import job_detail
+from ipulse_service.http.schemas.jobs import JobDetail
+from ipulse_service.http.schemas.worker import (
+    AttemptOrders,
+    CheckpointInfo,
+    ClaimedAttempt,
+    NextEvent,
+    RenewedLease,
 )
-from ipulse_service.http.responses import described, job_answer, json_answer
-from ipulse_service.http.state import AppState, get_state
+from ipulse_service.http.state import AppState
 from ipulse_service.http.worker_requests import Announcement, ClaimRequest, EventBatch, Finish
 from ipulse_service.jobs import agent_versions, agents, attempts, leases, store, worker_reports
-from ipulse_service.jobs.attempt_end import finish_attempt
+from ipulse_service.jobs.attempt_end import finish_attempt as end_attempt
 
-# An agent that asks for orders may be told a little later: whoever waits for the same job's end is
-# answered first.
+# Delay of the answer to a waiting agent, so that clients that wait for the same job come first.
 GIVE_WAY_SECONDS = 0.02
 
-AttemptId = Annotated[str, Path()]
-Fence = Annotated[str, Header(alias="IPUlse-Fence", max_length=128)]
+_BODY_ERRORS = (413, 415, 422)
 
 router = APIRouter(prefix="/v1/worker", tags=["worker"])
-
-
-@dataclass(frozen=True)
-class Orders:
-    """What the holder of an attempt is to do about its job."""
-
-    job_id: str
-    cancel: bool
 
 
 @router.post(
     "/agents",
     status_code=204,
+    summary="Register an agent",
+    responses=problems.documented(409, *_BODY_ERRORS),
     dependencies=agent_versions.KNOWN,
     openapi_extra=payloads.described("Announcement"),
 )
 @open_to("worker")
-def announce(body: JSONBody, request: Request) -> Response:
-    """An agent says that it is there and what it can use; now and then, so that it stays known."""
-    state = get_state(request)
-    said = payloads.parse(Announcement, body)
+def register_agent(body: JSONBody, state: State) -> None:
+    """Registers an agent and its kinds of devices; agents repeat this to stay registered."""
+    request = payloads.parse(Announcement, body)
     with state.database.write() as transaction:
-        agents.announce(transaction, said.agent, said.device_kinds, said.quarantined)
-    return Response(status_code=204)
+        agents.announce(transaction, request.agent, request.device_kinds, request.quarantined)
 
 
 @router.post(
     "/claims",
-    responses={200: {"model": ClaimBody}},
+    summary="Claim a job",
+    responses=problems.documented(404, 409, *_BODY_ERRORS),
     dependencies=agent_versions.KNOWN,
     openapi_extra=payloads.described("ClaimRequest"),
 )
 @open_to("worker")
-def claim(body: JSONBody, request: Request) -> Response:
-    """Starts the next attempt at a queued job: one of two that ask at once gets it."""
-    state = get_state(request)
-    wanted = payloads.parse(ClaimRequest, body)
-    log.bind(job=wanted.job_id)
+def claim_job(body: JSONBody, state: State) -> ClaimedAttempt:
+    """Starts the next attempt at a queued job. Of concurrent claims one succeeds.
+
+    The attempt may belong to another job of the same kind that comes first in the queue.
+    """
+    request = payloads.parse(ClaimRequest, body)
+    log.bind(job=request.job_id)
     lease_seconds = state.settings.lease_seconds
     with state.database.write() as transaction:
-        claimed = leases.claim(
-            transaction, wanted.job_id, wanted.agent, wanted.device_kinds, lease_seconds
+        claim = leases.claim(
+            transaction, request.job_id, request.agent, request.device_kinds, lease_seconds
         )
-        checkpoint = artifacts.latest_checkpoint(transaction, claimed.job)
-    log.bind(attempt=claimed.attempt.id)
-    answer = ClaimBody(
-        job_id=claimed.job.id,
-        attempt_id=claimed.attempt.id,
-        attempt=claimed.attempt.number,
-        fence=claimed.fence,
+        checkpoint = artifacts.latest_checkpoint(transaction, claim.job)
+    log.bind(attempt=claim.attempt.id)
+    return ClaimedAttempt(
+        job_id=claim.job.id,
+        attempt_id=claim.attempt.id,
+        attempt=claim.attempt.number,
+        fence=claim.fence,
         lease_seconds=lease_seconds,
         heartbeat_seconds=state.settings.heartbeat_seconds,
-        spec=json.loads(claimed.job.spec),
+        spec=json.loads(claim.job.spec),
         checkpoint=None
         if checkpoint is None
-        else CheckpointBody(
+        else CheckpointInfo(
             artifact_id=checkpoint.id,
             sha256=checkpoint.sha256,
             size=checkpoint.size,
             name=checkpoint.name,
         ),
     )
-    return json_answer(answer)
 
 
-@router.post("/attempts/{attempt_id}/heartbeat", responses={200: {"model": HeartbeatBody}})
+@router.post(
+    "/attempts/{attempt_id}/heartbeat",
+    summary="Renew an attempt's lease",
+    responses=problems.documented(404, 409),
+)
 @open_to("worker")
-def heartbeat(attempt_id: AttemptId, fence: Fence, request: Request) -> Response:
-    """Renews the lease, and says whether the job is to stop."""
-    state = get_state(request)
+def renew_lease(attempt_id: AttemptId, fence: Fence, state: State) -> RenewedLease:
+    """Renews the lease, and returns whether the agent must stop the job."""
     log.bind(attempt=attempt_id)
     with state.database.write() as transaction:
         attempt = leases.hold(transaction, attempt_id, fence)
         leases.renew(transaction, attempt, state.settings.lease_seconds)
         cancel = attempts.is_to_stop(transaction, attempt)
-    return json_answer(HeartbeatBody(cancel=cancel, lease_seconds=state.settings.lease_seconds))
+    return RenewedLease(cancel=cancel, lease_seconds=state.settings.lease_seconds)
 
 
-@router.get("/attempts/{attempt_id}", responses={200: {"model": OrdersBody}})
+@router.get(
+    "/attempts/{attempt_id}",
+    summary="Get an attempt's orders",
+    responses=problems.documented(404, 409),
+)
 @open_to("worker")
-async def orders(
-    attempt_id: AttemptId, fence: Fence, request: Request, prefer: Annotated[str, Header()] = ""
-) -> Response:
-    """Whether the job is to stop; with `Prefer: wait=N` said when it is, or after N seconds."""
-    state = get_state(request)
+async def get_orders(
+    attempt_id: AttemptId, fence: Fence, state: State, seconds: WaitSeconds
+) -> AttemptOrders:
+    """Returns whether the agent must stop the job.
+
+    With `Prefer: wait=N` the response waits up to N seconds until it must.
+    """
     log.bind(attempt=attempt_id)
-    seconds = preferences.wait_seconds(prefer)
-    until = time.monotonic() + (seconds or 0)
-    found = await run_in_threadpool(_orders, state, attempt_id, fence)
-    with state.notifier.watch(store.stop_topic(found.job_id)) as watch:
+    deadline = time.monotonic() + seconds
+    job_id, cancel = await run_in_threadpool(_read_orders, state, attempt_id, fence)
+    with state.notifier.watch(store.stop_topic(job_id)) as watch:
         while True:
             watch.clear()
-            found = await run_in_threadpool(_orders, state, attempt_id, fence)
-            left = until - time.monotonic()
-            if found.cancel or left <= 0 or state.notifier.stopping:
-                break
+            _, cancel = await run_in_threadpool(_read_orders, state, attempt_id, fence)
+            left = deadline - time.monotonic()
+            if cancel or left <= 0 or state.notifier.stopping:
+                return AttemptOrders(cancel=cancel)
             await watch.wait(left)
             await asyncio.sleep(GIVE_WAY_SECONDS)
-    headers = preferences.applied(seconds)
-    return json_answer(OrdersBody(cancel=found.cancel), headers=headers)
 
 
 @router.post(
     "/attempts/{attempt_id}/events",
-    responses={200: {"model": NextEventBody}},
+    summary="Report events",
+    responses=problems.documented(404, 409, *_BODY_ERRORS),
     openapi_extra=payloads.described("EventBatch"),
 )
 @open_to("worker")
-def record(attempt_id: AttemptId, fence: Fence, body: EventsBody, request: Request) -> Response:
-    """Stores events once, however often they are sent."""
-    state = get_state(request)
+def report_events(attempt_id: AttemptId, fence: Fence, body: EventsBody, state: State) -> NextEvent:
+    """Stores events. Events that are stored already are skipped: a request may be repeated."""
     log.bind(attempt=attempt_id)
     batch = payloads.parse(EventBatch, body)
-    first = following = batch.first
-    # A batch that stops half-way is sent again, and what is there already is passed over.
-    for some in in_parts(batch.events, EVENTS_PER_COMMIT) if batch.events else [[]]:
+    first = expected = batch.first
+    for part in in_parts(batch.events, EVENTS_PER_COMMIT) if batch.events else [[]]:
         with state.database.write() as transaction:
             attempt = leases.hold(transaction, attempt_id, fence)
-            following = worker_reports.record(transaction, attempt, first, some)
-        first += length(some)
-    return json_answer(NextEventBody(next=following))
+            expected = worker_reports.record(transaction, attempt, first, part)
+        first += length(part)
+    return NextEvent(next=expected)
 
 
 @router.post(
     "/attempts/{attempt_id}/finish",
-    responses={200: described("JobBody")},
+    summary="Finish an attempt",
+    responses=problems.documented(404, 409, *_BODY_ERRORS),
     openapi_extra=payloads.described("Finish"),
 )
 @open_to("worker")
-async def finish(
-    attempt_id: AttemptId, fence: Fence, body: EventsBody, request: Request
-) -> Response:
-    """Ends the attempt. Its job ends too, or is tried again if only infrastructure was lost.
+async def finish_attempt(
+    attempt_id: AttemptId, fence: Fence, body: EventsBody, state: State, response: Response
+) -> JobDetail:
+    """Ends an attempt. The job ends too, or is queued again if only infrastructure failed.
 
-    Its last events and its manifest may come along: all is kept, or nothing.
+    The request may contain the last events and the manifest: all of it is stored, or nothing.
     """
-    state = get_state(request)
     log.bind(attempt=attempt_id)
-    said = await run_in_threadpool(payloads.parse, Finish, body)
-    run = run_in_threadpool if said.manifest is None else state.file_threads.run
-    job, tried = await run(finish_attempt, state, attempt_id, fence, said)
+    request = await run_in_threadpool(payloads.parse, Finish, body)
+    run = run_in_threadpool if request.manifest is None else state.file_threads.run
+    job, job_attempts = await run(end_attempt, state, attempt_id, fence, request)
     log.bind(job=job.id)
-    return job_answer(job, tried)
+    return job_detail(response, job, job_attempts)
 
 
-def _orders(state: AppState, attempt_id: str, fence: str) -> Orders:
+def _read_orders(state: AppState, attempt_id: str, fence: str) -> tuple[str, bool]:
+    """Returns the job's id, and whether it must stop."""
     with state.database.read() as transaction:
         attempt = leases.hold(transaction, attempt_id, fence)
         job = store.get_by_pk(transaction, attempt.job_pk)
-        return Orders(job.id, attempts.is_to_stop(transaction, attempt))
+        return job.id, attempts.is_to_stop(transaction, attempt)

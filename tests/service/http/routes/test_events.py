@@ -77,7 +77,7 @@ class TestLog:
     ) -> None:
         whole = service.user.get(f"/v1/jobs/{finished}/log").content
         for piece in (1, 7, 20):
-            monkeypatch.setattr(logs, "EVENTS_AT_ONCE", piece)
+            monkeypatch.setattr(logs, "EVENTS_PER_READ", piece)
             assert service.user.get(f"/v1/jobs/{finished}/log").content == whole
 
     def test_of_a_job_that_goes_on_writing_ends(
@@ -93,7 +93,7 @@ class TestLog:
             attempt.say(line(str(next(said))))
             return some
 
-        monkeypatch.setattr(logs, "EVENTS_AT_ONCE", 3)
+        monkeypatch.setattr(logs, "EVENTS_PER_READ", 3)
         monkeypatch.setattr(events, "log", read_while_writing)
         job_id = attempt.claim["job_id"]
         told = service.user.get(f"/v1/jobs/{job_id}/log").text.split()

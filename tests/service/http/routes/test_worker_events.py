@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from typing import Any
 
@@ -60,10 +61,13 @@ class TestEvents:
         attempt.say({"kind": "lines", "messages": texts, "level": "info", "stream": "runner"})
         attempt.say(*map(line, texts))
         path = f"/v1/jobs/{attempt.claim['job_id']}/events?kind=log"
-        answer = service.user.get(path)
-        assert answer.text.isascii(), "some readers of a stream take other characters for line ends"
-        told = [event["message"] for event in answer.json()["events"]]
-        assert told == texts * 2
+        page = service.user.get(path).json()
+        assert [event["message"] for event in page["events"]] == texts * 2
+        attempt.finish("diverged")
+        stream = service.user.get(path, headers={"accept": "text/event-stream"}).text
+        assert stream.isascii(), "some readers of a stream take other characters for line ends"
+        data = [line[6:] for line in stream.splitlines() if line.startswith("data: ")]
+        assert [json.loads(text) for text in data[:-1]] == page["events"]
         assert service.user.get(path.replace("events?kind=", "")).text.split("\n")[:-1] == texts * 2
 
     def test_each_line_counts_for_one_event(self, service: InProcess) -> None:

@@ -1,0 +1,197 @@
+"""Jobs as the API returns them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, Field
+
+from ipulse_core.states import JobState, Reason
+from ipulse_service.db.engine import rfc3339
+from ipulse_service.http.schemas.base import JOB_ID, METRIC, SHA256, SPEC, Timestamp, example
+from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.waiting import Waiting, Why
+
+_SUMMARY: dict[str, Any] = {
+    "object": "job",
+    "id": JOB_ID,
+    "name": "digits",
+    "state": "running",
+    "reason": None,
+    "message": "",
+    "device": "cpu",
+    "priority": 0,
+    "deadline_at": None,
+    "attempt": 1,
+    "progress": METRIC,
+    "summary": None,
+    "spec_sha256": SHA256,
+    "created_at": "2026-01-31T12:00:00.000Z",
+    "started_at": "2026-01-31T12:00:00.041Z",
+    "finished_at": None,
+    "updated_at": "2026-01-31T12:00:09.310Z",
+    "phase_seconds": {"queue": 0.041, "prepare": 0.2, "compile": 1.9, "acquire": 0.01},
+    "attempts": [
+        {
+            "number": 1,
+            "agent": "worker-1-4711",
+            "reason": None,
+            "message": "",
+            "started_at": "2026-01-31T12:00:00.041Z",
+            "finished_at": None,
+        }
+    ],
+    "last_seq": 52,
+    "metadata": {"team": "audio"},
+    "version": 31,
+}
+
+
+class AttemptInfo(BaseModel):
+    """One attempt at a job."""
+
+    number: int = Field(description="From 1.")
+    agent: str = Field(description="The agent that ran it: host and process.")
+    reason: str | None = Field(description="Why it ended, as a job's reason.")
+    message: str
+    started_at: Timestamp | None
+    finished_at: Timestamp | None
+
+    @classmethod
+    def from_row(cls, attempt: AttemptRow) -> Self:
+        """Returns the model of a stored attempt."""
+        return cls(
+            number=attempt.number,
+            agent=attempt.agent,
+            reason=attempt.reason,
+            message=attempt.message,
+            started_at=rfc3339(attempt.started_at),
+            finished_at=rfc3339(attempt.finished_at),
+        )
+
+
+class JobSummary(BaseModel):
+    """A job as a list contains it."""
+
+    model_config = example(**_SUMMARY)
+
+    object: Literal["job"] = "job"
+    id: str
+    name: str
+    state: JobState
+    reason: Reason | None = Field(description="Why the job is in this state, where that is known.")
+    message: str = Field(description="For people; the wording may change.")
+    device: str = Field(description="The kind of device that the job needs.")
+    priority: int = Field(description="Jobs with a greater priority start first.")
+    deadline_at: Timestamp | None = Field(
+        description="When the job's present state exceeds a time limit of the submission."
+    )
+    attempt: int = Field(description="Number of the latest attempt; 0 before the first.")
+    progress: dict[str, Any] | None = Field(description="The fields of the last metric event.")
+    summary: dict[str, float] | None = Field(description="The final metrics.")
+    spec_sha256: str = Field(description="SHA-256 of the spec's canonical JSON.")
+    created_at: Timestamp | None
+    started_at: Timestamp | None
+    finished_at: Timestamp | None
+    updated_at: Timestamp | None
+    phase_seconds: dict[str, float] = Field(description="Seconds spent in each completed phase.")
+    attempts: list[AttemptInfo]
+    last_seq: int = Field(description="Sequence number of the job's last event.")
+    metadata: dict[str, str] = Field(description="The metadata of the spec.")
+    version: int = Field(description="Incremented by every change of the job.")
+
+    @classmethod
+    def from_row(cls, job: Job, attempts: Sequence[AttemptRow]) -> Self:
+        """Returns the model of a stored job and its attempts in order."""
+        return cls(**_fields(job, attempts))
+
+
+class WaitingInfo(BaseModel):
+    """What a queued job waits for at the moment of the response; not covered by the ETag."""
+
+    reason: Why
+    position: int | None = Field(description="In the queue of its kind of device, from 1.")
+    holder: str | None = Field(description="The job that has held such a device longest.")
+    estimated_start: Timestamp | None = Field(
+        description="Estimated from the run time of the latest jobs."
+    )
+
+    @classmethod
+    def from_waiting(cls, waiting: Waiting) -> Self:
+        """Returns the model of what a job waits for."""
+        return cls(
+            reason=waiting.reason,
+            position=waiting.position,
+            holder=waiting.holder,
+            estimated_start=rfc3339(waiting.estimated_start),
+        )
+
+
+class JobDetail(JobSummary):
+    """A job with its spec, and while it waits, what for."""
+
+    model_config = example(**_SUMMARY, spec=SPEC, waiting_on=None)
+
+    spec: dict[str, Any] = Field(description="With all defaults filled in.")
+    waiting_on: WaitingInfo | None
+
+    @classmethod
+    def from_row(
+        cls, job: Job, attempts: Sequence[AttemptRow], waiting: Waiting | None = None
+    ) -> Self:
+        """Returns the model of a stored job, its attempts in order, and what it waits for."""
+        return cls(
+            **_fields(job, attempts),
+            spec=json.loads(job.spec),
+            waiting_on=None if waiting is None else WaitingInfo.from_waiting(waiting),
+        )
+
+
+class JobPage(BaseModel):
+    """One page of a list of jobs, newest first."""
+
+    model_config = example(jobs=[_SUMMARY], next_page_token="")
+
+    jobs: list[JobSummary]
+    next_page_token: str = Field(description="Empty on the last page.")
+
+
+class ValidatedSpec(BaseModel):
+    """A spec that a submission would accept."""
+
+    model_config = example(valid=True, spec=SPEC, spec_sha256=SHA256)
+
+    valid: Literal[True] = True
+    spec: dict[str, Any] = Field(description="With all defaults filled in.")
+    spec_sha256: str = Field(description="SHA-256 of the spec's canonical JSON.")
+
+
+def _fields(job: Job, attempts: Sequence[AttemptRow]) -> dict[str, Any]:
+    return {
+        "id": job.id,
+        "name": job.name,
+        "state": job.state,
+        "reason": job.reason,
+        "message": job.message,
+        "device": job.device,
+        "priority": job.priority,
+        "deadline_at": rfc3339(job.deadline_at),
+        "attempt": job.attempt,
+        "progress": None if job.progress is None else json.loads(job.progress),
+        "summary": None if job.summary is None else json.loads(job.summary),
+        "spec_sha256": job.spec_sha256,
+        "created_at": rfc3339(job.created_at),
+        "started_at": rfc3339(job.started_at),
+        "finished_at": rfc3339(job.finished_at),
+        "updated_at": rfc3339(job.updated_at),
+        "phase_seconds": {
+            phase: milliseconds / 1000 for phase, milliseconds in json.loads(job.phase_ms).items()
+        },
+        "attempts": [AttemptInfo.from_row(attempt) for attempt in attempts],
+        "last_seq": job.last_seq,
+        "metadata": json.loads(job.metadata),
+        "version": job.version,
+    }

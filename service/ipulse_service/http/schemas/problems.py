@@ -1,0 +1,47 @@
+"""Problem documents (RFC 9457): the body of every error response."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from ipulse_service.http.schemas.base import example
+
+
+class ProblemDetail(BaseModel):
+    """One thing that is wrong with a request, and where."""
+
+    pointer: str = Field(
+        description="RFC 6901 pointer into the body, or a parameter such as /query/page_size."
+    )
+    code: str = Field(description="Stable; programs may rely on it.")
+    detail: str
+
+
+class ProblemDocument(BaseModel):
+    """An error (RFC 9457)."""
+
+    model_config = example(
+        type="urn:ipulse:problem:invalid_spec",
+        title="Unprocessable Content",
+        status=422,
+        detail="The spec is not valid.",
+        instance="/v1/jobs",
+        code="invalid_spec",
+        request_id="3f6c1d2e9a8b7c6d",
+        errors=[
+            {
+                "pointer": "/training/epochs",
+                "code": "out_of_range",
+                "detail": "0 is below the minimum of 1",
+            }
+        ],
+    )
+
+    type: str
+    title: str = Field(description="The status in words.")
+    status: int
+    detail: str = Field(description="For people; the wording may change.")
+    instance: str = Field(description="The path of the request.")
+    code: str = Field(description="Stable; programs may rely on it.")
+    request_id: str = Field(description="Finds the request in the service's log.")
+    errors: list[ProblemDetail]

@@ -1,0 +1,62 @@
+"""Access tokens as the API creates and lists them."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import BaseModel, Field
+
+from ipulse_service.db.engine import rfc3339
+from ipulse_service.db.tokens import Token
+from ipulse_service.http.schemas.base import Timestamp, example
+
+_TOKEN = {
+    "id": "0123456789abcdef",
+    "name": "dashboard",
+    "role": "reader",
+    "created_at": "2026-01-31T12:00:00.000Z",
+    "expires_at": "2026-02-01T12:00:00.000Z",
+}
+
+
+class TokenInfo(BaseModel):
+    """An access token without its secret."""
+
+    id: str
+    name: str
+    role: str
+    created_at: Timestamp | None
+    expires_at: Timestamp | None
+
+    @classmethod
+    def from_row(cls, token: Token) -> Self:
+        """Returns the model of a stored token."""
+        return cls(
+            id=token.id,
+            name=token.name,
+            role=token.role,
+            created_at=rfc3339(token.created_at),
+            expires_at=rfc3339(token.expires_at),
+        )
+
+
+class CreatedToken(BaseModel):
+    """A new access token with its secret."""
+
+    model_config = example(
+        token="ipulse_0123456789abcdef_the-secret-is-shown-only-once",  # noqa: S106 - an example
+        about=_TOKEN,
+    )
+
+    token: str = Field(
+        description="Send it as `Authorization: Bearer TOKEN`. It is shown only in this response."
+    )
+    about: TokenInfo
+
+
+class TokenList(BaseModel):
+    """All access tokens that were not revoked."""
+
+    model_config = example(tokens=[_TOKEN])
+
+    tokens: list[TokenInfo]

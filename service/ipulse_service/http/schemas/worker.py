@@ -1,0 +1,82 @@
+"""What agents receive from the service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from ipulse_service.http.schemas.base import (
+    ARTIFACT_ID,
+    ATTEMPT_ID,
+    JOB_ID,
+    SHA256,
+    SPEC,
+    Digest,
+    example,
+)
+
+
+class CheckpointInfo(BaseModel):
+    """The checkpoint that an attempt resumes from."""
+
+    artifact_id: str
+    sha256: Digest
+    size: int = Field(description="Bytes.")
+    name: str
+
+
+class ClaimedAttempt(BaseModel):
+    """An attempt that the agent now holds."""
+
+    model_config = example(
+        job_id=JOB_ID,
+        attempt_id=ATTEMPT_ID,
+        attempt=2,
+        fence="only-the-agent-that-holds-the-attempt-knows-it",
+        lease_seconds=15.0,
+        heartbeat_seconds=5.0,
+        spec=SPEC,
+        checkpoint={
+            "artifact_id": ARTIFACT_ID,
+            "sha256": SHA256,
+            "size": 275_968,
+            "name": "checkpoint-3.npz",
+        },
+    )
+
+    job_id: str
+    attempt_id: str
+    attempt: int = Field(description="Number of the attempt, from 1.")
+    fence: str = Field(
+        description="Fencing token; send it as IPUlse-Fence in every request about the attempt."
+    )
+    lease_seconds: float = Field(description="The lease expires this long after a heartbeat.")
+    heartbeat_seconds: float = Field(description="Time between two heartbeats.")
+    spec: dict[str, Any] = Field(description="With all defaults filled in.")
+    checkpoint: CheckpointInfo | None
+
+
+class RenewedLease(BaseModel):
+    """The lease after a heartbeat."""
+
+    model_config = example(cancel=False, lease_seconds=15.0)
+
+    cancel: bool = Field(description="True if the agent must stop the job.")
+    lease_seconds: float = Field(description="The lease expires after this time.")
+
+
+class AttemptOrders(BaseModel):
+    """What the agent that holds an attempt must do."""
+
+    model_config = example(cancel=True)
+
+    cancel: bool = Field(description="True if the agent must stop the job.")
+
+
+class NextEvent(BaseModel):
+    """Confirms that events are stored."""
+
+    model_config = example(next=10)
+
+    next: int = Field(description="The attempt-local number of the event that is expected next.")
