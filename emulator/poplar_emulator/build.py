@@ -1,8 +1,8 @@
-"""Builds the emulator as a prefix that stands in for the SDK: include/, lib/ and bin/popc.
+"""The emulator's build: a prefix that stands in for the SDK, with include/, lib/ and bin/popc.
 
-`python -m poplar_emulator.build` prints the prefix. It lies under `$IPULSE_CACHE`, else
-`~/.cache/ipulse`, in a directory named after the hash of the sources, the compiler and the flags,
-and is renamed there when complete, by one process at a time.
+A wheel may contain the prefix. Otherwise it is built on first use in the cache directory
+(`$IPULSE_CACHE`, else `~/.cache/ipulse`), by one process at a time, under the hash of the sources,
+the compiler and the flags. `python -m poplar_emulator.build` prints its path.
 """
 
 from __future__ import annotations
@@ -18,11 +18,15 @@ from typing import Sequence, Tuple
 from ipulse_core.build_cache.build_once import Steps, build_once
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.progress import ProgressCallback, print_progress
-from ipulse_core.build_cache.toolchain import compiler, run_compiler, unity_sources
+from ipulse_core.build_cache.shipped import FOLDER, find_shipped, ship
+from ipulse_core.build_cache.toolchain import compiler, run_compiler, unity_sources, version_of
 from ipulse_core.build_cache.unused_builds import mark_used
 
 SOURCES = Path(__file__).resolve().parent
-# What a program links with -l<name>: one library has them all, under each of the SDK's names.
+LIBRARY = "lib/libpoplar.so"
+POPC = "bin/popc"
+FINGERPRINT_FILE = "fingerprint.txt"
+# Programs link these with -l<name>. One library contains them all, under each of the SDK's names.
 LIBRARIES = (
     "poputil",
     "popops",
@@ -35,32 +39,42 @@ LIBRARIES = (
     "pva",
     "pvti",
 )
-# Each reads the headers, which takes longer than what is in a source; and is a processor's.
-UNITS = 2
+# Unity builds: each parses the headers, which takes longer than most sources. More of them make the
+# progress smoother and cost CPU time: 42 s with 2, 50 s with 8.
+UNITS = 6
 FLAGS = ("-std=c++17", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror")
 OPTIMIZED = ("-O2",)
 SANITIZED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 def build(sanitized: bool = False, progress: ProgressCallback = print_progress) -> Path:
-    """Return the prefix; build it if it is not in the cache.
+    """Return the path of the prefix; build it if it is neither shipped nor in the cache.
 
-    sanitized: with AddressSanitizer and UndefinedBehaviorSanitizer; programs must be, too.
+    sanitized: with AddressSanitizer and UndefinedBehaviorSanitizer, as programs must be, too.
     progress: called before a build, after each of its steps and while another process builds.
     Raises MissingCompiler, BuildFailed.
     """
-    command = compiler()
     flags = (*FLAGS, *(SANITIZED if sanitized else OPTIMIZED))
-    prefix = cache_directory() / f"emulator-{_hash(command, flags)}"
+    recipe = _recipe(flags)
+    shipped = None if sanitized else find_shipped(SOURCES / FOLDER, LIBRARY, recipe)
+    if shipped is not None:
+        return shipped
+    prefix = cache_directory() / f"emulator-{_with_compiler(recipe)}"
     if not mark_used(prefix):
-
-        def make(complete: Path, scratch: Path, steps: Steps) -> None:
-            _make(command, flags, complete, scratch, steps)
-
         what = "the sanitized emulator" if sanitized else "the emulator"
         name = "emulator-sanitized" if sanitized else "emulator"
-        build_once(what, name, prefix, "bin/popc", make, progress)
+        build_once(what, name, prefix, POPC, partial(_make, flags), progress)
     return prefix
+
+
+def ship_prefix(folder: Path) -> None:
+    """Put the prefix into a new folder for a wheel. Raises MissingCompiler, BuildFailed."""
+    ship(build(), folder, _recipe((*FLAGS, *OPTIMIZED)))
+
+
+def fingerprint(prefix: Path) -> str:
+    """Return a hash of all that a prefix was built from, with the compiler."""
+    return (prefix / FINGERPRINT_FILE).read_text("utf-8")
 
 
 def program_flags(prefix: Path) -> Tuple[str, ...]:
@@ -70,11 +84,10 @@ def program_flags(prefix: Path) -> Tuple[str, ...]:
     return ("-std=c++17", f"-I{prefix / 'include'}", f"-L{lib}", f"-Wl,-rpath,{lib}", *names)
 
 
-def _make(
-    command: Sequence[str], flags: Sequence[str], prefix: Path, scratch: Path, steps: Steps
-) -> None:
+def _make(flags: Sequence[str], prefix: Path, scratch: Path, steps: Steps) -> None:
+    command = compiler()
     for name in ("lib", "bin"):
-        (prefix / name).mkdir(parents=True)
+        (prefix / name).mkdir()
     shutil.copytree(SOURCES / "include", prefix / "include")
     includes = [f"-I{SOURCES / 'include'}", f"-I{SOURCES / 'engine'}", f"-I{SOURCES}"]
 
@@ -88,25 +101,31 @@ def _make(
     units = [*unity_sources(sources, scratch, -(-len(sources) // UNITS)), main]
     steps.begin(len(units) + 1)
     *objects, main_object = steps.run([partial(compile_one, unit) for unit in units])
-    library = prefix / "lib" / "libpoplar.so"
+    library = prefix / LIBRARY
     link = ["-shared", "-Wl,-soname,libpoplar.so", "-o", str(library), *objects, "-ldl"]
     run_compiler([*command, *flags, *link])
-    for name in LIBRARIES:
-        (prefix / "lib" / f"lib{name}.so").symlink_to(library.name)
+    for name in LIBRARIES:  # for the linker; a wheel cannot contain symbolic links
+        (prefix / "lib" / f"lib{name}.so").write_text("INPUT(-lpoplar)\n", "utf-8")
     popc = ["-L" + str(library.parent), "-lpoplar", "-Wl,-rpath,$ORIGIN/../lib"]
-    run_compiler([*command, *flags, main_object, "-o", str(prefix / "bin" / "popc"), *popc])
+    run_compiler([*command, *flags, main_object, "-o", str(prefix / POPC), *popc])
+    (prefix / FINGERPRINT_FILE).write_text(_with_compiler(_recipe(flags)), "utf-8")
     steps.finish_one()
 
 
-def _hash(command: Sequence[str], flags: Sequence[str]) -> str:
+def _recipe(flags: Sequence[str]) -> str:
     digest = hashlib.sha256()
     for path in sorted(SOURCES.glob("**/*")):
-        if path.suffix in (".cc", ".h", ".hpp"):
-            name = str(path.relative_to(SOURCES))
-            digest.update(name.encode() + b"\0" + path.read_bytes())
-    digest.update(run_compiler([*command, "--version"]).encode())
-    digest.update(repr((platform.machine(), *command, *flags)).encode())
-    return digest.hexdigest()[:16]
+        name = path.relative_to(SOURCES)
+        if path.suffix in (".cc", ".h", ".hpp") and name.parts[0] != FOLDER:
+            digest.update(str(name).encode() + b"\0" + path.read_bytes())
+    digest.update(repr((platform.machine(), LIBRARIES, *flags)).encode())
+    return digest.hexdigest()
+
+
+def _with_compiler(recipe: str) -> str:
+    command = compiler()
+    text = repr((recipe, command, version_of(command)))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 if __name__ == "__main__":

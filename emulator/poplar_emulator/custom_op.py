@@ -19,7 +19,7 @@ from ipulse_core.build_cache.executables import ExecutableCache, file_sha256, ke
 from ipulse_core.ipu import API_LEVEL as API_LEVEL
 from ipulse_core.ipu import MK2_TILES as MK2_TILES
 from poplar_emulator import custom_op_calls as calls
-from poplar_emulator.build import build
+from poplar_emulator.build import build, fingerprint
 from poplar_emulator.custom_op_calls import CustomOpError as CustomOpError
 from poplar_emulator.custom_op_calls import Shape as Shape
 
@@ -217,7 +217,7 @@ def _key(
     """Of all that decides what is compiled: the op's code, what it is asked, and the machine."""
     return key_of(
         {
-            "emulator": build().name,  # a hash of its sources and the compiler
+            "emulator": fingerprint(build()),
             "arch": os.environ.get("IPULSE_EMULATOR_ARCH"),
             "engine": [call.options.decode(), os.environ.get("POPLAR_ENGINE_OPTIONS")],
             "library": file_sha256(library),

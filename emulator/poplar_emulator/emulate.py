@@ -1,10 +1,9 @@
-"""Compiles a Poplar host program against the emulator and becomes it: `ipulse emulate`.
+"""Compiles a Poplar host program against the emulator and replaces this process by it.
 
-`python -m poplar_emulator.emulate REQUEST` takes one JSON object: `sources` and `codelets` (paths
-of
-C++ files), `flags` of the compiler, `arguments` of the program, and the directory `scratch`, into
-which the program and, as .gp files, the codelets are compiled. A failure before the program starts
-is left as `failure.json` there: `code`, `message` and the compiler's `output`.
+`python -m poplar_emulator.emulate REQUEST` is the back end of `ipulse emulate`. REQUEST is one JSON
+object: `sources` and `codelets` (paths of C++ files), `flags` of the compiler, `arguments` of the
+program, and the directory `scratch` for the program and the compiled codelets (.gp). If the program
+cannot be compiled, `failure.json` in `scratch` has `code`, `message` and the compiler's `output`.
 """
 
 from __future__ import annotations
@@ -12,13 +11,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess  # runs the compiler
 import sys
 from pathlib import Path
 from typing import Any, Dict, List, Sequence
 
 from ipulse_core.build_cache.toolchain import NativeError, compiler
-from poplar_emulator.build import LIBRARIES, build, program_flags
+from poplar_emulator.build import LIBRARIES, POPC, build, program_flags
 
 _MISSING_HEADER = re.compile(r"fatal error: '?([\w/.-]+)'?(?:: No such file| file not found)")
 _BOOST_SYMBOL = re.compile(r"undefined reference to `boost::(\w+)")
@@ -35,29 +35,36 @@ class CompileFailed(NativeError):
 
 
 def compile_program(sources: Sequence[str], out: Path, flags: Sequence[str] = ()) -> None:
-    """The host program of these sources. Raises MissingCompiler, BuildFailed, CompileFailed."""
+    """Compile a host program. Raises MissingCompiler, BuildFailed, CompileFailed."""
     prefix = build()
     command = [*compiler(), "-O1", *sources, "-o", str(out), *flags, *program_flags(prefix)]
     _compile(command, f"{', '.join(sources)}: does not compile")
 
 
 def compile_codelets(source: str, directory: Path) -> Path:
-    """The .gp file of a codelet source, under the source's name. Raises as `compile_program`."""
+    """Compile a codelet source to a .gp file of the same stem and return its path.
+
+    Raises MissingCompiler, BuildFailed, CompileFailed.
+    """
     out = directory / f"{Path(source).stem}.gp"
-    popc = build() / "bin" / "popc"
-    _compile([str(popc), "-O3", source, "-o", str(out)], f"{source}: does not compile")
+    _compile([str(build() / POPC), "-O3", source, "-o", str(out)], f"{source}: does not compile")
     return out
 
 
 def environment_of(sources: Sequence[str], scratch: Path) -> Dict[str, str]:
-    """Where the program finds its codelets beside its working directory, and popc."""
-    places = [str(scratch), *dict.fromkeys(str(Path(one).resolve().parent) for one in sources)]
+    """Return the environment in which a program finds its codelets and popc."""
+    places = [str(scratch), *dict.fromkeys(str(Path(path).resolve().parent) for path in sources)]
     path = f"{build() / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    return {**os.environ, "IPULSE_EMULATOR_CODELETS": ":".join(places), "PATH": path}
+    return {
+        **os.environ,
+        "IPULSE_EMULATOR_CODELETS": ":".join(places),
+        "PATH": path,
+        "CXX": shlex.join(compiler()),  # of popc
+    }
 
 
 def main(request: Dict[str, Any]) -> None:
-    """Compiles and, unless that fails, does not return: this process is the program then."""
+    """Compile the program and replace this process by it; this returns only by an error."""
     scratch = Path(request["scratch"])
     program = scratch / Path(request["sources"][0]).stem
     try:
@@ -71,12 +78,12 @@ def main(request: Dict[str, Any]) -> None:
         failure = {"code": error.code, "message": str(error), "output": output}
         (scratch / "failure.json").write_text(json.dumps(failure))
         sys.exit(1)
-    except KeyboardInterrupt:  # the command that started this hears it too, and says so
+    except KeyboardInterrupt:  # reported by the command that started this process
         sys.exit(130)
 
 
-def cure(output: str) -> str:
-    """What helps against the compiler's words, to be said after them; else empty."""
+def hint(output: str) -> str:
+    """Return advice for known errors in a compiler's output, or an empty string."""
     header = _MISSING_HEADER.search(output)
     if header and header[1].startswith("boost/"):
         part = Path(header[1]).stem.replace("_", "-")
@@ -98,7 +105,7 @@ def _compile(command: List[str], message: str) -> None:
     )
     output = done.stdout.decode(errors="replace")
     if done.returncode != 0:
-        raise CompileFailed(message + cure(output), output)
+        raise CompileFailed(message + hint(output), output)
     sys.stderr.write(output)
 
 

@@ -34,4 +34,4 @@ def test_what_is_missing_is_named_with_its_cure(
 
 
 def test_other_errors_are_left_to_the_compiler_s_words() -> None:
-    assert emulate.cure("wrong.cpp:3:11: error: 'Graf' is not a member of 'poplar'") == ""
+    assert emulate.hint("wrong.cpp:3:11: error: 'Graf' is not a member of 'poplar'") == ""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import shutil
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from ipulse_core.build_cache.build_once import Steps, build_once
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.progress import ProgressCallback, print_progress
+from ipulse_core.build_cache.shipped import find_shipped, ship
 from ipulse_core.build_cache.toolchain import (
     MissingCompiler,
     compiler,
@@ -30,7 +30,6 @@ from ipulse_core.build_cache.toolchain import (
 from ipulse_core.build_cache.unused_builds import mark_used
 
 COMPILER_FILE = "compiler.txt"  # beside each library: its compiler's version text
-RECIPE_FILE = "recipe.txt"  # beside a shipped library: the hash of its recipe
 # Skylake to Cascade Lake decode jumps that cross or end at a multiple of 32 bytes anew each time,
 # which makes a short loop up to half as long again. For files with arch_flags, and compilers that
 # know the flag.
@@ -70,25 +69,15 @@ class SharedLibrary:
         if present is not None:
             return present
         command = compiler()
-        version = version_of(command)
+        directory = self._directory(command, version_of(command))
+        return build_once(self.file, self.name, directory, self.file, self._make, progress)
 
-        def make(complete: Path, scratch: Path, steps: Steps) -> None:
-            self._compile(command, complete / self.file, scratch, steps)
-            (complete / COMPILER_FILE).write_text(version, "utf-8")
-
-        directory = self._directory(command, version)
-        return build_once(self.file, self.name, directory, self.file, make, progress)
-
-    def ship(self, directory: Path, progress: ProgressCallback = print_progress) -> None:
-        """Copy the built library and its recipe's hash to a directory, for a wheel.
+    def ship(self, folder: Path, progress: ProgressCallback = print_progress) -> None:
+        """Put the built library into a new folder for a wheel.
 
         Raises MissingCompiler, BuildFailed.
         """
-        built = self.build(progress)
-        directory.mkdir(parents=True, exist_ok=True)
-        for name in (self.file, COMPILER_FILE):
-            shutil.copyfile(built.parent / name, directory / name)
-        (directory / RECIPE_FILE).write_text(self._hash(), "utf-8")
+        ship(self.build(progress).parent, folder, self.recipe())
 
     def find(self) -> Optional[Path]:
         """Return the library's path if it was shipped or is in the cache, else None.
@@ -97,12 +86,12 @@ class SharedLibrary:
         this machine's compiler; if there is no compiler, from any.
         Raises BuildFailed if the compiler does not report its version.
         """
-        if self.shipped is not None and self._is_current(self.shipped):
+        if self.shipped is not None and find_shipped(self.shipped, self.file, self.recipe()):
             return self.shipped / self.file
         try:
             command = compiler()
         except MissingCompiler:
-            pattern = f"{self.name}-{self._hash()}-*/{self.file}"
+            pattern = f"{self.name}-{self.recipe()}-*/{self.file}"
             candidates = sorted(cache_directory().glob(pattern))
         else:
             version = version_of(command)
@@ -112,23 +101,23 @@ class SharedLibrary:
                 return built
         return None
 
-    def _is_current(self, shipped: Path) -> bool:
-        try:
-            return (shipped / RECIPE_FILE).read_text("utf-8") == self._hash()
-        except OSError:
-            return False
-
     def _directory(self, command: Tuple[str, ...], version: str) -> Path:
         made_by = hashlib.sha256(repr((command, version)).encode()).hexdigest()[:16]
-        return cache_directory() / f"{self.name}-{self._hash()}-{made_by}"
+        return cache_directory() / f"{self.name}-{self.recipe()}-{made_by}"
 
-    def _hash(self) -> str:
+    def recipe(self) -> str:
+        """Return the hash of all that the library is built from, but the compiler."""
         digest = hashlib.sha256()
         for path in (*self.headers, *self.sources):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
         flags = (*self.flags, *self.link, self.arch_flags, ALIGNED_JUMPS)
         digest.update(repr((platform.machine(), *flags)).encode())
         return digest.hexdigest()[:16]
+
+    def _make(self, complete: Path, scratch: Path, steps: Steps) -> None:
+        command = compiler()
+        self._compile(command, complete / self.file, scratch, steps)
+        (complete / COMPILER_FILE).write_text(version_of(command), "utf-8")
 
     def _compile(self, command: Sequence[str], target: Path, scratch: Path, steps: Steps) -> None:
         by_arch = self.arch_flags or {}

@@ -12,12 +12,13 @@ from typing import Dict, List, Tuple
 
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.shared_library import SharedLibrary, tensorflow_flags
+from ipulse_core.build_cache.shipped import FOLDER
 from ipulse_core.build_cache.toolchain import WARNINGS
 from ipulse_ops import SHARED_HEADERS
 
 SOURCES = Path(__file__).resolve().parent
 INCLUDES = (f"-I{SOURCES}", f"-I{SOURCES.parents[1]}")
-SHIPPED = SOURCES / "shipped"  # in a wheel: liblif.so and the recipe that it was built from
+SHIPPED = SOURCES / FOLDER  # in a wheel: liblif.so and the recipe that it was built from
 
 # -ffp-contract=off: the forward pass rounds each product and each sum, so that every instruction
 # set yields the same bits (lif.h). Fused multiply-adds are written out where they are wanted.

@@ -39,7 +39,10 @@ def build(api_level: int = API_LEVEL, progress: ProgressCallback = print_progres
 
 def _find_or_build(api_level: int, progress: ProgressCallback) -> BuiltOp:
     prefix = emulator.build(progress=progress)
-    directory = cache_directory() / f"poplar-op-{hash_of_sources(prefix.name)}"
+    directory = (
+        cache_directory()
+        / f"poplar-op-{hash_of_sources(f'{emulator.fingerprint(prefix)} {prefix}')}"
+    )
     built = BuiltOp(directory / f"libipulse_lif_{api_level}.so", directory / CODELETS)
     if not mark_used(directory):
 

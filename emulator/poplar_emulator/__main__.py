@@ -1,0 +1,89 @@
+"""Compiles and runs a Poplar program without an IPU: `python -m poplar_emulator FILE.cpp`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess  # runs the program
+import sys
+import tempfile
+from pathlib import Path
+from typing import List, Optional
+
+from ipulse_core.build_cache.toolchain import NativeError
+from poplar_emulator.emulate import compile_codelets, compile_program, environment_of
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Run the command and return the program's exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m poplar_emulator",
+        description="Compile and run a Poplar host program on the emulator, then print its "
+        "profile in emulated cycles. A C++17 compiler must be installed.",
+    )
+    parser.add_argument("sources", nargs="+", metavar="FILE", help="C++ source of the program")
+    parser.add_argument(
+        "--codelets",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="compile these codelets to a .gp file, which the program finds by its name; may be "
+        "repeated",
+    )
+    parser.add_argument("--ipus", type=int, default=4, help="attached IPUs (default: 4)")
+    parser.add_argument(
+        "--target", choices=("ipu1", "ipu2", "ipu21"), default="ipu2", help="their architecture"
+    )
+    parser.add_argument(
+        "--flag",
+        action="append",
+        default=[],
+        metavar="FLAG",
+        help="for the compiler, as --flag=-DN=3; may be repeated",
+    )
+    parser.add_argument("--no-profile", action="store_true", help="print the program's output only")
+    parser.epilog = "Arguments after -- are passed to the program."
+    words = sys.argv[1:] if arguments is None else arguments
+    at = words.index("--") if "--" in words else len(words)
+    options = parser.parse_args(words[:at])
+    missing = [path for path in (*options.sources, *options.codelets) if not Path(path).is_file()]
+    if missing:
+        parser.error(f"{missing[0]}: no such file")
+    with tempfile.TemporaryDirectory(prefix="poplar-emulator-") as scratch:
+        try:
+            return _run(options, words[at + 1 :], Path(scratch))
+        except NativeError as error:
+            sys.stderr.write(f"{getattr(error, 'output', '')}cannot run {options.sources[0]}: ")
+            sys.stderr.write(f"{error}\n")
+            return 1
+        except KeyboardInterrupt:
+            return 130
+
+
+def _run(options: argparse.Namespace, arguments: List[str], scratch: Path) -> int:
+    program = scratch / Path(options.sources[0]).stem
+    for source in options.codelets:
+        compile_codelets(source, scratch)
+    compile_program(options.sources, program, options.flag)
+    reports = scratch / "reports"
+    environment = {
+        **environment_of(options.sources, scratch),
+        "IPULSE_EMULATOR_IPUS": str(options.ipus),
+        "IPULSE_EMULATOR_ARCH": options.target,
+        "IPULSE_EMULATOR_REPORTS": str(reports),
+        "IPULSE_EMULATOR_SUMMARY": json.dumps({}),
+    }
+    sys.stdout.flush()
+    done = subprocess.run(  # noqa: S603 (the user's own program, without a shell)
+        [str(program), *arguments], env=environment, check=False
+    )
+    if not options.no_profile:
+        for summary in sorted(reports.rglob("summary.txt")):  # one for each engine
+            text = summary.read_text(errors="replace").rstrip()
+            sys.stdout.write(f"\nProfile (emulated, not measured on an IPU)\n{text}\n")
+    status = done.returncode
+    return 128 - status if status < 0 else status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+"""Compiles the CPU kernels into a wheel, where the machine that builds it has a C++ compiler.
+
+Without a compiler the wheel is pure Python, and the kernels are compiled at their first use.
+An editable installation compiles nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Dict
+
+from hatchling.builders.config import BuilderConfig
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class KernelBuildHook(BuildHookInterface[BuilderConfig]):
+    """Adds liblif.so and the platform's tag to a wheel."""
+
+    def initialize(self, version: str, build_data: Dict[str, Any]) -> None:
+        """Build the kernels for a wheel that is not editable."""
+        if version == "editable":
+            return
+        root = Path(self.root)
+        # In a checkout, ipulse_core is beside this package; a source archive contains a copy.
+        sys.path[:0] = [str(root), str(root.parent / "core"), str(root / "build_support")]
+        from ipulse_core.build_cache.shipped import add_to_wheel
+        from ipulse_core.build_cache.toolchain import NativeError
+        from ipulse_ops.lif.cpu import libraries
+
+        self._scratch = tempfile.TemporaryDirectory()
+        folder = Path(self._scratch.name) / "shipped"
+        try:
+            libraries.kernels().ship(folder)
+        except NativeError as error:
+            self.app.display_warning(f"the wheel will contain no compiled kernels: {error}")
+        else:
+            add_to_wheel(build_data, folder, "ipulse_ops/lif/cpu")
+
+    def finalize(self, version: str, build_data: Dict[str, Any], artifact_path: str) -> None:
+        """Remove the intermediate files."""
+        if version != "editable":
+            self._scratch.cleanup()

@@ -1,0 +1,67 @@
+"""`python -m poplar_emulator` compiles a program, runs it and prints its profile."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from poplar_emulator import __main__ as command
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "poplar"
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "poplar_emulator", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_program_runs_and_its_profile_follows() -> None:
+    done = run(EXAMPLES / "leaky_neurons.cpp", "--codelets", EXAMPLES / "leaky_codelets.cpp")
+    assert done.returncode == 0, done.stderr
+    output, profile = done.stdout.split("Profile (emulated, not measured on an IPU)", 1)
+    assert "spikes by step:" in output
+    assert "Total cycles:" in profile
+
+
+def test_arguments_and_exit_status_pass_through(tmp_path: Path) -> None:
+    source = tmp_path / "program.cpp"
+    source.write_text(
+        "#include <cstdio>\n#include <cstdlib>\n"
+        "int main(int, char **argv) { std::puts(argv[2]); return std::atoi(argv[1]); }\n"
+    )
+    done = run(source, "--no-profile", "--", "7", "--flag")
+    assert (done.returncode, done.stdout) == (7, "--flag\n")
+
+
+def test_an_error_names_the_place_and_the_program(tmp_path: Path) -> None:
+    source = tmp_path / "program.cpp"
+    source.write_text("int main() { return missing; }\n")
+    done = run(source)
+    assert done.returncode == 1
+    assert f"{source}:1:21: error" in done.stderr
+    assert f"cannot run {source}: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_missing_compiler_is_an_error_with_a_hint(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", os.devnull)
+    assert command.main([str(EXAMPLES / "variables.cpp")]) == 1
+    assert "apt-get install g++" in capsys.readouterr().err
+
+
+def test_a_missing_file_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        command.main(["no-such-file.cpp"])
+    assert stopped.value.code == 2
+    assert "no-such-file.cpp: no such file" in capsys.readouterr().err
