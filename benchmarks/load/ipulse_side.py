@@ -85,7 +85,7 @@ class IpulseSide(RestartableSide):
     def worker(self) -> httpx.Client:
         """A client that speaks as an agent does."""
         token = (self.home / "worker-token").read_text()
-        headers = {"authorization": f"Bearer {token}"}
+        headers = {"authorization": f"Bearer {token}", "ipulse-protocol": "5"}
         return httpx.Client(base_url=self.url, headers=headers, timeout=60.0)
 
     def claim(self, worker: httpx.Client, job: str) -> Attempt:

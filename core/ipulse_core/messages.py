@@ -1,28 +1,26 @@
-"""What service and workers must agree on: names of the queue, number and limits of the protocol.
+"""Constants that service and agents share: queues, protocol number and limits.
 
-A message is a wake-up that says "look at job X". The row in the database is the job.
+A message in a queue is a wake-up, "look at job X". The row in the database is the job.
 """
 
 from __future__ import annotations
 
-BROKER_SCHEMES = ("redis", "rediss", "redis+socket")  # of the URLs that both sides speak
+BROKER_SCHEMES = ("redis", "rediss", "redis+socket")  # of broker URLs
 
-TASK = "ipulse.look_at_job"  # the one task that workers accept; its one argument is a job id
+TASK = "ipulse.look_at_job"  # the only task that agents accept; its argument is a job id
 
-# The protocol between service and agent. It grows when one of them says what the other would
-# refuse or not understand: a new event, another field of a claim, a new kind of spec. What is
-# left out is as it was with number 1.
-# 2: `lines` among the events; 3: the manifest together with the end; 4: checksums behind a file
-PROTOCOL = 4
-OLDEST_PROTOCOL = 1  # that a service of today still serves
+# The protocol between service and agent. The number grows when one of them sends what the other
+# would refuse or not understand: a new event, another field of a claim, a new kind of spec.
+# 1 to 4: agents of 0.1; 5: uploads with HEAD and PATCH
+PROTOCOL = 5
+OLDEST_PROTOCOL = 5  # the oldest that this service accepts
 PROTOCOL_HEADER = "IPUlse-Protocol"
 
 EVENTS_PER_REQUEST = 10_000
-# In one transaction, so that a chatty job does not keep others from writing.
-EVENTS_PER_COMMIT = 1_000
-MANIFEST_BYTES = 2**16  # of one that comes with the end; a larger one is uploaded before
+EVENTS_PER_COMMIT = 1_000  # in one transaction, so that a chatty job does not block other writers
+MANIFEST_BYTES = 2**16  # a larger manifest is uploaded by itself, before the attempt ends
 
 
 def queue_of(device_kind: str) -> str:
-    """The queue that agents for this kind of device listen on."""
+    """Returns the name of the queue that agents with this kind of device consume."""
     return f"ipulse.{device_kind}"

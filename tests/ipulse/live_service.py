@@ -15,6 +15,8 @@ from typing import Any, Dict, List, Optional, Type
 
 import httpx
 
+from ipulse_core import messages
+
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60.0  # a start that takes longer has failed
 
@@ -80,7 +82,10 @@ class Agent:
     """Speaks the workers' API."""
 
     def __init__(self, url: str, token: str) -> None:
-        headers = {"Authorization": f"Bearer {token}"}
+        headers = {
+            "Authorization": f"Bearer {token}",
+            messages.PROTOCOL_HEADER: str(messages.PROTOCOL),
+        }
         self._http = httpx.Client(base_url=url, headers=headers, timeout=START_SECONDS)
 
     def claim(self, job_id: str) -> Attempt:

@@ -18,6 +18,7 @@ from typing import Any, Self
 import httpx
 from sqlalchemy import func, select, update
 
+from ipulse_core import messages
 from ipulse_service.db import tables
 from ipulse_service.db.engine import Database
 from ipulse_service.http.app import create_app
@@ -56,7 +57,7 @@ class Service:
         self.worker = self._closing.enter_context(self.client(self.settings.worker_token_file))
 
     def client(self, token_file: Path | None = None) -> httpx.Client:
-        headers = {}
+        headers = {messages.PROTOCOL_HEADER: str(messages.PROTOCOL)}
         if token_file is not None:
             headers["authorization"] = f"Bearer {token_file.read_text().strip()}"
         trusted: ssl.SSLContext | bool = True
@@ -68,7 +69,7 @@ class Service:
         self._closing.close()
 
     def wait_until_ready(self) -> None:
-        """It answers before its dispatcher has found the broker."""
+        """It answers before its publisher has found the broker."""
         eventually(lambda: self.user.get("/readyz").status_code == 200)
 
     def submit(self, spec: dict[str, Any] = SPEC, **headers: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import redis
 
 from ipulse.stack.redis_server import RedisServer
 from ipulse_service.jobs import store
-from tests.service.background.test_dispatcher import published
+from tests.service.background.test_publisher import published
 from tests.service.http.routes.test_events import frames
 
 from .agents import Attempt, line
@@ -262,7 +262,7 @@ def test_answers_are_not_held_back_to_fill_packets(home: Path, redis_server: Red
 def test_two_services_on_one_database_do_not_get_in_each_others_way(
     home: Path, redis_server: RedisServer, broker: redis.Redis
 ) -> None:
-    """Two dispatchers and two doors: still one winner a claim, and nothing lost."""
+    """Two replicas publish and serve claims: each claim has one winner, and nothing is lost."""
     settings = settings_for(home, redis_server.url)
     other_home = {"IPULSE_DATABASE_URL": settings.database_url}
     other_home["IPULSE_ARTIFACTS_DIR"] = str(settings.artifacts_dir)

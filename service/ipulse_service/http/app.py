@@ -10,8 +10,9 @@ from starlette.concurrency import run_in_threadpool
 
 from ipulse import __version__
 from ipulse_service.background.change_poller import ChangePoller
-from ipulse_service.background.dispatcher import Dispatcher
 from ipulse_service.background.housekeeping import Housekeeper
+from ipulse_service.background.publisher import Publisher
+from ipulse_service.background.reaper import Reaper
 from ipulse_service.db import migrations
 from ipulse_service.db.engine import Database
 from ipulse_service.db.shared_reads import SharedReads
@@ -61,7 +62,8 @@ def create_app(settings: Settings) -> FastAPI:
         notifier=notifier,
         shared_reads=SharedReads(),
         change_poller=ChangePoller(database, notifier, settings.poll_seconds),
-        dispatcher=Dispatcher(database, settings),
+        publisher=Publisher(database, settings),
+        reaper=Reaper(database, settings),
         housekeeper=Housekeeper(database, blobs, settings),
         readiness=Readiness(
             {"database": database.is_writable, "artifact_store": blobs.is_writable}
@@ -74,14 +76,16 @@ def create_app(settings: Settings) -> FastAPI:
         await run_in_threadpool(migrations.upgrade, database)
         await run_in_threadpool(state.blobs.prepare)
         notifier.start()
-        state.dispatcher.start()
+        state.publisher.start()
+        state.reaper.start()
         state.housekeeper.start()
         state.change_poller.start()
         try:
             yield
         finally:
             state.housekeeper.stop()
-            await run_in_threadpool(state.dispatcher.stop)
+            await run_in_threadpool(state.publisher.stop)
+            await run_in_threadpool(state.reaper.stop)
             await run_in_threadpool(state.change_poller.stop)
             await run_in_threadpool(state.housekeeper.join)
             database.close()

@@ -8,8 +8,9 @@ from typing import cast
 from fastapi import Request
 
 from ipulse_service.background.change_poller import ChangePoller
-from ipulse_service.background.dispatcher import Dispatcher
 from ipulse_service.background.housekeeping import Housekeeper
+from ipulse_service.background.publisher import Publisher
+from ipulse_service.background.reaper import Reaper
 from ipulse_service.db.engine import Database
 from ipulse_service.db.shared_reads import SharedReads
 from ipulse_service.files.blobs import Blobs
@@ -34,7 +35,8 @@ class AppState:
     notifier: JobNotifier
     shared_reads: SharedReads
     change_poller: ChangePoller
-    dispatcher: Dispatcher
+    publisher: Publisher
+    reaper: Reaper
     housekeeper: Housekeeper
     readiness: Readiness
     metrics: Metrics

@@ -1,4 +1,4 @@
-"""Which agents this service understands: not all that are older or newer."""
+"""Checks the protocol number of agents: older and newer ones are refused with a reason."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Header
 
 from ipulse_core import messages
-from ipulse_core.errors import Conflict
+from ipulse_core.errors import Conflict, StaleToken
 
 
 class WrongProtocol(Conflict):
@@ -16,19 +16,30 @@ class WrongProtocol(Conflict):
     code = "wrong_protocol"
 
 
-def check(
-    spoken: Annotated[int, Header(alias=messages.PROTOCOL_HEADER, ge=1, le=10**6)] = 1,
-) -> None:
-    """Raises WrongProtocol, and says which of the two to upgrade.
+Protocol = Annotated[int, Header(alias=messages.PROTOCOL_HEADER, ge=1, le=10**6)]
 
-    Asked where an agent begins something. What it holds already it may go on with: an upgrade
-    takes no job away.
+
+def check(spoken: Protocol = 1) -> None:
+    """Raises WrongProtocol, whose message says which side to upgrade.
+
+    Requests that begin something depend on it: registration and claims.
     """
-    served = f"this agent speaks protocol {spoken}, the service {_served()}"
+    versions = f"this agent uses protocol {spoken}, the service {_served()}"
     if spoken < messages.OLDEST_PROTOCOL:
-        raise WrongProtocol(f"{served}: upgrade the agent; others go on with its jobs")
+        raise WrongProtocol(f"{versions}: upgrade the agent; meanwhile other agents run its jobs")
     if spoken > messages.PROTOCOL:
-        raise WrongProtocol(f"{served}: upgrade the service first, then its agents")
+        raise WrongProtocol(f"{versions}: upgrade the service first, then its agents")
+
+
+def check_upload(spoken: Protocol = 1) -> None:
+    """Raises StaleToken for an agent of 0.1, whose uploads this service does not understand.
+
+    Such an agent stops its attempt, and a newer one resumes the job from its checkpoint.
+    """
+    if spoken < messages.OLDEST_PROTOCOL:
+        raise StaleToken(
+            "this agent is too old for the service: upgrade it; its job runs elsewhere"
+        )
 
 
 def _served() -> str:
@@ -37,3 +48,4 @@ def _served() -> str:
 
 
 KNOWN = [Depends(check)]
+KNOWN_UPLOAD = [Depends(check_upload)]

@@ -13,6 +13,7 @@ import httpx
 
 from ipulse.stack.managed_process import Part
 from ipulse.stack.program_log import ProgramLog
+from ipulse_core import messages
 from ipulse_service.selftest.fault_outcome import FaultOutcome, PromiseBroken
 from ipulse_service.selftest.testbed import Testbed, milliseconds
 
@@ -89,7 +90,11 @@ def _ask(
     testbed: Testbed, url: str, path: str, body: Mapping[str, object], fence: str = ""
 ) -> httpx.Response:
     token = (testbed.home / "worker-token").read_text().strip()
-    headers = {"Authorization": f"Bearer {token}", **({"IPUlse-Fence": fence} if fence else {})}
+    headers = {
+        "Authorization": f"Bearer {token}",
+        messages.PROTOCOL_HEADER: str(messages.PROTOCOL),
+        **({"IPUlse-Fence": fence} if fence else {}),
+    }
     return httpx.post(url + path, json=body, headers=headers, timeout=30.0, trust_env=False)
 
 

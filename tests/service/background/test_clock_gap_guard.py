@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from ipulse_service.background.dispatcher import Dispatcher
+from ipulse_service.background.reaper import Reaper
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.jobs import leases, queue_order, submission
@@ -18,13 +18,13 @@ from tests.service.running import SPEC
 
 
 class Clocked:
-    """A dispatcher whose database has a clock of our own, and which looks when it is told to."""
+    """A reaper that scans when a test says so, on a database whose clock the test sets."""
 
     def __init__(self, home: Path) -> None:
         settings = Settings(home=home)
         self.database = Database(settings.database_url)
         migrations.upgrade(self.database)
-        self.dispatcher = Dispatcher(self.database, settings)
+        self.reaper = Reaper(self.database, settings)
         self.lease_seconds = settings.lease_seconds
         self.now = 10**12
 
@@ -33,24 +33,24 @@ class Clocked:
         self.database.backend.clock = f"SELECT {self.now}"
 
     def look(self) -> None:
-        self.dispatcher._judge()
+        self.reaper.reap()
 
-    def claim(self) -> leases.Claim:
+    def claim(self) -> leases.ClaimedJob:
         job = submission.submit(self.database, submission.check(SPEC), "user", None).job
         with self.database.write() as transaction:
             return leases.claim(transaction, job.id, "agent", ["cpu"], self.lease_seconds)
 
-    def expire(self, claim: leases.Claim) -> None:
+    def expire(self, claim: leases.ClaimedJob) -> None:
         this = update(tables.attempts).where(tables.attempts.c.id == claim.attempt.id)
         with self.database.write() as transaction:
             transaction.connection.execute(this.values(lease_expires_at=0))
 
-    def heartbeat(self, claim: leases.Claim) -> None:
+    def heartbeat(self, claim: leases.ClaimedJob) -> None:
         with self.database.write() as transaction:
             held = leases.hold(transaction, claim.attempt.id, claim.fence)
             leases.renew(transaction, held, self.lease_seconds)
 
-    def is_held(self, claim: leases.Claim) -> bool:
+    def is_held(self, claim: leases.ClaimedJob) -> bool:
         with self.database.read() as transaction:
             return (
                 leases.check_fence(transaction, claim.attempt.id, claim.fence).finished_at is None

@@ -8,6 +8,7 @@ import pytest
 from fastapi.routing import iter_route_contexts
 from sqlalchemy import select, update
 
+from ipulse_core import messages
 from ipulse_service.db import tables
 from ipulse_service.http.auth import OPEN_PATHS
 from ipulse_service.http.web import FILES
@@ -110,7 +111,8 @@ class TestIssuedTokens:
         return issued
 
     def client(self, service: InProcess, token: str) -> httpx.Client:
-        return httpx.Client(base_url=service.url, headers={"authorization": f"Bearer {token}"})
+        headers = {"authorization": f"Bearer {token}", messages.PROTOCOL_HEADER: "5"}
+        return httpx.Client(base_url=service.url, headers=headers)
 
     def test_each_role_may_do_its_own_and_no_more(self, service: InProcess) -> None:
         may = {"reader": (200, 403, 403), "user": (200, 202, 403), "worker": (403, 403, 404)}

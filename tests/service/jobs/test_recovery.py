@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from ipulse_service.background import dispatcher
+from ipulse_service.background import reaper
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database
 from ipulse_service.jobs import attempts, leases, store, submission
@@ -42,11 +42,11 @@ def test_silence_is_a_part_of_the_wait_however_often_a_job_was_lost(
         queued_after = (transaction.now - heard_at) / 1000
     database.close()
     # The judge wakes when a lease runs out; it may have been away, and then has patience.
-    latest = queued_after + dispatcher.GRACE_SECONDS + CLAIM_SECONDS
+    latest = queued_after + reaper.GRACE_SECONDS + CLAIM_SECONDS
     assert latest <= PROMISED_SECONDS
 
 
 def test_a_loss_that_is_told_is_waited_out_within_it_too(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path)
     longest = settings.retry_seconds * 2**attempts.DOUBLINGS
-    assert longest + dispatcher.TICK_SECONDS + CLAIM_SECONDS <= PROMISED_SECONDS
+    assert longest + reaper.TICK_SECONDS + CLAIM_SECONDS <= PROMISED_SECONDS

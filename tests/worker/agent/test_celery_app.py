@@ -1,27 +1,22 @@
-"""What Celery may do here, and nothing beyond it."""
+"""The Celery application of an agent: its queues, and what it refuses."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import pytest
 from celery import Celery
 
 from ipulse_core import messages
 from ipulse_worker.agent.celery_app import make_application
-from ipulse_worker.agent.settings import AgentSettings
 
 
 @pytest.fixture
-def application(settings: AgentSettings) -> Celery:
-    return make_application(
-        replace(settings, broker_url="redis+socket:///nowhere/redis.sock"), lambda job_id: None
-    )
+def application() -> Celery:
+    return make_application("redis+socket:///nowhere/redis.sock", ["cpu", "emulator"])
 
 
-def test_there_is_one_task(application: Celery) -> None:
-    """Celery's own would run any other, or many at once, for whoever can write to the broker."""
-    assert set(application.tasks) == {messages.TASK}
+def test_tasks_of_celery_are_removed(application: Celery) -> None:
+    """They would run any other task, or many at once, for anybody who can write to the broker."""
+    assert set(application.tasks) == set()
 
 
 def test_it_reads_json_and_nothing_else(application: Celery) -> None:
@@ -29,13 +24,13 @@ def test_it_reads_json_and_nothing_else(application: Celery) -> None:
     assert application.conf.result_backend is None
 
 
-def test_it_listens_where_the_service_sends(application: Celery) -> None:
+def test_it_consumes_the_queues_that_the_service_publishes_to(application: Celery) -> None:
     queues = {messages.queue_of(kind) for kind in ("cpu", "emulator")}
     assert set(application.amqp.queues.consume_from) == queues
 
 
-def test_it_is_nobody_elses_default(application: Celery) -> None:
-    """A library that uses Celery in this process must not publish with our settings."""
+def test_it_does_not_become_the_default_application(application: Celery) -> None:
+    """A library that uses Celery in this process must not publish with these settings."""
     from celery import current_app
 
     assert current_app._get_current_object() is not application

@@ -1,4 +1,8 @@
-"""The agent as a Celery worker, and why each setting is what it is."""
+"""The agent as a Celery worker, and the reason for each of its settings.
+
+`celery -A ipulse_worker.agent.celery_app inspect active` reads the broker from IPULSE_BROKER_URL,
+and so does Flower.
+"""
 
 from __future__ import annotations
 
@@ -14,61 +18,59 @@ from kombu.connection import Connection
 from kombu.entity import Exchange, Queue
 
 from ipulse_core import messages
+from ipulse_worker.agent.event_loop import EventLoopWaker, consumer_step, task_base
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.tasks import look_at_job
 
-LONGEST_RECONNECT_SECONDS = 2.0
+MAX_RECONNECT_SECONDS = 2.0
+HEARTBEAT_SECONDS = 10.0  # between two events that tell Flower that the agent is online
 
 SETTINGS = {
-    # A message is JSON and nothing else: unpickling one would run whatever a sender likes.
+    # A message is JSON and nothing else: unpickling one would run any code that its sender likes.
     "accept_content": ["json"],
     "task_serializer": "json",
-    # The database has the results. A result backend would be a second truth, and a leak.
+    # Results are in the database; a result backend would be a second copy.
     "task_ignore_result": True,
-    # One attempt at a time, in the main thread. There a new message is looked for as soon as an
-    # attempt ends, while a pool's thread would not wake the loop; and a signal interrupts it.
-    "worker_pool": "solo",
+    # One attempt at a time, in a thread: the main thread's event loop meanwhile answers
+    # `celery inspect` and reconnects to the broker.
+    "worker_pool": "threads",
     "worker_concurrency": 1,
-    # No message waits behind a long training while another agent has nothing to do: none is
-    # fetched while the main thread works, and one at a time otherwise.
+    # While an attempt runs, no message is fetched: another agent may be idle.
+    "worker_disable_prefetch": True,
     "worker_prefetch_multiplier": 1,
-    # The broker may start after us, and may be away for any time.
+    # The broker may start after the agent, and may be away for any time.
     "broker_connection_retry_on_startup": True,
     "broker_connection_max_retries": None,
-    # Also where it is there and answers with an error: read-only, out of memory, loading.
+    # Also when it answers with an error: read-only, out of memory, loading.
     "broker_channel_error_retry": True,
-    # Nothing of ours is ever handed out and unacknowledged (see `_queue`), so nothing is handed
-    # out twice either. Should another application use this broker, the shortest time counts.
-    "broker_transport_options": {"visibility_timeout": 60},
-    # Meant for tasks that are acknowledged late. There are none here, and False is deprecated.
+    # Concerns tasks that are acknowledged late. There are none, and False is deprecated.
     "worker_cancel_long_running_tasks_on_connection_loss": True,
-    # Nobody may command this process through the broker, and nobody reads its events.
-    "worker_enable_remote_control": False,
-    "worker_send_task_events": False,
-    # The log is ours (see ipulse.json_log).
+    # For `celery inspect` and Flower. Whoever can write to the broker can stop agents: keep it
+    # private.
+    "worker_enable_remote_control": True,
+    "worker_send_task_events": True,
+    # The agent configures its own log (see ipulse.json_log).
     "worker_hijack_root_logger": False,
     "worker_redirect_stdouts": False,
 }
 
 
 class _Connection(Connection):
-    """The broker, as an agent must see it that nobody restarts by hand."""
+    """A connection to the broker for a process that nobody restarts by hand."""
 
-    # What reading something raises that is no message at all. Celery would end over it; as an
-    # error of the connection it costs a new connection, and the thing itself is gone by then.
+    # Errors of reading what is no message. Celery would exit; as errors of the connection they
+    # cost a new connection, and the offending bytes are gone by then.
     _NO_MESSAGE = (ValueError, TypeError, LookupError, AttributeError)
 
     def ensure_connection(self, *args: Any, **options: Any) -> Any:
-        """Tries again within seconds. Celery's own pauses grow to half a minute, and every queued
-        job would wait for the rest of one when the broker is back."""
-        options.update(
-            interval_start=0.2, interval_step=0.3, interval_max=LONGEST_RECONNECT_SECONDS
-        )
+        """Retries within seconds; Celery's own pauses, up to 30 s, would delay queued jobs."""
+        options.update(interval_start=0.2, interval_step=0.3, interval_max=MAX_RECONNECT_SECONDS)
         return super().ensure_connection(*args, **options)  # type: ignore[no-untyped-call]  # kombu's
 
     @property
     def connection_errors(self) -> tuple[type[Exception], ...]:
+        """The errors after which Celery reconnects."""
         transport = self.get_transport_cls()  # type: ignore[no-untyped-call]  # kombu's
         return (*transport.connection_errors, *self._NO_MESSAGE)
 
@@ -77,27 +79,21 @@ class _AMQP(AMQP):  # type: ignore[misc]  # Celery has no types
     Connection = _Connection
 
 
-def make_application(settings: AgentSettings, look_at: Callable[[str], None]) -> Celery:
-    """A Celery application that knows one task."""
-    application = Celery(
-        "ipulse.agent", broker=settings.broker_url, amqp=_AMQP, set_as_current=False
-    )
-    application.conf.update(SETTINGS, task_queues=[_queue(kind) for kind in settings.device_kinds])
+def make_application(broker_url: str | None, device_kinds: Sequence[str] = ()) -> Celery:
+    """Returns a Celery application without tasks that consumes the queues of these device kinds."""
+    application = Celery("ipulse.agent", broker=broker_url, amqp=_AMQP, set_as_current=False)
+    application.conf.update(SETTINGS, task_queues=[_queue(kind) for kind in device_kinds])
     application.finalize(auto=True)
     for name in list(application.tasks):  # Celery's own: chains, groups, maps of other tasks
         del application.tasks[name]
-    application.task(look_at_job(look_at), name=messages.TASK, shared=False)
     return application
 
 
 def _queue(device_kind: str) -> Queue:
-    """A queue whose messages are acknowledged by being handed out.
+    """Returns a queue whose messages count as acknowledged when they are handed out.
 
-    A message is a wake-up and not the job: whatever becomes of this agent, the service sends
-    another while the job waits. An acknowledgement of its own would come too late, because
-    Celery leaves it to an event loop that is busy with the attempt by then; and one that failed
-    with the broker's connection would count as a message under way for ever, so that no other
-    is fetched.
+    A message is a hint: if this agent dies, the service sends another while the job waits. Late
+    acknowledgement would gain nothing and could fail with the broker's connection.
     """
     name = messages.queue_of(device_kind)
     exchange = Exchange(name)  # type: ignore[no-untyped-call]  # kombu's
@@ -110,28 +106,35 @@ def run_worker(
     stop: Callable[[], None],
     quarantine: Quarantine,
 ) -> int:
-    """Consumes until a signal says otherwise; returns the exit code.
+    """Consumes until a signal asks it to stop. Returns the exit code.
 
-    `stop` is called by the signal's handler. Wake-ups for a device that is in quarantine are left
-    to other agents.
+    A signal handler calls `stop`. Wake-ups for a device in quarantine are left to other agents.
     """
+    application = make_application(settings.broker_url, settings.device_kinds)
+    waker = EventLoopWaker()
 
-    def look_and_attend(job_id: str) -> None:
+    def choose_queues(consumer: Any) -> None:
+        consume_usable(application, consumer, settings.device_kinds, quarantine)
+
+    def look_and_choose(job_id: str) -> None:
         look_at(job_id)
-        attend(application, worker.consumer, settings.device_kinds, quarantine)
+        worker.consumer.call_soon(choose_queues, worker.consumer)  # in the main thread
 
-    application = make_application(settings, look_and_attend)
+    application.task(
+        look_at_job(look_and_choose), name=messages.TASK, shared=False, base=task_base(waker)
+    )
+    application.steps["consumer"].add(consumer_step(waker, choose_queues))
 
     def on_shutdown(**_: Any) -> None:
         stop()
 
     def on_ready(**_: Any) -> None:
-        # Celery would start the program again on a hang-up, without its arguments.
+        # Celery would restart the program on a hang-up, without its arguments.
         signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
         _say_ready()
 
     def on_logging(**_: Any) -> None:
-        """Having a receiver here keeps Celery from setting logging up its own way."""
+        """A receiver of this signal keeps Celery from configuring the log."""
 
     # Weak references would be gone when this function's locals are.
     celery_signals.worker_shutting_down.connect(on_shutdown, weak=False)
@@ -140,34 +143,37 @@ def run_worker(
     worker = application.Worker(
         hostname=f"agent@{settings.name}",
         quiet=True,
-        without_gossip=True,  # agents have nothing to tell each other,
-        without_mingle=True,  # and nothing to wait for at the start
-        without_heartbeat=True,
+        without_gossip=True,  # agents have nothing to say to each other
+        without_mingle=True,
+        heartbeat_interval=HEARTBEAT_SECONDS,
     )
     worker.start()
     return int(worker.exitcode or 0)
 
 
-def attend(
+def consume_usable(
     application: Celery, consumer: Any, kinds: Sequence[str], quarantine: Quarantine
 ) -> None:
-    """Listens on the queues of the devices that may be used, and on no others."""
+    """Consumes the queues of the devices that may be used, and no others."""
     usable = quarantine.usable
     for kind in kinds:
         queue = messages.queue_of(kind)
-        is_listening = queue in application.amqp.queues.consume_from
-        if is_listening and kind not in usable:
+        is_consumed = queue in application.amqp.queues.consume_from
+        if is_consumed and kind not in usable:
             consumer.cancel_task_queue(queue)
-        elif not is_listening and kind in usable:
+        elif not is_consumed and kind in usable:
             consumer.add_task_queue(queue)
     if quarantine.seconds_left < float("inf"):
         again = (application, consumer, kinds, quarantine)
-        consumer.timer.call_after(quarantine.seconds_left, attend, again)
+        consumer.timer.call_after(quarantine.seconds_left, consume_usable, again)
 
 
 def _say_ready() -> None:
-    """Tells whoever started the agent, on the descriptor that it left open for that."""
+    """Reports to the parent process, on a descriptor that it left open, that the agent is ready."""
     descriptor = os.environ.pop("IPULSE_READY_FD", "")
     if descriptor:
         os.write(int(descriptor), b"ready\n")
         os.close(int(descriptor))
+
+
+app = make_application(os.environ.get("IPULSE_BROKER_URL"))  # for the `celery` command and Flower

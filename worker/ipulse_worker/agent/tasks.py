@@ -1,4 +1,4 @@
-"""The one task there is: it decodes a message and calls the agent."""
+"""The only Celery task: it decodes a wake-up and calls the agent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 
 def look_at_job(look_at: Callable[[str], None]) -> Callable[..., None]:
-    """The task's function. A message that is not exactly one job id is dropped."""
+    """Returns the task's function, which drops a message that is not exactly one job id."""
 
     def task(*args: Any, **kwargs: Any) -> None:
         if (

@@ -25,8 +25,9 @@ async def get_readiness(state: State) -> ReadinessStatus:
     """Checks that the database and the artifact store are writable and the broker answers."""
     checks = {
         **await state.readiness.checks(),
-        "dispatcher": state.dispatcher.is_alive,
-        "broker": state.dispatcher.broker_answers,
+        "publisher": state.publisher.is_alive,
+        "reaper": state.reaper.is_alive,
+        "broker": state.publisher.broker_answers,
     }
     missing = [name for name, works in checks.items() if not works]
     if missing:

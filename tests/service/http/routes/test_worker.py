@@ -119,9 +119,24 @@ class TestProtocol:
         yield agent
         agent.close()
 
-    def test_one_that_says_nothing_of_it_speaks_the_first(self, service: InProcess) -> None:
-        assert messages.PROTOCOL_HEADER not in service.worker.headers
-        assert service.attempt(service.submit()["id"]).complete()["state"] == "succeeded"
+    @pytest.mark.parametrize("number", [None, "1", "4"])
+    def test_an_agent_of_version_0_1_is_refused_with_a_reason(
+        self, service: InProcess, number: str | None
+    ) -> None:
+        job_id = service.submit()["id"]
+        with service.client(service.settings.worker_token_file) as agent:
+            del agent.headers[messages.PROTOCOL_HEADER]
+            if number:
+                agent.headers[messages.PROTOCOL_HEADER] = number
+            body = {"job_id": job_id, "agent": "old", "device_kinds": ["cpu"]}
+            problem = check_problem(agent.post("/v1/worker/claims", json=body), 409)
+            assert problem["code"] == "wrong_protocol"
+            assert "upgrade the agent" in problem["detail"]
+            announced = agent.post(
+                "/v1/worker/agents", json={"agent": "old", "device_kinds": ["cpu"]}
+            )
+            assert check_problem(announced, 409)["code"] == "wrong_protocol"
+        assert service.attempt(job_id).complete()["state"] == "succeeded"
 
     def test_one_that_is_too_old_ends_what_it_holds_and_gets_no_more(
         self, service: InProcess, agent: ServiceAPI, monkeypatch: pytest.MonkeyPatch
@@ -147,7 +162,7 @@ class TestProtocol:
         monkeypatch.setattr(messages, "PROTOCOL", ours + 1)
         newer = ServiceAPI(service.url, service.settings.worker_token_file.read_text().strip())
         monkeypatch.undo()
-        said = f"protocol {ours + 1}, the service 1 to {ours}: upgrade the service"
+        said = f"protocol {ours + 1}, the service {ours}: upgrade the service"
         with closing(newer), pytest.raises(WrongProtocol, match=said):
             newer.claim(job_id, "new", ["cpu"])
         assert service.job(job_id)["state"] == "queued"

@@ -1,9 +1,8 @@
-"""Wake-ups reach Redis whatever happens to it, and nobody is judged who could not be heard."""
+"""Wake-ups reach Redis whatever happens to it."""
 
 from __future__ import annotations
 
 import base64
-import gc
 import json
 import socket
 import time
@@ -17,8 +16,7 @@ from sqlalchemy import func, select
 from ipulse.stack.program_log import ProgramLog
 from ipulse.stack.redis_server import RedisServer
 from ipulse_core import messages
-from ipulse_service.background import celery_queue as queue
-from ipulse_service.background import dispatcher
+from ipulse_service.background import celery_queue, publisher
 from ipulse_service.db import tables
 from ipulse_service.settings import Settings
 from tests.service.conditions import eventually
@@ -69,7 +67,7 @@ def submit(service: InProcess, broker: redis.Redis, count: int) -> list[str]:
 def count_looks(service: InProcess, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows by what each look at the broker finds."""
     looks: list[int] = []
-    queue = service.state.dispatcher._queue
+    queue = service.state.publisher._queue
     look = queue.waiting
 
     def noted(device: str) -> int:
@@ -84,24 +82,6 @@ def test_a_message_says_which_job_and_nothing_else(settings: Settings, broker: r
     with InProcess(settings) as service:
         jobs = submit(service, broker, 3)
         assert list(dict.fromkeys(reversed(published(broker)))) == jobs
-
-
-def test_what_publishing_imports_is_not_looked_through_for_garbage(
-    settings: Settings, broker: redis.Redis
-) -> None:
-    """Celery and what it needs is most of what comes after the start."""
-
-    def is_looked_through() -> bool:
-        return any(found is queue.Queue for found in gc.get_objects())
-
-    gc.unfreeze()
-    try:
-        assert is_looked_through()
-        with InProcess(settings) as service:
-            submit(service, broker, 1)
-            assert not is_looked_through()
-    finally:
-        gc.unfreeze()
 
 
 def test_what_redis_forgot_is_published_again(settings: Settings, broker: redis.Redis) -> None:
@@ -152,23 +132,10 @@ def test_without_a_broker_jobs_are_accepted_and_published_later(home: Path, tmp_
             server.stop()
 
 
-def test_an_agent_that_could_not_reach_a_stopped_service_keeps_its_job(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dispatcher, "GRACE_SECONDS", settings.lease_seconds)  # on any machine
-    with InProcess(settings) as service:
-        attempt = service.attempt(service.submit()["id"])
-        service.expire_leases()
-    with InProcess(settings) as service:
-        headers = {"ipulse-fence": attempt.fence}
-        response = service.worker.post(f"{attempt.path}/heartbeat", json={}, headers=headers)
-        assert response.status_code == 200
-
-
 def test_a_broker_holds_only_so_many_messages_however_long_the_queue(
     settings: Settings, broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatcher, "MOST_WAITING", 3)
+    monkeypatch.setattr(publisher, "MAX_WAITING", 3)
     with InProcess(settings) as service:
         jobs = {service.submit()["id"] for _ in range(8)}
         eventually(lambda: promised(service) == 0)
@@ -189,7 +156,7 @@ def test_a_broker_that_hangs_keeps_nobody_waiting(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It takes connections and says nothing, as one behind a network that drops packets."""
-    monkeypatch.setattr(queue, "TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(celery_queue, "TIMEOUT_SECONDS", 0.2)
     path = tmp_path / "mute.sock"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as mute:
         mute.bind(str(path))

@@ -1,0 +1,95 @@
+"""Ends attempts whose lease expired and jobs past their deadline, and queues due retries."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from ipulse_core.errors import Unavailable
+from ipulse_service.background.clock_gap_guard import ClockGapGuard
+from ipulse_service.db.engine import Database
+from ipulse_service.jobs import attempts, leases, queue_order, store
+from ipulse_service.settings import Settings
+
+TICK_SECONDS = 1.0  # the longest time between two scans
+# After this process was suspended, agents have this long to renew their leases. They retry every
+# second, so that a longer grace would only delay the jobs of agents that died.
+GRACE_SECONDS = 2.0
+
+_log = logging.getLogger(__name__)
+
+
+class Reaper:
+    """A thread that wakes when the next lease, deadline or retry is due; each replica has one."""
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self._database = database
+        self._settings = settings
+        self._stopping = threading.Event()
+        self._retry_added = threading.Event()
+        grace = min(settings.lease_seconds, GRACE_SECONDS)
+        self._clock_gap = ClockGapGuard(settings.heartbeat_seconds + TICK_SECONDS, grace)
+        self._thread = threading.Thread(target=self._run, name="reaper")
+        database.listeners.append(self._on_commit)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Returns once the thread has ended."""
+        self._stopping.set()
+        self._retry_added.set()
+        self._thread.join()
+
+    def _on_commit(self, topics: frozenset[str]) -> None:
+        if store.RETRY_TOPIC in topics:
+            self._retry_added.set()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._retry_added.wait(self.reap())
+            except Unavailable as error:
+                _log.warning("reaper_waits", extra={"error": str(error)})
+                self._stopping.wait(TICK_SECONDS)
+            except Exception:  # noqa: BLE001 - without this thread lost jobs would never run again
+                _log.exception("reaper_failed")
+                self._stopping.wait(TICK_SECONDS)
+
+    def reap(self) -> float:
+        """Does everything that is due. Returns the seconds until the next scan."""
+        self._retry_added.clear()
+        with self._database.read() as transaction:
+            may_expire = self._clock_gap.may_expire_leases(transaction.now)
+            expired = may_expire and bool(leases.expired(transaction))
+            is_due = bool(queue_order.due(transaction))
+            is_late = bool(queue_order.overdue(transaction))
+        if expired or is_due or is_late:
+            with self._database.write() as transaction:
+                # This process may have been suspended, or have waited for other writers, since.
+                may_expire = self._clock_gap.may_expire_leases(transaction.now)
+                expired = expired and may_expire
+                lost = attempts.reap(transaction, self._settings) if expired else []
+                queued = attempts.requeue(transaction)
+                late = attempts.expire(transaction)
+            for job in lost:
+                _log.warning("lease_expired", extra={"job": job.id, "state": job.state.value})
+            for job in late:
+                _log.info("deadline_exceeded", extra={"job": job.id, "detail": job.message})
+            for job in queued:
+                _log.info("job_requeued", extra={"job": job.id})
+        return self._seconds_until_due(may_expire)
+
+    def _seconds_until_due(self, may_expire: bool) -> float:
+        with self._database.read() as transaction:
+            moments = [queue_order.next_due(transaction), queue_order.next_deadline(transaction)]
+            if may_expire:
+                moments.append(leases.next_expiry(transaction))
+            waits = [moment - transaction.now for moment in moments if moment is not None]
+        return min([TICK_SECONDS, *(max(wait, 1) / 1000 for wait in waits)])
