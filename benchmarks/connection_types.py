@@ -32,7 +32,7 @@ from benchmarks.results import DIRECTORY, Row, read, rounded
 from benchmarks.tables import table
 from ipulse.spec.file import read_spec_file
 from ipulse_core.build_cache.directory import cache_directory
-from ipulse_worker.runner.devices.pool import Patience, Pool
+from ipulse_worker.runner.devices.pool import Pool, WaitPolicy
 
 ROOT = Path(__file__).resolve().parents[1]
 SPEC = ROOT / "examples" / "emulator.yaml"
@@ -59,12 +59,12 @@ PATIENCE_SECONDS = 120.0
 WAITER = """
 import json, resource, sys, time
 from pathlib import Path
-from ipulse_worker.runner.devices.pool import Patience, Pool
+from ipulse_worker.runner.devices.pool import WaitPolicy, Pool
 def cpu():
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 before, asked = cpu(), time.monotonic()
-patience = Patience(1.0, 600.0, lambda: None, lambda wait: print("waiting", flush=True))
+patience = WaitPolicy(1.0, 600.0, lambda: None, lambda wait: print("waiting", flush=True))
 lease = Pool(Path(sys.argv[1]), 1).acquire(1, sys.argv[2], patience)
 begun, used = time.monotonic(), cpu() - before
 lease.release()
@@ -185,7 +185,7 @@ def fill_cache(cache: Path) -> None:
 
 def waiting_runner_mib(scratch: Path) -> float:
     """What a runner holds of the machine's memory alone while it waits, compiled and all."""
-    patience = Patience(1.0, PATIENCE_SECONDS, lambda: None, lambda wait: None)
+    patience = WaitPolicy(1.0, PATIENCE_SECONDS, lambda: None, lambda wait: None)
     lease = Pool(scratch / "devices", 1).acquire(1, "holder", patience)
     found: list[float] = []
 
@@ -203,7 +203,7 @@ def waiting_runner_mib(scratch: Path) -> float:
 def waiting(number: int) -> Row:
     """So many processes wait for one emulated IPU, which is released after a while."""
     with tempfile.TemporaryDirectory() as directory:
-        patience = Patience(1.0, PATIENCE_SECONDS, lambda: None, lambda wait: None)
+        patience = WaitPolicy(1.0, PATIENCE_SECONDS, lambda: None, lambda wait: None)
         lease = Pool(Path(directory), 1).acquire(1, "holder", patience)
         waiters = [
             subprocess.Popen(

@@ -16,10 +16,10 @@ from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.model.initial_weights import initial_weights
 from ipulse_worker.runner.model.model import Model
-from ipulse_worker.runner.training.batch_schedule import Schedule
-from ipulse_worker.runner.training.evaluation import judge
+from ipulse_worker.runner.training.batch_schedule import BatchSchedule
+from ipulse_worker.runner.training.evaluation import evaluate
 from ipulse_worker.runner.training.loop import Training
-from ipulse_worker.runner.training.metric_accumulator import Tally
+from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
 
 
 class _Silence:
@@ -27,12 +27,12 @@ class _Silence:
 
     requested = False
 
-    def saw(self, samples: int) -> None: ...
+    def add_samples(self, samples: int) -> None: ...
 
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         return False
 
-    def tell(self, step: int, values: object) -> None: ...
+    def report(self, step: int, values: object) -> None: ...
 
 
 def build_kernels() -> None:
@@ -40,7 +40,7 @@ def build_kernels() -> None:
     native.build_tensorflow_op()
 
 
-def train(spec: ExperimentSpec) -> Tally:
+def train(spec: ExperimentSpec) -> MetricAccumulator:
     """Trains to the end; returns the figures of the held-out samples."""
     build_kernels()
     dataset = load(
@@ -51,7 +51,7 @@ def train(spec: ExperimentSpec) -> Tally:
         spec=spec,
         model=Model(spec, dataset.trains.slots, len(os.sched_getaffinity(0))),
         dataset=dataset,
-        schedule=Schedule(dataset.training, settings.batch_size, settings.epochs, spec.seed),
+        schedule=BatchSchedule(dataset.training, settings.batch_size, settings.epochs, spec.seed),
         timeline=Timeline(Clock()),
         kernel_seconds=native.timings,
     )
@@ -59,4 +59,4 @@ def train(spec: ExperimentSpec) -> Tally:
     training.begin()
     silence = _Silence()
     training.run(silence, silence, lambda: None)  # type: ignore[arg-type] # what it asks of them
-    return judge(training.model, dataset, spec).tally
+    return evaluate(training.model, dataset, spec).metrics

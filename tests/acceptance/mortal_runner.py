@@ -18,22 +18,22 @@ ORDERS = Path(os.environ["IPULSE_DEVICES"]).parent / "orders"  # a file by the n
 
 def main() -> int:
     from ipulse_worker.runner.__main__ import main as run
-    from ipulse_worker.runner.attempt import Attempt
+    from ipulse_worker.runner.attempt import AttemptProcess
 
-    lived, saved = Attempt._phase, Attempt._save
+    lived, saved = AttemptProcess._phase, AttemptProcess._save
 
     @contextmanager
-    def lives(attempt: Attempt, phase: Any) -> Iterator[None]:
+    def lives(attempt: AttemptProcess, phase: Any) -> Iterator[None]:
         with lived(attempt, phase):
             yield
             _obey(phase.value)
 
-    def save(attempt: Attempt, training: Any) -> None:
+    def save(attempt: AttemptProcess, training: Any) -> None:
         saved(attempt, training)
         _obey("run")  # while it runs, and not when it has run
 
-    Attempt._phase = lives  # type: ignore[method-assign] # for this process
-    Attempt._save = save  # type: ignore[method-assign]
+    AttemptProcess._phase = lives  # type: ignore[method-assign] # for this process
+    AttemptProcess._save = save  # type: ignore[method-assign]
     return run()
 
 

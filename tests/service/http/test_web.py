@@ -112,7 +112,9 @@ def test_the_page_and_the_report_have_the_same_colours() -> None:
         return [dict(pattern.findall(part)) for part in (light, dark)]
 
     page = colours((STATIC / "page.css").read_text("utf-8"))
-    report = colours((ROOT / "worker/ipulse_worker/runner/report/page.html").read_text("utf-8"))
+    report = colours(
+        (ROOT / "worker/ipulse_worker/runner/report/templates/style.css").read_text("utf-8")
+    )
     for ours, theirs in zip(page, report, strict=True):
         shared = ours.keys() & theirs.keys()
         assert len(shared) > 10

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, NamedTuple
 from ipulse_core import strict_json
 from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.clock import Clock, Timeline
-from ipulse_worker.runner.reporter import Reporter
+from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.session import see_through
 
 MARKS = ("attached to", "compiled in", "pre-compiled in", "loaded from")
@@ -47,9 +47,9 @@ def attempt(directory: Path, spec: Any, **more: Any) -> Told:
     said = directory.with_suffix(".events").open("w+b")
     before = signal.getsignal(signal.SIGTERM)
     try:
-        reporter, cancellation = Reporter(said.fileno()), Cancellation()
+        events_out, cancellation = EventWriter(said.fileno()), Cancellation()
         cancellation.defer()
-        reporter.say(see_through(line, reporter, cancellation, Timeline(Clock()), 0.0))
+        events_out.write(see_through(line, events_out, cancellation, Timeline(Clock()), 0.0))
     finally:
         signal.signal(signal.SIGTERM, before)
     said.seek(0)

@@ -15,8 +15,8 @@ from ipulse.spec import parse_spec
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.trace import Trace
 from ipulse_worker.runner.crosscheck import __main__ as program
-from ipulse_worker.runner.crosscheck.backends import WAYS, Result, one_op
-from ipulse_worker.runner.crosscheck.comparison import NEAR, judge
+from ipulse_worker.runner.crosscheck.backends import BACKENDS, Result, one_op
+from ipulse_worker.runner.crosscheck.comparison import MARGIN_TOLERANCE, compare_with_reference
 from ipulse_worker.runner.crosscheck.problem import Problem, problem_of
 from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.load import load
@@ -43,7 +43,7 @@ def problem() -> Problem:
 
 
 @pytest.fixture(scope="module")
-def judged(problem: Problem) -> Tuple[Trace, Result]:
+def reference_and_result(problem: Problem) -> Tuple[Trace, Result]:
     """The reference's own run, and one op's."""
     p = problem
     free = reference.forward(p.network, p.weights, p.ids, p.counts, seed=p.seed)
@@ -83,7 +83,7 @@ class TestWays:
         skipped = [row for row in found["ways"] if "skipped" in row]
         assert [f"{row['way']} on {row['device']}" for row in skipped] == left_out
         assert found["agree"], found
-        assert len(found["ways"]) == len(WAYS)
+        assert len(found["ways"]) == len(BACKENDS)
         assert found["spikes"][0] > 0
 
     def test_what_is_missing_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,40 +93,50 @@ class TestWays:
 
 
 class TestVerdict:
-    def test_one_op_is_the_references(self, problem: Problem, judged: Any) -> None:
-        assert judge(problem, *judged).agrees
+    def test_one_op_is_the_references(self, problem: Problem, reference_and_result: Any) -> None:
+        assert compare_with_reference(problem, *reference_and_result).agrees
 
     @pytest.mark.parametrize("number", [0, -1], ids=["weights", "threshold"])
-    def test_notices_a_gradient(self, problem: Problem, judged: Any, number: int) -> None:
-        free, result = judged
+    def test_notices_a_gradient(
+        self, problem: Problem, reference_and_result: Any, number: int
+    ) -> None:
+        free, result = reference_and_result
         wrong = [np.array(gradient) for gradient in result.gradients]
         at = np.unravel_index(np.argmax(np.abs(wrong[number])), wrong[number].shape)
         wrong[number][at] *= np.float32(1.001)
         wrong[number][at] += np.float32(1e-3)
-        verdict = judge(problem, free, result._replace(gradients=wrong))
-        assert not verdict.agrees
-        assert verdict.margin == 0.0
+        comparison = compare_with_reference(problem, free, result._replace(gradients=wrong))
+        assert not comparison.agrees
+        assert comparison.margin == 0.0
 
-    def test_notices_what_is_no_number(self, problem: Problem, judged: Any) -> None:
-        free, result = judged
-        verdict = judge(problem, free, result._replace(membrane=result.membrane * np.nan))
-        assert not verdict.agrees
-        assert verdict.to_json()["membrane"] is None
+    def test_notices_what_is_no_number(self, problem: Problem, reference_and_result: Any) -> None:
+        free, result = reference_and_result
+        comparison = compare_with_reference(
+            problem, free, result._replace(membrane=result.membrane * np.nan)
+        )
+        assert not comparison.agrees
+        assert comparison.to_json()["membrane"] is None
 
-    def test_notices_a_spike_that_no_rounding_explains(self, problem: Problem, judged: Any) -> None:
-        free, result = judged
+    def test_notices_a_spike_that_no_rounding_explains(
+        self, problem: Problem, reference_and_result: Any
+    ) -> None:
+        free, result = reference_and_result
         (ids, counts), *others = result.slots
         counts = counts.copy()
         step, sample = np.argwhere(counts[..., 0] > 0)[0]
         counts[step, sample, 0] -= 1  # the last one carries gradient and does not spike
-        verdict = judge(problem, free, result._replace(slots=[(ids, counts), *others]))
-        assert verdict.differing == 1
-        assert verdict.margin > NEAR
-        assert not verdict.agrees
+        comparison = compare_with_reference(
+            problem, free, result._replace(slots=[(ids, counts), *others])
+        )
+        assert comparison.differing == 1
+        assert comparison.margin > MARGIN_TOLERANCE
+        assert not comparison.agrees
 
-    def test_takes_a_spike_that_rounding_explains(self, problem: Problem, judged: Any) -> None:
+    def test_takes_a_spike_that_rounding_explains(
+        self, problem: Problem, reference_and_result: Any
+    ) -> None:
         """The reference itself, its threshold a hair above a membrane that was above it."""
-        p, (free, _) = problem, judged
+        p, (free, _) = problem, reference_and_result
         u = free.layers[0].u
         spiking = np.where(free.layers[0].reset, u, np.inf)
         threshold = np.float64(spiking.min()) * (1 + 1e-6)
@@ -140,6 +150,6 @@ class TestVerdict:
         other = dataclasses.replace(layer, threshold=threshold * (1 - 2e-6))
         below = dataclasses.replace(network, layers=(other, *network.layers[1:]))
         result = one_op("cpu")(dataclasses.replace(p, network=below), TILES)
-        verdict = judge(raised, own, result)
-        assert 0 < verdict.margin < NEAR
-        assert verdict.differing >= 1
+        comparison = compare_with_reference(raised, own, result)
+        assert 0 < comparison.margin < MARGIN_TOLERANCE
+        assert comparison.differing >= 1

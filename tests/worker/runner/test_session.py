@@ -21,7 +21,7 @@ from ipulse_ops.lif.cpu.native import BuildFailed
 from ipulse_worker.runner.cancellation import Cancellation, Cancelled
 from ipulse_worker.runner.clock import Clock, Timeline
 from ipulse_worker.runner.data import DataUnavailable
-from ipulse_worker.runner.reporter import Reporter
+from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.session import see_through, verdict_of, warm_up
 from ipulse_worker.runner.training.loop import Diverged
 
@@ -199,7 +199,7 @@ class TestALoss:
         assert not runner.kinds("metric")
         for name in ("weights.npz", "metrics.jsonl"):
             assert (tmp_path / name).read_bytes() == (finished_dir / name).read_bytes(), name
-        assert "no training step in this attempt" in (tmp_path / "report.html").read_text()
+        assert "This attempt ran no training step" in (tmp_path / "report.html").read_text()
 
     def test_of_the_agent_ends_the_runner(self, start_runner: Start, tmp_path: Path) -> None:
         runner = start_runner()
@@ -288,7 +288,7 @@ class TestSeeThrough:
         try:
             before = signal.getsignal(signal.SIGTERM)
             timeline = Timeline(Clock())
-            done = see_through(line, Reporter(writer), Cancellation(), timeline, 0.0)
+            done = see_through(line, EventWriter(writer), Cancellation(), timeline, 0.0)
         finally:
             signal.signal(signal.SIGTERM, before)
             os.close(reader)

@@ -12,7 +12,7 @@ from ipulse.spec import ExperimentSpec
 from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.profile.memory import memory
 from ipulse_worker.runner.results.nir_export import write_nir
-from ipulse_worker.runner.training.evaluation import judge, look_at
+from ipulse_worker.runner.training.evaluation import evaluate, trace_sample
 from ipulse_worker.runner.training.loop import Training
 
 from .trainings import spec_of, told, training_of
@@ -117,13 +117,13 @@ def test_a_variant_is_trained_judged_and_exported(changes: Dict[str, Any], tmp_p
     moved = [not np.array_equal(a, b) for a, b in zip(before, run.model.trained)]
     assert all(moved), f"not trained: {[n for n, m in zip(run.model.arrays, moved) if not m]}"
 
-    judgement = judge(run.model, run.dataset, run.spec)
-    assert judgement.confusion.sum() == len(run.dataset.test)
-    assert judgement.spikes_by_step.shape == (len(run.spec.network.spiking), 20)
-    assert np.isfinite(judgement.tally.loss)
-    raster = look_at(run.model, run.dataset, int(run.dataset.test[0]))
+    evaluation = evaluate(run.model, run.dataset, run.spec)
+    assert evaluation.confusion.sum() == len(run.dataset.test)
+    assert evaluation.spikes_by_step.shape == (len(run.spec.network.spiking), 20)
+    assert np.isfinite(evaluation.metrics.loss)
+    raster = trace_sample(run.model, run.dataset, int(run.dataset.test[0]))
     assert len(raster.layer_spikes) == len(run.spec.network.layers)
-    told_bytes = memory(run, judgement.tally.gradient_shares)
+    told_bytes = memory(run, evaluation.metrics.active_gradient_fractions)
     saved, full = (told_bytes[kind]["bytes"] for kind in ("savedForBackward", "fullHistory"))
     # Of 20 neurons, the three sets of bits are mostly filling: 8 bytes a row each.
     rows = len(run.spec.network.spiking) * run.spec.data.steps * run.spec.training.batch_size
@@ -136,7 +136,7 @@ class TestWhatAVariantDoes:
         run = started(changes)
         samples = run.dataset.training[:20]
         ids, counts = run.dataset.trains.batch(samples)
-        learned = run.model.derive(ids, counts, run.dataset.labels[samples], step=1)
+        learned = run.model.compute_gradients(ids, counts, run.dataset.labels[samples], step=1)
         return [gradient.numpy() for gradient in learned.gradients]
 
     def test_clipping_bounds_the_gradient(self) -> None:

@@ -11,12 +11,12 @@ from ipulse_ops.lif.cpu import native
 from ipulse_worker.runner.clock import Clock, Timeline
 from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.load import load
+from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.model.initial_weights import initial_weights
 from ipulse_worker.runner.model.model import Model
-from ipulse_worker.runner.progress import Progress
-from ipulse_worker.runner.reporter import Reporter
-from ipulse_worker.runner.training.batch_schedule import Schedule
+from ipulse_worker.runner.training.batch_schedule import BatchSchedule
 from ipulse_worker.runner.training.loop import Training
+from ipulse_worker.runner.training_progress import TrainingProgress
 
 
 def spec_of(**changes: Any) -> ExperimentSpec:
@@ -46,7 +46,7 @@ def training_of(spec: ExperimentSpec, threads: int = 2) -> Training:
         spec=spec,
         model=model,
         dataset=dataset,
-        schedule=Schedule(dataset.training, settings.batch_size, settings.epochs, spec.seed),
+        schedule=BatchSchedule(dataset.training, settings.batch_size, settings.epochs, spec.seed),
         timeline=Timeline(Clock()),
         kernel_seconds=native.timings,
     )
@@ -55,11 +55,14 @@ def training_of(spec: ExperimentSpec, threads: int = 2) -> Training:
 
 
 @contextmanager
-def told(training: Training) -> Iterator[Tuple[Progress, List[str]]]:
+def told(training: Training) -> Iterator[Tuple[TrainingProgress, List[str]]]:
     """A progress that tells into a file; the list has the lines when the block has ended."""
     lines: List[str] = []
     with tempfile.TemporaryFile("w+") as file:  # a pipe that nobody reads is full at 64 KiB
-        reporter = Reporter(file.fileno())
-        yield Progress(reporter, training.schedule, training.timeline.clock, training.step), lines
+        reporter = EventWriter(file.fileno())
+        yield (
+            TrainingProgress(reporter, training.schedule, training.timeline.clock, training.step),
+            lines,
+        )
         file.seek(0)
         lines.extend(file.read().splitlines())

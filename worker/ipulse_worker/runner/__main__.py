@@ -28,14 +28,14 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
     from ipulse_worker.runner.cancellation import Cancellation
     from ipulse_worker.runner.clock import Clock
-    from ipulse_worker.runner.reporter import Reporter
+    from ipulse_worker.runner.event_writer import EventWriter
 
     startup = Clock()
     cancellation = Cancellation()
 
     from ipulse_worker.runner.session import serve
 
-    serve(sys.stdin.buffer, Reporter(descriptor), cancellation, startup)
+    serve(sys.stdin.buffer, EventWriter(descriptor), cancellation, startup)
     return 0
 
 

@@ -20,12 +20,11 @@ from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.devices import device_of
 from ipulse_worker.runner.devices.connection import attaches
-from ipulse_worker.runner.devices.device import unheard
-from ipulse_worker.runner.model.compile_only import outcome
+from ipulse_worker.runner.devices.device import ignore_progress
+from ipulse_worker.runner.event_writer import EventWriter, Throttle
+from ipulse_worker.runner.model.compile_only import execution_outcome
 from ipulse_worker.runner.model.initial_weights import initial_weights
-from ipulse_worker.runner.profile.profile import Circumstances, dropped_in_training, profile
-from ipulse_worker.runner.progress import Progress
-from ipulse_worker.runner.reporter import Reporter, Throttle
+from ipulse_worker.runner.profile.profile import RunMetadata, dropped_in_training, profile
 from ipulse_worker.runner.results import provenance
 from ipulse_worker.runner.results.artifacts import Artifacts
 from ipulse_worker.runner.results.manifest import spec_sha256
@@ -33,16 +32,17 @@ from ipulse_worker.runner.results.nir_export import require_nir
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.spec_warnings import warnings_of
 from ipulse_worker.runner.training import checkpoint
-from ipulse_worker.runner.training.batch_schedule import Schedule
-from ipulse_worker.runner.training.evaluation import judge, look_at
+from ipulse_worker.runner.training.batch_schedule import BatchSchedule
+from ipulse_worker.runner.training.evaluation import evaluate, trace_sample
 from ipulse_worker.runner.training.loop import Training
+from ipulse_worker.runner.training_progress import TrainingProgress
 from ipulse_worker.runner.work_dir import WorkDir
 
 DATA_SECONDS = 2.0  # between two words on how much of the data is there
 CHECKPOINT = "checkpoint.npz"  # one name: only the newest state is worth keeping
 
 
-class Attempt:
+class AttemptProcess:
     """What the phases share; `run` takes them in the device's order."""
 
     # What a phase leaves to those after it.
@@ -53,7 +53,7 @@ class Attempt:
     def __init__(
         self,
         assignment: Assignment,
-        reporter: Reporter,
+        events: EventWriter,
         cancellation: Cancellation,
         timeline: Timeline,
         import_seconds: float,
@@ -66,7 +66,7 @@ class Attempt:
         self.spec_sha256 = spec_sha256(self.spec)
         self.assignment = assignment
         self.work_dir = WorkDir(Path(assignment.work_dir))
-        self.reporter = reporter
+        self.events = events
         self.cancellation = cancellation
         self.timeline = timeline
         self.import_seconds = import_seconds
@@ -74,7 +74,7 @@ class Attempt:
         if isinstance(self.spec.device, IPUDevice):
             # An agent has started this process with them; who starts one by hand need not.
             os.environ.update(self.spec.device.environment(assignment.work_dir))
-        self.device = device_of(self.spec, reporter.log, cancellation.check)
+        self.device = device_of(self.spec, events.log, cancellation.check)
         self.device.job_id = assignment.job_id
         self.device.directory = self.work_dir.path
         self.message = ""  # what came of it, in a sentence
@@ -99,7 +99,7 @@ class Attempt:
     @contextmanager
     def _phase(self, phase: Phase) -> Iterator[None]:
         self.cancellation.check()
-        self.reporter.say(PhaseEvent(phase=phase.value))
+        self.events.write(PhaseEvent(phase=phase.value))
         with self.timeline.span("phase", phase.value):
             yield
 
@@ -110,7 +110,7 @@ class Attempt:
         dataset = load(
             self.spec.data, DataDirectory.from_environment(os.environ), self._tell_samples()
         )
-        self.reporter.log(f"data: {dataset.trains.samples:,} samples, {dataset.events}")
+        self.events.log(f"data: {dataset.trains.samples:,} samples, {dataset.events}")
         self._dataset = dataset
 
     def _tell_samples(self) -> Callable[[int, int], None]:
@@ -122,19 +122,19 @@ class Attempt:
             self.cancellation.check()
             if throttle.allows():
                 message = f"{done:,} of {samples:,} samples are there"
-                self.reporter.say(ProgressEvent(Phase.PREPARE.value, done / samples, message))
+                self.events.write(ProgressEvent(Phase.PREPARE.value, done / samples, message))
 
         return tell
 
     def _compile(self) -> None:
         dataset = self._dataset
         began = self.timeline.clock.now()
-        self.device.tell_part = self._tell_part
+        self.device.on_progress = self._report_compile_progress
         training = Training(
             spec=self.spec,
             model=self.device.compile(dataset.trains.slots),
             dataset=dataset,
-            schedule=Schedule(
+            schedule=BatchSchedule(
                 dataset.training,
                 self.spec.training.batch_size,
                 self.spec.training.epochs,
@@ -149,17 +149,19 @@ class Attempt:
         else:
             path = Path(self.assignment.checkpoint)
             training.resume(checkpoint.load(path, self.spec_sha256, like=training.state()))
-            self.reporter.log(f"resumed from the checkpoint at step {training.step:,}")
+            self.events.log(f"resumed from the checkpoint at step {training.step:,}")
         for warning in warnings_of(self.spec):
-            self.reporter.log(warning, level="warning")
+            self.events.log(warning, level="warning")
         training.model.trace()
-        self.device.tell_part = unheard  # a capacity that grows compiles again while it trains
+        self.device.on_progress = (
+            ignore_progress  # a capacity that grows compiles again while it trains
+        )
         self._compile_seconds = self.timeline.clock.now() - began
-        self.reporter.log(self._how_compiled())
+        self.events.log(self._how_compiled())
         self._training = training
 
-    def _tell_part(self, fraction: float, message: str) -> None:
-        self.reporter.say(ProgressEvent(Phase.COMPILE.value, fraction, message))
+    def _report_compile_progress(self, fraction: float, message: str) -> None:
+        self.events.write(ProgressEvent(Phase.COMPILE.value, fraction, message))
 
     def _how_compiled(self) -> str:
         """The line of the log that tells compiling, compiling ahead and compiling nothing apart."""
@@ -176,7 +178,9 @@ class Attempt:
 
     def _run(self) -> None:
         training = self._training
-        progress = Progress(self.reporter, training.schedule, self.timeline.clock, training.step)
+        progress = TrainingProgress(
+            self.events, training.schedule, self.timeline.clock, training.step
+        )
         training.run(progress, self.cancellation, lambda: self._save(training))
 
     def _save(self, training: Training) -> None:
@@ -184,7 +188,7 @@ class Attempt:
             state = training.checkpoint(self.spec_sha256)
             checkpoint.save(state, self.work_dir, CHECKPOINT)
         epochs = training.step // training.schedule.steps_per_epoch
-        self.reporter.say(CheckpointEvent(path=CHECKPOINT, epoch=epochs, step=training.step))
+        self.events.write(CheckpointEvent(path=CHECKPOINT, epoch=epochs, step=training.step))
 
     def _report(self) -> None:
         if attaches(self.device.connection):
@@ -201,12 +205,12 @@ class Attempt:
             "schema": "ipulse.executable/1",
             "connection_type": connection,
             "executables": [executable._asdict() for executable in executables],
-            "execution": outcome(self._training.model, connection),
+            "execution": execution_outcome(self._training.model, connection),
         }
-        artifacts = Artifacts(self.work_dir, self.reporter)
+        artifacts = Artifacts(self.work_dir, self.events)
         artifacts.write_document("executable.json", "executable", document)
         self.cancellation.check()
-        artifacts.write_manifest(self.spec, self._circumstances(), self._final)
+        artifacts.write_manifest(self.spec, self._run_metadata(), self._final)
         what = "Compiled, and it fits"
         if connection == "PRE_COMPILE":
             keys = ", ".join(executable.key for executable in executables)
@@ -216,8 +220,8 @@ class Attempt:
     def _report_training(self) -> None:
         training = self._training
         began = self.timeline.clock.now()
-        circumstances = self._circumstances()
-        judgement = judge(training.model, training.dataset, self.spec)
+        run_metadata = self._run_metadata()
+        evaluation = evaluate(training.model, training.dataset, self.spec)
         results = Results(
             spec=self.spec,
             spec_sha256=self.spec_sha256,
@@ -225,27 +229,29 @@ class Attempt:
             attempt=self.assignment.attempt,
             started_at=self.started_at,
             history=training.history,
-            judgement=judgement,
-            raster=look_at(training.model, training.dataset, int(training.dataset.test[0])),
+            evaluation=evaluation,
+            sample_trace=trace_sample(
+                training.model, training.dataset, int(training.dataset.test[0])
+            ),
             dropped_in_training=dropped_in_training(training),
-            gates=training.model.gates,
+            limits=training.model.limits,
             kept_epoch=training.kept_epoch,
-            profile=profile(training, judgement, circumstances, began),
+            profile=profile(training, evaluation, run_metadata, began),
             events=training.dataset.events,
             git=provenance.git_revision(),
             poplar_profile=self.device.poplar_profile(),
         )
         self._final = final_figures(results)
-        artifacts = Artifacts(self.work_dir, self.reporter)
+        artifacts = Artifacts(self.work_dir, self.events)
         artifacts.write_results(results, training.model.arrays, self.timeline, self.device.files())
         self.cancellation.check()
-        artifacts.write_manifest(self.spec, circumstances, self._final)
+        artifacts.write_manifest(self.spec, run_metadata, self._final)
         accuracy = self._final["test_accuracy"]
         self.message = f"{100 * accuracy:.2f} % of the held-out samples are right."
 
-    def _circumstances(self) -> Circumstances:
+    def _run_metadata(self) -> RunMetadata:
         device = self.device.description()
-        return Circumstances(
+        return RunMetadata(
             job_id=self.assignment.job_id,
             attempt=self.assignment.attempt,
             started_at=self.started_at,
@@ -261,12 +267,12 @@ def final_figures(results: Results) -> Dict[str, float]:
     """What the job's summary says."""
     epochs = [record for record in results.history.records if record["scope"] == "epoch"]
     last, kept = epochs[-1], epochs[results.kept_epoch - 1]
-    tally = results.judgement.tally
+    metrics = results.evaluation.metrics
     train: Dict[str, Any] = results.profile["execution"]["runs"][0]
     phases = results.profile["execution"]["phases"]
     figures = {
-        "test_accuracy": tally.accuracy,
-        "test_loss": tally.loss,
+        "test_accuracy": metrics.accuracy,
+        "test_loss": metrics.loss,
         "accuracy": kept["accuracy"],
         "loss": kept["loss"],
         "epochs": float(last["epoch"]),

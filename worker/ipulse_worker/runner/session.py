@@ -17,13 +17,13 @@ from ipulse_core.events import Assignment, DoneEvent, ReadyEvent
 from ipulse_core.states import Reason
 from ipulse_ops.lif.cpu import native, op_library
 from ipulse_ops.lif.cpu.native import NativeError
-from ipulse_worker.runner.attempt import Attempt
+from ipulse_worker.runner.attempt import AttemptProcess
 from ipulse_worker.runner.cancellation import Cancellation, Cancelled
 from ipulse_worker.runner.clock import Clock, Timeline
 from ipulse_worker.runner.data import DataUnavailable, digits
 from ipulse_worker.runner.devices import poplar_errors
 from ipulse_worker.runner.devices.pool import DeviceUnavailable
-from ipulse_worker.runner.reporter import Reporter
+from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.training.loop import Diverged
 
 MESSAGE_LENGTH = 4000  # characters of a verdict; DoneEvent allows a little more
@@ -36,7 +36,7 @@ SMALLER = (
 
 def serve(
     lines: BinaryIO,
-    reporter: Reporter,
+    events: EventWriter,
     cancellation: Cancellation,
     startup: Clock,
 ) -> None:
@@ -50,14 +50,14 @@ def serve(
         tensorflow=tf.__version__,
         import_seconds=startup.now(),
     )
-    reporter.say(ready)
+    events.write(ready)
     line = lines.readline()
     if not line:
         return
     cancellation.defer()
-    reporter.end_with_reader()
+    events.end_with_reader()
     timeline = Timeline(Clock())  # a warm runner may have waited for hours
-    reporter.say(see_through(line, reporter, cancellation, timeline, ready.import_seconds))
+    events.write(see_through(line, events, cancellation, timeline, ready.import_seconds))
 
 
 def warm_up() -> None:
@@ -80,7 +80,7 @@ def warm_up() -> None:
 
 def see_through(
     line: bytes,
-    reporter: Reporter,
+    events: EventWriter,
     cancellation: Cancellation,
     timeline: Timeline,
     import_seconds: float,
@@ -88,7 +88,7 @@ def see_through(
     """Does what the assignment on the line asks, and says how it ended, whatever happens."""
     try:
         assignment = parsing.parse(Assignment, strict_json.loads(line))
-        attempt = Attempt(assignment, reporter, cancellation, timeline, import_seconds)
+        attempt = AttemptProcess(assignment, events, cancellation, timeline, import_seconds)
         summary = attempt.run()
     except BrokenPipeError:
         raise  # the agent is gone, and so is everybody who could be told

@@ -46,7 +46,7 @@ def test_trains_on_a_file_of_the_data_directory(tmp_path: Path) -> None:
     page = (tmp_path / "work" / "report.html").read_text("utf-8")
     assert '<svg class="picture"' not in page
     assert "Input events were dropped" in page
-    assert f"{events['outside']} lie outside of the 10 steps" in page
+    assert f"{events['outside']} are outside the 10 time steps" in page
     assert "recorded spikes" in page
 
 

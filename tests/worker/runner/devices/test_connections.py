@@ -15,8 +15,8 @@ import pytest
 
 from ipulse.spec import parse_spec
 from ipulse_worker.runner.devices import emulator
-from ipulse_worker.runner.devices.pool import Patience, Pool
-from ipulse_worker.runner.model.compile_only import CompilationOnly, Unattached
+from ipulse_worker.runner.devices.pool import Pool, WaitPolicy
+from ipulse_worker.runner.model.compile_only import CompilationOnly, CompileOnlyModel
 from ipulse_worker.runner.model.model import Model
 from tests.worker.runner import attempts
 from tests.worker.runner.attempts import Told
@@ -154,8 +154,8 @@ def test_what_poplar_refuses_while_it_compiles_fails_the_job(
 
 
 class TestTheWait:
-    def patience(self) -> Patience:
-        return Patience(1.0, 30.0, lambda: None, lambda wait: None)
+    def patience(self) -> WaitPolicy:
+        return WaitPolicy(1.0, 30.0, lambda: None, lambda wait: None)
 
     def test_says_on_whom_it_waits_and_gives_up_in_time(self, tmp_path: Path) -> None:
         lease = Pool(tmp_path / "devices", 1).acquire(1, "job_0", self.patience())
@@ -191,9 +191,9 @@ class TestTheWait:
 def test_what_is_not_attached_gives_zeros_or_refuses() -> None:
     spec = parse_spec(ipu_spec(KINDS["cpu"]))
     model = Model(spec, slots=4, threads=1)
-    learned = Unattached(model, "PRE_COMPILE").derive()
+    learned = CompileOnlyModel(model, "PRE_COMPILE").compute_gradients()
     assert [g.shape for g in learned.gradients] == [w.shape for w in model.trained]
     assert not any(np.any(np.asarray(array)) for array in [*learned.gradients, learned.sums])
-    assert not np.any(Unattached(model, "PRE_COMPILE").judge(3).predicted)
+    assert not np.any(CompileOnlyModel(model, "PRE_COMPILE").evaluate(3).predicted)
     with pytest.raises(CompilationOnly, match="configured for compilation only"):
-        Unattached(model, "NEVER").derive()
+        CompileOnlyModel(model, "NEVER").compute_gradients()

@@ -15,7 +15,7 @@ from ipulse.spec import IPUDevice, parse_spec
 from ipulse_core.states import Policy, Reason
 from ipulse_ops.build_cache import poplar_executables
 from ipulse_ops.lif.poplar.build import build
-from ipulse_worker.runner.attempt import Attempt
+from ipulse_worker.runner.attempt import AttemptProcess
 from ipulse_worker.runner.devices import cpu, emulator, ipu
 from ipulse_worker.runner.devices.ipu_process import configuration
 from tests.ipu_fake import State, install
@@ -119,14 +119,14 @@ def test_goes_on_from_a_checkpoint(
     """To the same bits: queues begin with the batch of the step that is due."""
     device.checks_with_xla = False
     whole = attempt(tmp_path / "whole", on("ipu"))
-    save = Attempt._save
+    save = AttemptProcess._save
 
-    def stop(self: Attempt, training: Any) -> None:
+    def stop(self: AttemptProcess, training: Any) -> None:
         save(self, training)
         self.cancellation.requested = True
 
     with monkeypatch.context() as patch:
-        patch.setattr(Attempt, "_save", stop)
+        patch.setattr(AttemptProcess, "_save", stop)
         stopped = attempt(tmp_path / "stopped", on("ipu"))
     assert stopped.done["reason"] == "cancelled_by_user"
     kept = str(stopped.directory / "checkpoint.npz")

@@ -13,7 +13,7 @@ import pytest
 from ipulse.spec import parse_spec
 from ipulse_worker.runner.devices import ipu, ipu_users
 from ipulse_worker.runner.devices.ipu_users import Seen, User, behind
-from ipulse_worker.runner.devices.pool import Record, Records
+from ipulse_worker.runner.devices.pool import UsageRecord, UsageRecords
 from tests.worker.runner.emulated import ipu_spec
 
 FREE = {"id": "0", "user process id": "N/A", "user name": "N/A", "user executable": "N/A"}
@@ -41,7 +41,7 @@ def test_what_the_driver_shows(
     assert behind([], shown, wanted=1) is None  # one is free: it compiles
     assert behind([], shown, wanted=2) == "behind process 77 (python3) of ada on IPU 1"
     monkeypatch.setattr(ipu_users, "time", SimpleNamespace(time=lambda: 103.0))
-    job = Record("job_1", 77, 1, 100.0)
+    job = UsageRecord("job_1", 77, 1, 100.0)
     assert behind([job], shown, wanted=2) == "behind job job_1, which has had 1 for 3 s"
     devices[:] = [{"id": "0"}]  # a driver that says nothing of users
     assert ipu_users.seen() == Seen(1, [])
@@ -86,7 +86,7 @@ def test_a_wait_is_told_until_it_is_over(
     (record,) = (tmp_path / "ipu-jobs").iterdir()
     assert "job_mine" in record.read_text()
     made.release()
-    assert Records(tmp_path / "ipu-jobs").others() == []
+    assert UsageRecords(tmp_path / "ipu-jobs").others() == []
     assert not record.exists()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_worker.runner.model.network import network_of
-from ipulse_worker.runner.training.metric_accumulator import Tally
+from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
 from tests.worker.runner.trainings import spec_of, training_of
 
 
@@ -20,8 +20,8 @@ class TestModel:
         ids, counts = dataset.trains.batch(samples)
         labels = dataset.labels[samples]
 
-        judged = model.judge(ids, counts, labels)
-        sums = model.derive(ids, counts, labels, step=1).sums
+        judged = model.evaluate(ids, counts, labels)
+        sums = model.compute_gradients(ids, counts, labels, step=1).sums
         np.testing.assert_array_equal(judged.sums, sums)
 
         trace = reference.forward(network_of(spec), model.weights, ids, counts)
@@ -33,9 +33,9 @@ class TestModel:
         dropped = [layer.dropped.sum() for layer in trace.layers]
         assert dropped[1] > 0, "the sample should overfill the second layer's four slots"
 
-        tally = Tally(["1", "2"], [20, 16], spec.data.steps)
-        tally.add(sums)
-        np.testing.assert_allclose(tally.loss, losses.mean(), rtol=1e-5)
+        metrics = MetricAccumulator(["1", "2"], [20, 16], spec.data.steps)
+        metrics.add(sums)
+        np.testing.assert_allclose(metrics.loss, losses.mean(), rtol=1e-5)
         np.testing.assert_array_equal(judged.predicted, logits.argmax(axis=1))
         np.testing.assert_array_equal(sums[4:], [*spikes, *slots, *dropped])
         by_step = [layer.spike_counts[..., 0].sum(axis=1) for layer in trace.layers]
@@ -48,7 +48,7 @@ class TestModel:
         samples = dataset.training[:25]
         ids, counts = dataset.trains.batch(samples)
         labels = dataset.labels[samples]
-        gradients = model.derive(ids, counts, labels, step=1).gradients
+        gradients = model.compute_gradients(ids, counts, labels, step=1).gradients
 
         network = network_of(spec)
         trace = reference.forward(network, model.weights, ids, counts)

@@ -10,7 +10,7 @@ import pytest
 
 from ipulse.spec import parse_spec
 from ipulse_ops.lif.cpu import arrays
-from ipulse_worker.runner.model.network import first_gates, network_of, spiking_neurons
+from ipulse_worker.runner.model.network import initial_limits, network_of, spiking_neurons
 from ipulse_worker.runner.profile import step_times
 from ipulse_worker.runner.profile.memory import full_history, saved_for_backward
 from ipulse_worker.runner.profile.step_times import PARTS, StepTime, StepTimes
@@ -101,11 +101,11 @@ class TestStepTimes:
         for late in (0.0, 1.0):
             times.add(
                 StepTime(
-                    begun=10.0,
-                    batched=10.5,
-                    derived=13.5 + late,
-                    applied=14.5 + late,
-                    ended=14.75 + late,
+                    start=10.0,
+                    batch_ready=10.5,
+                    gradients_ready=13.5 + late,
+                    weights_updated=14.5 + late,
+                    end=14.75 + late,
                     forward=1.0,
                     backward=1.5 + late,
                 )
@@ -129,7 +129,7 @@ class TestStepTimes:
         monkeypatch.setattr(step_times, "QUANTILE_STEPS", 2)
         times = StepTimes()
         for seconds in (9.0, 1.0, 1.0):
-            times.add(StepTime(0.0, 0.0, 0.0, 0.0, ended=seconds, forward=0.0, backward=0.0))
+            times.add(StepTime(0.0, 0.0, 0.0, 0.0, end=seconds, forward=0.0, backward=0.0))
         document = times.to_json()
         assert (document["count"], document["quantiles_over"]) == (3, 2)
         assert (document["seconds"]["total"], document["seconds"]["max"]) == (11.0, 1.0)
@@ -147,7 +147,7 @@ class TestSavedForBackward:
         """40 steps * 32 samples; layer 1: a quarter of 32 neurons and two sets of 128 bits, layer
         2, which has a capacity: half of 24 and three."""
         spec = parse_spec(SPEC)
-        saved = saved_for_backward(spec, first_gates(spec), np.array([0.25, 0.5]))
+        saved = saved_for_backward(spec, initial_limits(spec), np.array([0.25, 0.5]))
         assert saved == 40 * 32 * (32 * 4 * 0.25 + 2 * 16 + 24 * 4 * 0.5 + 3 * 16)
         assert full_history(spec) == 40 * 32 * 4 * (32 + 24)
 
@@ -170,7 +170,7 @@ class TestSavedForBackward:
         ]
         assert 0 < min(shares) < 0.2
         kept = sum(layer.bits.nbytes + layer.membranes.nbytes for layer in run.layers)
-        assert saved_for_backward(spec, first_gates(spec), np.array(shares)) == kept
+        assert saved_for_backward(spec, initial_limits(spec), np.array(shares)) == kept
 
 
 def _names(value: Any) -> Iterator[str]:

@@ -147,7 +147,7 @@ def test_says_of_an_ipu_what_the_emulator_says(opened: Dict[str, Report]) -> Non
     assert profile.bytes_by_tile.tolist() == [200, 400, 600]
     assert profile.categories["stacks and others"].tolist() == [100, 200, 300]
     (run,) = profile.runs
-    assert profile.one_pass(run) == (1, 4)
+    assert profile.one_iteration(run) == (1, 4)
     assert profile.liveness[-1] == ("Sync", 40)
 
 

@@ -45,9 +45,9 @@ def test_knows_how_evenly_tiles_work(profile: TileProfile) -> None:
 def test_a_pass_is_one_from_the_middle_of_the_dearest_loop(profile: TileProfile) -> None:
     forward, backward = profile.runs
     assert [forward.programs, backward.programs] == [FORWARD, [5]]
-    found = profile.one_pass(forward)
+    found = profile.one_iteration(forward)
     assert found == (1 + 2 * (PASSES // 2 - 1), 1 + 2 * (PASSES // 2))
-    assert profile.one_pass(backward) is None
+    assert profile.one_iteration(backward) is None
 
 
 def test_memory_by_tile_and_by_what_it_is_for(profile: TileProfile) -> None:

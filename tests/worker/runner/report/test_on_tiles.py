@@ -7,20 +7,25 @@ from typing import Any, Dict, Optional
 import pytest
 
 from ipulse_worker.runner.report.on_tiles import on_tiles
+from ipulse_worker.runner.report.page import render
 
 from .test_page import Page
 from .tile_documents import document
 
 
-def section(given: Optional[Dict[str, Any]]) -> str:
-    """Of a network with one hidden layer."""
+def values(profile: Optional[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
+    """Return the values of the section for a network with one hidden layer."""
     network = SimpleNamespace(layers=[None])
-    results: Any = SimpleNamespace(poplar_profile=given, spec=SimpleNamespace(network=network))
-    return on_tiles(results)["tiles_section"]
+    results: Any = SimpleNamespace(poplar_profile=profile, spec=SimpleNamespace(network=network))
+    return on_tiles(results)
 
 
-def test_is_not_there_where_nothing_ran_on_tiles() -> None:
-    assert section(None) == ""
+def section(profile: Dict[str, Any]) -> str:
+    return render("sections/tiles.html", tiles=values(profile))
+
+
+def test_is_absent_without_a_poplar_program() -> None:
+    assert values(None) is None
 
 
 def test_is_well_formed_and_fetches_nothing() -> None:
@@ -29,18 +34,26 @@ def test_is_well_formed_and_fetches_nothing() -> None:
     assert "script" not in page.tags
 
 
-def test_says_where_the_time_went() -> None:
+def test_shows_shares_of_the_cycles() -> None:
     text = section(document())
     shares = [100 * part / 6020 for part in (4900, 900, 220)]
     compute, sync, exchange = (f"{share:.1f} %" for share in shares)
     assert f"compute {compute}, sync {sync}, exchange {exchange} and host 0.0 %" in text
-    assert "The dearest step is stage0/integrate with 60.5 %" in text
+    assert "The most expensive step is stage0/integrate (layer 1) with 60.5 %" in text
     assert "the mean tile works 25.0 % of the time" in text
-    assert "The fullest, tile 3, holds 15.6 KiB of its 624 KiB (2.5 %)" in text
+    assert "The fullest, tile 3, uses 15.6 KiB of its 624 KiB (2.5 %)" in text
     assert "6.02 µs at the clock" in text
 
 
-def test_every_caption_says_that_it_is_emulated() -> None:
+def test_layers_of_steps_count_from_one() -> None:
+    cells = Page(section(document())).text["td"]
+    assert "stage0/integrate (layer 1)" in cells
+    assert "stage1/integrate (readout)" in cells
+    assert "backward/layer0/adjoint (layer 1)" in cells
+    assert "arrange" in cells
+
+
+def test_every_caption_says_emulated() -> None:
     captions = re.findall(r"<figcaption>(.*?)</figcaption>", section(document()))
     assert len(captions) == 8
     assert all("emulated" in caption for caption in captions)
@@ -52,22 +65,22 @@ def test_every_caption_says_that_it_is_emulated() -> None:
 @pytest.mark.parametrize(
     ("live", "unit", "top"), [(900 * 1024, "KiB", "1000"), (10**7, "MiB", "10")]
 )
-def test_memory_over_the_steps_has_a_unit_that_fits(live: int, unit: str, top: str) -> None:
-    told = document()
-    for step in told["compilation"]["livenessProgramSteps"]:
+def test_memory_over_the_steps_has_a_suitable_unit(live: int, unit: str, top: str) -> None:
+    profile = document()
+    for step in profile["compilation"]["livenessProgramSteps"]:
         step["notAlwaysLiveMemory"]["bytes"] = live
-    text = Page(section(told)).text["text"]
+    text = Page(section(profile)).text["text"]
     assert unit in text
     assert top in text
 
 
-def test_names_of_a_program_are_text() -> None:
+def test_names_of_a_program_are_escaped() -> None:
     text = section(document(name="<script>alert(1)</script>"))
     assert "<script" not in text
     assert "&lt;script&gt;" in text
 
 
-def test_a_whole_machine_stays_small_and_every_ipu_has_its_map() -> None:
+def test_a_large_machine_gives_a_small_section_with_a_map_per_ipu() -> None:
     text = section(document(tiles=1472, ipus=2))
     assert len(text) < 60_000
     assert {"IPU 0", "IPU 1"} <= set(Page(text).text["text"])

@@ -19,7 +19,7 @@ Attributes = List[Tuple[str, Optional[str]]]
 
 
 class Page(HTMLParser):
-    """A strict reader: every element that is opened is closed, in order."""
+    """A strict parser: records elements that are not closed in order."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -45,7 +45,7 @@ class Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if not self.open or self.open.pop() != tag:
-            self.problems.append(f"</{tag}> at {self.getpos()} closes nothing")
+            self.problems.append(f"</{tag}> at {self.getpos()} has no start tag")
 
     def handle_data(self, data: str) -> None:
         if self.open:
@@ -73,7 +73,7 @@ class TestReportHTML:
         assert not re.search(r"https?://|url\(|@import", html)
         assert "default-src 'none'" in html
 
-    def test_shows_what_a_user_wrote_as_text(self, html: str, page: Page) -> None:
+    def test_escapes_text_from_users(self, html: str, page: Page) -> None:
         assert "small <digits> & more" in "".join(page.text["h1"])
         assert "small <digits>" not in html
         assert "<script>alert(1)</script>" in "".join(page.text["dd"])
@@ -88,14 +88,14 @@ class TestReportHTML:
 
     def test_has_every_part(self, page: Page) -> None:
         assert [text for text in page.text["h2"] if text.strip()] == [
-            "Learning",
+            "Learning curves",
             "One held-out sample",
             "Activity",
-            "Gradient and learning rate",
-            "What it confuses",
-            "Where the time went",
+            "Gradients and learning rate",
+            "Confusion matrix",
+            "Time",
             "Network",
-            "Reproduce it",
+            "Reproduction",
         ]
         labels = "".join(page.text["text"])
         for axis in (
@@ -111,19 +111,19 @@ class TestReportHTML:
         accuracy = finished.events[-1]["summary"]["test_accuracy"]
         assert f"{100 * accuracy:.1f} %" in "".join(page.text["dd"])
 
-    def test_tells_what_a_sample_leaves_for_the_backward_pass(
+    def test_shows_the_memory_stored_for_the_backward_pass(
         self, finished_dir: Path, html: str
     ) -> None:
-        """A float32 of 32 and 24 neurons in 40 steps would be all of it."""
+        """The full history is a float32 for each of 32 + 24 neurons in 40 steps."""
         memory = json.loads((finished_dir / "profile.json").read_text("utf-8"))["memory"]
         assert memory["fullHistory"]["bytes_per_sample"] == 4 * 40 * (32 + 24)
         kept = memory["savedForBackward"]["bytes_per_sample"]
         assert 0 < kept < memory["fullHistory"]["bytes_per_sample"]
-        assert f"{size(kept)} of a sample, where every membrane of every step" in html
+        assert f"{size(kept)} per sample; every membrane of every step would take" in html
         assert f"would take {size(4 * 40 * (32 + 24))}" in html
 
     @pytest.mark.browser
-    def test_is_drawn_by_a_browser_without_a_complaint(
+    def test_renders_in_a_browser_without_console_messages(
         self, finished_dir: Path, html: str, tmp_path: Path
     ) -> None:
         browser = shutil.which("chromium")
@@ -138,9 +138,9 @@ class TestReportHTML:
         drawn = subprocess.run(
             [*command, address], capture_output=True, timeout=120, text=True, check=True
         )
-        complaints = [line for line in drawn.stderr.splitlines() if "CONSOLE" in line]
-        assert complaints == []
+        messages = [line for line in drawn.stderr.splitlines() if "CONSOLE" in line]
+        assert messages == []
         picture = (tmp_path / "report.png").read_bytes()
         assert picture[:8] == b"\x89PNG\r\n\x1a\n"
-        # A blank page of this size compresses to a tenth of that.
+        # A blank page of this size compresses to a tenth of this.
         assert len(picture) > 100_000

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ipulse_worker.runner.training.batch_schedule import Schedule
+from ipulse_worker.runner.training.batch_schedule import BatchSchedule
 
 SAMPLES = np.array([3, 5, 8, 13, 21, 34, 55])
 
 
-def make(seed: int = 1, epochs: int = 2) -> Schedule:
-    return Schedule(SAMPLES, batch_size=3, epochs=epochs, seed=seed)
+def make(seed: int = 1, epochs: int = 2) -> BatchSchedule:
+    return BatchSchedule(SAMPLES, batch_size=3, epochs=epochs, seed=seed)
 
 
 class TestSchedule:
@@ -21,7 +21,7 @@ class TestSchedule:
             np.testing.assert_array_equal(np.sort(np.concatenate(batches)), SAMPLES)
 
     def test_order_differs_by_epoch_and_seed(self) -> None:
-        def order(schedule: Schedule, epoch: int) -> list:
+        def order(schedule: BatchSchedule, epoch: int) -> list:
             return [n for step in range(3) for n in schedule.batch(3 * epoch + step)]
 
         assert order(make(), 0) != order(make(), 1)

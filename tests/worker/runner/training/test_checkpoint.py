@@ -63,7 +63,7 @@ class TestSaveAndLoad:
 
     def test_refuses_another_experiments(self, tmp_path: Path, checkpoint: Checkpoint) -> None:
         path = save(replace(checkpoint, spec_sha256="cd" * 32), WorkDir(tmp_path), "c.npz")
-        with pytest.raises(UnusableCheckpoint, match="belongs to another experiment"):
+        with pytest.raises(UnusableCheckpoint, match="belongs to another spec"):
             load(path, DIGEST, like=checkpoint.state)
 
     def test_refuses_other_shapes(self, tmp_path: Path, checkpoint: Checkpoint) -> None:

@@ -15,7 +15,7 @@ def watch(figures: List[float], **settings: Any) -> EarlyStopping:
     stopping = EarlyStopping(spec.EarlyStopping(**settings), [np.zeros(1)])
     for epoch, figure in enumerate(figures, start=1):
         assert not stopping.stopped
-        stopping.saw(epoch, {metric: figure}, [np.array([float(epoch)])])
+        stopping.update(epoch, {metric: figure}, [np.array([float(epoch)])])
     return stopping
 
 
@@ -46,6 +46,6 @@ class TestEarlyStopping:
         stopping = watch([3, 2, 4], patience=2)
         again = watch([], patience=2)
         again.restore(stopping.state())
-        again.saw(4, {"test_loss": 2.0}, [np.array([4.0])])
+        again.update(4, {"test_loss": 2.0}, [np.array([4.0])])
         assert again.stopped
         assert again.kept[0].tolist() == [2.0]

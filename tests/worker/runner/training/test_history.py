@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from ipulse_core import strict_json
-from ipulse_worker.runner.training.batch_schedule import Schedule
+from ipulse_worker.runner.training.batch_schedule import BatchSchedule
 from ipulse_worker.runner.training.history import MAX_STEP_LINES, History, logged_every
 
 
@@ -28,7 +28,7 @@ class TestHistory:
 class TestLoggedEvery:
     def test_bounds_the_lines_of_a_long_training(self) -> None:
         for epochs in (1, 1999, 2000, 2001, 100_000):
-            schedule = Schedule(np.arange(3), batch_size=1, epochs=epochs, seed=0)
+            schedule = BatchSchedule(np.arange(3), batch_size=1, epochs=epochs, seed=0)
             every = logged_every(schedule)
             assert schedule.steps // every <= MAX_STEP_LINES
             assert every == 1 or schedule.steps // (every - 1) > MAX_STEP_LINES

@@ -84,7 +84,7 @@ def assert_same(one: Training, other: Training) -> None:
     """Bit for bit, in everything that a report shows."""
     assert one.history.text() == other.history.text()
     assert same_bits(one.model.trained, other.model.trained)
-    assert one.model.gates.same_as(other.model.gates)
+    assert one.model.limits.equals(other.model.limits)
     assert one.kept_epoch == other.kept_epoch
     before, after = one.state(), other.state()
     assert list(before) == list(after)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ipulse.spec import ExperimentSpec
-from ipulse_worker.runner.training.loop import empty_tally
-from ipulse_worker.runner.training.second_threshold_schedule import GateControl
+from ipulse_worker.runner.training.loop import empty_accumulator
+from ipulse_worker.runner.training.second_threshold_schedule import SecondThresholdSchedule
 from tests.worker.runner.trainings import spec_of
 
 
@@ -19,75 +19,82 @@ def spec_with(layer: Dict[str, Any], **training: Any) -> ExperimentSpec:
     )
 
 
-def saw(control: GateControl, spec: ExperimentSpec, filled: int, dropped: int, most: int) -> Any:
-    tally = empty_tally(spec)
-    tally.add(np.array([10, 1.0, 1, 0, filled, filled, dropped]))
-    return control.saw_step(5, tally, np.array([most], np.float32))
+def saw(
+    control: SecondThresholdSchedule, spec: ExperimentSpec, filled: int, dropped: int, most: int
+) -> Any:
+    metrics = empty_accumulator(spec)
+    metrics.add(np.array([10, 1.0, 1, 0, filled, filled, dropped]))
+    return control.observe_step(5, metrics, np.array([most], np.float32))
 
 
 class TestGrowth:
     def test_leaves_room_and_says_so(self) -> None:
         spec = spec_with({"capacity": {"grow": 3}})
-        control = GateControl(spec)
-        assert control.gates(0).capacities == (3,)
+        control = SecondThresholdSchedule(spec)
+        assert control.limits(0).capacities == (3,)
         assert saw(control, spec, filled=1000, dropped=0, most=3) == []
         (said,) = saw(control, spec, filled=1200, dropped=400, most=6)
-        assert said == "step 5: layer 1 dropped 400 spikes; its capacity grows from 3 to 12"
-        assert control.gates(0).capacities == (12,)  # 4 + 4 sqrt(4)
-        assert control.figures(control.gates(0)) == {"capacity/1": 12.0}
+        assert (
+            said
+            == "step 5: layer 1 dropped 400 spikes; its capacity grows from 3 to 12 spikes per step"
+        )
+        assert control.limits(0).capacities == (12,)  # 4 + 4 sqrt(4)
+        assert control.metrics(control.limits(0)) == {"capacity/1": 12.0}
 
     def test_ends_where_it_may_not_grow(self) -> None:
         spec = spec_with({"capacity": {"grow": 3, "most": 5}})
-        control = GateControl(spec)
+        control = SecondThresholdSchedule(spec)
         assert "from 3 to 5" in saw(control, spec, filled=1200, dropped=400, most=6)[0]
         assert saw(control, spec, filled=2000, dropped=400, most=7) == []
-        assert control.gates(0).capacities == (5,)
+        assert control.limits(0).capacities == (5,)
 
     def test_a_number_stays(self) -> None:
         spec = spec_with({"capacity": 3})
-        control = GateControl(spec)
+        control = SecondThresholdSchedule(spec)
         assert saw(control, spec, filled=1200, dropped=400, most=6) == []
-        assert control.gates(0).capacities == (3,)
+        assert control.limits(0).capacities == (3,)
 
 
 class TestSecondThreshold:
     def test_rises_over_the_epochs(self) -> None:
         ramp = {"start": -1.0, "epochs": 4}
-        control = GateControl(spec_with({"second_threshold": 0.6}, second_threshold_ramp=ramp))
-        told = [control.gates(epoch).second_thresholds[0] for epoch in range(6)]
+        control = SecondThresholdSchedule(
+            spec_with({"second_threshold": 0.6}, second_threshold_ramp=ramp)
+        )
+        told = [control.limits(epoch).second_thresholds[0] for epoch in range(6)]
         assert told == pytest.approx([-1, -0.6, -0.2, 0.2, 0.6, 0.6])
 
     def test_gives_way_while_nobody_carries_gradient(self) -> None:
         spec = spec_with({"second_threshold": 0.9})
-        control = GateControl(spec)
+        control = SecondThresholdSchedule(spec)
         (said,) = saw(control, spec, filled=0, dropped=0, most=0)
         assert "no neuron of layer 1 is above its second threshold" in said
-        assert control.gates(0).second_thresholds == (pytest.approx(0.8),)
+        assert control.limits(0).second_thresholds == (pytest.approx(0.8),)
         assert saw(control, spec, filled=0, dropped=0, most=0) == []  # told once an epoch
-        assert control.gates(0).second_thresholds == (pytest.approx(0.6),)
+        assert control.limits(0).second_thresholds == (pytest.approx(0.6),)
 
-        control.ended_epoch()
-        assert control.gates(1).second_thresholds == (pytest.approx(0.6),)
+        control.end_epoch()
+        assert control.limits(1).second_thresholds == (pytest.approx(0.6),)
         assert saw(control, spec, filled=7, dropped=0, most=1) == []
-        control.ended_epoch()
-        assert control.gates(2).second_thresholds == (pytest.approx(0.8),)
-        control.ended_epoch()
-        control.ended_epoch()
-        assert control.gates(3).second_thresholds == (0.9,)
+        control.end_epoch()
+        assert control.limits(2).second_thresholds == (pytest.approx(0.8),)
+        control.end_epoch()
+        control.end_epoch()
+        assert control.limits(3).second_thresholds == (0.9,)
 
     def test_of_each_neuron_is_shown_by_its_mean(self) -> None:
-        control = GateControl(spec_with({"second_threshold": [0.5] * 20 + [0.7] * 20}))
-        figures = control.figures(control.gates(0))
+        control = SecondThresholdSchedule(spec_with({"second_threshold": [0.5] * 20 + [0.7] * 20}))
+        figures = control.metrics(control.limits(0))
         assert figures == {"second_threshold/1": pytest.approx(0.6)}
 
 
 def test_state_is_given_back() -> None:
     spec = spec_with({"second_threshold": 0.9, "capacity": {"grow": 3}})
-    control, again = GateControl(spec), GateControl(spec)
+    control, again = SecondThresholdSchedule(spec), SecondThresholdSchedule(spec)
     saw(control, spec, filled=0, dropped=1, most=4)
     again.restore(control.state())
-    assert again.gates(0).same_as(control.gates(0))
-    assert not again.gates(0).same_as(GateControl(spec).gates(0))
-    again.ended_epoch()
-    control.ended_epoch()
-    assert again.gates(1).same_as(control.gates(1))
+    assert again.limits(0).equals(control.limits(0))
+    assert not again.limits(0).equals(SecondThresholdSchedule(spec).limits(0))
+    again.end_epoch()
+    control.end_epoch()
+    assert again.limits(1).equals(control.limits(1))

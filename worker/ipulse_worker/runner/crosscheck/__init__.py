@@ -1,9 +1,8 @@
-"""The same network in several ways: `python -m ipulse_worker.runner.crosscheck`, which `ipulse
-compare` runs.
+"""Runs one network on several back ends and compares them; `ipulse crosscheck` starts it.
 
-Every way runs the same samples from rest, by the weights that a training of the spec begins with,
-and gives the gradients of one loss: membranes and spikes of every layer, each times a number drawn
-once. The reference in float64 judges them: a spike may be on another side of its threshold than
-the reference's only where the membrane is as near to it as float32 rounds; and with the way's own
-spikes replayed, the reference's membranes and gradients are the way's.
+Every back end runs the same samples from rest with the initial weights of a training of the spec.
+It returns the gradients of one loss: the sum of membranes and spikes of every layer, weighted by
+random numbers. They are compared with the float64 reference. A spike may differ from the
+reference's only where the membrane is within float32 rounding of the threshold. With the back
+end's own spikes replayed, the reference's membranes and gradients must equal the back end's.
 """

@@ -1,6 +1,6 @@
-"""`python -m ipulse_worker.runner.crosscheck < spec.json`: JSON lines on standard output.
+"""Run one network on several back ends: reads spec.json, writes JSON lines to standard output.
 
-Each that has `doing` says what it is at; the last is what it found.
+Lines with `doing` report progress; the last line is the result.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SAMPLES, STEPS, TILES = 4, 16, 64
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """0; what is wrong is said as {"error": {"code", "message"}}."""
+    """Run the command and return 0; errors are written as {"error": {"code", "message"}}."""
     parser = argparse.ArgumentParser(
         prog="python -m ipulse_worker.runner.crosscheck", description=__doc__
     )
@@ -24,7 +24,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--tiles", type=int, default=TILES)
     parser.add_argument("--device", choices=("cpu", "emulator"))
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # read when TensorFlow is imported
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 
@@ -35,36 +35,41 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
     try:
         spec = parse_spec(strict_json.loads(sys.stdin.buffer.read()))
-        _tell("loading TensorFlow")
-        found = compare(spec, asked.samples, asked.steps, asked.tiles, asked.device)
+        _report("loading TensorFlow")
+        result = crosscheck(spec, options.samples, options.steps, options.tiles, options.device)
     except (IPUlseError, NativeError) as error:
         message = getattr(error, "message", str(error))
-        found = {"error": {"code": error.code, "message": message}}
-    _write(found)
+        result = {"error": {"code": error.code, "message": message}}
+    _write(result)
     return 0
 
 
-def compare(
+def crosscheck(
     spec: Any, samples: int, steps: int, tiles: int, device: Optional[str]
 ) -> Dict[str, Any]:
-    """The document that docs/explanation/devices.md describes."""
+    """Compare the back ends and return the document that docs/explanation/devices.md describes."""
     from ipulse_ops.lif.reference import network_pass as reference
-    from ipulse_worker.runner.crosscheck.backends import WAYS
-    from ipulse_worker.runner.crosscheck.comparison import GRADIENT, MEMBRANE, NEAR
+    from ipulse_worker.runner.crosscheck.backends import BACKENDS
+    from ipulse_worker.runner.crosscheck.comparison import (
+        GRADIENT_TOLERANCE,
+        MARGIN_TOLERANCE,
+        MEMBRANE_TOLERANCE,
+    )
     from ipulse_worker.runner.crosscheck.problem import problem_of
     from ipulse_worker.runner.data.directory import DataDirectory
     from ipulse_worker.runner.data.load import load
     from ipulse_worker.runner.devices.cpu import configure_tensorflow, usable_cores
 
     configure_tensorflow(usable_cores(), spec.seed)
-    _tell("making spikes of the data")
+    _report("converting the data to spikes")
     directory = DataDirectory.from_environment(os.environ)
-    dataset = load(spec.data, directory, lambda done, all_of_them: None)
+    dataset = load(spec.data, directory, lambda done, total: None)
     problem = problem_of(spec, dataset, samples, steps)
     p = problem
-    _tell("running the reference")
-    free = reference.forward(p.network, p.weights, p.ids, p.counts, seed=p.seed)
-    rows = [_row(way, problem, free, tiles) for way in WAYS if device in (None, way.device)]
+    _report("running the reference")
+    reference_run = reference.forward(p.network, p.weights, p.ids, p.counts, seed=p.seed)
+    backends = [backend for backend in BACKENDS if device in (None, backend.device)]
+    rows = [_row(backend, problem, reference_run, tiles) for backend in backends]
     run = [row for row in rows if "skipped" not in row]
     return {
         "name": spec.name,
@@ -72,34 +77,39 @@ def compare(
         "samples": p.counts.shape[1],
         "steps": p.counts.shape[0],
         "tiles": tiles,
-        "spikes": [int(layer.spike_counts[..., 0].sum()) for layer in free.layers],
-        "tolerances": {"margin": NEAR, "membrane": MEMBRANE, "gradient": GRADIENT},
+        "spikes": [int(layer.spike_counts[..., 0].sum()) for layer in reference_run.layers],
+        "tolerances": {
+            "margin": MARGIN_TOLERANCE,
+            "membrane": MEMBRANE_TOLERANCE,
+            "gradient": GRADIENT_TOLERANCE,
+        },
         "ways": rows,
         "agree": bool(run) and all(row["agrees"] for row in run),
     }
 
 
-def _row(way: Any, problem: Any, free: Any, tiles: int) -> Dict[str, Any]:
+def _row(backend: Any, problem: Any, reference_run: Any, tiles: int) -> Dict[str, Any]:
     from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
-    from ipulse_worker.runner.crosscheck.comparison import judge
+    from ipulse_worker.runner.crosscheck.comparison import compare_with_reference
     from poplar_emulator.custom_op import CustomOpError
 
-    row: Dict[str, Any] = {"way": way.name, "device": way.device}
-    _tell(f"running the {way.name} on {way.device}")
+    row: Dict[str, Any] = {"way": backend.name, "device": backend.device}
+    _report(f"running the {backend.name} on {backend.device}")
     began = time.monotonic()
     try:
-        result = way.run(problem, tiles)
+        result = backend.run(problem, tiles)
     except UnsupportedNetwork as error:
         return {**row, "skipped": str(error)}
     except CustomOpError as error:
         return {**row, "agrees": False, "failed": str(error)}
     seconds = time.monotonic() - began
-    _tell(f"judging the {way.name} on {way.device}")
-    return {**row, **judge(problem, free, result).to_json(), "seconds": seconds}
+    _report(f"comparing the {backend.name} on {backend.device} with the reference")
+    comparison = compare_with_reference(problem, reference_run, result)
+    return {**row, **comparison.to_json(), "seconds": seconds}
 
 
-def _tell(doing: str) -> None:
-    """A large network takes minutes."""
+def _report(doing: str) -> None:
+    """Report progress: a large network takes minutes."""
     _write({"doing": doing})
 
 

@@ -1,4 +1,4 @@
-"""The ways to run a network, each giving what it did and the gradients of the problem's loss."""
+"""The back ends that can run a network. Each returns spikes, membranes and gradients."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ipulse_worker.runner.crosscheck.problem import Problem
 
 
 class Result(NamedTuple):
-    """What a way did; slots as ipulse_ops.lif.reference.network_pass.forward replays them."""
+    """The result of a back end; `ipulse_ops.lif.reference.network_pass.forward` replays `slots`."""
 
     membrane: np.ndarray  # float32 [time, batch, classes]
-    slots: List[Tuple[np.ndarray, np.ndarray]]  # of each layer that spikes
-    gradients: List[np.ndarray]  # by the weights, then by the constants that are trained
+    slots: List[Tuple[np.ndarray, np.ndarray]]  # of each spiking layer
+    gradients: List[np.ndarray]  # by the weights, then by the trained constants
 
 
-class Way(NamedTuple):
-    """How and where; `run` takes the problem and the tiles of the emulated IPU."""
+class Backend(NamedTuple):
+    """A back end on a device; `run` takes the problem and the tiles of the emulated IPU."""
 
     name: str
     device: str
@@ -32,7 +32,7 @@ class Way(NamedTuple):
 
 
 def one_op(device: str) -> Callable[[Problem, int], Result]:
-    """All layers and steps in one op."""
+    """Return a back end that runs all layers and steps in one op."""
 
     def run(problem: Problem, tiles: int) -> Result:
         net = MultiLIF(**_arguments(problem), backend=device, tiles_per_ipu=tiles)
@@ -46,7 +46,7 @@ def one_op(device: str) -> Callable[[Problem, int], Result]:
 
 
 def sparse_cell(device: str) -> Callable[[Problem, int], Result]:
-    """Sparse ops in a Keras RNN, one step after the other."""
+    """Return a back end that runs sparse ops in a Keras RNN, step by step."""
 
     def run(problem: Problem, tiles: int) -> Result:
         cell = SparseLIFCell(**_arguments(problem), backend=device, tiles_per_ipu=tiles)
@@ -62,7 +62,10 @@ def sparse_cell(device: str) -> Callable[[Problem, int], Result]:
 
 
 def dense_cell(device: str) -> Callable[[Problem, int], Result]:
-    """Every neuron in every sum, in a Keras RNN. Raises UnsupportedNetwork for a capacity."""
+    """Return a back end that multiplies dense matrices in a Keras RNN.
+
+    It raises UnsupportedNetwork for networks with a capacity.
+    """
 
     def run(problem: Problem, tiles: int) -> Result:
         try:
@@ -74,13 +77,13 @@ def dense_cell(device: str) -> Callable[[Problem, int], Result]:
     return run
 
 
-WAYS = (
-    Way("dense cell", "cpu", dense_cell("cpu")),
-    Way("sparse ops in an RNN", "cpu", sparse_cell("cpu")),
-    Way("one op", "cpu", one_op("cpu")),
-    Way("dense cell", "emulator", dense_cell("emulator")),
-    Way("sparse ops in an RNN", "emulator", sparse_cell("emulator")),
-    Way("one op", "emulator", one_op("emulator")),
+BACKENDS = (
+    Backend("dense cell", "cpu", dense_cell("cpu")),
+    Backend("sparse ops in an RNN", "cpu", sparse_cell("cpu")),
+    Backend("one op", "cpu", one_op("cpu")),
+    Backend("dense cell", "emulator", dense_cell("emulator")),
+    Backend("sparse ops in an RNN", "emulator", sparse_cell("emulator")),
+    Backend("one op", "emulator", one_op("emulator")),
 )
 
 
@@ -94,20 +97,20 @@ def _run_dense(problem: Problem, cell: Any) -> Result:
         loss = _loss(problem, out.membrane, out.spikes)
     slots = []
     for layer, u in zip(network.spiking, [*out.membranes, out.membrane]):
-        # It has no slots: those that its own membranes would have been given.
+        # A dense cell selects no spikes; select those that its own membranes give.
         threshold = np.asarray(layer.threshold, np.float32)
         second = layer.second_threshold
         gate = None if second is None else np.asarray(second, np.float32)
-        found = select_spikes(u.numpy(), threshold, gate)
-        slots.append((found.spike_ids, found.spike_counts))
+        selected = select_spikes(u.numpy(), threshold, gate)
+        slots.append((selected.spike_ids, selected.spike_counts))
     return Result(out.membrane.numpy(), slots, _gradients(tape, loss, cell))
 
 
 def _arguments(problem: Problem) -> Dict[str, Any]:
     network = problem.network
     names = ("inputs", "layers", "readout", "reset", "reset_gradient", "reset_on", "delay")
-    found = {name: getattr(network, name) for name in (*names, "surrogate")}
-    return {**found, "trainable": problem.trainable, "seed": problem.seed}
+    arguments = {name: getattr(network, name) for name in (*names, "surrogate")}
+    return {**arguments, "trainable": problem.trainable, "seed": problem.seed}
 
 
 def _loss(problem: Problem, membrane: Any, spikes: List[Any]) -> Any:
@@ -133,11 +136,10 @@ def _slots(out: LIFOutputs) -> List[Tuple[np.ndarray, np.ndarray]]:
 
 
 def _gradients(tape: tf.GradientTape, loss: Any, net: Any) -> List[np.ndarray]:
-    """By the weights, then by the constants in the order of Keras, which is ours."""
-    found = tape.gradient(loss, net.trainable_weights)
-    return [np.asarray(gradient) for gradient in found]
+    """Return gradients by the weights, then by the trained constants, in Keras's order."""
+    return [np.asarray(gradient) for gradient in tape.gradient(loss, net.trainable_weights)]
 
 
 def _time_first(tensor: Any) -> Any:
-    """Batch and time exchanged."""
+    """Exchange the batch and time axes."""
     return tf.transpose(tensor, [1, 0, *range(2, tensor.shape.rank)])

@@ -1,4 +1,4 @@
-"""What the reference in float64 says of a way's spikes, membranes and gradients."""
+"""Comparison of a back end's spikes, membranes and gradients with the float64 reference."""
 
 from __future__ import annotations
 
@@ -15,36 +15,47 @@ from ipulse_ops.reference.select_spikes import filled
 from ipulse_worker.runner.crosscheck.backends import Result
 from ipulse_worker.runner.crosscheck.problem import Problem
 
-# Relative to the largest value of the reference, or to 1 if that is smaller.
-NEAR = 2e-5  # a membrane to its threshold where a spike may differ
-MEMBRANE = 2e-5
-GRADIENT = 1e-4
+# Tolerances, relative to the largest value of the reference, or to 1 if that is smaller.
+MARGIN_TOLERANCE = 2e-5  # distance of a membrane to its threshold at which a spike may differ
+MEMBRANE_TOLERANCE = 2e-5
+GRADIENT_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Of one way."""
+class Comparison:
+    """The differences between one back end and the reference."""
 
-    differing: int  # neurons and steps whose slot is not the reference's, up to the first spike
-    # of each sample that differs
-    margin: float  # the most that it took to explain one of them; compare with NEAR
-    membrane: float  # largest error, replayed; compare with MEMBRANE
-    gradient: float  # largest error, replayed; compare with GRADIENT
-    cosine: float  # the least of any weight's or constant's gradient with the reference's
+    differing: int  # neurons and steps with another spike or active gradient, counted up to the
+    # first differing spike of each sample
+    margin: float  # largest distance to a threshold among them; see MARGIN_TOLERANCE
+    membrane: float  # largest error with the back end's spikes replayed
+    gradient: float  # largest error with the back end's spikes replayed
+    cosine: float  # least cosine similarity of any gradient with the reference's
 
     @property
     def agrees(self) -> bool:
-        errors = (self.margin / NEAR, self.membrane / MEMBRANE, self.gradient / GRADIENT)
-        return all(error <= 1 for error in errors)  # not if one is no number
+        """Whether all differences are within the tolerances; False if one is not finite."""
+        return (
+            self.margin <= MARGIN_TOLERANCE
+            and self.membrane <= MEMBRANE_TOLERANCE
+            and self.gradient <= GRADIENT_TOLERANCE
+        )
 
     def to_json(self) -> Dict[str, Any]:
+        """Return the values as a JSON object, with null for values that are not finite."""
         return {"agrees": self.agrees, **{k: _finite(v) for k, v in vars(self).items()}}
 
 
-def judge(problem: Problem, free: Trace, result: Result) -> Verdict:
-    """free: the reference's own run."""
+def compare_with_reference(problem: Problem, reference_run: Trace, result: Result) -> Comparison:
+    """Compare a back end's result with the reference.
+
+    Args:
+        problem: the network, its input and its loss.
+        reference_run: the reference's own run, with its own spikes.
+        result: of the back end.
+    """
     p = problem
-    differing, margin = _slots_apart(p, free, result)
+    differing, margin = _compare_sets(p, reference_run, result)
     trace = reference.forward(p.network, p.weights, p.ids, p.counts, result.slots, p.seed)
     by_slots = [
         np.where(filled(ids, counts[..., 1]), np.take_along_axis(by, ids.astype(np.int64), 2), 0.0)
@@ -54,62 +65,60 @@ def judge(problem: Problem, free: Trace, result: Result) -> Verdict:
         p.network, p.weights, p.ids, p.counts, trace, p.by_membrane, by_slots
     )
     pairs = list(zip(result.gradients, _in_order(p, expected)))
-    return Verdict(
+    return Comparison(
         differing=differing,
         margin=margin,
         membrane=_error(result.membrane, trace.membrane),
-        gradient=max(_error(ours, theirs) for ours, theirs in pairs),
-        cosine=min(_cosine(ours, theirs) for ours, theirs in pairs),
+        gradient=max(_error(actual, wanted) for actual, wanted in pairs),
+        cosine=min(_cosine(actual, wanted) for actual, wanted in pairs),
     )
 
 
-def _slots_apart(p: Problem, free: Trace, result: Result) -> Tuple[int, float]:
-    """How many neurons are in another set than the reference's, and how near to their thresholds
-    the nearest of each row are.
+def _compare_sets(p: Problem, reference_run: Trace, result: Result) -> Tuple[int, float]:
+    """Count neurons whose set differs from the reference's; return it with the largest margin.
 
-    A sample is followed up to its first spike that differs: what comes after follows from it.
+    A sample is compared up to its first differing spike, because all later ones depend on it.
     """
     differing, worst = 0, 0.0
-    found = [_rows_apart(layer, run, slots) for layer, run, slots in _layers(p, free, result)]
+    layers = [
+        _differences(layer, run, slots)
+        for layer, run, slots in zip(p.network.spiking, reference_run.layers, result.slots)
+    ]
     steps, batch = p.counts.shape
     for sample in range(batch):
         for step in range(steps):
-            spiked_apart = False
-            for apart, spikes, margins in found:
-                row = apart[step, sample]
+            spike_differs = False
+            for sets_differ, spikes_differ, margins in layers:
+                row = sets_differ[step, sample]
                 if row.any():
                     differing += int(row.sum())
                     worst = max(worst, _nearest(margins, step, sample, row))
-                spiked_apart = bool(spikes[step, sample].any())
-                if spiked_apart:
-                    break  # the layers behind it had other input
-            if spiked_apart:
+                spike_differs = bool(spikes_differ[step, sample].any())
+                if spike_differs:
+                    break  # the next layers had another input
+            if spike_differs:
                 break
     return differing, worst
 
 
-def _layers(p: Problem, free: Trace, result: Result) -> Any:
-    return zip(p.network.spiking, free.layers, result.slots)
+def _differences(layer: LIF, run: Any, slots: Any) -> Tuple[np.ndarray, np.ndarray, Any]:
+    """Return where sets and where spikes differ, bool `[time, batch, neurons]`.
 
-
-def _rows_apart(layer: LIF, run: Any, slots: Any) -> Tuple[np.ndarray, np.ndarray, Any]:
-    """Bool `[time, batch, neurons]`, who is in another set and who spikes otherwise; and what
-    _nearest takes."""
-    ours, theirs = (
-        _sets(slots, layer.neurons),
-        _sets((run.spike_ids, run.spike_counts), layer.neurons),
-    )
+    The third value is the first argument of `_nearest`.
+    """
+    actual = _sets(slots, layer.neurons)
+    wanted = _sets((run.spike_ids, run.spike_counts), layer.neurons)
     threshold = per_neuron(layer.threshold, layer.neurons, "threshold")
     distance = np.abs(run.u - threshold)
     if layer.second_threshold is not None:
         second = per_neuron(layer.second_threshold, layer.neurons, "second_threshold")
         distance = np.minimum(distance, np.abs(run.u - second))
     scale = max(1.0, float(np.abs(run.u).max()))
-    return ours != theirs, (ours == 2) != (theirs == 2), (layer, run.u, distance, scale)
+    return actual != wanted, (actual == 2) != (wanted == 2), (layer, run.u, distance, scale)
 
 
 def _sets(slots: Any, neurons: int) -> np.ndarray:
-    """`[time, batch, neurons]`: 2 has a slot and spikes, 1 has a slot, 0 has none."""
+    """Return `[time, batch, neurons]`: 2 for a spike, 1 for an active gradient only, else 0."""
     ids, counts = slots
     sets = np.zeros((*ids.shape[:2], neurons + 1), np.int8)
     for group, value in ((counts[..., 1], 1), (counts[..., 0], 2)):
@@ -119,8 +128,11 @@ def _sets(slots: Any, neurons: int) -> np.ndarray:
 
 
 def _nearest(margins: Any, step: int, sample: int, row: np.ndarray) -> float:
-    """Of a row's neurons that differ, the least distance that explains them all: one that rounds
-    across a threshold takes a slot from another. The policy top compares membranes, too."""
+    """Return the least distance to a threshold among a row's differing neurons.
+
+    One neuron that rounds across its threshold explains all of them, because it takes the place of
+    another one in a full layer. The policy `top` compares membranes with each other, too.
+    """
     layer, u, distance, scale = margins
     nearest = float(distance[step, sample][row].min())
     if layer.policy == "top" and row.sum() > 1:
@@ -129,28 +141,28 @@ def _nearest(margins: Any, step: int, sample: int, row: np.ndarray) -> float:
 
 
 def _in_order(p: Problem, gradients: Gradients) -> List[np.ndarray]:
-    """As Result.gradients."""
-    found = list(gradients.weights)
+    """Order the reference's gradients like Result.gradients."""
+    ordered = list(gradients.weights)
     for name in CONSTANTS:
         if name in p.trainable:
             by: List[Optional[np.ndarray]] = [getattr(of, name) for of in gradients.constants]
-            found += [array for array in by if array is not None]
-    return found
+            ordered += [array for array in by if array is not None]
+    return ordered
 
 
-def _error(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """The largest, relative as NEAR is."""
-    scale = max(1.0, float(np.abs(theirs).max(initial=0.0)))
-    return float(np.abs(ours - theirs).max(initial=0.0)) / scale
+def _error(actual: np.ndarray, wanted: np.ndarray) -> float:
+    """Return the largest error, relative to the largest wanted value or to 1."""
+    scale = max(1.0, float(np.abs(wanted).max(initial=0.0)))
+    return float(np.abs(actual - wanted).max(initial=0.0)) / scale
 
 
-def _cosine(ours: np.ndarray, theirs: np.ndarray) -> float:
-    lengths = float(np.linalg.norm(ours) * np.linalg.norm(theirs))
+def _cosine(actual: np.ndarray, wanted: np.ndarray) -> float:
+    lengths = float(np.linalg.norm(actual) * np.linalg.norm(wanted))
     if lengths == 0.0:
-        return 1.0 if np.array_equal(ours, theirs) else 0.0
-    return float(np.vdot(ours.astype(np.float64), theirs)) / lengths
+        return 1.0 if np.array_equal(actual, wanted) else 0.0
+    return float(np.vdot(actual.astype(np.float64), wanted)) / lengths
 
 
 def _finite(value: float) -> Optional[float]:
-    """Of JSON, which has no infinities."""
+    """Return None for infinities and NaN, which JSON does not have."""
     return value if np.isfinite(value) else None

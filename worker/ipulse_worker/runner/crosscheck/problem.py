@@ -1,4 +1,4 @@
-"""What every way is asked: a network, its weights, input spikes, a loss."""
+"""The problem that every back end solves: a network, its weights, input spikes and a loss."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from ipulse_worker.runner.training.randomness import Purpose, stream
 
 @dataclass(frozen=True)
 class Problem:
-    """`ids` and `counts` as ipulse_ops.lif.reference.network_pass.forward has them."""
+    """A problem; `ids` and `counts` as in ipulse_ops.lif.reference.network_pass.forward."""
 
     network: Network
-    trainable: Tuple[str, ...]  # constants, beside the weights
-    weights: List[np.ndarray]  # as ipulse_ops.lif.weights.weight_shapes says
+    trainable: Tuple[str, ...]  # constants that are trained in addition to the weights
+    weights: List[np.ndarray]  # shapes as in ipulse_ops.lif.weights.weight_shapes
     ids: np.ndarray  # int32 [time, batch, slots]
     counts: np.ndarray  # int32 [time, batch]
     seed: int
-    by_membrane: np.ndarray  # float32 [time, batch, classes], the loss's derivative
-    by_spikes: List[np.ndarray]  # of each layer that spikes, float32 [time, batch, neurons]
+    by_membrane: np.ndarray  # float32 [time, batch, classes], derivative of the loss
+    by_spikes: List[np.ndarray]  # of each spiking layer, float32 [time, batch, neurons]
 
 
 def problem_of(spec: ExperimentSpec, dataset: Dataset, samples: int, steps: int) -> Problem:
-    """The first training samples, at most so many, in at most so many of their first steps."""
+    """Make a problem of the first `steps` time steps of the first `samples` training samples."""
     network = network_of(spec)
     ids, counts = dataset.trains.batch(dataset.training[:samples])
     ids, counts = ids[:steps].astype(np.int32), counts[:steps]

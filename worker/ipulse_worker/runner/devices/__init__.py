@@ -25,7 +25,7 @@ from typing import Callable, Dict, Type
 
 from ipulse.spec import ExperimentSpec
 from ipulse_worker.runner.devices.cpu import CPU
-from ipulse_worker.runner.devices.device import Description, Device, DeviceFile, Log
+from ipulse_worker.runner.devices.device import Device, DeviceDescription, DeviceFile, Log
 from ipulse_worker.runner.devices.emulator import Emulator
 from ipulse_worker.runner.devices.ipu import IPU
 
@@ -33,8 +33,8 @@ __all__ = [
     "CPU",
     "IPU",
     "KINDS",
-    "Description",
     "Device",
+    "DeviceDescription",
     "DeviceFile",
     "Emulator",
     "Log",

@@ -10,7 +10,7 @@ import tensorflow as tf
 from ipulse.spec import CPUDevice, ExperimentSpec
 from ipulse_core.build_cache.progress import BuildProgress, ProgressCallback
 from ipulse_ops.lif.cpu import native
-from ipulse_worker.runner.devices.device import Description, Device, Executable, Log
+from ipulse_worker.runner.devices.device import Device, DeviceDescription, Executable, Log
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.results import provenance
 
@@ -59,8 +59,8 @@ class CPU(Device):
     def kernel_seconds(self) -> Dict[str, float]:
         return native.timings()
 
-    def description(self) -> Description:
-        return Description(
+    def description(self) -> DeviceDescription:
+        return DeviceDescription(
             threads=self._threads,
             target=cpu_target(self._threads),
             kernel=native.description(threads=self._threads),

@@ -18,15 +18,15 @@ class Log(Protocol):
     def __call__(self, message: str, level: Level = "info") -> None: ...
 
 
-# Says that a part of compiling begins that may take a while, and how much of the parts is done.
-TellPart = Callable[[float, str], None]
+# Receives the completed fraction of the compile phase and a message.
+OnProgress = Callable[[float, str], None]
 
 
-def unheard(fraction: float, message: str) -> None:
-    """A TellPart while nobody listens."""
+def ignore_progress(fraction: float, message: str) -> None:
+    """An OnProgress that does nothing."""
 
 
-class Description(NamedTuple):
+class DeviceDescription(NamedTuple):
     """What figures depend on, for the manifest and the profile."""
 
     threads: int  # that the kernels use
@@ -62,7 +62,7 @@ class Device(ABC):
         self.spec = spec
         self.log = log
         self.check = check
-        self.tell_part: TellPart = unheard
+        self.on_progress: OnProgress = ignore_progress
 
     @property
     def connection(self) -> str:
@@ -103,7 +103,7 @@ class Device(ABC):
         """Cumulative seconds of the ops by their own clock: "forward" and "backward"."""
 
     @abstractmethod
-    def description(self) -> Description:
+    def description(self) -> DeviceDescription:
         """What it is; known once it has compiled."""
 
     def build_progress(self, begin: float, end: float) -> ProgressCallback:
@@ -118,7 +118,7 @@ class Device(ABC):
             if progress.waiting != waited or progress.done in (0, progress.total):
                 self.log(str(progress))
             waited = progress.waiting
-            self.tell_part(begin + (end - begin) * progress.fraction, str(progress))
+            self.on_progress(begin + (end - begin) * progress.fraction, str(progress))
 
         return report
 

@@ -15,11 +15,11 @@ from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, attributes_of
 from ipulse_worker.runner.devices import poplar_errors
 from ipulse_worker.runner.devices.connection import attaches
 from ipulse_worker.runner.devices.cpu import configure_tensorflow, cpu_target, usable_cores
-from ipulse_worker.runner.devices.device import Description, Device, Executable, Log
-from ipulse_worker.runner.devices.pool import Lease, Patience, Pool
+from ipulse_worker.runner.devices.device import Device, DeviceDescription, Executable, Log
+from ipulse_worker.runner.devices.pool import Pool, Reservation, WaitPolicy
+from ipulse_worker.runner.event_writer import Throttle
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import network_of, placed, placement_of
-from ipulse_worker.runner.reporter import Throttle
 from poplar_emulator import build as emulator
 from poplar_emulator.custom_op import CustomOp, CustomOpError
 from poplar_emulator.user_op import EmulatedIPUs, emulated_ipus
@@ -44,7 +44,7 @@ class Emulator(Device):
         self._settings = spec.device
         self._threads = usable_cores()
         self._ops: List[CustomOp] = []
-        self._lease: Optional[Lease] = None
+        self._lease: Optional[Reservation] = None
 
     @property
     def emulated(self) -> EmulatedIPUs:
@@ -58,7 +58,7 @@ class Emulator(Device):
         native.build_kernels(self.build_progress(0.0, 0.2))  # for the initial weights
         native.build_tensorflow_op(self.build_progress(0.2, 0.3))  # the optimizer's
         emulator.build(progress=self.build_progress(0.3, OP_FROM))
-        self.tell_part(OP_FROM, "the Poplar op and its program")
+        self.on_progress(OP_FROM, "the Poplar op and its program")
         poplar_op.build(progress=self.build_progress(OP_FROM, PROGRAMS_FROM))
         cache = ExecutableCache(lambda words: self.log(words, level="warning"))
         self.emulated.options = engine_options(self._settings.engine_options)
@@ -71,7 +71,7 @@ class Emulator(Device):
 
     def acquire(self) -> None:
         """Raises DeviceUnavailable."""
-        patience = Patience(
+        patience = WaitPolicy(
             self._settings.acquire_poll_seconds,
             self._settings.acquire_timeout_seconds,
             self.check,
@@ -86,6 +86,7 @@ class Emulator(Device):
 
     def release(self) -> None:
         self.emulated.close()
+        self.emulated.compiler = CustomOp  # the object is shared by the whole process
         if self._lease is not None:
             self._lease.release()
 
@@ -95,8 +96,8 @@ class Emulator(Device):
     def kernel_seconds(self) -> Dict[str, float]:
         return dict(self.emulated.seconds)
 
-    def description(self) -> Description:
-        return Description(
+    def description(self) -> DeviceDescription:
+        return DeviceDescription(
             threads=self._threads,
             target=self._target(),
             kernel={"kernel": "Poplar op, emulated", **placed(self.spec, self._settings)},
@@ -119,7 +120,7 @@ class Emulator(Device):
                 f"written, or {name}_metadata does not set is_hashable (ipulse ops check)"
             )
         self._ops.append(op)
-        self.tell_part(1.0 - self._left, "tracing TensorFlow's graph of the training")
+        self.on_progress(1.0 - self._left, "tracing TensorFlow's graph of the training")
         return op
 
     @property
@@ -139,11 +140,11 @@ class Emulator(Device):
             nonlocal done
             done = 1.0 - left * (1.0 - 0.5 * step / total)
             if throttle.allows() or step == total:
-                self.tell_part(done, f"compiling program {number}: {step:,} of {total:,} steps")
+                self.on_progress(done, f"compiling program {number}: {step:,} of {total:,} steps")
 
         return {
             "progress": progress,
-            "told": lambda words: self.tell_part(done, f"program {number}: {words}"),
+            "told": lambda words: self.on_progress(done, f"program {number}: {words}"),
         }
 
     def _target(self) -> Dict[str, Any]:

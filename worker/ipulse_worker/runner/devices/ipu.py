@@ -23,14 +23,20 @@ from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_worker.runner.devices import ipu_users
 from ipulse_worker.runner.devices.connection import attaches
 from ipulse_worker.runner.devices.cpu import configure_tensorflow, cpu_target, usable_cores
-from ipulse_worker.runner.devices.device import Description, Device, DeviceFile, Executable, Log
+from ipulse_worker.runner.devices.device import (
+    Device,
+    DeviceDescription,
+    DeviceFile,
+    Executable,
+    Log,
+)
 from ipulse_worker.runner.devices.ipu_process import (
     configuration,
     executables_in,
     report_files,
     set_environment,
 )
-from ipulse_worker.runner.devices.pool import DeviceUnavailable, Records, devices_directory
+from ipulse_worker.runner.devices.pool import DeviceUnavailable, UsageRecords, devices_directory
 from ipulse_worker.runner.model.ipu_model import IPUModel
 from ipulse_worker.runner.model.network import network_of, placed, placement_of
 from ipulse_worker.runner.profile import pva_profile
@@ -67,7 +73,7 @@ class IPU(Device):
         self._threads = usable_cores()
         self._is_configured = False
         self._in_use: Optional[InUse] = None
-        self._records = Records(devices_directory(os.environ, cache_directory()) / "ipu-jobs")
+        self._records = UsageRecords(devices_directory(os.environ, cache_directory()) / "ipu-jobs")
 
     @property
     def is_compiled(self) -> bool:
@@ -143,10 +149,10 @@ class IPU(Device):
         """The host does not see them; Poplar's profile does."""
         return {"forward": 0.0, "backward": 0.0}
 
-    def description(self) -> Description:
+    def description(self) -> DeviceDescription:
         host = cpu_target(self._threads)
         model = f"{self._settings.ipus} IPU(s) on {host['model']}"
-        return Description(
+        return DeviceDescription(
             threads=self._threads,
             target={**host, "type": "Ipu", "model": model, "numIPUs": self._settings.ipus},
             kernel={"kernel": "Poplar op", **placed(self.spec, self._settings)},

@@ -12,7 +12,7 @@ import time
 from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
 
-from ipulse_worker.runner.devices.pool.records import Record, Records
+from ipulse_worker.runner.devices.pool.usage_records import UsageRecord, UsageRecords
 
 NOT_AVAILABLE = "N/A"  # gcipuinfo's word for an attribute that an IPU has not
 
@@ -55,7 +55,7 @@ def seen() -> Optional[Seen]:
     return Seen(len(devices), users)
 
 
-def behind(records: List[Record], shown: Optional[Seen], wanted: int) -> Optional[str]:
+def behind(records: List[UsageRecord], shown: Optional[Seen], wanted: int) -> Optional[str]:
     """On whom a job waits that wants so many IPUs; None if the driver shows that many free."""
     if shown is not None and shown.ipus - len(shown.users) >= wanted:
         return None
@@ -77,7 +77,7 @@ def behind(records: List[Record], shown: Optional[Seen], wanted: int) -> Optiona
 
 @contextmanager
 def told(
-    records: Records, wanted: int, seconds: float, log: Callable[[str], Any]
+    records: UsageRecords, wanted: int, seconds: float, log: Callable[[str], Any]
 ) -> Iterator[None]:
     """Says whom a wait is for, after so many seconds and when it has changed, while the body runs.
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from ipulse_core.errors import Conflict
 from ipulse_worker.runner.model.model import Model
-from ipulse_worker.runner.training.batches import Judged, Learned
+from ipulse_worker.runner.training.batches import BatchEvaluation, StepResult
 
 
 class CompilationOnly(Conflict):
@@ -18,36 +18,36 @@ class CompilationOnly(Conflict):
     code = "compilation_only"
 
 
-class Unattached:
+class CompileOnlyModel:
     """Executes as a device does that is not there: zeros for PRE_COMPILE, a refusal for NEVER."""
 
     def __init__(self, model: Model, connection: str) -> None:
         self._model = model
         self._connection = connection
 
-    def derive(self) -> Learned:
+    def compute_gradients(self) -> StepResult:
         """A training step. Raises CompilationOnly."""
         self._check()
         spiking = len(self._model.spec.network.spiking)
         gradients = [tf.zeros(weight.shape, tf.float32) for weight in self._model.trained]
-        return Learned(gradients, np.zeros(4 + 3 * spiking), np.zeros(spiking, np.float32))
+        return StepResult(gradients, np.zeros(4 + 3 * spiking), np.zeros(spiking, np.float32))
 
-    def judge(self, samples: int) -> Judged:
+    def evaluate(self, samples: int) -> BatchEvaluation:
         """A look at so many samples. Raises CompilationOnly."""
         self._check()
         by_step = np.zeros((len(self._model.spec.network.spiking), self._model.spec.data.steps))
         sums = np.zeros(4 + 3 * len(by_step))
-        return Judged(sums, np.zeros(samples, np.int32), by_step, by_step)
+        return BatchEvaluation(sums, np.zeros(samples, np.int32), by_step, by_step)
 
     def _check(self) -> None:
         if self._connection == "NEVER":
             raise CompilationOnly()
 
 
-def outcome(model: Model, connection: str) -> Dict[str, Any]:
+def execution_outcome(model: Model, connection: str) -> Dict[str, Any]:
     """What executing one step came to, for executable.json."""
     try:
-        learned = Unattached(model, connection).derive()
+        result = CompileOnlyModel(model, connection).compute_gradients()
     except CompilationOnly as error:
         return {"refused": error.message}
-    return {"outputs": "zeros", "loss": float(learned.sums[1])}
+    return {"outputs": "zeros", "loss": float(result.sums[1])}

@@ -18,8 +18,8 @@ from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.philox import key_of
 from ipulse_worker.runner.model.device_optimizer import DeviceOptimizer, device_optimizer_of
 from ipulse_worker.runner.model.model import Model, step_seed
-from ipulse_worker.runner.model.network import Gates
-from ipulse_worker.runner.training.batches import BatchOf, Execution, Judged, Learned
+from ipulse_worker.runner.model.network import LayerLimits
+from ipulse_worker.runner.training.batches import BatchEvaluation, BatchOf, Execution, StepResult
 from ipulse_worker.runner.training.infeed import FedBatch, Infeed
 from ipulse_worker.runner.training.step_metrics import sums_of
 
@@ -63,9 +63,9 @@ class IPUModel(Model):
         blank = self._fed(step).blank()
         shown = [blank.ids, blank.counts]
         programs = [
-            (self._program, [self._infeed.iterator]),
-            (self._judging, [*shown, blank.labels, blank.mask]),
-            (self._looking, shown),
+            (self._training_program, [self._infeed.iterator]),
+            (self._evaluation_program, [*shown, blank.labels, blank.mask]),
+            (self._forward_program, shown),
         ]
         for program, arguments in programs:
             try:
@@ -85,9 +85,9 @@ class IPUModel(Model):
         """One program of `steps_per_execution` training steps. Raises LostBatches."""
         if self._infeed is None:
             self._infeed = Infeed(self._ipu, self._fed, step)
-        self._run(self._program, [self._infeed.iterator])
+        self._run(self._training_program, [self._infeed.iterator])
         rows = self._outfeed.dequeue(wait_for_completion=True)
-        *sums, most, steps = [np.asarray(tensor) for tensor in rows]
+        *sums, max_spikes, steps = [np.asarray(tensor) for tensor in rows]
         self._next_step = step + self.steps_per_execution
         if steps.tolist() != list(range(step, self._next_step)):
             due = f"{self.steps_per_execution:,} from {step:,} on"
@@ -95,24 +95,24 @@ class IPUModel(Model):
                 f"the program did the training steps {steps.tolist()}; due were {due}"
             )
         learned = [
-            Learned([], sums_of(*(array[at] for array in sums)), most[at])
+            StepResult([], sums_of(*(array[at] for array in sums)), max_spikes[at])
             for at in range(len(steps))
         ]
-        return Execution(learned, batching=0.0, applying=0.0)
+        return Execution(learned, batching_seconds=0.0, optimizer_seconds=0.0)
 
-    def judge(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> Judged:
-        found = self._run(self._judging, self._filled(ids, counts, labels))
+    def evaluate(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> BatchEvaluation:
+        found = self._run(self._evaluation_program, self._filled(ids, counts, labels))
         predicted, *sums = [np.asarray(tensor) for tensor in found]
         _, spikes, _, dropped = (array.astype(np.float64) for array in sums)
-        return Judged(sums_of(*sums), predicted[: len(labels)], spikes, dropped)
+        return BatchEvaluation(sums_of(*sums), predicted[: len(labels)], spikes, dropped)
 
     def _run(self, program: Any, arguments: List[Any]) -> Any:
         tensors = [tf.constant(a) if isinstance(a, np.ndarray) else a for a in arguments]
         return self._strategy.run(program, args=tensors)
 
-    def _make_network(self, gates: Gates) -> None:
+    def _make_network(self, limits: LayerLimits) -> None:
         with self._strategy.scope():
-            super()._make_network(gates)
+            super()._make_network(limits)
 
     def _make_optimizer(self) -> DeviceOptimizer:
         return device_optimizer_of(self.spec.training.optimizer, self._variables)
@@ -121,16 +121,16 @@ class IPUModel(Model):
         # Of these programs alone: a queue belongs to the program that was compiled with it.
         self._infeed = None
         self._outfeed = self._ipu.ipu_outfeed_queue.IPUOutfeedQueue()
-        self._program = on_device(self._steps)
-        self._judging = on_device(self._judged_on_device)
-        self._looking = on_device(self._looked_on_device)
+        self._training_program = on_device(self._steps)
+        self._evaluation_program = on_device(self._evaluate_on_device)
+        self._forward_program = on_device(self._forward_on_device)
 
     def _fed(self, step: int) -> FedBatch:
         """Of any training step from 1 on: the device may read beyond the last one."""
         batch = self._batch_of(step)
         ids, counts, labels, mask = self._filled(batch.ids, batch.counts, batch.labels)
         seed = np.array(key_of(step_seed(self.spec.seed, step)), np.uint32).view(np.int32)
-        rates = self.optimizer.rates(step, batch.rate)
+        rates = self.optimizer.rates(step, batch.learning_rate)
         return FedBatch(ids, counts, labels, mask, seed, rates, np.int32(step))
 
     def _steps(self, iterator: Any) -> None:
@@ -140,24 +140,24 @@ class IPUModel(Model):
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # TensorFlow's
     def _step(self, batch: FedBatch) -> None:
-        gradients, seen = self._backward(
+        gradients, metrics = self._backward(
             batch.ids, batch.counts, batch.labels, batch.mask, batch.seed
         )
         self._applied(gradients, batch.step, batch.rates)
-        self._outfeed.enqueue((*seen.single_sums(), seen.most(), batch.step))
+        self._outfeed.enqueue((*metrics.single_sums(), metrics.max_spikes(), batch.step))
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # TensorFlow's
-    def _judged_on_device(self, ids: Any, counts: Any, labels: Any, mask: Any) -> List[Any]:
-        seen = self._forward(ids, counts, labels, mask)
-        return [seen.predicted, *seen.single_sums()]
+    def _evaluate_on_device(self, ids: Any, counts: Any, labels: Any, mask: Any) -> List[Any]:
+        metrics = self._forward(ids, counts, labels, mask)
+        return [metrics.predicted, *metrics.single_sums()]
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # TensorFlow's
-    def _looked_on_device(self, ids: Any, counts: Any) -> LIFOutputs:
+    def _forward_on_device(self, ids: Any, counts: Any) -> LIFOutputs:
         out: LIFOutputs = self.net(ids, counts, training=False)
         return out
 
-    def _looked(self, ids: np.ndarray, counts: np.ndarray) -> LIFOutputs:
-        out: LIFOutputs = self._run(self._looking, [ids, counts])
+    def _traced_forward(self, ids: np.ndarray, counts: np.ndarray) -> LIFOutputs:
+        out: LIFOutputs = self._run(self._forward_program, [ids, counts])
         return out
 
 

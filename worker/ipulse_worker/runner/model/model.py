@@ -12,12 +12,17 @@ from ipulse_ops.direct_call import DirectCall
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.training.regularisers import mean_over
 from ipulse_worker.runner.data.spike_trains import index_type
-from ipulse_worker.runner.model.network import Gates, first_gates, keras_network, trained_names
+from ipulse_worker.runner.model.network import (
+    LayerLimits,
+    initial_limits,
+    keras_network,
+    trained_names,
+)
 from ipulse_worker.runner.model.objective import Objective
 from ipulse_worker.runner.model.optimizer import Optimizer, clipped, optimizer_of
-from ipulse_worker.runner.training.batches import BatchOf, Execution, Judged, Learned
+from ipulse_worker.runner.training.batches import BatchEvaluation, BatchOf, Execution, StepResult
 from ipulse_worker.runner.training.state import State, in_order, numbered, part, within
-from ipulse_worker.runner.training.step_metrics import Seen
+from ipulse_worker.runner.training.step_metrics import StepMetrics
 
 
 class Model:
@@ -37,7 +42,7 @@ class Model:
         self._batch = batch
         self._threads = threads
         self._objective = Objective(spec)
-        self._build(first_gates(spec))
+        self._build(initial_limits(spec))
 
     @property
     def steps_per_execution(self) -> int:
@@ -45,13 +50,13 @@ class Model:
         device = self.spec.device
         return 1 if isinstance(device, CPUDevice) else device.steps_per_execution
 
-    def _build(self, gates: Gates) -> None:
-        self._make_network(gates)
+    def _build(self, limits: LayerLimits) -> None:
+        self._make_network(limits)
         self._make_functions()
 
-    def _make_network(self, gates: Gates) -> None:
-        self.gates = gates
-        self.net = keras_network(self.spec, gates, self._threads)
+    def _make_network(self, limits: LayerLimits) -> None:
+        self.limits = limits
+        self.net = keras_network(self.spec, limits, self._threads)
         self._kernels = [_variable(kernel) for kernel in self.net.kernels]
         constants = [_variable(weight) for weight in self.net.trainable_weights]
         known = {id(kernel) for kernel in self._kernels}
@@ -70,8 +75,10 @@ class Model:
             tf.TensorSpec([size], tf.int32),
         ]
         mask = [] if size is None else [tf.TensorSpec([size], tf.float32)]
-        self._derive = _traced(self._derived, [tf.TensorSpec([], tf.int64), *batch, *mask])
-        self._judge = _traced(self._judged, [*batch, *mask])
+        self._gradient_function = _traced(
+            self._traced_gradients, [tf.TensorSpec([], tf.int64), *batch, *mask]
+        )
+        self._evaluation_function = _traced(self._traced_evaluation, [*batch, *mask])
         shapes = [tf.TensorSpec(variable.shape, tf.float32) for variable in self._variables]
         step_and_rate = [tf.TensorSpec([], tf.int64), tf.TensorSpec([], tf.float32)]
         self._apply = _traced(self._applied, [shapes, *step_and_rate])
@@ -82,22 +89,22 @@ class Model:
         On a CPU that which judges can wait until an epoch has ended: somebody waits for the first
         step. On a device building a graph compiles its program.
         """
-        judge = [] if self._batch is None else [self._judge]
-        for function in (self._derive, *judge, self._apply):
+        judge = [] if self._batch is None else [self._evaluation_function]
+        for function in (self._gradient_function, *judge, self._apply):
             function.trace()
 
-    def adapt(self, gates: Gates) -> None:
-        """The same weights and optimizer in a network with these gates.
+    def adapt(self, limits: LayerLimits) -> None:
+        """The same weights and optimizer in a network with these limits.
 
         Second thresholds are variables; the number of slots is a part of the graph, which is built
         again for others.
         """
-        if gates.capacities != self.gates.capacities:
+        if limits.capacities != self.limits.capacities:
             state = self.state()
-            self._build(gates)
+            self._build(limits)
             self.restore(state)
-        self.gates = gates
-        for variable, second in zip(self.net.second_thresholds, gates.second_thresholds):
+        self.limits = limits
+        for variable, second in zip(self.net.second_thresholds, limits.second_thresholds):
             if variable is not None:
                 variable.assign(np.broadcast_to(np.asarray(second, np.float32), variable.shape))
 
@@ -112,35 +119,39 @@ class Model:
             begun = now()
             batch = self._batch_of(number)
             batched = now()
-            learned.append(self.derive(batch.ids, batch.counts, batch.labels, number))
+            learned.append(self.compute_gradients(batch.ids, batch.counts, batch.labels, number))
             derived = now()
-            self.apply(learned[-1].gradients, number, batch.rate)
+            self.apply(learned[-1].gradients, number, batch.learning_rate)
             batching += batched - begun
             applying += now() - derived
         return Execution(learned, batching, applying)
 
-    def derive(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray, step: int) -> Learned:
+    def compute_gradients(
+        self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray, step: int
+    ) -> StepResult:
         """What training step `step`, from 1, is to learn from a batch."""
         # No Python numbers here and below: TensorFlow keeps each that it has made a tensor of.
         seed = np.array(step_seed(self.spec.seed, step), np.int64)
-        *gradients, sums, most = self._derive(seed, *self._filled(ids, counts, labels))
-        return Learned(gradients, sums.numpy(), most.numpy())
+        *gradients, sums, max_spikes = self._gradient_function(
+            seed, *self._filled(ids, counts, labels)
+        )
+        return StepResult(gradients, sums.numpy(), max_spikes.numpy())
 
     def apply(self, gradients: Sequence[tf.Tensor], step: int, rate: float) -> None:
         """Changes the weights; this is the `step`-th time, from 1, at that learning rate."""
         self._apply(list(gradients), np.array(step, np.int64), np.array(rate, np.float32))
 
-    def judge(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> Judged:
+    def evaluate(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> BatchEvaluation:
         """How the network does on a batch; nothing is learned."""
         batch = self._filled(ids, counts, labels)
-        judged = Judged(*(tensor.numpy() for tensor in self._judge(*batch)))
+        judged = BatchEvaluation(*(tensor.numpy() for tensor in self._evaluation_function(*batch)))
         return judged._replace(predicted=judged.predicted[: len(labels)])
 
-    def look(self, ids: np.ndarray, counts: np.ndarray) -> LIFOutputs:
+    def forward(self, ids: np.ndarray, counts: np.ndarray) -> LIFOutputs:
         """All that the network does with a batch, as arrays."""
         samples = counts.shape[1]
         filled = self._filled(ids, counts, np.zeros(samples, np.int32))[:2]
-        out = self._looked(*filled)
+        out = self._traced_forward(*filled)
         arrays: LIFOutputs = tf.nest.map_structure(lambda t: t.numpy()[:, :samples], out)
         return arrays
 
@@ -196,7 +207,7 @@ class Model:
             mask,
         ]
 
-    def _derived(
+    def _traced_gradients(
         self,
         seed: tf.Tensor,
         ids: tf.Tensor,
@@ -204,16 +215,16 @@ class Model:
         labels: tf.Tensor,
         mask: Optional[tf.Tensor] = None,
     ) -> Tuple[Any, ...]:
-        gradients, seen = self._backward(ids, counts, labels, mask, seed)
-        return (*gradients, seen.sums(), seen.most())
+        gradients, metrics = self._backward(ids, counts, labels, mask, seed)
+        return (*gradients, metrics.sums(), metrics.max_spikes())
 
     def _backward(
         self, ids: tf.Tensor, counts: tf.Tensor, labels: tf.Tensor, mask: Any, seed: Any
-    ) -> Tuple[List[tf.Tensor], Seen]:
+    ) -> Tuple[List[tf.Tensor], StepMetrics]:
         """The gradients that a batch gives, and what the network did with it."""
         with tf.GradientTape() as tape:
             out = self.net(ids, counts, seed=seed)
-            losses, predicted = self._objective.judge(out, labels)
+            losses, predicted = self._objective.evaluate(out, labels)
             loss = mean_over(losses, mask)
             penalty = self._objective.penalty(out, mask)
             if penalty is not None:
@@ -221,24 +232,31 @@ class Model:
         gradients = clipped(
             tape.gradient(loss, self._variables), self.spec.training.gradient_clipping
         )
-        return gradients, Seen(out, losses, predicted, labels, penalty, mask)
+        return gradients, StepMetrics(out, losses, predicted, labels, penalty, mask)
 
-    def _judged(
+    def _traced_evaluation(
         self,
         ids: tf.Tensor,
         counts: tf.Tensor,
         labels: tf.Tensor,
         mask: Optional[tf.Tensor] = None,
     ) -> Tuple[Any, ...]:
-        seen = self._forward(ids, counts, labels, mask)
-        return seen.sums(), seen.predicted, seen.spikes_by_step(), seen.dropped_by_step()
+        metrics = self._forward(ids, counts, labels, mask)
+        return (
+            metrics.sums(),
+            metrics.predicted,
+            metrics.spikes_by_step(),
+            metrics.dropped_by_step(),
+        )
 
-    def _forward(self, ids: tf.Tensor, counts: tf.Tensor, labels: tf.Tensor, mask: Any) -> Seen:
+    def _forward(
+        self, ids: tf.Tensor, counts: tf.Tensor, labels: tf.Tensor, mask: Any
+    ) -> StepMetrics:
         out = self.net(ids, counts, training=False)
-        losses, predicted = self._objective.judge(out, labels)
-        return Seen(out, losses, predicted, labels, mask=mask)
+        losses, predicted = self._objective.evaluate(out, labels)
+        return StepMetrics(out, losses, predicted, labels, mask=mask)
 
-    def _looked(self, ids: np.ndarray, counts: np.ndarray) -> LIFOutputs:
+    def _traced_forward(self, ids: np.ndarray, counts: np.ndarray) -> LIFOutputs:
         out: LIFOutputs = self.net(ids, counts, training=False)
         return out
 

@@ -18,22 +18,22 @@ from ipulse_ops.surrogate import SURROGATES, Surrogate
 
 
 @dataclass(frozen=True)
-class Gates:
+class LayerLimits:
     """What of a network may change between two training steps, of each layer that spikes."""
 
     capacities: Tuple[Optional[int], ...]
     second_thresholds: Tuple[Optional[PerNeuron], ...]
 
-    def same_as(self, other: Gates) -> bool:
+    def equals(self, other: LayerLimits) -> bool:
         return self.capacities == other.capacities and all(
             one is two or (one is not None and two is not None and np.array_equal(one, two))
             for one, two in zip(self.second_thresholds, other.second_thresholds)
         )
 
 
-def first_gates(spec: ExperimentSpec) -> Gates:
+def initial_limits(spec: ExperimentSpec) -> LayerLimits:
     """The capacities that training begins with, and the second thresholds that it ends with."""
-    return Gates(
+    return LayerLimits(
         capacities=tuple(layer.first_capacity for layer in spec.network.spiking),
         second_thresholds=tuple(
             None if layer.second_threshold is None else per_neuron(layer.second_threshold)
@@ -42,14 +42,14 @@ def first_gates(spec: ExperimentSpec) -> Gates:
     )
 
 
-def network_of(spec: ExperimentSpec, gates: Optional[Gates] = None) -> Network:
-    """The network as it is with these gates, or else the first ones."""
-    gates = gates or first_gates(spec)
+def network_of(spec: ExperimentSpec, limits: Optional[LayerLimits] = None) -> Network:
+    """The network as it is with these limits, or else the first ones."""
+    limits = limits or initial_limits(spec)
     network = spec.network
     spiking = [
         _lif(layer, neurons, capacity, second)
         for layer, neurons, capacity, second in zip(
-            network.spiking, spiking_neurons(spec), gates.capacities, gates.second_thresholds
+            network.spiking, spiking_neurons(spec), limits.capacities, limits.second_thresholds
         )
     ]
     hidden = len(network.layers)
@@ -66,9 +66,9 @@ def network_of(spec: ExperimentSpec, gates: Optional[Gates] = None) -> Network:
     )
 
 
-def keras_network(spec: ExperimentSpec, gates: Gates, threads: int) -> MultiLIF:
+def keras_network(spec: ExperimentSpec, limits: LayerLimits, threads: int) -> MultiLIF:
     """The network as a Keras layer."""
-    network = network_of(spec, gates)
+    network = network_of(spec, limits)
     return MultiLIF(
         inputs=network.inputs,
         layers=network.layers,

@@ -32,7 +32,7 @@ class Objective:
         self._classes = spec.data.classes
         self._neurons = [layer.neurons for layer in spec.network.layers]
 
-    def judge(self, out: LIFOutputs, labels: tf.Tensor) -> Tuple[tf.Tensor, tf.Tensor]:
+    def evaluate(self, out: LIFOutputs, labels: tf.Tensor) -> Tuple[tf.Tensor, tf.Tensor]:
         """Losses float32 `[batch]` and predicted classes int32 `[batch]`."""
         if self._loss in _OF_MEMBRANE:
             loss, predicted = _OF_MEMBRANE[self._loss]

@@ -1,4 +1,4 @@
-"""Where a training's memory went: what was measured, and what follows from the sizes."""
+"""The memory of a training: measured values, and values computed from sizes."""
 
 from __future__ import annotations
 
@@ -9,20 +9,25 @@ import numpy as np
 
 from ipulse.spec import CPUDevice, ExperimentSpec
 from ipulse_ops.lif.cpu.native import bits_bytes
-from ipulse_worker.runner.model.network import Gates, spiking_neurons
+from ipulse_worker.runner.model.network import LayerLimits, spiking_neurons
 from ipulse_worker.runner.training.loop import Training
 
 
-def memory(training: Training, gradient_shares: np.ndarray) -> Dict[str, Any]:
-    """The part of the profile. `gradient_shares`: on the held-out samples, float64 `[layers]`."""
+def memory(training: Training, active_gradient_fractions: np.ndarray) -> Dict[str, Any]:
+    """Return the `memory` object of profile.json.
+
+    Args:
+        training: the finished training.
+        active_gradient_fractions: float64 `[layers]`, measured on the held-out samples.
+    """
     spec, batch = training.spec, training.spec.training.batch_size
     weights = sum(array.nbytes for array in training.model.trained)
     slots = training.model.optimizer.slots
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB
-    saved = saved_for_backward(spec, training.model.gates, gradient_shares)
+    saved = saved_for_backward(spec, training.model.limits, active_gradient_fractions)
     full = full_history(spec)
     return {
-        "peakRss": {"bytes": peak, "how": "measured: the whole process, TensorFlow included"},
+        "peakRss": {"bytes": peak, "how": "measured: the whole process, including TensorFlow"},
         "weights": {"bytes": weights, "how": "measured: the arrays"},
         "optimizer": {
             "bytes": len(slots) * weights,
@@ -31,39 +36,45 @@ def memory(training: Training, gradient_shares: np.ndarray) -> Dict[str, Any]:
         "savedForBackward": {
             "bytes": saved,
             "bytes_per_sample": saved / batch,
-            "how": "computed: of a full batch, a float32 for every neuron and step in the gradient "
-            "set at its share on the held-out samples, unless the layers are run again, and the "
-            "kernel's sets of bits",
+            "how": "computed for a full batch: a float32 per neuron and step with an active "
+            "gradient (at the fraction of the held-out samples) unless device.memory is recompute, "
+            "plus the kernel's bit sets",
         },
         "fullHistory": {
             "bytes": full,
             "bytes_per_sample": full / batch,
-            "how": "computed: what storing every membrane of every step instead would take",
+            "how": "computed: every membrane at every step, which backpropagation through time "
+            "stores without this sparsity",
         },
     }
 
 
-def saved_for_backward(spec: ExperimentSpec, gates: Gates, gradient_shares: np.ndarray) -> int:
-    """Bytes that the forward kernel keeps for the backward kernel, of one full batch.
+def saved_for_backward(
+    spec: ExperimentSpec, limits: LayerLimits, active_gradient_fractions: np.ndarray
+) -> int:
+    """Return the bytes that the forward kernel stores for the backward kernel, for a full batch.
 
-    Of each layer: the membranes of the gradient set, unless they are computed again; and one bit
-    per neuron and step, in whole rows of the kernels, for who is above the threshold, for who
-    carries gradient unless all do, and for who was emitted unless every neuron has a slot. Where
-    all carry gradient the kernels fill up their last vectors, which is not counted.
+    For each layer these are the membranes of the neurons with an active gradient, unless they are
+    recomputed, and one bit per neuron and step, in whole rows of the kernels, for each of: above
+    the threshold; active gradient, unless all neurons have one; sent, unless the capacity covers
+    all neurons. Padding of the last vectors is not counted.
     """
     steps, batch = spec.data.steps, spec.training.batch_size
     device = spec.device
     recomputes = isinstance(device, CPUDevice) and device.memory == "recompute"
     membrane = 0 if recomputes else 4
     total = 0.0
-    for neurons, capacity, second, share in zip(
-        spiking_neurons(spec), gates.capacities, gates.second_thresholds, gradient_shares.tolist()
+    for neurons, capacity, second, fraction in zip(
+        spiking_neurons(spec),
+        limits.capacities,
+        limits.second_thresholds,
+        active_gradient_fractions.tolist(),
     ):
-        total += steps * batch * neurons * membrane * share
+        total += steps * batch * neurons * membrane * fraction
         total += bits_bytes(steps, batch, neurons, capacity or neurons, second is not None)
     return round(total)
 
 
 def full_history(spec: ExperimentSpec) -> int:
-    """Bytes of every membrane of the spiking layers at every step, of one full batch."""
+    """Return the bytes of all membranes of the spiking layers at all steps, for a full batch."""
     return 4 * spec.data.steps * spec.training.batch_size * sum(spiking_neurons(spec))

@@ -1,7 +1,8 @@
-"""profile.json: where an attempt's time, spikes and memory went. The schema is
-docs/reference/profile.md.
+"""profile.json: the time, activity and memory of an attempt.
 
-Names in camelCase are those that Graphcore's libpva uses for the same thing.
+The schema is docs/reference/profile.md.
+
+Names in camelCase are those that Graphcore's libpva uses for the same value.
 """
 
 from __future__ import annotations
@@ -12,19 +13,19 @@ from typing import Any, Dict, List
 import numpy as np
 
 from ipulse_worker.runner.clock import Span
-from ipulse_worker.runner.devices import Description
+from ipulse_worker.runner.devices import DeviceDescription
 from ipulse_worker.runner.model.network import spiking_names
 from ipulse_worker.runner.profile.memory import memory
-from ipulse_worker.runner.results.results import Judgement
+from ipulse_worker.runner.results.results import Evaluation
 from ipulse_worker.runner.training.loop import Training
 
 SCHEMA = "ipulse.profile/1"
 
-# What an optimizer keeps, by the name of its slot.
+# The state of an optimizer, by the name of its slot variables.
 KINDS = {"means": "mean of gradients", "squares": "mean of squares", "momenta": "momentum"}
 
 PHASES = {
-    "prepare": "data set to spikes",
+    "prepare": "conversion of the data set to spikes",
     "compile": "kernels, network, graphs, initial weights",
     "acquire": "waiting for the device",
     "run": "training and testing",
@@ -33,26 +34,33 @@ PHASES = {
 
 
 @dataclass(frozen=True)
-class Circumstances:
-    """What the figures of a profile depend on."""
+class RunMetadata:
+    """The job, attempt, device and software that the values of a profile belong to."""
 
     job_id: str
     attempt: int
     started_at: str  # RFC 3339, UTC
     spec_sha256: str
-    import_seconds: float  # before the assignment came
-    device: Description
+    import_seconds: float  # of the imports, before the assignment arrived
+    device: DeviceDescription
     host: Dict[str, Any]  # as provenance.host
     versions: Dict[str, str]  # as provenance.versions
 
 
 def profile(
     training: Training,
-    judgement: Judgement,
-    circumstances: Circumstances,
+    evaluation: Evaluation,
+    run_metadata: RunMetadata,
     report_began: float,
 ) -> Dict[str, Any]:
-    """The document. `report_began`: on the timeline's clock; that phase has not ended yet."""
+    """Return the document.
+
+    Args:
+        training: the finished training.
+        evaluation: its result on the held-out samples.
+        run_metadata: what the values belong to.
+        report_began: start of the report phase, which is still open, on the timeline's clock.
+    """
     spec, timeline = training.spec, training.timeline
     reported = Span("phase", "report", report_began, timeline.clock.now())
     return {
@@ -60,32 +68,32 @@ def profile(
         "experiment": {
             "name": spec.name,
             "seed": spec.seed,
-            "spec_sha256": circumstances.spec_sha256,
+            "spec_sha256": run_metadata.spec_sha256,
         },
         "attempt": {
-            "job_id": circumstances.job_id,
-            "number": circumstances.attempt,
-            "started_at": circumstances.started_at,
+            "job_id": run_metadata.job_id,
+            "number": run_metadata.attempt,
+            "started_at": run_metadata.started_at,
             "resumed_from_step": training.resumed_from,
-            "import_seconds": circumstances.import_seconds,
+            "import_seconds": run_metadata.import_seconds,
         },
-        "versions": circumstances.versions,
+        "versions": run_metadata.versions,
         "compilation": {
-            "target": circumstances.device.target,
-            "kernel": circumstances.device.kernel,
+            "target": run_metadata.device.target,
+            "kernel": run_metadata.device.kernel,
             "alwaysLiveVariables": _variables(training),
         },
         "execution": {
             "phases": [_phase(span) for span in [*timeline.of("phase"), reported]],
             "runs": [_run(training)],
         },
-        "activity": _activity(training, judgement),
-        "memory": memory(training, judgement.tally.gradient_shares),
+        "activity": _activity(training, evaluation),
+        "memory": memory(training, evaluation.metrics.active_gradient_fractions),
     }
 
 
 def dropped_in_training(training: Training) -> np.ndarray:
-    """Spikes without a slot, all attempts together, float64 `[spiking layers]`."""
+    """Return the dropped spikes of all attempts together, float64 `[spiking layers]`."""
     names = spiking_names(training.spec)
     epochs = [training.history.epochs(f"overflow/{name}") for name in names]
     return np.array([sum(epoch) for epoch in epochs])
@@ -101,16 +109,16 @@ def _phase(span: Span) -> Dict[str, Any]:
 
 
 def _run(training: Training) -> Dict[str, Any]:
-    """The run phase: its steps, and what happened between them."""
+    """Return the run phase: its steps, and the work between them."""
     timeline, times = training.timeline, training.times
     run = next(span for span in timeline.of("phase") if span.name == "run")
     parts = {
         "training steps": ("forward, backward, optimizer, host", times.seconds),
-        "evaluation": ("held-out samples after every epoch", timeline.seconds("evaluation")),
-        "checkpoints": ("written to the disk", timeline.seconds("checkpoint")),
+        "evaluation": ("on the held-out samples after every epoch", timeline.seconds("evaluation")),
+        "checkpoints": ("writing to the disk", timeline.seconds("checkpoint")),
     }
     rest = run.seconds - sum(seconds for _, seconds in parts.values())
-    parts["other"] = ("between steps: epoch figures, events, clean-up", rest)
+    parts["other"] = ("between steps: epoch metrics, events, clean-up", rest)
     done = training.step - training.resumed_from
     return {
         "name": "train",
@@ -127,7 +135,7 @@ def _run(training: Training) -> Dict[str, Any]:
 
 
 def _variables(training: Training) -> List[Dict[str, Any]]:
-    """What lives from the first step to the last, as libpva lists always-live variables."""
+    """Return the variables that live from the first step to the last, in libpva's format."""
     arrays = training.model.arrays
     kinds = ["weights", *(KINDS[name] for name in training.model.optimizer.slots)]
     return [
@@ -137,16 +145,16 @@ def _variables(training: Training) -> List[Dict[str, Any]]:
     ]
 
 
-def _activity(training: Training, judgement: Judgement) -> Dict[str, Any]:
-    spec, tally = training.spec, judgement.tally
+def _activity(training: Training, evaluation: Evaluation) -> Dict[str, Any]:
+    spec, metrics = training.spec, evaluation.metrics
     dropped = dropped_in_training(training)
     return {
         "measured_on": "held-out samples, by the final weights",
-        "samples": int(tally.sums[0]),
+        "samples": int(metrics.sums[0]),
         "input": {
             "channels": spec.data.inputs,
-            "spikes_per_sample": float(judgement.input_spikes_by_step.sum()),
-            "spikes_by_step": judgement.input_spikes_by_step.tolist(),
+            "spikes_per_sample": float(evaluation.input_spikes_by_step.sum()),
+            "spikes_by_step": evaluation.input_spikes_by_step.tolist(),
             "events": training.dataset.events.to_json(),
         },
         "layers": [
@@ -154,15 +162,18 @@ def _activity(training: Training, judgement: Judgement) -> Dict[str, Any]:
                 "layer": name if name == "readout" else int(name),
                 "neurons": neurons,
                 "capacity": capacity,
-                "firing_rate": float(tally.firing_rates[at]),
-                "gradient_share": float(tally.gradient_shares[at]),
-                "spikes_per_sample": float(judgement.spikes_by_step[at].sum()),
-                "spikes_by_step": judgement.spikes_by_step[at].tolist(),
-                "overflow": {"training": float(dropped[at]), "held_out": float(tally.dropped[at])},
-                "overflow_by_step": judgement.dropped_by_step[at].tolist(),
+                "firing_rate": float(metrics.firing_rates[at]),
+                "gradient_share": float(metrics.active_gradient_fractions[at]),
+                "spikes_per_sample": float(evaluation.spikes_by_step[at].sum()),
+                "spikes_by_step": evaluation.spikes_by_step[at].tolist(),
+                "overflow": {
+                    "training": float(dropped[at]),
+                    "held_out": float(metrics.dropped[at]),
+                },
+                "overflow_by_step": evaluation.dropped_by_step[at].tolist(),
             }
             for at, (name, neurons, capacity) in enumerate(
-                zip(tally.names, tally.neurons, training.model.gates.capacities)
+                zip(metrics.names, metrics.neurons, training.model.limits.capacities)
             )
         ],
     }

@@ -1,4 +1,4 @@
-"""Where the time of training steps goes, measured on every step."""
+"""The time of training steps by part, measured on every step."""
 
 from __future__ import annotations
 
@@ -9,88 +9,93 @@ import numpy as np
 
 from ipulse_worker.runner.training.batches import Execution
 
-# The parts of a step, in the order in which they happen but for the kernels, which run inside of
-# the gradient call, and what each one is.
+# The parts of a step and what each of them is. They are in the order in which they happen, except
+# that the kernels run inside the gradient call.
 PARTS = {
-    "data": "host: picking the batch and spreading its spikes",
+    "data": "host: selecting the batch and packing its spikes",
     "forward": "LIF forward kernel, by its own clock",
     "backward": "LIF backward kernel, by its own clock",
     "framework": "TensorFlow around the kernels: loss, its gradient, dispatch; on an IPU the whole "
     "program",
-    "optimizer": "changing the weights; on an IPU a part of the program",
-    "metrics": "host: figures, events, Python",
+    "optimizer": "updating the weights; on an IPU a part of the program",
+    "metrics": "host: metrics, events, Python",
 }
 QUANTILE_STEPS = 100_000  # quantiles are over the last so many steps; totals are over all
 
 
 @dataclass(frozen=True)
 class StepTime:
-    """The stamps of one step, in seconds of the clock, and what its kernels took."""
+    """The timestamps of one step, in seconds of the clock, and the time of its kernels."""
 
-    begun: float
-    batched: float  # the batch is there
-    derived: float  # the gradients are there
-    applied: float  # the weights are changed
-    ended: float
+    start: float
+    batch_ready: float
+    gradients_ready: float
+    weights_updated: float
+    end: float
     forward: float  # seconds, by the kernel's clock
     backward: float  # seconds, by the kernel's clock
 
     @property
     def seconds(self) -> float:
-        return self.ended - self.begun
+        """The duration of the step."""
+        return self.end - self.start
 
     def parts(self) -> List[float]:
-        """Seconds of each of PARTS."""
+        """Return the seconds of each part, in the order of PARTS."""
         return [
-            self.batched - self.begun,
+            self.batch_ready - self.start,
             self.forward,
             self.backward,
-            self.derived - self.batched - self.forward - self.backward,
-            self.applied - self.derived,
-            self.ended - self.applied,
+            self.gradients_ready - self.batch_ready - self.forward - self.backward,
+            self.weights_updated - self.gradients_ready,
+            self.end - self.weights_updated,
         ]
 
 
 def step_times_of(
     execution: Execution,
-    begun: float,
+    start: float,
     executed: float,
-    ended: float,
+    end: float,
     forward: float,
     backward: float,
 ) -> List[StepTime]:
-    """Of each step of an execution. Where there are several, they have equal shares: a device does
-    not say when each of them began."""
-    steps = len(execution.learned)
-    share = (ended - begun) / steps
-    found = []
+    """Return the time of each step of an execution.
+
+    Several steps of one execution get equal shares: a device does not report when each of them
+    started.
+    """
+    steps = len(execution.step_results)
+    share = (end - start) / steps
+    times = []
     for number in range(steps):
-        first = begun + number * share
-        applied = first + share - (ended - executed) / steps
-        found.append(
+        first = start + number * share
+        updated = first + share - (end - executed) / steps
+        times.append(
             StepTime(
-                begun=first,
-                batched=first + execution.batching / steps,
-                derived=applied - execution.applying / steps,
-                applied=applied,
-                ended=first + share,
+                start=first,
+                batch_ready=first + execution.batching_seconds / steps,
+                gradients_ready=updated - execution.optimizer_seconds / steps,
+                weights_updated=updated,
+                end=first + share,
                 forward=forward / steps,
                 backward=backward / steps,
             )
         )
-    return found
+    return times
 
 
 class StepTimes:
-    """Totals and quantiles of many steps."""
+    """Accumulates totals and quantiles over many steps."""
 
     def __init__(self) -> None:
         self.count = 0
         self._totals = np.zeros(1 + len(PARTS))
-        # A ring, which takes memory as far as it is filled.
+        # A ring buffer; the system allocates only the pages that were written.
         self._recent = np.zeros((QUANTILE_STEPS, 1 + len(PARTS)))
 
     def add(self, step: StepTime) -> None:
+        """Add one step."""
         row = [step.seconds, *step.parts()]
         self._totals += row
         self._recent[self.count % QUANTILE_STEPS] = row
@@ -98,11 +103,11 @@ class StepTimes:
 
     @property
     def seconds(self) -> float:
+        """The total of all steps."""
         return float(self._totals[0])
 
     def to_json(self) -> Dict[str, Any]:
-        """The part of profile.json that docs/reference/profile.md calls `steps`; None without a
-        step."""
+        """Return the `steps` object of profile.json; its means are null without a step."""
         names = list(PARTS)
         rest = self._totals[0] - self._totals[1:].sum()
         parts: List[Dict[str, Any]] = [
@@ -110,7 +115,11 @@ class StepTimes:
             for column, name in enumerate(names, start=1)
         ]
         parts.append(
-            {"name": "residual", "what": "what no part claims", "seconds": {"total": float(rest)}}
+            {
+                "name": "residual",
+                "what": "not assigned to any part",
+                "seconds": {"total": float(rest)},
+            }
         )
         for part in parts:
             part["share"] = part["seconds"]["total"] / self._totals[0] if self.count else None

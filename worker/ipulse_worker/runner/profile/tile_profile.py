@@ -1,6 +1,7 @@
-"""What the profile of a Poplar program says, in sums: by kind of cycles, step, layer and tile.
+"""Sums over the profile of a Poplar program: by kind of cycles, step, layer and tile.
 
-The schema of the document is docs/reference/profile.md, "The profile of an emulated program".
+docs/reference/profile.md, "The profile of an emulated program", describes the document. The
+emulator writes it, or pva_profile.py converts it from Poplar's report of an IPU.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 
 KINDS = ("compute", "exchange", "sync", "host")
 
-# Memory categories of libpva by what they are for; others count as the last.
+# Memory categories of libpva by purpose; unknown categories count as the last.
 CATEGORIES: Mapping[str, Tuple[str, ...]] = {
     "variables": ("variable",),
     "constants": ("constant",),
@@ -32,7 +33,7 @@ _BACKWARD = re.compile(r"(?:^|/)backward/")
 
 
 class Cycles(NamedTuple):
-    """Device cycles by what they were spent on."""
+    """Device cycles by kind."""
 
     compute: float = 0.0
     exchange: float = 0.0
@@ -41,14 +42,16 @@ class Cycles(NamedTuple):
 
     @property
     def total(self) -> float:
+        """The sum of all kinds."""
         return sum(self)
 
     def plus(self, other: Cycles) -> Cycles:
+        """Add by kind."""
         return Cycles(*(a + b for a, b in zip(self, other)))
 
 
 class Step(NamedTuple):
-    """A step of the programs, over all of its executions."""
+    """A step of the programs, summed over all of its executions."""
 
     name: str
     executions: int
@@ -56,7 +59,7 @@ class Step(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """What a layer's steps took, in the forward and in the backward pass."""
+    """The cycles of a layer's steps in the forward and the backward pass."""
 
     name: str
     forward: Cycles
@@ -64,11 +67,12 @@ class Layer(NamedTuple):
 
     @property
     def total(self) -> float:
+        """The cycles of both passes."""
         return self.forward.total + self.backward.total
 
 
 class Run(NamedTuple):
-    """One recorded run: its steps one after the other."""
+    """One recorded run with its steps in order."""
 
     name: str
     programs: Sequence[int]  # of each step
@@ -77,7 +81,7 @@ class Run(NamedTuple):
 
 
 class TileProfile:
-    """Of one program. `layers`: how many the network has, the readout included."""
+    """The profile of one program. `layers` is the number of layers including the readout."""
 
     def __init__(self, document: Mapping[str, Any], layers: int) -> None:
         self.is_emulated: bool = document["emulated"]
@@ -93,26 +97,25 @@ class TileProfile:
 
     @property
     def has_run(self) -> bool:
-        """Whether anything was executed, without which there are no cycles."""
+        """Whether anything was executed; otherwise there are no cycles."""
         return self._execution is not None and self.total.total > 0
 
     def seconds(self, cycles: float) -> float:
-        """What so many cycles take at the clock."""
+        """Convert cycles to seconds by the clock frequency."""
         return cycles / self.clock_hz
-
-    # Cycles.
 
     @property
     def steps(self) -> List[Step]:
-        """The dearest first."""
-        found = [
+        """The steps, the most expensive first."""
+        steps = [
             Step(self.name_of(total["program"]), int(total["executions"]), _cycles(total))
             for total in (self._execution or {}).get("totals", [])
         ]
-        return sorted(found, key=lambda step: -step.cycles.total)
+        return sorted(steps, key=lambda step: -step.cycles.total)
 
     @property
     def total(self) -> Cycles:
+        """The cycles of all steps."""
         cycles = Cycles()
         for step in self.steps:
             cycles = cycles.plus(step.cycles)
@@ -120,32 +123,35 @@ class TileProfile:
 
     @property
     def layers(self) -> List[Layer]:
-        """By layer, the last one being the readout; then what belongs to all, and to none."""
+        """Cycles by layer, the readout last; then steps of all layers, and of none."""
         names = [f"layer {n}" for n in range(1, self._layers)] + ["readout", TOGETHER, AROUND]
-        found = {name: [Cycles(), Cycles()] for name in names}
+        sums = {name: [Cycles(), Cycles()] for name in names}
         for step in self.steps:
-            name = self._layer_of(step.name)
+            name = self.layer_of(step.name)
             is_backward = bool(_BACKWARD.search(step.name))
-            found[name][is_backward] = found[name][is_backward].plus(step.cycles)
-        rows = [Layer(name, *passes) for name, passes in found.items()]
+            sums[name][is_backward] = sums[name][is_backward].plus(step.cycles)
+        rows = [Layer(name, *passes) for name, passes in sums.items()]
         return [row for row in rows if row.total or row.name not in (TOGETHER, AROUND)]
 
     @property
     def runs(self) -> List[Run]:
-        """The first recorded one of each name."""
-        found: Dict[str, Run] = {}
+        """The first recorded run of each name."""
+        runs: Dict[str, Run] = {}
         for run in (self._execution or {}).get("runs", []):
-            if run["steps"] and run["name"] not in found:
-                found[run["name"]] = Run(
+            if run["steps"] and run["name"] not in runs:
+                runs[run["name"]] = Run(
                     name=run["name"] or "run",
                     programs=[step["program"] for step in run["steps"]],
                     cycles=np.array([_cycles(step) for step in run["steps"]], np.float64),
                     is_truncated=run.get("truncated", False),
                 )
-        return list(found.values())
+        return list(runs.values())
 
-    def one_pass(self, run: Run) -> Optional[Tuple[int, int]]:
-        """Where in a run a pass of its dearest loop begins and ends, one from its middle."""
+    def one_iteration(self, run: Run) -> Optional[Tuple[int, int]]:
+        """Return the first step and the end of an iteration from the middle of the main loop.
+
+        The main loop is the most expensive one. Returns None for a run without a loop.
+        """
         best: Tuple[float, Optional[Tuple[int, int]]] = (0.0, None)
         sums = run.cycles.sum(axis=1)
         for program in self._programs.values():
@@ -164,7 +170,7 @@ class TileProfile:
 
     @property
     def balance(self) -> Optional[float]:
-        """Of the recorded compute cycles, how much of them the mean tile works."""
+        """The fraction of the recorded compute cycles in which the mean tile works."""
         worked = cycles = 0.0
         for run in (self._execution or {}).get("runs", []):
             for step in run["steps"]:
@@ -177,36 +183,34 @@ class TileProfile:
 
     @property
     def compute_by_tile(self) -> np.ndarray:
-        """Cycles, float64 `[tiles]`, over all runs; empty if nobody counted them."""
+        """Compute cycles of all runs, float64 `[tiles]`; empty if they were not counted."""
         return np.array((self._execution or {}).get("computeCyclesByTile", []), np.float64)
-
-    # Memory.
 
     @property
     def bytes_by_tile(self) -> np.ndarray:
-        """Float64 `[tiles]`."""
+        """Memory of each tile, float64 `[tiles]`."""
         tiles = self._compilation["tiles"]
         return np.array([tile["memory"]["total"]["excludingGaps"] for tile in tiles], np.float64)
 
     @property
     def categories(self) -> Dict[str, np.ndarray]:
-        """Bytes of each tile by what they are for, float64 `[tiles]` each."""
+        """Memory of each tile by category, in bytes, float64 `[tiles]` each."""
         group_of = {name: group for group, names in CATEGORIES.items() for name in names}
         tiles = self._compilation["tiles"]
-        found = {group: np.zeros(len(tiles)) for group in CATEGORIES}
+        sums = {group: np.zeros(len(tiles)) for group in CATEGORIES}
         for at, tile in enumerate(tiles):
             for name, category in tile["memory"]["category"].items():
-                found[group_of.get(name, _OTHERS)][at] += category["total"]
-        return found
+                sums[group_of.get(name, _OTHERS)][at] += category["total"]
+        return sums
 
     @property
     def always_live(self) -> float:
-        """Bytes of all tiles."""
+        """Always-live memory of all tiles, in bytes."""
         return float(sum(tile["memory"]["alwaysLiveBytes"] for tile in self._compilation["tiles"]))
 
     @property
     def liveness(self) -> List[Tuple[str, float]]:
-        """Of the program's steps in order: name, and bytes of all tiles that live only for now."""
+        """Temporary memory of all tiles by step of the programs: (name, bytes)."""
         return [
             (self.name_of(step["program"]), float(step["notAlwaysLiveMemory"]["bytes"]))
             for step in self._compilation["livenessProgramSteps"]
@@ -214,7 +218,7 @@ class TileProfile:
 
     @property
     def fullest_step_variables(self) -> List[Tuple[str, float]]:
-        """What lives at the step with the most of it."""
+        """The temporary variables at the step with the most of them: (name, bytes)."""
         steps = self._compilation["livenessProgramSteps"]
         if not steps:
             return []
@@ -223,22 +227,24 @@ class TileProfile:
 
     @property
     def always_live_variables(self) -> List[Tuple[str, float]]:
+        """The variables that live during all steps: (name, bytes)."""
         return _variables(self._compilation["alwaysLiveVariables"])
 
     def name_of(self, program: int) -> str:
-        """A step's name, or its kind where it has none."""
-        found = self._programs[program]
-        if "computeset" in found:
-            return str(self._compilation["computeSets"][found["computeset"]]["name"])
-        return str(found["name"] or found["type"])
+        """Return a step's name, or its type if it has no name."""
+        step = self._programs[program]
+        if "computeset" in step:
+            return str(self._compilation["computeSets"][step["computeset"]]["name"])
+        return str(step["name"] or step["type"])
 
-    def _layer_of(self, name: str) -> str:
+    def layer_of(self, name: str) -> str:
+        """Return the layer of a step, counted from 1: "layer 1", "readout", TOGETHER or AROUND."""
         layer, stage = _LAYER.search(name), _STAGE.search(name)
         if layer:
             return self._named(int(layer[1]))
         if stage is None:
             return AROUND
-        # With a delay of one step there is a single stage, in which all layers go along.
+        # With a delay of one step there is a single stage, which computes all layers.
         return self._named(int(stage[1])) if self._stages == self._layers else TOGETHER
 
     def _named(self, number: int) -> str:
@@ -246,8 +252,9 @@ class TileProfile:
 
     @property
     def _stages(self) -> int:
-        found = (_STAGE.search(one["name"]) for one in self._compilation["computeSets"])
-        return len({stage[1] for stage in found if stage})
+        sets = self._compilation["computeSets"]
+        matches = (_STAGE.search(compute_set["name"]) for compute_set in sets)
+        return len({stage[1] for stage in matches if stage})
 
     def _descendants(self, program: int) -> Set[int]:
         return set(self._each_descendant(program))
@@ -263,7 +270,7 @@ def _cycles(record: Mapping[str, Any]) -> Cycles:
 
 
 def _variables(listed: Sequence[Mapping[str, Any]]) -> List[Tuple[str, float]]:
-    """Those of one name are one."""
+    """Sum the sizes of variables with the same name."""
     sums: Dict[str, float] = {}
     for variable in listed:
         sums[variable["name"]] = sums.get(variable["name"], 0.0) + variable["size"]

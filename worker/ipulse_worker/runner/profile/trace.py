@@ -1,9 +1,9 @@
 """The attempt's timeline as Chrome trace events, for Perfetto or chrome://tracing.
 
-One row nests phases, epochs, steps and their parts; a second shows the LIF kernels. The kernels
-report how long they took, not when: forward is drawn at the beginning and backward at the end of
-the gradient call in which both ran, so only the gap between them (TensorFlow's loss and dispatch)
-may lie elsewhere in that call.
+One row nests phases, epochs, steps and their parts; a second row shows the LIF kernels. The kernels
+report how long they ran, not when. Forward is drawn at the start and backward at the end of the
+gradient call that contains both, so only the position of the gap between them (TensorFlow's loss
+and dispatch) is approximate.
 """
 
 from __future__ import annotations
@@ -16,42 +16,44 @@ from ipulse_core import strict_json
 from ipulse_worker.runner.clock import Span, Timeline
 from ipulse_worker.runner.profile.step_times import StepTime
 
-TRACED_STEPS = 2000  # in detail, from the first; later ones are within their epoch's slice
+TRACED_STEPS = 2000  # the first ones, drawn in detail; later ones only as a part of their epoch
 RUNNER_ROW = 1
 KERNEL_ROW = 2
 ROWS = {RUNNER_ROW: "runner", KERNEL_ROW: "LIF kernels"}
 
 
 def trace_step(timeline: Timeline, number: int, step: StepTime, loss: float) -> None:
-    """Puts a step and its parts on the timeline, if it is one of the first TRACED_STEPS."""
+    """Add a step and its parts to the timeline, if it is one of the first TRACED_STEPS."""
     if number > TRACED_STEPS:
         return
     spans = timeline.spans
-    spans.append(Span("part", "data", step.begun, step.batched))
-    spans.append(Span("part", "gradients", step.batched, step.derived))
-    spans.append(Span("part", "optimizer", step.derived, step.applied))
-    spans.append(Span("part", "metrics", step.applied, step.ended))
-    spans.append(Span("kernel", "forward", step.batched, step.batched + step.forward))
-    spans.append(Span("kernel", "backward", step.derived - step.backward, step.derived))
-    spans.append(Span("step", f"step {number}", step.begun, step.ended, {"loss": loss}))
+    spans.append(Span("part", "data", step.start, step.batch_ready))
+    spans.append(Span("part", "gradients", step.batch_ready, step.gradients_ready))
+    spans.append(Span("part", "optimizer", step.gradients_ready, step.weights_updated))
+    spans.append(Span("part", "metrics", step.weights_updated, step.end))
+    spans.append(Span("kernel", "forward", step.batch_ready, step.batch_ready + step.forward))
+    spans.append(
+        Span("kernel", "backward", step.gradients_ready - step.backward, step.gradients_ready)
+    )
+    spans.append(Span("step", f"step {number}", step.start, step.end, {"loss": loss}))
 
 
 def chrome_trace(timeline: Timeline, name: str) -> bytes:
-    """The gzipped JSON object of trace.json.gz; timestamps are microseconds since the start."""
+    """Return the content of trace.json.gz; timestamps are microseconds since the start."""
     process = os.getpid()
     events: List[Dict[str, Any]] = [
         _label("process_name", process, RUNNER_ROW, f"IPUlse runner: {name}")
     ]
     for row, label in ROWS.items():
         events.append(_label("thread_name", process, row, label))
-    # A parent must come before its children where both begin at once.
+    # Viewers expect a parent before its children where both start at the same time.
     for span in sorted(timeline.spans, key=lambda span: (span.start, -span.end)):
         events.append(_slice(span, process))
         if span.category == "step":
             counter = {"ph": "C", "pid": process, "tid": RUNNER_ROW, "name": "loss"}
             events.append({**counter, "ts": span.end * 1e6, "args": dict(span.figures)})
     document = {"traceEvents": events, "displayTimeUnit": "ms", "otherData": _about(timeline)}
-    # A fixed time in the gzip header: the same events are the same bytes.
+    # A fixed time in the gzip header, so that equal events give equal bytes.
     return gzip.compress(strict_json.dumps(document).encode("utf-8"), mtime=0)
 
 
@@ -75,6 +77,6 @@ def _label(kind: str, process: int, row: int, text: str) -> Dict[str, Any]:
 def _about(timeline: Timeline) -> Dict[str, str]:
     return {
         "steps in detail": f"{len(timeline.of('step'))}, and at most the first {TRACED_STEPS}",
-        "kernels": "durations are the kernels' own; forward is drawn at the beginning and backward "
-        "at the end of the gradient call",
+        "kernels": "the kernels measure their durations; forward is drawn at the start and "
+        "backward at the end of the gradient call",
     }

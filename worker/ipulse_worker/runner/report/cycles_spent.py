@@ -1,72 +1,56 @@
-"""Where the cycles of a Poplar program went: by kind, by layer, by step, and over a run's time."""
+"""The cycles of a Poplar program by kind, layer and step, and over the time of a run."""
 
 from __future__ import annotations
 
-from html import escape
-from typing import Dict, List
+from typing import Any, Dict, List
 
 from ipulse_worker.runner.profile.tile_profile import KINDS, Cycles, Layer, Run, Step, TileProfile
-from ipulse_worker.runner.report import plots, step_plots
-from ipulse_worker.runner.report.quantities import count, duration, listed, percent
-from ipulse_worker.runner.report.step_plots import COLOURS
-from ipulse_worker.runner.report.tables import swatch, table
+from ipulse_worker.runner.report.plots import charts, step_plots
+from ipulse_worker.runner.report.plots.step_plots import COLOURS
+from ipulse_worker.runner.report.quantities import count, duration, percent
+from ipulse_worker.runner.report.tables import Table
 
 MOST_STEPS = 12  # of the table
 
 
-def cycles_spent(profile: TileProfile, of: str) -> str:
-    """Two figures. of: "emulated, " or nothing, for every caption."""
-    total = profile.total
-    bar = plots.stacked_bar(
-        [(kind, f"f{COLOURS[kind]}", getattr(total, kind)) for kind in KINDS],
-        "Share of compute, exchange, sync and host in all cycles",
-    )
-    runs = "all runs" if profile.is_emulated else "the recorded runs"
-    what = f"{of}{count(total.total)} cycles of {runs}, {_time(profile, total)} at the clock"
-    spent = (
-        f'<figure class="wide"><figcaption>Where the cycles went <span>{what}</span></figcaption>'
-        f"<p>{escape(_words(profile))}</p>{bar}"
-        f'<div class="scroll">{_layer_table(profile)}{_step_table(profile)}</div></figure>'
-    )
-    return spent + "".join(_run_figure(profile, run, of) for run in profile.runs)
-
-
-def _words(profile: TileProfile) -> str:
-    total, steps = profile.total, _merged(profile.steps)
+def cycles_spent(profile: TileProfile) -> Dict[str, Any]:
+    """Return the values of sections/cycles.html."""
+    total, by_tile = profile.total, profile.compute_by_tile
+    step = _by_name(profile.steps)[0]
+    layer = max(profile.layers, key=lambda layer: layer.total)
     ordered = sorted(KINDS, key=lambda kind: -getattr(total, kind))
-    shares = [f"{kind} {percent(getattr(total, kind) / total.total)}" for kind in ordered]
-    words = f"Of the cycles, {listed(shares)}. The dearest step is {steps[0].name} with "
-    words += f"{percent(steps[0].cycles.total / total.total)}"
-    layers = sorted(profile.layers, key=lambda layer: -layer.total)
-    words += (
-        f"; of the layers, {layers[0].name} takes most, {percent(layers[0].total / total.total)}."
-    )
-    balance = profile.balance
-    if balance is not None:
-        words += (
-            f" While tiles compute, the mean tile works {percent(balance)} of the time that the "
-            "busiest one does and waits for it the rest."
-        )
-    by_tile = profile.compute_by_tile
-    if by_tile.any():
-        words += (
-            f" Added up over all steps, the mean tile has {percent(by_tile.mean() / by_tile.max())}"
-            " of the busiest one's cycles."
-        )
-    return words
+    return {
+        "total": total.total,
+        "seconds": profile.seconds(total.total),
+        "kinds": [(kind, COLOURS[kind]) for kind in KINDS],
+        "shares": [f"{kind} {percent(getattr(total, kind) / total.total)}" for kind in ordered],
+        "top_step": {
+            "name": _with_layer(profile, step.name),
+            "share": step.cycles.total / total.total,
+        },
+        "top_layer": {"name": layer.name, "share": layer.total / total.total},
+        "balance": profile.balance,
+        "mean_of_busiest": by_tile.mean() / by_tile.max() if by_tile.any() else None,
+        "bar": charts.stacked_bar(
+            [(kind, f"f{COLOURS[kind]}", getattr(total, kind)) for kind in KINDS],
+            "Share of compute, exchange, sync and host in all cycles",
+        ),
+        "layer_table": _layer_table(profile),
+        "step_table": _step_table(profile),
+        "runs": [_run(profile, run) for run in profile.runs],
+    }
 
 
-def _layer_table(profile: TileProfile) -> str:
+def _layer_table(profile: TileProfile) -> Table:
     total = profile.total
     rows = [_layer_row(profile, layer, total.total) for layer in profile.layers]
-    heads = ["layer", "forward", "backward", *KINDS, "time", "share"]
-    return table(heads, rows)
+    return Table(["layer", "forward", "backward", *KINDS, "time", "share"], rows)
 
 
 def _layer_row(profile: TileProfile, layer: Layer, total: float) -> List[str]:
     both = layer.forward.plus(layer.backward)
     return [
-        escape(layer.name),
+        layer.name,
         count(layer.forward.total),
         count(layer.backward.total),
         *(count(getattr(both, kind)) for kind in KINDS),
@@ -75,23 +59,23 @@ def _layer_row(profile: TileProfile, layer: Layer, total: float) -> List[str]:
     ]
 
 
-def _step_table(profile: TileProfile) -> str:
-    total, steps = profile.total, _merged(profile.steps)
+def _step_table(profile: TileProfile) -> Table:
+    total, steps = profile.total, _by_name(profile.steps)
     rows = [_step_row(profile, step, total.total) for step in steps[:MOST_STEPS]]
     rest = steps[MOST_STEPS:]
     if rest:
         cycles = Cycles()
         for step in rest:
             cycles = cycles.plus(step.cycles)
-        done = sum(step.executions for step in rest)
-        rows.append(_step_row(profile, Step(f"{len(rest):,} more", done, cycles), total.total))
-    heads = ["step", "executions", "cycles each", *KINDS, "time", "share"]
-    return table(heads, rows)
+        executions = sum(step.executions for step in rest)
+        others = Step(f"{len(rest):,} more", executions, cycles)
+        rows.append(_step_row(profile, others, total.total))
+    return Table(["step", "executions", "cycles each", *KINDS, "time", "share"], rows)
 
 
 def _step_row(profile: TileProfile, step: Step, total: float) -> List[str]:
     return [
-        escape(step.name),
+        _with_layer(profile, step.name),
         f"{step.executions:,}",
         count(step.cycles.total / step.executions) if step.executions else "",
         *(count(getattr(step.cycles, kind)) for kind in KINDS),
@@ -100,37 +84,43 @@ def _step_row(profile: TileProfile, step: Step, total: float) -> List[str]:
     ]
 
 
-def _run_figure(profile: TileProfile, run: Run, of: str) -> str:
-    whole = float(run.cycles.sum())
-    legend = " ".join(f"{swatch(COLOURS[kind])}{kind} &nbsp;" for kind in KINDS)
-    took = f"{len(run.programs):,} steps, {duration(profile.seconds(whole))}"
-    if run.is_truncated:
-        took += ", only the first steps were recorded"
-    drawn = step_plots.strip(run.cycles, f"What the cycles of {run.name} were spent on over time")
-    found = profile.one_pass(run)
-    zoom = ""
-    if found:
-        begin, end = found
-        steps = [(profile.name_of(run.programs[n]), run.cycles[n]) for n in range(begin, end)]
-        cycles = float(run.cycles[begin:end].sum())
-        words = f"One pass of its loop: {end - begin:,} steps, {count(cycles)} cycles, "
-        words += f"{duration(profile.seconds(cycles))}. Within a step the order is that of the "
-        words += "drawing: sync, exchange, compute."
-        zoom = f"<p>{escape(words)}</p>{step_plots.one_pass(steps, 'One pass of the loop')}"
-    return (
-        f'<figure class="wide below"><figcaption>Run {escape(run.name)} <span>{of}{took}; the '
-        f'first one</span></figcaption><p class="key">{legend}</p>{drawn}{zoom}</figure>'
-    )
+def _with_layer(profile: TileProfile, step: str) -> str:
+    """Return a step's name with its layer: names in Poplar programs count layers from 0."""
+    layer = profile.layer_of(step)
+    return f"{step} ({layer})" if layer.startswith(("layer", "readout")) else step
 
 
-def _merged(steps: List[Step]) -> List[Step]:
-    """Steps of one name as one, the dearest first."""
-    found: Dict[str, Step] = {}
+def _run(profile: TileProfile, run: Run) -> Dict[str, Any]:
+    iteration = profile.one_iteration(run)
+    return {
+        "name": run.name,
+        "steps": len(run.programs),
+        "seconds": profile.seconds(float(run.cycles.sum())),
+        "is_truncated": run.is_truncated,
+        "strip": step_plots.strip(run.cycles, f"The kinds of cycles of {run.name} over time"),
+        "iteration": None if iteration is None else _iteration(profile, run, *iteration),
+    }
+
+
+def _iteration(profile: TileProfile, run: Run, begin: int, end: int) -> Dict[str, Any]:
+    steps = [(profile.name_of(run.programs[n]), run.cycles[n]) for n in range(begin, end)]
+    cycles = float(run.cycles[begin:end].sum())
+    return {
+        "steps": end - begin,
+        "cycles": cycles,
+        "seconds": profile.seconds(cycles),
+        "plot": step_plots.one_iteration(steps, "One iteration of the loop"),
+    }
+
+
+def _by_name(steps: List[Step]) -> List[Step]:
+    """Merge steps of one name; the most expensive comes first."""
+    merged: Dict[str, Step] = {}
     for step in steps:
-        before = found.get(step.name, Step(step.name, 0, Cycles()))
+        before = merged.get(step.name, Step(step.name, 0, Cycles()))
         cycles = before.cycles.plus(step.cycles)
-        found[step.name] = Step(step.name, before.executions + step.executions, cycles)
-    return sorted(found.values(), key=lambda step: -step.cycles.total)
+        merged[step.name] = Step(step.name, before.executions + step.executions, cycles)
+    return sorted(merged.values(), key=lambda step: -step.cycles.total)
 
 
 def _time(profile: TileProfile, cycles: Cycles) -> str:

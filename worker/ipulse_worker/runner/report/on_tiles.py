@@ -1,20 +1,22 @@
-"""What the Poplar program did on the tiles of its IPUs: cycles, exchange, memory."""
+"""The Poplar program on the tiles of its IPUs: memory, compute and balance."""
 
 from __future__ import annotations
 
-import pkgutil
-from html import escape
-from string import Template
-from typing import Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
 from ipulse_worker.runner.profile.tile_profile import TileProfile
-from ipulse_worker.runner.report import plots
 from ipulse_worker.runner.report.cycles_spent import cycles_spent
+from ipulse_worker.runner.report.plots import charts
+from ipulse_worker.runner.report.plots.tile_plots import (
+    MOST_COLUMNS,
+    MOST_MAPS,
+    memory_columns,
+    tile_map,
+)
 from ipulse_worker.runner.report.quantities import count, percent, size
-from ipulse_worker.runner.report.tables import swatch, table
-from ipulse_worker.runner.report.tile_plots import MOST_COLUMNS, MOST_MAPS, memory_columns, tile_map
+from ipulse_worker.runner.report.tables import Cell, Table
 from ipulse_worker.runner.results.results import Results
 
 CATEGORY_COLOURS = {
@@ -30,95 +32,69 @@ MOST_VARIABLES = 10
 _CURVE_POINTS = 200
 
 
-def on_tiles(results: Results) -> Dict[str, str]:
-    """The whole section; empty where no Poplar program ran."""
+def on_tiles(results: Results) -> Optional[Dict[str, Any]]:
+    """Return the values of sections/tiles.html; None without a Poplar program."""
     if results.poplar_profile is None:
-        return {"tiles_section": ""}
+        return None
     profile = TileProfile(results.poplar_profile, layers=1 + len(results.spec.network.layers))
-    template = pkgutil.get_data(__package__, "tiles.html")
-    if template is None:
-        raise FileNotFoundError("tiles.html is missing beside page.py: install the package again")
-    of = "emulated, " if profile.is_emulated else ""
-    parts = {
-        "label": "emulated" if profile.is_emulated else "measured",
-        "of": of,
-        "words": escape(f"{_origin(profile)} {_memory_words(profile)}"),
-        "execution": cycles_spent(profile, of) if profile.has_run else "",
+    return {
+        "is_emulated": profile.is_emulated,
+        "ipus": profile.ipus,
+        "drawn_ipus": MOST_MAPS,
+        "tiles_per_ipu": profile.tiles_per_ipu,
+        "clock_hz": profile.clock_hz,
+        "cycles": cycles_spent(profile) if profile.has_run else None,
         **_memory(profile),
-        **_compute(profile, of),
+        **_compute(profile),
     }
-    section = Template(template.decode("utf-8")).substitute(parts)
-    return {"tiles_section": section}
 
 
-def _origin(profile: TileProfile) -> str:
-    machine = f"{profile.ipus} IPU{'' if profile.ipus == 1 else 's'} of "
-    machine += f"{profile.tiles_per_ipu:,} tiles at {profile.clock_hz / 1e6:,.0f} MHz"
-    if profile.is_emulated:
-        return (
-            f"The Poplar op on {machine}, as the emulator's models have it: nothing in this "
-            "section was measured on an IPU. Loss and optimizer ran on the host and are not in it."
-        )
-    return f"The Poplar program on {machine}, from the report that Poplar wrote."
-
-
-def _memory_words(profile: TileProfile) -> str:
-    by_tile = profile.bytes_by_tile
-    fullest = int(np.argmax(by_tile))
-    most, room = float(by_tile[fullest]), profile.bytes_per_tile
-    largest = max(profile.categories.items(), key=lambda group: float(group[1][fullest]))[0]
-    words = (
-        f"All tiles together hold {size(by_tile.sum())}. The fullest, tile {fullest:,}, holds "
-        f"{size(most)} of its {size(room)} ({percent(most / room)}), most of it {largest}."
-    )
-    over = int((by_tile > room).sum())
-    if over:
-        words += f" {over:,} tile{' does' if over == 1 else 's do'} not have the room."
-    return words
-
-
-def _memory(profile: TileProfile) -> Dict[str, str]:
+def _memory(profile: TileProfile) -> Dict[str, Any]:
     by_tile, categories = profile.bytes_by_tile, profile.categories
     fullest = int(np.argmax(by_tile))
-    most = float(by_tile[fullest])
-    tiles = len(by_tile)
-    liveness = profile.liveness
+    most, tiles = float(by_tile[fullest]), len(by_tile)
+    memory_map = tile_map(
+        by_tile,
+        profile.tiles_per_ipu,
+        most,
+        1,
+        ("0", f"{size(most)}, tile {fullest:,}"),
+        fullest,
+        f"Memory of each tile; the fullest is tile {fullest}",
+    )
     return {
-        "memory_map": tile_map(
-            by_tile,
-            profile.tiles_per_ipu,
-            most,
-            1,
-            ("0", f"{size(most)}, tile {fullest:,}"),
-            fullest,
-            f"Memory of each tile; the fullest is tile {fullest}",
-        )
-        + _left_out(profile),
-        "last_tile": f"{tiles - 1:,}",
-        "grouped": "" if tiles <= MOST_COLUMNS else ", the fullest of each group",
+        "bytes": by_tile.sum(),
+        "fullest": fullest,
+        "fullest_bytes": most,
+        "bytes_per_tile": profile.bytes_per_tile,
+        "largest_category": max(categories, key=lambda name: float(categories[name][fullest])),
+        "overfull": int((by_tile > profile.bytes_per_tile).sum()),
+        "memory_map": memory_map,
+        "last_tile": tiles - 1,
+        "is_grouped": tiles > MOST_COLUMNS,
         "memory_columns": memory_columns(categories, CATEGORY_COLOURS),
         "category_table": _category_table(categories, fullest),
-        "liveness_plot": _liveness_plot(liveness),
+        **_liveness(profile.liveness),
         "variable_table": _variable_table("always live", profile.always_live_variables),
         "live_table": _variable_table("live at the fullest step", profile.fullest_step_variables),
     }
 
 
-def _compute(profile: TileProfile, of: str) -> Dict[str, str]:
-    """The map and the curve of what tiles computed; nothing where nobody counted it."""
+def _compute(profile: TileProfile) -> Dict[str, Any]:
+    """Return a map and a curve of the tiles' compute cycles; None where they were not counted."""
     cycles = profile.compute_by_tile
     if not cycles.size or not cycles.any():
-        return {"compute_map": "", "balance_plot": ""}
+        return {"compute_map": None, "balance_plot": None}
     busiest = int(np.argmax(cycles))
     most = float(cycles[busiest])
     shares = 100 * np.sort(cycles)[::-1] / most
     at = np.unique(np.linspace(0, len(shares) - 1, _CURVE_POINTS).astype(int))
     mean = float(shares.mean())
-    series: List[plots.Series] = [
+    series: List[charts.Series] = [
         ("a tile", "s1", shares[at].tolist()),
         (f"mean {mean:.0f} %", "s0", [mean] * len(at)),
     ]
-    drawn = tile_map(
+    compute_map = tile_map(
         cycles,
         profile.tiles_per_ipu,
         most,
@@ -127,68 +103,58 @@ def _compute(profile: TileProfile, of: str) -> Dict[str, str]:
         busiest,
         f"Compute cycles of each tile; the busiest is tile {busiest}",
     )
-    curve = plots.curves(
+    balance_plot = charts.curves(
         series,
         (100 * (at + 1) / len(shares)).tolist(),
         "tiles, the busiest first (%)",
         "cycles (% of the busiest)",
         (0.0, 100.0),
-        "Compute cycles of the tiles, from the busiest to the idlest",
+        "Compute cycles of the tiles, sorted from the busiest to the least busy",
     )
-    return {
-        "compute_map": f"<figure><figcaption>Compute <span>{of}cycles of each tile in all runs, "
-        f"the busiest one framed</span></figcaption>{drawn}{_left_out(profile)}</figure>",
-        "balance_plot": f"<figure><figcaption>Balance <span>{of}how even the work of the tiles "
-        f"is</span></figcaption>{curve}</figure>",
-    }
+    return {"compute_map": compute_map, "balance_plot": balance_plot}
 
 
-def _left_out(profile: TileProfile) -> str:
-    if profile.ipus <= MOST_MAPS:
-        return ""
-    return f"<p>The first {MOST_MAPS} of {profile.ipus} IPUs are drawn.</p>"
-
-
-def _category_table(categories: Dict[str, np.ndarray], fullest: int) -> str:
+def _category_table(categories: Dict[str, np.ndarray], fullest: int) -> Table:
     whole = sum(float(amounts.sum()) for amounts in categories.values())
-    rows = [
+    rows: List[List[Union[str, Cell]]] = [
         [
-            swatch(CATEGORY_COLOURS[name]) + name,
+            Cell(name, colour=CATEGORY_COLOURS[name]),
             size(amounts.sum()),
             percent(float(amounts.sum()) / whole),
             size(amounts[fullest]),
         ]
         for name, amounts in categories.items()
     ]
-    return table(["memory", "all tiles", "share", "fullest tile"], rows)
+    return Table(["memory", "all tiles", "share", "fullest tile"], rows)
 
 
-def _liveness_plot(liveness: List[Tuple[str, float]]) -> str:
+def _liveness(liveness: List[Tuple[str, float]]) -> Dict[str, Any]:
+    """Return a curve of temporary memory over the programs' steps, and its peak."""
     if not liveness:
-        return "<p>No step needs memory beside what is always live.</p>"
+        return {"liveness_plot": None, "peak": None}
     in_bytes = np.array([bytes_ for _, bytes_ in liveness])
     unit, divisor = ("KiB", 1024) if in_bytes.max() < 1000 * 1024 else ("MiB", 1024**2)
     amounts = in_bytes / divisor
     group = -(-len(amounts) // _CURVE_POINTS)
-    most = [float(amounts[at : at + group].max()) for at in range(0, len(amounts), group)]
+    largest = [float(amounts[at : at + group].max()) for at in range(0, len(amounts), group)]
     peak = int(np.argmax(amounts))
-    series: List[plots.Series] = [("all tiles", "s1", most)]
-    drawn = plots.curves(
+    series: List[charts.Series] = [("all tiles", "s1", largest)]
+    plot = charts.curves(
         series,
         [float(at) for at in range(0, len(amounts), group)],
         "step of the programs",
         unit,
-        plots.zero_range(series),
+        charts.zero_range(series),
         "Memory that is not always live at each step",
         whole=True,
     )
-    where = f"The most, {size(in_bytes[peak])}, at step {peak:,}: {liveness[peak][0]}."
-    return f"{drawn}<p>{escape(where)}</p>"
+    where = {"step": peak, "name": liveness[peak][0], "bytes": in_bytes[peak]}
+    return {"liveness_plot": plot, "peak": where}
 
 
-def _variable_table(title: str, variables: List[Tuple[str, float]]) -> str:
-    rows = [[escape(name or "without a name"), size(b)] for name, b in variables[:MOST_VARIABLES]]
-    more = variables[MOST_VARIABLES:]
-    if more:
-        rows.append([f"{len(more):,} more", size(sum(bytes_ for _, bytes_ in more))])
-    return table([title, "all tiles"], rows)
+def _variable_table(title: str, variables: List[Tuple[str, float]]) -> Table:
+    rows = [[name or "without a name", size(b)] for name, b in variables[:MOST_VARIABLES]]
+    rest = variables[MOST_VARIABLES:]
+    if rest:
+        rows.append([f"{len(rest):,} more", size(sum(bytes_ for _, bytes_ in rest))])
+    return Table([title, "all tiles"], rows)

@@ -1,13 +1,12 @@
-"""Where the time went, by phase and by part of a training step."""
+"""The time of an attempt by phase, and of its training steps by part."""
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any, Dict, List, Optional
 
-from ipulse_worker.runner.report import plots
+from ipulse_worker.runner.report.plots import charts
 from ipulse_worker.runner.report.quantities import duration, percent
-from ipulse_worker.runner.report.tables import swatch, table
+from ipulse_worker.runner.report.tables import Cell, Table
 from ipulse_worker.runner.results.results import Results
 
 PHASE_COLOURS = {"prepare": 5, "compile": 2, "acquire": 4, "run": 1, "report": 0}
@@ -20,74 +19,67 @@ STEP_COLOURS = {
     "metrics": 0,
     "residual": 6,
 }
+SHOWN_RESIDUAL = 1e-6  # seconds
 
 
-def time_spent(results: Results) -> Dict[str, str]:
+def time_spent(results: Results) -> Dict[str, Any]:
+    """Return the values of sections/time.html."""
     execution = results.profile["execution"]
     train = execution["runs"][0]
-    steps = train["steps"]
-    phases = execution["phases"]
-    total = sum(phase["seconds"] for phase in phases)
-    phase_rows: List[List[str]] = []
-    for phase in phases:
-        mark = swatch(PHASE_COLOURS[phase["name"]])
-        phase_rows.append([mark + phase["name"], escape(phase["what"]), *_share(phase, total)])
-        if phase["name"] == "run":
-            for part in train["parts"]:
-                name = f'<span class="indent">{escape(part["name"])}</span>'
-                phase_rows.append([name, escape(part["what"]), *_share(part, total)])
-    mean = steps["seconds"]["mean"]
-    step_rows = [
-        [
-            swatch(STEP_COLOURS[part["name"]]) + part["name"],
-            escape(part["what"]),
-            *(_optional_duration(part["seconds"].get(key)) for key in ("mean", "p50", "p95")),
-            duration(part["seconds"]["total"]) if part["name"] != "residual" else "",
-            percent(part["share"]) if part["share"] is not None else "",
-        ]
-        for part in steps["parts"]
-        if part["name"] != "residual" or abs(part["seconds"]["total"]) >= 1e-6
-    ]
-    whole = steps["seconds"]
-    spread = [_optional_duration(whole[key]) for key in ("mean", "p50", "p95")]
-    step_rows.append(["step", "", *spread, duration(whole["total"]), percent(1.0)])
-    done = (
-        f"{steps['count']:,} training steps of up to {results.spec.training.batch_size:,} samples, "
-        "each one measured."
-        if steps["count"]
-        else "There was no training step in this attempt: an earlier one had done them all."
-    )
-    words = (
-        f"{done} The parts of a step add up to it: the kernels report their own time, the rest is "
-        "what the runner's clock saw around them."
-    )
-    if results.profile["compilation"]["target"].get("emulated"):
-        words += (
-            " The device is emulated: its seconds are the emulator's on this machine, no IPU's."
-        )
+    steps, phases = train["steps"], execution["phases"]
     return {
-        "time_words": escape(words),
-        "attempt_seconds": duration(total),
-        "phase_bar": plots.stacked_bar(
+        "steps": steps["count"],
+        "batch_size": results.spec.training.batch_size,
+        "is_emulated": results.profile["compilation"]["target"].get("emulated", False),
+        "seconds": sum(phase["seconds"] for phase in phases),
+        "phase_bar": charts.stacked_bar(
             [(p["name"], f"f{PHASE_COLOURS[p['name']]}", p["seconds"]) for p in phases],
             "Share of each phase in the attempt",
         ),
-        "phase_table": table(["phase", "what", "time", "share"], phase_rows, words=(1,)),
-        "step_seconds": f"{duration(mean)} on average" if mean else "none in this attempt",
-        "step_bar": plots.stacked_bar(
+        "phase_table": _phase_table(phases, train["parts"]),
+        "step_seconds": steps["seconds"]["mean"],
+        "step_bar": charts.stacked_bar(
             [
                 (p["name"], f"f{STEP_COLOURS[p['name']]}", max(0.0, p["seconds"]["total"]))
                 for p in steps["parts"]
             ],
             "Share of each part in a training step",
         ),
-        "step_table": table(
-            ["part", "what", "mean", "p50", "p95", "total", "share"],
-            step_rows,
-            words=(1,),
-            sum_row=True,
-        ),
+        "step_table": _step_table(steps),
     }
+
+
+def _phase_table(phases: List[Dict[str, Any]], parts: List[Dict[str, Any]]) -> Table:
+    """Return a table of the phases, with the parts of the run phase below it."""
+    total = sum(phase["seconds"] for phase in phases)
+    rows = []
+    for phase in phases:
+        name = Cell(phase["name"], colour=PHASE_COLOURS[phase["name"]])
+        rows.append([name, phase["what"], *_share(phase, total)])
+        if phase["name"] == "run":
+            for part in parts:
+                cell = Cell(part["name"], is_indented=True)
+                rows.append([cell, part["what"], *_share(part, total)])
+    return Table(["phase", "content", "time", "share"], rows, text_columns=(1,))
+
+
+def _step_table(steps: Dict[str, Any]) -> Table:
+    rows = [
+        [
+            Cell(part["name"], colour=STEP_COLOURS[part["name"]]),
+            part["what"],
+            *(_optional_duration(part["seconds"].get(key)) for key in ("mean", "p50", "p95")),
+            duration(part["seconds"]["total"]) if part["name"] != "residual" else "",
+            percent(part["share"]) if part["share"] is not None else "",
+        ]
+        for part in steps["parts"]
+        if part["name"] != "residual" or abs(part["seconds"]["total"]) >= SHOWN_RESIDUAL
+    ]
+    whole = steps["seconds"]
+    spread = [_optional_duration(whole[key]) for key in ("mean", "p50", "p95")]
+    rows.append(["step", "", *spread, duration(whole["total"]), percent(1.0)])
+    heads = ["part", "content", "mean", "median", "95th percentile", "total", "share"]
+    return Table(heads, rows, text_columns=(1,), has_sum=True)
 
 
 def _share(part: Dict[str, Any], total: float) -> List[str]:

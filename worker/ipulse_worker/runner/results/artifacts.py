@@ -16,10 +16,10 @@ from ipulse_core.manifest import SCHEMA
 from ipulse_core.schema import to_json
 from ipulse_worker.runner.clock import Span, Timeline, utc_now
 from ipulse_worker.runner.devices import DeviceFile
-from ipulse_worker.runner.profile.profile import Circumstances
+from ipulse_worker.runner.event_writer import EventWriter
+from ipulse_worker.runner.profile.profile import RunMetadata
 from ipulse_worker.runner.profile.trace import chrome_trace
 from ipulse_worker.runner.report.page import report_html
-from ipulse_worker.runner.reporter import Reporter
 from ipulse_worker.runner.results import provenance
 from ipulse_worker.runner.results.manifest import listed
 from ipulse_worker.runner.results.nir_export import write_nir
@@ -33,9 +33,9 @@ BINARY = "application/octet-stream"
 class Artifacts:
     """Writes results into the work directory and remembers what it wrote."""
 
-    def __init__(self, work_dir: WorkDir, reporter: Reporter) -> None:
+    def __init__(self, work_dir: WorkDir, events: EventWriter) -> None:
         self._work_dir = work_dir
-        self._reporter = reporter
+        self._events = events
         self.written: List[ArtifactEvent] = []
 
     def write_results(
@@ -59,7 +59,7 @@ class Artifacts:
         self._tell("weights.npz", "weights", BINARY)
 
         with work_dir.writing("network.nir") as path:
-            write_nir(path, spec, arrays, int(results.judgement.tally.dropped.sum()))
+            write_nir(path, spec, arrays, int(results.evaluation.metrics.dropped.sum()))
         self._tell("network.nir", "network", "application/x-hdf5")
 
         self.write_document("profile.json", "profile", results.profile)
@@ -85,22 +85,22 @@ class Artifacts:
         self._tell(name, role, JSON)
 
     def write_manifest(
-        self, spec: ExperimentSpec, circumstances: Circumstances, final: Dict[str, float]
+        self, spec: ExperimentSpec, run_metadata: RunMetadata, final: Dict[str, float]
     ) -> None:
         """What is here, with digests, and what it came from."""
         manifest: Dict[str, Any] = {
             "schema": SCHEMA,
-            "job_id": circumstances.job_id,
-            "attempt": circumstances.attempt,
+            "job_id": run_metadata.job_id,
+            "attempt": run_metadata.attempt,
             "artifacts": [to_json(file) for file in listed(self._work_dir, self.written)],
-            "versions": circumstances.versions,
-            "kernel": circumstances.device.kernel,
+            "versions": run_metadata.versions,
+            "kernel": run_metadata.device.kernel,
             "git": provenance.git_revision(),
-            "host": {**circumstances.host, "threads": circumstances.device.threads},
+            "host": {**run_metadata.host, "threads": run_metadata.device.threads},
             "seed": spec.seed,
             "spec": spec_to_json(spec),
-            "spec_sha256": circumstances.spec_sha256,
-            "started_at": circumstances.started_at,
+            "spec_sha256": run_metadata.spec_sha256,
+            "started_at": run_metadata.started_at,
             "finished_at": utc_now(),
             "metrics": final,
         }
@@ -110,7 +110,7 @@ class Artifacts:
     def _tell(self, name: str, role: Role, media_type: str) -> None:
         event = ArtifactEvent(path=name, role=role, media_type=media_type)
         self.written.append(event)
-        self._reporter.say(event)
+        self._events.write(event)
 
 
 def _json(document: Dict[str, Any]) -> bytes:

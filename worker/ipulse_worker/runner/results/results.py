@@ -9,13 +9,13 @@ import numpy as np
 
 from ipulse.spec import ExperimentSpec
 from ipulse_worker.runner.data import EventCounts
-from ipulse_worker.runner.model.network import Gates
+from ipulse_worker.runner.model.network import LayerLimits
 from ipulse_worker.runner.training.history import History
-from ipulse_worker.runner.training.metric_accumulator import Tally
+from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
 
 
 @dataclass(frozen=True)
-class Raster:
+class SampleTrace:
     """One sample's way through the network. Spikes are (step, neuron) pairs."""
 
     sample: int  # its number in the data set
@@ -28,10 +28,10 @@ class Raster:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Evaluation:
     """The network on the held-out samples."""
 
-    tally: Tally
+    metrics: MetricAccumulator
     confusion: np.ndarray  # int64 [classes, classes]: true, predicted
     # Of every layer that spikes, float64 [layers, time]: mean of a sample.
     spikes_by_step: np.ndarray
@@ -49,10 +49,10 @@ class Results:
     attempt: int
     started_at: str  # RFC 3339, UTC
     history: History
-    judgement: Judgement
-    raster: Raster
+    evaluation: Evaluation
+    sample_trace: SampleTrace
     dropped_in_training: np.ndarray  # float64 [layers]: spikes without a slot, all epochs
-    gates: Gates  # capacities and second thresholds at the end
+    limits: LayerLimits  # capacities and second thresholds at the end
     kept_epoch: int  # from 1: whose weights these are
     events: EventCounts  # of which the input spikes were made
     profile: Dict[str, Any]  # as in docs/reference/profile.md

@@ -1,4 +1,4 @@
-"""Which samples each training step sees."""
+"""The assignment of samples to training steps."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
 
-class Schedule:
-    """Every epoch visits each training sample once, in an order fixed by seed and epoch alone.
+class BatchSchedule:
+    """Visits each training sample once per epoch, in an order that depends on seed and epoch only.
 
-    A resumed attempt therefore continues with the batch that the lost one would have seen. The
-    last batch of an epoch is smaller where the batch size does not divide the samples.
+    A resumed attempt therefore continues with the next batch of the lost attempt. The last batch
+    of an epoch is smaller if the batch size does not divide the number of samples.
     """
 
     def __init__(self, samples: np.ndarray, batch_size: int, epochs: int, seed: int) -> None:
@@ -27,14 +27,15 @@ class Schedule:
         self._order: Callable[[int], np.ndarray] = lru_cache(maxsize=1)(self._shuffled)
 
     def epoch(self, step: int) -> int:
-        """The epoch, from 0, that step `step`, from 0, belongs to."""
+        """Return the epoch, from 0, of step `step`, from 0."""
         return step // self.steps_per_epoch
 
     def ends_epoch(self, step: int) -> bool:
+        """Return whether step `step`, from 0, is the last one of its epoch."""
         return (step + 1) % self.steps_per_epoch == 0
 
     def batch(self, step: int) -> np.ndarray:
-        """Indices int64 `[batch]` of the samples of step `step`, from 0."""
+        """Return the indices of the samples of step `step`, from 0, int64 `[batch]`."""
         first = (step % self.steps_per_epoch) * self._batch_size
         return self._order(self.epoch(step))[first : first + self._batch_size]
 

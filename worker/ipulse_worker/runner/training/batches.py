@@ -1,4 +1,4 @@
-"""What goes into a training step as a batch, and what comes out of it."""
+"""Inputs and outputs of training steps and of the evaluation of a batch."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ import tensorflow as tf
 
 
 class TrainingBatch(NamedTuple):
-    """What a training step reads."""
+    """The input of a training step."""
 
-    ids: np.ndarray  # uint16 or int32 [time, batch, slots], as SpikeTrains.batch gives them
+    ids: np.ndarray  # uint16 or int32 [time, batch, slots], as SpikeTrains.batch returns them
     counts: np.ndarray  # int32 [time, batch]
     labels: np.ndarray  # int32 [batch]
-    rate: float  # of learning
+    learning_rate: float
 
 
-BatchOf = Callable[[int], TrainingBatch]  # of a training step, from 1
+BatchOf = Callable[[int], TrainingBatch]  # the argument is the training step, from 1
 
 
-class Learned(NamedTuple):
-    """What a training step's batch gave."""
+class StepResult(NamedTuple):
+    """The result of a training step."""
 
-    gradients: List[tf.Tensor]  # of the mean loss and the penalties, within their bounds
-    sums: np.ndarray  # float64, as Tally.sums
-    most: np.ndarray  # float32 [spiking layers]: the most spikes of any step and sample
+    gradients: List[tf.Tensor]  # of the mean loss and the penalties, clipped
+    sums: np.ndarray  # float64, in the layout of MetricAccumulator.sums
+    max_spikes: np.ndarray  # float32 [spiking layers]: maximum over steps and samples
 
 
 class Execution(NamedTuple):
-    """Training steps that were done without a word from the host."""
+    """Training steps that a device ran without returning to the host between them."""
 
-    learned: List[Learned]
-    batching: float  # seconds that the device waited for batches
-    applying: float  # seconds that changing the weights took, where that is seen
+    step_results: List[StepResult]
+    batching_seconds: float  # waiting for batches
+    optimizer_seconds: float  # updating the weights, where this is measured
 
 
-class Judged(NamedTuple):
-    """What a batch showed."""
+class BatchEvaluation(NamedTuple):
+    """The network's results on a batch that it does not learn from."""
 
-    sums: np.ndarray  # float64, as Tally.sums
+    sums: np.ndarray  # float64, in the layout of MetricAccumulator.sums
     predicted: np.ndarray  # int32 [batch]
     spikes_by_step: np.ndarray  # float64 [spiking layers, time], summed over the batch
     dropped_by_step: np.ndarray  # float64 [spiking layers, time], summed over the batch

@@ -1,8 +1,8 @@
 """The state of a training between two steps, as one `.npz` file without pickles.
 
-What was trained, optimizer, gates, early stopping, counters and figures are all there is: the
+It contains the trained arrays, optimizer, layer limits, early stopping, counters and metrics. The
 order of batches follows from the seed and the epoch, learning rates and second thresholds from the
-step. A training resumed from a checkpoint ends bit for bit like one never stopped.
+step. A resumed training ends with the same bits as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from ipulse_core.errors import IPUlseError
 from ipulse_worker.runner.training.state import State, part, within
 from ipulse_worker.runner.work_dir import WorkDir
 
-FORMAT = 2  # of the arrays in the file
+FORMAT = 2  # version of the names and shapes in the file
 
 
 class UnusableCheckpoint(IPUlseError):
-    """The checkpoint cannot be resumed from."""
+    """The attempt cannot resume from the checkpoint."""
 
     code = "unusable_checkpoint"
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Everything the next step depends on."""
+    """Everything that the next step depends on."""
 
-    spec_sha256: str  # of the experiment that was trained
-    step: int  # training steps done
-    state: State  # of the training's parts, each under its name
+    spec_sha256: str  # of the trained spec
+    step: int  # completed training steps
+    state: State  # of the training's parts, each with the part's name as a prefix
     history: str  # metrics.jsonl so far
 
 
 def save(checkpoint: Checkpoint, work_dir: WorkDir, name: str) -> Path:
-    """Writes a complete file or none."""
+    """Write the file atomically and return its path."""
     arrays: Dict[str, Any] = {
         "format": np.array(FORMAT),
         "spec_sha256": np.array(checkpoint.spec_sha256),
@@ -52,19 +52,25 @@ def save(checkpoint: Checkpoint, work_dir: WorkDir, name: str) -> Path:
 
 
 def load(path: Path, spec_sha256: str, like: State) -> Checkpoint:
-    """The checkpoint of the experiment with this digest; `like` has the state's names and shapes.
+    """Read a checkpoint.
 
-    Raises UnusableCheckpoint if the file is damaged or of another experiment.
+    Args:
+        path: of the file.
+        spec_sha256: digest of the spec, which must be the checkpoint's.
+        like: a state with the expected names and shapes.
+
+    Raises:
+        UnusableCheckpoint: the file is damaged or belongs to another spec.
     """
     try:
-        # NumPy leaks files that it cannot read, so they are opened and looked at here.
+        # NumPy leaks the descriptor of a file that it cannot read, so the file is opened here.
         if not zipfile.is_zipfile(str(path)):
-            raise zipfile.BadZipFile("the file is torn")
+            raise zipfile.BadZipFile("it is incomplete")
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             if int(arrays["format"]) != FORMAT:
                 raise UnusableCheckpoint(
                     f"the checkpoint has format {int(arrays['format'])} and this worker reads "
-                    f"{FORMAT}: resume it on a worker of the release that wrote it"
+                    f"format {FORMAT}: resume it on a worker of the release that wrote it"
                 )
             checkpoint = Checkpoint(
                 spec_sha256=str(arrays["spec_sha256"]),
@@ -77,9 +83,13 @@ def load(path: Path, spec_sha256: str, like: State) -> Checkpoint:
             f"the checkpoint cannot be read ({error}): submit the experiment again"
         ) from error
     if checkpoint.spec_sha256 != spec_sha256:
-        raise UnusableCheckpoint("the checkpoint belongs to another experiment: its spec differs")
+        raise UnusableCheckpoint(
+            "the checkpoint belongs to another spec: resume the job that wrote it"
+        )
     if _shapes(checkpoint.state) != _shapes(like):
-        raise UnusableCheckpoint("the checkpoint's arrays do not have the training's shapes")
+        raise UnusableCheckpoint(
+            "the checkpoint's arrays do not have the network's shapes: submit the experiment again"
+        )
     return checkpoint
 
 

@@ -1,4 +1,4 @@
-"""When a training ends before its last epoch, and with which epoch's weights."""
+"""Early stopping of a training, and the choice of the epoch whose weights are kept."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ from ipulse_worker.runner.training.state import State, in_order, numbered, part,
 
 
 class EarlyStopping:
-    """Watches one figure after every epoch."""
+    """Monitors one metric after every epoch."""
 
     def __init__(self, settings: spec.EarlyStopping, trained: Sequence[np.ndarray]) -> None:
-        """`trained`: what is kept of the best epoch has these shapes."""
+        """Start without an epoch.
+
+        Args:
+            settings: of the spec.
+            trained: the trained arrays, whose shapes the kept ones have.
+        """
         self._settings = settings
         self._best = float("nan")
         self._waited = 0  # epochs without an improvement
         self.best_epoch = 0  # from 1; 0 before the first
         self._kept: List[np.ndarray] = [np.array(array) for array in trained]
 
-    def saw(self, epoch: int, values: Dict[str, float], trained: Sequence[np.ndarray]) -> None:
-        """Takes an epoch's figures, and what was trained so far."""
+    def update(self, epoch: int, values: Dict[str, float], trained: Sequence[np.ndarray]) -> None:
+        """Compare an epoch's metrics with the best so far; keep its arrays if they are better."""
         value = values[self._settings.metric]
         sign = 1 if self._settings.metric.endswith("accuracy") else -1
         if self.best_epoch == 0 or sign * (value - self._best) > self._settings.min_delta:
@@ -34,11 +39,12 @@ class EarlyStopping:
 
     @property
     def stopped(self) -> bool:
+        """Whether the patience is used up."""
         return self._waited >= self._settings.patience
 
     @property
     def why(self) -> str:
-        """It stopped."""
+        """The reason of the stop, for the log."""
         return (
             f"{self._settings.metric} has not improved for {self._waited:,} epochs; it was best "
             f"after epoch {self.best_epoch:,}"
@@ -46,15 +52,16 @@ class EarlyStopping:
 
     @property
     def restores(self) -> bool:
-        """Whether the best epoch's weights are to be put back."""
+        """Whether the best epoch's weights are restored at the end."""
         return self._settings.restore_best and self.best_epoch > 0
 
     @property
     def kept(self) -> List[np.ndarray]:
-        """What had been trained after the best epoch."""
+        """The trained arrays after the best epoch."""
         return self._kept
 
     def state(self) -> State:
+        """Return the state for a checkpoint."""
         return {
             "best": np.array(self._best),
             "waited": np.array(self._waited),
@@ -63,6 +70,7 @@ class EarlyStopping:
         }
 
     def restore(self, state: State) -> None:
+        """Set the state from a checkpoint."""
         self._best = float(state["best"])
         self._waited = int(state["waited"])
         self.best_epoch = int(state["best_epoch"])

@@ -1,4 +1,4 @@
-"""What training steps on an IPU read: an infeed queue that never ends and never waits."""
+"""The infeed queue of an IPU's training program: it never ends and never blocks."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ _NEVER = 2**62  # a step that no training has
 
 
 class FedBatch(NamedTuple):
-    """A batch with all that its training step must know."""
+    """A batch with the other inputs of its training step."""
 
     ids: Any  # int32 [time, batch, slots]
     counts: Any  # int32 [time, batch]
     labels: Any  # int32 [batch]
-    mask: Any  # float32 [batch], 1 for the samples that count
+    mask: Any  # float32 [batch], 0 for padding samples
     seed: Any  # int32 [2], low word first
     rates: Any  # float32 [2], see DeviceAdam.rates
     step: Any  # int32 []
 
     def blank(self) -> FedBatch:
-        """One of that shape without a spike; every sample counts, so that there is a mean."""
+        """Return a batch of this shape without spikes or padding, so that means exist."""
         return FedBatch(*map(np.zeros_like, self))._replace(mask=np.ones_like(self.mask))
 
 
 class Infeed:
-    """The batches of training step `first`, from 1, and of all after it, `blanks` blank ones first.
+    """A queue with the batches of training step `first`, from 1, and of all later steps.
 
-    A device reads ahead, and its host must be able to stop it at any time: there is a batch for
-    every step, made from the step's number alone, and nobody is waited for.
+    `blanks` blank batches come first. A device reads ahead and the host must be able to stop it at
+    any time. Every batch is therefore computed from the number of its step alone.
     """
 
     def __init__(

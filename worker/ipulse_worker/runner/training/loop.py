@@ -1,4 +1,4 @@
-"""The training loop: steps, figures, checkpoints; it stops cleanly between two steps."""
+"""The training loop: steps, metrics and checkpoints; it stops cleanly between two steps."""
 
 from __future__ import annotations
 
@@ -16,41 +16,45 @@ from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import spiking_names, spiking_neurons
 from ipulse_worker.runner.profile.step_times import StepTimes, step_times_of
 from ipulse_worker.runner.profile.trace import trace_step
-from ipulse_worker.runner.progress import Progress
-from ipulse_worker.runner.training.batch_schedule import Schedule
-from ipulse_worker.runner.training.batches import Learned, TrainingBatch
+from ipulse_worker.runner.training.batch_schedule import BatchSchedule
+from ipulse_worker.runner.training.batches import StepResult, TrainingBatch
 from ipulse_worker.runner.training.checkpoint import Checkpoint
 from ipulse_worker.runner.training.early_stopping import EarlyStopping
-from ipulse_worker.runner.training.evaluation import judge
+from ipulse_worker.runner.training.evaluation import evaluate
 from ipulse_worker.runner.training.history import History, logged_every
 from ipulse_worker.runner.training.learning_rate import learning_rate
-from ipulse_worker.runner.training.metric_accumulator import Tally
-from ipulse_worker.runner.training.second_threshold_schedule import GateControl
+from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
+from ipulse_worker.runner.training.second_threshold_schedule import SecondThresholdSchedule
 from ipulse_worker.runner.training.state import State, part, within
+from ipulse_worker.runner.training_progress import TrainingProgress
 
-# Cumulative seconds that the kernels took, by "forward" and "backward".
+# Returns the cumulative seconds of the kernels, by "forward" and "backward".
 KernelSeconds = Callable[[], Dict[str, float]]
 
 
 class Diverged(IPUlseError):
-    """The loss is no longer a finite number."""
+    """The loss or a weight is no longer a finite number."""
 
     code = "diverged"
 
 
 class Training:
-    """A model on its way through a schedule. `step` counts training steps done."""
+    """Trains a model by a schedule of batches. `step` counts completed training steps."""
 
     def __init__(
         self,
         spec: ExperimentSpec,
         model: Model,
         dataset: Dataset,
-        schedule: Schedule,
+        schedule: BatchSchedule,
         timeline: Timeline,
         kernel_seconds: KernelSeconds,
     ) -> None:
-        """Raises InvalidSpec if the executions do not fill an epoch."""
+        """Prepare a training; `begin` or `resume` must follow.
+
+        Raises:
+            InvalidSpec: device.steps_per_execution does not divide the steps of an epoch.
+        """
         self.spec = spec
         self.model = model
         self.dataset = dataset
@@ -58,49 +62,49 @@ class Training:
         self._check_executions()
         self.timeline = timeline
         self.kernel_seconds = kernel_seconds
-        self.gate_control = GateControl(spec)
+        self.threshold_schedule = SecondThresholdSchedule(spec)
         stopping = spec.training.early_stopping
         self.early_stopping: Optional[EarlyStopping] = None
         if stopping is not None:
             self.early_stopping = EarlyStopping(stopping, model.trained)
         self.step = 0
-        self.resumed_from = 0  # steps that an earlier attempt did
-        self.saved = 0  # steps done when `save` was last called
-        self.tally = empty_tally(spec)  # of the epoch begun
+        self.resumed_from = 0  # steps of earlier attempts
+        self.saved = 0  # steps at the last checkpoint
+        self.metrics = empty_accumulator(spec)  # of the current epoch
         self.history = History()
         self.times = StepTimes()  # of this attempt
-        self.samples = 0  # seen by this attempt's steps
+        self.samples = 0  # in the steps of this attempt
 
     def begin(self) -> None:
-        """Before the first step: the gates of the first epoch, so that tracing sees them."""
-        self._set_gates()
+        """Apply the limits of the first step, so that graphs are traced with them."""
+        self._apply_limits()
         self.model.feed(self._batch, self.step + 1)
 
     def resume(self, checkpoint: Checkpoint) -> None:
-        """Continues where the checkpoint was taken."""
+        """Continue from the checkpoint."""
         state = checkpoint.state
         self.model.restore(part("model", state))
-        self.gate_control.restore(part("gates", state))
+        self.threshold_schedule.restore(part("gates", state))
         if self.early_stopping is not None:
             self.early_stopping.restore(part("early_stopping", state))
-        self.tally.add(state["epoch_sums"])
+        self.metrics.add(state["epoch_sums"])
         self.history = History(checkpoint.history)
         self.step = self.resumed_from = self.saved = checkpoint.step
         self.begin()
 
     def state(self) -> State:
-        """What a checkpoint has of the parts."""
+        """Return the state of all parts for a checkpoint."""
         state = {
             **within("model", self.model.state()),
-            **within("gates", self.gate_control.state()),
-            "epoch_sums": self.tally.sums,
+            **within("gates", self.threshold_schedule.state()),
+            "epoch_sums": self.metrics.sums,
         }
         if self.early_stopping is not None:
             state.update(within("early_stopping", self.early_stopping.state()))
         return state
 
     def checkpoint(self, spec_sha256: str) -> Checkpoint:
-        """The state between two steps."""
+        """Return a checkpoint of the state between two steps."""
         return Checkpoint(
             spec_sha256=spec_sha256,
             step=self.step,
@@ -110,20 +114,26 @@ class Training:
 
     @property
     def kept_epoch(self) -> int:
-        """The epoch, from 1, whose weights are the result."""
+        """The epoch, from 1, whose weights are kept."""
         if self.early_stopping is not None and self.early_stopping.restores:
             return self.early_stopping.best_epoch
         return self.schedule.epoch(self.step - 1) + 1
 
     @property
     def stopped_early(self) -> bool:
+        """Whether early stopping ended the training."""
         return self.early_stopping is not None and self.early_stopping.stopped
 
-    def run(self, progress: Progress, cancellation: Cancellation, save: Callable[[], None]) -> None:
-        """Trains to the end of the schedule, or until it is stopped early; `save` is called
-        whenever a checkpoint is due.
+    def run(
+        self, progress: TrainingProgress, cancellation: Cancellation, save: Callable[[], None]
+    ) -> None:
+        """Train to the end of the schedule, or until early stopping.
 
-        Raises Diverged, and Cancelled after saving what was trained.
+        `save` is called whenever a checkpoint is due.
+
+        Raises:
+            Diverged: the loss or a weight is not finite.
+            Cancelled: the attempt was cancelled; a checkpoint was saved.
         """
         while self.step < self.schedule.steps and not self.stopped_early:
             epoch = self.schedule.epoch(self.step) + 1
@@ -131,16 +141,16 @@ class Training:
                 self._run_epoch(epoch, progress, cancellation, save)
         if self.early_stopping is not None and self.early_stopping.restores:
             self.model.trained = self.early_stopping.kept
-        self._set_gates()  # as a run has them that is resumed here
+        self._apply_limits()  # a run that is resumed here has them, too
 
     def _run_epoch(
         self,
         epoch: int,
-        progress: Progress,
+        progress: TrainingProgress,
         cancellation: Cancellation,
         save: Callable[[], None],
     ) -> None:
-        self._set_gates()
+        self._apply_limits()
         while True:
             if cancellation.requested:
                 self._save(save)
@@ -149,15 +159,15 @@ class Training:
             if self.schedule.ends_epoch(self.step - 1):
                 break
         self._check_weights(epoch)
-        values = {**self.tally.values(), **self._test_values(), **self._settings()}
+        values = {**self.metrics.values(), **self._test_values(), **self._settings()}
         if not np.isfinite(values["test_loss"]):
-            raise Diverged(self._cure("the held-out loss", epoch))
+            raise Diverged(self._message("the held-out loss", epoch))
         self.history.add("epoch", epoch, self.step, values)
-        progress.tell(self.step, values)
-        self.tally = self.tally.fresh()
-        self.gate_control.ended_epoch()
+        progress.report(self.step, values)
+        self.metrics = self.metrics.fresh()
+        self.threshold_schedule.end_epoch()
         if self.early_stopping is not None:
-            self.early_stopping.saw(epoch, values, self.model.trained)
+            self.early_stopping.update(epoch, values, self.model.trained)
             if self.stopped_early:
                 progress.note(f"stopped early after epoch {epoch}: {self.early_stopping.why}")
         ends = self.step == self.schedule.steps or self.stopped_early
@@ -169,23 +179,23 @@ class Training:
             save()
             self.saved = self.step
 
-    def _run_execution(self, epoch: int, progress: Progress) -> None:
-        """As many steps as the device does before it returns."""
+    def _run_execution(self, epoch: int, progress: TrainingProgress) -> None:
+        """Run the steps of one execution of the device."""
         now = self.timeline.clock.now
-        before, begun = self.kernel_seconds(), now()
+        before, start = self.kernel_seconds(), now()
         try:
             execution = self.model.execute(self.step + 1, now)
         except tf.errors.InvalidArgumentError:
-            self._check_weights(epoch)  # a decay that is no number is refused by the op
+            self._check_weights(epoch)  # the op refuses a decay that is not finite
             raise
         executed = now()
-        losses = [self._record(epoch, learned, progress) for learned in execution.learned]
+        losses = [self._record(epoch, result, progress) for result in execution.step_results]
         if not self.schedule.ends_epoch(self.step - 1):
-            self._set_gates()
-        after, ended = self.kernel_seconds(), now()
+            self._apply_limits()
+        after, end = self.kernel_seconds(), now()
         kernels = {name: after[name] - before[name] for name in ("forward", "backward")}
         times = step_times_of(
-            execution, begun, executed, ended, kernels["forward"], kernels["backward"]
+            execution, start, executed, end, kernels["forward"], kernels["backward"]
         )
         first = self.step - len(losses) + 1
         for number, (time, loss) in enumerate(zip(times, losses), start=first):
@@ -193,34 +203,34 @@ class Training:
             trace_step(self.timeline, number, time, loss)
 
     def _batch(self, step: int) -> TrainingBatch:
-        """Of training step `step`, from 1."""
+        """Return the batch of training step `step`, from 1."""
         samples = self.schedule.batch(step - 1)
         ids, counts = self.dataset.trains.batch(samples)
         return TrainingBatch(ids, counts, self.dataset.labels[samples], self._rate(step))
 
-    def _record(self, epoch: int, learned: Learned, progress: Progress) -> float:
-        """Takes a step's figures to where they belong; returns its loss."""
+    def _record(self, epoch: int, result: StepResult, progress: TrainingProgress) -> float:
+        """Record the metrics of a step; return its loss."""
         self.step += 1
-        step = self.tally.fresh()
-        step.add(learned.sums)
+        step = self.metrics.fresh()
+        step.add(result.sums)
         if not np.isfinite(step.loss):
-            raise Diverged(self._cure("the loss", epoch))
-        self.tally.add(learned.sums)
-        self.samples += int(learned.sums[0])
-        progress.saw(int(learned.sums[0]))
+            raise Diverged(self._message("the loss", epoch))
+        self.metrics.add(result.sums)
+        self.samples += int(result.sums[0])
+        progress.add_samples(int(result.sums[0]))
         if self.step % logged_every(self.schedule) == 0:
             self.history.add("step", epoch, self.step, step.values())
-        if not self.schedule.ends_epoch(self.step - 1) and progress.due():
-            progress.tell(self.step, self.tally.values())
-        for warning in self.gate_control.saw_step(self.step, step, learned.most):
+        if not self.schedule.ends_epoch(self.step - 1) and progress.is_due():
+            progress.report(self.step, self.metrics.values())
+        for warning in self.threshold_schedule.observe_step(self.step, step, result.max_spikes):
             progress.warn(warning)
         return step.loss
 
-    def _set_gates(self) -> None:
-        """The gates of the step to come, if they differ from those of the step before."""
-        gates = self.gate_control.gates(self.schedule.epoch(self.step))
-        if not gates.same_as(self.model.gates):
-            self.model.adapt(gates)
+    def _apply_limits(self) -> None:
+        """Give the model the limits of the next step, if they differ from its present ones."""
+        limits = self.threshold_schedule.limits(self.schedule.epoch(self.step))
+        if not limits.equals(self.model.limits):
+            self.model.adapt(limits)
 
     def _check_executions(self) -> None:
         steps, together = self.schedule.steps_per_epoch, self.model.steps_per_execution
@@ -232,26 +242,27 @@ class Training:
         return learning_rate(self.spec.training, step, self.schedule.steps)
 
     def _settings(self) -> Dict[str, float]:
-        """What the epoch's last step was done with."""
-        gates = self.gate_control.figures(self.model.gates)
-        return {"learning_rate": self._rate(self.step), **gates}
+        """Return the settings of the epoch's last step as metrics."""
+        limits = self.threshold_schedule.metrics(self.model.limits)
+        return {"learning_rate": self._rate(self.step), **limits}
 
     def _test_values(self) -> Dict[str, float]:
         with self.timeline.span("evaluation", "held-out samples"):
-            tally = judge(self.model, self.dataset, self.spec).tally
-        return {"test_loss": tally.loss, "test_accuracy": tally.accuracy}
+            metrics = evaluate(self.model, self.dataset, self.spec).metrics
+        return {"test_loss": metrics.loss, "test_accuracy": metrics.accuracy}
 
     def _check_weights(self, epoch: int) -> None:
-        """A neuron with a weight that is no number stays silent, so the loss alone may not tell."""
+        """Raise Diverged for non-finite weights, which may silence neurons and spare the loss."""
         if not all(np.isfinite(matrix).all() for matrix in self.model.trained):
-            raise Diverged(self._cure("a weight", epoch))
+            raise Diverged(self._message("a weight", epoch))
 
-    def _cure(self, what: str, epoch: int) -> str:
+    def _message(self, what: str, epoch: int) -> str:
         return (
             f"{what} is no longer a finite number at step {self.step:,} (epoch {epoch:,}): lower "
             "training.optimizer.learning_rate or network.initial_membrane_std"
         )
 
 
-def empty_tally(spec: ExperimentSpec) -> Tally:
-    return Tally(spiking_names(spec), spiking_neurons(spec), spec.data.steps)
+def empty_accumulator(spec: ExperimentSpec) -> MetricAccumulator:
+    """Return an accumulator without samples for the spec's layers."""
+    return MetricAccumulator(spiking_names(spec), spiking_neurons(spec), spec.data.steps)

@@ -1,4 +1,4 @@
-"""Figures that add up: of a step, of an epoch, of an evaluation."""
+"""Metrics that are sums over samples: of a step, an epoch or an evaluation."""
 
 from __future__ import annotations
 
@@ -9,38 +9,48 @@ import numpy as np
 _LAYERS = 4  # where the layers' sums begin
 
 
-class Tally:
-    """Sums over samples, from which the means are derived once.
+class MetricAccumulator:
+    """Accumulates sums over samples and derives means from them.
 
-    `sums` float64 `[4 + 3 * layers]`: samples, their summed loss, how many were right, their
-    summed penalties; then of every layer that spikes the spikes; of every such layer the filled
-    slots (spikes and gradient-only neurons); of every such layer the spikes that found no slot.
+    `sums` is float64 `[4 + 3 * layers]`: number of samples, summed loss, correct predictions and
+    summed penalties; then one value per spiking layer for spikes, active gradients (spikes and
+    gradient-only neurons) and dropped spikes.
     """
 
     def __init__(self, names: Sequence[str], neurons: Sequence[int], steps: int) -> None:
-        """`names`: of the layers that spike, as figures have them."""
+        """Create an accumulator with zero sums.
+
+        Args:
+            names: of the spiking layers, as metric keys contain them.
+            neurons: of the spiking layers.
+            steps: time steps of a sample.
+        """
         self.names = tuple(names)
         self.neurons = tuple(neurons)
         self.steps = steps
         self.sums = np.zeros(_LAYERS + 3 * len(neurons))
 
-    def fresh(self) -> Tally:
-        """An empty one of the same layers."""
-        return Tally(self.names, self.neurons, self.steps)
+    def fresh(self) -> MetricAccumulator:
+        """Return an empty accumulator for the same layers."""
+        return MetricAccumulator(self.names, self.neurons, self.steps)
 
     def add(self, sums: np.ndarray) -> None:
+        """Add the sums of further samples."""
         self.sums += sums
 
     @property
     def loss(self) -> float:
+        """The mean loss."""
         return float(self.sums[1] / self.sums[0])
 
     @property
     def accuracy(self) -> float:
+        """The fraction of correct predictions, from 0 to 1."""
         return float(self.sums[2] / self.sums[0])
 
     @property
     def penalty(self) -> float:
+        """The mean sum of the regularisers' penalties."""
         return float(self.sums[3] / self.sums[0])
 
     @property
@@ -49,28 +59,28 @@ class Tally:
         return self._per_site(0)
 
     @property
-    def gradient_shares(self) -> np.ndarray:
-        """Share of neurons and steps that carry gradient, float64 `[layers]`."""
+    def active_gradient_fractions(self) -> np.ndarray:
+        """Active-gradient fraction: neurons and steps with a gradient, float64 `[layers]`."""
         return self._per_site(1)
 
     @property
-    def filled(self) -> np.ndarray:
-        """Slots in use, float64 `[layers]`."""
-        filled: np.ndarray = self._by_layer[1]
-        return filled
+    def active_gradients(self) -> np.ndarray:
+        """Neurons and steps with an active gradient, summed, float64 `[layers]`."""
+        active: np.ndarray = self._by_layer[1]
+        return active
 
     @property
     def dropped(self) -> np.ndarray:
-        """Spikes that found no slot, float64 `[layers]`."""
+        """Dropped spikes, float64 `[layers]`."""
         dropped: np.ndarray = self._by_layer[2]
         return dropped
 
     def values(self) -> Dict[str, float]:
-        """The figures under the names that metric events use."""
+        """Return the metrics by the keys that metric events use."""
         values = {"loss": self.loss, "accuracy": self.accuracy}
         if self.sums[3]:
             values["penalty"] = self.penalty
-        by_layer = zip(self.names, self.firing_rates, self.gradient_shares, self.dropped)
+        by_layer = zip(self.names, self.firing_rates, self.active_gradient_fractions, self.dropped)
         for name, rate, share, dropped in by_layer:
             values[f"firing_rate/{name}"] = float(rate)
             values[f"gradient_set/{name}"] = float(share)

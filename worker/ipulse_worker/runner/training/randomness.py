@@ -1,4 +1,4 @@
-"""Random numbers by key: nothing depends on what was drawn before, so nothing need be saved."""
+"""Random streams by key: no stream depends on earlier draws, so checkpoints store no state."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-_STATE_WORDS = 624  # that an MT19937 asks it for
-# A SeedSequence's constants: word n is hashed with the n-th, then with the one after it.
+_STATE_WORDS = 624  # the words of an MT19937's state
+# Constants of a SeedSequence: word n is hashed with constant n, then with constant n + 1.
 _HASHES = np.array([0x8B51F9DD, *[0x58F38DED] * _STATE_WORDS], np.uint32).cumprod(dtype=np.uint32)
 
 
 class Purpose(IntEnum):
-    """What the numbers are for; two purposes never share a stream."""
+    """The use of a random stream; two purposes never share a stream."""
 
     SUBSET = 1
     SPLIT = 2
@@ -26,9 +26,9 @@ class Purpose(IntEnum):
 
 
 def stream(purpose: Purpose, *key: int) -> np.random.RandomState:
-    """A generator that depends on its key alone.
+    """Return a generator that depends only on its key.
 
-    RandomState, because NumPy promises that its streams stay the same from version to version.
+    It is a RandomState because NumPy guarantees equal streams of this class in all versions.
     """
     return np.random.RandomState(np.random.MT19937(_Seeds([int(purpose), *key])))
 

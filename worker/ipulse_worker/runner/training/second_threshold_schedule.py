@@ -1,5 +1,7 @@
-"""What changes of a network between training steps: capacities that grow, second thresholds that
-rise over the epochs and give way where no neuron carries gradient.
+"""Changes of capacities and second thresholds between training steps.
+
+Capacities grow when spikes are dropped. Second thresholds rise over the epochs, and are lowered
+while no neuron of their layer has an active gradient.
 """
 
 from __future__ import annotations
@@ -13,31 +15,31 @@ from ipulse.spec import ExperimentSpec, GrowingCapacity
 from ipulse_ops.capacity import grown_capacity
 from ipulse_ops.training.second_threshold import RELAXATIONS, ramp, relaxed
 from ipulse_worker.runner.model.network import (
-    Gates,
-    first_gates,
+    LayerLimits,
+    initial_limits,
     per_neuron,
     spiking_names,
     spiking_neurons,
 )
-from ipulse_worker.runner.training.metric_accumulator import Tally
+from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
 from ipulse_worker.runner.training.state import State
 
 
-class GateControl:
-    """Decides about the gates; what it says about it is for the log."""
+class SecondThresholdSchedule:
+    """Computes the limits of each layer from the training's metrics."""
 
     def __init__(self, spec: ExperimentSpec) -> None:
         self._spec = spec
         self._layers = spec.network.spiking
         self._names = spiking_names(spec)
         self._neurons = spiking_neurons(spec)
-        self._first = first_gates(spec)
+        self._first = initial_limits(spec)
         self._capacities = list(self._first.capacities)
-        self._relaxed = [0] * len(self._layers)  # how many times a second threshold gave way
-        self._was_empty = [False] * len(self._layers)  # in the epoch begun
+        self._relaxed = [0] * len(self._layers)  # how many times each second threshold was lowered
+        self._was_empty = [False] * len(self._layers)  # no active gradient in a step of this epoch
 
-    def gates(self, epoch: int) -> Gates:
-        """The gates in epoch `epoch`, from 0."""
+    def limits(self, epoch: int) -> LayerLimits:
+        """Return the limits of epoch `epoch`, from 0."""
         schedule = self._spec.training.second_threshold_ramp
         seconds = list(self._first.second_thresholds)
         for at, (layer, second) in enumerate(zip(self._layers, seconds)):
@@ -50,28 +52,30 @@ class GateControl:
             self._first, capacities=tuple(self._capacities), second_thresholds=tuple(seconds)
         )
 
-    def saw_step(self, step: int, tally: Tally, most: np.ndarray) -> List[str]:
-        """Takes what training step `step`, from 1, did; tells what it changes."""
-        said = []
+    def observe_step(
+        self, step: int, metrics: MetricAccumulator, max_spikes: np.ndarray
+    ) -> List[str]:
+        """Adjust the limits after training step `step`, from 1, and return warnings for the log."""
+        warnings = []
         for at, layer in enumerate(self._layers):
-            if isinstance(layer.capacity, GrowingCapacity) and tally.dropped[at]:
-                said += self._grow(at, layer.capacity, step, tally, int(most[at]))
-            if layer.second_threshold is not None and not tally.filled[at]:
-                said += self._relax(at, step)
-        return said
+            if isinstance(layer.capacity, GrowingCapacity) and metrics.dropped[at]:
+                warnings += self._grow(at, layer.capacity, step, metrics, int(max_spikes[at]))
+            if layer.second_threshold is not None and not metrics.active_gradients[at]:
+                warnings += self._relax(at, step)
+        return warnings
 
-    def ended_epoch(self) -> None:
-        """After an epoch in which a layer's set was never empty, its gate closes a little."""
+    def end_epoch(self) -> None:
+        """Raise the second thresholds of layers that had an active gradient in every step."""
         for at, was_empty in enumerate(self._was_empty):
             if not was_empty:
                 self._relaxed[at] = max(0, self._relaxed[at] - 1)
             self._was_empty[at] = False
 
-    def figures(self, gates: Gates) -> Dict[str, float]:
-        """The gates under the names that metric events use; of one per neuron the mean."""
+    def metrics(self, limits: LayerLimits) -> Dict[str, float]:
+        """Return the limits by metric key; for thresholds per neuron, the mean."""
         values = {}
         for name, layer, capacity, second in zip(
-            self._names, self._layers, gates.capacities, gates.second_thresholds
+            self._names, self._layers, limits.capacities, limits.second_thresholds
         ):
             if second is not None:
                 values[f"second_threshold/{name}"] = float(np.mean(second))
@@ -80,6 +84,7 @@ class GateControl:
         return values
 
     def state(self) -> State:
+        """Return the state for a checkpoint."""
         return {
             "capacities": np.array([capacity or 0 for capacity in self._capacities]),
             "relaxed": np.array(self._relaxed),
@@ -87,40 +92,46 @@ class GateControl:
         }
 
     def restore(self, state: State) -> None:
+        """Set the state from a checkpoint."""
         self._capacities = [int(capacity) or None for capacity in state["capacities"]]
         self._relaxed = [int(times) for times in state["relaxed"]]
         self._was_empty = [bool(was) for was in state["was_empty"]]
 
     def _grow(
-        self, at: int, capacity: GrowingCapacity, step: int, tally: Tally, most: int
+        self,
+        at: int,
+        capacity: GrowingCapacity,
+        step: int,
+        metrics: MetricAccumulator,
+        max_spikes: int,
     ) -> List[str]:
         before = self._capacities[at] or self._neurons[at]
         limit = min(capacity.most or self._neurons[at], self._neurons[at])
         if before >= limit:
-            return []  # what is dropped from here on is told in figures and on the report
-        sites = tally.sums[0] * tally.steps
-        mean = float((tally.filled[at] + tally.dropped[at]) / sites)
-        after = min(limit, grown_capacity(before, self._neurons[at], mean, most))
+            return []  # further dropped spikes are in the metrics and the report
+        sites = metrics.sums[0] * metrics.steps
+        mean = float((metrics.active_gradients[at] + metrics.dropped[at]) / sites)
+        after = min(limit, grown_capacity(before, self._neurons[at], mean, max_spikes))
         self._capacities[at] = after
         return [
-            f"step {step:,}: {self._called(at)} dropped {tally.dropped[at]:,.0f} spikes; its "
-            f"capacity grows from {before:,} to {after:,}"
+            f"step {step:,}: {self._label(at)} dropped {metrics.dropped[at]:,.0f} spikes; its "
+            f"capacity grows from {before:,} to {after:,} spikes per step"
         ]
 
     def _relax(self, at: int, step: int) -> List[str]:
-        told = self._was_empty[at]
+        is_reported = self._was_empty[at]
         self._was_empty[at] = True
         if self._relaxed[at] < RELAXATIONS:
             self._relaxed[at] += 1
-        if told:
+        if is_reported:
             return []
         return [
-            f"step {step:,}: no neuron of {self._called(at)} is above its second threshold, so "
-            "that nothing behind it learns; the threshold is lowered until some are. Lower "
-            "second_threshold, let it rise by training.second_threshold_ramp, or raise "
-            "network.initial_membrane_std"
+            f"step {step:,}: no neuron of {self._label(at)} is above its second threshold, so no "
+            "gradient reaches it and the layers before it. The threshold is lowered until some "
+            "neurons are above it. Lower second_threshold, raise it gradually with "
+            "training.second_threshold_ramp, or raise network.initial_membrane_std"
         ]
 
-    def _called(self, at: int) -> str:
+    def _label(self, at: int) -> str:
         name = self._names[at]
         return name if name == "readout" else f"layer {name}"

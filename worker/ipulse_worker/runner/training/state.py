@@ -1,4 +1,4 @@
-"""State as named arrays: what the parts of a training put into a checkpoint and take out again."""
+"""State as named arrays, in which checkpoints store the parts of a training."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ State = Dict[str, np.ndarray]
 
 
 def within(prefix: str, state: State) -> State:
-    """The state of a part, its names put behind the part's."""
+    """Return the state with a prefix before every name."""
     return {f"{prefix}/{name}": array for name, array in state.items()}
 
 
 def part(prefix: str, state: State) -> State:
-    """The state that `within` had put there."""
+    """Return the state that `within` stored with this prefix."""
     start = f"{prefix}/"
     return {name[len(start) :]: state[name] for name in state if name.startswith(start)}
 
 
 def numbered(arrays: Sequence[np.ndarray]) -> State:
+    """Name arrays by their position."""
     return {str(number): array for number, array in enumerate(arrays)}
 
 
 def in_order(state: State) -> List[np.ndarray]:
-    """The arrays that `numbered` had named."""
+    """Return the arrays that `numbered` named."""
     return [state[str(number)] for number in range(len(state))]

@@ -1,4 +1,4 @@
-"""What a network did with a batch, summed up for a Tally."""
+"""Metrics of a batch as tensors, to be added to a MetricAccumulator."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import tensorflow as tf
 from ipulse_ops.keras import LIFOutputs
 
 
-class Seen(NamedTuple):
-    """A batch that a network saw, as tensors."""
+class StepMetrics(NamedTuple):
+    """The outputs of a network for a batch, as tensors."""
 
     out: LIFOutputs
     losses: Any  # float32 [batch]
     predicted: Any  # int32 [batch]
     labels: Any  # int32 [batch]
-    penalty: Optional[Any] = None  # float32, of the whole batch
-    mask: Optional[Any] = None  # float32 [batch], 1 for the samples that count; None: all
+    penalty: Optional[Any] = None  # float32 scalar for the whole batch
+    mask: Optional[Any] = None  # float32 [batch], 0 for padding samples; None: no padding
 
     def sums(self) -> Any:
-        """As Tally.sums. In double, in which counts of spikes are exact."""
+        """Return MetricAccumulator.sums in float64, in which spike counts are exact."""
         samples = tf.cast(tf.size(self.losses), tf.float64)
         if self.mask is not None:
             samples = _total(self.mask)
@@ -33,10 +33,10 @@ class Seen(NamedTuple):
         return tf.stack([samples, loss, right, added, *of_layers])
 
     def single_sums(self) -> List[Any]:
-        """What sums_of makes Tally.sums from, all float32, for a device that has no double:
-        `[4]`, then spikes, filled slots and dropped spikes, each `[spiking layers, time]`.
+        """Return the inputs of `sums_of` in float32, for devices without float64.
 
-        A sum over a batch is a whole number that float32 holds.
+        The first has shape `[4]`; spikes, active gradients and dropped spikes follow, each
+        `[spiking layers, time]`. A sum over a batch is small enough to be exact in float32.
         """
         samples = tf.cast(tf.size(self.losses), tf.float32)
         if self.mask is not None:
@@ -50,16 +50,16 @@ class Seen(NamedTuple):
         return [head, *(tf.stack(kind) for kind in kinds)]
 
     def spikes_by_step(self) -> Any:
-        """float64 `[spiking layers, time]`, summed over the batch."""
+        """Return spikes summed over the batch, float64 `[spiking layers, time]`."""
         counts = self.out.spike_counts
         return tf.stack([_over_batch(self._counted(c[:, :, 0])) for c in counts])
 
     def dropped_by_step(self) -> Any:
-        """As spikes_by_step."""
+        """Return dropped spikes summed over the batch, float64 `[spiking layers, time]`."""
         return tf.stack([_over_batch(self._counted(layer)) for layer in self.out.dropped])
 
-    def most(self) -> Any:
-        """float32 `[spiking layers]`: the most spikes of any step and sample."""
+    def max_spikes(self) -> Any:
+        """Return the maximum spikes of any step and sample, float32 `[spiking layers]`."""
         return tf.stack(
             [
                 tf.reduce_max(self._counted(c[:, :, 0] + dropped))
@@ -68,8 +68,10 @@ class Seen(NamedTuple):
         )
 
     def _of_layers(self) -> List[Any]:
-        """float32 `[time, batch]`: of every layer the spikes, of every layer the filled slots, of
-        every layer the dropped spikes."""
+        """Return float32 `[time, batch]` tensors.
+
+        Spikes of every layer come first, then active gradients and dropped spikes of every layer.
+        """
         counts = self.out.spike_counts
         tensors = [*(c[:, :, 0] for c in counts), *(c[:, :, 1] for c in counts), *self.out.dropped]
         return [self._counted(tensor) for tensor in tensors]
@@ -78,12 +80,12 @@ class Seen(NamedTuple):
         return self._counted(tf.cast(tf.equal(self.predicted, self.labels), tf.float32))
 
     def _counted(self, values: Any) -> Any:
-        """`[..., batch]` with 0 for the samples that do not count."""
+        """Set the values of padding samples, `[..., batch]`, to 0."""
         return values if self.mask is None else values * self.mask
 
 
 def sums_of(head: Any, spikes: Any, slots: Any, dropped: Any) -> np.ndarray:
-    """Tally.sums, of the arrays of Seen.single_sums."""
+    """Convert the arrays of StepMetrics.single_sums to MetricAccumulator.sums."""
     layers = [np.sum(array, axis=1, dtype=np.float64) for array in (spikes, slots, dropped)]
     return np.concatenate([np.asarray(head, np.float64), *layers])
 

@@ -15,9 +15,9 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 import pytest
 
 from ipulse_worker.runner.cancellation import Cancelled
-from ipulse_worker.runner.devices.pool import DeviceUnavailable, Lease, Patience, Pool, Wait
-from ipulse_worker.runner.devices.pool.closings import Closings
-from ipulse_worker.runner.devices.pool.turns import Turn
+from ipulse_worker.runner.devices.pool import DeviceUnavailable, Pool, Reservation, Wait, WaitPolicy
+from ipulse_worker.runner.devices.pool.close_watcher import CloseWatcher
+from ipulse_worker.runner.devices.pool.queue_entry import QueueEntry
 
 SECONDS = 30.0  # until a test that waits for another process is given up
 
@@ -25,13 +25,13 @@ SECONDS = 30.0  # until a test that waits for another process is given up
 CONTENDER = """
 import json, sys, time
 from pathlib import Path
-from ipulse_worker.runner.devices.pool import Patience, Pool
+from ipulse_worker.runner.devices.pool import WaitPolicy, Pool
 
 def say(*words):
     print(json.dumps(words), flush=True)
 
 directory, ipus, wanted, job, poll = sys.argv[1:]
-patience = Patience(float(poll), 30.0, lambda: None,
+patience = WaitPolicy(float(poll), 30.0, lambda: None,
                     lambda w: say("waits", w.position, w.holder and w.holder.job_id))
 with Pool(Path(directory), int(ipus)).acquire(int(wanted), job, patience) as lease:
     say("has", *lease.ipus)
@@ -99,8 +99,8 @@ def patience(
     timeout: float = SECONDS,
     check: Callable[[], None] = lambda: None,
     told: Optional[List[Wait]] = None,
-) -> Patience:
-    return Patience(20.0, timeout, check, (lambda wait: None) if told is None else told.append)
+) -> WaitPolicy:
+    return WaitPolicy(20.0, timeout, check, (lambda wait: None) if told is None else told.append)
 
 
 class TestOneHolder:
@@ -174,7 +174,7 @@ class TestTheWait:
 
     def test_who_need_not_wait_is_told_nothing(self, tmp_path: Path) -> None:
         told: List[Wait] = []
-        lease: Lease = Pool(tmp_path, 2).acquire(1, "job_1", patience(told=told))
+        lease: Reservation = Pool(tmp_path, 2).acquire(1, "job_1", patience(told=told))
         assert (lease.ipus, told) == ((0,), [])
         lease.release()
         lease.release()
@@ -189,7 +189,9 @@ class TestTheWait:
     def test_without_a_watch_of_the_kernel_it_polls(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(Closings, "__init__", lambda self, _: setattr(self, "_descriptor", -1))
+        monkeypatch.setattr(
+            CloseWatcher, "__init__", lambda self, _: setattr(self, "_descriptor", -1)
+        )
         lease = Pool(tmp_path, 1).acquire(1, "job_1", patience())
         told: List[Wait] = []
 
@@ -197,12 +199,12 @@ class TestTheWait:
             told.append(wait)
             threading.Thread(target=lease.release).start()
 
-        patient = Patience(0.01, SECONDS, lambda: None, release)
+        patient = WaitPolicy(0.01, SECONDS, lambda: None, release)
         Pool(tmp_path, 1).acquire(1, "job_2", patient).release()
         assert len(told) >= 1
 
 
 def test_a_new_turn_is_never_taken_for_a_dead_ones(tmp_path: Path) -> None:
-    with Turn(tmp_path) as first, Turn(tmp_path) as second:
+    with QueueEntry(tmp_path) as first, QueueEntry(tmp_path) as second:
         assert (first.position(), second.position()) == (1, 2)
     assert os.listdir(tmp_path) == []

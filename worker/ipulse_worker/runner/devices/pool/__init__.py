@@ -5,25 +5,25 @@ Imports no TensorFlow.
 
 from __future__ import annotations
 
-from ipulse_worker.runner.devices.pool.ipus import (
+from ipulse_worker.runner.devices.pool.pool import (
     DeviceUnavailable,
     Holder,
-    Lease,
-    Patience,
     Pool,
+    Reservation,
     Wait,
+    WaitPolicy,
     devices_directory,
 )
-from ipulse_worker.runner.devices.pool.records import Record, Records
+from ipulse_worker.runner.devices.pool.usage_records import UsageRecord, UsageRecords
 
 __all__ = [
     "DeviceUnavailable",
     "Holder",
-    "Lease",
-    "Patience",
     "Pool",
-    "Record",
-    "Records",
+    "Reservation",
+    "UsageRecord",
+    "UsageRecords",
     "Wait",
+    "WaitPolicy",
     "devices_directory",
 ]

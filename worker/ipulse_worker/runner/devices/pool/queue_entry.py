@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, List
 
 
-class Turn:
+class QueueEntry:
     """A place in the queue, kept until `close`."""
 
     def __init__(self, directory: Path) -> None:
@@ -41,7 +41,7 @@ class Turn:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def __enter__(self) -> Turn:
+    def __enter__(self) -> QueueEntry:
         return self
 
     def __exit__(self, *_: Any) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of a run on a device: what its cycles went to, and one pass of its loop in detail."""
+"""Plots of a run on a device: its cycles over time, and one iteration of its loop."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ from html import escape
 from typing import List, Sequence, Tuple
 
 import numpy as np
+from markupsafe import Markup
 
 from ipulse_worker.runner.profile.tile_profile import KINDS
-from ipulse_worker.runner.report.plots import FULL
+from ipulse_worker.runner.report.plots.charts import FULL
+from ipulse_worker.runner.report.plots.svg import svg
 
 COLOURS = {"compute": 1, "exchange": 2, "sync": 0, "host": 4}
-# Within a step, in the order in which they are drawn. An exchange may come after the compute, too.
+# The order of drawing within a step. An exchange may also come after the compute.
 DRAWN = ("host", "sync", "exchange", "compute")
 STRIP_HEIGHT = 54.0
 LANE_HEIGHT = 30.0
-MOST_BINS = 266  # of the strip: four pixels each
-MOST_STEPS = 300  # drawn of a pass
-_NAMES = 18.0  # pixels above the lane
-_LETTER = 6.6  # pixels
+MOST_BINS = 266  # of the strip, four pixels each
+MOST_STEPS = 300  # drawn per iteration
+_NAMES = 18.0  # height of the names above the lane
+_CHARACTER = 6.6  # width
 
 
-def strip(cycles: np.ndarray, description: str) -> str:
-    """Shares of the kinds over a run's time; cycles float64 `[steps, kinds]`."""
+def strip(cycles: np.ndarray, description: str) -> Markup:
+    """Draw the share of each kind of cycles over time; cycles float64 `[steps, kinds]`."""
     order = [KINDS.index(kind) for kind in DRAWN]
     moments = np.concatenate([[0.0], np.cumsum(cycles[:, order].reshape(-1))])
     edges = np.linspace(0.0, moments[-1], min(MOST_BINS, len(moments)))
@@ -34,18 +36,15 @@ def strip(cycles: np.ndarray, description: str) -> str:
         spent.append(np.diff(np.interp(edges, moments, reached)))
     shares = np.cumsum(np.stack(spent) / np.diff(edges), axis=0)
     rights = FULL * edges[1:] / edges[-1]
-    # The last kind covers all, and each one before it is painted over its foot.
+    # The areas overlap: each is drawn over the larger area of the kinds after it.
     areas = [
         _area(kind, share, rights) for kind, share in list(zip(KINDS, shares))[::-1] if share.any()
     ]
-    return (
-        f'<svg viewBox="0 0 {FULL:g} {STRIP_HEIGHT:g}" role="img" '
-        f'aria-label="{escape(description)}">{"".join(areas)}</svg>'
-    )
+    return svg(FULL, STRIP_HEIGHT, areas, description)
 
 
-def one_pass(steps: Sequence[Tuple[str, np.ndarray]], description: str) -> str:
-    """Steps after each other: name, and cycles float64 `[kinds]`."""
+def one_iteration(steps: Sequence[Tuple[str, np.ndarray]], description: str) -> Markup:
+    """Draw consecutive steps: name, and cycles float64 `[kinds]`."""
     steps = steps[:MOST_STEPS]
     whole = float(sum(cycles.sum() for _, cycles in steps))
     marks: List[str] = []
@@ -62,8 +61,8 @@ def one_pass(steps: Sequence[Tuple[str, np.ndarray]], description: str) -> str:
                     f'width="{width:.2f}" height="{LANE_HEIGHT:g}"/>'
                 )
             at += amount
-        told = ", ".join(f"{k} {c:,.0f}" for k, c in zip(KINDS, cycles) if c)
-        marks.append(f"<g><title>{escape(f'{name}: {told} cycles')}</title>{''.join(parts)}</g>")
+        counts = ", ".join(f"{k} {c:,.0f}" for k, c in zip(KINDS, cycles) if c)
+        marks.append(f"<g><title>{escape(f'{name}: {counts} cycles')}</title>{''.join(parts)}</g>")
         end = FULL * at / whole
         marks.append(
             f'<line class="axis" x1="{begin:.1f}" x2="{begin:.1f}" y1="4" '
@@ -72,10 +71,7 @@ def one_pass(steps: Sequence[Tuple[str, np.ndarray]], description: str) -> str:
         shown = _fitting(name, end - begin - 8)
         if shown:
             marks.append(f'<text class="tick" x="{begin + 5:.1f}" y="13">{escape(shown)}</text>')
-    return (
-        f'<svg viewBox="0 0 {FULL:g} {_NAMES + LANE_HEIGHT:g}" role="img" '
-        f'aria-label="{escape(description)}">{"".join(marks)}</svg>'
-    )
+    return svg(FULL, _NAMES + LANE_HEIGHT, marks, description)
 
 
 def _area(kind: str, share: np.ndarray, rights: np.ndarray) -> str:
@@ -85,8 +81,8 @@ def _area(kind: str, share: np.ndarray, rights: np.ndarray) -> str:
 
 
 def _fitting(name: str, width: float) -> str:
-    """As much of the name as there is room for, its last part first."""
+    """Return the name, its last part, or nothing, whichever fits the width."""
     for text in (name, name.rsplit("/", 1)[-1]):
-        if _LETTER * len(text) <= width:
+        if _CHARACTER * len(text) <= width:
             return text
     return ""

@@ -1,4 +1,4 @@
-"""The pictures of a report as inline SVG. They need no script and follow the page's colours."""
+"""Line charts, stacked bars, the confusion matrix and small images as inline SVG."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from html import escape
 from typing import List, Sequence, Tuple
 
 import numpy as np
+from markupsafe import Markup
 
-from ipulse_worker.runner.report.axes import Axes, nice_ceiling, whole_ticks
+from ipulse_worker.runner.report.plots.axes import Axes, nice_ceiling, whole_ticks
+from ipulse_worker.runner.report.plots.svg import svg
 
-CHART = (520.0, 270.0)  # of the charts that stand side by side, in pixels of their own
-FULL = 1064.0  # width of those that have a row to themselves
-LABEL_ROOM = 126.0  # right of a chart, for the names of its lines
+CHART = (520.0, 270.0)  # size of the charts that stand side by side, in SVG units
+FULL = 1064.0  # width of plots with a row of their own
+LABEL_ROOM = 126.0  # width at the right of a chart for the names of its lines
 
 # (name, class in the style sheet, values)
 Series = Tuple[str, str, Sequence[float]]
@@ -26,11 +28,18 @@ def curves(
     description: str,
     whole: bool = False,
     show_last: str = "",
-) -> str:
-    """Lines over a common x, named at their right ends.
+) -> Markup:
+    """Draw lines over common x values, with their names at the right ends.
 
-    whole: the x axis counts something, so only whole numbers are ticks.
-    show_last: a format for each line's last value, written behind its name; none if empty.
+    Args:
+        series: the lines.
+        x_values: common to all lines.
+        x_label: of the horizontal axis.
+        y_label: of the vertical axis.
+        y_range: of the vertical axis.
+        description: for screen readers.
+        whole: whether only integers are ticks of the horizontal axis.
+        show_last: format of each line's last value, written after its name; none if empty.
     """
     low, high = min(x_values), max(x_values)
     if low == high:
@@ -50,25 +59,25 @@ def curves(
 
 
 def percent_range(series: Sequence[Series]) -> Tuple[float, float]:
-    """From a round number below the smallest value to 100."""
+    """Return the range from a round number below the smallest value to 100."""
     smallest = min(min(values) for _, _, values in series)
     return (max(0.0, 10 * np.floor((smallest - 1e-9) / 10)), 100.0)
 
 
 def zero_range(series: Sequence[Series]) -> Tuple[float, float]:
-    """From zero to a round number above the largest value."""
+    """Return the range from zero to a round number above the largest value."""
     return (0.0, nice_ceiling(max(max(values) for _, _, values in series)))
 
 
-def stacked_bar(parts: Sequence[Tuple[str, str, float]], description: str) -> str:
-    """One bar of the full width, divided by (name, class, amount); a zero takes no room."""
+def stacked_bar(parts: Sequence[Tuple[str, str, float]], description: str) -> Markup:
+    """Draw one bar of the full width, divided into parts: (name, class, amount)."""
     height, total = 34.0, sum(amount for _, _, amount in parts)
     marks: List[str] = []
     at = 0.0
     for name, kind, amount in parts:
         width = FULL * amount / total if total > 0 else 0.0
         if width >= 0.05:
-            # A hairline of page colour between neighbours, for eyes that see the colours alike.
+            # A gap between neighbours, for readers who cannot tell their colours apart.
             marks.append(
                 f'<rect class="{kind}" x="{at:.2f}" y="0" width="{max(width - 1.5, 0.5):.2f}" '
                 f'height="{height:g}"><title>{escape(name)}: {100 * amount / total:.1f} %</title>'
@@ -80,14 +89,11 @@ def stacked_bar(parts: Sequence[Tuple[str, str, float]], description: str) -> st
                 marks.append(f'<text class="onbar" x="{at + 8:.1f}" y="22">{escape(text)}</text>')
                 break
         at += width
-    return (
-        f'<svg class="bar" viewBox="0 0 {FULL:g} {height:g}" role="img" '
-        f'aria-label="{escape(description)}">{"".join(marks)}</svg>'
-    )
+    return svg(FULL, height, marks, description, css_class="bar")
 
 
-def confusion(counts: np.ndarray, description: str) -> str:
-    """Rows are the true classes, columns the predicted; counts int64 `[classes, classes]`."""
+def confusion_matrix(counts: np.ndarray, description: str) -> Markup:
+    """Draw counts, int64 `[classes, classes]`: rows are true, columns predicted classes."""
     classes = len(counts)
     left, top, side = 46.0, 44.0, 440.0
     cell = side / classes
@@ -110,7 +116,7 @@ def confusion(counts: np.ndarray, description: str) -> str:
         for predicted in range(classes):
             count = int(counts[true, predicted])
             kind = "right" if true == predicted else "wrong"
-            # Mistakes are few: their shade starts strong so that a single one is seen.
+            # Errors are rare: their shade starts strong so that a single one is visible.
             share = count / float(most[true, 0])
             strength = 0.0 if not count else share if kind == "right" else 0.35 + 0.65 * share
             x, y = left + predicted * cell, top + true * cell
@@ -126,14 +132,11 @@ def confusion(counts: np.ndarray, description: str) -> str:
                     f'<text class="count {kind}{strong}" x="{x + cell / 2:.1f}" '
                     f'y="{y + cell / 2 + 4.5:.1f}" text-anchor="middle">{count}</text>'
                 )
-    return (
-        f'<svg viewBox="0 0 {left + side + 4:g} {top + side + 4:g}" role="img" '
-        f'aria-label="{escape(description)}">{"".join(marks)}</svg>'
-    )
+    return svg(left + side + 4, top + side + 4, marks, description)
 
 
-def picture(image: np.ndarray, description: str) -> str:
-    """A small grey picture; `[rows, columns]` in [0, 1]."""
+def grey_image(image: np.ndarray, description: str) -> Markup:
+    """Draw a small grey image, `[rows, columns]` in [0, 1]."""
     rows, columns = image.shape
     cells = [
         f'<rect class="pixel" style="opacity:{image[row, column]:.3f}" x="{column}" y="{row}" '
@@ -142,12 +145,9 @@ def picture(image: np.ndarray, description: str) -> str:
         for column in range(columns)
         if image[row, column] > 0
     ]
-    return (
-        f'<svg class="picture" viewBox="0 0 {columns} {rows}" role="img" '
-        f'aria-label="{escape(description)}">{"".join(cells)}</svg>'
-    )
+    return svg(columns, rows, cells, description, css_class="picture")
 
 
 def layer_class(number: int) -> str:
-    """The colour of layer `number`, from 1, in the style sheet."""
+    """Return the CSS class with the colour of layer `number`, from 1."""
     return f"s{1 + (number - 1) % 6}"

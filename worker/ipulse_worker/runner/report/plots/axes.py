@@ -1,4 +1,4 @@
-"""A pair of axes as SVG text: scales, ticks, labels. Colours come from the page's style sheet."""
+"""A pair of axes as SVG text: scales, ticks and labels."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import math
 from html import escape
 from typing import List, Optional, Sequence, Tuple
 
+from markupsafe import Markup
+
+from ipulse_worker.runner.report.plots.svg import svg
+
 LABEL_GAP = 15.0  # pixels between two labels at the right edge
 
 
 class Axes:
-    """Maps data to pixels inside margins, and collects marks."""
+    """Maps data to coordinates inside margins and collects SVG elements."""
 
     def __init__(
         self,
@@ -30,25 +34,30 @@ class Axes:
         self.marks: List[str] = []
 
     def x(self, value: float) -> float:
+        """Return the horizontal coordinate of a value."""
         low, high = self.x_range
         return self.left + (value - low) / (high - low) * (self.right_edge - self.left)
 
     def y(self, value: float) -> float:
+        """Return the vertical coordinate of a value."""
         low, high = self.y_range
         return self.bottom_edge - (value - low) / (high - low) * (self.bottom_edge - self.top)
 
     def add(self, markup: str) -> None:
+        """Add an SVG element."""
         self.marks.append(markup)
 
     def text(
         self, x: float, y: float, text: str, kind: str = "tick", anchor: str = "start"
     ) -> None:
+        """Add a plain text, which is escaped here."""
         self.add(
             f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">'
             f"{escape(text)}</text>"
         )
 
     def x_axis(self, label: str, ticks: Optional[Sequence[float]] = None) -> None:
+        """Draw the horizontal axis."""
         for tick in nice_ticks(*self.x_range) if ticks is None else ticks:
             at = self.x(tick)
             self.add(
@@ -64,6 +73,7 @@ class Axes:
         self.text(middle, self.bottom_edge + 34, label, "label", "middle")
 
     def y_axis(self, label: str, ticks: Optional[Sequence[float]] = None) -> None:
+        """Draw the vertical axis with grid lines."""
         for tick in nice_ticks(*self.y_range, count=5) if ticks is None else ticks:
             at = self.y(tick)
             self.add(
@@ -78,7 +88,7 @@ class Axes:
         )
 
     def line(self, xs: Sequence[float], ys: Sequence[float], kind: str) -> None:
-        """A line through the points; a dot where there is only one."""
+        """Draw a line through the points, or a dot for a single point."""
         points = [f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in zip(xs, ys)]
         if len(points) == 1:
             x, y = points[0].split(",")
@@ -87,7 +97,7 @@ class Axes:
             self.add(f'<polyline class="line {kind}" points="{" ".join(points)}"/>')
 
     def end_labels(self, labels: Sequence[Tuple[float, str, str]]) -> None:
-        """(y value, text, class) at the right edge, moved apart where they would overlap."""
+        """Write (y value, text, class) labels at the right edge without overlap."""
         placed: List[float] = []
         ordered = sorted(labels, key=lambda label: -label[0])
         for value, _, _ in ordered:
@@ -97,15 +107,13 @@ class Axes:
         for (_, text, kind), at in zip(ordered, placed):
             self.text(self.right_edge + 8, at - max(0.0, overshoot), text, f"end {kind}")
 
-    def svg(self, description: str) -> str:
-        return (
-            f'<svg viewBox="0 0 {self.width:g} {self.height:g}" role="img" '
-            f'aria-label="{escape(description)}">{"".join(self.marks)}</svg>'
-        )
+    def svg(self, description: str) -> Markup:
+        """Return the image."""
+        return svg(self.width, self.height, self.marks, description)
 
 
 def nice_ticks(low: float, high: float, count: int = 6) -> List[float]:
-    """About `count` round numbers within a range."""
+    """Return about `count` round numbers within a range."""
     step = nice_step((high - low) / max(1, count - 1))
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
@@ -113,12 +121,12 @@ def nice_ticks(low: float, high: float, count: int = 6) -> List[float]:
 
 
 def whole_ticks(low: float, high: float, count: int = 7) -> List[float]:
-    """As nice_ticks, of whole numbers only."""
+    """Return the integers among nice_ticks."""
     return [tick for tick in nice_ticks(low, high, count) if float(tick).is_integer()]
 
 
 def nice_step(step: float) -> float:
-    """1, 2 or 5 times a power of ten: the one nearest to `step` by ratio."""
+    """Return 1, 2 or 5 times a power of ten: the one with the ratio to `step` nearest to 1."""
     power = 10.0 ** math.floor(math.log10(step))
     return min(
         (nice * power for nice in (1, 2, 5, 10)), key=lambda nice: abs(math.log(nice / step))
@@ -126,7 +134,7 @@ def nice_step(step: float) -> float:
 
 
 def nice_ceiling(value: float) -> float:
-    """A round number at or above `value`; 1 for nothing."""
+    """Return a round number at or above `value`; 1 for zero."""
     if value <= 0:
         return 1.0
     step = nice_step(value / 5)

@@ -14,20 +14,20 @@ from ipulse_core.events import Event, Level, LogEvent, event_to_json
 METRIC_SECONDS = 0.2  # at most five metric events a second within an epoch
 
 
-class Reporter:
+class EventWriter:
     """Writes events on an inherited file descriptor, one line each."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
-    def say(self, event: Event) -> None:
+    def write(self, event: Event) -> None:
         """Raises BrokenPipeError if the agent is gone."""
         line = (strict_json.dumps(event_to_json(event)) + "\n").encode("utf-8")
         while line:
             line = line[os.write(self._descriptor, line) :]
 
     def log(self, message: str, level: Level = "info") -> None:
-        self.say(LogEvent(message=message, level=level))
+        self.write(LogEvent(message=message, level=level))
 
     def end_with_reader(self) -> None:
         """From now on the process ends as soon as nobody holds the pipe's other end.

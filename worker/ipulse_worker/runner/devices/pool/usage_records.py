@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import List, NamedTuple, Optional
 
 
-class Record(NamedTuple):
+class UsageRecord(NamedTuple):
     """A job that has IPUs."""
 
     job_id: str
@@ -24,7 +24,7 @@ class Record(NamedTuple):
     since: float  # seconds since 1970
 
 
-class Records:
+class UsageRecords:
     """Those in a directory."""
 
     def __init__(self, directory: Path) -> None:
@@ -49,14 +49,14 @@ class Records:
             os.close(self._held)
             self._held = None
 
-    def others(self) -> List[Record]:
+    def others(self) -> List[UsageRecord]:
         """Of other processes that live, the oldest first. Removes those of dead ones."""
         paths = self._directory.iterdir() if self._directory.is_dir() else iter(())
         found = [_read(path) for path in paths if path.name != str(os.getpid())]
         return sorted((one for one in found if one), key=lambda one: one.since)
 
 
-def _read(path: Path) -> Optional[Record]:
+def _read(path: Path) -> Optional[UsageRecord]:
     """None if nobody holds it, or somebody is just writing it."""
     try:
         descriptor = os.open(str(path), os.O_RDONLY)
@@ -67,7 +67,9 @@ def _read(path: Path) -> Optional[Record]:
     except BlockingIOError:
         with contextlib.suppress(ValueError, KeyError, TypeError):
             said = json.loads(os.pread(descriptor, 4096, 0))
-            return Record(str(said["job_id"]), int(path.name), said["ipus"], float(said["since"]))
+            return UsageRecord(
+                str(said["job_id"]), int(path.name), said["ipus"], float(said["since"])
+            )
         return None
     else:
         with contextlib.suppress(OSError):

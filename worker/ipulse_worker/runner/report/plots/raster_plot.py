@@ -1,25 +1,26 @@
-"""One sample's spikes and readout membranes on a common time axis, as inline SVG."""
+"""A raster plot: one sample's spikes and readout membranes over time."""
 
 from __future__ import annotations
 
 from typing import List, Tuple
 
 import numpy as np
+from markupsafe import Markup
 
-from ipulse_worker.runner.report.axes import Axes
-from ipulse_worker.runner.report.plots import FULL
-from ipulse_worker.runner.results.results import Raster
+from ipulse_worker.runner.report.plots.axes import Axes
+from ipulse_worker.runner.report.plots.charts import FULL
+from ipulse_worker.runner.results.results import SampleTrace
 
 PANEL_GAP = 16.0
 READOUT_HEIGHT = 150.0
-MAX_NEURONS = 512  # rows drawn of a layer: more would be thinner than a pixel
-MAX_SPIKES = 20_000  # drawn of a layer, evenly picked: more would be a page of megabytes
-MARK_WIDTH = 8.0  # of a spike, where steps are wider
+MAX_NEURONS = 512  # rows drawn per layer; more would be thinner than a pixel
+MAX_SPIKES = 20_000  # drawn per layer, evenly chosen; more would make a page of megabytes
+MARK_WIDTH = 8.0  # greatest width of a spike
 LEFT, RIGHT = 104.0, 96.0
 
 
-def raster_plot(raster: Raster, sizes: Tuple[int, ...], step_ms: float) -> str:
-    """Panels from top to bottom: input, hidden layers, readout. `sizes` as in Results."""
+def raster_plot(raster: SampleTrace, sizes: Tuple[int, ...], step_ms: float) -> Markup:
+    """Draw panels from top to bottom: input, hidden layers, readout. `sizes` is Results.sizes."""
     panels: List[Tuple[str, np.ndarray, int, str]] = [
         ("input", raster.input_spikes, sizes[0], "s0")
     ]
@@ -34,8 +35,8 @@ def raster_plot(raster: Raster, sizes: Tuple[int, ...], step_ms: float) -> str:
         _panel(axes, top, height, name, spikes, neurons, kind, step_ms)
         top += height + PANEL_GAP
     _readout(axes, top, raster, step_ms)
-    described = "input and hidden layers' spikes over time, and the readout's membranes"
-    return axes.svg(f"Sample {raster.sample}: {described}")
+    shown = "spikes of input and hidden layers, and membranes of the readout over time"
+    return axes.svg(f"Sample {raster.sample}: {shown}")
 
 
 def _height(rows: int) -> float:
@@ -77,8 +78,8 @@ def _panel(
         axes.text(axes.right_edge + 10, middle + 19, f"{len(drawn):,} drawn", "tick")
 
 
-def _readout(axes: Axes, top: float, raster: Raster, step_ms: float) -> None:
-    """A line per class: the predicted one strong, the true one too where it differs."""
+def _readout(axes: Axes, top: float, raster: SampleTrace, step_ms: float) -> None:
+    """Draw a line per class, with emphasis on the predicted and on the true class."""
     low, high = float(raster.membrane.min()), float(raster.membrane.max())
     if low == high:
         low, high = low - 1.0, high + 1.0

@@ -1,4 +1,4 @@
-"""Pictures of tiles: a map of each IPU, and what fills the memory of them."""
+"""Plots of tiles: a map of each IPU, and the memory of each tile by category."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from html import escape
 from typing import Dict, List, Sequence, Tuple
 
 import numpy as np
+from markupsafe import Markup
 
-from ipulse_worker.runner.report.axes import Axes, nice_ceiling
-from ipulse_worker.runner.report.plots import CHART
+from ipulse_worker.runner.report.plots.axes import Axes, nice_ceiling
+from ipulse_worker.runner.report.plots.charts import CHART
+from ipulse_worker.runner.report.plots.svg import svg
 
-MAP_WIDTH = 500.0  # pixels of the picture, not of the screen
-MOST_MAPS = 4  # IPUs drawn; more would be smaller than a pixel a tile
-SHADES = 8  # a path each: so few bytes for so many tiles
+MAP_WIDTH = 500.0  # in SVG units
+MOST_MAPS = 4  # IPUs drawn; with more, a tile would be smaller than a pixel
+SHADES = 8  # one path each, which keeps the page small
 LARGEST_CELL = 26.0
-GAPLESS = 400  # tiles of an IPU from which on neighbours of one shade are drawn as one
-MOST_COLUMNS = 150  # of the chart of memory
+GAPLESS = 400  # from this many tiles per IPU, neighbours of one shade are drawn as one box
+MOST_COLUMNS = 150  # of the memory chart
 _LEGEND = 34.0
 
 
@@ -28,11 +30,17 @@ def tile_map(
     scale: Tuple[str, str],
     marked: int,
     description: str,
-) -> str:
-    """A shade for every tile, row by row from tile 0 on.
+) -> Markup:
+    """Draw a shade for every tile, row by row from tile 0.
 
-    values: `[tiles]`; `top` has the darkest shade. scale: the words at the legend's two ends.
-    marked: a tile with a frame around it.
+    Args:
+        values: `[tiles]`.
+        tiles_per_ipu: each IPU gets a map of its own.
+        top: the value with the darkest shade.
+        colour: number of the colour in the style sheet.
+        scale: texts at the two ends of the legend.
+        marked: number of the tile with a frame.
+        description: for screen readers.
     """
     ipus = min(MOST_MAPS, math.ceil(len(values) / tiles_per_ipu))
     across = 1 if ipus == 1 else 2
@@ -64,16 +72,14 @@ def tile_map(
     height = math.ceil(ipus / across) * (rows * cell + gap) + 14
     drawn = [_shade(level, colour, "".join(boxes)) for level, boxes in enumerate(shades) if boxes]
     legend = _legend(height, colour, scale)
-    return (
-        f'<svg class="map" viewBox="0 0 {MAP_WIDTH:g} {height + _LEGEND:.1f}" role="img" '
-        f'aria-label="{escape(description)}">{"".join([*drawn, *marks, *legend])}</svg>'
-    )
+    elements = [*drawn, *marks, *legend]
+    return svg(MAP_WIDTH, height + _LEGEND, elements, description, css_class="map")
 
 
-def memory_columns(categories: Dict[str, np.ndarray], colours: Dict[str, int]) -> str:
-    """What fills each tile's memory, in KiB over the tiles' numbers, one category on the other.
+def memory_columns(categories: Dict[str, np.ndarray], colours: Dict[str, int]) -> Markup:
+    """Draw the memory of each tile in KiB, stacked by category.
 
-    Of more tiles than there is room for, the fullest of each group.
+    If there are more tiles than columns, each column shows the fullest tile of a group.
     """
     stacked = np.stack(list(categories.values())) / 1024
     tiles = stacked.shape[1]
@@ -99,26 +105,26 @@ def memory_columns(categories: Dict[str, np.ndarray], colours: Dict[str, int]) -
             axes.add(f'<path class="f{colours[name]}" d="{"".join(boxes)}"/>')
         base = base + amounts
     axes.x_axis("tile")
-    return axes.svg("Memory of the tiles by what fills it")
+    return axes.svg("Memory of each tile by category")
 
 
 def _level(value: float, top: float) -> int:
-    """0 for nothing, else one of SHADES."""
+    """Return 0 for an empty tile, else one of the SHADES."""
     if value <= 0 or top <= 0:
         return 0
     return min(SHADES, max(1, math.ceil(SHADES * value / top - 1e-9)))
 
 
 def _stretches(levels: Sequence[int], one_by_one: bool) -> List[Tuple[int, int, int]]:
-    """(start, length, level) of neighbours with one level."""
-    found: List[Tuple[int, int, int]] = []
+    """Group neighbours of equal level: (start, length, level)."""
+    groups: List[Tuple[int, int, int]] = []
     for at, level in enumerate(levels):
-        if found and found[-1][2] == level and not one_by_one:
-            start, length, _ = found.pop()
-            found.append((start, length + 1, level))
+        if groups and groups[-1][2] == level and not one_by_one:
+            start, length, _ = groups.pop()
+            groups.append((start, length + 1, level))
         else:
-            found.append((at, 1, level))
-    return found
+            groups.append((at, 1, level))
+    return groups
 
 
 def _box(x: float, y: float, width: float, height: float, has_gap: bool) -> str:

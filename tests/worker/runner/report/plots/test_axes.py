@@ -4,7 +4,7 @@ from typing import List
 
 import pytest
 
-from ipulse_worker.runner.report.axes import Axes, nice_ceiling, nice_ticks, whole_ticks
+from ipulse_worker.runner.report.plots.axes import Axes, nice_ceiling, nice_ticks, whole_ticks
 
 
 class TestTicks:

@@ -16,7 +16,7 @@ _IN_CLOSE_WRITE = 0x8  # of <sys/inotify.h>
 _READ_BYTES = 4096
 
 
-class Closings:
+class CloseWatcher:
     """Listens from its making on; where the kernel has no watch left, it hears nothing."""
 
     def __init__(self, directories: Sequence[Path]) -> None:
@@ -44,7 +44,7 @@ class Closings:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def __enter__(self) -> Closings:
+    def __enter__(self) -> CloseWatcher:
         return self
 
     def __exit__(self, *_: Any) -> None:

@@ -4,11 +4,11 @@ from typing import Any, Dict
 
 import numpy as np
 
-from ipulse_worker.runner.report.raster_plot import MAX_NEURONS, MAX_SPIKES, raster_plot
-from ipulse_worker.runner.results.results import Raster
+from ipulse_worker.runner.report.plots.raster_plot import MAX_NEURONS, MAX_SPIKES, raster_plot
+from ipulse_worker.runner.results.results import SampleTrace
 
 
-def raster(**changes: Any) -> Raster:
+def raster(**changes: Any) -> SampleTrace:
     given: Dict[str, Any] = {
         "sample": 5,
         "image": np.zeros((8, 8)),
@@ -18,7 +18,7 @@ def raster(**changes: Any) -> Raster:
         "layer_spikes": [np.array([[1, 0]])],
         "membrane": np.linspace(-1, 1, 40).reshape(4, 10),
     }
-    return Raster(**{**given, **changes})
+    return SampleTrace(**{**given, **changes})
 
 
 class TestRasterPlot:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from ipulse_core.errors import Unavailable
-from ipulse_worker.runner.devices.pool.closings import Closings
-from ipulse_worker.runner.devices.pool.turns import Turn
+from ipulse_worker.runner.devices.pool.close_watcher import CloseWatcher
+from ipulse_worker.runner.devices.pool.queue_entry import QueueEntry
 
 IPUS = 4  # unless the worker says otherwise: those of one IPU-M2000
 MOST_IPUS = 64
@@ -54,7 +54,7 @@ class Wait(NamedTuple):
         return words
 
 
-class Patience(NamedTuple):
+class WaitPolicy(NamedTuple):
     """How long to wait, and whom to tell."""
 
     poll_seconds: float  # a look at least so often
@@ -63,7 +63,7 @@ class Patience(NamedTuple):
     tell: Callable[[Wait], None]  # when it begins, and when it has changed
 
 
-class Lease:
+class Reservation:
     """IPUs that this process holds, until `release` or its end."""
 
     def __init__(self, descriptors: Dict[int, int]) -> None:
@@ -78,7 +78,7 @@ class Lease:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
-    def __enter__(self) -> Lease:
+    def __enter__(self) -> Reservation:
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -112,7 +112,7 @@ class Pool:
             )
         return cls(devices_directory(environment, cache), int(named))
 
-    def acquire(self, wanted: int, job_id: str, patience: Patience) -> Lease:
+    def acquire(self, wanted: int, job_id: str, patience: WaitPolicy) -> Reservation:
         """Waits until so many IPUs are this process's alone.
 
         Raises DeviceUnavailable if there are not so many, or none was free in time.
@@ -123,12 +123,19 @@ class Pool:
                 "device.ipus, or start it with more (ipulse up --emulated-ipus)"
             )
         self._queue.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with Closings([self._directory, self._queue]) as closings, Turn(self._queue) as turn:
+        with CloseWatcher([self._directory, self._queue]) as closings, QueueEntry(
+            self._queue
+        ) as turn:
             return self._wait(wanted, job_id, patience, closings, turn)
 
     def _wait(
-        self, wanted: int, job_id: str, patience: Patience, closings: Closings, turn: Turn
-    ) -> Lease:
+        self,
+        wanted: int,
+        job_id: str,
+        patience: WaitPolicy,
+        closings: CloseWatcher,
+        turn: QueueEntry,
+    ) -> Reservation:
         begun = time.monotonic()
         told: Optional[Wait] = None
         with _Candidates(self._directory, self.ipus) as candidates:
@@ -168,7 +175,7 @@ class _Candidates:
         self._ipus = ipus
         self._open: Dict[int, int] = {}
 
-    def take(self, wanted: int, job_id: str) -> Optional[Lease]:
+    def take(self, wanted: int, job_id: str) -> Optional[Reservation]:
         """All of them or none, so that two who want several cannot block each other."""
         locked: List[int] = []
         for ipu in range(self._ipus):
@@ -182,7 +189,7 @@ class _Candidates:
         for ipu in locked:
             os.ftruncate(self._open[ipu], 0)
             os.pwrite(self._open[ipu], said, 0)
-        return Lease({ipu: self._open.pop(ipu) for ipu in locked})
+        return Reservation({ipu: self._open.pop(ipu) for ipu in locked})
 
     def __enter__(self) -> _Candidates:
         return self
@@ -202,7 +209,7 @@ class _Candidates:
         return False
 
 
-def _rest(closings: Closings, seconds: float, check: Callable[[], None]) -> None:
+def _rest(closings: CloseWatcher, seconds: float, check: Callable[[], None]) -> None:
     """Until something was closed, or the time is over."""
     until = time.monotonic() + seconds
     while True:

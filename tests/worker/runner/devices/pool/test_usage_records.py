@@ -7,13 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ipulse_worker.runner.devices.pool import Records
+from ipulse_worker.runner.devices.pool import UsageRecords
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from ipulse_worker.runner.devices.pool import Records
-records = Records(Path(sys.argv[1]))
+from ipulse_worker.runner.devices.pool import UsageRecords
+records = UsageRecords(Path(sys.argv[1]))
 records.hold("job_other", 2)
 print(len(records.others()), flush=True)
 sys.stdin.read()
@@ -22,7 +22,7 @@ sys.stdin.read()
 
 def test_a_record_ends_with_its_process(tmp_path: Path) -> None:
     directory = tmp_path / "ipu-jobs"
-    ours = Records(directory)
+    ours = UsageRecords(directory)
     assert ours.others() == []
     command = [sys.executable, "-c", HOLDER, str(directory)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
@@ -44,4 +44,4 @@ def test_a_record_ends_with_its_process(tmp_path: Path) -> None:
 def test_what_is_no_record_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "1").mkdir()
     (tmp_path / "nobody's").write_bytes(b"{")
-    assert Records(tmp_path).others() == []
+    assert UsageRecords(tmp_path).others() == []

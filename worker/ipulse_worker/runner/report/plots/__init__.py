@@ -1,0 +1,1 @@
+"""Builders of the report's SVG plots. Colours come from the page's style sheet."""

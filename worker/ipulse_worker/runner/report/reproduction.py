@@ -1,0 +1,38 @@
+"""The versions, seed and spec that reproduce the result."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict
+
+from ipulse.spec import spec_to_json
+from ipulse_worker.runner.results.results import Results
+
+
+def reproduction(results: Results) -> Dict[str, Any]:
+    """Return the values of sections/reproduction.html."""
+    profile, git = results.profile, results.git
+    target, versions = profile["compilation"]["target"], profile["versions"]
+    kernel = profile["compilation"]["kernel"].items()
+    revision = git["commit"] or f"not known: {git['why']}"
+    if git["modified"]:
+        revision += " with local changes"
+    resumed = profile["attempt"]["resumed_from_step"]
+    return {
+        "facts": [
+            ("Seed", str(results.spec.seed)),
+            ("Spec SHA-256", results.spec_sha256),
+            ("Job", f"{results.job_id}, attempt {results.attempt}"),
+            ("Resumed", f"from the checkpoint at step {resumed:,}" if resumed else "no"),
+            (
+                "Processor",
+                f"{target['model']}, {target['cores']} cores, {target['threads']} threads",
+            ),
+            ("Kernel", ", ".join(v if k == "kernel" else f"{k} {v}" for k, v in kernel)),
+            ("Software", ", ".join(f"{name} {version}" for name, version in versions.items())),
+            ("Git revision", revision),
+            *((f"metadata: {key}", value) for key, value in results.spec.metadata.items()),
+        ],
+        "spec": json.dumps(spec_to_json(results.spec), indent=2, ensure_ascii=False),
+        "has_tile_profile": results.poplar_profile is not None,
+    }
