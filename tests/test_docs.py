@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ipulse import __version__
-from ipulse.cli.app import COMMANDS, GROUPS
+from ipulse.cli.app import COMMANDS, FORMER_GROUPS, GROUPS
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -50,7 +50,9 @@ def test_commands_that_pages_show_exist() -> None:
         for name in re.findall(r"^(?:\$ )?ipulse ([a-z]+)", code, re.M)
     }
     assert shown
-    assert {name for _, name in shown} <= {*COMMANDS, *GROUPS}
+    former = {"compare", *FORMER_GROUPS}  # an older entry of the changelog may name them
+    names = {name for page, name in shown if page != "CHANGELOG.md" or name not in former}
+    assert names <= {*COMMANDS, *GROUPS}
 
 
 def quoted(page: Path) -> list[str]:

@@ -8,14 +8,14 @@ from typing import List, Optional
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """Runs one command; returns its exit code (see ipulse.cli.exits)."""
+    """Run one command; return its exit code (see ipulse.cli.exits)."""
     try:
         return _run(sys.argv[1:] if arguments is None else arguments)
-    except KeyboardInterrupt:  # of the imports: a command answers for itself
-        print("Interrupted.", file=sys.stderr)  # noqa: T201  # nothing nicer is there yet
+    except KeyboardInterrupt:  # during the imports; commands handle it themselves
+        print("Interrupted.", file=sys.stderr)  # noqa: T201  # rich is not imported yet
         return 130
     finally:
-        if arguments is None:  # a program, whose end another Ctrl-C would only make ugly
+        if arguments is None:  # the program ends: another Ctrl-C would print a traceback
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -23,7 +23,7 @@ def _run(arguments: List[str]) -> int:
     from ipulse_core.errors import MissingDependency
 
     try:
-        import typer  # noqa: F401  # asked for first, so that its absence is explained
+        import typer  # noqa: F401  # imported first, so that its absence is explained
     except ImportError:
         from ipulse.install_hint import install_hint
 
@@ -33,6 +33,6 @@ def _run(arguments: List[str]) -> int:
     try:
         from .app import run
     except MissingDependency as error:
-        print(f"ipulse: {error}", file=sys.stderr)  # noqa: T201  # as above
+        print(f"ipulse: {error}", file=sys.stderr)  # noqa: T201  # rich may be missing
         return 5
     return run(arguments)

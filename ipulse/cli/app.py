@@ -1,4 +1,4 @@
-"""The commands and their names, in the order in which one meets them."""
+"""The commands and their names, in the order in which a new user needs them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Annotated, Any, Callable, Dict, List
 import typer
 
 from ipulse import __version__
-from ipulse.cli.crosscheck import compare
 
+from .crosscheck import compare, crosscheck
 from .custom_ops import check_library
 from .demo import demo
 from .doctor import doctor
 from .emulate import ProgramCommand, emulate
+from .examples import epilog_of
 from .executables import list_executables, prune_executables
 from .exits import MEANINGS, Exit, guarded
 from .following import logs, watch
@@ -28,7 +29,7 @@ from .up import up
 
 
 def version(as_json: AsJSON = False) -> Exit:
-    """The version of IPUlse."""
+    """Print the version of IPUlse."""
     if as_json:
         emit({"version": __version__})
     else:
@@ -52,34 +53,38 @@ COMMANDS: Dict[str, Callable[..., int]] = {
     "pause": pause,
     "resume": resume,
     "delete": delete,
-    "compare": compare,
+    "crosscheck": crosscheck,
     "emulate": emulate,
     "doctor": doctor,
     "selftest": selftest,
     "version": version,
 }
 
-# Commands of a group are named with it: `ipulse ops check`.
+# Commands in groups, such as `ipulse op check`.
 GROUPS: Dict[str, Dict[str, Callable[..., Exit]]] = {
     "cache": {"list": list_executables, "prune": prune_executables},
-    "ops": {"check": check_library},
+    "op": {"check": check_library},
     "token": {"create": create_token, "list": list_tokens, "revoke": revoke_token},
 }
 GROUP_HELP = {
-    "cache": "Look at the compiled programs that this machine keeps.",
-    "ops": "Look at libraries of custom ops.",
-    "token": "Hand out tokens, and take them back.",
+    "cache": "List and remove cached programs, which were compiled on this machine.",
+    "op": "Check libraries of custom ops.",
+    "token": "Create, list and revoke access tokens.",
 }
+# Former names of groups, still accepted for one release and not shown in the help.
+FORMER_GROUPS = {"ops": "op"}
+# Accepts any arguments: it only explains that the command has a new name.
+_ANY_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
-# The backspace keeps the lines as they are.
+# The backspace tells click to keep the lines as they are.
 _CODES = "\n".join(["\b", *(f"{code.value:>3}  {meaning}" for code, meaning in MEANINGS.items())])
 
 
 def make_app() -> typer.Typer:
-    """The command line as a value."""
+    """Make the command-line application."""
     app = typer.Typer(
         name="ipulse",
-        help="Train spiking networks on a remote service.",
+        help="Train spiking neural networks on a remote service.",
         epilog=f"Exit codes:\n\n{_CODES}",
         no_args_is_help=True,
         rich_markup_mode=None,
@@ -98,24 +103,32 @@ def make_app() -> typer.Typer:
 
     for name, command in COMMANDS.items():
         kind = ProgramCommand if command is emulate else None
-        app.command(name, cls=kind)(guarded(command))
-    for group, commands in GROUPS.items():
-        below = typer.Typer(help=GROUP_HELP[group], no_args_is_help=True, rich_markup_mode=None)
-        for name, command in commands.items():
-            below.command(name)(guarded(command))
-        app.add_typer(below, name=group)
+        app.command(name, cls=kind, epilog=epilog_of(name))(guarded(command))
+    app.command("compare", hidden=True, context_settings=_ANY_ARGUMENTS)(guarded(compare))
+    for group in GROUPS:
+        app.add_typer(_group(group), name=group)
+    for former, group in FORMER_GROUPS.items():
+        app.add_typer(_group(group), name=former, hidden=True)
     return app
 
 
+def _group(name: str) -> typer.Typer:
+    group = typer.Typer(help=GROUP_HELP[name], no_args_is_help=True, rich_markup_mode=None)
+    for command_name, command in GROUPS[name].items():
+        epilog = epilog_of(f"{name} {command_name}")
+        group.command(command_name, epilog=epilog)(guarded(command))
+    return group
+
+
 def run(arguments: List[str]) -> int:
-    """Runs one command; returns its exit code."""
+    """Run one command; return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         _allow_any_character(stream)
     try:
         typer.main.get_command(make_app()).main(arguments, prog_name="ipulse")
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(Exit.OTHER)
-    except OSError as error:  # of the help, which no command writes
+    except OSError as error:  # while printing the help, which no command does
         say(f"ipulse: {error.strerror}", style="red")
         return int(Exit.OTHER)
     return int(Exit.OK)

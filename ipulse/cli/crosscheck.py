@@ -1,9 +1,9 @@
-"""compare: a spec's network in every way there is to run it, judged by the reference."""
+"""crosscheck: a spec's network on several back ends, compared with the reference."""
 
 from __future__ import annotations
 
 import json
-import subprocess  # the comparison's process, which imports TensorFlow
+import subprocess  # the cross-check runs in another process, which imports TensorFlow
 import sys
 from contextlib import suppress
 from tempfile import TemporaryFile
@@ -17,94 +17,113 @@ from ipulse.cli.terminal import emit, say, show, show_table
 from ipulse.spec import spec_to_json
 from ipulse.spec.file import read_spec_file
 from ipulse_core import strict_json
-from ipulse_core.errors import IPUlseError, MissingDependency
+from ipulse_core.errors import InvalidInput, IPUlseError, MissingDependency
 
-HEADERS = ("way", "device", "agrees", "spikes apart", "margin", "membrane", "gradient", "seconds")
+HEADERS = (
+    "back end",
+    "device",
+    "agrees",
+    "differing spikes",
+    "margin",
+    "membrane",
+    "gradient",
+    "seconds",
+)
 
 
-def compare(
+def crosscheck(
     file: SpecPath,
     samples: Annotated[int, typer.Option(min=1, max=1024, help="Training samples to run.")] = 4,
     steps: Annotated[
-        int, typer.Option(min=1, max=10_000, help="Of their first steps, at most so many.")
+        int, typer.Option(min=1, max=10_000, help="Time steps to run of each sample, at most.")
     ] = 16,
-    tiles: Annotated[int, typer.Option(min=1, max=1472, help="Of the emulated IPU.")] = 64,
+    tiles: Annotated[int, typer.Option(min=1, max=1472, help="Tiles of the emulated IPU.")] = 64,
     device: Annotated[
-        Optional[Literal["cpu", "emulator"]], typer.Option(help="Only this one. [default: both]")
+        Optional[Literal["cpu", "emulator"]],
+        typer.Option(help="Run on this device only. [default: both]"),
     ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Run a spec's network in several ways, and see whether they agree. 0 if they do, else 1.
+    """Run a spec's network on several back ends and check that they agree.
 
-    A dense Keras cell, sparse ops in a Keras RNN, and one op for everything, on the CPU and on the
-    emulator: by the first weights, on the first samples, without a service. The reference in
-    float64 judges spikes, membranes and gradients; docs/explanation/devices.md says how.
+    The back ends are a dense Keras cell, sparse ops in a Keras RNN and one op for the whole
+    network, each on the CPU and on the emulator. Each runs the initial weights on the first
+    samples, without a service; spikes, membranes and gradients are compared with the float64
+    reference implementation (docs/explanation/devices.md). Exit code 0: they agree; 1: they do not.
     """
     document = spec_to_json(read_spec_file(file).spec())
     options = ["--samples", str(samples), "--steps", str(steps), "--tiles", str(tiles)]
-    found = _ask(document, [*options, *(["--device", device] if device else [])])
+    report = _run(document, [*options, *(["--device", device] if device else [])])
     if as_json:
-        emit(found)
+        emit(report)
     else:
-        _show(found)
-    return Exit.OK if found["agree"] else Exit.JOB_FAILED
+        _show(report)
+    return Exit.OK if report["agree"] else Exit.JOB_FAILED
 
 
-def _ask(document: Dict[str, Any], options: List[str]) -> Dict[str, Any]:
+def compare(context: typer.Context) -> Exit:
+    """Explain that this command has a new name."""
+    raise InvalidInput(
+        [], "`ipulse compare FILE` is `ipulse crosscheck FILE` now; `compare` will compare jobs"
+    )
+
+
+def _run(document: Dict[str, Any], options: List[str]) -> Dict[str, Any]:
     command = [sys.executable, "-m", "ipulse_worker.runner.crosscheck", *options]
-    with TemporaryFile("w+", encoding="utf-8", errors="replace") as remarks:
+    with TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         with subprocess.Popen(  # noqa: S603 (our own module, without a shell)
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=remarks,
+            stderr=errors,
             encoding="utf-8",
         ) as running:
             try:
-                found = _converse(running, strict_json.dumps(document))
+                report = _exchange(running, strict_json.dumps(document))
             except BaseException:
                 running.kill()
                 raise
-        if running.returncode != 0 or not found:
-            remarks.seek(0)
-            last = (remarks.read().strip() or "it said nothing").splitlines()[-1]
-            raise MissingDependency(f"the comparison did not run: {last}")
-    if "error" in found:
-        raise IPUlseError(found["error"]["message"])
-    return found
+        if running.returncode != 0 or not report:
+            errors.seek(0)
+            last = (errors.read().strip() or "it printed no message").splitlines()[-1]
+            raise MissingDependency(f"the cross-check did not run: {last}")
+    if "error" in report:
+        raise IPUlseError(report["error"]["message"])
+    return report
 
 
-def _converse(running: subprocess.Popen[str], spec: str) -> Dict[str, Any]:
-    """Gives it the spec and says what it is at; returns what it found, or nothing."""
-    assert running.stdin is not None  # noqa: S101 - they were asked for as pipes
+def _exchange(running: subprocess.Popen[str], spec: str) -> Dict[str, Any]:
+    """Send the spec and show progress; return the report, empty if there is none."""
+    assert running.stdin is not None  # noqa: S101 - opened as pipes
     assert running.stdout is not None  # noqa: S101
-    with suppress(BrokenPipeError), running.stdin as spec_pipe:  # of one that has ended already
+    with suppress(BrokenPipeError), running.stdin as spec_pipe:  # it may have ended already
         spec_pipe.write(spec)
-    found: Dict[str, Any] = {}
+    report: Dict[str, Any] = {}
     for line in running.stdout:
-        said = json.loads(line)
-        if "doing" in said:
-            say(f"{said['doing']} ...")
+        message = json.loads(line)
+        if "doing" in message:
+            say(f"{message['doing']} ...")
         else:
-            found = said
-    return found
+            report = message
+    return report
 
 
-def _show(found: Dict[str, Any]) -> None:
-    sizes = " - ".join(f"{size:,}" for size in found["network"])
-    spikes = ", ".join(f"{number:,}" for number in found["spikes"])
+def _show(report: Dict[str, Any]) -> None:
+    sizes = " - ".join(f"{size:,}" for size in report["network"])
+    spikes = ", ".join(f"{number:,}" for number in report["spikes"])
     show(
-        f"{sizes}, {found['samples']} samples of {found['steps']} steps, spikes by layer: {spikes}"
+        f"{sizes}, {report['samples']} samples of {report['steps']} steps, "
+        f"spikes by layer: {spikes}"
     )
-    run = [row for row in found["ways"] if "seconds" in row]
-    show_table(HEADERS, [*(_cells(row) for row in run), _limits(found["tolerances"])])
-    for row in found["ways"]:
-        for word in ("skipped", "failed"):
-            if word in row:
-                show(f"{row['way']} on {row['device']} {word}: {row[word]}")
-    show("They agree." if found["agree"] else "They do not agree.")
+    run = [row for row in report["ways"] if "seconds" in row]
+    show_table(HEADERS, [*(_cells(row) for row in run), _limits(report["tolerances"])])
+    for row in report["ways"]:
+        for status in ("skipped", "failed"):
+            if status in row:
+                show(f"{row['way']} on {row['device']} {status}: {row[status]}")
+    show("They agree." if report["agree"] else "They do not agree.")
     if any(row["device"] == "emulator" for row in run):
-        say(f"The emulator had {found['tiles']:,} tiles; its seconds are no IPU's.")
+        say(f"The emulator had {report['tiles']:,} tiles; its times are not those of an IPU.")
 
 
 def _cells(row: Dict[str, Any]) -> List[str]:
@@ -126,4 +145,4 @@ def _limits(tolerances: Dict[str, float]) -> List[str]:
 
 
 def _error(value: Optional[float]) -> str:
-    return "no number" if value is None else f"{value:.1e}"
+    return "not a number" if value is None else f"{value:.1e}"

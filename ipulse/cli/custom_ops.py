@@ -1,9 +1,9 @@
-"""ops: whether a library of custom ops honours TensorFlow's contract for the IPU."""
+"""op: whether a library of custom ops meets the contract of TensorFlow for the IPU."""
 
 from __future__ import annotations
 
 import json
-import subprocess  # the check's process, which loads what it checks
+import subprocess  # the check runs in another process, which loads the library
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Dict, List, Optional
@@ -17,7 +17,7 @@ from .options import AsJSON
 from .terminal import emit, show
 
 _STYLES = {"error": "red", "warning": "yellow", "note": ""}
-_NO_LIBRARY = 2  # what the check ends with where there is nothing to check
+_NO_LIBRARY = 2  # exit code of the check if the file is not a library
 
 
 def check_library(
@@ -26,35 +26,39 @@ def check_library(
     ],
     op: Annotated[
         Optional[List[str]],
-        typer.Option(metavar="NAME", help="An op in it, unless all that can be recognised."),
+        typer.Option(
+            metavar="NAME", help="Name of an op to check. [default: every op that is found]"
+        ),
     ] = None,
     level: Annotated[
         int,
         typer.Option(min=4, max=5, help="API level: 4 for SDK 2.0 to 2.2, 5 for SDK 2.3 to 3.4."),
     ] = 5,
-    inputs: Annotated[int, typer.Option(min=1, help="Inputs that an op has.")] = 3,
+    inputs: Annotated[int, typer.Option(min=1, help="Number of inputs of an op.")] = 3,
     pre_compile: Annotated[
         bool,
-        typer.Option("--pre-compile", help="An op that cannot be cached is an error."),
+        typer.Option("--pre-compile", help="Treat an op that cannot be cached as an error."),
     ] = False,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Check a library of custom ops before it meets an IPU. 0 if it is fit for use, else 2.
+    """Check a custom-op library without an IPU.
 
-    Its API level, symbols and metadata, which are called in a process of their own, with canaries.
+    Checks the API level and the symbols, and calls the metadata functions in a separate process.
+    Exit code 0: usable; 2: not.
     """
-    said = _ask(library, op or [], level, inputs, pre_compile)
+    report = _run_check(library, op or [], level, inputs, pre_compile)
     if as_json:
-        emit(said)
+        emit(report)
     else:
-        for finding in said["findings"]:
-            of = f"{finding['op']}: " if finding["op"] else ""
-            show(f"{finding['severity']}: {of}{finding['message']}", _STYLES[finding["severity"]])
-        show(f"{library} is {'fit' if said['fine'] else 'not fit'} for use")
-    return Exit.OK if said["fine"] else Exit.INVALID
+        for finding in report["findings"]:
+            op_name = f"{finding['op']}: " if finding["op"] else ""
+            line = f"{finding['severity']}: {op_name}{finding['message']}"
+            show(line, _STYLES[finding["severity"]])
+        show(f"{library} is {'usable' if report['fine'] else 'not usable'}")
+    return Exit.OK if report["fine"] else Exit.INVALID
 
 
-def _ask(
+def _run_check(
     library: Path, ops: List[str], level: int, inputs: int, pre_compile: bool
 ) -> Dict[str, Any]:
     command = [sys.executable, "-m", "ipulse_ops.check", "--json", "--level", str(level)]
@@ -67,7 +71,7 @@ def _ask(
     if done.returncode == _NO_LIBRARY:
         raise InvalidInput([Problem("/library", "no_library", done.stderr.strip())])
     if not done.stdout:
-        last = (done.stderr.strip() or "it said nothing").splitlines()[-1]
+        last = (done.stderr.strip() or "it printed no message").splitlines()[-1]
         raise MissingDependency(f"the check did not run: {last}")
-    said: Dict[str, Any] = json.loads(done.stdout)
-    return said
+    report: Dict[str, Any] = json.loads(done.stdout)
+    return report

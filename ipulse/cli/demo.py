@@ -1,4 +1,4 @@
-"""demo: the whole stack on embedded parts, one experiment over HTTP, its report in a folder."""
+"""demo: starts a local stack, trains one experiment over HTTP and downloads its report."""
 
 from __future__ import annotations
 
@@ -30,22 +30,23 @@ OUTPUT = Path("demo-output")
 
 
 @dataclass(frozen=True)
-class Finished:
-    """What came of the demo's job."""
+class DemoResult:
+    """The demo's job after its end, and its files."""
 
     job: Job
     folder: Path
-    report: Optional[Path]  # None if the job did not come that far
+    report: Optional[Path]  # None if the job ended before it wrote one
 
 
 @dataclass
 class Stopwatch:
-    """Seconds of the parts of the demo, by name, in the order in which they ended."""
+    """Measures the seconds of the parts of the demo."""
 
     seconds: Dict[str, Optional[float]] = field(default_factory=dict)
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
+        """Measure the context under this name."""
         began = time.monotonic()
         yield
         self.seconds[name] = round(time.monotonic() - began, 3)
@@ -58,77 +59,80 @@ def demo(
     ] = None,
     spec: Annotated[
         Optional[Path],
-        typer.Option(metavar="FILE", help="Another spec. [default: examples/digits.yaml]"),
+        typer.Option(metavar="FILE", help="Spec to train. [default: examples/digits.yaml]"),
     ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Start a stack, train the example, fetch its report.
+    """Start a local stack, train an example and download its report.
 
-    Everything goes over HTTP as it would with a remote service. Nothing is left running and
-    nothing but the results is kept. With --json one object is printed at the end, and progress
-    goes to standard error.
+    The demo uses HTTP, as with a remote service. It downloads nothing from the internet; the first
+    run compiles the C++ kernels, which are cached. At the end the stack is stopped, and only the
+    results stay. With --json one object is printed at the end, and progress goes to standard error.
     """
     chosen = read_spec_file(example_path() if spec is None else spec).spec()
-    _check_can_be_made(OUTPUT if to is None else to)
+    _check_writable(OUTPUT if to is None else to)
     watch = Stopwatch()
     home = Path(tempfile.mkdtemp(prefix="ipulse-demo-"))
     try:
         with watch.part("total"):
-            finished = _run(chosen, home, to, watch, remarks() if as_json else console())
+            result = _run(chosen, home, to, watch, remarks() if as_json else console())
     except KeyboardInterrupt:
         shutil.rmtree(home)
         say("Interrupted; everything is stopped.")
         return Exit.INTERRUPTED
-    except Exception:  # whatever it was, its logs explain it
+    except Exception:  # the logs of the stack help to explain it
         _keep_logs(home)
         raise
-    if finished.job.succeeded:
+    if result.job.succeeded:
         shutil.rmtree(home)
     else:
         _keep_logs(home)
     if as_json:
-        emit(_summary(finished, watch))
+        emit(_summary(result, watch))
     else:
-        _show(finished, watch)
-    return Exit.OK if finished.job.succeeded else Exit.JOB_FAILED
+        _show(result, watch)
+    return Exit.OK if result.job.succeeded else Exit.JOB_FAILED
 
 
-def _check_can_be_made(folder: Path) -> None:
-    """Before the training, which would be for nothing. Raises OSError."""
-    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    if not there.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(there))
+def _check_writable(folder: Path) -> None:
+    """Check, before the training, that the results can be written. Raises OSError."""
+    places = (folder, *folder.absolute().parents)
+    existing_parent = next(place for place in places if place.exists())
+    if not existing_parent.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(existing_parent))
+    if not os.access(existing_parent, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(existing_parent))
 
 
 def _run(
     spec: ExperimentSpec, home: Path, to: Optional[Path], watch: Stopwatch, output: Console
-) -> Finished:
-    from ipulse.stack.stack import Stack  # what starts a stack is of no use to the other commands
+) -> DemoResult:
+    from ipulse.stack.stack import Stack  # other commands need not import it
 
+    write(output, "Starting Redis, the service and an agent ...")
     stack = Stack(home)
     try:
         with watch.part("start"):
             stack.start()
-        write(output, f"The service answers at {stack.url}.")
+        write(output, f"The service is ready at {stack.url}.")
         with Client(stack.url, token_file=stack.token_path) as client:
             with watch.part("submit"):
                 job = client.submit(spec)
             ended = show_progress(client, job, output)
             watch.seconds.update({phase: ended.phase_seconds.get(phase) for phase in PHASES})
             folder = OUTPUT / job.id if to is None else to
+            write(output, f"Downloading the results to {folder} ...")
             with watch.part("download"):
                 client.download(job.id, folder)
-            reports = [one.name for one in client.artifacts(job.id) if one.role == "report"]
+            reports = [file.name for file in client.artifacts(job.id) if file.role == "report"]
     finally:
         with watch.part("stop"):
             stack.stop()
-    return Finished(ended, folder, folder / reports[0] if reports else None)
+    return DemoResult(ended, folder, folder / reports[0] if reports else None)
 
 
-def _summary(finished: Finished, watch: Stopwatch) -> Dict[str, object]:
-    job = finished.job
+def _summary(result: DemoResult, watch: Stopwatch) -> Dict[str, object]:
+    job = result.job
     return {
         "job_id": job.id,
         "state": job.state.value,
@@ -136,22 +140,22 @@ def _summary(finished: Finished, watch: Stopwatch) -> Dict[str, object]:
         "message": job.message,
         "accuracy": (job.summary or {}).get("test_accuracy"),
         "seconds": watch.seconds,
-        "artifacts": str(finished.folder.resolve()),
-        "report": None if finished.report is None else str(finished.report.resolve()),
+        "artifacts": str(result.folder.resolve()),
+        "report": None if result.report is None else str(result.report.resolve()),
     }
 
 
-def _show(finished: Finished, watch: Stopwatch) -> None:
+def _show(result: DemoResult, watch: Stopwatch) -> None:
     parts = [f"{name} {duration(s)}" for name, s in watch.seconds.items() if s is not None]
-    show(outcome(finished.job), style=style_of(finished.job))
+    show(outcome(result.job), style=style_of(result.job))
     show_facts(
         [
             ("seconds", ", ".join(parts)),
-            ("artifacts", str(finished.folder)),
-            ("report", "" if finished.report is None else str(finished.report)),
+            ("artifacts", str(result.folder)),
+            ("report", "" if result.report is None else str(result.report)),
         ]
     )
 
 
 def _keep_logs(home: Path) -> None:
-    say(f"The logs of service and agent are kept in {home / 'logs'}.")
+    say(f"The logs of the service and the agent are in {home / 'logs'}.")

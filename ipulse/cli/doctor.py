@@ -1,4 +1,4 @@
-"""doctor: what this machine and the service have, what is missing, and what cures it."""
+"""doctor: checks this machine and the service, with a hint for each thing that is missing."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .exits import Exit
 from .options import Address, AsJSON, addressed
 from .terminal import emit, show
 
-LEAST_BYTES = 2**30  # free for jobs and results
+LEAST_BYTES = 2**30  # of free disk space for jobs and results
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at; `detail` says what was found, or what cures its absence."""
+    """The result of one check; `detail` describes it, or says what to do."""
 
     name: str
     fine: bool
@@ -31,7 +31,7 @@ class Finding:
 
 @addressed
 def doctor(at: Address, as_json: AsJSON = False) -> Exit:
-    """Look for what keeps a stack or the service from working. 0 if all is well."""
+    """Check what a stack and the service need. Exit code 0: everything works."""
     findings = list(_examine(at))
     fine = all(finding.fine for finding in findings)
     if as_json:
@@ -46,28 +46,29 @@ def doctor(at: Address, as_json: AsJSON = False) -> Exit:
 def _examine(at: Address) -> Iterator[Finding]:
     yield Finding("ipulse", True, f"{__version__} on Python {platform.python_version()}")
     yield _compiler()
-    yield _tried("redis-server", lambda: str(find_redis_server()))
+    yield _check("redis-server", lambda: str(find_redis_server()))
     home = Path(at.home or os.environ.get("IPULSE_HOME") or "~/.local/state/ipulse").expanduser()
     yield _home(home)
     yield _disk(home)
-    yield _tried("service", lambda: _asked(at))
+    yield _check("service", lambda: _ask_service(at))
 
 
 def _compiler() -> Finding:
     for name in ("g++", "clang++", "c++"):
-        found = shutil.which(name)
-        if found:
-            return Finding("C++ compiler", True, found)
-    return Finding("C++ compiler", False, "none: the kernels need one; sudo apt-get install g++")
+        path = shutil.which(name)
+        if path:
+            return Finding("C++ compiler", True, path)
+    hint = "none found, and the kernels need one: sudo apt-get install g++"
+    return Finding("C++ compiler", False, hint)
 
 
 def _home(home: Path) -> Finding:
     if not home.exists():
-        return Finding("home", True, f"{home} is not there yet; `ipulse up` makes it")
+        return Finding("home", True, f"{home} does not exist yet; `ipulse up` creates it")
     mode = home.stat().st_mode & 0o777
     if mode & 0o077:
-        cure = f"others may look into {home} (mode {mode:03o}): chmod 700 {home}"
-        return Finding("home", False, cure)
+        hint = f"other users can read {home} (mode {mode:03o}): chmod 700 {home}"
+        return Finding("home", False, hint)
     return Finding("home", True, f"{home}, mode {mode:03o}")
 
 
@@ -76,19 +77,20 @@ def _disk(home: Path) -> Finding:
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free
-    said = f"{free / 2**30:.1f} GiB free at {place}"
-    return Finding("disk", free >= LEAST_BYTES, said if free >= LEAST_BYTES else f"only {said}")
+    detail = f"{free / 2**30:.1f} GiB free at {place}"
+    is_enough = free >= LEAST_BYTES
+    return Finding("disk", is_enough, detail if is_enough else f"only {detail}, 1 GiB is needed")
 
 
-def _asked(at: Address) -> str:
+def _ask_service(at: Address) -> str:
     with at.connect() as client:
         client.ready()
-        next(client.list(page_size=1), None)  # which takes a token, as being ready does not
-        return f"{client.url} is ready and knows this token"
+        next(client.list(page_size=1), None)  # checks the token, which readiness does not
+        return f"{client.url} is ready and accepts the token"
 
 
-def _tried(name: str, look: Callable[[], str]) -> Finding:
+def _check(name: str, examine: Callable[[], str]) -> Finding:
     try:
-        return Finding(name, True, look())
+        return Finding(name, True, examine())
     except IPUlseError as error:
         return Finding(name, False, error.message)

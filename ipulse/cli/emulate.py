@@ -1,4 +1,4 @@
-"""emulate: a Poplar host program, compiled and run without an IPU."""
+"""emulate: compiles and runs a Poplar host program without an IPU."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ from .terminal import console, emit, say, write
 
 Target = Literal["ipu1", "ipu2", "ipu21"]
 _DIAGNOSTIC = re.compile(r"^(\S[^:\n]*:\d+(?::\d+)?): (?:fatal )?error: (.*)$", re.M)
-_PROBLEMS = 20  # of a compiler, which goes on after the first
+_PROBLEMS = 20  # errors of a compiler that are shown
 _SUMMARY = {"--steps": "showExecutionSteps", "--variables": "showVarStorage"}
 
 
 class ProgramCommand(TyperCommand):
-    """A command that hands on what follows `--`, which click would take for more files."""
+    """A command that passes on the arguments after `--`, which click would take for files."""
 
     def parse_args(self, context: Any, args: List[str]) -> List[str]:
+        """Store the arguments after `--` in the context and parse the others."""
         at = args.index("--") if "--" in args else len(args)
         context.obj = args[at + 1 :]
         return super().parse_args(context, args[:at])
 
     def collect_usage_pieces(self, context: Any) -> List[str]:
+        """Return the parts of the usage line."""
         return [*super().collect_usage_pieces(context), "[-- ARGUMENT...]"]
 
 
@@ -54,19 +56,19 @@ def emulate(
         Optional[List[Path]],
         typer.Option(
             metavar="FILE",
-            help="Compile these codelets to a .gp file, which the program finds by its name; "
-            "may be repeated. Codelets that it names as .cpp need no option.",
+            help="Codelets to compile to a .gp file, which the program loads by its name; "
+            "may be repeated. Codelets that it loads as .cpp need no option.",
             exists=True,
             dir_okay=False,
         ),
     ] = None,
-    ipus: Annotated[
-        int, typer.Option(min=1, max=64, help="IPUs that the program finds attached.")
-    ] = 4,
-    target: Annotated[Target, typer.Option(help="Their architecture.")] = "ipu2",
+    ipus: Annotated[int, typer.Option(min=1, max=64, help="Number of attached IPUs.")] = 4,
+    target: Annotated[Target, typer.Option(help="Architecture of the IPUs.")] = "ipu2",
     flag: Annotated[
         Optional[List[str]],
-        typer.Option(metavar="FLAG", help="For the compiler, as --flag=-DN=3; may be repeated."),
+        typer.Option(
+            metavar="FLAG", help="Flag for the compiler, such as --flag=-DN=3; may be repeated."
+        ),
     ] = None,
     steps: Annotated[
         bool, typer.Option("--steps", help="Show each step of the recorded runs.")
@@ -79,19 +81,19 @@ def emulate(
         typer.Option(
             metavar="DIR",
             file_okay=False,
-            help="Keep profile.json and summary.txt there, of a second engine in DIR/2, ...",
+            help="Folder for profile.json and summary.txt; a second engine's go to DIR/2, ...",
         ),
     ] = None,
     no_profile: Annotated[
-        bool, typer.Option("--no-profile", help="Show the program's own output alone.")
+        bool, typer.Option("--no-profile", help="Show only the program's own output.")
     ] = False,
     as_json: AsJSON = False,
 ) -> int:
-    """Run a Poplar program on the emulator; show its profile.
+    """Run a Poplar program on the emulator and show its profile.
 
-    The program's output and exit status are passed through; the profile follows, in emulated
-    cycles. With --json the program writes to standard error instead, and standard output is one
-    object: exit_status, exception (null, or its class and words) and profiles, one an engine.
+    The program's output and exit status are passed through. The profile follows, in emulated
+    cycles. With --json the program writes to standard error, and standard output is one object:
+    exit_status, exception (null, or its class and message) and profiles, one for each engine.
     """
     with tempfile.TemporaryDirectory(prefix="ipulse-emulate-") as place:
         scratch = Path(place)
@@ -129,7 +131,7 @@ def _run(
     shown: Dict[str, str],
     as_json: bool,
 ) -> int:
-    """The program's exit status, that of a signal as a shell says it."""
+    """Compile and run the program; return its exit status, 128 + N after signal N."""
     environment = {
         **os.environ,
         "IPULSE_EMULATOR_IPUS": str(ipus),
@@ -158,25 +160,25 @@ def _error(failure: Dict[str, str]) -> IPUlseError:
         return MissingDependency(failure["message"])
     if failure["code"] != "compile_failed":
         return Unavailable(failure["message"])
-    found = _DIAGNOSTIC.findall(failure["output"])[:_PROBLEMS]
-    if not found:  # the linker names no line
+    diagnostics = _DIAGNOSTIC.findall(failure["output"])[:_PROBLEMS]
+    if not diagnostics:  # the linker names no line
         return InvalidInput([], f"{failure['message']}\n{failure['output'].strip()}")
     return InvalidInput(
-        [Problem(at, "compile_error", words) for at, words in found], failure["message"]
+        [Problem(at, "compile_error", words) for at, words in diagnostics], failure["message"]
     )
 
 
 def _engines(reports: Path) -> Iterator[Path]:
-    """The folders with reports, in the order in which the engines ended."""
+    """Yield the folders with reports, in the order in which the engines ended."""
     if (reports / "profile.json").exists():
         yield reports
-    others = (path for path in reports.glob("*/profile.json"))
-    yield from sorted((path.parent for path in others), key=lambda folder: int(folder.name))
+    folders = (path.parent for path in reports.glob("*/profile.json"))
+    yield from sorted(folders, key=lambda folder: int(folder.name))
 
 
 def _show(engines: List[Path]) -> None:
     if not engines:
-        say("The program made no engine: there is no profile.")
+        say("The program created no engine, so there is no profile.")
     out = console()
     for number, folder in enumerate(engines, 1):
         title = f"Engine {number} of {len(engines)}" if len(engines) > 1 else "Profile"

@@ -1,9 +1,9 @@
-"""cache: the compiled programs that this machine keeps for its emulated and other IPUs."""
+"""cache: the programs that were compiled for emulated and real IPUs and are cached here."""
 
 from __future__ import annotations
 
 import json
-import subprocess  # the operators' own module
+import subprocess  # runs the module of the build cache
 import sys
 from typing import Annotated, Any, Dict, List, Optional
 
@@ -16,62 +16,65 @@ from .options import AsJSON
 from .terminal import emit, show, show_table, size_text
 
 HEADERS = ("device", "key", "size", "last used", "")
-_NO_LIMIT = 2  # what the module ends with where a limit is none
+_NO_LIMIT = 2  # exit code of the module for an invalid limit
 
 
 def list_executables(as_json: AsJSON = False) -> Exit:
-    """List the compiled programs that this machine keeps, and what they may take."""
-    return _show(_ask([]), as_json)
+    """List the cached programs of this machine and the limits of the cache."""
+    return _show(_run_cache([]), as_json)
 
 
 def prune_executables(
     size: Annotated[
         Optional[int],
         typer.Option(
-            "--bytes", min=0, help="For each kind of device. [default: the worker's limit]"
+            "--bytes",
+            min=0,
+            help="Bytes to keep for each kind of device. [default: the worker's limit]",
         ),
     ] = None,
     days: Annotated[
         Optional[float],
-        typer.Option(min=0, help="Since the last use. [default: the worker's limit]"),
+        typer.Option(min=0, help="Days to keep since the last use. [default: the worker's limit]"),
     ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Remove programs that are too old, then the longest unused. None that is in use.
+    """Remove cached programs that are old, then the least recently used ones.
 
-    `--bytes 0` removes all others. What is gone is compiled again when a job wants it.
+    Programs in use stay. `--bytes 0` removes all others; they are compiled again when needed.
     """
     options = [] if size is None else ["--bytes", str(size)]
     options += [] if days is None else ["--days", str(days)]
-    return _show(_ask(["--prune", *options]), as_json)
+    return _show(_run_cache(["--prune", *options]), as_json)
 
 
-def _ask(options: List[str]) -> Dict[str, Any]:
+def _run_cache(options: List[str]) -> Dict[str, Any]:
     command = [sys.executable, "-m", "ipulse_ops.build_cache.kept_executables", *options]
     done = subprocess.run(  # noqa: S603 (our own module, without a shell)
         command, capture_output=True, encoding="utf-8", check=False
     )
-    last = (done.stderr.strip() or "it said nothing").splitlines()[-1]
+    last = (done.stderr.strip() or "it printed no message").splitlines()[-1]
     if done.returncode == _NO_LIMIT:
         raise InvalidInput([Problem("/limits", "no_limit", last)])
     if done.returncode != 0:
-        raise MissingDependency(f"the caches could not be looked at: {last}")
-    said: Dict[str, Any] = json.loads(done.stdout)
-    return said
+        raise MissingDependency(f"the cache could not be read: {last}")
+    report: Dict[str, Any] = json.loads(done.stdout)
+    return report
 
 
-def _show(said: Dict[str, Any], as_json: bool) -> Exit:
+def _show(report: Dict[str, Any], as_json: bool) -> Exit:
     if as_json:
-        emit(said)
+        emit(report)
         return Exit.OK
-    for row in said["removed"]:
+    for row in report["removed"]:
         show(f"removed {row['device']} {row['key'][:16]}, {size_text(row['bytes'])}")
-    if said["executables"]:
-        show_table(HEADERS, [_cells(row) for row in said["executables"]])
-    limits = said["limits"]
+    if report["executables"]:
+        show_table(HEADERS, [_cells(row) for row in report["executables"]])
+    limits = report["limits"]
     show(
-        f"{len(said['executables'])} programs, {size_text(said['bytes'])}; of each kind of device "
-        f"at most {size_text(limits['bytes'])}, for {limits['days']:g} days after their last use"
+        f"{len(report['executables'])} programs, {size_text(report['bytes'])}; "
+        f"limits for each kind of device: {size_text(limits['bytes'])}, "
+        f"{limits['days']:g} days after the last use"
     )
     return Exit.OK
 

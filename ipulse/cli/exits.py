@@ -1,4 +1,4 @@
-"""Exit codes, and how an error becomes one: a sentence for people, never a traceback."""
+"""Exit codes of the commands, and the messages of errors: a sentence, never a traceback."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .terminal import ReaderGone, emit, say
 
 
 class Exit(IntEnum):
-    """What the shell is told. `MEANINGS` says it in words."""
+    """The exit codes; `MEANINGS` describes each."""
 
     OK = 0
     JOB_FAILED = 1
@@ -37,15 +37,15 @@ MEANINGS: Dict[Exit, str] = {
     Exit.OK: "done",
     Exit.JOB_FAILED: "the job failed or was cancelled",
     Exit.INVALID: "wrong usage, or an invalid spec",
-    Exit.NOT_FOUND: "no such job, or no such artifact",
-    Exit.NOT_PERMITTED: "the token is missing, wrong, or not allowed to do that",
-    Exit.UNAVAILABLE: "no service answers, or something needed is not installed",
-    Exit.OTHER: "another error, of the service or of this machine",
+    Exit.NOT_FOUND: "the job or the artifact does not exist",
+    Exit.NOT_PERMITTED: "the token is missing, wrong, or lacks the permission",
+    Exit.UNAVAILABLE: "no service answers, or a dependency is not installed",
+    Exit.OTHER: "another error of the service or of this machine",
     Exit.INTERRUPTED: "interrupted by Ctrl-C, SIGTERM or a hang-up",
-    Exit.READER_GONE: "whoever read the output closed it",
+    Exit.READER_GONE: "the reader of the output closed it",
 }
 
-# The first class that an error is an instance of decides.
+# The first class that matches an error decides.
 _CODES: Tuple[Tuple[Type[Exception], Exit], ...] = (
     (errors.InvalidInput, Exit.INVALID),
     (errors.NotFound, Exit.NOT_FOUND),
@@ -56,11 +56,10 @@ _CODES: Tuple[Tuple[Type[Exception], Exit], ...] = (
 
 
 def guarded(command: Callable[..., int]) -> Callable[..., None]:
-    """A command that ends the program with its exit code, whatever happens in it.
+    """Wrap a command so that it ends the program with an exit code, whatever happens.
 
-    Exit codes are those of `Exit`, but for a command that passes another program's on.
-
-    With `--json` an error is one JSON object on standard output too.
+    Exit codes are those of `Exit`, except for a command that passes on another program's. With
+    `--json` an error is also printed as one JSON object on standard output.
     """
 
     @functools.wraps(command)
@@ -81,10 +80,10 @@ def _outcome(call: Callable[[], int], options: Dict[str, Any]) -> int:
         except (IPUlseError, TimeoutError, OSError) as error:
             return _report(error, bool(options.get("as_json")))
     except (ReaderGone, BrokenPipeError):
-        _hush()
+        _discard_output()
         return Exit.READER_GONE
-    except Exception as error:  # noqa: BLE001  # the last line of defence: nobody shall see a traceback
-        return _confess(error)
+    except Exception as error:  # noqa: BLE001  # an unexpected error is reported without a traceback
+        return _report_unexpected(error)
 
 
 def _report(error: Exception, as_json: bool) -> Exit:
@@ -96,9 +95,9 @@ def _report(error: Exception, as_json: bool) -> Exit:
     message = error.message if isinstance(error, IPUlseError) else _sentence(error)
     problems = error.problems if isinstance(error, InvalidInput) else ()
     if as_json:
-        told = {"code": code, "message": message, "problems": [p.to_json() for p in problems]}
-        with suppress(OSError):  # of a full disk, which may be what is told
-            emit({"error": told})
+        body = {"code": code, "message": message, "problems": [p.to_json() for p in problems]}
+        with suppress(OSError):  # the disk may be full, which may be the error
+            emit({"error": body})
     say(f"ipulse: {message}", style="red")
     for problem in problems:
         if str(problem) != message and problem.detail != message:
@@ -108,17 +107,17 @@ def _report(error: Exception, as_json: bool) -> Exit:
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
-        where = error.filename2 or error.filename  # of a renaming, what stands in its way
-        return f"{where}: {error.strerror}" if where else error.strerror
+        path = error.filename2 or error.filename  # of a renaming, the target
+        return f"{path}: {error.strerror}" if path else error.strerror
     return str(error)
 
 
-def _confess(error: Exception) -> Exit:
+def _report_unexpected(error: Exception) -> Exit:
     if _debugging():
         traceback.print_exc()
-    say(f"ipulse: an error nobody foresaw, {type(error).__name__}: {error}", style="red")
+    say(f"ipulse: unexpected error, {type(error).__name__}: {error}", style="red")
     if not _debugging():
-        say("Run it again with IPULSE_DEBUG=1 to see where, and please report it.")
+        say("Run it again with IPULSE_DEBUG=1 for the traceback, and please report it.")
     return Exit.OTHER
 
 
@@ -126,6 +125,6 @@ def _debugging() -> bool:
     return os.environ.get("IPULSE_DEBUG", "") not in ("", "0")
 
 
-def _hush() -> None:
-    # What is still buffered has no reader; without this, Python would complain when it ends.
+def _discard_output() -> None:
+    # The buffered rest has no reader; without this, Python would print an error at its end.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""watch and logs: what a job does, as it does it."""
+"""watch and logs: follow a job while it runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ipulse.client import Client, Job, JobEvent
 
 from .exits import Exit
 from .options import Address, AsJSON, JobId, addressed
-from .progress import Progress, outcome, style_of
+from .progress import JobProgress, outcome, style_of
 from .terminal import console, emit, say, show, write
 
 FRAMES_PER_SECOND = 8
@@ -27,8 +27,8 @@ def watch(
 ) -> Exit:
     """Follow a job to its end.
 
-    Shows its state, epoch, loss, accuracy and firing rates. Ctrl-C stops the watching, not the
-    job. With --json every event is one line, and the job as it ended is the last one.
+    Shows its state, epoch, loss, accuracy and firing rates. Ctrl-C ends the watching, not the job.
+    With --json every event is one line, and the last line is the job at its end.
     """
     with at.connect() as client:
         return follow(client, client.get(job_id), as_json)
@@ -39,11 +39,11 @@ def logs(
     at: Address,
     job_id: JobId,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on until the job has ended.")
+        bool, typer.Option("--follow", "-f", help="Wait for more until the job has ended.")
     ] = False,
     as_json: AsJSON = False,
 ) -> Exit:
-    """What the job's programs wrote. With --json every line is an event."""
+    """Show the log of a job. With --json every line is an event."""
     with at.connect() as client:
         events = client.watch(job_id) if follow else client.events(job_id, kinds=["log"])
         attempt: Optional[int] = None
@@ -61,7 +61,7 @@ def logs(
 
 
 def follow(client: Client, job: Job, as_json: bool) -> Exit:
-    """Shows a job's events until it has ended; the exit code says how."""
+    """Show a job's events until it has ended; return the exit code for its outcome."""
     try:
         if as_json:
             for event in client.watch(job.id):
@@ -73,7 +73,7 @@ def follow(client: Client, job: Job, as_json: bool) -> Exit:
             show(outcome(ended), style=style_of(ended))
     except KeyboardInterrupt:
         say(
-            f"\nDetached; the job goes on. `ipulse watch {job.id}` looks again, "
+            f"\nDetached; the job keeps running. `ipulse watch {job.id}` follows it again, "
             f"`ipulse cancel {job.id}` stops it."
         )
         return Exit.INTERRUPTED
@@ -81,8 +81,8 @@ def follow(client: Client, job: Job, as_json: bool) -> Exit:
 
 
 def show_progress(client: Client, job: Job, output: Console) -> Job:
-    """Shows on a console how a job goes, and returns it as it ended."""
-    progress = Progress(job)
+    """Show a job's progress on a console; return the job after its end."""
+    progress = JobProgress(job)
     with _display(progress, output) as update:
         for event in client.watch(job.id):
             update(event)
@@ -90,21 +90,21 @@ def show_progress(client: Client, job: Job, output: Console) -> Job:
 
 
 @contextmanager
-def _display(progress: Progress, output: Console) -> Iterator[Callable[[JobEvent], None]]:
+def _display(progress: JobProgress, output: Console) -> Iterator[Callable[[JobEvent], None]]:
     if not output.is_terminal:
 
-        def tell(event: JobEvent) -> None:
+        def print_line(event: JobEvent) -> None:
             line = progress.take(event)
             if line is not None and progress.is_due(event):
                 write(output, line)
 
-        yield tell
+        yield print_line
         return
-    with Live(progress.picture(), console=output, refresh_per_second=FRAMES_PER_SECOND) as live:
+    with Live(progress.display(), console=output, refresh_per_second=FRAMES_PER_SECOND) as live:
 
         def draw(event: JobEvent) -> None:
             progress.take(event)
-            live.update(progress.picture())
+            live.update(progress.display())
 
         yield draw
 

@@ -1,4 +1,4 @@
-"""list, status, and what changes how a job goes on."""
+"""list, status, cancel, pause, resume and delete."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def list_jobs(
     state: Annotated[
         Optional[str], typer.Option(metavar="STATE", help=f"Only jobs in this state: {_STATES}.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="Number of jobs, at most.")] = 20,
     as_json: AsJSON = False,
 ) -> Exit:
-    """The latest jobs, newest first."""
+    """List the latest jobs, newest first."""
     with at.connect() as client:
         jobs = list(islice(client.list(state, page_size=min(limit, 100)), limit))
     if as_json:
@@ -53,7 +53,7 @@ def status(
     job_id: JobId,
     as_json: AsJSON = False,
 ) -> Exit:
-    """One job: how it stands and what it took. Always 0 for a job that is there."""
+    """Show the state, the times and the results of a job. Exit code 0 if the job exists."""
     with at.connect() as client:
         job = client.get(job_id)
     if as_json:
@@ -66,28 +66,28 @@ def status(
 
 @addressed
 def cancel(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
-    """Ask a job to stop. A job that has ended stays as it is."""
+    """Cancel a job. A job that has ended does not change."""
     with at.connect() as client:
-        return _tell(client.cancel(job_id), as_json)
+        return _print_job(client.cancel(job_id), as_json)
 
 
 @addressed
 def pause(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
-    """Stop a job for now, at a checkpoint if it has begun."""
+    """Pause a job; a running job writes a checkpoint first."""
     with at.connect() as client:
-        return _tell(client.pause(job_id), as_json)
+        return _print_job(client.pause(job_id), as_json)
 
 
 @addressed
 def resume(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
-    """Queue a paused job again. It goes on from its last checkpoint."""
+    """Resume a paused job from its last checkpoint."""
     with at.connect() as client:
-        return _tell(client.resume(job_id), as_json)
+        return _print_job(client.resume(job_id), as_json)
 
 
 @addressed
 def delete(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
-    """Remove a job that has ended, with its events and files."""
+    """Delete a job that has ended, with its events and files."""
     with at.connect() as client:
         client.delete(job_id)
     if as_json:
@@ -95,7 +95,7 @@ def delete(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
     return Exit.OK
 
 
-def _tell(job: Job, as_json: bool) -> Exit:
+def _print_job(job: Job, as_json: bool) -> Exit:
     if as_json:
         emit(job.json)
     else:
@@ -113,7 +113,7 @@ def _facts(job: Job) -> Iterator[Tuple[str, str]]:
     yield from _waiting_facts(job.json.get("waiting_on"))
     yield "seconds", ", ".join(f"{name} {s:.2f}" for name, s in phase_seconds(job).items())
     for attempt in job.json["attempts"] if job.attempt > 1 else []:
-        how = attempt["reason"] or "under way"
+        how = attempt["reason"] or "running"
         yield f"attempt {attempt['number']}", f"{how} on {attempt['agent']} {attempt['message']}"
     for name, value in (job.summary or {}).items():
         seconds = name.endswith("seconds")
@@ -125,14 +125,14 @@ def _facts(job: Job) -> Iterator[Tuple[str, str]]:
 def _waiting_facts(waiting: Optional[Dict[str, Any]]) -> Iterator[Tuple[str, str]]:
     if waiting is None:
         return
-    told = [str(waiting["reason"]).replace("_", " ")]
+    parts = [str(waiting["reason"]).replace("_", " ")]
     if waiting["position"] is not None:
-        told.append(f"number {waiting['position']} in the queue")
+        parts.append(f"number {waiting['position']} in the queue")
     if waiting["holder"] is not None:
-        told.append(f"behind {waiting['holder']}")
+        parts.append(f"behind {waiting['holder']}")
     if waiting["estimated_start"] is not None:
-        told.append(f"may begin {waiting['estimated_start']}")
-    yield "waits for", ", ".join(told)
+        parts.append(f"expected to start at {waiting['estimated_start']}")
+    yield "waits for", ", ".join(parts)
 
 
 def _accuracy(job: Job) -> str:

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and the client they lead to."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ Authority = Annotated[
     typer.Option(
         "--ca",
         metavar="FILE",
-        help="Authority, or certificate, that the service shows. [env: IPULSE_CA]",
+        help="Authority, or certificate, of the service (PEM). [env: IPULSE_CA]",
     ),
 ]
 Home = Annotated[
     Optional[Path],
     typer.Option(
         metavar="DIR",
-        help="Where `ipulse up` keeps its state. [env: IPULSE_HOME] "
+        help="Folder of the state of `ipulse up`. [env: IPULSE_HOME] "
         "[default: ~/.local/state/ipulse]",
     ),
 ]
@@ -57,7 +57,7 @@ _ADDRESS = {"url": URL, "token_file": TokenFile, "home": Home, "ca": Authority}
 
 @dataclass(frozen=True)
 class Address:
-    """Where a command finds the service: what its options say, if anything."""
+    """The options by which a command finds the service."""
 
     url: Optional[str]
     token_file: Optional[Path]
@@ -65,12 +65,12 @@ class Address:
     ca: Optional[Path]
 
     def connect(self) -> Client:
-        """A client; raises what ipulse.client.location.find raises."""
+        """Return a client. Raises the errors of ipulse.client.location.find_service."""
         return Client(self.url, token_file=self.token_file, home=self.home, ca=self.ca)
 
 
 def addressed(command: Callable[..., Exit]) -> Callable[..., Exit]:
-    """Gives a command that takes an address first the options that say it."""
+    """Add the options of an `Address`, the first argument of the command."""
 
     @functools.wraps(command)
     def run(
@@ -92,7 +92,7 @@ def addressed(command: Callable[..., Exit]) -> Callable[..., Exit]:
         inspect.Parameter(name, keyword, default=None, annotation=hint)
         for name, hint in _ADDRESS.items()
     ]
-    # What the command line is made from, and its documentation.
+    # Typer and the documentation read the signature.
     signature = inspect.Signature([*own, *added])
     run.__signature__ = signature  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}

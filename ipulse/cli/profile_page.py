@@ -1,4 +1,4 @@
-"""A profile.json as a page of text; what its fields mean stands in docs/reference/profile.md."""
+"""A profile.json as a page of text; docs/reference/profile.md defines its fields."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ SCHEMA = "ipulse.profile/1"
 
 
 def profile_lines(profile: Dict[str, Any]) -> Iterator[str]:
-    """The page, line by line. Raises RemoteError for a profile of another kind."""
+    """Return the lines of the page. Raises RemoteError for a profile of another schema."""
     if profile.get("schema") != SCHEMA:
         raise RemoteError(
-            f"this profile is {str(profile.get('schema'))[:60]!r} and not {SCHEMA!r}: "
-            "`--json` prints it as it is"
+            f"this profile has the schema {str(profile.get('schema'))[:60]!r}, not {SCHEMA!r}: "
+            "`--json` prints it unchanged"
         )
     target = profile["compilation"]["target"]
     yield f"{profile['experiment']['name']} on {target['model']}, {target['threads']} threads"
@@ -32,11 +32,11 @@ def profile_lines(profile: Dict[str, Any]) -> Iterator[str]:
     yield ""
     yield "layers"
     for layer in profile["activity"]["layers"]:
-        lost = layer["overflow"]["training"]
+        dropped = layer["overflow"]["training"]
         yield (
             f"  {layer['layer']}  {layer['neurons']:6,} neurons  "
             f"firing rate {layer['firing_rate']:.4f}  "
-            f"gradient share {layer['gradient_share']:.4f}  {lost:,.0f} without a slot"
+            f"active-gradient fraction {layer['gradient_share']:.4f}  {dropped:,.0f} dropped spikes"
         )
     yield ""
     yield "memory"
@@ -49,6 +49,6 @@ def _section(title: str, parts: List[Dict[str, Any]], seconds_of: Any) -> Iterat
     yield ""
     yield title
     for part in parts:
-        seconds = round(seconds_of(part), 3) + 0.0  # which has no -0.000
+        seconds = round(seconds_of(part), 3) + 0.0  # avoids -0.000
         share = seconds / whole if whole else 0.0
         yield f"  {part['name']:<18} {seconds:10.3f} s {share:6.1%}  {part.get('what', '')}"

@@ -1,4 +1,4 @@
-"""How a job stands, told from its events: lines for a file, a live picture for a terminal."""
+"""Progress of a job from its events: lines for a file, a live display for a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ipulse_core.states import JobState, Phase
 from .terminal import clean
 
 PHASES = ("queue", *(phase.value for phase in Phase))
-LINE_SECONDS = 2.0  # between two lines of figures: a log is read from end to end
+LINE_SECONDS = 2.0  # between two lines of metrics or of build steps
 
 _STYLES = {
     "succeeded": "green",
@@ -28,58 +28,65 @@ _STYLES = {
 }
 
 
-class Progress:
-    """What is known of a job so far."""
+class JobProgress:
+    """The state of a job, updated by its events."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.state = job.state.value
         self.metric: Dict[str, Any] = {}
-        self.part: Dict[str, Any] = {}  # of a phase, if it has parts that take a while
-        self.remarks: List[str] = []  # why it is in its state; warnings and errors of the attempt
-        self._last_figures: Optional[datetime] = None
+        self.part: Dict[str, Any] = {}  # the last progress event of the phase
+        self.remarks: List[str] = []  # reasons of states; warnings and errors of the attempt
+        self._last_lines: Dict[str, datetime] = {}  # by kind of event
 
     def take(self, event: JobEvent) -> Optional[str]:
-        """Takes an event in; returns the line that tells it, or None where it tells nothing."""
+        """Apply an event; return the line that describes it, or None if there is none."""
         time = event.time.astimezone().strftime("%H:%M:%S")
-        text = self._told(event)
+        text = self._apply(event)
         return None if text is None else f"{time}  {clean(text)}"
 
     def is_due(self, event: JobEvent) -> bool:
-        """Whether its line is worth a place: of the figures only some, the last ones included."""
-        if event.kind != "metric":
+        """Return whether to print an event's line: the frequent kinds are thinned out.
+
+        The last metrics and the end of a phase's progress are always printed.
+        """
+        if event.kind == "metric":
+            is_last = event.fields["step"] >= event.fields["steps"]
+        elif event.kind == "progress":
+            is_last = event.fields["fraction"] >= 1.0
+        else:
             return True
-        if self._last_figures is not None and event.fields["step"] < event.fields["steps"]:
-            since = event.time - self._last_figures
-            if since.total_seconds() < LINE_SECONDS:
-                return False
-        self._last_figures = event.time
+        last = self._last_lines.get(event.kind)
+        if not is_last and last and (event.time - last).total_seconds() < LINE_SECONDS:
+            return False
+        self._last_lines[event.kind] = event.time
         return True
 
-    def _told(self, event: JobEvent) -> Optional[str]:
+    def _apply(self, event: JobEvent) -> Optional[str]:
         fields = event.fields
         if event.kind == "state":
             self.state, self.part = str(fields["state"]), {}
-            return self._remarked(_state_line(fields))
+            self._last_lines.pop("progress", None)
+            return self._add_remark(_state_line(fields))
         if event.kind == "progress":
             self.part = fields
             return part_line(fields)
         if event.kind == "metric":
             self.metric = fields
             return metric_line(fields)
-        # What a program prints is for `ipulse logs`; what IPUlse itself warns of belongs here.
+        # Output of the job is shown by `ipulse logs`; warnings of IPUlse itself are shown here.
         is_printed = fields.get("stream") in ("stdout", "stderr")
         if event.kind == "log" and fields["level"] in ("warning", "error") and not is_printed:
-            return self._remarked(f"{fields['level']}: {fields['message']}")
+            return self._add_remark(f"{fields['level']}: {fields['message']}")
         return None
 
-    def _remarked(self, text: str) -> str:
-        if " " in text:  # more than the bare name of a state
+    def _add_remark(self, text: str) -> str:
+        if " " in text:  # more than the name of a state
             self.remarks = [*self.remarks[-4:], text]
         return text
 
-    def picture(self) -> RenderableType:
-        """The live picture: a bar, the figures, the last remarks."""
+    def display(self) -> RenderableType:
+        """Return the live display: a bar, the metrics and the last remarks."""
         style = _STYLES.get(self.state, "cyan")
         head = Text.assemble((clean(self.job.name), "bold"), "  ", self.job.id, "  ")
         head.append(self.state, style=style)
@@ -116,18 +123,18 @@ def _state_line(fields: Dict[str, Any]) -> str:
 
 
 def part_line(part: Dict[str, Any]) -> str:
-    """What of a phase begins, and how much of its parts is done."""
+    """Return a line about a progress event: how much of the phase is done, and what it does."""
     return f"{part['phase']} {part['fraction']:.0%}: {part['message']}"
 
 
 def metric_line(metric: Dict[str, Any]) -> str:
-    """One line of figures."""
+    """Return one line of metrics."""
     words = [f"epoch {metric['epoch']}/{metric['epochs']}", *figures(metric), _eta(metric)]
     return "  ".join(word for word in words if word)
 
 
 def figures(metric: Dict[str, Any]) -> Iterator[str]:
-    """The figures worth a line: loss, accuracies, the firing rate of each layer, lost spikes."""
+    """Yield the main metrics: losses, accuracies, firing rates of the layers, dropped spikes."""
     values: Dict[str, float] = metric["values"]
     for name in ("loss", "test_loss"):
         if name in values:
@@ -138,19 +145,19 @@ def figures(metric: Dict[str, Any]) -> Iterator[str]:
     rates = numbered(values, "firing_rate")
     if rates:
         yield "firing rate " + " ".join(f"{rate:.3f}" for rate in rates)
-    lost = sum(numbered(values, "overflow"))
-    if lost:
-        yield f"{lost:,.0f} spikes without a slot"
+    dropped = sum(numbered(values, "overflow"))
+    if dropped:
+        yield f"{dropped:,.0f} dropped spikes"
 
 
 def numbered(values: Dict[str, float], name: str) -> List[float]:
-    """The values of name/1, name/2, ... in the order of the layers."""
-    found = {}
+    """Return the values of name/1, name/2, ... in the order of the layers."""
+    by_layer = {}
     for key, value in values.items():
         head, _, number = key.partition("/")
         if head == name and number.isdecimal():
-            found[int(number)] = value
-    return [found[number] for number in sorted(found)]
+            by_layer[int(number)] = value
+    return [by_layer[number] for number in sorted(by_layer)]
 
 
 def _eta(metric: Dict[str, Any]) -> Optional[str]:
@@ -159,7 +166,7 @@ def _eta(metric: Dict[str, Any]) -> Optional[str]:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them."""
+    """Format seconds for people: 9.9 s, 1 min 40 s, 2 h 01 min."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     if seconds < 100:
@@ -171,12 +178,12 @@ def duration(seconds: float) -> str:
 
 
 def phase_seconds(job: Job) -> Dict[str, float]:
-    """Seconds of each phase that a job has left, in the order in which it goes through them."""
+    """Return the seconds of each phase that a job has completed, in the order of the phases."""
     return {name: job.phase_seconds[name] for name in PHASES if name in job.phase_seconds}
 
 
 def outcome(job: Job) -> str:
-    """How a job ended, in a sentence."""
+    """Return a sentence about the state of a job and its reason."""
     if job.state is JobState.SUCCEEDED:
         accuracy = (job.summary or {}).get("test_accuracy")
         return "succeeded" if accuracy is None else f"succeeded: test accuracy {accuracy:.2%}"
@@ -184,4 +191,5 @@ def outcome(job: Job) -> str:
 
 
 def style_of(job: Job) -> str:
+    """Return the colour of a job's state."""
     return _STYLES.get(job.state.value, "cyan")

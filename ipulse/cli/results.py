@@ -1,4 +1,4 @@
-"""artifacts, download and profile: what a job left."""
+"""artifacts, download and profile: the results of a job."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def artifacts(
     job_id: JobId,
     as_json: AsJSON = False,
 ) -> Exit:
-    """The files that a job left."""
+    """List the files of a job."""
     with at.connect() as client:
-        found = client.artifacts(job_id)
+        files = client.artifacts(job_id)
     if as_json:
-        emit({"artifacts": [artifact.json for artifact in found]})
+        emit({"artifacts": [file.json for file in files]})
         return Exit.OK
-    rows = [(one.name, one.role, f"{one.size:,}", one.sha256, one.id) for one in found]
+    rows = [(file.name, file.role, f"{file.size:,}", file.sha256, file.id) for file in files]
     show_table(["NAME", "ROLE", "BYTES", "SHA-256", "ID"], rows)
     return Exit.OK
 
@@ -41,7 +41,7 @@ def download(
     at: Address,
     job_id: JobId,
     to: Annotated[
-        Optional[Path], typer.Option(metavar="DIR", help="Folder to write. [default: ./ID]")
+        Optional[Path], typer.Option(metavar="DIR", help="Folder for the files. [default: ./ID]")
     ] = None,
     only: Annotated[
         Optional[List[str]],
@@ -49,9 +49,9 @@ def download(
     ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Fetch the files that a job left.
+    """Download the files of a job.
 
-    Each is verified by its SHA-256 before it gets its name.
+    Each file is verified by its SHA-256 before it gets its name.
     """
     for role in only or []:
         if role not in _ROLES:
@@ -61,14 +61,14 @@ def download(
     with at.connect() as client:
         paths = client.download(job_id, folder, only or None)
     if only and not paths:
-        raise NotFound(f"job {job_id} has no artifact of role {' or '.join(only)} (yet)")
+        raise NotFound(f"job {job_id} has no file of role {' or '.join(only)} (yet)")
     if as_json:
         emit({"folder": str(folder.resolve()), "files": [str(path) for path in paths]})
         return Exit.OK
     for path in paths:
         show(str(path))
     if not paths:
-        say("The job has left no files (yet).")
+        say("The job has no files (yet).")
     return Exit.OK
 
 
@@ -81,16 +81,16 @@ def profile(
     ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Where a job's time and memory went. With --json the whole profile.json."""
+    """Show the time and memory that a job used. With --json the whole profile.json."""
     with at.connect() as client:
-        found: Dict[str, Any] = client.profile(job_id)
+        profile_json: Dict[str, Any] = client.profile(job_id)
     if to is not None:
-        to.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        to.write_text(json.dumps(profile_json, indent=1) + "\n", encoding="utf-8")
     if as_json:
-        emit(found)
+        emit(profile_json)
     elif to is not None:
         show(str(to))
     else:
-        for line in profile_lines(found):
+        for line in profile_lines(profile_json):
             show(line)
     return Exit.OK

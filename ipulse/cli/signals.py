@@ -1,4 +1,4 @@
-"""SIGTERM and a hang-up as Ctrl-C: whoever stops a command wants it to clean up either way."""
+"""SIGTERM and SIGHUP act as Ctrl-C, so that a command cleans up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Iterator, Optional
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Within it, SIGTERM and SIGHUP raise KeyboardInterrupt, unless they are ignored (`nohup`)."""
+    """Make SIGTERM and SIGHUP raise KeyboardInterrupt, unless they are ignored (`nohup`)."""
     former = {
         number: signal.signal(number, _interrupt)
         for number in (signal.SIGTERM, signal.SIGHUP)

@@ -1,4 +1,4 @@
-"""submit and validate: from a file to a job, or to its problems and their lines."""
+"""submit and validate: read a spec file and report its problems with their lines."""
 
 from __future__ import annotations
 
@@ -26,26 +26,27 @@ def submit(
     ] = False,
     key: Annotated[
         Optional[str],
-        typer.Option(metavar="TEXT", help="Idempotency key: the same key never makes two jobs."),
+        typer.Option(metavar="TEXT", help="Idempotency key: the same key never creates two jobs."),
     ] = None,
     priority: Annotated[
-        Optional[int], typer.Option(min=-100, max=100, help="The greater goes first.")
+        Optional[int],
+        typer.Option(min=-100, max=100, help="Jobs of a higher priority start first."),
     ] = None,
     queue_seconds: Annotated[
-        Optional[int], typer.Option(min=1, help="Fail unless an agent takes it in time.")
+        Optional[int], typer.Option(min=1, help="Fail if the job waits longer.")
     ] = None,
     run_seconds: Annotated[
-        Optional[int], typer.Option(min=1, help="Fail when it has run for so long.")
+        Optional[int], typer.Option(min=1, help="Fail if the job runs longer.")
     ] = None,
     total_seconds: Annotated[
-        Optional[int], typer.Option(min=1, help="Fail unless it ends in time.")
+        Optional[int], typer.Option(min=1, help="Fail if the job takes longer in all.")
     ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Start a job from a spec.
+    """Submit a job from a spec in YAML or JSON.
 
-    The spec is checked here first, so that its problems are told with their lines. With --json
-    the job is printed; with --watch too, every event on a line of its own and the job last.
+    The spec is checked here first, so that problems are reported with their lines. With --json the
+    job is printed; with --json and --watch every event is one line, and the last line is the job.
     """
     spec = read_spec_file(file).spec()
     with at.connect() as client:
@@ -69,9 +70,9 @@ def submit(
 
 
 def validate(file: SpecPath, as_json: AsJSON = False) -> Exit:
-    """Check a spec, here and without a service.
+    """Check a spec in YAML or JSON, without a service.
 
-    With --json the spec is printed with every default filled in.
+    With --json the spec is printed as JSON with every default filled in.
     """
     spec = read_spec_file(file).spec()
     document = spec_to_json(spec)

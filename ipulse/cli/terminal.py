@@ -1,6 +1,6 @@
-"""What is written: results on standard output, remarks on standard error.
+"""Output: results on standard output, remarks on standard error.
 
-Names and messages of jobs come from elsewhere, so nothing in them may command the terminal.
+Control characters are escaped, because names and messages of jobs come from other people.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rich.text import Text
 
 
 class ReaderGone(Exception):
-    """Nobody reads the standard output any more."""
+    """The reader of standard output has closed it."""
 
 
 class _Terminal(Console):
@@ -22,41 +22,41 @@ class _Terminal(Console):
 
 
 def console() -> Console:
-    """Standard output for people."""
+    """Return a console for standard output."""
     return _Terminal(highlight=False, markup=False, emoji=False)
 
 
 def remarks() -> Console:
-    """Standard error, for what is no result."""
+    """Return a console for standard error."""
     return _Terminal(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 def write(output: Console, line: str, style: str = "") -> None:
-    """A line on a console, as long as it is: a file has no edge at which to break it."""
+    """Write a line to a console, without breaking it."""
     output.print(Text(line, style=style), soft_wrap=True)
 
 
 def show(text: str = "", style: str = "") -> None:
-    """A line of the result."""
+    """Write a line of the result."""
     write(console(), clean(text), style)
 
 
 def say(text: str, style: str = "") -> None:
-    """A line beside the result."""
+    """Write a remark to standard error."""
     write(remarks(), clean(text), style)
 
 
 def emit(value: Any, indent: int = 2) -> None:
-    """The result as JSON; `indent=0` keeps it on one line."""
+    """Write the result as JSON; `indent=0` writes one line."""
     text = json.dumps(value, indent=indent or None, allow_nan=False)
     try:
-        print(text, flush=True)  # noqa: T201  # to nobody where standard output is closed
+        print(text, flush=True)  # noqa: T201  # works with a closed standard output, too
     except BrokenPipeError:
         raise ReaderGone() from None
 
 
 def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Columns as wide as they must be, never cut: an id that lost its end is of no use."""
+    """Write a table; cells are never cut, so that ids stay complete."""
     cells: List[List[str]] = [list(headers), *([clean(cell) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(headers))]
     for number, row in enumerate(cells):
@@ -65,16 +65,16 @@ def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def show_facts(facts: Iterable[Sequence[str]]) -> None:
-    """Pairs of a name and a value, one a line; a value that is empty is left out."""
-    told = [(name, value) for name, value in facts if value]
-    width = max((len(name) for name, _ in told), default=0)
-    for name, value in told:
+    """Write pairs of a name and a value, one a line; pairs with an empty value are left out."""
+    rows = [(name, value) for name, value in facts if value]
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, value in rows:
         line = Text.assemble((name.ljust(width + 2), "dim"), clean(value))
         console().print(line, soft_wrap=True)
 
 
 def size_text(number: float) -> str:
-    """Bytes in binary units: 512 bytes, 98.5 KiB, 2.0 GiB."""
+    """Format bytes in binary units: 512 bytes, 98.5 KiB, 2.0 GiB."""
     if number < 1024:
         return f"{number:.0f} bytes"
     for unit in ("KiB", "MiB"):
@@ -85,8 +85,8 @@ def size_text(number: float) -> str:
 
 
 def clean(text: str) -> str:
-    """The text with every character that is not to be seen written as an escape."""
+    """Return the text with every character that is not printable as an escape."""
     return "".join(
-        one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode()
-        for one in text.replace("\t", "    ")
+        char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
+        for char in text.replace("\t", "    ")
     )

@@ -1,4 +1,4 @@
-"""token create, list and revoke: who else may ask the service, for what, and until when."""
+"""token create, list and revoke: access for other people and programs."""
 
 from __future__ import annotations
 
@@ -17,17 +17,22 @@ DAY_SECONDS = 86_400
 @addressed
 def create_token(
     at: Address,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Whom or what it is for.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the person or program that uses it.")
+    ],
     role: Annotated[
         str,
-        typer.Option(metavar="ROLE", help="reader looks, user also changes, worker takes jobs."),
+        typer.Option(
+            metavar="ROLE",
+            help="reader: read; user: also submit and change jobs; worker: run jobs.",
+        ),
     ] = "reader",
-    days: Annotated[int, typer.Option(min=1, max=366, help="How long it is good for.")] = 30,
+    days: Annotated[int, typer.Option(min=1, max=366, help="Days until it expires.")] = 30,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Hand out a token.
+    """Create a token and print it.
 
-    It is printed once and kept nowhere. This takes the owner's token.
+    It is printed once and stored nowhere. Only the owner's token can create others.
     """
     with at.connect() as client:
         token = client.create_token(name, role, days * DAY_SECONDS)
@@ -35,19 +40,19 @@ def create_token(
         emit({"token": token.secret, "about": token.json})
     else:
         show(token.secret)
-        say(f"{token.id}: a {token.role}, until {_day(token.expires_at)}")
+        say(f"{token.id}: role {token.role}, expires {_day(token.expires_at)}")
     return Exit.OK
 
 
 @addressed
 def list_tokens(at: Address, as_json: AsJSON = False) -> Exit:
-    """The tokens that were handed out and not revoked, without their secrets."""
+    """List the tokens that were created and not revoked, without their secrets."""
     with at.connect() as client:
         tokens = client.tokens()
     if as_json:
         emit({"tokens": [token.json for token in tokens]})
         return Exit.OK
-    rows = [(one.id, one.name, one.role, _day(one.expires_at)) for one in tokens]
+    rows = [(token.id, token.name, token.role, _day(token.expires_at)) for token in tokens]
     show_table(["ID", "NAME", "ROLE", "EXPIRES"], rows)
     return Exit.OK
 
@@ -58,7 +63,7 @@ def revoke_token(
     token_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the token.")],
     as_json: AsJSON = False,
 ) -> Exit:
-    """Make a token worthless from its next request on."""
+    """Revoke a token: the service refuses it at once."""
     with at.connect() as client:
         client.revoke_token(token_id)
     if as_json:

@@ -1,4 +1,4 @@
-"""up: the whole stack on this machine, until told to stop."""
+"""up: runs a local stack until it is stopped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ipulse.stack.stack import Stack
 
 PORT = 8470
-_OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")  # names that a service has anyway
+_OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")  # always allowed in the Host header
 
 
 def up(
@@ -31,27 +31,32 @@ def up(
         typer.Option(metavar="ADDRESS", envvar="IPULSE_HOST", help="Address to listen on."),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, envvar="IPULSE_PORT", help="0 takes a free one.")
+        int,
+        typer.Option(min=0, max=65535, envvar="IPULSE_PORT", help="Port; 0 chooses a free one."),
     ] = PORT,
-    agents: Annotated[int, typer.Option(min=1, max=64, help="Jobs that run at once.")] = 1,
+    agents: Annotated[
+        int, typer.Option(min=1, max=64, help="Number of agents: jobs that run at once.")
+    ] = 1,
     tls: Annotated[
         bool,
-        typer.Option("--tls", help="Speak TLS, with a certificate that vouches for itself."),
+        typer.Option("--tls", help="Use TLS with a self-signed certificate."),
     ] = False,
     tls_cert: Annotated[
         Optional[Path],
-        typer.Option(metavar="FILE", help="Speak TLS with this certificate and its chain (PEM)."),
+        typer.Option(metavar="FILE", help="Use TLS with this certificate and its chain (PEM)."),
     ] = None,
     tls_key: Annotated[
         Optional[Path], typer.Option(metavar="FILE", help="The certificate's private key (PEM).")
     ] = None,
     name: Annotated[
         Optional[List[str]],
-        typer.Option(metavar="NAME", help="What others call this machine; may be repeated."),
+        typer.Option(
+            metavar="NAME", help="A host name of this machine for clients; may be repeated."
+        ),
     ] = None,
     allow_remote: Annotated[
         bool,
-        typer.Option("--allow-remote", help="Answer other machines too, without encryption."),
+        typer.Option("--allow-remote", help="Listen for other machines without encryption."),
     ] = False,
     data: Annotated[
         Optional[Path],
@@ -61,7 +66,7 @@ def up(
             exists=True,
             file_okay=False,
             resolve_path=True,
-            help="Directory with the recorded data that specs may name.",
+            help="Directory of the recorded data that specs name.",
         ),
     ] = None,
     emulated_ipus: Annotated[
@@ -70,26 +75,28 @@ def up(
             min=1,
             max=64,
             envvar="IPULSE_EMULATED_IPUS",
-            help="Emulated IPUs that all agents share; 4 unless given, as an IPU-M2000 has.",
+            help="Emulated IPUs that all agents share. [default: 4, as in an IPU-M2000]",
         ),
     ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Run a stack on this machine, until Ctrl-C.
+    """Run a stack on this machine until Ctrl-C.
 
-    A stack is the service, its queue and its agents. Jobs and results stay in the home and are
-    there again the next time.
+    A stack is the service, its message queue and its agents. Jobs and results stay in the home
+    folder and are available the next time.
     """
     if (tls_cert is None) is not (tls_key is None) or (tls and tls_cert):
-        detail = "--tls-cert and --tls-key go together, and without --tls"
+        detail = "--tls-cert and --tls-key must be given together, and without --tls"
         raise InvalidInput([Problem("/tls-cert", "incomplete", detail)], detail)
     if not (allow_remote or tls or tls_cert or _is_loopback(host)):
         detail = (
-            f"{host} would answer other machines without encryption: add --tls, or --tls-cert and "
-            "--tls-key, or --allow-remote if that is meant"
+            f"{host} is open to other machines, without encryption: add --tls, or --tls-cert and "
+            "--tls-key, or --allow-remote if that is intended"
         )
-        raise InvalidInput([Problem("/host", "not_loopback", detail)], "refused to listen there")
-    from ipulse.stack.stack import Stack  # what starts a stack is of no use to the other commands
+        raise InvalidInput(
+            [Problem("/host", "not_loopback", detail)], "refused to listen without encryption"
+        )
+    from ipulse.stack.stack import Stack  # other commands need not import it
 
     more = {} if data is None else {"IPULSE_DATA": str(data)}
     if emulated_ipus is not None:
@@ -101,7 +108,7 @@ def up(
     stack = Stack(folder, host, port, agents, allow_remote, more, certificate)
     stack.start()
     try:
-        # Who reads the announcement may stop us before the wait has begun: no other ending.
+        # A reader of the announcement may send Ctrl-C before the wait has begun.
         with suppress(KeyboardInterrupt):
             _announce(stack, as_json, "" if home is None else f" --home {home}")
             stack.wait()
@@ -118,7 +125,7 @@ def _certificate(
     key: Optional[Path],
     names: Sequence[str],
 ) -> Optional[Tuple[Path, Path]]:
-    """The files to speak TLS with, if any. Raises InvalidInput for files that cannot serve."""
+    """Return the files for TLS, if any. Raises InvalidInput for files that cannot be used."""
     from ipulse.stack import tls
 
     if is_made_here:
@@ -134,18 +141,18 @@ def _certificate(
     return cert.absolute(), key.absolute()
 
 
-def _announce(stack: Stack, as_json: bool, where: str) -> None:
+def _announce(stack: Stack, as_json: bool, home_option: str) -> None:
     ca = stack.certificate_path
     if as_json:
-        told = {"url": stack.url, "token_file": str(stack.token_path), "pid": os.getpid()}
-        emit({**told, **({"certificate": str(ca)} if ca else {})}, indent=0)
+        facts = {"url": stack.url, "token_file": str(stack.token_path), "pid": os.getpid()}
+        emit({**facts, **({"certificate": str(ca)} if ca else {})}, indent=0)
         return
-    show(f"IPUlse answers at {stack.url}", style="bold")
+    show(f"IPUlse is ready at {stack.url}", style="bold")
     show_facts(
         [
             ("token", str(stack.token_path)),
             *([("certificate", str(ca))] if ca else []),
-            ("submit", f"ipulse submit FILE --watch{where}"),
+            ("submit", f"ipulse submit FILE --watch{home_option}"),
             ("stop", "Ctrl-C"),
         ]
     )

@@ -1,4 +1,4 @@
-"""An agent as a part of a stack: started until it says that it waits for jobs."""
+"""An agent of a stack: it is started, and reports through a pipe that it is ready."""
 
 from __future__ import annotations
 
@@ -8,52 +8,59 @@ from contextlib import ExitStack, contextmanager
 from typing import Callable, Dict, Iterator, List, Sequence, Tuple
 
 from ipulse.stack.home import Home
-from ipulse.stack.managed_process import START_SECONDS, Part
+from ipulse.stack.managed_process import START_SECONDS, ManagedProcess
 
 
-class AgentPart(Part):
-    """It says that it is ready through a pipe that it is given."""
+class AgentProcess(ManagedProcess):
+    """An agent, which writes to a pipe when it is ready."""
 
     def __init__(self, name: str, home: Home) -> None:
         super().__init__(name, "ipulse_worker.agent", home.log(name))
         self._home = home
 
-    def start_announcing(self, environment: Callable[[int], Dict[str, str]]) -> int:
-        """Starts it with the environment for the end of a pipe; returns the other end of it."""
-        announcement, announce = os.pipe()
+    def start_with_pipe(self, environment: Callable[[int], Dict[str, str]]) -> int:
+        """Start the agent with a pipe; return the end that becomes readable when it is ready.
+
+        `environment` makes the variables from the descriptor of the other end.
+        """
+        ready_pipe, write_end = os.pipe()
         try:
-            self.start(environment(announce), self._home.path, [announce])
+            self.start(environment(write_end), self._home.path, [write_end])
         except BaseException:
-            os.close(announcement)
+            os.close(ready_pipe)
             raise
         finally:
-            os.close(announce)
-        return announcement
+            os.close(write_end)
+        return ready_pipe
 
-    def await_word(self, announcement: int) -> None:
-        """Returns once it is ready. Raises Unavailable, with the end of its log, if it ends or is
-        silent for good."""
-        ready, _, _ = select.select([announcement], [], [], START_SECONDS)
+    def await_ready(self, ready_pipe: int) -> None:
+        """Return once the agent is ready.
+
+        Raises Unavailable, with the end of its log, if it ends or is not ready in time.
+        """
+        ready, _, _ = select.select([ready_pipe], [], [], START_SECONDS)
         if not ready:
             raise self.not_ready()
-        if not os.read(announcement, 16):
+        if not os.read(ready_pipe, 16):
             if self.process:
                 self.process.wait()
             self.check_alive()
 
 
 @contextmanager
-def starting(
-    agents: Sequence[AgentPart], environment: Callable[[int], Dict[str, str]]
+def starting_agents(
+    agents: Sequence[AgentProcess], environment: Callable[[int], Dict[str, str]]
 ) -> Iterator[None]:
-    """Starts them side by side, and waits in the end until each of them is ready: they need no
-    service for that. Raises Unavailable."""
+    """Start agents in parallel and, at the end of the context, wait until all are ready.
+
+    They become ready without the service. Raises Unavailable.
+    """
     with ExitStack() as closing:
-        started: List[Tuple[AgentPart, int]] = []
+        started: List[Tuple[AgentProcess, int]] = []
         for agent in agents:
-            announcement = agent.start_announcing(environment)
-            closing.callback(os.close, announcement)
-            started.append((agent, announcement))
+            ready_pipe = agent.start_with_pipe(environment)
+            closing.callback(os.close, ready_pipe)
+            started.append((agent, ready_pipe))
         yield
-        for agent, announcement in started:
-            agent.await_word(announcement)
+        for agent, ready_pipe in started:
+            agent.await_ready(ready_pipe)

@@ -1,4 +1,4 @@
-"""A child process that can leave nothing behind: see `ipulse.stack.guardian`."""
+"""A child process that leaves no processes behind; see `ipulse.stack.guardian`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ Stream = Union[int, IO[bytes], None]
 
 
 class GuardedProcess:
-    """A program in a group of its own, which dies with the process that started it.
+    """A program in its own process group, which ends with the process that started it.
 
-    `pid` is the program's own, 0 before it is started. It counts as ended when its whole tree of
-    descendants is gone, also those that moved to another session. Raises OSError if the program
-    cannot be executed.
+    `pid` is the program's id, 0 before the start. It has ended when all its descendants have ended,
+    including those in other sessions. Raises OSError if the program cannot be executed.
     """
 
     def __init__(
@@ -42,73 +41,82 @@ class GuardedProcess:
         waits: bool = False,
         has_session: bool = True,
     ) -> None:
-        """`held_fds` stay open until the program and all its descendants are gone.
+        """Start the guardian and, unless `waits`, the program.
 
-        One that waits has its guardian already, which takes most of the time, and no program
-        until `start` is called. One without a session of its own stays in its starter's, and so
-        shares with it what Linux gives to each session of the processors (sched(7), autogroup).
+        Args:
+            command: The program and its arguments.
+            environment: All its variables.
+            directory: Its working directory.
+            stdin: As in subprocess.Popen.
+            stdout: As in subprocess.Popen.
+            stderr: As in subprocess.Popen.
+            pass_fds: Descriptors that the program inherits.
+            held_fds: Descriptors that stay open until the program and its descendants have ended.
+            waits: Whether to start only the guardian; `start` then starts the program faster.
+            has_session: Whether it gets its own session; without one it shares the processor
+                time of its starter's session (sched(7), autogroup).
         """
         self._command = list(command)
-        orders, self._orders = os.pipe()
+        commands, self._commands = os.pipe()
         self._report, report = os.pipe()
-        told = [str(descriptor) for descriptor in (orders, report, *held_fds)]
+        descriptors = [str(descriptor) for descriptor in (commands, report, *held_fds)]
         try:
-            self._guardian = subprocess.Popen(  # noqa: S603 - the command is the caller's own
-                [sys.executable, "-I", "-S", str(_GUARDIAN), *told],
-                bufsize=0,  # several threads may share a pipe; none may hide bytes in a buffer
+            self._guardian = subprocess.Popen(  # noqa: S603 - the caller's command
+                [sys.executable, "-I", "-S", str(_GUARDIAN), *descriptors],
+                bufsize=0,  # unbuffered, because several threads may share a pipe
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
                 env=dict(environment),
                 cwd=str(directory),
-                pass_fds=(orders, report, *pass_fds, *held_fds),
+                pass_fds=(commands, report, *pass_fds, *held_fds),
                 start_new_session=has_session,
             )
         except BaseException:
-            os.close(self._orders)
+            os.close(self._commands)
             os.close(self._report)
             raise
         finally:
-            os.close(orders)
+            os.close(commands)
             os.close(report)
         self.stdin = self._guardian.stdin
         self.stdout = self._guardian.stdout
         self.stderr = self._guardian.stderr
-        self._lock = threading.Lock()  # a closed descriptor's number may be somebody else's
+        self._lock = threading.Lock()  # the number of a closed descriptor may be reused
         self.pid = 0
-        self._heard = b""
+        self._received = b""
         self._gone = False
         self._exit_code: Optional[int] = None
         if not waits:
             self.start()
 
     def start(self, environment: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Starts the program of one that waits, with these variables besides.
+        """Start the program of a waiting guardian, with additional variables.
 
-        Raises OSError if it cannot be executed, or the guardian has died.
+        Raises OSError if the program cannot be executed, or the guardian has died.
         """
         variables = [f"{name}={value}" for name, value in environment.items()]
-        told = b"\0".join(map(os.fsencode, [*self._command, *variables]))
-        self._order(b"%d %d\n%b" % (len(told), len(self._command), told))
+        message = b"\0".join(map(os.fsencode, [*self._command, *variables]))
+        self._send(b"%d %d\n%b" % (len(message), len(self._command), message))
         self.pid = self._await_start(self._command[0])
 
     def terminate(self) -> None:
-        """Sends SIGTERM to the program."""
-        self._order(b"T")
+        """Send SIGTERM to the program."""
+        self._send(b"T")
 
     def kill(self) -> None:
-        """Sends SIGKILL to the program and all its descendants."""
-        self._order(b"K")
+        """Send SIGKILL to the program and all its descendants."""
+        self._send(b"K")
 
     def poll(self) -> Optional[int]:
-        """The exit code (negative: a signal) once the whole tree is gone, else None."""
+        """Return the exit code (negative: a signal) once all processes have ended, else None."""
         try:
             return self.wait(timeout=0)
         except TimeoutError:
             return None
 
     def wait(self, timeout: Optional[float] = None) -> int:
-        """Waits until the whole tree is gone; returns the program's exit code.
+        """Wait until all processes have ended; return the program's exit code.
 
         Raises TimeoutError after `timeout` seconds.
         """
@@ -117,17 +125,17 @@ class GuardedProcess:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             if not self._readable(left):
                 raise TimeoutError(f"process {self.pid} has not ended within {timeout} s")
-            self._hear()
-        if self._exit_code is None:  # the guardian itself was killed, and so the program
+            self._receive()
+        if self._exit_code is None:  # the guardian was killed, and with it the program
             return -SIGKILL
         return self._exit_code
 
     def fileno(self) -> int:
-        """Readable once the program has ended; for `select` and `poll`."""
+        """Return a descriptor that is readable once the program has ended, for `select`."""
         return self._report
 
     def __enter__(self) -> GuardedProcess:
-        """On leaving, the tree is killed if it still runs, and the pipes are closed."""
+        """Return self; leaving the context kills all processes and closes the pipes."""
         return self
 
     def __exit__(
@@ -140,15 +148,15 @@ class GuardedProcess:
         self.wait()
         self._close_pipes()
 
-    def _order(self, order: bytes) -> None:
-        with self._lock, suppress(BrokenPipeError):  # nobody is left to obey
+    def _send(self, command: bytes) -> None:
+        with self._lock, suppress(BrokenPipeError):  # the guardian has ended
             if not self._gone:
-                os.write(self._orders, order)
+                os.write(self._commands, command)
 
     def _await_start(self, program: str) -> int:
-        while b"\n" not in self._heard and not self._gone:
-            self._hear()
-        line, _, self._heard = self._heard.partition(b"\n")
+        while b"\n" not in self._received and not self._gone:
+            self._receive()
+        line, _, self._received = self._received.partition(b"\n")
         facts: Dict[str, int] = json.loads(line) if line else {}
         if "pid" not in facts:
             if not self._gone:
@@ -158,23 +166,23 @@ class GuardedProcess:
             raise OSError(number, os.strerror(number) if number else "not started", program)
         return facts["pid"]
 
-    def _hear(self) -> None:
-        heard = os.read(self._report, 4096)
-        self._heard += heard
-        if heard:
+    def _receive(self) -> None:
+        data = os.read(self._report, 4096)
+        self._received += data
+        if data:
             return
-        if self._heard and self._heard.endswith(b"\n"):
-            self._exit_code = json.loads(self._heard).get("exit_code")
+        if self._received and self._received.endswith(b"\n"):
+            self._exit_code = json.loads(self._received).get("exit_code")
         self._end()
 
     def _end(self) -> None:
         with self._lock:
             self._gone = True
-            os.close(self._orders)
+            os.close(self._commands)
             os.close(self._report)
         self._guardian.wait()
         if self._exit_code is None and self.pid:
-            # Killed without a word: the program died with it, but its group may linger.
+            # The guardian was killed, and the program with it, but its group may still run.
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, SIGKILL)
 

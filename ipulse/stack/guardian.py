@@ -1,30 +1,28 @@
-"""Stands between a process and a program it started, so that neither leaves orphans behind.
+"""The guardian: a process between a program and its starter, so that neither leaves orphans.
 
-Run as a script by `ipulse.stack.guarded_process`, with descriptors: it obeys orders that come on
-the
-first and reports on the second. The program gets a process group of its own, and a session if the
-guardian has one. The guardian
+`ipulse.stack.guarded_process` runs this file as a script, with descriptors as arguments: it reads
+commands from the first and writes reports to the second. The program gets its own process group,
+and its own session if the guardian has one. The guardian
 
-* kills the program and all its descendants when told to, or when the orders end: whoever holds
-  the other end is gone, however it went;
-* adopts descendants that outlive their parents, even those that moved to other sessions, and
-  kills them once the program itself has ended;
-* ends, and with it the report, only when none of them is left.
+* kills the program and all its descendants on command, or when the pipe of commands is closed:
+  then its starter has ended;
+* adopts descendants whose parents have ended, also those in other sessions, and kills them once
+  the program has ended;
+* ends, and closes the report, only when all of them have ended.
 
-If the guardian itself is killed, the kernel kills the program. Asking for that is safe here and
-nowhere else: PR_SET_PDEATHSIG strikes when the *thread* that forked ends, and between fork and
-exec no other thread's locks may be held; the guardian has one thread. Linux only, standard
-library only, started with `-I -S`, and without `json` and `typing`, whose imports take longer than
-all the rest.
+If the guardian is killed, the kernel kills the program (PR_SET_PDEATHSIG). That is safe only here:
+the signal is sent when the *thread* that forked ends, and other threads may hold locks between fork
+and exec; the guardian has one thread. Linux only and standard library only. It starts with
+`-I -S` and imports neither `json` nor `typing`, which would take longer than all the rest.
 
-Further descriptors are only held: whoever has a lock on one of them can tell when the guardian,
-and so the whole tree, is gone.
+Further descriptors stay open until the guardian ends. A lock on one of them thus shows whether the
+guardian, and so the whole process tree, still runs.
 
-Orders: first, perhaps after a long time, the program: a line that says how many bytes follow and
-how many words of them are its command; the other words are variables (NAME=VALUE) beside the
-guardian's own. Between any two words is a zero. Then one byte each: T sends SIGTERM to the program,
-K kills everything; in place of the program it only ends the guardian.
-Report, JSON lines: {"pid"} or {"errno"}, then {"exit_code"} (negative: the signal that ended it).
+Commands: the first describes the program and may come late. It is a line with the number of bytes
+that follow and the number of words of the command, then words separated by zero bytes: the command,
+then variables (NAME=VALUE) in addition to the guardian's own. After that, one byte each: T sends
+SIGTERM to the program, K kills everything. K instead of a program ends the guardian.
+Report, in JSON lines: {"pid"} or {"errno"}, then {"exit_code"} (negative: a signal ended it).
 """
 
 from __future__ import annotations
@@ -42,47 +40,48 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def main() -> int:
-    orders, report, *held = map(int, sys.argv[1:])
-    os.set_inheritable(orders, False)
+    """Guard one program to its end; return the exit code of the guardian."""
+    commands, report, *held = map(int, sys.argv[1:])
+    os.set_inheritable(commands, False)
     os.set_inheritable(report, False)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     has_session = os.getsid(0) == os.getpid()
     if not has_session:
-        os.setpgid(0, 0)  # a terminal's Ctrl-C is for whoever gives the orders
+        os.setpgid(0, 0)  # a terminal's Ctrl-C is handled by the starter
     try:
-        pid = _start(os.setsid if has_session else os.setpgrp, *_read_program(orders))
+        pid = _start(os.setsid if has_session else os.setpgrp, *_read_program(commands))
     except OSError as error:
-        _say(report, "errno", error.errno or 0)
+        _report(report, "errno", error.errno or 0)
         return 1
-    _let_go_of_inherited(keep=[orders, report, *held])
-    _say(report, "pid", pid)
-    exit_code = _watch(pid, orders, deaths=_wake_on_deaths())
-    _say(report, "exit_code", exit_code)
+    _close_inherited(keep=[commands, report, *held])
+    _report(report, "pid", pid)
+    exit_code = _watch(pid, commands, deaths=_wake_on_deaths())
+    _report(report, "exit_code", exit_code)
     _end_descendants()
     return 0
 
 
-def _start(stand_apart: Callable[[], None], command: list[bytes], variables: list[bytes]) -> int:
-    """Starts the program and returns its id. Raises OSError if it cannot be executed."""
-    failure, tell = os.pipe()  # closed by a successful exec
+def _start(leave_group: Callable[[], None], command: list[bytes], variables: list[bytes]) -> int:
+    """Start the program and return its id. Raises OSError if it cannot be executed."""
+    failure, write_end = os.pipe()  # a successful exec closes it
     guardian = os.getpid()
     pid = os.fork()
     if pid == 0:
         try:
-            stand_apart()
+            leave_group()
             _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() == guardian:  # else it died before the line above could matter
-                for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # ignored by Python, and exec
-                    signal.signal(ignored, signal.SIG_DFL)  # would hand that down
+            if os.getppid() == guardian:  # else it died before prctl took effect
+                for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and
+                    signal.signal(ignored, signal.SIG_DFL)  # exec would inherit that
                 for variable in variables:
                     name, _, value = variable.partition(b"=")
                     os.environb[name] = value
-                os.execvp(command[0], command)  # noqa: S606 - no shell is the point
+                os.execvp(command[0], command)  # noqa: S606 - without a shell
         except OSError as error:
-            os.write(tell, str(error.errno).encode())
+            os.write(write_end, str(error.errno).encode())
         finally:
             os._exit(127)
-    os.close(tell)
+    os.close(write_end)
     errno = os.read(failure, 16)
     os.close(failure)
     if errno:
@@ -91,27 +90,27 @@ def _start(stand_apart: Callable[[], None], command: list[bytes], variables: lis
     return pid
 
 
-def _watch(pid: int, orders: int, deaths: int) -> int:
-    """Waits for the program's end, obeying orders meanwhile, and returns its exit code."""
+def _watch(pid: int, commands: int, deaths: int) -> int:
+    """Wait for the program's end while executing commands; return its exit code."""
     while True:
         exit_code = _reap(pid)
         if exit_code is not None:
             return exit_code
-        ready, _, _ = select.select([orders, deaths], [], [])
+        ready, _, _ = select.select([commands, deaths], [], [])
         if deaths in ready:
             os.read(deaths, 4096)
-        if orders in ready:
-            order = os.read(orders, 64)
-            # Until it is reaped the id belongs to the program and to nobody else.
-            if not order or b"K" in order:
+        if commands in ready:
+            command = os.read(commands, 64)
+            # The id is not reused before the program is reaped.
+            if not command or b"K" in command:
                 os.killpg(pid, signal.SIGKILL)
                 return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-            if b"T" in order:
+            if b"T" in command:
                 os.kill(pid, signal.SIGTERM)
 
 
 def _reap(pid: int) -> int | None:
-    """Collects the dead; returns the exit code of `pid` if it was among them."""
+    """Reap all children that have ended; return the exit code of `pid` if it has ended."""
     exit_code = None
     while True:
         try:
@@ -125,22 +124,22 @@ def _reap(pid: int) -> int | None:
 
 
 def _end_descendants() -> None:
-    """Kills and reaps whatever is left.
+    """Kill and reap all remaining descendants.
 
-    The children of the killed become children of the guardian, so this ends when no
-    descendant exists; and since only unreaped children are signalled, no id can be stale.
+    Children of a killed process become children of the guardian, so this ends when there are no
+    descendants. Only children that are not yet reaped are signalled, so that no id is stale.
     """
     while _has_children():
         for child in _children():
             try:
                 os.kill(child, signal.SIGKILL)
-            except PermissionError:  # it changed its user; its end can only be waited for
+            except PermissionError:  # it changed its user: wait for its end
                 continue
         os.waitpid(-1, 0)
 
 
 def _has_children() -> bool:
-    """Also tells, in no time, of what nearly always is so: that nobody is left."""
+    """Return whether there are children; fast, since there are usually none."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -149,8 +148,8 @@ def _has_children() -> bool:
 
 
 def _children() -> list[int]:
-    me = os.getpid()
-    found = []
+    own_id = os.getpid()
+    children = []
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
@@ -159,46 +158,46 @@ def _children() -> list[int]:
                 fields = stat.read().rpartition(b")")[2].split()
         except OSError:  # it ended between the listing and the reading
             continue
-        if int(fields[1]) == me:
-            found.append(int(name))
-    return found
+        if int(fields[1]) == own_id:
+            children.append(int(name))
+    return children
 
 
-def _read_program(orders: int) -> tuple[list[bytes], list[bytes]]:
-    """The command and the variables; the orders that follow are left for later."""
+def _read_program(commands: int) -> tuple[list[bytes], list[bytes]]:
+    """Read the program's command and variables from the pipe."""
     line = b""
     while not line.endswith(b"\n"):
-        line += _read(orders, 1)
+        line += _read(commands, 1)
         if line == b"K":
-            raise SystemExit(1)  # it is needed no more
+            raise SystemExit(1)  # the starter does not need the guardian any more
     length, words = map(int, line.split())
-    told = b""
-    while len(told) < length:
-        told += _read(orders, length - len(told))
-    program = told.split(b"\0")
-    return program[:words], program[words:]
+    message = b""
+    while len(message) < length:
+        message += _read(commands, length - len(message))
+    parts = message.split(b"\0")
+    return parts[:words], parts[words:]
 
 
-def _read(orders: int, most: int) -> bytes:
-    piece = os.read(orders, most)
+def _read(commands: int, most: int) -> bytes:
+    piece = os.read(commands, most)
     if not piece:
-        raise SystemExit(1)  # the one who started the guardian is gone already
+        raise SystemExit(1)  # the starter has ended
     return piece
 
 
-def _let_go_of_inherited(keep: list[int]) -> None:
-    """Drops the program's pipes: a reader must see their end when the program's tree ends."""
-    nothing = os.open(os.devnull, os.O_RDWR)
+def _close_inherited(keep: list[int]) -> None:
+    """Close the program's pipes: a reader must see their end when the program's tree ends."""
+    null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
-        os.dup2(nothing, standard)
+        os.dup2(null, standard)
     for descriptor in [int(name) for name in os.listdir("/proc/self/fd")]:
         if descriptor > 2 and descriptor not in keep:
-            with suppress(OSError):  # the listing's own descriptor is closed already
+            with suppress(OSError):  # the descriptor of the listing is closed already
                 os.close(descriptor)
 
 
 def _wake_on_deaths() -> int:
-    """A descriptor that becomes readable when a child ends."""
+    """Return a descriptor that becomes readable when a child ends."""
     wake, write = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(write, False)
@@ -213,10 +212,10 @@ def _prctl(option: int, value: int) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def _say(report: int, fact: str, value: int) -> None:
-    with suppress(BrokenPipeError):  # nobody is left to hear it
+def _report(report: int, fact: str, value: int) -> None:
+    with suppress(BrokenPipeError):  # the starter has ended
         os.write(report, f'{{"{fact}": {value}}}\n'.encode())
 
 
 if __name__ == "__main__":
-    os._exit(main())  # whoever waits for the report's end need not wait for Python's, too
+    os._exit(main())  # without Python's own clean-up, for which the starter would wait

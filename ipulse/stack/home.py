@@ -1,4 +1,4 @@
-"""The folder where an embedded stack keeps all it has: private, and used by one stack at a time."""
+"""The home of a local stack: a private folder with all its state, used by one stack at a time."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ipulse.stack.tls import first_certificate
 from ipulse_core.errors import Conflict, Unavailable
 
 TOKEN_BYTES = 32  # of randomness
-# A service that listens everywhere on the machine, and where to find it there.
+# Addresses that mean every interface, and the address of the service on this machine.
 REACHED_AS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - an address to avoid
 
 
 class Home:
-    """Knows what lies where, and makes what is missing."""
+    """The paths in a home folder; `open` creates the missing ones."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser().absolute()
         self.server_file = self.path / "server.json"
-        self.certificate_file = self.path / "certificate.pem"  # the service's, if it has one
+        self.certificate_file = self.path / "certificate.pem"  # of the service, with TLS only
         self.token_file = self.path / "token"
         self.worker_token_file = self.path / "worker-token"
         self.artifacts = self.path / "artifacts"
@@ -34,54 +34,56 @@ class Home:
         self._lock: Optional[int] = None
 
     def open(self) -> None:
-        """Takes the home for this process and makes what is missing.
+        """Lock the home for this process and create the missing files.
 
-        Raises Conflict if another process has it, Unavailable if it cannot be made or if others may
-        look into it.
+        Raises Conflict if another process has locked it, Unavailable if it cannot be created or if
+        other users can read it.
         """
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise Unavailable(
-                f"{self.path} cannot be a home ({error.strerror}): choose another with --home or "
-                "IPULSE_HOME"
+                f"the home {self.path} cannot be created ({error.strerror}): choose another with "
+                "--home or IPULSE_HOME"
             ) from error
         self._check_private()
-        self._take()
+        self._lock_home()
         self._logs.mkdir(mode=0o700, exist_ok=True)
-        # Whoever died here last could not take its announcement back.
+        # A stack that was killed leaves this file behind.
         self.server_file.unlink(missing_ok=True)
         for token_file in (self.token_file, self.worker_token_file):
             if not token_file.exists():
                 _write_token(token_file)
 
     def keep_certificate(self, path: Optional[Path]) -> None:
-        """Shows clients at this home whom to trust: a copy of the first certificate in a file.
+        """Copy the first certificate of a file to the home, where clients find it.
 
-        Raises OSError if it cannot be read."""
+        Raises OSError if the file cannot be read.
+        """
         self.certificate_file.unlink(missing_ok=True)
         if path is not None:
             self.certificate_file.write_text(first_certificate(path))
 
     def close(self) -> None:
-        """Lets another process have it."""
+        """Release the lock."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def log(self, name: str) -> ProgramLog:
+        """Return the log of a process by the name of the process."""
         return ProgramLog(self._logs / f"{name}.log")
 
     def _check_private(self) -> None:
         status = self.path.stat()
         if status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) & 0o077:
             raise Unavailable(
-                f"{self.path} must belong to this user and be closed to others, because tokens lie "
-                f"in it: chmod 700 {self.path}, or choose another home with IPULSE_HOME"
+                f"{self.path} contains tokens and must be private to this user: "
+                f"chmod 700 {self.path}, or choose another home with IPULSE_HOME"
             )
 
-    def _take(self) -> None:
-        """Locks the home. The kernel lets go of the lock when this process ends, however."""
+    def _lock_home(self) -> None:
+        """Lock the home; the kernel releases the lock when this process ends."""
         lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -89,7 +91,7 @@ class Home:
             holder = os.read(lock, 32).decode("ascii", "replace").strip() or "unknown"
             os.close(lock)
             raise Conflict(
-                f"{self.path} is in use by the stack of process {holder}: stop that one, or choose "
+                f"{self.path} is in use by the stack of process {holder}: stop it, or choose "
                 "another home with IPULSE_HOME"
             ) from None
         os.ftruncate(lock, 0)
@@ -98,7 +100,7 @@ class Home:
 
 
 def _write_token(path: Path) -> None:
-    """A new secret that only this user can ever read; there in full, or not there."""
+    """Write a new secret, atomically and readable only by this user."""
     draft = path.with_name(f".{path.name}.draft")
     draft.unlink(missing_ok=True)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

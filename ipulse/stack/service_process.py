@@ -1,4 +1,4 @@
-"""The service as a part of a stack: where it will answer is known before it does."""
+"""The service of a stack: its address is known before it is ready."""
 
 from __future__ import annotations
 
@@ -10,33 +10,36 @@ from urllib.parse import urlsplit
 from ipulse.stack import tls
 from ipulse.stack.home import REACHED_AS, Home
 from ipulse.stack.listening import listen, url_at
-from ipulse.stack.managed_process import START_SECONDS, Part
+from ipulse.stack.managed_process import START_SECONDS, ManagedProcess
 
 POLL_SECONDS = 0.02
 
 
-class ServicePart(Part):
-    """It speaks TLS if the home has a certificate."""
+class ServiceProcess(ManagedProcess):
+    """The service; it uses TLS if the home has a certificate."""
 
     def __init__(self, home: Home) -> None:
         super().__init__("service", "ipulse_service", home.log("service"))
         self._home = home
 
     def start_listening(self, host: str, port: int, environment: Mapping[str, str]) -> str:
-        """Starts it on a socket that listens already, and returns its URL, as seen from this
-        machine: whoever asks there is answered once it is ready.
+        """Start the service on a socket that already listens; return its URL on this machine.
 
-        Raises Unavailable if the address is taken.
+        Requests that come before it is ready are answered once it is. Raises Unavailable if the
+        address is in use.
         """
         self._home.server_file.unlink(missing_ok=True)
         with listen(host, port) as listener:
-            told = {**environment, "IPULSE_LISTEN_FD": str(listener.fileno())}
-            self.start(told, self._home.path, [listener.fileno()])
+            variables = {**environment, "IPULSE_LISTEN_FD": str(listener.fileno())}
+            self.start(variables, self._home.path, [listener.fileno()])
             host, port = listener.getsockname()[:2]
         return url_at(REACHED_AS.get(host, host), port, self._home.certificate_file.exists())
 
     def await_ready(self, url: str) -> None:
-        """Raises Unavailable, with the end of its log, if it ends or does not become so."""
+        """Wait until the service is ready.
+
+        Raises Unavailable, with the end of its log, if it ends or is not ready in time.
+        """
         deadline = time.monotonic() + START_SECONDS
         while not self._is_ready(url):
             self.check_alive()

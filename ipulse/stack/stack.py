@@ -1,9 +1,9 @@
-"""All of IPUlse on one machine: Redis, the service and its agents as child processes.
+"""The local stack: Redis, the service and its agents as child processes on one machine.
 
     with Stack(home) as stack:
         print(stack.url, stack.token_path)
 
-The children end with the process that started them, whichever way that ends.
+The children end with the process that started them, even if it is killed.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from types import FrameType, TracebackType
 from typing import Dict, List, Mapping, Optional, Tuple, Type, Union
 from urllib.parse import quote, urlsplit
 
-from ipulse.stack.agent_process import AgentPart, starting
+from ipulse.stack.agent_process import AgentProcess, starting_agents
 from ipulse.stack.guarded_process import GuardedProcess
 from ipulse.stack.home import Home
-from ipulse.stack.managed_process import Part, ended_badly
+from ipulse.stack.managed_process import ManagedProcess, ended_badly
 from ipulse.stack.redis_server import RedisServer
-from ipulse.stack.service_process import ServicePart
+from ipulse.stack.service_process import ServiceProcess
 from ipulse_core.checkout import import_paths
 from ipulse_core.errors import Unavailable
 
-AGENT_STOP_SECONDS = 20.0  # a runner's grace, its last uploads, and some
+AGENT_STOP_SECONDS = 20.0  # a runner's grace period, its last uploads and a margin
 SERVICE_STOP_SECONDS = 15.0
-AGENT_NICE = "10"  # training takes all that is left, and the service beside it still answers
-# What a user's shell may hold for the client is no business of the parts.
+AGENT_NICE = "10"  # the service stays responsive while jobs train
+# Variables for the client, which the processes of the stack do not inherit.
 _NOT_INHERITED = ("IPULSE_TOKEN", "IPULSE_TOKEN_FILE", "IPULSE_URL")
 
 
 class Stack:
-    """Starts with `start` or `with`; one at a time per home."""
+    """A local stack; start it with `start` or `with`. A home has one stack at a time."""
 
     def __init__(
         self,
@@ -47,11 +47,19 @@ class Stack:
         certificate: Optional[Tuple[Path, Path]] = None,
         database_url: str = "",
     ) -> None:
-        """Port 0 takes a free one. `environment` is added to the one that the parts inherit.
-        `certificate`: its file and its key's, with which the service then speaks TLS.
-        `database_url`: of another database than SQLite in the home.
+        """Prepare a stack.
 
-        Raises MissingDependency where there is no Redis server.
+        Args:
+            home: The folder of its state.
+            host: The address to listen on.
+            port: The port; 0 chooses a free one.
+            agents: The number of agents.
+            allow_remote: Whether to accept other machines without encryption.
+            environment: Variables in addition to the inherited ones.
+            certificate: The files of a certificate and its key, for TLS.
+            database_url: A database to use instead of SQLite in the home.
+
+        Raises MissingDependency if there is no Redis server.
         """
         self._home = Home(Path(home))
         self._host = host
@@ -62,20 +70,21 @@ class Stack:
         database = quote(str(self._home.path / "ipulse.db"))
         self._database_url = database_url or f"sqlite:///{database}"
         self._redis = RedisServer(self._home.redis, self._home.log("redis"))
-        self._service = ServicePart(self._home)
+        self._service = ServiceProcess(self._home)
         names = ["agent", *(f"agent-{number}" for number in range(2, agents + 1))]
-        self._agents = [AgentPart(name, self._home) for name in names]
+        self._agents = [AgentProcess(name, self._home) for name in names]
         self._url = ""
 
     @property
     def url(self) -> str:
-        """Where the service answers, as seen from this machine."""
+        """The address of the service on this machine."""
         if not self._url:
             raise Unavailable("the stack is not running: call start() first")
         return self._url
 
     @property
     def home(self) -> Path:
+        """The folder of the stack's state."""
         return self._home.path
 
     @property
@@ -85,7 +94,7 @@ class Stack:
 
     @property
     def certificate_path(self) -> Optional[Path]:
-        """The file with the certificate that the service shows, if it shows one."""
+        """The file with the certificate of the service, if it uses TLS."""
         return self._home.certificate_file if self._certificate else None
 
     @property
@@ -95,30 +104,30 @@ class Stack:
 
     @property
     def processes(self) -> Dict[str, GuardedProcess]:
-        """What runs, by name: redis, service, agent, agent-2, ..."""
-        found = {"redis": self._redis.process}
-        found.update({part.name: part.process for part in (self._service, *self._agents)})
-        return {name: process for name, process in found.items() if process is not None}
+        """The running processes by name: redis, service, agent, agent-2, ..."""
+        processes = {"redis": self._redis.process}
+        processes.update({part.name: part.process for part in (self._service, *self._agents)})
+        return {name: process for name, process in processes.items() if process is not None}
 
     def start(self) -> None:
-        """Returns once the service is ready and every agent waits for jobs.
+        """Start everything; return once the service is ready and every agent waits for jobs.
 
-        Raises Conflict if the home is in use, and Unavailable, with the end of its log, if a
-        part does not start; nothing is left running then.
+        Raises Conflict if the home is in use, and Unavailable, with the end of a log, if a process
+        does not start. Nothing is left running then.
         """
         self._home.open()
         try:
             self._home.keep_certificate(self._certificate and self._certificate[0])
             self._redis.start()
             self._start_service()
-            with starting(self._agents, self._agent_environment):
+            with starting_agents(self._agents, self._agent_environment):
                 self._service.await_ready(self._url)
         except BaseException:
             self.stop()
             raise
 
     def stop(self) -> None:
-        """Ends everything in the order that lets each part have its last word."""
+        """Stop the agents, then the service, then Redis, so that last messages arrive."""
         for agent in self._agents:
             agent.terminate()
         for agent in self._agents:
@@ -129,9 +138,9 @@ class Stack:
         self._home.close()
 
     def wait(self) -> None:
-        """Returns on SIGINT or SIGTERM. Raises Unavailable, naming it, if a part ends.
+        """Wait for SIGINT or SIGTERM. Raises Unavailable if one of the processes ends.
 
-        To be called by the main thread.
+        Only the main thread can call this.
         """
         wake, write = os.pipe()
 
@@ -151,29 +160,33 @@ class Stack:
                 signal.signal(number, handler)
             os.close(wake)
             os.close(write)
-        parts: List[Union[RedisServer, Part]] = [self._redis, self._service, *self._agents]
+        parts: List[Union[RedisServer, ManagedProcess]] = [
+            self._redis,
+            self._service,
+            *self._agents,
+        ]
         for part in parts:
             if part.process and part.process.fileno() in ended:
                 raise ended_badly(part.name, part.process.wait(), part.log)
 
     def restart_agent(self, number: int = 1) -> None:
-        """Starts the agent of this number again, whether or not it still runs."""
+        """Restart the agent of this number, whether or not it still runs."""
         agent = self._agents[number - 1]
         agent.stop(AGENT_STOP_SECONDS)
-        with starting([agent], self._agent_environment):
+        with starting_agents([agent], self._agent_environment):
             pass
 
     def restart_service(self) -> None:
-        """Starts the service again, at the same address, whether or not it still runs."""
+        """Restart the service at the same address, whether or not it still runs."""
         self._port = urlsplit(self.url).port or 0
         self._service.stop(SERVICE_STOP_SECONDS)
         self._start_service()
         self._service.await_ready(self._url)
 
     def restart_redis(self, forget: bool = False) -> None:
-        """Starts Redis again, on the same socket, whether or not it still runs.
+        """Restart Redis on the same socket, whether or not it still runs.
 
-        With `forget` it knows nothing of what it had on its disk.
+        With `forget` its stored data are removed.
         """
         self._redis.stop()
         if forget:
@@ -192,9 +205,9 @@ class Stack:
     ) -> None:
         self.stop()
 
-    def service_environment(self, **different: str) -> Dict[str, str]:
-        """What the service is told; with other values, for a second one beside it."""
-        told = {
+    def service_environment(self, **other: str) -> Dict[str, str]:
+        """Return the environment of the service; other values are for a second service."""
+        variables = {
             "IPULSE_HOME": str(self._home.path),
             "IPULSE_HOST": self._host,
             "IPULSE_PORT": str(self._port),
@@ -207,14 +220,14 @@ class Stack:
         }
         if self._certificate:
             certificate, key = self._certificate
-            told.update(IPULSE_TLS_CERTIFICATE=str(certificate), IPULSE_TLS_KEY=str(key))
-        return self._environment(**{**told, **different})
+            variables.update(IPULSE_TLS_CERTIFICATE=str(certificate), IPULSE_TLS_KEY=str(key))
+        return self._environment(**{**variables, **other})
 
     def _start_service(self) -> None:
         environment = self.service_environment()
         self._url = self._service.start_listening(self._host, self._port, environment)
 
-    def _agent_environment(self, announce: int) -> Dict[str, str]:
+    def _agent_environment(self, ready_fd: int) -> Dict[str, str]:
         return self._environment(
             IPULSE_SERVICE_URL=self.url,
             IPULSE_WORKER_TOKEN_FILE=str(self._home.worker_token_file),
@@ -222,7 +235,7 @@ class Stack:
             IPULSE_WORK_DIR=str(self._home.work),
             IPULSE_DEVICES=str(self._home.path / "devices"),
             IPULSE_NICE=os.environ.get("IPULSE_NICE", AGENT_NICE),
-            IPULSE_READY_FD=str(announce),
+            IPULSE_READY_FD=str(ready_fd),
             **({"IPULSE_PINNED": str(self._home.certificate_file)} if self._certificate else {}),
         )
 
@@ -230,6 +243,6 @@ class Stack:
         environment = {k: v for k, v in os.environ.items() if k not in _NOT_INHERITED}
         paths = [str(path) for path in import_paths()]
         if paths:
-            known = environment.get("PYTHONPATH")
-            environment["PYTHONPATH"] = os.pathsep.join([*paths, *([known] if known else [])])
+            inherited = environment.get("PYTHONPATH")
+            environment["PYTHONPATH"] = os.pathsep.join(filter(None, [*paths, inherited]))
         return {**environment, **self._more, **own}

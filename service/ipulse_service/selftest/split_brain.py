@@ -11,7 +11,7 @@ from random import Random
 
 import httpx
 
-from ipulse.stack.managed_process import Part
+from ipulse.stack.managed_process import ManagedProcess
 from ipulse.stack.program_log import ProgramLog
 from ipulse_core import messages
 from ipulse_service.selftest.fault_outcome import FaultOutcome, PromiseBroken
@@ -26,7 +26,7 @@ def split_brain(testbed: Testbed, random: Random, lease_seconds: float) -> Itera
 
     Raises PromiseBroken for a race with two winners, or a word that was believed after the lease.
     """
-    replica = Part(
+    replica = ManagedProcess(
         "service-2", "ipulse_service", ProgramLog(testbed.home / "logs" / "service-2.log")
     )
     home = testbed.home / "service-2"
@@ -98,7 +98,7 @@ def _ask(
     return httpx.post(url + path, json=body, headers=headers, timeout=30.0, trust_env=False)
 
 
-def _url_of(replica: Part, home: Path) -> str:
+def _url_of(replica: ManagedProcess, home: Path) -> str:
     deadline = time.monotonic() + START_SECONDS
     announcement = home / "server.json"
     while not announcement.exists():

@@ -1,4 +1,4 @@
-"""`ipulse ops check`, which asks a process of its own."""
+"""`ipulse op check`, which runs the check in another process."""
 
 from __future__ import annotations
 
@@ -10,23 +10,30 @@ from ipulse_ops.lif.poplar.build import build
 from .conftest import Run
 
 
-def test_our_own_library_is_fit(offline: Run) -> None:
-    ran = offline("ops", "check", "--pre-compile", str(build().library))
+def test_our_own_library_is_usable(offline: Run) -> None:
+    ran = offline("op", "check", "--pre-compile", str(build().library))
     assert ran.code == 0
-    assert ran.out.endswith("is fit for use\n")
+    assert ran.out.endswith("is usable\n")
 
 
-def test_what_is_wrong_is_said_in_words_and_as_json(offline: Run) -> None:
+def test_the_former_name_of_the_group_still_works(offline: Run, tmp_path: Path) -> None:
+    ran = offline("ops", "check", str(tmp_path / "gone.so"))
+    assert ran.code == 2
+    assert "No such file" in ran.err
+    assert "\n  ops " not in offline("--help").out
+
+
+def test_findings_are_printed_as_text_and_as_json(offline: Run) -> None:
     library = str(build(4).library)
-    ran = offline("ops", "check", library)
+    ran = offline("op", "check", library)
     assert ran.code == 2
     assert "error: its API level is 4, expected 5" in ran.out
-    said = json.loads(offline("ops", "check", "--json", library).out)
-    assert (said["fine"], said["findings"][0]["code"]) == (False, "api_level")
+    report = json.loads(offline("op", "check", "--json", library).out)
+    assert (report["fine"], report["findings"][0]["code"]) == (False, "api_level")
 
 
-def test_what_is_no_library_is_an_error_in_a_sentence(offline: Run, tmp_path: Path) -> None:
-    ran = offline("ops", "check", str(tmp_path / "gone.so"))
+def test_a_missing_library_is_an_error_without_a_traceback(offline: Run, tmp_path: Path) -> None:
+    ran = offline("op", "check", str(tmp_path / "gone.so"))
     assert ran.code == 2
     assert "No such file" in ran.err
     assert "Traceback" not in ran.err

@@ -57,7 +57,7 @@ class TestWatch:
         assert (running.returncode, err) == (0, "")
         assert "succeeded: test accuracy 97.50%" in out
 
-    def test_ctrl_c_detaches_and_the_job_goes_on(
+    def test_ctrl_c_detaches_and_the_job_keeps_running(
         self, service: LiveService, client: Client, agent: Agent
     ) -> None:
         job = client.submit(SPEC)
@@ -69,7 +69,7 @@ class TestWatch:
         running.send_signal(signal.SIGINT)
         _, err = running.communicate(timeout=60)
         assert running.returncode == 130
-        assert "the job goes on" in err
+        assert "the job keeps running" in err
         assert f"ipulse cancel {job.id}" in err
         assert "Traceback" not in err
         assert client.get(job.id).state.value == "preparing"

@@ -1,4 +1,4 @@
-"""Progress as lines and as a picture, and text from elsewhere that may not command a terminal."""
+"""Progress as lines and as a display, and text that must not control a terminal."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any, Dict, List
 import pytest
 from rich.console import Console
 
-from ipulse.cli.progress import Progress, duration, metric_line, numbered
+from ipulse.cli.progress import JobProgress, duration, metric_line, numbered
 from ipulse.cli.terminal import clean
 from ipulse.client import Job, JobEvent
 from ipulse.client.resources import time_of
+from ipulse_core.build_cache.progress import BuildProgress
 from tests.ipulse.client import samples
 
 METRIC: Dict[str, Any] = {
@@ -33,28 +34,28 @@ METRIC: Dict[str, Any] = {
 }
 
 
-def progress() -> Progress:
-    return Progress(Job.from_json(samples.job(name="digits", state="queued")))
+def progress() -> JobProgress:
+    return JobProgress(Job.from_json(samples.job(name="digits", state="queued")))
 
 
 def event(kind: str, **fields: Any) -> JobEvent:
     return JobEvent.from_json(samples.event(1, kind, **fields))
 
 
-def drawn(shown: Progress) -> str:
+def drawn(shown: JobProgress) -> str:
     console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system=None)
-    console.print(shown.picture())
+    console.print(shown.display())
     return str(console.file.getvalue())  # type: ignore[attr-defined]  # the StringIO above
 
 
-def test_a_line_of_figures_has_what_one_wants_to_know() -> None:
+def test_a_line_of_metrics_shows_losses_accuracies_rates_and_dropped_spikes() -> None:
     assert metric_line(METRIC) == (
         "epoch 3/30  loss 0.5123  accuracy 87.5%  test accuracy 90.0%  "
-        "firing rate 0.030 0.040 0.050  1,500 spikes without a slot  83 s left"
+        "firing rate 0.030 0.040 0.050  1,500 dropped spikes  83 s left"
     )
 
 
-def test_layers_are_in_their_order() -> None:
+def test_layers_are_in_order() -> None:
     assert numbered(METRIC["values"], "firing_rate") == [0.03, 0.04, 0.05]
 
 
@@ -67,20 +68,20 @@ def test_durations(seconds: float, words: str) -> None:
     assert duration(seconds) == words
 
 
-def test_a_part_that_takes_a_while_is_told_and_drawn_until_the_phase_ends() -> None:
+def test_progress_of_a_phase_is_shown_until_the_phase_ends() -> None:
     shown = progress()
     shown.take(event("state", state="compiling", reason=None, message=""))
-    told = shown.take(
+    line = shown.take(
         event("progress", phase="compile", fraction=0.4, message="building the \x1b[1memulator")
     )
-    assert told is not None
-    assert told.endswith("compile 40%: building the \\x1b[1memulator"), told
+    assert line is not None
+    assert line.endswith("compile 40%: building the \\x1b[1memulator"), line
     assert "compile 40%" in drawn(shown)
     shown.take(event("state", state="running", reason=None, message=""))
     assert "compile 40%" not in drawn(shown)
 
 
-def test_what_is_told_and_what_is_not() -> None:
+def test_states_metrics_and_warnings_are_printed_and_output_is_not() -> None:
     shown = progress()
     lines: List[Any] = [
         shown.take(event("state", state="preparing", reason=None, message="")),
@@ -92,8 +93,8 @@ def test_what_is_told_and_what_is_not() -> None:
         shown.take(event("checkpoint", path="c", epoch=1, step=1)),
         shown.take(event("state", state="failed", reason="diverged", message="at step 7")),
     ]
-    told = [line.partition("  ")[2] for line in lines if line is not None]
-    assert told == [
+    printed = [line.partition("  ")[2] for line in lines if line is not None]
+    assert printed == [
         "preparing",
         metric_line(METRIC),
         "warning: slow disk",
@@ -101,7 +102,7 @@ def test_what_is_told_and_what_is_not() -> None:
     ]
 
 
-def test_a_log_has_figures_now_and_then_and_the_last_ones() -> None:
+def test_a_file_gets_metrics_every_two_seconds_and_the_last_ones() -> None:
     shown = progress()
     kept = []
     for step in range(1, 101):
@@ -113,7 +114,34 @@ def test_a_log_has_figures_now_and_then_and_the_last_ones() -> None:
     assert shown.is_due(event("log", message="m", level="error", stream="runner"))
 
 
-def test_the_picture_shows_the_latest() -> None:
+def test_a_file_gets_build_steps_every_two_seconds_and_the_last_one() -> None:
+    shown = progress()
+    printed = []
+    for step in range(21):
+        progress_event = event(
+            "progress", phase="compile", fraction=step / 20, message=f"step {step} of 20"
+        )
+        time = time_of(f"2026-01-02T03:04:{step // 2:02}.{step % 2 * 5}00Z")
+        if shown.is_due(dataclasses.replace(progress_event, time=time)):
+            printed.append(step)
+    assert printed == [0, 4, 8, 12, 16, 20]
+    shown.take(event("state", state="acquiring", reason=None, message=""))
+    assert shown.is_due(event("progress", phase="acquire", fraction=0.0, message="waiting"))
+
+
+def test_a_wait_for_the_build_of_another_process_is_shown() -> None:
+    shown = progress()
+    waiting = BuildProgress("liblif.so", 3, 20, 12.0, 52.0, process=4711, waiting=True)
+    line = shown.take(
+        event("progress", phase="compile", fraction=waiting.fraction, message=str(waiting))
+    )
+    assert line is not None
+    for words in ("waiting for process 4711", "step 3 of 20", "about 40 s left"):
+        assert words in line
+        assert words in drawn(shown)
+
+
+def test_the_display_shows_the_latest_state() -> None:
     shown = progress()
     assert "queued" in drawn(shown)
     shown.take(event("state", state="running", reason=None, message=""))
@@ -127,14 +155,14 @@ def test_the_picture_shows_the_latest() -> None:
 @pytest.mark.parametrize(
     "bad", ["\x1b[2J", "\x9b31m", "\r", "\x07", "\u202e", "\u200b", "\u2028", "\ud800"], ids=ascii
 )
-def test_no_text_commands_the_terminal(bad: str) -> None:
+def test_no_text_controls_the_terminal(bad: str) -> None:
     assert bad not in clean(f"a{bad}b")
-    shown = Progress(Job.from_json(samples.job(name=f"a{bad}b")))
+    shown = JobProgress(Job.from_json(samples.job(name=f"a{bad}b")))
     line = shown.take(event("log", message=f"a{bad}b", level="error", stream="agent"))
     assert line is not None
     assert bad not in line
     assert bad not in drawn(shown).replace("\r\n", "\n")
 
 
-def test_ordinary_text_stays_as_it_is() -> None:
+def test_ordinary_text_is_not_changed() -> None:
     assert clean("tests ✓ grün 0.5 % [bold]") == "tests ✓ grün 0.5 % [bold]"

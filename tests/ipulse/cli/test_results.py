@@ -82,10 +82,10 @@ class TestResults:
         assert (ran.code, ran.out) == (0, f"{tmp_path / 'p.json'}\n")
         assert json.loads((tmp_path / "p.json").read_text()) == {"schema": "a"}
 
-    def test_a_profile_of_another_kind_is_not_guessed_at(self, run: Run, job_id: str) -> None:
+    def test_a_profile_of_another_schema_is_refused(self, run: Run, job_id: str) -> None:
         ran = run("profile", job_id)
         assert ran.code == 6
-        assert "`--json` prints it as it is" in ran.err
+        assert "`--json` prints it unchanged" in ran.err
 
     def test_status(self, run: Run, job_id: str, client: Client) -> None:
         ran = run("status", job_id)

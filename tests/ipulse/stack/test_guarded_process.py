@@ -128,14 +128,14 @@ class TestEnd:
 
 
 class TestWaiting:
-    def test_the_program_begins_when_it_is_started_with_what_it_is_told_then(self) -> None:
+    def test_a_waiting_program_starts_with_additional_variables(self) -> None:
         with waiting("import os; print(os.environ['TOLD'], os.environ['KNOWN'])") as process:
             assert process.pid == 0
             process.start({"TOLD": "now"})
             assert line_of(process) == "now before"
             assert process.wait(DEADLINE) == 0
 
-    def test_one_that_is_never_started_leaves_nothing(self) -> None:
+    def test_a_program_that_is_never_started_leaves_no_process(self) -> None:
         process = waiting("print('started')")
         process.kill()
         process.wait(DEADLINE)
@@ -143,7 +143,7 @@ class TestWaiting:
         with pytest.raises(OSError, match="not started"):
             process.start()
 
-    def test_one_whose_guardian_has_died_cannot_be_started(self) -> None:
+    def test_a_program_without_its_guardian_cannot_start(self) -> None:
         before = set(psutil.Process().children())
         process = waiting("print('started')")
         (guardian,) = set(psutil.Process().children()) - before
@@ -182,7 +182,7 @@ class TestTerminate:
             process.kill()
             assert process.wait(DEADLINE) == -signal.SIGKILL
 
-    def test_after_the_end_orders_are_void(self, sleeper: GuardedProcess) -> None:
+    def test_signals_after_the_end_have_no_effect(self, sleeper: GuardedProcess) -> None:
         sleeper.kill()
         sleeper.wait(DEADLINE)
         sleeper.terminate()
@@ -190,7 +190,7 @@ class TestTerminate:
 
 
 class TestDescendants:
-    def test_one_that_left_the_session_is_dead_when_the_end_is_told(self) -> None:
+    def test_processes_in_other_sessions_have_ended_before_the_end_is_reported(self) -> None:
         with start(DAEMONISER + "sys.stdin.read()") as process:
             descendant = Watched(int(line_of(process)))
             assert process.stdin is not None
@@ -242,7 +242,7 @@ class TestSession:
             assert session == group == pid
             process.wait(DEADLINE)
 
-    def test_one_without_stays_in_its_starters_in_a_group_of_its_own(self) -> None:
+    def test_without_a_session_it_has_its_own_group(self) -> None:
         with beside_us(self.SAYS_WHERE_IT_IS) as process:
             session, group, pid = line_of(process).split()
             assert int(session) == os.getsid(0)
@@ -256,7 +256,7 @@ class TestSession:
             assert os.getpgid(0) not in (os.getpgid(process.pid), os.getpgid(guardian))
             assert os.getpgid(process.pid) != os.getpgid(guardian)
 
-    def test_its_descendants_are_dead_when_the_end_is_told(self) -> None:
+    def test_descendants_have_ended_before_the_end_is_reported(self) -> None:
         with beside_us(DAEMONISER + "raise SystemExit(3)") as process:
             descendant = Watched(int(line_of(process)))
             assert process.wait(DEADLINE) == 3

@@ -23,7 +23,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_it_is_made_private_whatever_the_umask(home: Home) -> None:
+def test_a_home_is_private_with_any_umask(home: Home) -> None:
     former = os.umask(0)
     try:
         home.open()
@@ -35,7 +35,7 @@ def test_it_is_made_private_whatever_the_umask(home: Home) -> None:
     home.close()
 
 
-def test_tokens_are_long_different_and_stay(home: Home) -> None:
+def test_tokens_are_long_distinct_and_permanent(home: Home) -> None:
     home.open()
     tokens = [home.token_file.read_text(), home.worker_token_file.read_text()]
     home.close()
@@ -46,7 +46,7 @@ def test_tokens_are_long_different_and_stay(home: Home) -> None:
     home.close()
 
 
-def test_a_token_half_written_by_the_dead_is_made_anew(home: Home) -> None:
+def test_a_partly_written_token_is_replaced(home: Home) -> None:
     home.path.mkdir(mode=0o700, parents=True)
     (home.path / ".token.draft").write_text("half")
     home.open()
@@ -55,7 +55,7 @@ def test_a_token_half_written_by_the_dead_is_made_anew(home: Home) -> None:
     home.close()
 
 
-def test_another_process_is_told_who_has_it(home: Home) -> None:
+def test_a_locked_home_names_the_process(home: Home) -> None:
     home.open()
     code = (
         "import sys; from pathlib import Path; from ipulse.stack.home import Home\n"
@@ -81,7 +81,7 @@ def test_a_home_that_was_closed_can_be_opened_again(home: Home) -> None:
     again.close()
 
 
-def test_one_open_to_others_is_refused_and_left_as_it_is(home: Home) -> None:
+def test_a_home_readable_by_others_is_refused_unchanged(home: Home) -> None:
     home.path.mkdir(parents=True)
     home.path.chmod(0o755)
     with pytest.raises(Unavailable, match="chmod 700"):
@@ -90,7 +90,7 @@ def test_one_open_to_others_is_refused_and_left_as_it_is(home: Home) -> None:
     assert list(home.path.iterdir()) == []
 
 
-def test_the_announcement_of_the_dead_is_taken_back(home: Home) -> None:
+def test_the_address_of_a_dead_stack_is_removed(home: Home) -> None:
     home.path.mkdir(mode=0o700, parents=True)
     home.server_file.write_text('{"url": "http://127.0.0.1:1", "pid": 1}')
     home.open()
@@ -98,7 +98,7 @@ def test_the_announcement_of_the_dead_is_taken_back(home: Home) -> None:
     home.close()
 
 
-def test_a_home_that_cannot_be_made_says_the_cure(tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_created_is_an_error_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(Unavailable, match=r"cannot be a home \(.*--home or IPULSE_HOME"):
+    with pytest.raises(Unavailable, match=r"cannot be created \(.*--home or IPULSE_HOME"):
         Home(tmp_path / "file" / "home").open()

@@ -40,12 +40,14 @@ def test_bytes_that_are_not_text_are_shown_as_such(log: ProgramLog) -> None:
     assert "broken" in log.tail()
 
 
-def test_silence_is_said(log: ProgramLog) -> None:
+def test_an_empty_log_is_named(log: ProgramLog) -> None:
     write(log, b"")
-    assert "nothing in its log" in log.tail()
+    assert f"{log.path} is empty" in log.tail()
 
 
-def test_a_log_grown_too_long_makes_room(log: ProgramLog, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_is_too_long_is_rotated(
+    log: ProgramLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(program_log, "MAX_BYTES", 10)
     write(log, b"twelve bytes")
     write(log, b"new")

@@ -23,7 +23,7 @@ from tests.ipulse.stack.test_guarded_process import DEADLINE, Watched
 
 @pytest.fixture
 def short_directory() -> Iterator[Path]:
-    """As the tests' own directories may be too long for a socket."""
+    """A short directory, because those of the tests may be too long for a socket."""
     with tempfile.TemporaryDirectory(prefix="ipulse-redis-") as directory:
         yield Path(directory)
 
@@ -70,7 +70,7 @@ class TestFinding:
         assert ask(server, "PING") == "+PONG\r\n"
         server.stop()
 
-    def test_none_is_an_error_that_names_both_cures(
+    def test_none_is_an_error_with_both_hints(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
@@ -82,7 +82,7 @@ class TestFinding:
 
 
 class TestSocketPath:
-    def test_lies_in_the_data_directory_where_it_fits(self) -> None:
+    def test_is_in_the_data_directory_if_the_path_fits(self) -> None:
         assert socket_path(Path("/srv/ipulse/redis")) == Path("/srv/ipulse/redis/redis.sock")
 
     def test_a_long_one_moves_to_the_same_short_place_every_time(self) -> None:
@@ -135,9 +135,9 @@ class TestServer:
         server.stop()
         assert not server.socket.parent.exists()
 
-    def test_a_directory_open_to_others_is_refused(self, short_directory: Path) -> None:
+    def test_a_directory_readable_by_others_is_refused(self, short_directory: Path) -> None:
         (short_directory / "redis").mkdir(mode=0o755)
-        with pytest.raises(Unavailable, match="closed to others"):
+        with pytest.raises(Unavailable, match="private to this user"):
             redis_at(short_directory).start()
 
     def test_a_link_put_in_the_short_directorys_place_is_refused(self, tmp_path: Path) -> None:
@@ -145,17 +145,17 @@ class TestServer:
         home.mkdir()
         server = redis_at(home)
         server.socket.parent.symlink_to(tmp_path)
-        with pytest.raises(Unavailable, match="belongs to this user"):
+        with pytest.raises(Unavailable, match="private to this user"):
             server.start()
         server.socket.parent.unlink()
 
-    def test_one_that_ends_at_once_is_an_error_with_its_last_words(
+    def test_a_server_that_ends_at_once_is_an_error_with_its_log(
         self, short_directory: Path
     ) -> None:
         program = short_directory / "redis-server"
-        program.write_text("#!/bin/sh\necho I cannot go on\nexit 3\n")
+        program.write_text("#!/bin/sh\necho cannot start here\nexit 3\n")
         program.chmod(0o700)
-        with pytest.raises(Unavailable, match="I cannot go on"):
+        with pytest.raises(Unavailable, match="cannot start here"):
             redis_at(short_directory, program).start()
 
     def test_ends_with_its_starter(self, short_directory: Path) -> None:

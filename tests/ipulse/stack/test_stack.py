@@ -88,7 +88,7 @@ class TestRunning:
         roles = {artifact.role for artifact in client.artifacts(job.id)}
         assert {"metrics", "weights", "manifest"} <= roles
 
-    def test_the_home_tells_where_and_with_which_secret(self, stack: Stack, home: Path) -> None:
+    def test_the_home_has_the_address_and_the_token(self, stack: Stack, home: Path) -> None:
         announced = json.loads((home / "server.json").read_text())
         assert announced == {"url": stack.url, "pid": stack.processes["service"].pid}
         assert stack.token_path == home / "token"
@@ -97,7 +97,7 @@ class TestRunning:
             path.name for path in (home / "logs").iterdir()
         }
 
-    def test_the_parts_run_under_their_names(self, stack: Stack) -> None:
+    def test_the_processes_run_under_their_names(self, stack: Stack) -> None:
         assert list(stack.processes) == ["redis", "service", "agent"]
         modules = {"service": "ipulse_service", "agent": "ipulse_worker.agent"}
         for name, module in modules.items():
@@ -121,7 +121,7 @@ class TestRunning:
         for line in log.rpartition("\n")[0].splitlines():  # it may be writing the next
             assert "action" in json.loads(line)
 
-    def test_the_users_own_token_is_not_for_the_parts(self, stack: Stack) -> None:
+    def test_processes_do_not_inherit_the_users_token(self, stack: Stack) -> None:
         for process in stack.processes.values():
             environment = Path(f"/proc/{process.pid}/environ").read_bytes()
             assert environment
@@ -161,7 +161,7 @@ class TestSuddenDeaths:
         assert client.wait(following, timeout=DEADLINE).state is JobState.SUCCEEDED
 
     def test_of_the_service(self, stack: Stack, client: Client) -> None:
-        """Back within the lease: the attempt under way goes on as if nothing had been."""
+        """Restarts the service within the lease, so that the attempt continues."""
         job_id = submit(client, "trains_until_told")
         runner_of(client, job_id)
         os.kill(stack.processes["service"].pid, signal.SIGKILL)
@@ -173,9 +173,7 @@ class TestSuddenDeaths:
 
 
 class TestStopping:
-    def test_the_agent_stops_in_the_middle_of_a_job_and_another_run_goes_on(
-        self, tmp_path: Path
-    ) -> None:
+    def test_a_stopped_job_resumes_in_the_next_run(self, tmp_path: Path) -> None:
         stack = Stack(tmp_path / "home", environment=ENVIRONMENT)
         stack.start()
         processes = [Watched(process.pid) for process in stack.processes.values()]
@@ -217,7 +215,7 @@ class TestWaiting:
             assert starter.wait(DEADLINE) == 0
         assert all(process.ends() for process in processes)
 
-    def test_ends_with_a_part_and_names_it(self, tmp_path: Path) -> None:
+    def test_the_end_of_a_process_ends_the_stack_and_is_named(self, tmp_path: Path) -> None:
         with stack_in_another_process(tmp_path / "home", "stack.wait()") as starter:
             processes = [Watched(pid) for pid in pids_told_by(starter)]
             os.kill(processes[1].pid, signal.SIGKILL)
@@ -228,7 +226,7 @@ class TestWaiting:
 
 
 class TestNotStarting:
-    def test_a_port_in_use_is_told_and_nothing_is_left(self, tmp_path: Path) -> None:
+    def test_a_port_in_use_is_an_error_and_leaves_no_process(self, tmp_path: Path) -> None:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
@@ -237,14 +235,14 @@ class TestNotStarting:
                 stack.start()
         assert stack.processes == {}
 
-    def test_an_agent_that_cannot_start_is_told_with_its_log(self, tmp_path: Path) -> None:
+    def test_an_agent_that_cannot_start_is_an_error_with_its_log(self, tmp_path: Path) -> None:
         stack = Stack(tmp_path / "home", environment={"IPULSE_RUNNER_PYTHON": "/no/python"})
         with pytest.raises(Unavailable, match="the agent has ended") as caught:
             stack.start()
         assert "/no/python cannot be executed" in str(caught.value)
         assert stack.processes == {}
 
-    def test_other_machines_are_not_answered_unless_that_was_said(self, tmp_path: Path) -> None:
+    def test_remote_access_needs_an_option(self, tmp_path: Path) -> None:
         with pytest.raises(Unavailable, match="IPULSE_ALLOW_REMOTE"):
             Stack(tmp_path / "home", host="0.0.0.0").start()  # noqa: S104 - refused is the point
 

@@ -44,7 +44,7 @@ def _expiring(path: Path, key: Path, end: datetime) -> Path:
 
 
 class TestSelfSigned:
-    def test_is_kept_while_it_serves_every_name(self, made: tuple[Path, Path]) -> None:
+    def test_is_reused_while_it_covers_every_name(self, made: tuple[Path, Path]) -> None:
         before = made[0].read_bytes()
         assert tls.self_signed(made[0].parent, ["lab.example"]) == made
         assert made[0].read_bytes() == before
@@ -80,11 +80,11 @@ class TestSelfSigned:
         with pytest.raises(ssl.SSLCertVerificationError):
             tls._shake_hands(server, client, "elsewhere.example")
 
-    def test_is_made_anew_for_another_name(self, tmp_path: Path) -> None:
+    def test_is_replaced_for_another_name(self, tmp_path: Path) -> None:
         before = tls.self_signed(tmp_path)[0].read_bytes()
         assert tls.self_signed(tmp_path, ["10.1.2.3"])[0].read_bytes() != before
 
-    def test_takes_no_name_that_is_none(self, tmp_path: Path) -> None:
+    def test_refuses_an_invalid_name(self, tmp_path: Path) -> None:
         with pytest.raises(InvalidInput) as refused:
             tls.self_signed(tmp_path, ["a,IP:1.2.3.4"])
         assert "the name or the address of a machine" in str(refused.value.problems[0])
@@ -94,7 +94,9 @@ class TestCheck:
     def test_accepts_a_pair(self, made: tuple[Path, Path]) -> None:
         tls.check(*made)
 
-    def test_refuses_anothers_key(self, made: tuple[Path, Path], other: tuple[Path, Path]) -> None:
+    def test_refuses_the_key_of_another_certificate(
+        self, made: tuple[Path, Path], other: tuple[Path, Path]
+    ) -> None:
         with pytest.raises(InvalidInput, match=r"tls-key\.pem is not the key of the certificate"):
             tls.check(made[0], other[1])
 
@@ -142,7 +144,7 @@ class TestCheck:
 class TestClient:
     @pytest.fixture
     def url(self, made: tuple[Path, Path]) -> Iterator[str]:
-        """Of a service that says over TLS that it has no jobs."""
+        """Return the URL of a server that answers over TLS that there are no jobs."""
 
         class Answer(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
@@ -183,11 +185,11 @@ class TestClient:
     def test_refuses_another_certificate_at_once_with_a_hint(
         self, url: str, other: tuple[Path, Path]
     ) -> None:
-        told = r"not trusted \(self.signed.*--ca FILE"
-        with Client(url, "token", ca=other[0]) as client, pytest.raises(Unavailable, match=told):
+        message = r"not trusted \(self.signed.*--ca FILE"
+        with Client(url, "token", ca=other[0]) as client, pytest.raises(Unavailable, match=message):
             list(client.list())
 
-    def test_says_which_scheme_is_the_right_one(self, url: str) -> None:
-        plain, told = url.replace("https", "http"), "its address begins with https://"
-        with Client(plain, "token", retries=0) as client, pytest.raises(Unavailable, match=told):
+    def test_names_the_right_scheme(self, url: str) -> None:
+        plain, message = url.replace("https", "http"), "its address begins with https://"
+        with Client(plain, "token", retries=0) as client, pytest.raises(Unavailable, match=message):
             list(client.list())

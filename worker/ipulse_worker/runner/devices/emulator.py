@@ -117,7 +117,7 @@ class Emulator(Device):
             name = arguments["op_name"]
             raise NotKept(
                 f"PRE_COMPILE has nowhere to keep {name}: the log says why the cache cannot be "
-                f"written, or {name}_metadata does not set is_hashable (ipulse ops check)"
+                f"written, or {name}_metadata does not set is_hashable (ipulse op check)"
             )
         self._ops.append(op)
         self.on_progress(1.0 - self._left, "tracing TensorFlow's graph of the training")

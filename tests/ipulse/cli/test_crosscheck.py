@@ -1,13 +1,13 @@
-"""`ipulse compare`, which asks a process of its own."""
+"""`ipulse crosscheck`, which runs in another process."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 import pytest
 
-from ipulse.cli import crosscheck as compare
+from ipulse.cli import crosscheck
 
 from .conftest import Run
 
@@ -19,9 +19,9 @@ SPEC: Dict[str, Any] = {
 ROW = {"differing": 0, "margin": 0.0, "membrane": 1e-7, "gradient": None, "seconds": 0.5}
 
 
-def test_says_that_they_agree(offline: Run) -> None:
+def test_back_ends_that_agree(offline: Run) -> None:
     ran = offline(
-        "compare", "--device", "cpu", "--samples", "2", "--json", "-", stdin=json.dumps(SPEC)
+        "crosscheck", "--device", "cpu", "--samples", "2", "--json", "-", stdin=json.dumps(SPEC)
     )
     assert ran.code == 0, ran.err
     assert ran.err.splitlines()[-2:] == [
@@ -34,7 +34,7 @@ def test_says_that_they_agree(offline: Run) -> None:
     assert (found["samples"], found["steps"], found["network"]) == (2, 4, [6, 4, 2])
 
 
-def test_says_what_does_not(offline: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_back_ends_that_do_not_agree(offline: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     ways = [
         {"way": "one op", "device": "cpu", "agrees": False, **ROW},
         {"way": "one op", "device": "emulator", "agrees": False, "failed": "out of memory"},
@@ -43,16 +43,25 @@ def test_says_what_does_not(offline: Run, monkeypatch: pytest.MonkeyPatch) -> No
     shapes = {"network": [6, 4, 2], "samples": 2, "steps": 4, "tiles": 8, "spikes": [3]}
     tolerances = {"margin": 1e-5, "membrane": 1e-5, "gradient": 1e-4}
     found = {**shapes, "tolerances": tolerances, "ways": ways, "agree": False}
-    monkeypatch.setattr(compare, "_ask", lambda document, options: found)
-    ran = offline("compare", "-", stdin=json.dumps(SPEC))
+    monkeypatch.setattr(crosscheck, "_run", lambda document, options: found)
+    ran = offline("crosscheck", "-", stdin=json.dumps(SPEC))
     assert ran.code == 1
     assert "NO" in ran.out
-    assert "no number" in ran.out
+    assert "not a number" in ran.out
     assert "one op on emulator failed: out of memory" in ran.out
     assert ran.out.endswith("They do not agree.\n")
 
 
-def test_a_wrong_spec_is_told_by_its_place(offline: Run) -> None:
-    ran = offline("compare", "-", stdin='{"version": 1, "network": {"layers": []}}')
+def test_an_invalid_spec_is_reported_with_its_place(offline: Run) -> None:
+    ran = offline("crosscheck", "-", stdin='{"version": 1, "network": {"layers": []}}')
     assert ran.code == 2
     assert "/network/layers" in ran.err
+
+
+@pytest.mark.parametrize("arguments", [["spec.yaml"], ["--tiles", "8", "-"], []], ids=str)
+def test_the_former_name_says_the_new_one_in_a_line(offline: Run, arguments: List[str]) -> None:
+    ran = offline("compare", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    [line] = ran.err.splitlines()
+    assert "ipulse crosscheck" in line
+    assert "\n  compare" not in offline("--help").out

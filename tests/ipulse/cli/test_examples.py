@@ -1,0 +1,48 @@
+"""The examples in the help: every command has one, and every example is a valid command line."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any, List
+
+import pytest
+import typer
+
+from ipulse.cli.app import COMMANDS, GROUPS, make_app
+from ipulse.cli.examples import EXAMPLES
+from tests.ipulse.live_service import ROOT
+
+from .conftest import Run
+
+NAMES = [*COMMANDS, *(f"{group} {name}" for group in GROUPS for name in GROUPS[group])]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_help_of_every_command_shows_an_example(offline: Run, name: str) -> None:
+    ran = offline(*name.split(), "--help")
+    assert ran.code == 0
+    assert "Example" in ran.out
+    for example in EXAMPLES[name]:
+        assert example.startswith(name)
+        assert f"ipulse {example}" in ran.out
+
+
+@pytest.mark.parametrize("example", [words for lines in EXAMPLES.values() for words in lines])
+def test_every_example_is_accepted(
+    example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "recordings").mkdir()
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "program.cpp").touch()
+    command: Any = typer.main.get_command(make_app())
+    arguments: List[str] = shlex.split(example.partition(" < ")[0])
+    arguments = [argument.replace("~", str(tmp_path)) for argument in arguments]
+    while arguments and arguments[0] in getattr(command, "commands", {}):
+        command = command.commands[arguments.pop(0)]
+    command.make_context(command.name, arguments)  # raises a usage error
+    for argument in arguments:
+        if argument.startswith("examples/"):
+            assert (ROOT / argument).is_file()
