@@ -90,7 +90,11 @@ class TestArchitecturePage:
             name = line.split()[0]
             if not line.startswith(" "):
                 package = name
-            folders.add(name.rstrip("/") if name == package else f"{package}{name}".rstrip("/"))
+            path = name if name == package else f"{package}{name}"
+            before, brace, rest = path.partition("{")
+            inside, _, after = rest.partition("}")
+            for part in inside.split(","):
+                folders.add(f"{before}{part}{after}".rstrip("/") if brace else path.rstrip("/"))
         return folders
 
     def existing(self) -> set[str]:
