@@ -1,0 +1,1 @@
+"""Parts that the three benchmark programs share."""

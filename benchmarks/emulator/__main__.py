@@ -1,0 +1,29 @@
+"""Measure Poplar programs on the emulator. All cycles are emulated, never a device's.
+
+    python -m benchmarks.emulator op                cycles of the Poplar op, some minutes
+    python -m benchmarks.emulator speed             the emulator beside the CPU kernels
+    python -m benchmarks.emulator proof             the op at full size against the reference
+    python -m benchmarks.emulator proof --only "policy cyclic"
+    python -m benchmarks.emulator questions         tables of docs/explanation/ipu_*.md
+    python -m benchmarks.emulator questions step    one program's table
+    python -m benchmarks.emulator connections       seconds of a runner's phases by connection
+
+`COMMAND --help` lists the options; --output FILE writes the table as CSV.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks.common import command_line
+
+COMMANDS = {
+    "op": "op_cost",
+    "speed": "op_speed",
+    "proof": "op_proof",
+    "questions": "questions",
+    "connections": "connections",
+}
+
+if __name__ == "__main__":
+    sys.exit(command_line.run("benchmarks.emulator", __doc__, COMMANDS))

@@ -1,0 +1,1 @@
+"""Latency and throughput of the service, beside other job services."""

@@ -1,0 +1,21 @@
+"""Measure the service, and other job services beside it.
+
+    python -m benchmarks.service submit              submissions, one after the other
+    python -m benchmarks.service first-step          from a submission to the first training step
+    python -m benchmarks.service load                every part on every system, 15 minutes
+    python -m benchmarks.service load --part submissions --system sqlite --system celery
+    python -m benchmarks.service load --quick        small numbers: whether it works
+
+`COMMAND --help` lists the options; --output FILE writes the table as CSV.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks.common import command_line
+
+COMMANDS = {"submit": "submit", "first-step": "first_step", "load": "load"}
+
+if __name__ == "__main__":
+    sys.exit(command_line.run("benchmarks.service", __doc__, COMMANDS))

@@ -1,0 +1,1 @@
+"""The measured job services: IPUlse and its peers."""

@@ -1,0 +1,1 @@
+"""Speed, memory and accuracy of training, beside other libraries."""

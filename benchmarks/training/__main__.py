@@ -1,0 +1,30 @@
+"""Measure training: steps, parts of a step, memory, accuracy, and other libraries beside it.
+
+    python -m benchmarks.training step                     our variants on configs A and B
+    python -m benchmarks.training step --weights bfloat16  float32 and bfloat16 weights
+    python -m benchmarks.training breakdown --config B     where the time of a step goes
+    python -m benchmarks.training memory                   bytes stored for the backward pass
+    python -m benchmarks.training peers --config A         other libraries, installed on first use
+    python -m benchmarks.training accuracy                 the reference networks, some minutes
+    python -m benchmarks.training special-paths            each optimisation with and without
+
+`COMMAND --help` lists the options; --output FILE writes the table as CSV.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks.common import command_line
+
+COMMANDS = {
+    "step": "step",
+    "breakdown": "breakdown",
+    "memory": "memory",
+    "peers": "comparison",
+    "accuracy": "accuracy",
+    "special-paths": "special_paths",
+}
+
+if __name__ == "__main__":
+    sys.exit(command_line.run("benchmarks.training", __doc__, COMMANDS))

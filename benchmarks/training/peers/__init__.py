@@ -1,0 +1,1 @@
+"""Adapters of other libraries; each runs in an environment of its own."""

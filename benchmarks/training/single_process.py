@@ -1,0 +1,62 @@
+"""Train an experiment in this process as a runner does, without an agent."""
+
+from __future__ import annotations
+
+import os
+
+from ipulse.spec import ExperimentSpec
+
+# Read when TensorFlow is imported; ipulse_worker.runner sets them, too.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+
+from ipulse_ops.lif.cpu import native
+from ipulse_worker.runner.clock import Clock, Timeline
+from ipulse_worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data.load import load
+from ipulse_worker.runner.model.initial_weights import initial_weights
+from ipulse_worker.runner.model.model import Model
+from ipulse_worker.runner.training.batch_schedule import BatchSchedule
+from ipulse_worker.runner.training.evaluation import evaluate
+from ipulse_worker.runner.training.loop import Training
+from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
+
+
+class _NoReports:
+    """Ignores progress, and never cancels."""
+
+    requested = False
+
+    def add_samples(self, samples: int) -> None: ...
+
+    def is_due(self) -> bool:
+        return False
+
+    def report(self, step: int, values: object) -> None: ...
+
+
+def build_kernels() -> None:
+    """Compile the kernels, the first time on a machine."""
+    native.build_tensorflow_op()
+
+
+def train(spec: ExperimentSpec) -> MetricAccumulator:
+    """Train to the end; return the metrics of the held-out samples."""
+    build_kernels()
+    dataset = load(
+        spec.data, DataDirectory.from_environment(os.environ), lambda done, samples: None
+    )
+    settings = spec.training
+    training = Training(
+        spec=spec,
+        model=Model(spec, dataset.trains.slots, len(os.sched_getaffinity(0))),
+        dataset=dataset,
+        schedule=BatchSchedule(dataset.training, settings.batch_size, settings.epochs, spec.seed),
+        timeline=Timeline(Clock()),
+        kernel_seconds=native.timings,
+    )
+    training.model.weights = initial_weights(spec, dataset)
+    training.begin()
+    no_reports = _NoReports()
+    training.run(no_reports, no_reports, lambda: None)  # type: ignore[arg-type] # has what is used
+    return evaluate(training.model, dataset, spec).metrics
