@@ -1,4 +1,4 @@
-"""The service as a program: listens, says where in server.json, and serves until told to stop."""
+"""The service as a program: listens, announces its URL in server.json, and serves until stopped."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class Server(uvicorn.Server):
-    """Says where it listens once it does, and lets no open stream hold up its end."""
+    """Announces the URL once the service listens, and ends open streams when it stops."""
 
     def __init__(self, config: uvicorn.Config, state: AppState, url: str) -> None:
         super().__init__(config)
@@ -36,28 +36,30 @@ class Server(uvicorn.Server):
         self._announcement = state.settings.home / "server.json"
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Starts to listen, and writes server.json."""
         await super().startup(sockets=sockets)
         if self.started:
             _announce(self._announcement, self._url)
             _log.info("listening", extra={"url": self._url})
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Removes server.json, and stops to listen."""
         _withdraw(self._announcement)
         await super().shutdown(sockets=sockets)
         _log.info("stopped")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stops the service; a second Ctrl-C does not wait for requests in progress."""
         self._state.notifier.stop()
-        # The original also raises the signal again at the end; a stop that was asked for and
-        # was clean ends with 0 instead. Who presses Ctrl-C twice does not want to wait.
+        # Uvicorn's own handler raises the signal again at the end; a clean stop exits with 0 here.
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
 
 
 def main() -> int:
-    """Returns the exit code: 0 after a clean stop, 2 for settings that cannot work.
+    """Runs the service, and returns the exit code: 0 after a clean stop, 2 for invalid settings.
 
-    Where the start itself fails, for instance on a broken database, uvicorn exits with 3.
+    Uvicorn exits with 3 if the start fails, for instance because the database is damaged.
     """
     os.umask(0o077)
     log.configure()
@@ -69,18 +71,17 @@ def main() -> int:
     except (IPUlseError, ValidationError, OSError) as error:
         _log.error("cannot_start", extra={"error": str(error)})
         return 2
-    gc.freeze()  # modules stay; looking through them again holds all requests up
-    gc.enable()
+    gc.freeze()  # modules are never freed: excluding them shortens the pauses of the collector
     server(app, settings, listener).run(sockets=[listener])
     return 0
 
 
 def server(app: FastAPI, settings: Settings, listener: socket.socket) -> Server:
-    """What serves the application on a listening socket until SIGTERM or SIGINT."""
+    """Returns the server of an application on a listening socket; SIGTERM and SIGINT stop it."""
     config = uvicorn.Config(
         app,
         http=SlowClientProtocol,
-        ws="none",  # nobody here speaks it: such a request is one like any other
+        ws="none",  # an upgrade request is answered as an ordinary request
         ssl_certfile=settings.tls_certificate,
         ssl_keyfile=settings.tls_key,
         log_config=None,
@@ -95,23 +96,26 @@ def server(app: FastAPI, settings: Settings, listener: socket.socket) -> Server:
 
 
 def listen(settings: Settings) -> socket.socket:
-    """The socket that was handed down, or one at the address that the settings name.
+    """Returns the inherited socket, or a new one at the address in the settings.
 
-    Raises Unavailable when that is taken, or what was handed down is no socket.
+    Raises:
+        Unavailable: The address is in use, or the inherited descriptor is no socket.
     """
     if settings.listen_fd is None:
         return listening.listen(settings.host, settings.port)
     try:
         listener = socket.socket(fileno=settings.listen_fd)
     except OSError as error:
-        told = f"IPULSE_LISTEN_FD={settings.listen_fd} is no socket ({error.strerror})"
-        raise Unavailable(f"{told}: unset it, and the service listens by itself") from error
+        raise Unavailable(
+            f"IPULSE_LISTEN_FD={settings.listen_fd} is no socket ({error.strerror}): "
+            "unset it to listen at IPULSE_HOST and IPULSE_PORT"
+        ) from error
     listener.set_inheritable(False)
     return listener
 
 
 def _announce(path: Path, url: str) -> None:
-    # Renamed into place, so that nobody reads half of it.
+    # Renamed, so that no reader sees an incomplete file.
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_text(json.dumps({"url": url, "pid": os.getpid()}))
     draft.replace(path)

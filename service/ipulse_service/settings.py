@@ -1,4 +1,4 @@
-"""What the service is told from outside: one frozen object, made at the edge and passed in."""
+"""The service's settings: one frozen object, read once and passed to what needs it."""
 
 from __future__ import annotations
 
@@ -13,105 +13,159 @@ from ipulse_core import messages
 from ipulse_core.errors import Unavailable
 
 MEBIBYTE = 2**20
-MIN_TOKEN_LENGTH = 32  # characters: nobody types or guesses one of these
+MIN_TOKEN_LENGTH = 32  # characters
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class Settings(BaseModel):
-    """Every field is read from `IPULSE_` + its name in capitals; secrets only by file."""
+    """The service's settings, each read from `IPULSE_` and its name in capitals.
+
+    Secrets are read from files that the settings name, never from the environment.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
         validate_default=True,
-        hide_input_in_errors=True,  # the broker's URL may hold a password
+        hide_input_in_errors=True,  # the broker's URL may contain a password
     )
 
-    home: Path = Path("~/.local/state/ipulse")
-    host: str = "127.0.0.1"
-    port: int = Field(default=8470, ge=0, le=65535)  # 0 takes a free one; server.json has it
-    listen_fd: int | None = Field(default=None, ge=0)  # a socket that listens already, inherited
-    # Answering beyond this machine is a decision, not an accident of a host name.
-    allow_remote: bool = False
-    tls_certificate: Path | None = None  # PEM, with the chain; TLS is spoken where both are given
-    tls_key: Path | None = None
-    # Names a client may use for this service; anything else is a DNS rebinding attempt.
-    allowed_hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
+    home: Path = Field(
+        default=Path("~/.local/state/ipulse"), description="Directory of the service's state."
+    )
+    host: str = Field(default="127.0.0.1", description="Address to listen at.")
+    port: int = Field(
+        default=8470,
+        ge=0,
+        le=65535,
+        description="Port to listen at; 0 selects a free one, which server.json names.",
+    )
+    listen_fd: int | None = Field(
+        default=None, ge=0, description="File descriptor of an inherited, listening socket."
+    )
+    allow_remote: bool = Field(
+        default=False, description="Listen at other than loopback addresses without TLS."
+    )
+    tls_certificate: Path | None = Field(
+        default=None, description="PEM file with the certificate chain; needs `tls_key`."
+    )
+    tls_key: Path | None = Field(default=None, description="PEM file with the private key.")
+    allowed_hosts: tuple[str, ...] = Field(
+        default=("127.0.0.1", "localhost", "[::1]"),
+        description="Names in the Host header that are answered, separated by commas.",
+    )
 
     database_url: str = Field(
-        default_factory=lambda data: f"sqlite:///{quote(str(data['home'] / 'ipulse.db'))}"
+        default_factory=lambda data: f"sqlite:///{quote(str(data['home'] / 'ipulse.db'))}",
+        description="SQLAlchemy URL of a SQLite or PostgreSQL database.",
     )
     broker_url: str = Field(
         default_factory=lambda data: (
             f"redis+socket://{quote(str(data['home'] / 'redis' / 'redis.sock'))}"
-        )
+        ),
+        description="Celery URL of the Redis that carries wake-ups.",
     )
-    artifacts_dir: Path = Field(default_factory=lambda data: data["home"] / "artifacts")
-    # With a bucket, files are kept there; boto3's own variables hold the credentials.
-    s3_bucket: str = ""
-    s3_endpoint_url: str | None = None  # of a store that is not Amazon's
-    s3_prefix: str = "ipulse/"
-    token_file: Path = Field(default_factory=lambda data: data["home"] / "token")
-    worker_token_file: Path = Field(default_factory=lambda data: data["home"] / "worker-token")
+    artifacts_dir: Path = Field(
+        default_factory=lambda data: data["home"] / "artifacts",
+        description="Directory of the stored files, and of uploads to a bucket.",
+    )
+    s3_bucket: str = Field(
+        default="", description="Bucket that stores files; credentials as boto3 reads them."
+    )
+    s3_endpoint_url: str | None = Field(
+        default=None, description="URL of an S3-compatible store other than Amazon's."
+    )
+    s3_prefix: str = Field(default="ipulse/", description="Prefix of the names in the bucket.")
+    token_file: Path = Field(
+        default_factory=lambda data: data["home"] / "token",
+        description="File with the owner's token.",
+    )
+    worker_token_file: Path = Field(
+        default_factory=lambda data: data["home"] / "worker-token",
+        description="File with the token of agents.",
+    )
 
-    lease_seconds: float = Field(default=15.0, gt=0)
-    heartbeat_seconds: float = Field(default=5.0, gt=0)
-    max_attempts: int = Field(default=5, ge=1)  # then a lost job is taken for the poison itself
+    lease_seconds: float = Field(
+        default=15.0, gt=0, description="Time after a heartbeat until an attempt's lease expires."
+    )
+    heartbeat_seconds: float = Field(
+        default=5.0, gt=0, description="Time between two heartbeats of an agent."
+    )
+    max_attempts: int = Field(default=5, ge=1, description="Lost attempts after which a job fails.")
     retry_seconds: float = Field(
-        default=1.0, ge=0
-    )  # before the second attempt; doubles three times
-    rescan_seconds: float = Field(default=5.0, gt=0)  # how long a lost wake-up may go unnoticed
-    poll_seconds: float = Field(default=0.5, gt=0)  # until one replica sees what another committed
-    ping_seconds: float = Field(default=15.0, gt=0)  # a silent stream says it is alive
-    shutdown_seconds: int = Field(default=5, ge=1)  # for requests under way when told to stop
+        default=1.0,
+        ge=0,
+        description="Delay of the second attempt; it doubles for each of the next three.",
+    )
+    rescan_seconds: float = Field(
+        default=5.0, gt=0, description="Time between two searches for unpublished wake-ups."
+    )
+    poll_seconds: float = Field(
+        default=0.5, gt=0, description="Time between two searches for changes by other replicas."
+    )
+    ping_seconds: float = Field(
+        default=15.0, gt=0, description="Time after which a silent event stream sends a ping."
+    )
+    shutdown_seconds: int = Field(
+        default=5, ge=1, description="Time that requests in progress get when the service stops."
+    )
 
-    retention_days: float = Field(default=0.0, ge=0)  # 0 keeps jobs that have ended for ever
-    housekeeping_seconds: float = Field(default=600.0, gt=0)  # between two clean-ups
+    retention_days: float = Field(
+        default=0.0, ge=0, description="Age at which finished jobs are deleted; 0 keeps them."
+    )
+    housekeeping_seconds: float = Field(
+        default=600.0, gt=0, description="Time between two deletions of old jobs and unused files."
+    )
 
-    max_requests: int = Field(default=2000, ge=1)  # under way for one token; streams count
-    max_body_bytes: int = Field(default=MEBIBYTE, gt=0)
-    max_events_bytes: int = Field(default=8 * MEBIBYTE, gt=0)
-    max_artifact_bytes: int = Field(default=4096 * MEBIBYTE, gt=0)
+    max_requests: int = Field(
+        default=2000, ge=1, description="Requests in progress for one token, with streams."
+    )
+    max_body_bytes: int = Field(default=MEBIBYTE, gt=0, description="Size limit of a JSON body.")
+    max_events_bytes: int = Field(
+        default=8 * MEBIBYTE, gt=0, description="Size limit of a body with events."
+    )
+    max_artifact_bytes: int = Field(
+        default=4096 * MEBIBYTE, gt=0, description="Size limit of a stored file."
+    )
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
-        """Raises ValidationError."""
-        named = {f"IPULSE_{name.upper()}": name for name in cls.model_fields}
-        told = {name: environment[key] for key, name in named.items() if key in environment}
-        return cls.model_validate(told)
+        """Reads the settings from environment variables. Raises ValidationError."""
+        names = {f"IPULSE_{name.upper()}": name for name in cls.model_fields}
+        values = {name: environment[key] for key, name in names.items() if key in environment}
+        return cls.model_validate(values)
 
     @field_validator("home", mode="after")
     @classmethod
-    def _absolute(cls, value: Path) -> Path:
+    def _make_absolute(cls, value: Path) -> Path:
         return value.expanduser().absolute()
 
     @field_validator("broker_url", mode="after")
     @classmethod
-    def _spoken(cls, value: str) -> str:
+    def _check_scheme(cls, value: str) -> str:
         if value.partition("://")[0] not in messages.BROKER_SCHEMES:
-            known = ", ".join(f"{scheme}://" for scheme in messages.BROKER_SCHEMES)
-            raise ValueError(f"broker_url must begin with one of {known}")
+            schemes = ", ".join(f"{scheme}://" for scheme in messages.BROKER_SCHEMES)
+            raise ValueError(f"broker_url must begin with one of {schemes}")
         return value
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod
-    def _split(cls, value: Any) -> Any:
+    def _split_names(cls, value: Any) -> Any:
         if isinstance(value, str):
             return tuple(name.strip().lower() for name in value.split(",") if name.strip())
         return value
 
     @model_validator(mode="after")
-    def _deliberate(self) -> Settings:
+    def _check_together(self) -> Settings:
         if (self.tls_certificate is None) is not (self.tls_key is None):
-            raise ValueError("tls_certificate and tls_key go together")
+            raise ValueError("set both tls_certificate and tls_key, or neither")
         is_safe = self.allow_remote or self.tls_key is not None
         if self.host not in _LOOPBACK and not is_safe:
             raise ValueError(
-                f"host {self.host} would answer other machines without encryption: set "
-                "IPULSE_TLS_CERTIFICATE and IPULSE_TLS_KEY, or "
-                "IPULSE_ALLOW_REMOTE=1 if something in front of it speaks TLS, and "
-                "IPULSE_ALLOWED_HOSTS to the names that clients use"
+                f"host {self.host} accepts connections of other machines without encryption: set "
+                "IPULSE_TLS_CERTIFICATE and IPULSE_TLS_KEY, or IPULSE_ALLOW_REMOTE=1 behind a "
+                "proxy with TLS; set IPULSE_ALLOWED_HOSTS to the names that clients use"
             )
         if self.heartbeat_seconds >= self.lease_seconds:
             raise ValueError("heartbeat_seconds must be shorter than lease_seconds")
@@ -119,13 +173,13 @@ class Settings(BaseModel):
 
 
 def read_token(path: Path) -> str:
-    """The secret in a token file. Raises Unavailable, saying what to do."""
+    """Returns the secret in a token file. Raises Unavailable, which says what to do."""
     try:
         token = path.read_text("ascii").strip()
     except OSError as error:
         raise Unavailable(
-            f"no token in {path} ({error.strerror}): `ipulse up` writes one, or put "
-            f"{MIN_TOKEN_LENGTH} or more random characters there"
+            f"cannot read a token from {path} ({error.strerror}): `ipulse up` writes one; or write "
+            f"{MIN_TOKEN_LENGTH} or more random characters to the file"
         ) from error
     except UnicodeDecodeError as error:
         raise Unavailable(f"the token in {path} is not ASCII text") from error

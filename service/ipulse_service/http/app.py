@@ -20,7 +20,7 @@ from ipulse_service.files.blobs import Blobs
 from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.files.s3 import S3Blobs
 from ipulse_service.http import problems, web
-from ipulse_service.http.auth import Gate, Tokens, permit
+from ipulse_service.http.auth import AuthenticationMiddleware, Tokens, permit
 from ipulse_service.http.metrics import Metrics
 from ipulse_service.http.middleware import RequestMiddleware
 from ipulse_service.http.openapi import Application
@@ -106,7 +106,7 @@ def create_app(settings: Settings) -> FastAPI:
     problems.install(app)
     # The last one added is the outermost.
     app.add_middleware(
-        Gate,
+        AuthenticationMiddleware,
         tokens=state.tokens,
         database=database,
         allowed_hosts=settings.allowed_hosts,

@@ -1,4 +1,8 @@
-"""Who may do what. Nothing is open unless it is listed here, and a new route needs a user."""
+"""Authentication by bearer token, and authorisation by role.
+
+Every path needs a token unless it is listed in OPEN_PATHS. A route needs the role `user` unless
+`open_to` names other roles.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ from ipulse_service.http import problems, web
 from ipulse_service.settings import Settings, read_token
 
 Role = Literal["owner", "user", "reader", "worker"]
-# They answer without a token: two say next to nothing, the others are the page without its data.
+# Paths that need no token: the health checks, and the files of the web page, which contain no data.
 OPEN_PATHS = frozenset({"/healthz", "/readyz", *web.FILES})
 
 _Endpoint = TypeVar("_Endpoint", bound=Callable[..., Any])
@@ -30,19 +34,19 @@ _Endpoint = TypeVar("_Endpoint", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Caller:
-    """Whose token came with a request."""
+    """The owner of the token that came with a request."""
 
     name: str
     role: Role
-    token_id: str | None = None  # of a token that was handed out, and may expire
+    token_id: str | None = None  # None for the tokens in files, which do not expire
 
     def is_known(self, transaction: Transaction) -> bool:
-        """Whether the token is still good, for an answer that takes long."""
+        """Checks that the token is still valid, for a response that takes long."""
         return self.token_id is None or issued.is_good(transaction, self.token_id)
 
 
 class Tokens:
-    """The digests of the two tokens in files; the tokens themselves are not kept."""
+    """The SHA-256 digests of the two tokens in files; the tokens themselves are not stored."""
 
     def __init__(self, user: str, worker: str) -> None:
         if hmac.compare_digest(user, worker):
@@ -54,24 +58,24 @@ class Tokens:
 
     @classmethod
     def read(cls, settings: Settings) -> Tokens:
-        """Raises Unavailable, naming the file that is missing."""
+        """Reads the token files. Raises Unavailable, which names the missing file."""
         return cls(read_token(settings.token_file), read_token(settings.worker_token_file))
 
     def caller(self, authorization: str) -> Caller:
-        """Raises NotAuthenticated. Takes the same time whichever token is wrong."""
+        """Returns the owner of a token, in constant time. Raises NotAuthenticated."""
         scheme, _, token = authorization.partition(" ")
         digest = _digest(token.strip())
-        found = None
+        match = None
         for expected, caller in self._callers:
             if hmac.compare_digest(digest, expected):
-                found = caller
-        if found is None or scheme.lower() != "bearer":
+                match = caller
+        if match is None or scheme.lower() != "bearer":
             raise NotAuthenticated()
-        return found
+        return match
 
 
-class Gate:
-    """Stands before every route, also those of the framework: no token, no answer."""
+class AuthenticationMiddleware:
+    """Refuses requests without a valid token, for any path: also those that no route has."""
 
     def __init__(
         self,
@@ -86,34 +90,35 @@ class Gate:
         self._database = database
         self._allowed_hosts = frozenset(allowed_hosts)
         self._max_requests = max_requests
-        self._under_way: Counter[str] = Counter()  # requests by the name of their caller
+        self._in_progress: Counter[str] = Counter()  # requests by the name of their caller
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on if its token is valid."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":
-            return  # a connection that no token was asked for goes nowhere
+            return  # WebSockets are not served, and no token was checked
         headers = Headers(scope=scope)
-        name = ""  # of nobody: what is open to everybody is quick
+        name = ""
         try:
             self._check_host(scope["path"], headers)
             if scope["path"] not in OPEN_PATHS:
                 caller = await self._caller(headers.get("authorization", ""))
                 scope.setdefault("state", {})["caller"] = caller
                 name = caller.name
-                if self._under_way[name] >= self._max_requests:
+                if self._in_progress[name] >= self._max_requests:
                     raise problems.TooManyRequests()
         except IPUlseError as error:
             await problems.response(scope["path"], error)(scope, receive, send)
             return
-        self._under_way[name] += 1
+        self._in_progress[name] += 1
         try:
             await self._app(scope, receive, send)
         finally:
-            self._under_way[name] -= 1
-            if not self._under_way[name]:
-                del self._under_way[name]  # of tokens there may be many
+            self._in_progress[name] -= 1
+            if not self._in_progress[name]:
+                del self._in_progress[name]  # there may be many tokens
 
     async def _caller(self, authorization: str) -> Caller:
         scheme, _, text = authorization.partition(" ")
@@ -129,22 +134,24 @@ class Gate:
         return Caller(f"token {token.id}", cast(Role, token.role), token.id)
 
     def _check_host(self, path: str, headers: Headers) -> None:
-        # A page on some other name can make a browser come here (DNS rebinding), but the
-        # browser then says that other name.
+        # DNS rebinding: a page of another name can make a browser connect to this service, but the
+        # browser then sends that other name.
         for name in (headers.get("host", ""), *_origin_hosts(headers)):
             if _without_port(name) not in self._allowed_hosts:
                 raise problems.WrongHost(
-                    (), f"the name {name[:100]!r} is not one of this service's allowed hosts"
+                    (), f"{name[:100]!r} is not one of this service's allowed hosts"
                 )
-        # What a browser says of itself cannot be forged by the page in it. A link to the page is
-        # harmless: it holds no data, and no other page may frame it.
+        # A page cannot forge the Sec-Fetch headers of its browser. A link to the web page is
+        # harmless: the page contains no data, and no other page may frame it.
         is_link = path in web.FILES and headers.get("sec-fetch-mode") == "navigate"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not is_link:
-            raise problems.WrongHost((), "a page of another site made a browser ask this")
+            raise problems.WrongHost(
+                (), "a page of another site made the browser send this request"
+            )
 
 
 def open_to(*roles: Role) -> Callable[[_Endpoint], _Endpoint]:
-    """Marks an endpoint that other roles than a user may call."""
+    """Returns a decorator that names the roles that may call an endpoint, instead of `user`."""
 
     def mark(endpoint: _Endpoint) -> _Endpoint:
         endpoint.roles = frozenset(roles)  # type: ignore[attr-defined]
@@ -171,7 +178,7 @@ async def permit(request: Request, _scheme: Annotated[object, Security(_BEARER)]
     if caller.role == "reader" and request.method in ("GET", "HEAD"):
         may.add("user")
     if not may & roles:
-        raise NotPermitted(f"this takes the token of a {' or '.join(sorted(roles))}")
+        raise NotPermitted(f"this needs the token of a {' or '.join(sorted(roles))}")
 
 
 def _digest(token: str) -> bytes:

@@ -1,4 +1,4 @@
-"""What routes ask FastAPI for: the application's state, the caller, and common headers."""
+"""Parameters and dependencies that several routes share."""
 
 from __future__ import annotations
 

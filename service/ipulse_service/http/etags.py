@@ -1,4 +1,4 @@
-"""Entity tags: does the client have this version already?"""
+"""Conditional requests: strong entity tags, If-Match and If-None-Match (RFC 9110, section 13.1)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import re
 
 from ipulse_core.errors import Conflict
 
-_STRONG = re.compile(r'(?<![/\x21\x23-\x7e])"([\x21\x23-\x7e]*)"')
-_TAG = re.compile(r'(?:W/)?"([\x21\x23-\x7e]*)"')
+_TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')
 
 
 def quoted(version: str) -> str:
-    """A strong entity tag."""
+    """Returns a strong entity tag."""
     return f'"{version}"'
 
 
@@ -22,16 +21,15 @@ class Changed(Conflict):
 
 
 def require(condition: str | None, version: str) -> None:
-    """Raises Changed unless an If-Match header names this version, or there is none."""
+    """Raises Changed unless the If-Match header names this version or is absent."""
     if condition is None or condition.strip() == "*":
         return
-    # The comparison is strong: what is only about the same is not good enough to change.
-    if version not in _STRONG.findall(condition):
+    if version not in [tag for weak, tag in _TAG.findall(condition) if not weak]:
         raise Changed()
 
 
 def matches(condition: str | None, version: str) -> bool:
-    """Whether an If-None-Match header names this version; a missing one names nothing."""
+    """Checks whether an If-None-Match header names this version; weak tags count, too."""
     if condition is None:
         return False
-    return condition.strip() == "*" or version in _TAG.findall(condition)
+    return condition.strip() == "*" or version in [tag for _, tag in _TAG.findall(condition)]

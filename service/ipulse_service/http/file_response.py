@@ -1,4 +1,4 @@
-"""A stored file over HTTP: whole or one range, in constant memory, and never run by a browser."""
+"""Responses with a stored file: all of it or one range, verified and in constant memory."""
 
 from __future__ import annotations
 
@@ -23,103 +23,107 @@ _RANGE = re.compile(r"bytes\s*=\s*([0-9]{0,18})\s*-\s*([0-9]{0,18})\s*", re.IGNO
 
 
 @dataclass(frozen=True)
-class Span:
+class ByteRange:
     """The bytes from `start` to before `stop`."""
 
     start: int
     stop: int
 
 
-def requested_span(header: str | None, size: int) -> Span | None:
-    """The one range of bytes asked for; None when it is the whole file.
+def parse_range(header: str | None, size: int) -> ByteRange | None:
+    """Returns the range of a Range header, or None for the whole file.
 
-    Raises RangeNotSatisfiable for several ranges, malformed ones and those beyond the end.
+    Raises:
+        RangeNotSatisfiable: The header names several ranges, a malformed one, or one beyond the
+            end of the file.
     """
     if header is None or not header.strip().lower().startswith("bytes"):
-        return None  # units nobody has heard of are to be ignored (RFC 9110, 14.2)
+        return None  # unknown units are ignored (RFC 9110, section 14.2)
     match = _RANGE.fullmatch(header.strip())
     if match is None or match.group(1) == match.group(2) == "":
         raise RangeNotSatisfiable(size)
     first, last = match.groups()
     if first:
-        span = Span(int(first), min(size, int(last) + 1) if last else size)
+        wanted = ByteRange(int(first), min(size, int(last) + 1) if last else size)
     else:
-        span = Span(max(0, size - int(last)), size)  # so many bytes from the end
-    if span.start >= span.stop or (last and first and int(last) < int(first)):
+        wanted = ByteRange(max(0, size - int(last)), size)  # the last bytes of the file
+    if wanted.start >= wanted.stop or (last and first and int(last) < int(first)):
         raise RangeNotSatisfiable(size)
-    return span
+    return wanted
 
 
 async def respond(
     request: Request,
     artifact: Artifact,
     blobs: Store,
-    transfers: FileThreadPool,
+    file_threads: FileThreadPool,
     disposition: str,
     may_redirect: bool,
 ) -> Response:
-    """The answer to GET or HEAD: the file, or where the store itself gives it out.
+    """Returns the response to GET or HEAD: the file, or a redirect to the object store.
 
     Raises RangeNotSatisfiable or StoreTrouble.
     """
-    # Names hold only letters, digits, dots, dashes and underscores.
-    placed = f'{disposition}; filename="{artifact.name}"'
+    # Names consist of letters, digits, dots, dashes and underscores.
+    content_disposition = f'{disposition}; filename="{artifact.name}"'
     headers = {
         "etag": etags.quoted(artifact.sha256),
         "accept-ranges": "bytes",
-        "content-disposition": placed,
+        "content-disposition": content_disposition,
         "repr-digest": f"sha-256=:{base64.b64encode(bytes.fromhex(artifact.sha256)).decode()}:",
         "cache-control": "private, no-cache",
     }
     if etags.matches(request.headers.get("if-none-match"), artifact.sha256):
         return Response(status_code=304, headers=headers)
     if may_redirect and request.method == "GET":
-        url = blobs.signed_url(artifact.sha256, artifact.media_type, placed)
+        url = blobs.signed_url(artifact.sha256, artifact.media_type, content_disposition)
         if url is not None:
             return Response(status_code=307, headers={"location": url, "cache-control": "no-store"})
-    span = None
+    wanted = None
     if request.headers.get("if-range") in (None, headers["etag"]):
-        span = requested_span(request.headers.get("range"), artifact.size)
+        wanted = parse_range(request.headers.get("range"), artifact.size)
     status = 200
-    if span is not None:
+    if wanted is not None:
         status = 206
-        headers["content-range"] = f"bytes {span.start}-{span.stop - 1}/{artifact.size}"
-    span = span or Span(0, artifact.size)
-    size = span.stop - span.start
+        headers["content-range"] = f"bytes {wanted.start}-{wanted.stop - 1}/{artifact.size}"
+    wanted = wanted or ByteRange(0, artifact.size)
+    size = wanted.stop - wanted.start
     headers["content-length"] = str(size)
     headers["content-type"] = artifact.media_type
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers)
-    opener = partial(blobs.open_checked, artifact.sha256, artifact.size, span.start, span.stop)
-    return Download(BlobReader(opener, size), transfers, status, headers)
+    opener = partial(blobs.open_checked, artifact.sha256, artifact.size, wanted.start, wanted.stop)
+    return Download(BlobReader(opener, size), file_threads, status, headers)
 
 
 class Download(StreamingResponse):
-    """The next chunk is read and checked while one is sent. Nothing of it stays open, however it
-    ends, also before it begins."""
+    """Sends a file while it is read and verified, and closes it however the response ends."""
 
     def __init__(
         self,
         reader: BlobReader,
-        transfers: FileThreadPool,
+        file_threads: FileThreadPool,
         status: int,
         headers: Mapping[str, str],
     ) -> None:
         super().__init__((), status, headers)
         self._reader = reader
-        self._transfers = transfers
+        self._file_threads = file_threads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Sends the response and closes the file."""
         try:
             await super().__call__(scope, receive, send)
         finally:
             self._reader.close()
 
     async def stream_response(self, send: Send) -> None:
-        chunk = await self._transfers.run(self._reader.begin)  # while another answer is possible
+        """Sends each chunk while the next one is read."""
+        # Before the status is sent: a damaged or missing file is answered with a problem document.
+        chunk = await self._file_threads.run(self._reader.begin)
         start = {"type": "http.response.start", "status": self.status_code}
         await send({**start, "headers": self.raw_headers})
         while chunk and self._reader.left:
             sent = send({"type": "http.response.body", "body": chunk, "more_body": True})
-            _, chunk = await asyncio.gather(sent, self._transfers.run(self._reader.read))
+            _, chunk = await asyncio.gather(sent, self._file_threads.run(self._reader.read))
         await send({"type": "http.response.body", "body": chunk})

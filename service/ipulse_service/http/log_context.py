@@ -1,4 +1,4 @@
-"""What the service's log lines know: the request being answered, and what it is about."""
+"""Context of the service's log lines: the current request and the objects that it is about."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from typing import Any
 
 from ipulse import json_log
 
-# Of the request being answered; a thread that works for it sees them too.
+# Threads that work for a request inherit both.
 request_id: ContextVar[str] = ContextVar("request_id", default="")
-about: ContextVar[dict[str, str] | None] = ContextVar("about", default=None)
+bound: ContextVar[dict[str, str] | None] = ContextVar("bound", default=None)
 
 
-def bind(**facts: str) -> None:
-    """Adds facts, such as the job's id, to every later line about the present request."""
-    known = about.get()
-    if known is not None:
-        known.update(facts)
+def bind(**more: str) -> None:
+    """Adds fields, such as the job's id, to all later log lines of the current request."""
+    fields = bound.get()
+    if fields is not None:
+        fields.update(more)
 
 
 class RequestLines(json_log.JSONLines):
-    """Lines that hold the request they were written for."""
+    """JSON log lines with the fields of the current request."""
 
     def context(self) -> dict[str, Any]:
+        """Returns the fields of the current request."""
         request = {"request_id": request_id.get()} if request_id.get() else {}
-        return {**request, **(about.get() or {})}
+        return {**request, **(bound.get() or {})}
 
 
 def configure() -> None:
-    """Sends every logger of this process to standard error."""
+    """Sends the log of this process to standard error."""
     json_log.configure(RequestLines(), ("alembic", "kombu", "celery", "uvicorn.error"))

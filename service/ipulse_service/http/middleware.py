@@ -1,4 +1,4 @@
-"""What every exchange gets: an id, the headers that harden it, a line in the log, a last resort."""
+"""The outermost middleware: request ids, security headers, request logs and unexpected errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
 from ipulse_service.http.metrics import NO_ROUTE, Metrics
 
-# A browser that is led here must make nothing of the answers. The page's files say otherwise.
+# A browser must not interpret responses. The files of the web page set headers of their own.
 _HEADERS = {
     "x-content-type-options": "nosniff",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -30,24 +30,25 @@ _log = logging.getLogger(__name__)
 
 
 class RequestMiddleware:
-    """The outermost layer of the application."""
+    """Gives each request an id, security headers, metrics and a line in the log."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on and completes its response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        wanted = Headers(scope=scope).get("x-request-id", "")
-        request_id = wanted if _ID.fullmatch(wanted) else secrets.token_hex(8)
+        sent_id = Headers(scope=scope).get("x-request-id", "")
+        request_id = sent_id if _ID.fullmatch(sent_id) else secrets.token_hex(8)
         log.request_id.set(request_id)
-        log.about.set({})
+        log.bound.set({})
         began = time.monotonic()
         status = 0
 
-        async def send_hardened(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -58,21 +59,21 @@ class RequestMiddleware:
             await send(message)
 
         try:
-            await self._app(scope, receive, send_hardened)
+            await self._app(scope, receive, send_with_headers)
         except ClientDisconnect:
-            status = status or 499  # nobody is left to read an answer
-        except Exception:  # the last resort: no request ends without an answer
+            status = status or 499  # the client has closed the connection
+        except Exception:  # no request ends without a response
             _log.exception("request_failed")
             if status:
-                raise  # too late for another answer: the server cuts the connection
-            detail = "an error that nobody foresaw; the service's log has it under this request_id"
-            answer = problems.document(scope["path"], 500, "internal_error", detail)
-            await answer(scope, receive, send_hardened)
+                raise  # the response has begun, so that the server closes the connection
+            detail = "an unexpected error; the service's log has it under this request_id"
+            response = problems.document(scope["path"], 500, "internal_error", detail)
+            await response(scope, receive, send_with_headers)
         finally:
             seconds = time.monotonic() - began
             route = _template(scope)
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            self._metrics.answered(method, route, status, seconds)
+            self._metrics.record_request(method, route, status, seconds)
             facts = {
                 "method": scope["method"],
                 "path": scope["path"],
@@ -83,6 +84,6 @@ class RequestMiddleware:
 
 
 def _template(scope: Scope) -> str:
-    """The path as its route is written, so that there are only so many of them."""
+    """Returns the path template of the route, of which there are few."""
     path: str = getattr(scope.get("route"), "path", NO_ROUTE)
     return path

@@ -100,7 +100,6 @@ _DESCRIPTIONS: dict[int | str, str] = {
 }
 _log = logging.getLogger(__name__)
 
-
 # Every route may answer these. "4XX" also keeps FastAPI from adding a 422 in its own format.
 COMMON = (400, 401, 403, 429, "4XX", 503)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipulse_service.http.file_response import Span, requested_span
+from ipulse_service.http.file_response import ByteRange, parse_range
 from ipulse_service.http.problems import RangeNotSatisfiable
 
 SIZES = st.integers(0, 50)
@@ -31,18 +31,18 @@ def test_a_suffix_counts_from_the_end(size: int, count: int) -> None:
 
 def check(header: str, content: bytes, wanted: bytes) -> None:
     if wanted:
-        span = requested_span(header, len(content))
+        span = parse_range(header, len(content))
         assert span is not None
         assert content[span.start : span.stop] == wanted
     else:
         with pytest.raises(RangeNotSatisfiable) as raised:
-            requested_span(header, len(content))
+            parse_range(header, len(content))
         assert raised.value.size == len(content)
 
 
 @pytest.mark.parametrize("header", [None, "", "items=0-3", "seconds=1-2"])
 def test_no_range_of_bytes_is_the_whole_file(header: str | None) -> None:
-    assert requested_span(header, 9) is None
+    assert parse_range(header, 9) is None
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_no_range_of_bytes_is_the_whole_file(header: str | None) -> None:
 )
 def test_abused_ranges_are_refused_whatever_their_length(header: str) -> None:
     with pytest.raises(RangeNotSatisfiable):
-        requested_span(header, 9)
+        parse_range(header, 9)
 
 
 def test_a_range_beyond_the_end_is_cut_at_the_end() -> None:
-    assert requested_span("bytes=7-999999999999999999", 9) == Span(7, 9)
+    assert parse_range("bytes=7-999999999999999999", 9) == ByteRange(7, 9)

@@ -110,7 +110,7 @@ class JobSummary(BaseModel):
 
 
 class WaitingInfo(BaseModel):
-    """What a queued job waits for at the moment of the response; not covered by the ETag."""
+    """Why a queued job waits, at the moment of the response; not covered by its ETag."""
 
     reason: Why
     position: int | None = Field(description="In the queue of its kind of device, from 1.")

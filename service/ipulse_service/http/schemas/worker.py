@@ -1,4 +1,4 @@
-"""What agents receive from the service."""
+"""Responses to agents."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class RenewedLease(BaseModel):
 
 
 class AttemptOrders(BaseModel):
-    """What the agent that holds an attempt must do."""
+    """Orders of the service for the agent that holds an attempt."""
 
     model_config = example(cancel=True)
 
