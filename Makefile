@@ -15,7 +15,7 @@ OURS := ipulse ipulse-core ipulse-ops ipulse-service ipulse-worker poplar-emulat
 compile_lock = $(BIN)/uv pip compile --quiet --system-certs --generate-hashes --no-header $(UPGRADE) \
 	$(OURS:%=--no-emit-package %) --python-version $(2) --output-file requirements/$(1).txt $(3)
 
-.PHONY: help demo up test verify wheels lint kernels docs bench bench-peers accuracy containers lock clean runtime dev
+.PHONY: help demo up test verify wheels lint kernels docs bench bench-peers load accuracy containers lock clean runtime dev
 
 help: ## This list.
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -52,15 +52,18 @@ docs: dev ## Build the documentation site in build/docs; a warning is an error.
 	@$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
 	@echo build/docs/index.html
 
-bench: dev ## Measure the ops and the service.
-	@$(BIN)/python -m benchmarks.ops
-	@$(BIN)/python benchmarks/submit.py
+bench: dev ## Measure a training step and a submission.
+	@$(BIN)/python -m benchmarks.training step $(ARGS)
+	@$(BIN)/python -m benchmarks.service submit
 
 bench-peers: dev ## Measure a training step beside other libraries', installed apart (5 GB).
-	@$(BIN)/python -m benchmarks.peers $(ARGS)
+	@$(BIN)/python -m benchmarks.training peers $(ARGS)
 
-accuracy: dev ## What the reference networks reach, into docs/evidence/accuracy.md (some minutes).
-	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
+load: dev ## Measure the service under load; ARGS=--quick takes seconds.
+	@$(BIN)/python -m benchmarks.service load $(ARGS)
+
+accuracy: dev ## Train the reference networks and print the accuracy that each reaches.
+	@$(BIN)/python -m benchmarks.training accuracy $(ARGS)
 
 containers: dev ## Build the images without a Docker engine and put a job through them (as root).
 	@$(BIN)/python docker/try_with_buildah.py
