@@ -23,7 +23,7 @@ class KernelBuildHook(BuildHookInterface[BuilderConfig]):
         if version == "editable":
             return
         root = Path(self.root)
-        # In a checkout, ipulse_core is beside this package; a source archive contains a copy.
+        # In a checkout, ipulse_core is next to this package; a source archive contains a copy.
         sys.path[:0] = [str(root), str(root.parent / "core"), str(root / "build_support")]
         from ipulse_core.build_cache.shipped import add_to_wheel
         from ipulse_core.build_cache.toolchain import NativeError

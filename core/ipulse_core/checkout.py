@@ -6,7 +6,7 @@ import sysconfig
 from pathlib import Path
 from typing import List, Optional
 
-# Folders of a checkout that hold packages, beside its root.
+# Folders of a checkout that contain packages, in addition to its root.
 PACKAGE_FOLDERS = ("core", "emulator", "ops", "worker", "service")
 
 _FOLDER = Path(__file__).resolve().parents[1]

@@ -1,1 +1,1 @@
-"""The Poplar-API emulator: headers, engine and popc, in C++; `build` makes a prefix of them."""
+"""An emulator of the Poplar API in C++: headers, engine and popc. `build` compiles it."""

@@ -78,7 +78,7 @@ def fingerprint(prefix: Path) -> str:
 
 
 def program_flags(prefix: Path) -> Tuple[str, ...]:
-    """What g++ needs to compile and link a Poplar host program against a prefix."""
+    """Return the flags that compile and link a Poplar host program against a prefix."""
     lib = prefix / "lib"
     names = [f"-l{name}" for name in ("poplar", *LIBRARIES)]
     return ("-std=c++17", f"-I{prefix / 'include'}", f"-L{lib}", f"-Wl,-rpath,{lib}", *names)

@@ -1,8 +1,8 @@
 """Custom ops of TensorFlow for the IPU, run on the emulator as TensorFlow would run them.
 
-`CustomOp` takes what `ipu.custom_ops.precompiled_user_op` takes: it loads the library, asks for its
-API level and metadata, lets it allocate the inputs it wants to, builds the op and its gradient
-into one graph, and runs both on NumPy arrays.
+`CustomOp` has the arguments of `ipu.custom_ops.precompiled_user_op`. It loads the library, reads
+its API level and metadata, lets it allocate inputs, builds the op and its gradient into one graph,
+and runs both on NumPy arrays.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ import numpy as np
 from ipulse_core.build_cache.executables import ExecutableCache, file_sha256, key_of
 from ipulse_core.ipu import API_LEVEL as API_LEVEL
 from ipulse_core.ipu import MK2_TILES as MK2_TILES
-from poplar_emulator import custom_op_calls as calls
+from poplar_emulator import custom_op_bindings as bindings
 from poplar_emulator.build import build, fingerprint
-from poplar_emulator.custom_op_calls import CustomOpError as CustomOpError
-from poplar_emulator.custom_op_calls import Shape as Shape
+from poplar_emulator.custom_op_bindings import CustomOpError as CustomOpError
+from poplar_emulator.custom_op_bindings import Shape as Shape
 
 ForwardPass = Tuple[Sequence[np.ndarray], Sequence[np.ndarray]]  # inputs, outputs
 
 
-# Steps of compiling that are done, and all of them.
-Progress = Callable[[int, int], None]
-# What begins now, in words, and may take a while.
-Told = Callable[[str], None]
+# Called with the number of finished compilation steps and the number of all steps.
+StepCallback = Callable[[int, int], None]
+# Called with a description of the stage that begins.
+StageCallback = Callable[[str], None]
 
 
 class CustomOp:
@@ -51,29 +51,29 @@ class CustomOp:
         tiles_per_ipu: int = MK2_TILES,
         options: Mapping[str, str] = {},
         cache: Optional[ExecutableCache] = None,
-        progress: Optional[Progress] = None,
-        told: Told = lambda words: None,
+        progress: Optional[StepCallback] = None,
+        on_stage: StageCallback = lambda stage: None,
     ) -> None:
-        """Compile, or take from the cache what was compiled before; neither needs a device.
+        """Compile the op or load it from the cache; neither needs a device.
 
-        inputs, outputs: NumPy's name of the type, and the shape, of each.
+        inputs, outputs: the NumPy type name and the shape of each.
         codelets: path of a .gp or .cpp file, or empty.
-        inputs_with_gradients: without any, no gradient op is built.
-        separate_gradients: whether each of them has a gradient op of its own.
+        inputs_with_gradients: if empty, no gradient op is built.
+        separate_gradients: build one gradient op for each of these inputs.
         options: of the Poplar engine.
-        cache: asked first, and given what was compiled, if the op's metadata let it be kept.
-        progress: told what Poplar's compileGraph tells; it must not raise.
-        told: told what else takes its time, as it begins.
+        cache: used if the op's metadata sets is_hashable.
+        progress: called with the progress of Poplar's compileGraph; it must not raise.
+        on_stage: called when each of the other stages begins.
 
         Raises CustomOpError; MissingCompiler, BuildFailed if the emulator cannot be built.
         """
-        self.cache_key: Optional[str] = None  # under which its executable is kept
+        self.cache_key: Optional[str] = None  # of its executable in the cache
         self.is_from_cache = False
         self._inputs, self._outputs = list(inputs), list(outputs)
         self._with_gradients = list(inputs_with_gradients)
-        taken, made = calls.tensors(inputs), calls.tensors(outputs)
+        taken, made = bindings.tensors(inputs), bindings.tensors(outputs)
         listed = (ctypes.c_int64 * len(self._with_gradients))(*self._with_gradients)
-        call = calls.Call(
+        call = bindings.Call(
             library=str(library).encode(),
             codelets=codelets.encode(),
             op_name=op_name.encode(),
@@ -90,19 +90,19 @@ class CustomOp:
             output=made,
             inputs_with_gradients=listed,
             separate_gradients=separate_gradients,
-            progress=calls.PROGRESS() if progress is None else calls.PROGRESS(progress),
+            progress=bindings.PROGRESS() if progress is None else bindings.PROGRESS(progress),
         )
-        if cache is None or not calls.asked("hashable", call):
-            told("building the graph")
-            self._op = calls.made("compile", call)
+        if cache is None or not bindings.is_hashable(call):
+            on_stage("building the graph")
+            self._op = bindings.new_op("compile", call)
             return
         self.cache_key = _key(call, inputs, outputs, self._with_gradients, Path(library), codelets)
-        told("looking into the executable cache")
+        on_stage("searching the executable cache")
         self._op = self._from_cache(call, cache, self.cache_key)
         if self._op is None:
-            told("building the graph")
-            self._op = calls.made("compile", call)
-            told("keeping it in the executable cache")
+            on_stage("building the graph")
+            self._op = bindings.new_op("compile", call)
+            on_stage("storing it in the executable cache")
             try:
                 cache.store(self.cache_key, self._executable())
             except OSError as error:
@@ -110,39 +110,42 @@ class CustomOp:
                 cache.warn(f"the executable cache cannot be written: {error}")
 
     def load(self) -> None:
-        """Puts it on its device, as the first run would. Raises CustomOpError."""
-        message = ctypes.create_string_buffer(calls.MESSAGE_BYTES)
-        if calls.library().ipulse_custom_op_load(self._op, message, calls.MESSAGE_BYTES):
+        """Load the op onto its device, as its first run would. Raises CustomOpError."""
+        message = ctypes.create_string_buffer(bindings.MESSAGE_BYTES)
+        if bindings.library().ipulse_custom_op_load(self._op, message, bindings.MESSAGE_BYTES):
             raise CustomOpError(message.value.decode())
 
     def forward(self, inputs: Sequence[np.ndarray]) -> List[np.ndarray]:
-        """The outputs for these inputs. Raises CustomOpError; ValueError for shapes or types."""
+        """Return the outputs for these inputs.
+
+        Raises CustomOpError; ValueError for shapes or types.
+        """
         return self._run("forward", inputs, self._inputs, self._outputs)
 
     def backward(
         self, gradients: Sequence[np.ndarray], of: Optional[ForwardPass] = None
     ) -> List[np.ndarray]:
-        """The gradients by the listed inputs, from those by every output.
+        """Return the gradients of the listed inputs, given those of every output.
 
-        of: the inputs and outputs of a forward pass; else the last one's are still there.
+        of: the inputs and outputs of a forward pass, by default of the last one.
         Raises CustomOpError; ValueError for shapes or types.
         """
         if of is not None:
-            message = ctypes.create_string_buffer(calls.MESSAGE_BYTES)
+            message = ctypes.create_string_buffer(bindings.MESSAGE_BYTES)
             inputs = _checked("backward", of[0], self._inputs)
             outputs = _checked("backward", of[1], self._outputs)
-            pointers = calls.pointers(inputs), calls.pointers(outputs)
-            if calls.library().ipulse_custom_op_restore(
-                self._op, *pointers, message, calls.MESSAGE_BYTES
+            pointers = bindings.pointers(inputs), bindings.pointers(outputs)
+            if bindings.library().ipulse_custom_op_restore(
+                self._op, *pointers, message, bindings.MESSAGE_BYTES
             ):
                 raise CustomOpError(message.value.decode())
-        found = [self._inputs[index] for index in self._with_gradients]
-        return self._run("backward", gradients, self._outputs, found)
+        listed = [self._inputs[index] for index in self._with_gradients]
+        return self._run("backward", gradients, self._outputs, listed)
 
     def profile(self) -> Dict[str, Any]:
-        """The engine's profile: emulated cycles and memory, labelled so. Loads it."""
+        """Load the op and return the engine's profile of emulated cycles and memory."""
         self.load()
-        library = calls.library()
+        library = bindings.library()
         text = library.ipulse_custom_op_profile(self._op)
         try:
             profile: Dict[str, Any] = json.loads(ctypes.string_at(text).decode())
@@ -151,9 +154,9 @@ class CustomOp:
         return profile
 
     def close(self) -> None:
-        """Frees the device. Doing so twice is no error."""
+        """Release the device. A second call does nothing."""
         if self._op:
-            calls.library().ipulse_custom_op_free(self._op)
+            bindings.library().ipulse_custom_op_free(self._op)
             self._op = None
 
     def __enter__(self) -> CustomOp:
@@ -162,12 +165,12 @@ class CustomOp:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    def _from_cache(self, call: calls.Call, cache: ExecutableCache, key: str) -> Any:
+    def _from_cache(self, call: bindings.Call, cache: ExecutableCache, key: str) -> Any:
         executable = cache.load(key)
         if executable is None:
             return None
         try:
-            op = calls.made("deserialize", call, executable, ctypes.c_size_t(len(executable)))
+            op = bindings.new_op("deserialize", call, executable, ctypes.c_size_t(len(executable)))
         except CustomOpError as error:
             cache.reject(key, str(error))
             return None
@@ -175,11 +178,11 @@ class CustomOp:
         return op
 
     def _executable(self) -> bytes:
-        message = ctypes.create_string_buffer(calls.MESSAGE_BYTES)
+        message = ctypes.create_string_buffer(bindings.MESSAGE_BYTES)
         size = ctypes.c_size_t()
-        library = calls.library()
+        library = bindings.library()
         text = library.ipulse_custom_op_serialize(
-            self._op, ctypes.byref(size), message, calls.MESSAGE_BYTES
+            self._op, ctypes.byref(size), message, bindings.MESSAGE_BYTES
         )
         if not text:
             raise CustomOpError(message.value.decode())
@@ -197,24 +200,28 @@ class CustomOp:
     ) -> List[np.ndarray]:
         arrays = _checked(name, given, expected)
         results = [np.empty(shape, dtype) for dtype, shape in made]
-        message = ctypes.create_string_buffer(calls.MESSAGE_BYTES)
-        function = getattr(calls.library(), f"ipulse_custom_op_{name}")
+        message = ctypes.create_string_buffer(bindings.MESSAGE_BYTES)
+        function = getattr(bindings.library(), f"ipulse_custom_op_{name}")
         if function(
-            self._op, calls.pointers(arrays), calls.pointers(results), message, calls.MESSAGE_BYTES
+            self._op,
+            bindings.pointers(arrays),
+            bindings.pointers(results),
+            message,
+            bindings.MESSAGE_BYTES,
         ):
             raise CustomOpError(message.value.decode())
         return results
 
 
 def _key(
-    call: calls.Call,
+    call: bindings.Call,
     inputs: Sequence[Tuple[str, Shape]],
     outputs: Sequence[Tuple[str, Shape]],
     with_gradients: Sequence[int],
     library: Path,
     codelets: str,
 ) -> str:
-    """Of all that decides what is compiled: the op's code, what it is asked, and the machine."""
+    """Return the cache key: a hash of the op's code, its arguments and the machine."""
     return key_of(
         {
             "emulator": fingerprint(build()),

@@ -2,8 +2,8 @@
 
 `EmulatedIPUs.precompiled_user_op` has the parameters and the rules of
 `ipu.custom_ops.precompiled_user_op` of Graphcore's TensorFlow: the op is compiled for its shapes
-while the graph is traced, and its gradient op is given, in this order, the gradients by every
-output, the outputs and the inputs. docs/explanation/emulator.md says what differs.
+while the graph is traced, and its gradient op receives, in this order, the gradients of every
+output, the outputs and the inputs. docs/explanation/emulator.md lists the differences.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import tensorflow as tf
 
 from poplar_emulator.custom_op import API_LEVEL, MK2_TILES, CustomOp, Shape
 
-# Builds a CustomOp from its arguments; something else may look for it in a cache first.
+# Makes a CustomOp from its arguments; another function may search a cache first.
 Compiler = Callable[..., CustomOp]
 
 
 class _Op(NamedTuple):
-    """What an op is compiled from; with the types and shapes it is compiled for, a key."""
+    """The arguments of an op, with the types and shapes it is compiled for."""
 
     library: str
     codelets: str
@@ -39,7 +39,7 @@ class _Op(NamedTuple):
 class EmulatedIPUs:
     """Emulated IPUs and the ops that were compiled for them, each once.
 
-    seconds: of the host, "forward" and "backward", that running ops took.
+    seconds: host time spent in running ops, "forward" and "backward".
     """
 
     def __init__(
@@ -49,13 +49,13 @@ class EmulatedIPUs:
         api_level: int = API_LEVEL,
         options: Optional[Mapping[str, str]] = None,
     ) -> None:
-        """options: of the Poplar engine."""
+        """Describe the IPUs. options: of the Poplar engine."""
         self.ipus, self.tiles_per_ipu, self.api_level = ipus, tiles_per_ipu, api_level
         self.options = dict(options or {})
         self.compiler: Compiler = CustomOp
         self.seconds = {"forward": 0.0, "backward": 0.0}
-        # A graph may call ops from several threads; a device runs one program at a time.
-        self._turn = threading.Lock()
+        # A graph may call ops from several threads, but a device runs one program at a time.
+        self._lock = threading.Lock()
         self._compiled: Dict[_Op, CustomOp] = {}
 
     def precompiled_user_op(
@@ -71,8 +71,11 @@ class EmulatedIPUs:
         attributes: Optional[str] = None,
         gradient_attributes: Optional[str] = None,
     ) -> List[Any]:
-        """The outputs of the op. Raises CustomOpError if it cannot be compiled, ValueError if a
-        shape is not known while tracing, TypeError for a gradient that is None."""
+        """Return the outputs of the op.
+
+        Raises CustomOpError if it cannot be compiled, ValueError if a shape is unknown while
+        tracing, TypeError for a gradient that is None.
+        """
         tensors = [tf.convert_to_tensor(tensor) for tensor in inputs]
         outs = {"output_types": [], "output_shapes": []} if outs is None else outs
         listed = range(len(tensors)) if inputs_with_gradients is None else inputs_with_gradients
@@ -98,28 +101,28 @@ class EmulatedIPUs:
 
             def gradient(*grads: Any) -> List[Any]:
                 packed = [*grads, *made, *entering]
-                found: List[Any] = [None] * len(entering)
+                gradients: List[Any] = [None] * len(entering)
                 if key.inputs_with_gradients:
                     by = [entering[index] for index in key.inputs_with_gradients]
                     if any(tensor is None for tensor in packed):
-                        # TensorFlow says what it has against that, as it does of the real op.
+                        # TensorFlow raises the same error as for the real op.
                         tf.raw_ops.PyFunc(input=packed, token=name, Tout=[t.dtype for t in by])
                     grads_by = tf.numpy_function(call.backward, packed, [t.dtype for t in by])
                     shaped = _shaped(grads_by, [tensor.shape for tensor in by])
                     for index, tensor in zip(key.inputs_with_gradients, shaped):
-                        found[index] = tensor
-                return found
+                        gradients[index] = tensor
+                return gradients
 
             return made, gradient
 
         return list(run(*tensors))
 
     def profiles(self) -> List[Dict[str, Any]]:
-        """Of every op that was compiled here, in that order; see CustomOp.profile."""
+        """Return the profile of every compiled op, in the order of compilation."""
         return [op.profile() for op in self._compiled.values()]
 
     def close(self) -> None:
-        """Forgets the compiled ops."""
+        """Release the compiled ops."""
         for op in self._compiled.values():
             op.close()
         self._compiled.clear()
@@ -137,7 +140,7 @@ class EmulatedIPUs:
 
 
 class _Call:
-    """An op on flat sequences of arrays, as tf.numpy_function has them."""
+    """The functions of an op for tf.numpy_function, on flat sequences of arrays."""
 
     def __init__(self, ipus: EmulatedIPUs, key: _Op) -> None:
         self._ipus, self._key = ipus, key
@@ -151,17 +154,17 @@ class _Call:
         return self._timed("backward", lambda op: op.backward(grads, of=(inputs, made)))
 
     def _timed(self, name: str, run: Callable[[CustomOp], List[np.ndarray]]) -> List[np.ndarray]:
-        with self._ipus._turn:
+        with self._ipus._lock:
             op = self._ipus._op(self._key)
             began = time.perf_counter()
-            found = run(op)
+            results = run(op)
             self._ipus.seconds[name] += time.perf_counter() - began
-        return found
+        return results
 
 
 @lru_cache(maxsize=None)
 def emulated_ipus(ipus: int, tiles_per_ipu: int) -> EmulatedIPUs:
-    """This process's emulated IPUs of that number and size."""
+    """Return this process's emulated IPUs of that number and size."""
     return EmulatedIPUs(ipus, tiles_per_ipu)
 
 

@@ -1,7 +1,7 @@
-"""Compiles the C++ programs of this directory against the emulator, once a session each.
+"""Compiles the C++ programs of this directory against the emulator, once per test session.
 
-With ALL_SANITIZED set in the environment, they and the emulator get ASan and UBSan. What loads the
-emulator into Python's process takes the ordinary one.
+With ALL_SANITIZED set in the environment, they and the emulator are compiled with ASan and UBSan.
+Tests that load the emulator into Python's process use the ordinary build.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 ALL_SANITIZED = bool(os.environ.get("ALL_SANITIZED"))
 
 
-# Once a session: sources that change while the tests run are the next session's.
+# Once per session: a change of the sources takes effect in the next session.
 @lru_cache(maxsize=None)
 def prefix_of(sanitized: bool) -> Path:
     return build(sanitized or ALL_SANITIZED)
@@ -46,7 +46,7 @@ def compile_program(source: Path, out: Path, sanitized: bool = False) -> Path:
 
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Dict[str, str]:
-    """What programs run in: a codelet cache of their own, no options from outside."""
+    """The environment of the programs: a codelet cache of their own, no options from outside."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("POPLAR_", "IPULSE_"))}
     return {**kept, "IPULSE_CACHE": str(tmp_path_factory.mktemp("codelets"))}
 

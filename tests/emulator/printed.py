@@ -10,7 +10,7 @@ Tensors = Dict[str, np.ndarray]
 
 
 def printed_tensors(output: str) -> Tensors:
-    """By name, in float64."""
+    """Return the tensors by name, in float64."""
     found = {}
     for line in output.splitlines():
         head, colon, values = line.partition(":")

@@ -1,4 +1,4 @@
-"""What `ipulse emulate` says of a program that does not compile."""
+"""Error messages of `ipulse emulate` for programs that do not compile."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from poplar_emulator import emulate
         ),
     ],
 )
-def test_what_is_missing_is_named_with_its_cure(
+def test_a_missing_dependency_is_named_with_a_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, words: str
 ) -> None:
-    """A prefix without headers and libraries will do: the compiler and linker are the real ones."""
+    """The prefix is empty, but the compiler and the linker are real."""
     source = tmp_path / "program.cpp"
     source.write_text(f"{line}\n")
     monkeypatch.setattr(emulate, "build", lambda progress=None: tmp_path)
@@ -33,5 +33,5 @@ def test_what_is_missing_is_named_with_its_cure(
         emulate.compile_program([str(source)], tmp_path / "program")
 
 
-def test_other_errors_are_left_to_the_compiler_s_words() -> None:
+def test_other_compiler_errors_have_no_hint() -> None:
     assert emulate.hint("wrong.cpp:3:11: error: 'Graf' is not a member of 'poplar'") == ""

@@ -1,4 +1,4 @@
-"""Programs whose results can be worked out by hand, run through graph, popc and engine."""
+"""Results of graph, popc and engine, against values computed by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ipulse_core.build_cache.toolchain import compiler, run_compiler
 
 pytestmark = pytest.mark.same_on_every_python
 
-# By case of programs/engine.cpp: what it prints.
+# The output of each case of programs/engine.cpp.
 RESULTS: Dict[str, List[str]] = {
     "views": [
         "21 17 13 9 5 1 20 16 12 8 4 0 23 19 15 11 7 3 22 18 14 10 6 2",
@@ -19,7 +19,7 @@ RESULTS: Dict[str, List[str]] = {
     ],
     "upsample": ["0 0 1 1 2 2 0 1 2"],
     "overlapping_copy": ["0 0 1 2 3"],
-    # What an Output held before is gone, whether or not compute() wrote it.
+    # The previous content of an Output is lost, whether or not compute() wrote it.
     "poison": ["1 1 nan nan"],
     "multivertex": ["0 1 2 3 4 5 6 7 8 9 10 11 12"],
     "rows": ["116 12"],  # 100 + 3 + 4 + 9, and 1 + 11
@@ -43,12 +43,12 @@ def test_results(run_program: Callable, case: str) -> None:
     assert [line.rstrip() for line in done.stdout.splitlines()] == RESULTS[case], done.stderr
 
 
-def test_a_loop_costs_by_its_trips_and_an_estimate_counts_on_the_model_only(
+def test_loop_cost_depends_on_trips_and_estimates_apply_to_the_model_only(
     run_program: Callable,
 ) -> None:
     none, ten, twenty, model = map(int, run_program("engine", "data_dependent_cost").stdout.split())
     # Six cycles a bundle. An iteration loads, adds an index, compares and branches: 4 bundles of
-    # the main pipe; the float addition goes beside them. clang++ loads the bound again: 5.
+    # the main pipe; the float addition runs in parallel. clang++ loads the bound again: 5.
     bundles = 5 if "clang" in run_compiler([*compiler(), "--version"]) else 4
     assert twenty - ten == 10 * bundles * 6
     assert ten - none >= 10 * 4 * 6
@@ -61,7 +61,7 @@ def output(run_program: Callable) -> str:
 
 
 class TestProfile:
-    def test_the_summary_has_the_sections_of_the_device_tools(self, output: str) -> None:
+    def test_the_summary_has_the_sections_of_the_sdk_s_summary(self, output: str) -> None:
         at = [output.index(f"\n{name}") for name in ("Target:", "Graph:", "Memory Usage:")]
         assert at == sorted(at)
         assert "Execution (emulated cycles):" in output
@@ -69,7 +69,7 @@ class TestProfile:
         assert "OnTileExecute: sum" in output
         assert "Active Tiles:                 1 / 1,472" in output
 
-    def test_a_file_of_a_profile_says_what_the_engine_said(self, run_program: Callable) -> None:
+    def test_a_profile_file_equals_the_engine_s_profile(self, run_program: Callable) -> None:
         summary, rest = run_program("engine", "report_file").stdout.split("\n", 1)
         intervals, rest = rest.split("\n\n", 1)
         lines = [summary, *rest.splitlines()]
@@ -86,7 +86,7 @@ class TestProfile:
     def test_printed_tensors_go_to_the_given_stream(self, output: str) -> None:
         assert output.startswith("s: ")
 
-    def test_the_tree_has_libpva_s_names_and_says_that_it_is_emulated(self, output: str) -> None:
+    def test_the_tree_has_libpva_s_names_and_is_marked_as_emulated(self, output: str) -> None:
         profile = json.loads(output.splitlines()[-1])
         assert profile["emulated"] is True
         target = profile["compilation"]["target"]

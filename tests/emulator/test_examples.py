@@ -28,9 +28,7 @@ def run_example(name: str, directory: Path, environment: Dict[str, str], *argume
     return done.stdout
 
 
-def test_leaky_neurons_fire_as_the_equations_say(
-    tmp_path: Path, environment: Dict[str, str]
-) -> None:
+def test_leaky_neurons_spike_by_the_equations(tmp_path: Path, environment: Dict[str, str]) -> None:
     output = run_example("leaky_neurons", tmp_path, environment)
     membrane = np.zeros(128, np.float32)
     current = (np.arange(128) / 64).astype(np.float32)
@@ -75,14 +73,14 @@ def test_a_matrix_vector_product_by_hand_and_by_poplin(
 
 
 @pytest.mark.same_on_every_python
-def test_streams_go_on_where_they_were(tmp_path: Path, environment: Dict[str, str]) -> None:
+def test_streams_continue_across_runs(tmp_path: Path, environment: Dict[str, str]) -> None:
     output = run_example("streams", tmp_path, environment)
     totals = [2 * sum(range(4)), 2 * sum(range(8))]
     assert output.splitlines() == [f"total: {total}" for total in totals]
 
 
 @pytest.mark.same_on_every_python
-def test_engine_options_report_and_allow_what_does_not_fit(
+def test_engine_options_write_reports_and_allow_out_of_memory(
     tmp_path: Path, environment: Dict[str, str]
 ) -> None:
     kept = tmp_path / "kept"
@@ -99,7 +97,7 @@ def test_engine_options_report_and_allow_what_does_not_fit(
 
 @pytest.mark.same_on_every_python
 @pytest.mark.parametrize("arguments", [(), ("reverse",), ("2",), ("reverse", "2"), ("1", "2")])
-def test_the_recurrent_loop_slices_and_keeps_every_step(
+def test_the_recurrent_loop_slices_and_stores_every_step(
     run_program: Callable, arguments: Tuple[str, ...]
 ) -> None:
     lines = run_program("rnn", *arguments).stdout.splitlines()
@@ -141,8 +139,8 @@ def test_the_recurrent_loop_gathers_several_steps(
 @pytest.mark.timeout(900)  # the first of them builds the emulator once more
 @pytest.mark.same_on_every_python
 @pytest.mark.parametrize("name", ["engine", "popops", "runs"])
-def test_no_sanitiser_objects(run_program: Callable, name: str) -> None:
-    """AddressSanitizer, with leaks, and UndefinedBehaviorSanitizer over every case at once."""
+def test_sanitizers_report_nothing(run_program: Callable, name: str) -> None:
+    """AddressSanitizer, with leak detection, and UndefinedBehaviorSanitizer run every case."""
     done = run_program(name, sanitized=True)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout

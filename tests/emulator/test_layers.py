@@ -32,7 +32,7 @@ def tensors(done: subprocess.CompletedProcess[str]) -> Tensors:
 
 
 def derivative(of: Callable[..., np.ndarray], at: Dict[str, np.ndarray], by: str) -> np.ndarray:
-    """The gradient of a number that depends on the arrays `at`, by one of them."""
+    """Return the gradient of a scalar function of the arrays `at` with respect to one of them."""
     found = np.zeros(at[by].shape)
     for index in np.ndindex(*found.shape):
         moved = at[by].astype(complex)
@@ -82,7 +82,7 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
     return result
 
 
-# By sample: how many time steps there are of it in the layers that are "varied".
+# The time steps of each sample in the layers that are "varied".
 STEPS = np.array([3, 1])
 
 
@@ -110,7 +110,7 @@ def lstm(
 
 @pytest.mark.parametrize("name", ["lstm", "lstm_last", "lstm_varied"])
 def test_lstm_and_its_gradients(tensors: Tensors, name: str) -> None:
-    """All outputs; the last one with another order of the units; and time steps that vary."""
+    """All outputs; only the last one, with another order of units; and variable time steps."""
     order = "ifgo" if name == "lstm_last" else "figo"
     ends = STEPS if name == "lstm_varied" else np.full(2, 3)
     at = {key: tensors[f"{name}_{key}"] for key in ("x", "h", "c", "wi", "wo", "b")}
@@ -158,7 +158,7 @@ def test_gru_and_its_gradients(tensors: Tensors, name: str) -> None:
         close(tensors[f"{name}_d{key}"], gradient)
 
 
-def test_scatter_leaves_out_what_does_not_fit(tensors: Tensors) -> None:
+def test_scatter_ignores_windows_out_of_range(tensors: Tensors) -> None:
     rows, cells, sums = (tensors[name].copy() for name in ("rows", "cells", "sums"))
     rows[4], rows[1] = tensors["row_updates"][[0, 2]]
     np.testing.assert_array_equal(tensors["by_row"], rows)
@@ -171,14 +171,14 @@ def test_scatter_leaves_out_what_does_not_fit(tensors: Tensors) -> None:
     close(tensors["added"], sums)
 
 
-def test_gather_moves_slices_until_they_fit(tensors: Tensors) -> None:
+def test_gather_clamps_slices_into_range(tensors: Tensors) -> None:
     cells = tensors["cells"]
     gathered = np.stack([cells[2:4, 4], cells[0:2, 1]], axis=1)
     np.testing.assert_array_equal(tensors["gathered"], gathered)
 
 
 def test_one_scalar_of_each_row(tensors: Tensors) -> None:
-    """Column 2, column 0, none of the three, and the label that is masked."""
+    """Column 2, column 0, a column out of range, and the masked label."""
     params = tensors["params"].copy()
     close(tensors["selected"], np.array([params[0, 2], params[1, 0], np.nan, 0]))
     params[0, 2] -= 1
@@ -192,7 +192,7 @@ def test_the_logarithm_of_a_softmax(tensors: Tensors) -> None:
     close(tensors["log_softmax"], params - np.log(np.exp(params).sum(axis=1, keepdims=True)))
 
 
-def test_a_ring_keeps_what_was_added_last(tensors: Tensors) -> None:
+def test_a_circular_buffer_has_the_latest_elements(tensors: Tensors) -> None:
     np.testing.assert_array_equal(tensors["ring"], tensors["params"][[2, 1]])
 
 

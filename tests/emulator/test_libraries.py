@@ -14,7 +14,7 @@ from tests.emulator.test_layers import gru, lstm, normalised
 
 pytestmark = pytest.mark.same_on_every_python
 
-# By type what a few operations that round each may be off by.
+# The tolerance of each type after a few rounded operations.
 TOLERANCE = {"float": 1e-5, "half": 4e-3}
 types = pytest.mark.parametrize("kind", sorted(TOLERANCE))
 
@@ -167,6 +167,6 @@ def test_softmax_of_fields_grids_and_transpositions(tensors: Tensors, done: str,
     assert f"grouped by 4 {int(kind == 'half')}\n" in done
 
 
-def test_views_that_nothing_is_in_and_parts_in_one_piece(done: str) -> None:
+def test_empty_views_and_contiguous_parts(done: str) -> None:
     assert done.count("no window {0,1,5}\n") == 2
     assert "parts 1 1 1 1 1 1; innermost 2\n" in done

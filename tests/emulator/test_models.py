@@ -1,4 +1,4 @@
-"""The models of cycles and memory, against values worked out by hand from their sources.
+"""The models of cycles and memory, against values computed by hand from their sources.
 
 A Mk2: sync 90 cycles; exchange 100 cycles and 4 bytes a cycle; 6 workers; 1.33 GHz.
 """
@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.same_on_every_python
 
-# By program and case. Four numbers are cycles of sync, exchange, compute and host.
+# Program, case and output. Four numbers are cycles of sync, exchange, compute and host.
 MODELS: Dict[str, str] = {
     # Vertices of 600 cycles on six workers, and 11 of the supervisor: up to six cost what one does.
     "workers": "611 611 1211 1811",
@@ -96,7 +96,9 @@ POPLIBS_COSTS: Dict[str, str] = {
     [("models", *one) for one in MODELS.items()]
     + [("poplibs_costs", *one) for one in POPLIBS_COSTS.items()],
 )
-def test_worked_out_by_hand(run_program: Callable, program: str, case: str, expected: str) -> None:
+def test_costs_match_values_computed_by_hand(
+    run_program: Callable, program: str, case: str, expected: str
+) -> None:
     done = run_program(program, case)
     name, _, values = done.stdout.rstrip("\n").partition(": ")
     assert (name, values.rstrip()) == (case, expected), done.stderr

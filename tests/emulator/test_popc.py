@@ -1,4 +1,4 @@
-"""popc: what it finds in codelets, as a command and as a part of the graph."""
+"""popc compiles codelets, as a command and as part of a graph."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_compiles_with_the_flags_of_the_device_s_popc(popc: Callable, tmp_path: 
 def test_links_several_sources_into_one_file(
     popc: Callable, tmp_path: Path, prefix: Path, environment: Dict[str, str]
 ) -> None:
-    """Declarations of all the kinds that codelets have, and none of them a vertex twice."""
+    """All kinds of declarations in codelets; no vertex is listed twice."""
     header = "#include <poplar/Vertex.hpp>\nusing namespace poplar;\n"
     first = tmp_path / "a.cpp"
     first.write_text(
@@ -90,7 +90,7 @@ def test_links_several_sources_into_one_file(
     ]
 
 
-def test_says_what_the_compiler_said(popc: Callable, tmp_path: Path) -> None:
+def test_errors_include_the_compiler_s_output(popc: Callable, tmp_path: Path) -> None:
     source = tmp_path / "wrong.cpp"
     source.write_text("#include <poplar/Vertex.hpp>\nint x = y;\n")
     done = popc(str(source), "-o", str(tmp_path / "wrong.gp"))
@@ -104,19 +104,19 @@ def test_says_what_the_compiler_said(popc: Callable, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "cure"), [("sum.S", "between #ifdef __IPU__ and #else"), ("sum.gp", "does not exist")]
+    ("name", "hint"), [("sum.S", "between #ifdef __IPU__ and #else"), ("sum.gp", "does not exist")]
 )
-def test_refuses_what_it_cannot_compile(
-    popc: Callable, tmp_path: Path, name: str, cure: str
+def test_rejects_sources_it_cannot_compile(
+    popc: Callable, tmp_path: Path, name: str, hint: str
 ) -> None:
     done = popc(str(PROGRAMS / "codelets.cpp"), name, "-o", str(tmp_path / "all.gp"))
     assert done.returncode == 1
     assert name in done.stderr
-    assert cure in done.stderr
+    assert hint in done.stderr
     assert not (tmp_path / "all.gp").exists()
 
 
-def test_without_an_output_it_explains_itself(popc: Callable) -> None:
+def test_without_an_output_it_prints_its_usage(popc: Callable) -> None:
     done = popc(str(PROGRAMS / "codelets.cpp"))
     assert done.returncode == 2
     assert "usage: popc" in done.stderr

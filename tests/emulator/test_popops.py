@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.same_on_every_python
 
-# By case of programs/popops.cpp: what it prints.
+# The output of each case of programs/popops.cpp.
 RESULTS: Dict[str, str] = {
     "map": "{2,3} -0 -1 16 16 19 22",
     "in_place": "{4} -1 0 1 2",

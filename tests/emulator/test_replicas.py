@@ -1,4 +1,4 @@
-"""Replicated graphs: programs/replicas.cpp against NumPy, and where replicas part and meet."""
+"""Replicated graphs against NumPy, and how replicas diverge and synchronize."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.emulator.printed import Tensors, printed_tensors
 
 pytestmark = pytest.mark.same_on_every_python
 
-# By mistake: the class of the error, and words of its cure or its place.
+# The error class of each mistake, and words of its hint or its place.
 MISTAKES: Dict[str, Tuple[str, ...]] = {
     "callback_for_another": ("stream_connection_error", "replica 4", "there are 4"),
     "callback_for_one": ("stream_connection_error", "replica 1", "with its index"),
@@ -42,7 +42,7 @@ def output(run_program: Run, part: str) -> str:
 
 @pytest.fixture(scope="module")
 def tensors(run_program: Run) -> Tensors:
-    """Of the collectives: a row for each replica, read back from a kept executable."""
+    """Return the results of collectives, one row per replica, from a stored executable."""
     return printed_tensors(output(run_program, "collectives"))
 
 
@@ -99,7 +99,7 @@ def test_the_host_serves_replicas_in_their_order(run_program: Run) -> None:
     np.testing.assert_array_equal(of["twice"], 2 * own[2:])
 
 
-def test_replicas_part_and_meet(run_program: Run) -> None:
+def test_replicas_diverge_and_synchronize(run_program: Run) -> None:
     text = output(run_program, "parting")
     of = printed_tensors(text)
     assert of["rounds"].ravel().tolist() == [0, 1, 2, 3]
@@ -108,7 +108,7 @@ def test_replicas_part_and_meet(run_program: Run) -> None:
     assert "".join(f"index of replica {r}: {r}\n" for r in range(4)) in text
     assert "profile 4 1 4 16 4\n" in text
     assert "Memory Usage of each replica" in text
-    # Who goes round less waits for who goes round most: both take as long.
+    # The replica with fewer iterations waits for the other: both take as long.
     words = [line.split() for line in text.splitlines() if " took " in line]
     assert [w[1] for w in words] == ["0", "3"]
     assert len({w[3] for w in words} | {w[5] for w in words}) == 1
@@ -131,7 +131,7 @@ def test_costs_of_a_copy_between_replicas(run_program: Run) -> None:
     assert [tuple(map(int, line.split()[1:])) for line in lines] == expected
 
 
-def test_mistakes_are_answered_with_the_cure(run_program: Run) -> None:
+def test_errors_of_replicated_graphs_have_hints(run_program: Run) -> None:
     run = run_program("replicas")
     answers = dict(line.split(": ", 1) for line in run.stdout.splitlines())
     assert sorted(answers) == sorted(MISTAKES), run.stderr

@@ -1,4 +1,4 @@
-"""Each rule of the device that the emulator enforces, broken once: the error's class counts."""
+"""Each rule of the device that the emulator enforces is broken once and raises its error class."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.same_on_every_python
 
-# By case of programs/rules.cpp: the class of the error, and words that its message must have.
+# The error class of each case of programs/rules.cpp, and words of its message.
 ERRORS: Dict[str, Tuple[str, ...]] = {
     "nothing": ("no error",),
     "unmapped_tensor": ("invalid_tile_mapping", "'lost'", "'in'"),
@@ -88,7 +88,7 @@ ERRORS: Dict[str, Tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize("case", sorted(ERRORS))
-def test_breaking_a_rule_raises_its_own_class(run_program: Callable, case: str) -> None:
+def test_a_broken_rule_raises_its_error_class(run_program: Callable, case: str) -> None:
     done = run_program("rules", case)
     lines = done.stdout.splitlines()
     assert lines, done.stderr
@@ -99,5 +99,5 @@ def test_breaking_a_rule_raises_its_own_class(run_program: Callable, case: str) 
         assert any(way in done.stdout for way in ways), done.stdout
 
 
-def test_every_case_of_the_program_is_here(run_program: Callable) -> None:
+def test_every_case_of_the_program_is_listed(run_program: Callable) -> None:
     assert run_program("rules").stdout.split() == sorted(ERRORS)

@@ -1,4 +1,4 @@
-"""Whole programs: control flow, callbacks, executables, and the reports that options ask for."""
+"""Whole programs: control flow, callbacks, executables and optional reports."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def values_of(run_program: Callable, case: str, **more: str) -> str:
 
 
 @pytest.mark.parametrize("case", sorted(RESULTS))
-def test_programs_do_what_they_say(run_program: Callable, case: str) -> None:
+def test_programs_print_the_expected_results(run_program: Callable, case: str) -> None:
     assert values_of(run_program, case) == RESULTS[case]
 
 
-def test_executables_of_others_are_refused(run_program: Callable) -> None:
+def test_foreign_executables_are_rejected(run_program: Callable) -> None:
     good, rest = values_of(run_program, "executables").split(" ", 1)
     foreign, version, cut, damaged = rest.split(" | ")
     assert good == "42"
@@ -50,7 +50,7 @@ class TestOptions:
         path = directory / "profile.json"
         return json.loads(path.read_text()) if path.exists() else None
 
-    def test_all_writes_everything_and_an_engine_s_name_is_its_folder(
+    def test_all_reports_are_written_to_a_folder_named_after_the_engine(
         self, run_program: Callable, tmp_path: Path
     ) -> None:
         profile = self.profile(run_program, tmp_path / "new", **{"autoReport.all": "true"})
@@ -61,7 +61,7 @@ class TestOptions:
             "profile.json",
         ]
 
-    def test_each_part_has_its_switch(self, run_program: Callable, tmp_path: Path) -> None:
+    def test_each_report_has_its_option(self, run_program: Callable, tmp_path: Path) -> None:
         runs = {"autoReport.executionProfileProgramRunCount": "3"}
         execution = {"autoReport.outputExecutionProfile": "true", **runs}
         profile = self.profile(run_program, tmp_path, **execution)
@@ -70,7 +70,7 @@ class TestOptions:
         but = {"autoReport.all": "true", "autoReport.outputExecutionProfile": "false"}
         assert set(self.profile(run_program, tmp_path, **but)) == {"emulated", "compilation"}
 
-    def test_nothing_asked_for_writes_nothing(self, run_program: Callable, tmp_path: Path) -> None:
+    def test_no_option_writes_no_report(self, run_program: Callable, tmp_path: Path) -> None:
         assert self.profile(run_program, tmp_path) is None
 
     @pytest.mark.parametrize(
@@ -80,14 +80,14 @@ class TestOptions:
             ({"autoReport.executionProfileProgramRunCount": "-1"}, "a number of runs"),
         ],
     )
-    def test_a_value_that_is_none_is_refused(
+    def test_an_invalid_option_value_is_rejected(
         self, run_program: Callable, options: Dict[str, str], words: str
     ) -> None:
         done = run_program("runs", "report", more=(("POPLAR_ENGINE_OPTIONS", json.dumps(options)),))
         assert "poplar::invalid_option" in done.stderr
         assert words in done.stderr
 
-    def test_out_of_memory_leaves_a_profile_and_says_where(
+    def test_out_of_memory_writes_a_profile_and_names_its_path(
         self, run_program: Callable, tmp_path: Path
     ) -> None:
         said = {"autoReport.all": "true", "autoReport.directory": str(tmp_path)}
@@ -105,10 +105,10 @@ class TestLog:
         done = run_program("runs", "calls", more=tuple(environment.items()))
         return str(done.stderr)
 
-    def test_it_is_off_unless_asked_for(self, run_program: Callable) -> None:
+    def test_logging_is_off_by_default(self, run_program: Callable) -> None:
         assert self.lines(run_program) == ""
 
-    def test_levels_are_of_all_modules_or_of_one(self, run_program: Callable) -> None:
+    def test_a_level_applies_to_all_modules_or_to_one(self, run_program: Callable) -> None:
         info = self.lines(run_program, POPLAR_LOG_LEVEL="INFO")
         assert "PO:ENGINE INFO: ran program 0: " in info
         assert "TRACE" not in info
@@ -118,11 +118,11 @@ class TestLog:
         less = self.lines(run_program, POPLAR_LOG_LEVEL="INFO", POPLAR_ENGINE_LOG_LEVEL="ERR")
         assert "ENGINE" not in less
 
-    def test_it_goes_to_a_file(self, run_program: Callable, tmp_path: Path) -> None:
+    def test_the_log_can_be_a_file(self, run_program: Callable, tmp_path: Path) -> None:
         file = tmp_path / "log"
         where = {"POPLAR_LOG_LEVEL": "INFO", "POPLAR_LOG_DEST": str(file)}
         assert self.lines(run_program, **where) == ""
         assert "PO:ENGINE INFO" in file.read_text()
 
-    def test_what_is_no_level_is_told(self, run_program: Callable) -> None:
+    def test_an_invalid_level_is_reported(self, run_program: Callable) -> None:
         assert "POPLAR_LOG_LEVEL is 'LOUD'" in self.lines(run_program, POPLAR_LOG_LEVEL="LOUD")

@@ -28,7 +28,7 @@ def values(line: str) -> List[float]:
 
 
 def printed(output: str) -> Dict[str, List[List[float]]]:
-    """What PrintTensor wrote, by title, in order."""
+    """Return the output of PrintTensor by title, in order."""
     found: Dict[str, List[List[float]]] = {}
     for line in output.splitlines():
         title, colon, rest = line.partition(": ")
@@ -134,7 +134,7 @@ def test_operations_of_poplibs(run_program: Callable) -> None:
     assert abs(tensors["drop"][0] - 1000) < 5 * 1000**0.5
 
 
-def test_the_side_of_the_host(run_program: Callable) -> None:
+def test_host_programs(run_program: Callable) -> None:
     done = run_program("host_side")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -148,7 +148,7 @@ def test_the_side_of_the_host(run_program: Callable) -> None:
 
 @pytest.fixture(scope="module")
 def lines(run_program: Callable) -> Dict[str, List[float]]:
-    """What each case of programs/academic.cpp printed."""
+    """Return the output of each case of programs/academic.cpp."""
     done = run_program("academic")
     assert done.returncode == 0, done.stderr
     names = ["circle", "events", "events of half", "product", "search", "sorting", "stencil"]
@@ -182,7 +182,7 @@ class TestResearchPrograms:
         expected = list(0.5 * 8 + weights[:, 5] + weights[:, 2])
         assert lines["events"] == lines["events of half"] == expected
 
-    def test_the_rest(self, lines: Dict[str, List[float]]) -> None:
+    def test_remaining_cases(self, lines: Dict[str, List[float]]) -> None:
         assert lines["sorting"] == sorted([9, -3, 7, 0, 5, 5, -8, 2, 1])
         matrix = np.arange(48.0).reshape(3, 16)
         assert lines["product"] == list(matrix @ matrix[0])
@@ -192,7 +192,7 @@ class TestResearchPrograms:
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_an_op_of_tensorflow(dtype: str, tmp_path: Path) -> None:
-    """Compiled as its authors would, called by its C symbols."""
+    """The op is compiled as in its documentation and called by its C symbols."""
     library = tmp_path / "librotate.so"
     flags = ("-shared", "-fPIC", "-O0", "-Wall", "-Wextra", "-Werror")
     source = str(PROGRAMS / "rotate_op.cpp")

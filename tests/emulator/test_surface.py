@@ -1,4 +1,4 @@
-"""The API by its documentation, and libpva's report of an engine in the same program."""
+"""The documented API, and libpva's report of an engine."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.emulator.conftest import PROGRAMS
 pytestmark = pytest.mark.same_on_every_python
 
 
-def test_programs_find_the_api_they_were_written_for(run_program: Callable) -> None:
-    """Compiling holds the signatures; what runs is the report."""
+def test_documented_signatures_compile(run_program: Callable) -> None:
+    """Compiling checks the signatures; the program prints a report."""
     done = run_program("surface")
 
     assert done.returncode == 0, done.stderr
@@ -32,7 +32,7 @@ def test_programs_find_the_api_they_were_written_for(run_program: Callable) -> N
     ]
 
 
-def test_host_programs_may_be_of_c11(prefix: Path, tmp_path: Path) -> None:
+def test_host_headers_compile_as_cpp11(prefix: Path, tmp_path: Path) -> None:
     """Every header of the host; those of codelets are compiled by popc, as C++17."""
     include = prefix / "include"
     tiles = ("Vertex", "TileState")
@@ -45,7 +45,7 @@ def test_host_programs_may_be_of_c11(prefix: Path, tmp_path: Path) -> None:
     flags = ("-std=c++11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-pedantic")
     command = [*compiler(), *flags, f"-I{include}", str(source)]
     subprocess.run(command, check=True)
-    # What there is not says so by its own name.
+    # Missing headers name themselves in the error.
     source.write_text("".join(f'#include "{h.relative_to(include)}"\n' for h in refused))
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert refused

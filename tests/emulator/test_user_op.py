@@ -1,4 +1,4 @@
-"""Custom ops as TensorFlow calls them: what their metadata promise, and gradients."""
+"""Custom ops as TensorFlow calls them: checks of their metadata, and gradients."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ X = np.arange(12, dtype=np.float32).reshape(SHAPE) - 5
 
 @pytest.fixture(scope="module")
 def library(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """programs/user_ops.cpp, compiled as custom ops are."""
+    """The library of programs/user_ops.cpp, compiled as a custom op."""
     out = tmp_path_factory.mktemp("user-ops") / "libuser_ops.so"
     command = [*compiler(), "-O0", "-shared", "-fPIC", str(SOURCE), "-o", str(out)]
     subprocess.run([*command, *program_flags(prefix)], check=True)
@@ -38,7 +38,7 @@ def compiled(
 
 
 class TestPromises:
-    def test_honest_ones_are_taken(self, library: Path) -> None:
+    def test_correct_metadata_is_accepted(self, library: Path) -> None:
         for name in ("Elementwise", "InPlace"):
             with compiled(library, name) as op:
                 np.testing.assert_array_equal(op.forward([X])[0], 2 * X, err_msg=name)
@@ -52,11 +52,13 @@ class TestPromises:
             ("OutOfRange", r"replica_identical_output_indices has 1, and the op has 1 outputs"),
         ],
     )
-    def test_lies_are_found_when_it_is_compiled(self, library: Path, name: str, words: str) -> None:
+    def test_wrong_metadata_is_rejected_at_compilation(
+        self, library: Path, name: str, words: str
+    ) -> None:
         with pytest.raises(CustomOpError, match=rf"{name}_metadata: .*{words}"):
             compiled(library, name, output=(4, 3) if name == "OtherShape" else SHAPE)
 
-    def test_an_input_overwritten_in_secret_is_found_when_it_runs(self, library: Path) -> None:
+    def test_an_undeclared_write_to_an_input_is_rejected_at_run_time(self, library: Path) -> None:
         with compiled(library, "SecretlyInPlace") as op, pytest.raises(
             CustomOpError, match=r"SecretlyInPlace writes to its input 0, which .* does not say"
         ):
@@ -71,7 +73,7 @@ class TestPromises:
         ("Aborting", r"\[Poplar\]\[Execute engine\] application_runtime_error: .*no further"),
     ],
 )
-def test_an_error_says_what_poplar_was_doing(library: Path, name: str, words: str) -> None:
+def test_an_error_names_poplar_s_stage(library: Path, name: str, words: str) -> None:
     with pytest.raises(CustomOpError, match=rf"^{words}"), compiled(library, name) as op:
         op.forward([X])
 
@@ -108,7 +110,7 @@ class TestInTensorFlow:
         np.testing.assert_array_equal(by[1], 4 * (3 * X + 2))
 
     def test_calls_from_several_threads_do_not_mix(self, library: Path) -> None:
-        """As the threads of a graph make them: a forward pass amid another one's gradient."""
+        """A graph's threads may run a forward pass between another call's passes."""
         ipus = EmulatedIPUs(tiles_per_ipu=8)
         outs = {"output_types": [tf.float32], "output_shapes": [tf.TensorShape(SHAPE)]}
         options = {"outs": outs, "op_name": "Sum", "separate_gradients": True}
@@ -192,7 +194,7 @@ class TestCounts:
 
         return run(tf.constant(X))
 
-    def test_whole_numbers_stop_the_gradient_of_a_loop(self, library: Path) -> None:
+    def test_integer_counts_break_the_gradient_in_a_loop(self, library: Path) -> None:
         words = (
             r"Tensors in list passed to 'input' of '\w+' Op have types "
             r"\[float32, <NOT CONVERTIBLE TO TENSOR>, float32, int32, float32\] that are invalid"
@@ -200,10 +202,10 @@ class TestCounts:
         with pytest.raises(TypeError, match=words):
             self.gradient(library, "WholeCount", tf.int32, passes=3)
 
-    def test_they_do_not_outside_of_one(self, library: Path) -> None:
+    def test_integer_counts_are_fine_outside_a_loop(self, library: Path) -> None:
         found = self.gradient(library, "WholeCount", tf.int32, passes=0)
         np.testing.assert_array_equal(found, np.full(SHAPE, 2.0))
 
-    def test_floats_do_not_in_one(self, library: Path) -> None:
+    def test_float_counts_are_fine_in_a_loop(self, library: Path) -> None:
         found = self.gradient(library, "FloatCount", tf.float32, passes=3)
         np.testing.assert_array_equal(found, np.full(SHAPE, 8.0))

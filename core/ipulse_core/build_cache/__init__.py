@@ -1,1 +1,1 @@
-"""Compiled libraries and executables that are kept from run to run."""
+"""Caches of compiled libraries and executables, with progress reports while they compile."""

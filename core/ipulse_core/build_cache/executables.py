@@ -1,10 +1,10 @@
-"""Compiled programs kept from run to run, each under the hash of all that it was compiled from.
+"""A cache of compiled programs, each under the hash of everything it was compiled from.
 
-A file is one line of JSON that says what it holds, then the executable. It is written under
-another name, flushed and renamed: a reader finds none of it or all of it, also when two processes
-write the same one. A file is used only if the key, the size and the SHA-256 of its bytes are what
-its first line says, and if it is the user's own; anything else is a warning and a compilation.
-What is too much goes, the longest unused first.
+A file is one line of JSON that describes the executable, then the executable. It is written under
+another name, flushed and renamed, so that a reader finds none of it or all of it, also when two
+processes write the same key. A file is used only if its key, size and SHA-256 match its first line
+and if only the user can write to it; otherwise the cache warns and the caller compiles. The least
+recently used executables are removed when the cache exceeds its limits.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ FORMAT = 1
 SUFFIX = ".executable"
 _KEY = re.compile(r"[0-9a-f]{64}")
 _PARTIAL = "partial-"
-_PARTIAL_SECONDS = 3600.0  # an older one is of a process that died
-_MOST_HEADER = 1024  # bytes of the first line; ours has about 200
+_PARTIAL_SECONDS = 3600.0  # an older partial file is from a process that died
+_MAX_HEADER_BYTES = 1024  # of the first line, which has about 200
 
 Warn = Callable[[str], None]
 
 
 class Usage(NamedTuple):
-    """What lies in a cache."""
+    """The number and total size of the executables in a cache."""
 
     executables: int
     bytes: int
 
 
 def key_of(parts: Mapping[str, Any]) -> str:
-    """The key of an executable that was made from these parts, which must be plain JSON."""
+    """Return the key of an executable compiled from these parts, which must be plain JSON."""
     text = json.dumps([FORMAT, parts], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def file_sha256(path: Path) -> str:
-    """Of its content."""
+    """Return the SHA-256 of a file as hexadecimal digits."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 class ExecutableCache:
-    """A directory of executables. Any number of processes may use it at once."""
+    """A directory of executables that any number of processes may use at once."""
 
     def __init__(
         self,
@@ -60,44 +60,45 @@ class ExecutableCache:
         directory: Optional[Path] = None,
         limit_bytes: Optional[int] = None,
     ) -> None:
-        """directory: `executables` in the cache directory unless named.
+        """Open a cache.
 
-        limit_bytes: as Limits.of_environment takes it, and raises ValueError.
+        directory: by default `executables` in the cache directory.
+        limit_bytes: passed to Limits.of_environment, which raises ValueError.
         """
         self.directory = directory or cache_directory() / "executables"
         self.limits = Limits.of_environment(limit_bytes)
         self.warn = warn
 
     def load(self, key: str) -> Optional[bytes]:
-        """The executable, or None if there is none that can be trusted."""
+        """Return the executable, or None if there is none that can be trusted."""
         path = self._path(key)
         try:
-            # Without waiting: a pipe by that name would keep its reader for ever.
+            # Non-blocking: a pipe of that name would block its reader forever.
             with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
                 status = os.fstat(file.fileno())
                 if not stat.S_ISREG(status.st_mode):
-                    self._ignored(path, "it is no file")
+                    self._warn_ignored(path, "it is not a regular file")
                     return None
                 if status.st_uid != os.geteuid() or status.st_mode & 0o022:
-                    self._ignored(path, "others may write to it")
+                    self._warn_ignored(path, "others may write to it")
                     return None
-                header = file.readline(_MOST_HEADER)
+                header = file.readline(_MAX_HEADER_BYTES)
                 executable = file.read()
         except FileNotFoundError:
             return None
         except OSError as error:
-            self._ignored(path, error.strerror or str(error))
+            self._warn_ignored(path, error.strerror or str(error))
             return None
-        wrong = _wrong(header, key, executable)
-        if wrong:
-            self._ignored(path, wrong)
+        problem = _problem(header, key, executable)
+        if problem:
+            self._warn_ignored(path, problem)
             return None
         with contextlib.suppress(OSError):  # another process may have removed it
-            os.utime(path)  # used now: not the next to go
+            os.utime(path)  # it is the most recently used now
         return executable
 
     def store(self, key: str, executable: bytes) -> Path:
-        """Keeps it. Raises OSError if it cannot be written."""
+        """Store an executable and return its path. Raises OSError if it cannot be written."""
         path = self._path(key)
         header = {
             "ipulse_executable": FORMAT,
@@ -121,24 +122,25 @@ class ExecutableCache:
         return path
 
     def reject(self, key: str, why: str) -> None:
-        """Removes an executable that was all there and could not be used."""
-        self._ignored(self._path(key), why)
+        """Remove an executable that is complete but could not be used."""
+        self._warn_ignored(self._path(key), why)
         with contextlib.suppress(OSError):
             self._path(key).unlink()
 
     def usage(self) -> Usage:
-        """How many there are and how large they are together."""
+        """Return the number and the total size of the executables."""
         entries = self.entries()
         return Usage(len(entries), sum(entry.bytes for entry in entries))
 
     def entries(self) -> List[Entry]:
-        """What is there; a path's stem is its key."""
+        """Return every executable; the stem of its path is its key."""
         return list(self._each_entry())
 
     def prune(self, limits: Limits, kept: Optional[Path] = None) -> List[Entry]:
-        """Removes what is beyond the limits, but not the one just written, whatever its size.
+        """Remove and return the executables that exceed the limits.
 
-        Whoever reads one meanwhile has all of it.
+        kept: never removed, whatever its size; the one just written.
+        A process that reads a removed file still reads all of it.
         """
         for partial in self.directory.glob(f"{_PARTIAL}*"):
             with contextlib.suppress(OSError):
@@ -157,7 +159,7 @@ class ExecutableCache:
             raise ValueError(f"a key is 64 hexadecimal digits; got {key!r}")
         return self.directory / f"{key}{SUFFIX}"
 
-    def _ignored(self, path: Path, why: str) -> None:
+    def _warn_ignored(self, path: Path, why: str) -> None:
         self.warn(f"the executable cache's {path} is not used: {why}")
 
     def _flush_names(self) -> None:
@@ -174,18 +176,18 @@ class ExecutableCache:
                 yield Entry(status.st_mtime, status.st_size, path)
 
 
-def _wrong(header: bytes, key: str, executable: bytes) -> str:
-    """What a file is not; empty if it is what it should be."""
+def _problem(header: bytes, key: str, executable: bytes) -> str:
+    """Return what is wrong with a file, or an empty string."""
     try:
-        said = json.loads(header)
+        described = json.loads(header)
     except ValueError:
-        said = None
-    if not isinstance(said, dict) or said.get("ipulse_executable") != FORMAT:
-        return "it is no executable of this version"
-    if said.get("key") != key:
+        described = None
+    if not isinstance(described, dict) or described.get("ipulse_executable") != FORMAT:
+        return "it is not an executable of this version"
+    if described.get("key") != key:
         return "it was made from something else"
-    if said.get("bytes") != len(executable):
-        return f"it has {len(executable):,} bytes and should have {said.get('bytes')}"
-    if said.get("sha256") != hashlib.sha256(executable).hexdigest():
+    if described.get("bytes") != len(executable):
+        return f"it has {len(executable):,} bytes and should have {described.get('bytes')}"
+    if described.get("sha256") != hashlib.sha256(executable).hexdigest():
         return "its bytes are damaged"
     return ""

@@ -1,4 +1,4 @@
-"""How much a cache of executables may hold, and for how long what nobody uses."""
+"""The limits of a cache of executables: its size, and the age of unused entries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DAY_SECONDS = 24 * 3600.0
 
 
 class Entry(NamedTuple):
-    """What lies in a cache; they sort by when they were used last."""
+    """One file of a cache. Entries sort by the time of their last use."""
 
     used: float  # seconds since 1970
     bytes: int
@@ -22,23 +22,23 @@ class Entry(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Of one cache."""
+    """The limits of one cache."""
 
     bytes: int
-    days: float  # since its last use
+    days: float  # since the last use of an entry
 
     @classmethod
     def of_environment(cls, bytes: Optional[int] = None, days: Optional[float] = None) -> Limits:
-        """What is given, else what the variables name, else the limits above.
+        """Return the given limits; by default those of the environment, else the defaults above.
 
-        Raises ValueError for a limit that is no number.
+        Raises ValueError for a variable that is not a number.
         """
         bytes = _number(LIMIT_VARIABLE, LIMIT_BYTES, "bytes") if bytes is None else bytes
         days = _number(DAYS_VARIABLE, LIMIT_DAYS, "days") if days is None else days
         return cls(bytes, days)
 
     def beyond(self, entries: Iterable[Entry], now: float) -> Iterator[Entry]:
-        """What has to go: all that is too old, then the longest unused until the rest fits."""
+        """Yield the entries to remove: all that are too old, then the least recently used."""
         listed = sorted(entries)
         total = sum(entry.bytes for entry in listed)
         oldest = now - self.days * _DAY_SECONDS

@@ -1,7 +1,7 @@
-"""The directory in which a build becomes whole, before it gets its name in the cache.
+"""Temporary directories for builds, inside the cache.
 
-Whoever builds holds a lock on it, which the kernel drops with the process: what a process that was
-killed left behind is removed by the next build.
+A process that builds locks its directory. The kernel releases the lock when the process ends, so
+that the next build can remove the directory of a process that was killed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from typing import Iterator
 from ipulse_core.build_cache.unused_builds import remove_unused
 
 SUFFIX = ".building"
-# What is younger is left alone: it may be about to be locked, or a compiler may outlive its parent.
+# A younger directory is never removed: it may be about to be locked, or a compiler may outlive its
+# parent.
 LEFTOVER_SECONDS = 3600.0
 
 
 @contextlib.contextmanager
 def scratch_directory(cache: Path, name: str) -> Iterator[Path]:
-    """A new one in `cache`, removed at the end; leftovers of others go first, and builds that
-    nobody uses any more."""
+    """Make a directory in `cache` and remove it at the end.
+
+    First, this removes the directories of killed processes and unused builds.
+    """
     remove_leftovers(cache)
     remove_unused(cache)
     prefix = f"{name}-"
@@ -39,10 +42,10 @@ def scratch_directory(cache: Path, name: str) -> Iterator[Path]:
 
 
 def remove_leftovers(cache: Path) -> None:
-    """Removes every scratch directory that is old and that no process holds."""
+    """Remove every scratch directory that is old and that no process has locked."""
     oldest = time.time() - LEFTOVER_SECONDS
     for path in cache.glob(f"*{SUFFIX}"):
-        with contextlib.suppress(OSError):  # gone since it was listed, held, or not ours to remove
+        with contextlib.suppress(OSError):  # already removed, locked, or owned by another user
             if path.stat().st_mtime > oldest:
                 continue
             descriptor = os.open(str(path), os.O_RDONLY | os.O_DIRECTORY)

@@ -29,7 +29,7 @@ from ipulse_core.build_cache.toolchain import (
 )
 from ipulse_core.build_cache.unused_builds import mark_used
 
-COMPILER_FILE = "compiler.txt"  # beside each library: its compiler's version text
+COMPILER_FILE = "compiler.txt"  # next to each library: its compiler's version text
 # Skylake to Cascade Lake decode jumps that cross or end at a multiple of 32 bytes anew each time,
 # which makes a short loop up to half as long again. For files with arch_flags, and compilers that
 # know the flag.
@@ -159,6 +159,6 @@ def tensorflow_flags() -> Tuple[List[str], List[str]]:
     compile_flags: List[str] = tf.sysconfig.get_compile_flags()
     # Older releases name no standard; they were built as C++14.
     named = any(flag.lstrip("-").startswith("std=") for flag in compile_flags)
-    # As system headers they cause no warnings.
+    # System headers cause no warnings.
     includes = [flag.replace("-I", "-isystem", 1) for flag in compile_flags]
     return [*(() if named else ("-std=c++14",)), *includes], tf.sysconfig.get_link_flags()

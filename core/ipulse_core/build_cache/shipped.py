@@ -1,4 +1,4 @@
-"""Builds that a wheel contains, in a folder `shipped` beside the sources.
+"""Builds that a wheel contains, in a folder `shipped` next to the sources.
 
 The build hook of a package (`hatch_*.py`) puts them into its wheel, and `find_shipped` finds
 them at run time. A shipped library is used if it was made from the sources and flags that are

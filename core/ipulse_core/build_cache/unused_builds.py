@@ -1,8 +1,8 @@
-"""What lies in the cache of builds and has not been used for long, found and removed.
+"""Removal of builds that have not been used for a long time.
 
-A build is used when somebody looks for it and finds it (`mark_used`), or opens its files, as far
-as the file system notes that. Builds are removed only while something is built, thus only where a
-compiler could make them again, and only by who holds their lock.
+Finding a build (`mark_used`) counts as use, as does opening its files where the file system records
+access times. Builds are removed only while another build runs, and so only on machines that can
+compile them again, and only under their lock.
 """
 
 from __future__ import annotations
@@ -19,29 +19,31 @@ from ipulse_core.build_cache.limits import LIMIT_DAYS
 from ipulse_core.build_cache.lock import LOCK_SUFFIX, is_still, lock_of
 
 _DAY_SECONDS = 24 * 3600.0
-BUILD = re.compile(r"[a-z][a-z0-9.-]*(-[0-9a-f]{16}){1,2}")  # a name and hashes
+BUILD = re.compile(r"[a-z][a-z0-9.-]*(-[0-9a-f]{16}){1,2}")  # a name and one or two hashes
 
 
 def mark_used(directory: Path) -> bool:
-    """Notes, once a day, that a build is used; whether it is there."""
+    """Record, at most once a day, that a build is used. Return whether the build exists."""
     try:
         if time.time() - directory.stat().st_mtime > _DAY_SECONDS:
             os.utime(str(directory))
     except FileNotFoundError:
         return False
-    except OSError:  # a cache that is not ours to write: nobody removes anything there
+    except OSError:  # a read-only cache, from which nothing is removed
         pass
     return True
 
 
 def remove_unused(cache: Path) -> None:
-    """Removes every build in `cache` that was not used for LIMIT_DAYS, with its lock, and locks
-    without a build; but none whose lock somebody holds."""
+    """Remove every build in `cache` that was not used for LIMIT_DAYS, and its lock.
+
+    Old locks without a build are removed, too. Builds whose lock is held are not.
+    """
     oldest = time.time() - LIMIT_DAYS * _DAY_SECONDS
     names = {path.name for path in cache.glob(f"*-{'[0-9a-f]' * 16}")}
     names |= {path.name[: -len(LOCK_SUFFIX)] for path in cache.glob(f"*{LOCK_SUFFIX}")}
     for name in sorted(filter(BUILD.fullmatch, names)):
-        with contextlib.suppress(OSError):  # gone since it was listed, held, or not ours to remove
+        with contextlib.suppress(OSError):  # already removed, locked, or owned by another user
             _remove_if_unused(cache / name, oldest)
 
 
@@ -56,7 +58,7 @@ def _remove_if_unused(directory: Path, oldest: float) -> None:
             return
         if directory.exists():
             aside = directory.parent / f"{directory.name}.{os.getpid()}.building"
-            directory.rename(aside)  # whoever looks for it from now on builds it again
+            directory.rename(aside)  # from now on a process that needs it builds it again
             if _last_use(aside) >= oldest:
                 aside.rename(directory)
                 return
@@ -67,7 +69,7 @@ def _remove_if_unused(directory: Path, oldest: float) -> None:
 
 
 def _last_use(directory: Path) -> float:
-    """Seconds since 1970; 0 if it is not there."""
+    """Return the time of the last use in seconds since 1970, or 0 if there is no directory."""
     if not directory.is_dir():
         return 0.0
     last = directory.stat().st_mtime

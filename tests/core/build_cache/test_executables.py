@@ -1,4 +1,4 @@
-"""What is kept comes back as it was, or not at all."""
+"""An executable cache returns exactly what was stored, or nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXECUTABLE = bytes(range(256)) * 40 + b"\n{}\n"
 
 
 class Cache:
-    """A cache and what it warned of."""
+    """A cache and its warnings."""
 
     def __init__(self, directory: Path, limit_bytes: int = 10**6) -> None:
         self.warnings: List[str] = []
@@ -37,7 +37,7 @@ def kept(tmp_path: Path) -> Cache:
     return cache
 
 
-def test_what_was_stored_comes_back(kept: Cache) -> None:
+def test_a_stored_executable_is_loaded(kept: Cache) -> None:
     assert kept.cache.load(KEY) == EXECUTABLE
     assert kept.cache.load(OTHER) is None
     assert kept.warnings == []
@@ -55,11 +55,11 @@ def test_any_part_makes_another_key() -> None:
     ("damage", "words"),
     [
         (lambda content: content[:-1], "should have"),
-        (lambda content: content[:50], "no executable"),
-        (lambda content: b"", "no executable"),
+        (lambda content: content[:50], "not an executable"),
+        (lambda content: b"", "not an executable"),
         (lambda content: content[:-9] + b"X" + content[-8:], "damaged"),
-        (lambda content: b"\x7fELF" + content, "no executable"),
-        (lambda content: b"[1]\n" + content, "no executable"),
+        (lambda content: b"\x7fELF" + content, "not an executable"),
+        (lambda content: b"[1]\n" + content, "not an executable"),
         (lambda content: content.replace(KEY.encode(), OTHER.encode()), "something else"),
     ],
 )
@@ -87,19 +87,19 @@ def test_a_file_that_others_may_write_to_is_ignored(kept: Cache) -> None:
     assert "others may write" in kept.warnings[0]
 
 
-def test_what_is_no_file_is_not_waited_for(kept: Cache) -> None:
+def test_a_pipe_is_not_waited_for(kept: Cache) -> None:
     os.mkfifo(kept.file(OTHER), mode=0o600)
     assert kept.cache.load(OTHER) is None
-    assert "it is no file" in kept.warnings[0]
+    assert "it is not a regular file" in kept.warnings[0]
 
 
-def test_what_could_not_be_used_is_removed(kept: Cache) -> None:
+def test_an_unusable_executable_is_removed(kept: Cache) -> None:
     kept.cache.reject(KEY, "parse_error: no")
     assert kept.cache.load(KEY) is None
     assert "parse_error" in kept.warnings[0]
 
 
-def test_the_longest_unused_go_first(tmp_path: Path) -> None:
+def test_the_least_recently_used_are_removed_first(tmp_path: Path) -> None:
     cache = Cache(tmp_path, limit_bytes=3 * len(EXECUTABLE))
     keys = [key_of({"number": number}) for number in range(3)]
     hour_ago = time.time() - 3600
@@ -114,7 +114,7 @@ def test_the_longest_unused_go_first(tmp_path: Path) -> None:
     assert cache.cache.usage().bytes <= 3 * len(EXECUTABLE)
 
 
-def test_what_a_dead_process_left_half_written_goes(kept: Cache) -> None:
+def test_a_partial_file_of_a_dead_process_is_removed(kept: Cache) -> None:
     left = kept.cache.directory / "partial-of-a-dead-process"
     left.write_bytes(b"half")
     kept.cache.store(OTHER, EXECUTABLE)
@@ -124,7 +124,7 @@ def test_what_a_dead_process_left_half_written_goes(kept: Cache) -> None:
     assert not left.exists()
 
 
-def test_one_that_is_larger_than_the_limit_is_kept_alone(tmp_path: Path) -> None:
+def test_an_executable_above_the_limit_is_still_stored(tmp_path: Path) -> None:
     cache = Cache(tmp_path, limit_bytes=10)
     cache.cache.store(OTHER, EXECUTABLE)
     cache.cache.store(KEY, EXECUTABLE)
@@ -145,7 +145,7 @@ for number in range(100):
 """
 
 
-def test_two_processes_that_fill_it_at_once_never_see_a_part(tmp_path: Path) -> None:
+def test_concurrent_writers_never_read_a_partial_file(tmp_path: Path) -> None:
     fillers = [
         subprocess.Popen(
             [sys.executable, "-c", FILL, str(tmp_path), KEY],
@@ -163,14 +163,14 @@ def test_two_processes_that_fill_it_at_once_never_see_a_part(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("variable", [LIMIT_VARIABLE, DAYS_VARIABLE])
-def test_a_limit_that_is_no_number_is_named(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+def test_an_invalid_limit_is_named(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     monkeypatch.setenv(variable, "2GB")
     with pytest.raises(ValueError, match=variable):
         ExecutableCache(print)
 
 
-def test_what_nobody_used_for_long_goes(kept: Cache) -> None:
-    """However much room there is; what was used since stays."""
+def test_executables_unused_for_long_are_removed(kept: Cache) -> None:
+    """The size limit plays no role; recently used executables stay."""
     kept.cache.store(OTHER, EXECUTABLE)
     now = time.time()
     os.utime(kept.file(), (now - 91 * 86_400, now - 91 * 86_400))

@@ -1,4 +1,4 @@
-"""What a build that was killed leaves in the cache, and who removes it."""
+"""The next build removes the directory of a build that was killed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ with scratch_directory(Path(sys.argv[1]), sys.argv[2]) as scratch:
 
 
 def builder(cache: Path, name: str) -> Tuple[subprocess.Popen[bytes], Path]:
-    """A process in the middle of a build, and where it builds."""
+    """Start a process that is in the middle of a build; return it and its directory."""
     started = subprocess.Popen(
         [sys.executable, "-c", BUILDS, str(cache), name],
         stdin=subprocess.PIPE,
@@ -38,12 +38,12 @@ def builder(cache: Path, name: str) -> Tuple[subprocess.Popen[bytes], Path]:
 
 
 def age(path: Path) -> None:
-    """Makes it look untouched for long."""
+    """Set a path's modification time far into the past."""
     then = path.stat().st_mtime - 2 * LEFTOVER_SECONDS
     os.utime(str(path), (then, then))
 
 
-def test_the_next_build_removes_what_nobody_holds(
+def test_the_next_build_removes_unlocked_leftovers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed, leftover = builder(tmp_path, "kernels")
@@ -71,7 +71,7 @@ def test_the_next_build_removes_what_nobody_holds(
         assert (held / "complete" / "half.o").exists()
     finally:
         living.communicate()
-    assert not held.exists()  # whoever ends by itself leaves nothing
+    assert not held.exists()  # a process that ends normally removes its directory
 
 
 def refuse_all_but_its_version(command: List[str]) -> str:

@@ -1,4 +1,4 @@
-"""Which builds of the cache go, and which never do."""
+"""Which builds of the cache are removed, and which never are."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HASHES = "0123456789abcdef-fedcba9876543210"
 
 
 def build(cache: Path, name: str = f"kernels-{HASHES}") -> Path:
-    """One that was last used long ago, and its lock."""
+    """Make a build that was last used long ago, and its lock."""
     directory = cache / name
     (directory / "lib").mkdir(parents=True)
     for path in (lock_of(directory), directory / "lib" / "liblif.so"):
@@ -35,7 +35,7 @@ def names(cache: Path) -> Set[str]:
     return {path.name for path in cache.iterdir()}
 
 
-def test_unused_ones_go_with_their_locks_when_something_is_built(tmp_path: Path) -> None:
+def test_a_build_removes_unused_builds_and_their_locks(tmp_path: Path) -> None:
     build(tmp_path)
     build(tmp_path, "emulator-0123456789abcdef")
     orphan = tmp_path / f"tensorflow-2.6.5-{HASHES}.lock"
@@ -50,7 +50,7 @@ def test_unused_ones_go_with_their_locks_when_something_is_built(tmp_path: Path)
 
 
 @pytest.mark.parametrize("sign", ["looked for", "opened", "in use"])
-def test_one_that_somebody_uses_stays(tmp_path: Path, sign: str) -> None:
+def test_a_used_build_stays(tmp_path: Path, sign: str) -> None:
     directory = build(tmp_path)
     if sign == "looked for":
         assert mark_used(directory)
@@ -67,7 +67,7 @@ def test_one_that_somebody_uses_stays(tmp_path: Path, sign: str) -> None:
         assert not mark_used(directory)
 
 
-def test_one_that_is_used_while_it_is_removed_comes_back(
+def test_a_build_used_during_its_removal_is_restored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory, rename = build(tmp_path), Path.rename
@@ -81,9 +81,7 @@ def test_one_that_is_used_while_it_is_removed_comes_back(
     assert names(tmp_path) == {directory.name, f"{directory.name}.lock"}
 
 
-def test_who_waits_for_a_lock_that_is_removed_takes_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_removed_lock_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, flock = tmp_path / "kernels.lock", fcntl.flock
     removed: List[Path] = []
 

@@ -77,7 +77,7 @@ class TestEveryConnection:
             ]
             *_, last = [found for found in compiled if found]
             assert last[1] == last[2]
-            kept = any("keeping it" in part["message"] for part in parts)
+            kept = any("storing it" in part["message"] for part in parts)
             assert kept == (connection != "NEVER")  # which throws away what it has compiled
             assert parts[-1]["message"].startswith("tracing")
         roles = [event["role"] for event in told.events if event["kind"] == "artifact"]

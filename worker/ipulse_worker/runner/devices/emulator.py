@@ -144,7 +144,7 @@ class Emulator(Device):
 
         return {
             "progress": progress,
-            "told": lambda words: self.on_progress(done, f"program {number}: {words}"),
+            "on_stage": lambda stage: self.on_progress(done, f"program {number}: {stage}"),
         }
 
     def _target(self) -> Dict[str, Any]:

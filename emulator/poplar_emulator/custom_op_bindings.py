@@ -1,4 +1,4 @@
-"""The C interface of custom_op.h: its structures, and its library in the emulator's."""
+"""ctypes bindings of custom_op/custom_op.h, which is part of the emulator's library."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from poplar_emulator.build import build
 
-# Types that TensorFlow hands to a custom op, by their name in Poplar.
+# Poplar's name of each type that TensorFlow passes to a custom op.
 TYPES: Dict[str, str] = {
     "float32": "float",
     "float16": "half",
@@ -28,13 +28,13 @@ PROGRESS = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int)
 
 
 class CustomOpError(RuntimeError):
-    """The op, Poplar or the emulator refused: the message is theirs, with Poplar's class first."""
+    """The op, Poplar or the emulator raised an error; the message begins with Poplar's class."""
 
     code = "custom_op"
 
 
 class Tensor(ctypes.Structure):
-    """CustomOpTensor of custom_op.h."""
+    """The structure CustomOpTensor of custom_op.h."""
 
     _fields_ = (
         ("type", ctypes.c_char_p),
@@ -44,7 +44,7 @@ class Tensor(ctypes.Structure):
 
 
 class Call(ctypes.Structure):
-    """CustomOpCall of custom_op.h."""
+    """The structure CustomOpCall of custom_op.h."""
 
     _fields_ = (
         ("library", ctypes.c_char_p),
@@ -67,31 +67,31 @@ class Call(ctypes.Structure):
     )
 
 
-def made(how: str, call: Call, *more: Any) -> Any:
-    """An op. Raises CustomOpError."""
+def new_op(function_name: str, call: Call, *more: Any) -> Any:
+    """Return a new op by `compile` or `deserialize`. Raises CustomOpError."""
     message = ctypes.create_string_buffer(MESSAGE_BYTES)
-    function = getattr(library(), f"ipulse_custom_op_{how}")
+    function = getattr(library(), f"ipulse_custom_op_{function_name}")
     op = function(ctypes.byref(call), *more, message, MESSAGE_BYTES)
     if not op:
         raise CustomOpError(message.value.decode())
     return op
 
 
-def asked(what: str, call: Call) -> bool:
-    """Raises CustomOpError."""
+def is_hashable(call: Call) -> bool:
+    """Return whether the op's metadata allows to cache its executable. Raises CustomOpError."""
     message = ctypes.create_string_buffer(MESSAGE_BYTES)
-    function = getattr(library(), f"ipulse_custom_op_{what}")
-    answer: int = function(ctypes.byref(call), message, MESSAGE_BYTES)
+    answer: int = library().ipulse_custom_op_hashable(ctypes.byref(call), message, MESSAGE_BYTES)
     if answer < 0:
         raise CustomOpError(message.value.decode())
     return answer > 0
 
 
 def tensors(specs: Sequence[Tuple[str, Shape]]) -> Any:
+    """Return an array of Tensor for types and shapes. Raises ValueError for other types."""
     listed = (Tensor * len(specs))()
     for number, (dtype, shape) in enumerate(specs):
         if dtype not in TYPES:
-            raise ValueError(f"{dtype} is no type of a custom op: {', '.join(TYPES)} are")
+            raise ValueError(f"{dtype} is not a type of custom ops, which are {', '.join(TYPES)}")
         listed[number] = Tensor(
             TYPES[dtype].encode(), len(shape), (ctypes.c_uint64 * len(shape))(*shape)
         )
@@ -99,11 +99,13 @@ def tensors(specs: Sequence[Tuple[str, Shape]]) -> Any:
 
 
 def pointers(arrays: Sequence[np.ndarray]) -> Any:
+    """Return an array of pointers to the data of NumPy arrays."""
     return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
 
 
 @lru_cache(maxsize=None)
 def library() -> ctypes.CDLL:
+    """Load the emulator's library with typed functions. Raises MissingCompiler, BuildFailed."""
     # Global, so that an op's library finds Poplar's symbols in this one.
     loaded = ctypes.CDLL(str(build() / "lib" / "libpoplar.so"), mode=ctypes.RTLD_GLOBAL)
     size = ctypes.c_size_t

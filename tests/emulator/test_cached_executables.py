@@ -1,4 +1,4 @@
-"""Executables in a cache: what comes from there is what was compiled, or is compiled again."""
+"""Cached executables of custom ops: valid ones are used, others are compiled again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from ipulse_core.build_cache.executables import SUFFIX, ExecutableCache
 from ipulse_ops.lif.poplar.build import build
-from poplar_emulator import custom_op_calls
+from poplar_emulator import custom_op_bindings
 from poplar_emulator.custom_op import CustomOp, CustomOpError
 
 ARGUMENTS: Dict[str, Any] = {
@@ -54,19 +54,19 @@ def run(one: CustomOp) -> Tuple[np.ndarray, ...]:
         return (product, *one.backward([np.ones((2, 1, 2), np.float32)]))
 
 
-def test_the_second_one_compiles_nothing_and_computes_the_same(
+def test_a_cached_op_computes_the_same_without_compiling(
     cache: ExecutableCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = op(cache)
     assert not first.is_from_cache
     expected = run(first)
-    compiling = custom_op_calls.made
+    compiling = custom_op_bindings.new_op
 
     def refuse_to_compile(how: str, *arguments: Any) -> Any:
         assert how != "compile"
         return compiling(how, *arguments)
 
-    monkeypatch.setattr(custom_op_calls, "made", refuse_to_compile)
+    monkeypatch.setattr(custom_op_bindings, "new_op", refuse_to_compile)
     second = op(cache)
     assert second.is_from_cache
     assert second.cache_key == first.cache_key
@@ -75,13 +75,13 @@ def test_the_second_one_compiles_nothing_and_computes_the_same(
     assert warnings == []
 
 
-def test_what_changes_the_program_changes_the_key(cache: ExecutableCache) -> None:
+def test_arguments_that_change_the_program_change_the_key(cache: ExecutableCache) -> None:
     keys = {op(cache, **changes).cache_key for changes in ({}, {"tiles_per_ipu": 3}, {"ipus": 2})}
     keys.add(op(cache, options={"debug.instrument": "false"}).cache_key)
     assert len(keys) == 4
 
 
-def test_bytes_that_are_no_executable_are_removed_and_compiled_again(
+def test_an_invalid_executable_is_removed_and_compiled_again(
     cache: ExecutableCache,
 ) -> None:
     key = op(cache).cache_key
@@ -101,10 +101,10 @@ def test_a_damaged_file_is_compiled_again(cache: ExecutableCache) -> None:
     assert "should have" in warnings[0]
 
 
-def test_an_op_that_does_not_promise_it_is_not_kept(
+def test_an_op_that_is_not_hashable_is_not_cached(
     cache: ExecutableCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(custom_op_calls, "asked", lambda what, call: False)
+    monkeypatch.setattr(custom_op_bindings, "is_hashable", lambda call: False)
     assert op(cache).cache_key is None
     assert cache.usage().executables == 0
 
@@ -122,8 +122,8 @@ def test_a_cache_that_cannot_be_written_is_only_a_warning(
     run(one)
 
 
-def test_a_library_that_is_cut_short_is_refused_in_words(tmp_path: Path) -> None:
-    """Mapped and touched, it would end the process."""
+def test_a_truncated_library_is_an_error(tmp_path: Path) -> None:
+    """Reading a mapped page beyond the end of the file would end the process."""
     whole, built = build().library.read_bytes(), tmp_path / "op.so"
     for size in (40, 100, len(whole) // 2, len(whole) - 1):
         built.write_bytes(whole[:size])
