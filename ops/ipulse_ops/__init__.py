@@ -1,6 +1,6 @@
-"""LIF operators, and what executes them. NumPy only at import; TensorFlow where a file says so."""
+"""Sparse LIF operators. Importing this package loads neither NumPy nor TensorFlow."""
 
 from pathlib import Path
 
-# C++ headers that more than one library includes.
+# C++ headers that several libraries include.
 SHARED_HEADERS = tuple(sorted(Path(__file__).resolve().parent.glob("*.h")))

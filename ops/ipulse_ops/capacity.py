@@ -1,4 +1,4 @@
-"""How many slots a layer needs, from what it did."""
+"""Grows the capacity of a layer that dropped spikes."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ import numpy as np
 def next_capacity(
     capacity: int, neurons: int, spike_counts: np.ndarray, dropped: np.ndarray
 ) -> int:
-    """The capacity that a layer should have after it did this; never smaller than before.
+    """Return the capacity for the next run of a layer; it never decreases.
 
     spike_counts: int `[..., 2]`, spikes and filled slots, as in a trace.
-    dropped: int `[...]`, spikes that found no slot.
+    dropped: int `[...]`, spikes beyond the capacity.
 
-    As long as nothing was dropped it stays. Else it grows to the largest of
+    Without dropped spikes the capacity stays. Otherwise it grows to the largest of
 
-        n + 4 sqrt(n), with n the mean number of slots that were filled or missing: the spread
-            of near-independent neurons is about sqrt(n), so that one step in tens of thousands
-            would overflow
-        the most spikes of any step and sample, for layers that spike in volleys
-        an eighth more than before, so that a layer which creeps up need not grow all the time
+        n + 4 sqrt(n), where n is the mean number of slots that were filled or missing: the
+            standard deviation of independent neurons is about sqrt(n), so that one step in tens
+            of thousands overflows;
+        the largest number of spikes in a step of a sample, for layers that spike in bursts;
+        9/8 of the old capacity, so that a slow increase does not grow it at every run,
 
-    and at most to one slot per neuron. Gradient-only neurons without a slot are not in n, so that
-    a layer which was full of spikes may have to grow again; each time it drops, it grows.
+    limited to one slot per neuron. Gradient-only neurons without a slot are not counted in n.
 
     Raises ValueError if the capacity is not 1 to neurons.
     """
@@ -38,9 +37,10 @@ def next_capacity(
 
 
 def grown_capacity(capacity: int, neurons: int, mean: float, most: int) -> int:
-    """The capacity after one that was too small, as `next_capacity` says.
+    """Return the capacity after one that was too small, as `next_capacity` describes.
 
-    mean: of the slots that were filled or missing; most: of the spikes of any step and sample.
+    mean: mean number of slots that were filled or missing.
+    most: largest number of spikes in a step of a sample.
     """
     room = math.ceil(mean + 4 * math.sqrt(mean))
     return min(neurons, max(room, most, math.ceil(capacity * 9 / 8), capacity + 1))

@@ -1,4 +1,4 @@
-"""A traced TensorFlow function, called with the least work in Python."""
+"""Calls a traced TensorFlow function with little overhead in Python."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ import tensorflow as tf
 
 
 class DirectCall:
-    """What a tf.function computes, for steps that take a few milliseconds.
+    """Runs the graph of a tf.function, for steps that take a few milliseconds.
 
-    Each call of a tf.function looks for the graph that fits its arguments and tells gradient tapes
-    of its variables, which is felt beside kernels that have filled the caches. Here the graph is
-    found once: arguments are tensors or arrays of the signature's types and shapes, and no gradient
-    passes through. Quickest is a function that gives a plain tuple or list of tensors.
+    Each call of a tf.function looks up the graph that fits its arguments and reports its variables
+    to gradient tapes. Here the graph is looked up once: arguments must be tensors or arrays of the
+    signature's types and shapes, and no gradient passes through.
     """
 
     def __init__(self, function: Any, *signature: Any) -> None:
-        """function: a tf.function that gives a tensor, a structure of them, or None; signature:
-        its arguments' tf.TensorSpecs, if it was not made with an input_signature."""
+        """Wrap a function without tracing it.
+
+        function: a tf.function that returns a tensor, a structure of tensors, or None.
+        signature: tf.TensorSpecs of its arguments, if it has no input_signature.
+        """
         self._traced, self._signature = function, signature
         self._graph: Any = None
-        self._fitting: List[Any] = []  # shapes that did, of the call before
+        self._fitting: List[Any] = []  # shapes of the previous call, which fit
 
     def trace(self) -> None:
         """Build the graph now instead of at the first call.
 
-        Raises what tracing raises; ValueError if the function gives None beside tensors.
+        Raises what tracing raises; ValueError if the function returns None among tensors.
         """
         graph = self._traced.get_concrete_function(*self._signature)
         self._captured = list(graph.captured_inputs)
@@ -36,13 +38,16 @@ class DirectCall:
         self._types = [tensor.dtype for tensor in graph.outputs]
         structure = graph.structured_outputs
         if self._types and len(tf.nest.flatten(structure)) != len(self._types):
-            raise ValueError("a function that is called directly may not give None beside tensors")
+            raise ValueError("a directly called function must not return None among tensors")
         self._packed = _packing(structure)
         self._graph = graph
 
     def __call__(self, *arguments: Any) -> Any:
-        """Raises what `trace` and the function raise; ValueError if the number of tensors or their
-        shapes are not the signature's; tf.errors.InvalidArgumentError if their types are not."""
+        """Run the graph on the arguments and return its result.
+
+        Raises what `trace` and the function raise; ValueError if the number of tensors or a shape
+        differs from the signature; tf.errors.InvalidArgumentError if a type does.
+        """
         if self._graph is None:
             self.trace()
         tensors = tf.nest.flatten(arguments)
@@ -64,7 +69,7 @@ class DirectCall:
 
 
 def _packing(structure: Any) -> Callable[[List[Any]], Any]:
-    """What makes the structure of its tensors. TensorFlow's own takes as long as a small kernel."""
+    """Return the function that packs tensors into the structure."""
     if type(structure) in (tuple, list) and not any(map(tf.nest.is_nested, structure)):
         return type(structure)
     return partial(tf.nest.pack_sequence_as, structure)

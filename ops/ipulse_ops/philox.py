@@ -2,10 +2,10 @@
 
 Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011). Four random
 words are a pure function of four words of counter and two of key, in 32-bit integer arithmetic
-only: a C++ loop and an IPU codelet that name the same place get the same bits, in any order.
+only, so that NumPy, C++ and IPU codelets yield the same bits in any order.
 
-The key is the seed, low word first. The counter's last word says what the numbers are for, so
-that two uses of one seed never share them; its first three say where.
+The key is the seed, low word first. The last word of the counter names the use of the numbers, so
+that two uses of one seed never share them; the first three words are the position.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Tuple, Union
 
 import numpy as np
 
-# The counter's last word. Its first three are, of
+# The last word of the counter, by use; the comments name the first three words.
 CYCLIC_OFFSET = 0  # ipulse_ops.reference.select_spikes: step, layer, sample
 RANDOM_SPIKES = 1  # ipulse_ops.reference.random_spikes: step, neuron // 4, sample
 
@@ -27,10 +27,10 @@ Words = Union[int, np.ndarray]
 
 
 def philox4x32(counter: Tuple[Words, Words, Words, Words], key: Tuple[int, int]) -> np.ndarray:
-    """Four random words uint32 `[..., 4]` of each counter.
+    """Return four random words per counter, uint32 `[..., 4]`.
 
-    counter: four arrays, or numbers, of words from 0 to 2^32 - 1, which broadcast to `[...]`.
-    key: two such words.
+    counter: four arrays or numbers from 0 to 2^32 - 1, which broadcast to `[...]`.
+    key: two words from 0 to 2^32 - 1.
     """
     words = np.broadcast_arrays(*(np.asarray(word, dtype=np.uint64) for word in counter))
     c0, c1, c2, c3 = words
@@ -51,7 +51,7 @@ def philox4x32(counter: Tuple[Words, Words, Words, Words], key: Tuple[int, int])
 
 
 def key_of(seed: Any) -> Tuple[int, int]:
-    """The key of a seed. Raises ValueError unless it is a whole number from 0 to 2^64 - 1."""
+    """Return the key of a seed. Raises ValueError unless it is an integer of 0 to 2^64 - 1."""
     if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
         raise ValueError(f"seed must be 0 to 2^64 - 1; got {seed!r}")
     seed = int(seed)
@@ -59,9 +59,10 @@ def key_of(seed: Any) -> Tuple[int, int]:
 
 
 def below(words: np.ndarray, limit: int) -> np.ndarray:
-    """Random int64 from 0 to limit - 1: the high word of `word * limit`.
+    """Return random int64 of 0 to limit - 1: the high word of `word * limit`.
 
-    limit: 1 to 2^32. A number is at most 1 + limit / 2^32 times as likely as another.
+    limit: 1 to 2^32. The probabilities of two numbers differ by a factor of at most
+        1 + limit / 2^32.
     """
     product = words.astype(np.uint64) * np.uint64(limit)
     return (product >> np.uint64(32)).astype(np.int64)

@@ -1,7 +1,7 @@
-"""Surrogates: what the gradient takes for the derivative of a spike by the membrane.
+"""Surrogate derivatives of a spike with respect to the membrane.
 
 `phi(x)` is the surrogate at `x = u - threshold`, float64 of x's shape. All but the table are 1 at
-x = 0 and fall towards both sides, so that one can replace another at the same scale of gradients.
+x = 0 and decrease on both sides, so that one can replace another at the same scale of gradients.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ class SuperSpike:
         _check_positive("slope", self.slope)
 
     def phi(self, x: np.ndarray) -> np.ndarray:
+        """Return the surrogate at x, float64 of its shape."""
         phi: np.ndarray = 1 / (self.slope * np.abs(x) + 1) ** 2
         return phi
 
@@ -38,13 +39,14 @@ class ArcTan:
         _check_positive("slope", self.slope)
 
     def phi(self, x: np.ndarray) -> np.ndarray:
+        """Return the surrogate at x, float64 of its shape."""
         phi: np.ndarray = 1 / ((self.slope * x) ** 2 + 1)
         return phi
 
 
 @dataclass(frozen=True)
 class Boxcar:
-    """1 where `|x| < half_width`, else 0: of compact support, as an exact gate is."""
+    """1 where `|x| < half_width`, else 0."""
 
     half_width: float = 0.5
 
@@ -52,13 +54,14 @@ class Boxcar:
         _check_positive("half_width", self.half_width)
 
     def phi(self, x: np.ndarray) -> np.ndarray:
+        """Return the surrogate at x, float64 of its shape."""
         phi: np.ndarray = (np.abs(x) < self.half_width).astype(np.float64)
         return phi
 
 
 @dataclass(frozen=True)
 class Exponential:
-    """`exp(-slope |x|)`."""
+    """The exponential `exp(-slope |x|)`."""
 
     slope: float = 10.0
 
@@ -66,26 +69,27 @@ class Exponential:
         _check_positive("slope", self.slope)
 
     def phi(self, x: np.ndarray) -> np.ndarray:
+        """Return the surrogate at x, float64 of its shape."""
         phi: np.ndarray = np.exp(-self.slope * np.abs(x))
         return phi
 
 
 @dataclass(frozen=True)
 class Table:
-    """The user's own: straight lines between `values`, spaced evenly over -width <= x <= width.
+    """A user-defined surrogate: linear between `values` spaced evenly over -width <= x <= width.
 
-    Signed, so that it may differ above and below the threshold; 0 beyond the width. With
+    It may differ above and below the threshold, and is 0 beyond the width. With
 
         p = (x + width) (n - 1) / (2 width),  k = min(floor(p), n - 2),      n = number of values
 
-    it is `values[k] + (p - k) (values[k + 1] - values[k])`.
+    the surrogate is `values[k] + (p - k) (values[k + 1] - values[k])`.
     """
 
     values: Tuple[float, ...]
     width: float
 
     def __post_init__(self) -> None:
-        # A list, as it comes from JSON, would make the surrogate unhashable.
+        # A list from JSON would make the surrogate unhashable.
         try:
             values = tuple(float(value) for value in self.values)
         except (TypeError, ValueError) as error:
@@ -98,6 +102,7 @@ class Table:
         _check_positive("width", self.width)
 
     def phi(self, x: np.ndarray) -> np.ndarray:
+        """Return the surrogate at x, float64 of its shape."""
         values = np.array(self.values)
         inside = np.abs(x) <= self.width
         place = (np.where(inside, x, 0) + self.width) * ((values.size - 1) / (2 * self.width))
@@ -117,11 +122,11 @@ SURROGATES: Dict[str, Type[Surrogate]] = {
 
 
 def surrogate_of(plain: Union[Surrogate, Dict[str, Any], str]) -> Surrogate:
-    """A surrogate, from itself, its fields with its name as "kind", or its name alone.
+    """Return a surrogate from itself, from its fields and its name as "kind", or from its name.
 
-    A name alone has the defaults, which a table does not have.
+    A name alone takes the defaults. A table has none.
 
-    Raises ValueError for an unknown name or field, or a value that it cannot have.
+    Raises ValueError for an unknown name or field, or a value out of range.
     """
     if isinstance(plain, str):
         plain = {"kind": plain}
@@ -133,14 +138,14 @@ def surrogate_of(plain: Union[Surrogate, Dict[str, Any], str]) -> Surrogate:
     try:
         return SURROGATES[kind](**fields)
     except TypeError as error:
-        words = str(error).split("__init__() ", 1)[-1]
-        raise ValueError(f"surrogate {kind}: {words}") from error
+        reason = str(error).split("__init__() ", 1)[-1]
+        raise ValueError(f"surrogate {kind}: {reason}") from error
 
 
 def _check_positive(name: str, value: Any) -> None:
     try:
-        right = bool(value > 0 and np.isfinite(value))
-    except (TypeError, ValueError):  # of text, or an array
-        right = False
-    if not right:
+        is_valid = bool(value > 0 and np.isfinite(value))
+    except (TypeError, ValueError):  # a string or an array
+        is_valid = False
+    if not is_valid:
         raise ValueError(f"{name} must be greater than 0; got {value!r}")

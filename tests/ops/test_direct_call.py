@@ -83,7 +83,7 @@ class TestDirectCall:
             DirectCall(failing)()
 
     def test_refuses_none_beside_tensors(self):
-        with pytest.raises(ValueError, match="None beside tensors"):
+        with pytest.raises(ValueError, match="None among tensors"):
             DirectCall(tf.function(lambda: (tf.constant(1.0), None))).trace()
 
 

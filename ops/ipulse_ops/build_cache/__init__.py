@@ -1,1 +1,1 @@
-"""Executables for IPUs that are kept from run to run."""
+"""The cache of executables for IPUs."""

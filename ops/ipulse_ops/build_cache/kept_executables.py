@@ -1,5 +1,7 @@
-"""`python -m ipulse_ops.build_cache.kept_executables [--prune]`: the executables that this machine
-keeps, as JSON."""
+"""Prints the cached executables of this machine as JSON, and prunes the cache on request.
+
+The command is `python -m ipulse_ops.build_cache.kept_executables [--prune]`.
+"""
 
 from __future__ import annotations
 
@@ -15,34 +17,34 @@ from ipulse_ops.build_cache.poplar_executables import PoplarExecutables
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """0, or 2 for a limit that is none."""
+    """Run the command line. Return 0, or 2 for an invalid limit."""
     parser = argparse.ArgumentParser(
         prog="python -m ipulse_ops.build_cache.kept_executables", description=__doc__
     )
-    parser.add_argument("--prune", action="store_true", help="remove what is beyond the limits")
-    parser.add_argument("--bytes", type=int, help="of each cache")
-    parser.add_argument("--days", type=float, help="since the last use")
-    asked = parser.parse_args(arguments)
+    parser.add_argument("--prune", action="store_true", help="remove executables beyond the limits")
+    parser.add_argument("--bytes", type=int, help="limit of each cache in bytes")
+    parser.add_argument("--days", type=float, help="limit of the days since the last use")
+    options = parser.parse_args(arguments)
     try:
-        limits = Limits.of_environment(asked.bytes, asked.days)
+        limits = Limits.of_environment(options.bytes, options.days)
         emulated, poplar = ExecutableCache(_ignore), PoplarExecutables()
     except ValueError as error:
         sys.stderr.write(f"{error}\n")
         return 2
     removed = []
-    if asked.prune:
+    if options.prune:
         removed += [_row("emulator", entry, False) for entry in emulated.prune(limits)]
         removed += [_row("ipu", entry, False) for entry in poplar.prune(limits)]
     rows = [_row("emulator", entry, False) for entry in sorted(emulated.entries())]
     rows += [_row("ipu", entry, poplar.is_in_use(entry)) for entry in sorted(poplar.entries())]
-    said = {
+    report = {
         "directories": {"emulator": str(emulated.directory), "ipu": str(poplar.directory)},
         "limits": {"bytes": limits.bytes, "days": limits.days},
         "bytes": sum(row["bytes"] for row in rows),
         "executables": rows,
         "removed": removed,
     }
-    sys.stdout.write(json.dumps(said) + "\n")
+    sys.stdout.write(json.dumps(report) + "\n")
     return 0
 
 
@@ -57,8 +59,8 @@ def _row(device: str, entry: Entry, in_use: bool) -> Dict[str, Any]:
     }
 
 
-def _ignore(words: str) -> None:
-    """Nothing is loaded here that could be warned of."""
+def _ignore(warning: str) -> None:
+    """Ignore a warning about an executable: none is loaded here."""
 
 
 if __name__ == "__main__":

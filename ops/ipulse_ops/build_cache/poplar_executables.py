@@ -1,7 +1,7 @@
-"""Executables that TensorFlow for the IPU keeps, each op and network's in a directory by its key.
+"""The executables that TensorFlow for the IPU caches, one directory per op and network.
 
-TensorFlow names the files in it and trusts them. A process that uses one holds a lock on its
-directory, which the kernel drops with the process: nothing that is in use is ever removed.
+TensorFlow names the files and trusts them. A process that uses a directory holds a lock on it,
+which the kernel releases with the process, so that no directory in use is removed.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ NAME = "poplar-executables"  # in the cache directory
 
 
 class PoplarExecutables:
-    """Those of the cache directory, unless another one is named."""
+    """The executables in a directory, by default in the cache directory."""
 
     def __init__(self, directory: Optional[Path] = None) -> None:
         self.directory = directory or cache_directory() / NAME
 
     def use(self, key: str) -> InUse:
-        """The directory of a key, made if there is none: used now, and kept until it is closed."""
+        """Return the directory of a key, created if needed, with its time of use set to now."""
         path = self.directory / key
         while True:
             path.mkdir(parents=True, mode=0o700, exist_ok=True)
-            with contextlib.suppress(FileNotFoundError):  # somebody was just removing it
+            with contextlib.suppress(FileNotFoundError):  # it is being removed
                 used = InUse(path, os.open(str(path), os.O_RDONLY | os.O_DIRECTORY))
-                if used.is_still_there():
+                if used.is_current():
                     os.utime(path)
                     return used
 
     def entries(self) -> List[Entry]:
-        """What is there; a path's name is its key."""
+        """Return the cached executables. The name of an entry's path is its key."""
         found = []
         for path in self.directory.iterdir() if self.directory.is_dir() else ():
             with contextlib.suppress(OSError):  # gone since it was listed
@@ -47,7 +47,7 @@ class PoplarExecutables:
         return found
 
     def is_in_use(self, entry: Entry) -> bool:
-        """Whether a process that lives has it."""
+        """Return True if a running process holds the entry."""
         with contextlib.suppress(FileNotFoundError):
             descriptor = _locked(entry.path)
             if descriptor is None:
@@ -56,7 +56,7 @@ class PoplarExecutables:
         return False
 
     def prune(self, limits: Limits) -> List[Entry]:
-        """Removes what is beyond the limits and not in use."""
+        """Remove and return the entries that are beyond the limits and not in use."""
         gone = []
         for entry in limits.beyond(self.entries(), time.time()):
             with contextlib.suppress(OSError):
@@ -72,29 +72,29 @@ class PoplarExecutables:
 
 
 class InUse:
-    """A key's directory, kept until `close` or the end of the process."""
+    """The directory of a key, locked until `close` or the end of the process."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
         self._descriptor = descriptor
         fcntl.flock(descriptor, fcntl.LOCK_SH)
 
-    def is_still_there(self) -> bool:
-        """Whether the lock is one on what has the name now. Raises FileNotFoundError."""
+    def is_current(self) -> bool:
+        """Return False if the path names another directory now. Raises FileNotFoundError."""
         if os.stat(str(self.path)).st_ino == os.fstat(self._descriptor).st_ino:
             return True
         self.close()
         return False
 
     def close(self) -> None:
-        """Doing so twice is no error."""
+        """Release the directory. Further calls have no effect."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
 
 def _locked(path: Path) -> Optional[int]:
-    """A descriptor that nobody else shares its lock with; None if somebody has one.
+    """Lock the directory exclusively. Return its descriptor, or None if it is in use.
 
     Raises FileNotFoundError.
     """

@@ -1,5 +1,7 @@
-"""`python -m ipulse_ops.check LIB.so`: 0 if it honours the contract, 1 if not, 2 if it is no
-library."""
+"""Checks a custom-op library without an IPU: `python -m ipulse_ops.check LIB.so`.
+
+Exit code 0: usable; 1: the library breaks the contract; 2: the file is not a library.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,7 @@ from ipulse_ops.check.symbols import NotALibrary
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
+    """Run the command line and return its exit code."""
     parser = argparse.ArgumentParser(prog="python -m ipulse_ops.check", description=__doc__)
     parser.add_argument("library", type=Path)
     parser.add_argument("--op", action="append", default=[], metavar="NAME")
@@ -23,15 +26,17 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser.add_argument("--inputs", type=int, default=INPUTS)
     parser.add_argument("--pre-compile", action="store_true")
     parser.add_argument("--json", action="store_true")
-    said = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        found = check(said.library, said.op, said.level, said.pre_compile, said.inputs)
+        found = check(
+            options.library, options.op, options.level, options.pre_compile, options.inputs
+        )
     except (NotALibrary, NativeError, OSError) as error:
-        why = f"{said.library}: {error.strerror}" if isinstance(error, OSError) else str(error)
-        sys.stderr.write(f"{why}\n")
+        reason = f"{options.library}: {error.strerror}" if isinstance(error, OSError) else error
+        sys.stderr.write(f"{reason}\n")
         return 2
     fine = all(finding.severity != "error" for finding in found)
-    if said.json:
+    if options.json:
         findings = [finding._asdict() for finding in found]
         sys.stdout.write(json.dumps({"fine": fine, "findings": findings}) + "\n")
     else:

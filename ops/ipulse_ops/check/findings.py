@@ -1,4 +1,4 @@
-"""What is wrong with a library of custom ops, and what cures it."""
+"""Finds mistakes in a library of custom ops and says how to fix them."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from poplar_emulator.build import build
 OLD_LEVEL = 4  # of SDK 2.0 to 2.2
 PARAMETERS = {4: 6, 5: 7}  # of a metadata function, by level
 SUFFIXES = ("_metadata", "_allocator", "_grad")
-INPUTS = 3  # that metadata are asked for, unless a caller knows better
-PROCESSOR_SECONDS = 5  # of a call that should take none
+INPUTS = 3  # inputs passed to a metadata function by default
+PROCESSOR_SECONDS = 5  # CPU time limit of a call
 _SECONDS = 60.0
 _PROBE = Path(__file__).with_name("probe.py")
 _FLAGS = ("is_elementwise", "is_stateless", "is_hashable")
 
 
 class Finding(NamedTuple):
-    """One thing found; only an error makes a library unfit."""
+    """One finding. Only errors make a library unusable."""
 
     severity: str  # error, warning or note
     code: str
-    op: str  # whose; empty for the whole library
+    op: str  # the op's name; empty for the whole library
     message: str
 
 
 class _Called(NamedTuple):
-    """What the probe's process said, or how it died."""
+    """The output of the probe, or how its process ended."""
 
     said: Dict[str, Any]
     died: str
@@ -55,12 +55,13 @@ def check(
     pre_compile: bool = False,
     inputs: int = INPUTS,
 ) -> List[Finding]:
-    """All findings.
+    """Return all findings.
 
-    ops: by name; all that can be recognised unless some are named.
-    level: of the TensorFlow that is to load it: 4 for SDK 2.0 to 2.2, 5 for SDK 2.3 to 3.4.
-    pre_compile: an op that cannot be kept in an executable cache is an error.
-    inputs: how many the metadata are asked for.
+    ops: names of the ops to check; empty checks all that can be recognised.
+    level: API level of the TensorFlow that will load the library: 4 for SDK 2.0 to 2.2, 5 for SDK
+        2.3 to 3.4.
+    pre_compile: True makes an op that the executable cache cannot store an error.
+    inputs: number of inputs that the metadata functions are called with.
     Raises NotALibrary, OSError; MissingCompiler, BuildFailed if the emulator cannot be built.
     """
     symbols = exported(library)
@@ -68,7 +69,7 @@ def check(
 
 
 def recognised(symbols: Set[str]) -> List[str]:
-    """Names of ops: `Build`, and whatever has metadata, an allocator or a gradient."""
+    """Return the names of ops: `Build`, and each name with metadata, an allocator or a gradient."""
     found = {"Build"} & symbols
     for suffix in SUFFIXES:
         found |= {name[: -len(suffix)] for name in symbols if name.endswith(suffix)}
@@ -84,7 +85,7 @@ class _Check:
         self._level = level
         self._pre_compile = pre_compile
         self._inputs = inputs
-        # The SDK's own is found by the loader.
+        # The loader finds the library of an enabled SDK.
         enabled = os.environ.get("POPLAR_SDK_ENABLED")
         self._poplar = "" if enabled else str(build() / "lib" / "libpoplar.so")
 
@@ -138,7 +139,7 @@ class _Check:
         if function not in self._symbols and function != op:
             words = f"{function} is not exported, and {symbol} is"
             yield Finding("error", "missing_symbol", op, words)
-        # As the TensorFlow of the library's own level would call it: another never gets there.
+        # Called as the TensorFlow of the library's own level would: no other one loads it.
         own = level if level in PARAMETERS else self._level
         called = self._probe(symbol, own)
         if not called.sets_all:
@@ -157,7 +158,7 @@ class _Check:
         if not seen:
             shown = {flag: called.said[flag] for flag in ("is_elementwise", "is_stateless")}
             seen = f"caller sees {shown} and is_hashable unset"
-        cure = (
+        fix = (
             "add std::vector<std::int64_t>& replica_identical_output_indices as the second one"
             if own > other
             else "remove replica_identical_output_indices"
@@ -165,7 +166,7 @@ class _Check:
         words = (
             f"{symbol} has the {PARAMETERS[other]} parameters of level {other} in a library of "
             f"level {own}, which is called with {PARAMETERS[own]}: what it sets arrives elsewhere "
-            f"({seen}). To cure it, {cure}"
+            f"({seen}). To fix it, {fix}"
         )
         return Finding("error", "metadata_parameters", op, words)
 
@@ -192,8 +193,8 @@ class _Check:
 
     def _not_hashable(self, op: str, function: str, why: str) -> Finding:
         words = (
-            f"{why}: programs with {function} are refused under PRE_COMPILE and never kept in the "
-            "executable cache"
+            f"{why}: programs with {function} are refused under PRE_COMPILE and never "
+            "stored in the executable cache"
         )
         severity = "error" if self._pre_compile else "warning"
         return Finding(severity, "not_hashable", op, words)

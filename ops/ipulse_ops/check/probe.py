@@ -1,12 +1,12 @@
 """Calls a library's metadata function as TensorFlow does, with canaries around every argument.
 
 `probe.py SECONDS POPLAR LIB.so [SYMBOL LEVEL INPUTS]` loads the library, calls the function if one
-is named, and prints what it saw as JSON. It is a process of its own because a function that takes
-other parameters than it is given writes where it should not, and may kill it, or loops for ever:
-so many seconds of the processor it gets. POPLAR is a library to load before, or empty.
+is named, and prints the result as JSON. It runs as a separate process, because a function with
+other parameters than expected may overwrite memory, crash or loop forever. SECONDS limits its CPU
+time. POPLAR is a library to load first, or empty.
 
 The arguments are std::vector<int64_t>, std::map<int64_t, int64_t> and bool by reference, laid out
-by hand as libstdc++ has them, so that every byte they may change is known.
+as in libstdc++, so that every byte that the function may change is known.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _UNSET = 0xCC  # neither false nor true
 _MARGIN = 96  # bytes before and after an argument: a std::map has 48
 _POINTER = 8
 _VECTOR, _MAP, _BOOL = 3 * _POINTER, 6 * _POINTER, 1
-_MOST_MEMORY = 8 * 2**30  # of address space; a function that loops for ever ends there
+_MOST_MEMORY = 8 * 2**30  # bytes of address space, so that an endless allocation fails
 
 
 class _Argument:
-    """So many bytes with canaries on both sides."""
+    """An argument of a given size, with canaries on both sides."""
 
     def __init__(self, name: str, size: int, fill: int = 0) -> None:
         self.name = name
@@ -62,7 +62,7 @@ class _Vector(_Argument):
 
 
 class _Map(_Argument):
-    """Its first eight bytes are the comparison's, which has no state: nothing writes there."""
+    """A std::map. Its first eight bytes belong to the stateless comparison and stay unchanged."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, _MAP)
@@ -76,8 +76,7 @@ class _Map(_Argument):
 
 
 def call_metadata(function: Any, level: int, inputs: int) -> Dict[str, Any]:
-    """What the function set, and what it damaged, when it is called as that level's TensorFlow
-    calls it."""
+    """Call the function as TensorFlow of that API level does; return its results and damage."""
     allocating = _Vector("allocating_indices")
     identical = _Vector("replica_identical_output_indices")
     aliasing = _Map("input_to_output_tensor_aliasing")
@@ -89,9 +88,9 @@ def call_metadata(function: Any, level: int, inputs: int) -> Dict[str, Any]:
     function.restype = None
     pointers = [ctypes.c_void_p(argument.address) for argument in arguments]
     function(*pointers, ctypes.c_uint32(inputs))
-    damage = [f"wrote beside {one.name}" for one in arguments if one.is_overrun()]
+    damage = [f"wrote outside of {one.name}" for one in arguments if one.is_overrun()]
     damage += [
-        f"wrote into {one.name} what none of its functions writes"
+        f"corrupted {one.name}"
         for one in (allocating, identical, aliasing)
         if one in taken and one.is_broken()
     ]
@@ -109,6 +108,7 @@ def call_metadata(function: Any, level: int, inputs: int) -> Dict[str, Any]:
 
 
 def main(arguments: List[str]) -> None:
+    """Load the library, call the function and print the result."""
     seconds, poplar, path, *call = arguments
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
@@ -132,8 +132,8 @@ def main(arguments: List[str]) -> None:
 
 
 def _say(said: Dict[str, Any]) -> None:
-    # At once, and without the library's own endings: it may have damaged this process. On a line
-    # of its own, whatever the library has printed.
+    # Exits without destructors, because the library may have damaged this process. The result is
+    # on a separate line, after anything that the library printed.
     sys.stdout.write(f"\n{json.dumps(said)}")
     sys.stdout.flush()
     os._exit(0)

@@ -1,4 +1,4 @@
-"""The functions and variables that a shared library exports, read from the file (ELF, 64 bit)."""
+"""Reads the exported functions and variables of a shared library from its file (ELF, 64 bit)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _VISIBLE = (1, 2)  # STB_GLOBAL, STB_WEAK
 
 
 class NotALibrary(ValueError):
-    """The file is no shared library that this machine could load."""
+    """The file is not a shared library that this machine can load."""
 
 
 class _Section(NamedTuple):
-    """The fields of Elf64_Shdr that are of use here."""
+    """The fields of Elf64_Shdr that are needed here."""
 
     type: int
     offset: int
     size: int
-    link: int  # of symbols: the section that has their names
+    link: int  # for symbols: the section with their names
 
 
 def exported(path: Path) -> Set[str]:
-    """Names as they are in the file: a C++ name is mangled.
+    """Return the exported names as the file has them: C++ names are mangled.
 
     Raises NotALibrary; OSError if the file cannot be read.
     """

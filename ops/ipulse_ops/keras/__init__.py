@@ -1,6 +1,6 @@
 """LIF networks as Keras layers, on Keras 2 (TensorFlow 2.6) and Keras 3 (TensorFlow 2.21).
 
-They need nothing of the service: `from ipulse_ops.keras import LIF, LeakyReadout, MultiLIF`.
+For instance: `from ipulse_ops.keras import LIF, LeakyReadout, MultiLIF`.
 """
 
 from __future__ import annotations

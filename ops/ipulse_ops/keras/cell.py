@@ -1,4 +1,4 @@
-"""What the cells have in common: a network's step, from the spikes that arrive to the membranes."""
+"""The base class of the cells: one time step of a network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ipulse_ops.lif.weights import weight_shapes
 
 
 class LayerKernels(NamedTuple):
-    """The weights of one layer, as tensors; None where it has no such weights."""
+    """The weights of one layer as tensors, None for weights that it does not have."""
 
     input: Any
     recurrent: Optional[Any] = None
@@ -21,15 +21,16 @@ class LayerKernels(NamedTuple):
 
 
 class NetworkCell(NetworkLayer):
-    """A network's step as a cell for `tf.keras.layers.RNN`; its arguments are NetworkLayer's.
+    """One time step of a network as a cell for `tf.keras.layers.RNN`.
 
-    The states are, of each layer, its membrane after the reset, its synaptic current if it has a
-    synapse, and its spikes if they come back or arrive a step later.
+    It has the arguments of NetworkLayer. The states of each layer are its membrane after the
+    reset; its synaptic current if it has a synapse; and its spikes if the layer is recurrent or
+    they arrive one step later.
     """
 
     @property
     def state_size(self) -> List[int]:
-        """Last axes of the states."""
+        """The sizes of the last axes of the states."""
         sizes: List[int] = []
         for number, layer in enumerate(self._all):
             sizes.append(layer.neurons)
@@ -45,29 +46,29 @@ class NetworkCell(NetworkLayer):
         batch_size: Optional[Any] = None,
         dtype: Optional[Any] = None,
     ) -> List[Any]:
-        """Rest: zeros."""
+        """Return the states at rest: zeros."""
         if batch_size is None:
             batch_size = tf.shape(inputs)[0]
         return [tf.zeros([batch_size, size], tf.float32) for size in self.state_size]
 
     def _spikes_size(self, layer: LIF) -> int:
-        """Last axis of a layer's spikes as they go to the next step."""
+        """Return the size of the last axis of a layer's spikes as a state."""
         raise NotImplementedError
 
     def _more_states(self) -> List[int]:
-        """Last axes of states behind the layers'."""
+        """Return the sizes of the states that follow the layers' states."""
         return []
 
     def _remembers(self, number: int) -> bool:
-        """Whether the next step needs a layer's spikes."""
+        """Return True if the next step reads the spikes of layer `number`."""
         layer, last = self._all[number], number == len(self._all) - 1
         return isinstance(layer, LIF) and (
             layer.recurrent or (self.network.delay == 1 and not last)
         )
 
     def _layer_states(self, states: Sequence[Any]) -> List[Dict[str, Any]]:
-        """Of each layer its states by name: v, i, spikes."""
-        # Between the calls of a stateful RNN they are Keras 3's variables.
+        """Return the states of each layer by name: v, i, spikes."""
+        # In a stateful RNN of Keras 3 they are variables.
         left, found = [tf.convert_to_tensor(state) for state in states], []
         for number, layer in enumerate(self._all):
             of_layer = {"v": left.pop(0)}
@@ -79,7 +80,7 @@ class NetworkCell(NetworkLayer):
         return found
 
     def _tensors(self) -> Tuple[List[LayerKernels], List[LayerTensors]]:
-        """Weights and constants of each layer."""
+        """Return the weights and constants of each layer."""
         found: List[LayerKernels] = []
         for shape, kernel in zip(weight_shapes(self.network), self._kernels):
             tensor = tf.convert_to_tensor(kernel)
@@ -92,7 +93,7 @@ class NetworkCell(NetworkLayer):
     def _membrane(
         self, layer: Layer, tensors: LayerTensors, state: Dict[str, Any], current: Any
     ) -> Tuple[Any, List[Any]]:
-        """u, and the synaptic current as a state if there is one."""
+        """Return u, and the synaptic current as a list of at most one state."""
         if layer.synapse_decay is None:
             return tensors.decay * state["v"] + tensors.scale * current, []
         decay = tensors.synapse_decay
@@ -100,8 +101,10 @@ class NetworkCell(NetworkLayer):
         return tensors.decay * state["v"] + tensors.scale * current, [current]
 
     def _after_reset(self, u: Any, spiked: Any, threshold: Any) -> Any:
-        """v of the next step. spiked: r of ipulse_ops.lif.reference.network_pass, with the spikes'
-        gradient."""
+        """Return v of the next step.
+
+        spiked: r of ipulse_ops.lif.reference.network_pass, with the gradient of the spikes.
+        """
         reset, held = self.network.reset, self.network.reset_gradient
         if reset == "none":
             return u

@@ -1,4 +1,4 @@
-"""Layers, readouts and surrogates as what JSON can hold, and back: what `get_config` needs."""
+"""Converts layers, readouts and surrogates to plain JSON values for `get_config`, and back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ONLY_LIF = {field.name for field in fields(LIF)} - {field.name for field in fie
 
 
 def plain_layer(layer: Layer) -> Plain:
-    """The fields; LIF's and LeakyReadout's are told apart by their names."""
+    """Return the fields of a layer; their names distinguish LIF from LeakyReadout."""
     return {
         name: field.tolist() if isinstance(field, (np.ndarray, np.generic)) else field
         for name, field in asdict(layer).items()
@@ -24,9 +24,9 @@ def plain_layer(layer: Layer) -> Plain:
 
 
 def layer_of(plain: Union[Layer, Plain]) -> Layer:
-    """A layer or readout, from itself or its fields.
+    """Return a layer or readout from itself or from its fields.
 
-    Fields that only LIF has make it one. Raises TypeError for unknown ones.
+    Fields that only LIF has yield a LIF. Raises TypeError for an unknown field.
     """
     if not isinstance(plain, dict):
         return plain
@@ -34,7 +34,7 @@ def layer_of(plain: Union[Layer, Plain]) -> Layer:
 
 
 def plain_surrogate(surrogate: Surrogate) -> Plain:
-    """Its fields and, as "kind", its name in SURROGATES."""
+    """Return the fields of a surrogate and, as "kind", its name in SURROGATES."""
     kind = next(name for name, known in SURROGATES.items() if known is type(surrogate))
     fields = {
         name: list(field) if isinstance(field, tuple) else field

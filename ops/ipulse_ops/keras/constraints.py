@@ -1,4 +1,4 @@
-"""Constants held inside their bounds, with the gradient of the value in use."""
+"""Bounds for trained constants that pass the gradient of the bounded value."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import tensorflow as tf
 
 
 def clipped(value: Any, low: float, high: float) -> Any:
-    """The value moved to the nearer bound; the gradient passes as if nothing were moved."""
+    """Clip the value to the bounds; the gradient passes as if it were not clipped."""
     return _replaced(value, tf.clip_by_value(value, low, high))
 
 
 def above(value: Any, floor: Any) -> Any:
-    """The larger of both; the gradient by `value` passes as if it were that, none by `floor`."""
+    """Return the maximum of both; the whole gradient passes to `value`, none to `floor`."""
     return _replaced(value, tf.maximum(value, floor))
 
 

@@ -1,4 +1,4 @@
-"""A network's step in dense TensorFlow arithmetic: what the sparse ways are compared with."""
+"""One time step of a network in dense TensorFlow arithmetic, for comparison with sparse ops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ipulse_ops.validation import choice, whole
 
 
 class DenseOutputs(NamedTuple):
-    """What a network did, all float32 and with the batch first."""
+    """Results of a network, all float32 and with the batch first."""
 
     membrane: Any  # [batch, time, classes], of the readout
     spikes: List[Any]  # per layer that spikes [batch, time, neurons], 0 or 1
@@ -25,21 +25,23 @@ class DenseOutputs(NamedTuple):
 
 @tf.keras.utils.register_keras_serializable("ipulse")
 class DenseLIFCell(NetworkCell):
-    """The network of MultiLIF, one step at a time and every neuron in every sum:
+    """One step of the network of MultiLIF, with every neuron in every sum.
+
+    The network runs as
 
         rnn = tf.keras.layers.RNN(cell, return_sequences=True)
         outputs = cell.unpack(rnn(spikes))
 
-    with dense spikes `[batch, time, inputs]` of zeros and ones. Nobody goes without a slot here,
-    so that a layer may have no capacity below its neurons, and policies say nothing. Its arguments
-    are NetworkLayer's, and
+    on dense spikes `[batch, time, inputs]` of zeros and ones. It drops no spikes: the capacity of
+    a layer must not be below its neurons, and policies have no effect. It has the arguments of
+    NetworkLayer, and
 
-    backend: "cpu" takes TensorFlow's own products; "emulator" Poplar's on an emulated IPU, which
-        must know all shapes.
-    tiles_per_ipu: of the emulated one.
+    backend: "cpu" uses TensorFlow's products; "emulator" uses Poplar's on an emulated IPU, and
+        needs static shapes.
+    tiles_per_ipu: number of tiles of the emulated IPU.
 
-    Raises ValueError for such a capacity, or if an argument is out of range; a call raises
-    tf.errors.InvalidArgumentError for other inputs than 0 and 1, and what
+    Raises ValueError for a smaller capacity or an argument out of range; a call raises
+    tf.errors.InvalidArgumentError for inputs other than 0 and 1, and what
     ipulse_ops.lif.poplar.backends.step_ops raises.
     """
 
@@ -57,23 +59,25 @@ class DenseLIFCell(NetworkCell):
                 )
 
     def get_config(self) -> Dict[str, Any]:
+        """Return the arguments as plain JSON values."""
         own = {"backend": self.backend, "tiles_per_ipu": self.tiles_per_ipu}
         return {**super().get_config(), **own}
 
     def _ops(self) -> Any:
-        """dense_matmul and emit_spikes."""
+        """Return an object with the functions dense_matmul and emit_spikes."""
         if self.backend == "cpu":
             return dense_ops
         return step_ops(self.tiles_per_ipu)
 
     @property
     def output_size(self) -> int:
-        """Last axis of the packed outputs."""
+        """The size of the last axis of the packed outputs."""
         return sum(self._output_sizes())
 
     def call(
         self, inputs: Any, states: Sequence[Any], training: Any = None
     ) -> Tuple[Any, List[Any]]:
+        """Run one step. Return the packed outputs and the new states."""
         network, ops = self.network, self._ops()
         kernels, constants = self._tensors()
         if inputs.shape[-1] not in (None, network.inputs):
@@ -108,7 +112,7 @@ class DenseLIFCell(NetworkCell):
         return packed, after
 
     def unpack(self, packed: Any) -> DenseOutputs:
-        """The RNN's output `[batch, time, ...]`, or that of one step `[batch, ...]`, by name."""
+        """Split an RNN's output `[batch, time, ...]`, or a step's `[batch, ...]`, by name."""
         found = parts(packed, self._output_sizes())
         spiking = len(self.network.spiking)
         return DenseOutputs(found[0], found[1 : 1 + spiking], found[1 + spiking :])

@@ -1,7 +1,7 @@
-"""What a step of dense arithmetic is made of, in TensorFlow's own ops.
+"""The operations of a dense time step, in TensorFlow's own ops.
 
-XLA compiles them for an IPU as they stand; ipulse_ops.lif.poplar.step_ops has the same for
-emulated ones.
+XLA compiles them for an IPU. ipulse_ops.lif.poplar.step_ops has the same operations for emulated
+IPUs.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from ipulse_ops.surrogate import Surrogate
 
 
 def dense_matmul(spikes: Any, weights: Any) -> Any:
-    """spikes `[batch, senders]` times weights `[senders, neurons]`, both float32."""
+    """Multiply spikes `[batch, senders]` by weights `[senders, neurons]`, both float32."""
     return tf.linalg.matmul(spikes, weights)
 
 
 def emit_spikes(
     u: Any, threshold: Any, second_threshold: Optional[Any], surrogate: Surrogate
 ) -> Any:
-    """float32 1 where u `[batch, neurons]` is above its threshold `[neurons]`, else 0.
+    """Return float32 1 where u `[batch, neurons]` is above its threshold `[neurons]`, else 0.
 
-    The gradient by `u - threshold` is the surrogate's where u is above one of its thresholds,
-    everywhere if there is no second one.
+    The derivative with respect to `u - threshold` is the surrogate where u is above one of its
+    thresholds, or everywhere if there is no second threshold.
     """
     spikes = u > threshold
     carries = None if second_threshold is None else tf.logical_or(u > second_threshold, spikes)

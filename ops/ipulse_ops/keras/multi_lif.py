@@ -22,27 +22,27 @@ from ipulse_ops.validation import choice, flag, instance, whole
 class SequenceLayer(NetworkLayer):
     """A NetworkLayer that runs whole sequences in one op.
 
-    Called with input spikes, ids `[time, batch, slots]` and counts `[time, batch]` or, as another
-    layer gives them, `[time, batch, 2]`; a pair of both, and dense spikes
-    `[time, batch, inputs]` of zeros and ones, do as well. Spikes that are float32 get a gradient,
-    and so do the gradient-only neurons behind them.
+    A call takes input spikes: ids `[time, batch, slots]` and counts `[time, batch]` or, as another
+    layer returns them, `[time, batch, 2]`; a pair of both; or dense spikes `[time, batch, inputs]`
+    of zeros and ones. float32 ids receive a gradient, including those of gradient-only neurons.
 
     inputs, layers, readout, reset, reset_gradient, reset_on, delay, surrogate, trainable, seed:
-        as NetworkLayer has them. A call may take another `seed`, a number or an int64 tensor.
-    threads: 0 for as many as the process may run on; results do not depend on it.
-    memory: what waits for the backward pass: "slots", the membranes that carry gradient;
+        as for NetworkLayer. A call may pass another `seed`, a number or an int64 tensor.
+    threads: 0 for all processors that the process may use; results do not depend on it.
+    memory: what is stored for the backward pass: "slots", the membranes that carry gradient;
         "recompute", the spikes alone, from which the layers are run again.
-    weights_dtype: "bfloat16" rounds the weights to it for each run, whose copies of them take two
-        bytes each; the variables, sums and training are float32.
-    return_membranes: whether the outputs hold every hidden layer's membranes.
-    time_major: False puts the batch before the time, in inputs and outputs.
-    backend: "numpy" runs the float64 reference, slowly and without a compiler; "emulator" the
-        Poplar op on emulated IPUs, "ipu" the same on those of Graphcore's TensorFlow. These two
-        need shapes that are known while tracing.
-    placement: where the Poplar op puts the network, and on how many IPUs.
-    tiles_per_ipu: of emulated ones.
+    weights_dtype: "bfloat16" rounds the weights to it for each run; their packed copies then take
+        two bytes per weight. The variables, sums and training stay float32.
+    return_membranes: True adds the membranes of every hidden layer to the outputs.
+    time_major: False puts the batch axis before the time axis, in inputs and outputs.
+    backend: "numpy" runs the float64 reference, slowly and without a compiler; "emulator" runs the
+        Poplar op on emulated IPUs, "ipu" on IPUs with Graphcore's TensorFlow. The last two need
+        static shapes.
+    placement: how the Poplar op maps the network to tiles, and to how many IPUs.
+    tiles_per_ipu: number of tiles of an emulated IPU.
 
-    With `training=False` nothing is kept for a backward pass, and a gradient is an error.
+    With `training=False` nothing is stored for a backward pass, and computing a gradient is an
+    error.
 
     Raises ValueError if an argument is out of range, and what
     ipulse_ops.lif.tensorflow_op.run_network raises.
@@ -79,7 +79,7 @@ class SequenceLayer(NetworkLayer):
         training: Optional[bool] = None,
         seed: Optional[Any] = None,
     ) -> LIFOutputs:
-        """Everything that the network did."""
+        """Run the network and return all of its results."""
         ids, counts = self.entering(ids, counts)
         outputs = run_network(
             self.network,
@@ -100,7 +100,7 @@ class SequenceLayer(NetworkLayer):
         return outputs if self.time_major else tf.nest.map_structure(_swapped, outputs)
 
     def entering(self, ids: Any, counts: Optional[Any]) -> Tuple[Any, Any]:
-        """ids and counts with the time first, of whatever a call takes."""
+        """Convert the arguments of a call to ids and counts with the time first."""
         if counts is None and isinstance(ids, (tuple, list)):
             if len(ids) != 2:
                 raise ValueError(f"spikes must be ids and counts, or dense; got {len(ids)} tensors")
@@ -115,7 +115,7 @@ class SequenceLayer(NetworkLayer):
         return (ids, counts) if self.time_major else (_swapped(ids), _swapped(counts))
 
     def _listed(self, dense: Any) -> Tuple[Any, Any]:
-        """ids and counts of dense spikes."""
+        """Convert dense spikes to ids and counts."""
         dense, inputs = tf.convert_to_tensor(dense), self.network.inputs
         if dense.shape.rank != 3 or dense.shape[2] not in (None, inputs):
             raise ValueError(
@@ -131,6 +131,7 @@ class SequenceLayer(NetworkLayer):
         return ids, counts
 
     def get_config(self) -> Dict[str, Any]:
+        """Return the arguments as plain JSON values."""
         return {
             **super().get_config(),
             "threads": self.threads,
@@ -148,7 +149,7 @@ class SequenceLayer(NetworkLayer):
 class MultiLIF(SequenceLayer):
     """Layers of LIF neurons and a readout: `net(ids, counts)` returns LIFOutputs.
 
-    Its arguments are SequenceLayer's; the equations are those of
+    It has the arguments of SequenceLayer. The equations are those of
     ipulse_ops.lif.reference.network_pass.
     """
 
@@ -159,12 +160,12 @@ class MultiLIF(SequenceLayer):
         training: Optional[bool] = None,
         seed: Optional[Any] = None,
     ) -> LIFOutputs:
+        """Run the network on spikes, as SequenceLayer describes them."""
         return self.run(ids, counts, training, seed)
 
 
 def _listed_without_a_compiler(dense: Any) -> Tuple[Any, Any]:
-    """What ipulse_ops.sparse.dense_to_sparse does with a slot for every channel, in TensorFlow's
-    ops."""
+    """Convert dense spikes to ids and counts in TensorFlow's own ops, with a slot per channel."""
     if not (dense.dtype.is_floating or dense.dtype.is_integer or dense.dtype.is_bool):
         raise ValueError(f"dense spikes must be numbers; got {dense.dtype.name}")
 
@@ -183,6 +184,6 @@ def _listed_without_a_compiler(dense: Any) -> Tuple[Any, Any]:
 
 
 def _swapped(tensor: Any) -> Any:
-    """Time and batch exchanged."""
+    """Exchange the time axis and the batch axis."""
     tensor = tf.convert_to_tensor(tensor)
     return tf.transpose(tensor, [1, 0, *range(2, tensor.shape.rank)])

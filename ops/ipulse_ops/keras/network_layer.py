@@ -1,4 +1,4 @@
-"""What every Keras layer of a LIF network has: its arguments, its variables, its configuration."""
+"""The base class of the Keras layers: the arguments, variables and configuration of a network."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from ipulse_ops.philox import key_of
 from ipulse_ops.surrogate import SuperSpike, Surrogate, surrogate_of
 from ipulse_ops.validation import choice
 
-CONSTANTS = ("decay", "threshold", "synapse_decay")  # that a layer may train
+CONSTANTS = ("decay", "threshold", "synapse_decay")  # can be trained
 
 Trainable = Union[bool, str, Sequence[Union[str, Sequence[str]]]]
 
 
 class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no types
-    """A network with its weights and constants as Keras variables; its subclasses run it.
+    """A network with its weights and constants as Keras variables; subclasses run it.
 
     inputs: channels of the input.
     layers, readout, reset, reset_gradient, reset_on, delay, surrogate: as in
         ipulse_ops.lif.network.Network. A surrogate may be its name in
         ipulse_ops.surrogate.SURROGATES.
-    trainable: which constants are trained with the weights, of "decay", "threshold",
-        "synapse_decay": the same in every layer that has them, or a list of such for each layer
-        and the readout; or False, as Keras says that nothing is trained.
-    seed: of the policy "cyclic".
+    trainable: constants that are trained with the weights: names among "decay", "threshold" and
+        "synapse_decay" for all layers that have them, or one list of names per layer and the
+        readout. False freezes the weights, too, as in Keras.
+    seed: seed of the policy "cyclic".
 
-    Weights are glorot uniform and biases 0 until they are set. A trained constant is one variable
-    `[neurons]`. It is used inside its bounds, 0 to just below 1 for a decay and second_threshold
-    upwards for a threshold, and a Keras optimizer leaves it there; the gradient is that of the
-    value in use, so that one at its bound can come back.
+    Weights are initialised as Glorot uniform, biases as 0. A trained constant is one variable
+    `[neurons]`. It is used within its bounds: 0 to just below 1 for a decay, at least
+    second_threshold for a threshold; a Keras optimizer keeps it there. The gradient is taken at
+    the bounded value, so that a constant can leave its bound.
 
     Raises ValueError if an argument is out of range.
     """
 
-    # Keras 3 would compile a model that holds this layer with XLA, which knows no custom CPU op.
+    # Otherwise Keras 3 compiles a model with this layer by XLA, which has no custom CPU ops.
     supports_jit = False
 
     def __init__(
@@ -85,23 +85,21 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
     def kernels(self) -> List[Any]:
         """The weights as Keras variables, in the order of ipulse_ops.lif.weights.weight_shapes.
 
-        A matrix is `[N_in, N_out]`: a row is a presynaptic neuron, so that an input spike is one
-        contiguous row.
+        A matrix is `[N_in, N_out]`: one contiguous row per presynaptic neuron.
         """
         return list(self._kernels)
 
     @property
     def trained_constants(self) -> List[Dict[str, Any]]:
-        """Of each layer and the readout its trained constants, Keras variables `[neurons]`."""
+        """The trained constants per layer and readout, Keras variables `[neurons]`."""
         return [dict(of_layer) for of_layer in self._constants]
 
     @property
     def second_thresholds(self) -> List[Optional[Any]]:
-        """Of each layer and the readout a variable `[neurons]`, or None where all neurons carry
-        gradient. A schedule assigns to them; nothing is traced again.
+        """One variable `[neurons]` per layer and readout, None where all neurons carry gradient.
 
-        A fixed threshold bounds them from above where they are used; a trained one is held at
-        them or above.
+        A schedule may assign to them without a new trace. A fixed threshold bounds them from
+        above; a trained threshold is bounded by them from below.
         """
         return list(self._second_thresholds)
 
@@ -115,8 +113,10 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
             kernel.assign(array)
 
     def constants_in_use(self) -> List[Dict[str, Any]]:
-        """Of each layer and the readout the constants that are variables, as tensors `[neurons]`
-        inside their bounds: what ipulse_ops.lif.tensorflow_op.run_network takes."""
+        """Return the constants that are variables, per layer and readout, within their bounds.
+
+        They are tensors `[neurons]` by name, for ipulse_ops.lif.tensorflow_op.run_network.
+        """
         found: List[Dict[str, Any]] = []
         for layer, variables, variable in zip(self._all, self._constants, self._second_thresholds):
             tensors = {name: tf.convert_to_tensor(var) for name, var in variables.items()}
@@ -135,9 +135,10 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
         return found
 
     def get_config(self) -> Dict[str, Any]:
+        """Return the arguments as plain JSON values."""
         network = self.network
         config = super().get_config()
-        del config["trainable"]  # Keras's, which `frozen` says
+        del config["trainable"]  # stored as `frozen`
         return {
             **config,
             "inputs": network.inputs,
@@ -155,6 +156,7 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
 
     @classmethod
     def from_config(cls, config: Dict[str, Any]) -> NetworkLayer:
+        """Create a layer from what `get_config` returned."""
         config = dict(config)
         frozen = config.pop("frozen", False)
         layer = cls(**config)
@@ -172,7 +174,7 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
             )
             for shape in weight_shapes(self.network)
         ]
-        # Tuples, which Keras does not wrap.
+        # Tuples, because Keras wraps lists.
         self._second_thresholds = tuple(
             self._constant(number, "second_threshold")
             if getattr(layer, "second_threshold", None) is not None
@@ -204,8 +206,8 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
 
     def _variable(self, name: str, **options: Any) -> Any:
         variable = self.add_weight(name=name, dtype="float32", **options)
-        # By an attribute, too: in lists and dicts Keras 3 hides it from TensorFlow's checkpoints
-        # and SavedModels.
+        # An attribute, because TensorFlow's checkpoints and SavedModels do not find variables in
+        # lists and dicts of Keras 3.
         setattr(self, f"_{name}", variable)
         return variable
 
@@ -215,9 +217,9 @@ def _clip_decay(value: Any) -> Any:
 
 
 def trained_of(trainable: Trainable, layers: Tuple[Layer, ...]) -> Tuple[Tuple[str, ...], ...]:
-    """Of each layer the constants to train, in the order of CONSTANTS.
+    """Return the constants to train per layer, in the order of CONSTANTS.
 
-    Raises ValueError for an unknown name, or one that no layer has.
+    Raises ValueError for an unknown name, or a constant that no layer has.
     """
     if isinstance(trainable, bool):
         trainable = ()

@@ -1,4 +1,4 @@
-"""The op libraries, for what only names their ops: a SavedModel, a serialized graph."""
+"""Loads the op libraries for a SavedModel or a serialized graph, which only name the ops."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ipulse_ops.sparse import native
 
 
 def load_ops() -> None:
-    """Registers every op that the layers use, with its gradient; built first if need be.
+    """Register every op of the layers with its gradient; build the libraries if necessary.
 
     Raises MissingCompiler, BuildFailed.
     """

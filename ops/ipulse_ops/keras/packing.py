@@ -1,4 +1,4 @@
-"""A cell's inputs and outputs as one tensor each: Keras 3's RNN takes and gives no more."""
+"""Packs a cell's inputs and outputs into one tensor each, as an RNN of Keras 3 requires."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import tensorflow as tf
 
 
 def pack_spikes(ids: Any, counts: Any) -> Any:
-    """float32 `[..., slots + 2]`: spikes, filled slots, then the ids.
+    """Concatenate spikes, filled slots and ids to float32 `[..., slots + 2]`.
 
-    ids `[..., slots]`; counts `[...]`, or `[..., 2]`, spikes and filled slots. float32 ids get a
-    gradient.
+    ids: `[..., slots]`; float32 ids receive a gradient.
+    counts: `[...]`; or `[..., 2]`, spikes and filled slots.
 
-    Raises ValueError if their shapes do not fit each other.
+    Raises ValueError if the shapes do not match.
     """
     ids, counts = tf.cast(ids, tf.float32), tf.cast(counts, tf.float32)
     if ids.shape.rank is not None and counts.shape.rank is not None:
@@ -31,17 +31,17 @@ def pack_spikes(ids: Any, counts: Any) -> Any:
 
 
 def binary(spikes: Any) -> Any:
-    """Dense spikes, whose use raises tf.errors.InvalidArgumentError unless each is 0 or 1."""
-    # A sum of floats runs in vectors; the conjunction of comparisons takes several times as long.
+    """Return the spikes; using them raises InvalidArgumentError unless each is 0 or 1."""
+    # A sum of floats is vectorised; a conjunction of comparisons takes several times as long.
     wrong = tf.reduce_sum(tf.abs(spikes * (spikes - 1)))
     return _asserted(wrong == 0, "dense spikes must be 0 or 1", spikes)
 
 
 def not_dense(packed: Any) -> Any:
-    """Packed spikes, whose use raises tf.errors.InvalidArgumentError if they look like dense ones.
+    """Return packed spikes; using them raises InvalidArgumentError if they look dense.
 
-    These are zeros and ones, some of which lie behind the slots that the first two say are filled:
-    no such slot of `pack_spikes` has anything to say, and ours are 0.
+    Dense spikes are zeros and ones, with ones after the slots that the first two values declare as
+    filled. In packed spikes those slots are 0.
     """
     slots = packed.shape[-1] - 2
     behind = tf.range(slots, dtype=tf.float32) >= packed[:, 1:2]
@@ -63,9 +63,11 @@ def _asserted(condition: Any, message: str, tensor: Any) -> Any:
 
 
 def parts(packed: Any, sizes: Sequence[int]) -> List[Any]:
-    """The tensors whose last axes were joined; a size of 0 stands for one without such an axis.
+    """Split the last axis of a packed tensor into sizes.
 
-    Raises ValueError if they are not as long as that.
+    A size of 0 stands for one value without an axis of its own.
+
+    Raises ValueError if the axis does not have the sum of the sizes.
     """
     packed, expected = tf.convert_to_tensor(packed), sum(max(size, 1) for size in sizes)
     if packed.shape[-1] not in (None, expected):

@@ -16,22 +16,23 @@ _NEVER = float(np.finfo(np.float32).max)  # a threshold that no membrane reaches
 
 
 class Spikes(NamedTuple):
-    """A layer's spikes, float32, as the next layer takes them."""
+    """A layer's spikes in float32, the input of the next layer."""
 
     ids: Any  # [time, batch, slots]: spiking, gradient-only, then zeros
-    counts: Any  # [time, batch, 2]: spikes, and with gradient-only neurons
+    counts: Any  # [time, batch, 2]: spikes, filled slots
 
 
 class BatchFirstSpikes(Spikes):
-    """Those of a layer with time_major=False: ids `[batch, time, slots]`, counts likewise."""
+    """Spikes of a layer with time_major=False: ids `[batch, time, slots]`, counts likewise."""
 
     __slots__ = ()
 
 
 class SingleLayer(SequenceLayer):
-    """A SequenceLayer to stack with others, whose `delay` is that of its own input spikes."""
+    """A SequenceLayer for a stack. Its `delay` applies to its own input spikes."""
 
     def entering(self, ids: Any, counts: Optional[Any]) -> Tuple[Any, Any]:
+        """Convert the arguments of a call to delayed ids and counts with the time first."""
         if isinstance(ids, Spikes) and isinstance(ids, BatchFirstSpikes) is self.time_major:
             axes = ("time", "batch") if self.time_major else ("batch", "time")
             raise ValueError(
@@ -46,15 +47,16 @@ class SingleLayer(SequenceLayer):
 class LIFLayer(SingleLayer):
     """One layer of LIF neurons: takes spikes as MultiLIF does and returns Spikes.
 
-    inputs: channels of the input. layer: the neurons. delay: steps (0 or 1) that its input spikes
-    take to it. Other arguments are MultiLIF's.
+    inputs: number of input channels.
+    layer: the neurons.
+    delay: steps (0 or 1) by which its input spikes are delayed.
 
-    All layers of a stack take the same `time_major`; another is noticed where the Spikes are passed
-    on as they are, not where ids and counts are taken out of them.
+    The other arguments are those of MultiLIF. All layers of a stack must have the same
+    `time_major`; a mismatch is detected only if Spikes are passed on unchanged.
 
-    A stack of them, each called with the Spikes of the one before, and a LIFReadout are one
-    MultiLIF, in what they do and in what they learn: gradient-only neurons carry gradient from
-    layer to layer. Only the policy "cyclic" draws otherwise, from each layer's own seed.
+    A stack of these layers and a LIFReadout, each called with the Spikes of the one before,
+    computes and learns the same as one MultiLIF. Only the policy "cyclic" draws other numbers,
+    because each layer has its own seed.
     """
 
     def __init__(self, inputs: int, layer: Union[LIF, Plain], **kwargs: Any) -> None:
@@ -70,11 +72,13 @@ class LIFLayer(SingleLayer):
         training: Optional[bool] = None,
         seed: Optional[Any] = None,
     ) -> Spikes:
+        """Run the layer on spikes, as SequenceLayer describes them."""
         outputs = self.run(ids, counts, training, seed)
         kind = Spikes if self.time_major else BatchFirstSpikes
         return kind(outputs.spike_ids[0], outputs.spike_counts[0])
 
     def get_config(self) -> Dict[str, Any]:
+        """Return the arguments as plain JSON values."""
         config = super().get_config()
         del config["layers"]
         config["layer"] = config.pop("readout")
@@ -83,13 +87,13 @@ class LIFLayer(SingleLayer):
 
 @tf.keras.utils.register_keras_serializable("ipulse")
 class LIFReadout(SingleLayer):
-    """A leaky readout: takes spikes as MultiLIF does, returns its membrane float32
-    `[time, batch, classes]`.
+    """A leaky readout: returns its membrane, float32 `[time, batch, classes]`.
 
-    inputs: channels of the input. readout: the integrators. delay, time_major: as of LIFLayer.
-    Other arguments are MultiLIF's.
+    inputs: number of input channels.
+    readout: the integrators.
 
-    It runs as neurons whose threshold is the largest float32, so that they only integrate.
+    The other arguments are those of LIFLayer. It runs as neurons with the largest float32 as
+    threshold, which never spike.
     """
 
     def __init__(self, inputs: int, readout: Union[LeakyReadout, Plain], **kwargs: Any) -> None:
@@ -98,15 +102,17 @@ class LIFReadout(SingleLayer):
             raise ValueError(
                 f"readout must be LeakyReadout; LIFLayer has neurons that spike; got {readout!r}"
             )
-        trained_of(kwargs.get("trainable", ()), (leaky,))  # its neurons' threshold is none of it
+        trained_of(kwargs.get("trainable", ()), (leaky,))  # without the threshold of its neurons
         self._leaky = leaky
         silent = LIF(**plain_layer(leaky), threshold=_NEVER, second_threshold=_NEVER, capacity=1)
         super().__init__(inputs=inputs, layers=(), readout=silent, reset="none", **kwargs)
 
     def call(self, ids: Any, counts: Optional[Any] = None, training: Optional[bool] = None) -> Any:
+        """Run the readout on spikes, as SequenceLayer describes them."""
         return self.run(ids, counts, training).membrane
 
     def get_config(self) -> Dict[str, Any]:
+        """Return the arguments as plain JSON values."""
         config = super().get_config()
         del config["layers"], config["reset"]
         config["readout"] = plain_layer(self._leaky)
@@ -114,6 +120,6 @@ class LIFReadout(SingleLayer):
 
 
 def _later(tensor: Any) -> Any:
-    """What was at step t is at step t + 1."""
+    """Delay a tensor by one step."""
     tensor = tf.convert_to_tensor(tensor)
     return tf.concat([tf.zeros_like(tensor[:1]), tensor[:-1]], axis=0)

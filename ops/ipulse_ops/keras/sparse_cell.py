@@ -1,4 +1,4 @@
-"""A network's step from sparse ops: selection and products as separate TensorFlow ops."""
+"""One time step of a network from separate sparse TensorFlow ops."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ from ipulse_ops.validation import choice, whole
 
 @tf.keras.utils.register_keras_serializable("ipulse")
 class SparseLIFCell(NetworkCell):
-    """The network of MultiLIF, one step at a time:
+    """One step of the network of MultiLIF, from separate sparse ops.
+
+    The network runs as
 
         rnn = tf.keras.layers.RNN(cell, return_sequences=True)
         outputs = cell.unpack(rnn(pack_spikes(ids, counts)))
 
-    with ids `[batch, time, slots]`: an RNN has the batch first, and so have the LIFOutputs. It is
-    slower than MultiLIF, which runs whole sequences in one op, and open to changes in Python.
+    on ids `[batch, time, slots]`. An RNN has the batch first, and so have the LIFOutputs. This cell
+    is slower than MultiLIF, which runs whole sequences in one op, but can be changed in Python.
 
-    Its arguments are NetworkLayer's, and
+    It has the arguments of NetworkLayer, and
 
-    backend: "cpu"; "emulator" runs the Poplar ops of one step on an emulated IPU, "ipu" on one of
-        Graphcore's TensorFlow. These two have no policy cyclic, and must know all shapes.
-    tiles_per_ipu: of an emulated one.
+    backend: "cpu"; "emulator" runs the Poplar ops of one step on an emulated IPU, "ipu" on an IPU
+        with Graphcore's TensorFlow. The last two do not support the policy "cyclic" and need
+        static shapes.
+    tiles_per_ipu: number of tiles of an emulated IPU.
 
     Raises ValueError if an argument is out of range; a call raises UnsupportedNetwork,
     tf.errors.InvalidArgumentError for wrong spikes, dense ones too, and what
@@ -45,27 +48,29 @@ class SparseLIFCell(NetworkCell):
         self.tiles_per_ipu = whole("tiles_per_ipu", tiles_per_ipu)
 
     def get_config(self) -> Dict[str, Any]:
+        """Return the arguments as plain JSON values."""
         own = {"backend": self.backend, "tiles_per_ipu": self.tiles_per_ipu}
         return {**super().get_config(), **own}
 
     def _ops(self) -> Any:
-        """spike_matmul, select_spikes and sparse_to_dense."""
+        """Return an object with the functions spike_matmul, select_spikes and sparse_to_dense."""
         if self.backend == "cpu":
             return sparse
         return step_ops(self.tiles_per_ipu if self.backend == "emulator" else None)
 
     @property
     def output_size(self) -> int:
-        """Last axis of the packed outputs."""
+        """The size of the last axis of the packed outputs."""
         return sum(max(size, 1) for size in self._output_sizes())
 
     def call(
         self, inputs: Any, states: Sequence[Any], training: Any = None
     ) -> Tuple[Any, List[Any]]:
+        """Run one step. Return the packed outputs and the new states."""
         network, ops = self.network, self._ops()
         kernels, constants = self._tensors()
         step = states[-1]
-        if inputs.shape[-1] == network.inputs:  # that there are as many slots is rare
+        if inputs.shape[-1] == network.inputs:  # as many slots as channels are rare
             inputs = not_dense(inputs)
         counts, ids = inputs[:, :2], inputs[:, 2:]
         outputs: List[List[Any]] = [[], [], [], []]
@@ -109,9 +114,9 @@ class SparseLIFCell(NetworkCell):
         return packed, [*after, step + 1]
 
     def unpack(self, packed: Any) -> LIFOutputs:
-        """The RNN's output `[batch, time, ...]`, or that of one step `[batch, ...]`, by name.
+        """Split an RNN's output `[batch, time, ...]`, or a step's `[batch, ...]`, by name.
 
-        Unlike MultiLIF's, it has the hidden layers' membranes always.
+        Unlike those of MultiLIF, the outputs always include the hidden layers' membranes.
         """
         found = parts(packed, self._output_sizes())
         spiking = len(self.network.spiking)
@@ -137,4 +142,4 @@ class SparseLIFCell(NetworkCell):
         return layer.slots + 2
 
     def _more_states(self) -> List[int]:
-        return [1]  # the step, which the policy cyclic asks for
+        return [1]  # the step, for the policy "cyclic"

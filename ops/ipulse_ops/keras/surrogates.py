@@ -1,4 +1,4 @@
-"""The surrogates of ipulse_ops.surrogate in TensorFlow's arithmetic."""
+"""The surrogates of ipulse_ops.surrogate in TensorFlow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrog
 
 
 def phi(surrogate: Surrogate, x: Any) -> Any:
-    """The surrogate at `x = u - threshold`, float32 of its shape."""
+    """Return the surrogate at `x = u - threshold`, float32 of the shape of x."""
     if isinstance(surrogate, SuperSpike):
         return 1 / (surrogate.slope * tf.abs(x) + 1) ** 2
     if isinstance(surrogate, ArcTan):

@@ -1,4 +1,4 @@
-"""A network's constants as tensors, fixed ones and those that training or a schedule changes."""
+"""The constants of a network as tensors: fixed, trained or changed by a schedule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ GIVEN = ("decay", "threshold", "synapse_decay", "second_threshold")
 
 
 class LayerTensors(NamedTuple):
-    """float32 `[neurons]`; `[0]` where the layer has no such constant, None where it cannot."""
+    """Constants of a layer, float32 `[neurons]`.
+
+    A constant that the layer does not have is `[0]`, or None if its kind of layer never has it.
+    """
 
     decay: Any
     scale: Any
@@ -26,11 +29,11 @@ class LayerTensors(NamedTuple):
 def constant_tensors(
     network: Network, given: Optional[Sequence[Mapping[str, Any]]] = None
 ) -> List[LayerTensors]:
-    """Of each layer and the readout.
+    """Return the constants of each layer and the readout.
 
-    given: as checked_constants has them.
+    given: tensors that replace constants, as for checked_constants.
 
-    Raises what it raises.
+    Raises what checked_constants raises.
     """
     layers = [*network.layers, network.readout]
     return [_of_layer(*pair) for pair in zip(layers, checked_constants(network, given))]
@@ -39,9 +42,12 @@ def constant_tensors(
 def checked_constants(
     network: Network, given: Optional[Sequence[Mapping[str, Any]]]
 ) -> List[Dict[str, Any]]:
-    """Of each layer and the readout the tensors that take the place of its constants; None: none.
+    """Return the tensors that replace constants, per layer and readout.
 
-    Raises ValueError if one is given that the layer does not have, or not `[neurons]`.
+    given: one mapping per layer and readout, or None for no replacement.
+
+    Raises ValueError for a constant that the layer does not have, or a shape other than
+    `[neurons]`.
     """
     layers = [*network.layers, network.readout]
     given = [{}] * len(layers) if given is None else given
@@ -67,7 +73,7 @@ def _of_layer(layer: Any, given: Mapping[str, Any]) -> LayerTensors:
     fixed = fixed_constants(layer)
     found = {**fixed._asdict(), **given}
     if "decay" in given:
-        # In double, as the fixed ones are: rounded once.
+        # In float64 like the fixed constants, so that it is rounded once.
         gain = per_neuron(layer.gain, layer.neurons, "gain")
         found["scale"] = tf.cast(gain * (1 - tf.cast(given["decay"], tf.float64)), tf.float32)
     nothing = np.zeros(0, np.float32)

@@ -1,4 +1,4 @@
-"""A network's input spikes in the types that the kernels read."""
+"""Converts a network's input spikes to the types that the kernels read."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from ipulse_ops.validation import to_int32
 
 
 class InputSpikes(NamedTuple):
+    """Input spikes as the op takes them."""
+
     ids: Any  # int32 or uint16 [time, batch, slots]
     counts: Any  # int32 [time, batch]: spikes
-    filled: Any  # int32 [time, batch]: slots that get a gradient; [0] for those of the spikes
-    port: Any  # float32: the ids if they can have a gradient, else [0]
+    filled: Any  # int32 [time, batch]: slots that receive a gradient; [0] if equal to counts
+    port: Any  # float32: the ids if they can carry a gradient, else [0]
 
 
 def input_spikes(ids: Any, counts: Any) -> InputSpikes:
-    """ids `[time, batch, slots]` and counts `[time, batch]` or `[time, batch, 2]`, whatever
-    numbers they are; counts' last axis are the spikes, and with gradient-only neurons.
+    """Convert ids and counts of any numeric type.
 
-    Raises ValueError if they are no numbers, or their shapes do not fit.
+    ids: `[time, batch, slots]`.
+    counts: `[time, batch]`; or `[time, batch, 2]`, spikes and filled slots.
+
+    Raises ValueError if they are not numeric or their shapes do not fit.
     """
     ids, counts = tf.convert_to_tensor(ids), tf.convert_to_tensor(counts)
     leading = ids.shape[:2]

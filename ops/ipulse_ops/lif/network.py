@@ -1,7 +1,7 @@
-"""A network of LIF layers as a value: what the reference, the kernels and the Keras layer share.
+"""The description of a network of LIF layers, for the reference, the kernels and Keras.
 
-The equations are in reference.py; the letters are the field's. A constant is one number for the
-whole layer or a float array `[neurons]`.
+The equations are in ipulse_ops.lif.reference.network_pass. A constant is one number for the whole
+layer or a float array `[neurons]`. Times are in steps; membranes and thresholds have no unit.
 """
 
 from __future__ import annotations
@@ -25,17 +25,22 @@ _LARGEST = float(np.finfo(np.float32).max)
 class LIF:
     """One layer of leaky integrate-and-fire neurons.
 
-    A neuron spikes where its membrane `u > threshold`. Gradient flows where
-    `u > second_threshold`, everywhere if that is None. `capacity` slots per sample and step hold
-    the ids of spiking neurons first and gradient-only neurons after them, each ascending; None
-    means one slot per neuron. The input current is scaled by `gain * (1 - decay)`.
+    neurons: number of neurons.
+    decay: factor of the membrane from one step to the next, at least 0 and less than 1.
+    threshold: a neuron spikes where its membrane `u > threshold`.
+    second_threshold: a neuron carries gradient where `u > second_threshold`; None for everywhere.
+    capacity: number of slots per sample and step, that is, of spikes the layer can send. The slots
+        hold the ids of spiking neurons, then of gradient-only neurons, each ascending. None for
+        one slot per neuron.
+    gain: the input current is scaled by `gain * (1 - decay)`.
+    recurrent: True feeds the layer's spikes of the step before back through a weight matrix.
+    bias: True adds a trained current per neuron at every step.
+    synapse_decay: decay of a synaptic current between input and membrane, as in NIR's CubaLIF
+        (where `w_in` is a part of `gain` here); None for no such state.
+    policy: choice of the neurons that fill the slots if there are too few, see
+        ipulse_ops.reference.select_spikes.
 
-    recurrent: the layer's own spikes of the step before come back through a weight matrix.
-    bias: a current per neuron at every step, which is a weight too.
-    synapse_decay: of a second state, a current that the input fills and the membrane follows, as
-        in NIR's CubaLIF (whose `w_in` is a part of `gain` here); None for no such state.
-    policy: who gets the slots when there are too few, see
-    ipulse_ops.reference.select_spikes.
+    Raises ValueError if a field is out of range.
     """
 
     neurons: int
@@ -63,13 +68,16 @@ class LIF:
 
     @property
     def slots(self) -> int:
-        """Slots per sample and step: the capacity, or one per neuron."""
+        """The number of slots per sample and step: the capacity, or one per neuron."""
         return self.neurons if self.capacity is None else self.capacity
 
 
 @dataclass(frozen=True)
 class LeakyReadout:
-    """Leaky integrators that never spike and are never reset; the fields are LIF's."""
+    """Leaky integrators that never spike and are never reset, with the fields of LIF.
+
+    Raises ValueError if a field is out of range.
+    """
 
     neurons: int
     decay: PerNeuron = 0.95
@@ -86,18 +94,22 @@ Layer = Union[LIF, LeakyReadout]
 
 @dataclass(frozen=True)
 class Network:
-    """`inputs` channels, hidden LIF layers, and a readout: leaky, or LIF neurons that spike too,
-    which need no hidden layer.
+    """A feed-forward network: input channels, hidden LIF layers and a readout.
 
-    reset: what a spike does to the membrane before the next step: "zero", "subtract" its
-        threshold, "none".
-    reset_on: "state": every neuron with `u > threshold` is reset, also one that found no slot,
-        which loses its charge without a spike. "emission": that one keeps its charge, and spikes
-        when there is a slot.
-    reset_gradient: "mask" holds only the spike in the reset constant, "term" the whole reset,
-        "none" nothing.
+    inputs: number of input channels.
+    layers: the hidden layers.
+    readout: a leaky readout, or LIF neurons, which need no hidden layer.
+    reset: effect of a spike on the membrane before the next step: "zero" sets it to 0, "subtract"
+        subtracts the threshold, "none" leaves it.
+    reset_on: "state" resets every neuron with `u > threshold`, even without a slot; "emission"
+        resets a neuron only if its spike has a slot.
+    reset_gradient: what is constant in the gradient of the reset: "mask", the spike; "term", the
+        whole reset; "none", nothing.
     delay: steps (0 or 1) that a spike takes from layer to layer, and from the last layer to the
-        readout. Input spikes are never delayed; a layer's own spikes always take one step.
+        readout. Input spikes are not delayed; recurrent spikes always take one step.
+    surrogate: derivative of a spike with respect to the membrane.
+
+    Raises ValueError if a field is out of range.
     """
 
     inputs: int
@@ -125,20 +137,19 @@ class Network:
 
     @property
     def sizes(self) -> Tuple[int, ...]:
-        """Channels from input to readout; layer l has input weights `[sizes[l], sizes[l + 1]]`."""
+        """The widths from input to readout; layer l has weights `[sizes[l], sizes[l + 1]]`."""
         return (self.inputs, *(layer.neurons for layer in self.layers), self.readout.neurons)
 
     @property
     def spiking(self) -> Tuple[LIF, ...]:
-        """The layers that spike: the hidden ones, and the readout if it does."""
+        """The layers that spike: the hidden layers, and the readout if it spikes."""
         return (*self.layers, self.readout) if isinstance(self.readout, LIF) else self.layers
 
 
 def per_neuron(value: PerNeuron, neurons: int, name: str) -> np.ndarray:
-    """A constant as a float64 array `[neurons]`.
+    """Return a constant as a float64 array `[neurons]`.
 
-    Raises ValueError if it is neither one number nor one per neuron, or not finite as float32,
-    which the kernels have.
+    Raises ValueError if it is neither one number nor one per neuron, or not finite in float32.
     """
     try:
         array = np.asarray(value, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""A network's weights: one flat sequence of arrays, which a layer's part is taken from by name."""
+"""A network's weights: a flat sequence of arrays, and the same by layer and role."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ipulse_ops.lif.network import LIF, Network
 
 @dataclass(frozen=True)
 class WeightShape:
-    """What one array of the sequence is."""
+    """The description of one array of the sequence."""
 
-    layer: int  # the readout's is the number of hidden layers
+    layer: int  # number of the layer; the readout follows the hidden layers
     role: str  # "input", "recurrent" or "bias"
     shape: Tuple[int, ...]  # [from, to] of a matrix, [neurons] of a bias
 
 
 class LayerWeights(NamedTuple):
-    """The arrays of one layer, float64; None where the layer has no such weights."""
+    """The arrays of one layer, float64, None for weights that it does not have."""
 
     input: np.ndarray  # [N_in, neurons]
     recurrent: Optional[np.ndarray] = None  # [neurons, neurons], row = the neuron that spiked
@@ -28,8 +28,10 @@ class LayerWeights(NamedTuple):
 
 
 def weight_shapes(network: Network) -> Tuple[WeightShape, ...]:
-    """The sequence that `network` takes: of each layer, and at last of the readout, the input
-    weights, then the recurrent ones and the bias if it has any."""
+    """Return the arrays of a network in order.
+
+    For each layer and the readout: the input weights, then recurrent weights and bias, if any.
+    """
     shapes: List[WeightShape] = []
     sizes = network.sizes
     for number, layer in enumerate((*network.layers, network.readout)):
@@ -43,9 +45,9 @@ def weight_shapes(network: Network) -> Tuple[WeightShape, ...]:
 
 
 def check_shapes(network: Network, shapes: Sequence[Optional[Tuple[Optional[int], ...]]]) -> None:
-    """Whether weights of these shapes are the network's; None stands for what is not known yet.
+    """Check the number and shapes of weights; None stands for an unknown shape or size.
 
-    Raises ValueError if their number or a shape is not `weight_shapes(network)`'s.
+    Raises ValueError if they differ from `weight_shapes(network)`.
     """
     expected = weight_shapes(network)
     if len(shapes) != len(expected):
@@ -64,9 +66,9 @@ def check_shapes(network: Network, shapes: Sequence[Optional[Tuple[Optional[int]
 
 
 def by_layer(network: Network, weights: Sequence[np.ndarray]) -> List[LayerWeights]:
-    """The weights of each layer and the readout.
+    """Return the weights of each layer and the readout.
 
-    Raises ValueError if their number or a shape is not `weight_shapes(network)`'s.
+    Raises ValueError if their number or shapes differ from `weight_shapes(network)`.
     """
     check_shapes(network, [np.shape(array) for array in weights])
     layers: List[LayerWeights] = []
@@ -80,5 +82,5 @@ def by_layer(network: Network, weights: Sequence[np.ndarray]) -> List[LayerWeigh
 
 
 def flat(layers: Sequence[LayerWeights]) -> Tuple[np.ndarray, ...]:
-    """The sequence of which these are the layers."""
+    """Return the flat sequence of the layers' weights."""
     return tuple(array for layer in layers for array in layer if array is not None)

@@ -1,4 +1,4 @@
-"""Random spikes without replacement, the same on every device."""
+"""Random spikes without replacement, equal on every device."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from ipulse_ops.philox import RANDOM_SPIKES, below, key_of, philox4x32
 def random_spikes(
     seed: int, counts: np.ndarray, neurons: int, slots: Optional[int] = None
 ) -> np.ndarray:
-    """Ids int32 `[time, batch, slots]`, ascending, 0 behind the counts: of each step and sample
-    `counts` different neurons, every such choice as likely as any other.
+    """Draw `counts` different neurons per step and sample: ids int32 `[time, batch, slots]`.
+
+    The ids ascend and are followed by zeros. All choices are equally likely.
 
     counts: int `[time, batch]`, how many of `neurons` spike.
-    slots: None takes the largest count, and at least one.
+    slots: number of slots; None uses the largest count, at least 1.
 
-    Selection sampling (Knuth's algorithm S), a pass over the neurons in ascending order: neuron n
-    spikes if fewer than `counts` do so far and
+    The method is selection sampling (Knuth's algorithm S), a pass over the neurons in ascending
+    order. Neuron n spikes if
 
-        high word of (word(n) * (neurons - n)) < counts - those so far
+        high word of (word(n) * (neurons - n)) < counts - number of spikes so far
 
-    word(n) is word `n % 4` of philox4x32 at the counter (step, n // 4, sample, RANDOM_SPIKES)
-    with the seed's low and high word as key. Integer arithmetic only; samples and steps do not
-    depend on each other.
+    where word(n) is word `n % 4` of philox4x32 at the counter (step, n // 4, sample, RANDOM_SPIKES)
+    with the seed's low and high word as key. The arithmetic is in integers; samples and steps are
+    independent.
 
     Raises ValueError if a count is not 0 to `neurons`, or `slots` is smaller than a count.
     """

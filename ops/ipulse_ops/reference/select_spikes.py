@@ -1,15 +1,15 @@
-"""Which neurons get the slots of a sample and step, and the gradient of that choice.
+"""Choice of the neurons that fill the slots of a sample and step, and its gradient.
 
-The spiking neurons (`u > threshold`) come first, then the gradient-only ones
-(`second_threshold < u <= threshold`), each as far as the capacity goes. A policy says in which
-order both are looked at:
+Spiking neurons (`u > threshold`) come first, then gradient-only neurons
+(`second_threshold < u <= threshold`), up to the capacity. The policy is the order of choice within
+each group:
 
     index   by ascending id
     cyclic  by ascending id from an offset on, past the last id to the first
     top     by descending membrane, equal ones by ascending id
 
-Whatever the policy, the slots hold the chosen spiking neurons by ascending id, then the chosen
-gradient-only neurons by ascending id, so that sums over slots run in one order everywhere.
+Under any policy the slots hold the chosen spiking neurons by ascending id, then the chosen
+gradient-only neurons by ascending id, so that sums over slots have one order everywhere.
 """
 
 from __future__ import annotations
@@ -28,12 +28,11 @@ Threshold = Union[float, np.ndarray]  # one number or [neurons]
 
 
 class Selection(NamedTuple):
-    """Who has a slot."""
+    """The neurons in slots."""
 
     spike_ids: np.ndarray  # int32 [..., slots]: spiking, then gradient-only, then zeros
     spike_counts: np.ndarray  # int32 [..., 2]: spikes, spikes and gradient-only neurons
-    # int32 [...]: spiking neurons without a slot. Gradient-only neurons without one are not
-    # counted: they cost gradient, and no spike.
+    # int32 [...]: spikes beyond the capacity. Gradient-only neurons without a slot are not counted.
     dropped: np.ndarray
 
 
@@ -45,10 +44,10 @@ def select_spikes(
     policy: str = "index",
     offsets: Optional[np.ndarray] = None,
 ) -> Selection:
-    """Choose the neurons of membranes `u [..., neurons]` that get one of `capacity` slots.
+    """Choose the neurons of membranes `u [..., neurons]` that fill `capacity` slots.
 
-    second_threshold: None makes all that do not spike gradient-only.
-    capacity: None gives every neuron a slot.
+    second_threshold: None makes all neurons that do not spike gradient-only.
+    capacity: None for one slot per neuron.
     offsets: int `[...]`, 0 to neurons - 1, for the policy "cyclic" and for no other.
 
     Raises ValueError if the capacity is not 1 to neurons, a second threshold is above its
@@ -87,26 +86,26 @@ def select_spikes_gradients(
     surrogate: Surrogate,
     grad_slots: np.ndarray,
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """A loss's gradient by `u [..., neurons]` and by the thresholds `[neurons]`.
+    """Return a loss's gradient with respect to `u [..., neurons]` and the thresholds `[neurons]`.
 
-    grad_slots: `[..., slots]`, the loss's derivative by the spike of the neuron in that slot;
-        entries behind the last filled slot are not read.
+    grad_slots: `[..., slots]`, dL/ds of the neuron in each slot; entries after the last filled slot
+        are ignored.
 
-    There is none by the second threshold: no spike depends on it.
+    No spike depends on the second threshold, so that its gradient is zero.
     """
     place = np.nonzero(filled(selection.spike_ids, selection.spike_counts[..., 1]))
     neuron = (*place[:-1], selection.spike_ids[place].astype(np.int64))
     grad_u = np.zeros(u.shape)
-    # A neuron has one slot at most, so that assignment is enough.
+    # A neuron has at most one slot, so that assignment suffices.
     grad_u[neuron] = surrogate.phi(u - threshold)[neuron] * grad_slots[place]
     return grad_u, -grad_u.reshape(-1, u.shape[-1]).sum(axis=0)
 
 
 def cyclic_offsets(seed: int, layer: int, steps: int, batch: int, neurons: int) -> np.ndarray:
-    """Where the policy "cyclic" begins, int64 `[steps, batch]`, 0 to neurons - 1.
+    """Return the first ids of the policy "cyclic", int64 `[steps, batch]`, 0 to neurons - 1.
 
-    The high word of `word * neurons`, where word is the first of philox4x32 at the counter
-    (step, layer, sample, CYCLIC_OFFSET) with the seed's low and high word as key.
+    An offset is the high word of `word * neurons`, where word is the first word of philox4x32 at
+    the counter (step, layer, sample, CYCLIC_OFFSET) with the seed's low and high word as key.
 
     Raises ValueError unless the seed is from 0 to 2^64 - 1.
     """
@@ -118,9 +117,9 @@ def cyclic_offsets(seed: int, layer: int, steps: int, batch: int, neurons: int) 
 def may_be_dropped(
     selection: Selection, neurons: int, policy: str, offsets: Optional[np.ndarray] = None
 ) -> np.ndarray:
-    """Of whom the slots do not say whether they spiked, bool `[..., neurons]`.
+    """Return the neurons that may have spiked without a slot, bool `[..., neurons]`.
 
-    If spikes fill all slots, a neuron that the policy looked at later may have spiked too.
+    If spikes fill all slots, any neuron that is later in the policy's order may have spiked.
     """
     ids, counts = selection.spike_ids, selection.spike_counts[..., 0]
     full = counts[..., None] == ids.shape[-1]
@@ -132,7 +131,7 @@ def may_be_dropped(
 
 
 def listed(ids: np.ndarray, counts: np.ndarray, neurons: int) -> np.ndarray:
-    """Whose id the first `counts [...]` slots of ids `[..., slots]` hold, bool `[..., neurons]`."""
+    """Return the neurons in the first `counts [...]` slots of the ids, bool `[..., neurons]`."""
     place = np.nonzero(filled(ids, counts))
     found = np.zeros((*counts.shape, neurons), dtype=bool)
     found[(*place[:-1], ids[place].astype(np.int64))] = True
@@ -140,15 +139,15 @@ def listed(ids: np.ndarray, counts: np.ndarray, neurons: int) -> np.ndarray:
 
 
 def filled(ids: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Which slots of ids `[..., slots]` are among the first `counts [...]`, bool."""
+    """Return a mask `[..., slots]` of the first `counts [...]` slots."""
     return np.asarray(np.arange(ids.shape[-1]) < counts[..., None])
 
 
 def _scan(u: np.ndarray, policy: str, offsets: Optional[np.ndarray]) -> np.ndarray:
-    """What the policy sorts by, least first and equal ones by id, `[..., neurons]`."""
+    """Return the sort key of the policy, `[..., neurons]`; equal keys are sorted by id."""
     choice("policy", policy, POLICIES)
     if (policy == "cyclic") != (offsets is not None):
-        raise ValueError('the policy "cyclic" needs offsets, and no other takes any')
+        raise ValueError('the policy "cyclic" requires offsets; other policies take none')
     if policy == "top":
         return -u
     neurons = u.shape[-1]

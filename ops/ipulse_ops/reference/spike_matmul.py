@@ -10,12 +10,12 @@ from ipulse_ops.reference.spikes import check_shape, check_spikes, sparse_to_den
 
 
 def spike_matmul(weights: np.ndarray, ids: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """float64 `[time, batch, N_out]`: of each step and sample the sum of its spikes' rows.
+    """Sum the rows of the weights that belong to the spikes: float64 `[time, batch, N_out]`.
 
-    weights: `[N_in, N_out]`, a row per presynaptic neuron.
-    ids, counts: `[time, batch, slots]` and `[time, batch]`, or counts `[time, batch, 2]`, spikes
-        and filled slots. Only spikes are summed, in the order of their slots: the same to the bit
-        on every machine. An id listed twice counts twice.
+    weights: `[N_in, N_out]`, one row per presynaptic neuron.
+    ids, counts: `[time, batch, slots]` and `[time, batch]`; or counts `[time, batch, 2]`, spikes
+        and filled slots. Only spikes are summed, in the order of their slots, so that the result is
+        the same to the bit on every machine. An id listed twice counts twice.
 
     Raises ValueError if the ids are not spikes of N_in neurons.
     """
@@ -30,12 +30,14 @@ def spike_matmul(weights: np.ndarray, ids: np.ndarray, counts: np.ndarray) -> np
 def spike_matmul_gradients(
     weights: np.ndarray, ids: np.ndarray, counts: np.ndarray, grad_product: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """A loss's gradients by the weights `[N_in, N_out]` and by the slots `[time, batch, slots]`.
+    """Return a loss's gradients of weights `[N_in, N_out]` and slots `[time, batch, slots]`.
 
-    grad_product: `[time, batch, N_out]`, the loss's derivative by the product.
+    grad_product: `[time, batch, N_out]`, the loss's derivative with respect to the product.
 
-    The weights' is summed over spikes; the slots' reaches every filled slot, gradient-only
-    neurons too, and is 0 behind them. Raises ValueError as `spike_matmul` does.
+    The gradient of the weights is summed over spikes. That of the slots covers all filled slots,
+    including gradient-only neurons, and is 0 in the others.
+
+    Raises what `spike_matmul` raises.
     """
     spikes, in_use = both_counts(ids, counts, len(weights))
     check_shape("grad_product", grad_product, (*spikes.shape, weights.shape[1]))
@@ -48,18 +50,18 @@ def spike_matmul_gradients(
 def matrix_gradient(
     ids: np.ndarray, counts: np.ndarray, grad_product: np.ndarray, n_in: int
 ) -> np.ndarray:
-    """The gradient by the weights `[n_in, N_out]`; counts `[time, batch]` of the spikes."""
+    """Return the gradient of the weights `[n_in, N_out]`; counts `[time, batch]` of the spikes."""
     spikes = sparse_to_dense(ids, counts, n_in).reshape(-1, n_in).astype(np.float64)
     grad: np.ndarray = spikes.T @ grad_product.reshape(-1, grad_product.shape[2])
     return grad
 
 
 def both_counts(ids: np.ndarray, counts: np.ndarray, neurons: int) -> Tuple[np.ndarray, np.ndarray]:
-    """How many slots hold spikes, and how many hold anything, `[time, batch]` each.
+    """Return the numbers of spikes and of filled slots, `[time, batch]` each.
 
-    counts: `[time, batch]`, or `[time, batch, 2]` with gradient-only neurons behind the spikes.
+    counts: `[time, batch]`; or `[time, batch, 2]`, spikes and filled slots.
 
-    Raises ValueError as ipulse_ops.reference.spikes.check_spikes does.
+    Raises what ipulse_ops.reference.spikes.check_spikes raises.
     """
     if counts.ndim == 3 and counts.shape[2] == 2:
         spikes, in_use = counts[..., 0], counts[..., 1]

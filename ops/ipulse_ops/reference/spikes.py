@@ -1,7 +1,7 @@
-"""Sparse spikes: which neurons spiked, as ids and counts, instead of a one per spike.
+"""Sparse spikes: ids and counts instead of zeros and ones.
 
-`ids` int `[time, batch, slots]` holds the ids of the spiking neurons of a sample and step in its
-first `counts[time, batch]` slots; what the slots behind them hold means nothing (0 here).
+`ids` int `[time, batch, slots]` holds the ids of the neurons that spike in a sample and step in its
+first `counts[time, batch]` slots. The values in later slots have no meaning (0 here).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 def dense_to_sparse(
     dense: np.ndarray, capacity: Optional[int] = None
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Ids int32 `[time, batch, slots]`, ascending, and counts int32 `[time, batch]` of the ones.
+    """List the ones: ids int32 `[time, batch, slots]`, ascending, and counts int32 `[time, batch]`.
 
     dense: `[time, batch, neurons]` of zeros and ones, of any boolean or numeric dtype.
-    capacity: number of slots; None takes the largest count, and at least one.
+    capacity: number of slots; None uses the largest count, at least 1.
 
     Raises ValueError if a value is neither 0 nor 1, or a step has more spikes than `capacity`.
     """
@@ -40,13 +40,13 @@ def dense_to_sparse(
             f"set capacity to at least {needed}"
         )
     ids = np.zeros((*counts.shape, slots), dtype=np.int32)
-    # Both walk time, batch, then ascending neurons or slots, and every count is the same.
+    # Both sides enumerate time, batch, then ascending neurons or slots, with equal counts.
     ids[np.arange(slots) < counts[..., None]] = np.nonzero(spikes)[2]
     return ids, counts
 
 
 def sparse_to_dense(ids: np.ndarray, counts: np.ndarray, neurons: int) -> np.ndarray:
-    """How often each neuron's id is listed, float32 `[time, batch, neurons]`.
+    """Count how often each neuron's id is listed: float32 `[time, batch, neurons]`.
 
     An id listed twice counts twice, as it does in a layer's input current.
 
@@ -63,13 +63,13 @@ def sparse_to_dense(ids: np.ndarray, counts: np.ndarray, neurons: int) -> np.nda
 def sparse_to_dense_gradient(
     ids: np.ndarray, counts: np.ndarray, grad_dense: np.ndarray
 ) -> np.ndarray:
-    """A loss's gradient by the spikes in the slots, float64 `[time, batch, slots]`.
+    """Return a loss's gradient with respect to the slots, float64 `[time, batch, slots]`.
 
-    counts: of the slots that gradient flows through, which is every filled one: gradient-only
-        neurons too, although `sparse_to_dense` is told the spikes only.
-    grad_dense: `[time, batch, neurons]`, the loss's derivative by the dense spikes.
+    counts: numbers of filled slots, including gradient-only neurons, which `sparse_to_dense` does
+        not count.
+    grad_dense: `[time, batch, neurons]`, the loss's derivative with respect to the dense spikes.
 
-    A slot takes the value at its id; 0 behind the counts. Raises ValueError as `check_spikes`.
+    A filled slot receives the value at its id, the others 0. Raises what `check_spikes` raises.
     """
     check_spikes(ids, counts, grad_dense.shape[2])
     in_use = np.arange(ids.shape[2]) < counts[..., None]
@@ -80,14 +80,14 @@ def sparse_to_dense_gradient(
 def dense_to_sparse_gradient(
     ids: np.ndarray, counts: np.ndarray, neurons: int, grad_slots: np.ndarray
 ) -> np.ndarray:
-    """A loss's gradient by the dense spikes, float64 `[time, batch, neurons]`.
+    """Return a loss's gradient with respect to the dense spikes, float64 `[time, batch, neurons]`.
 
-    ids, counts: what `dense_to_sparse` gave.
-    grad_slots: `[time, batch, slots]`, the loss's derivative by the spike in each slot; entries
-        behind the counts are not read.
+    ids, counts: the results of `dense_to_sparse`.
+    grad_slots: `[time, batch, slots]`, the loss's derivative with respect to the spike in each
+        slot; entries after the counts are ignored.
 
-    A neuron takes the value of its slot; 0 where it has none, so that a neuron which did not
-    spike gets no gradient. Raises ValueError as `check_spikes` does.
+    A neuron receives the value of its slot, or 0 if it did not spike. Raises what `check_spikes`
+    raises.
     """
     check_spikes(ids, counts, neurons)
     check_shape("grad_slots", grad_slots, ids.shape)
@@ -98,10 +98,10 @@ def dense_to_sparse_gradient(
 
 
 def check_spikes(ids: np.ndarray, counts: np.ndarray, neurons: int) -> None:
-    """Raise ValueError, naming the first wrong place, unless these are spikes of `neurons` neurons.
+    """Raise ValueError with the first wrong index unless these are spikes of `neurons` neurons.
 
-    Integer ids `[time, batch, slots]` and counts `[time, batch]`; 0 <= counts <= slots; the ids
-    in the counted slots are in 0 to neurons - 1. Their order and duplicates are not looked at.
+    Valid are integer ids `[time, batch, slots]` and counts `[time, batch]` with
+    0 <= counts <= slots and counted ids of 0 to neurons - 1, in any order and with duplicates.
     """
     for name, array, axes in (
         ("ids", ids, "[time, batch, slots]"),

@@ -1,7 +1,7 @@
-"""The steps of a sparse LIF layer as separate TensorFlow ops with gradients, on CPUs.
+"""The operations of a sparse LIF layer as separate TensorFlow ops with gradients, on CPUs.
 
-Their rules and judges are the NumPy functions of the same names in `ops`. Everything they give is
-float32, so that all of it can carry a gradient.
+ipulse_ops.reference has NumPy reference implementations of the same names. All outputs are
+float32, so that each can carry a gradient.
 """
 
 from __future__ import annotations

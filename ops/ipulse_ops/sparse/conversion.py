@@ -1,5 +1,4 @@
-"""`sparse_to_dense` and `dense_to_sparse`, the TensorFlow ops of
-ipulse_ops.reference.spikes."""
+"""`sparse_to_dense` and `dense_to_sparse` as TensorFlow ops."""
 
 from __future__ import annotations
 
@@ -14,14 +13,13 @@ from ipulse_ops.validation import whole
 
 
 def sparse_to_dense(ids: Any, counts: Any, neurons: int) -> Any:
-    """float32 `[..., neurons]`: how often each neuron's id is listed among the spikes.
+    """Count how often each neuron's id is among the spikes: float32 `[..., neurons]`.
 
-    ids, counts: as ipulse_ops.sparse.spike_matmul takes them. float32 ids get a gradient: a filled
-    slot
-    takes the value at its id, gradient-only neurons included.
+    ids, counts: as for ipulse_ops.sparse.spike_matmul. float32 ids receive a gradient: each filled
+        slot, including those of gradient-only neurons, receives the value at its id.
 
     Raises tf.errors.InvalidArgumentError (ValueError while tracing) if shapes or ids do not fit,
-    ValueError if they are no numbers or `neurons` is no whole number from 1.
+    ValueError if they are not numeric or `neurons` is not an integer of at least 1.
     """
     ids, counts = spike_tensors(ids, counts)
     neurons = whole("neurons", neurons)
@@ -29,16 +27,17 @@ def sparse_to_dense(ids: Any, counts: Any, neurons: int) -> Any:
 
 
 def dense_to_sparse(dense: Any, capacity: Optional[int] = None) -> Tuple[Any, Any]:
-    """Ids float32 `[..., slots]`, ascending, and counts float32 `[...]` of the ones.
+    """List the ones: ids float32 `[..., slots]`, ascending, and counts float32 `[...]`.
 
     dense: `[..., neurons]` of zeros and ones, booleans or numbers.
-    capacity: number of slots; None takes the largest count, and at least one, which is then
-        unknown while tracing.
+    capacity: number of slots; None uses the largest count, at least 1, which is then unknown while
+        tracing.
 
-    The gradient by a neuron that spiked is that of its slot; others get none.
+    A neuron that spiked receives the gradient of its slot; the others receive none.
 
     Raises tf.errors.InvalidArgumentError if a value is neither 0 nor 1, or a row has more spikes
-    than `capacity`; ValueError if they are no numbers or `capacity` is no whole number from 1.
+    than `capacity`; ValueError if the values are not numeric or `capacity` is not an integer of at
+    least 1.
     """
     dense = tf.convert_to_tensor(dense)
     if not (dense.dtype.is_floating or dense.dtype.is_integer or dense.dtype.is_bool):

@@ -37,9 +37,9 @@ def build(progress: ProgressCallback = print_progress) -> Path:
 
 
 def library() -> Any:
-    """The ops. Their gradients are registered where they are called.
+    """Return the library of ops. The modules that call them register their gradients.
 
-    Raises NotImplementedError where XLA is to compile what is traced; MissingCompiler, BuildFailed.
+    Raises NotImplementedError under XLA; MissingCompiler, BuildFailed.
     """
     refuse_xla()
     return _loaded()

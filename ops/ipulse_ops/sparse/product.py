@@ -1,4 +1,4 @@
-"""`spike_matmul`, the TensorFlow op of ipulse_ops.reference.spike_matmul."""
+"""`spike_matmul` as a TensorFlow op."""
 
 from __future__ import annotations
 
@@ -12,21 +12,19 @@ from ipulse_ops.unsupported import refuse_second_order
 
 
 def spike_matmul(weights: Any, ids: Any, counts: Any) -> Any:
-    """float32 `[..., N_out]`: of each row the sum of its spikes' rows of the weights.
+    """Sum the rows of the weights that belong to the spikes: float32 `[..., N_out]`.
 
     weights: float32 `[N_in, N_out]`.
-    ids: `[..., slots]`, where `...` is one axis or more, for instance time and batch.
-    counts: `[...]`, or `[..., 2]`, spikes and filled slots. Only spikes are summed, in the order of
-        their slots and whatever the threads: the same to the bit everywhere. An id listed twice
-        counts twice.
+    ids: `[..., slots]` of any numeric type; `...` is one or more axes, such as time and batch.
+    counts: `[...]` of any numeric type; or `[..., 2]`, spikes and filled slots. Only spikes are
+        summed, in the order of their slots, so that the result is the same to the bit for any
+        number of threads. An id listed twice counts twice.
 
-    Both are whole numbers of any type.
-
-    The gradient by the weights sums over spikes. float32 ids get one, too: a filled slot's is that
-    by its neuron's spike, gradient-only neurons included, and 0 behind them.
+    The gradient with respect to the weights sums over spikes. float32 ids receive a gradient, too:
+    dL/ds of the neuron in each filled slot, including gradient-only neurons, and 0 in other slots.
 
     Raises tf.errors.InvalidArgumentError (ValueError while tracing) if shapes or ids do not fit,
-    ValueError if they are no numbers.
+    ValueError if they are not numeric.
     """
     ids, counts = spike_tensors(ids, counts)
     return library().ipulse_spike_matmul(weights=weights, ids=ids, counts=counts)

@@ -1,4 +1,4 @@
-"""`random_spikes`, the TensorFlow op of ipulse_ops.reference.random_spikes."""
+"""`random_spikes` as a TensorFlow op."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from ipulse_ops.validation import to_int32, whole
 
 
 def random_spikes(seed: Any, counts: Any, neurons: int, slots: Optional[int] = None) -> Any:
-    """Ids float32 `[time, batch, slots]`, ascending, 0 behind the counts: of each step and sample
-    `counts` different neurons, the same to the bit as
-    ipulse_ops.reference.random_spikes.random_spikes.
+    """Draw `counts` different neurons per step and sample: ids float32 `[time, batch, slots]`.
 
-    seed: 0 to 2^64 - 1, or an int64 tensor. counts: `[time, batch]`, whole numbers.
-    slots: None takes the largest count, and at least one, which is then unknown while tracing.
+    The ids ascend and are followed by zeros. They equal those of
+    ipulse_ops.reference.random_spikes.random_spikes to the bit, and carry no gradient.
 
-    Nothing of it has a gradient.
+    seed: 0 to 2^64 - 1, or an int64 tensor.
+    counts: `[time, batch]`, integers of any numeric type.
+    slots: number of slots; None uses the largest count, at least 1, which is then unknown while
+        tracing.
 
     Raises tf.errors.InvalidArgumentError if a count is not 0 to `neurons`, or `slots` is smaller
-    than a count; ValueError if `neurons` or `slots` is no whole number from 1.
+    than a count; ValueError if `neurons` or `slots` is not an integer of at least 1.
     """
     return library().ipulse_random_spikes(
         seed=word64(seed),

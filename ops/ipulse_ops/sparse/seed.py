@@ -1,4 +1,4 @@
-"""Seeds and steps as the ops take them: numbers of Python, or tensors that change per call."""
+"""Converts seeds and steps, Python numbers or tensors, to the tensors that the ops read."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ipulse_ops.validation import whole
 
 
 def word64(seed: Any) -> Any:
-    """An int64 scalar with the 64 bits of a seed; a tensor is taken as it is.
+    """Return an int64 scalar with the 64 bits of a seed.
 
-    Raises ValueError unless a number is from 0 to 2^64 - 1, a tensor one whole number.
+    Raises ValueError unless the seed is a number of 0 to 2^64 - 1 or an integer scalar tensor.
     """
     if isinstance(seed, (int, np.integer)):
         key_of(seed)
@@ -24,9 +24,9 @@ def word64(seed: Any) -> Any:
 
 
 def first_step_word(step: Any) -> Any:
-    """An int64 scalar of a step.
+    """Return a step as an int64 scalar.
 
-    Raises ValueError unless a number is from 0 to 2^31 - 1, a tensor one whole number.
+    Raises ValueError unless it is a number of 0 to 2^31 - 1 or an integer scalar tensor.
     """
     if isinstance(step, (int, np.integer)):
         return tf.constant(whole("first_step", step, 0, 2**31 - 1), tf.int64)
@@ -43,10 +43,11 @@ def _one_number(name: str, value: Any) -> Any:
 
 
 def words32(seed: Any) -> Any:
-    """An int32 tensor `[2]` with a seed's words, the low one first; such a tensor is taken as it
-    is. On an IPU a seed must come in words, for it has no int64.
+    """Return the two words of a seed as int32 `[2]`, the low one first.
 
-    Raises as word64.
+    A tensor int32 `[2]` is returned unchanged: an IPU has no int64.
+
+    Raises what word64 raises.
     """
     if isinstance(seed, (int, np.integer)):
         return tf.constant(np.array(key_of(seed), np.uint32).view(np.int32))

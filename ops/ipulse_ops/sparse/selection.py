@@ -1,4 +1,4 @@
-"""`select_spikes`, the TensorFlow op of ipulse_ops.reference.select_spikes."""
+"""`select_spikes` as a TensorFlow op."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from ipulse_ops.validation import choice, whole
 
 
 class Selected(NamedTuple):
-    """Who has a slot, all float32: TensorFlow gives integers no gradient, and a loop that
-    differentiates them meets None."""
+    """The neurons in slots, all float32, because TensorFlow's integers carry no gradient."""
 
     ids: Any  # [..., slots]: spiking, then gradient-only, then zeros
-    counts: Any  # [..., 2]: spikes, spikes and gradient-only neurons
-    dropped: Any  # [...]: spiking neurons without a slot
+    counts: Any  # [..., 2]: spikes, filled slots
+    dropped: Any  # [...]: spikes beyond the capacity
 
 
 def select_spikes(
@@ -35,20 +34,21 @@ def select_spikes(
     first_step: Any = 0,
     layer: int = 0,
 ) -> Selected:
-    """Choose the neurons of membranes `u` that get one of `capacity` slots, as
-    ipulse_ops.reference.select_spikes.select_spikes does.
+    """Choose the neurons that fill the slots of each sample and step.
 
-    u: float32 `[time, batch, neurons]`, or `[batch, neurons]` of one step.
-    threshold, second_threshold: one number or `[neurons]`; without the second, all that do not
-        spike are gradient-only.
-    capacity: None gives every neuron a slot.
-    surrogate: one of ipulse_ops.surrogate, or its name there.
-    seed, first_step, layer: of the policy "cyclic", as in
-        ipulse_ops.reference.select_spikes.cyclic_offsets;
-        first_step is that of `u[0]`. seed and first_step may be tensors.
+    The rules are those of ipulse_ops.reference.select_spikes.
 
-    The gradient that arrives at `ids` is the loss's by the spike of the neuron in that slot; it
-    leaves by `u` and by `threshold`, as select_spikes_gradients says.
+    u: membranes, float32 `[time, batch, neurons]`, or `[batch, neurons]` of one step.
+    threshold, second_threshold: one number or `[neurons]`. Without a second threshold all neurons
+        that do not spike are gradient-only.
+    capacity: number of slots; None for one slot per neuron.
+    surrogate: an instance from ipulse_ops.surrogate, or its name in SURROGATES.
+    seed, first_step, layer: counter of the random numbers of the policy "cyclic", see
+        ipulse_ops.reference.select_spikes.cyclic_offsets. first_step is the step of `u[0]`. seed
+        and first_step may be tensors.
+
+    The gradient that arrives at `ids` is dL/ds of the neuron in each slot. It flows to `u` and to
+    `threshold` as in select_spikes_gradients.
 
     Raises tf.errors.InvalidArgumentError (ValueError while tracing) if shapes do not fit, the
     capacity is above the neurons or a second threshold above its threshold; ValueError for any

@@ -1,4 +1,4 @@
-"""Ids and counts as the ops read them."""
+"""Converts ids and counts to types that the ops read."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _COUNTS = (tf.float32, tf.int32, tf.int64)
 
 
 def spike_tensors(ids: Any, counts: Any) -> Tuple[Any, Any]:
-    """Both as tensors; of a type that no op reads, as whole numbers, which get no gradient.
+    """Return both as tensors. Types that no op reads become int32, which carries no gradient.
 
-    Raises ValueError if they are no numbers.
+    Raises ValueError if they are not numeric.
     """
     return _readable("ids", ids, _IDS), _readable("counts", counts, _COUNTS)
 

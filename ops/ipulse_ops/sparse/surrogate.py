@@ -1,4 +1,4 @@
-"""A surrogate as the attributes of an op."""
+"""Converts a surrogate to the attributes of an op."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ATTRIBUTES = ("surrogate", "slope", "width", "values")
 
 
 def attributes(surrogate: Surrogate) -> Dict[str, Any]:
-    """Those of surrogate.h; what a surrogate does not have is 0."""
+    """Return the attributes of surrogate.h; those that a surrogate does not have are 0."""
     kind = next(name for name, known in SURROGATES.items() if known is type(surrogate))
     slope = width = 0.0
     values = []

@@ -1,11 +1,13 @@
 """Adam and AdamW over all weights of a model in one multi-threaded pass, as a TensorFlow op.
 
-The equations are in lif/cpu/adam.h.
+The equations are in lif/cpu/kernels/adam_step.h.
 """
 
 from __future__ import annotations
 
 from typing import Any, Optional, Sequence
+
+import tensorflow as tf
 
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.cpu.op_library import library
@@ -25,22 +27,21 @@ def apply_adam(
     threads: int = 0,
     arch: Optional[int] = None,
 ) -> None:
-    """Change weights and moments, all of them `tf.Variable`s of float32, by one update.
+    """Apply one update to weights and moments, which are float32 `tf.Variable`s.
 
-    means, squares: running means of the gradients and of their squares, zeros before the first
-        update; of the weights' shapes.
-    update: its number, from 1, a scalar integer. rate: a scalar.
-    weight_decay: times the rate, the share of each weight that is taken away (AdamW); 0 is Adam.
-    threads: 0 for as many as the process may run on; results do not depend on it.
-    arch: CPU features that may be used, None for all of this machine's; nor on these.
+    means, squares: running means of the gradients and of their squares, with the shapes of the
+        weights; zeros before the first update.
+    update: number of the update, from 1, an integer scalar.
+    rate: learning rate, a scalar.
+    weight_decay: coefficient of decoupled weight decay (AdamW); 0 is Adam.
+    threads: 0 for all processors that the process may use; results do not depend on it.
+    arch: mask of CPU features to use, None for all of this machine's; results do not depend on it.
 
-    Inside a tf.function it runs in the order of the program, as a variable's `assign` does.
+    Inside a tf.function it runs in program order, like a variable's `assign`.
 
     Raises tf.errors.InvalidArgumentError if shapes or numbers do not fit; MissingCompiler,
     BuildFailed on the first call.
     """
-    import tensorflow as tf
-
     library().ipulse_adam(
         weights=[weight.handle for weight in weights],
         means=[mean.handle for mean in means],

@@ -1,4 +1,4 @@
-"""Initial weights under which every layer of a network is active, however deep it is."""
+"""Initial weights that make every layer of a network active at any depth."""
 
 from __future__ import annotations
 
@@ -15,27 +15,24 @@ from ipulse_ops.reference.spikes import check_spikes
 def balanced_weights(
     network: Network, ids: np.ndarray, counts: np.ndarray, std: float = 1.0, seed: int = 0
 ) -> List[np.ndarray]:
-    """Float32 weights for every layer and the readout, as ipulse_ops.lif.weights.weight_shapes
-    says.
+    """Return float32 weights with the shapes of ipulse_ops.lif.weights.weight_shapes.
 
-    Zero-mean weights and n input spikes a step, each as likely at any step and channel, give a
-    membrane that is never reset the variance
+    ids, counts: a sample of input spikes, `[time, batch, slots]` and `[time, batch]`. A few dozen
+        samples suffice; the float64 reference runs on them and stores every membrane, about 100
+        bytes per step, sample and neuron of the widest layer.
+    std: standard deviation of the membranes in units of the threshold.
 
-        var(u) = (gain (1 - decay))^2 n var(W) / (1 - decay^2)
+    With zero-mean weights and n input spikes per step, uniformly distributed over steps and
+    channels, a membrane without reset has the variance
 
-    and with a synapse, which is one more such filter, (1 - b) (1 + a b) / ((1 + b) (1 - a b)) of
-    that, where a is the decay and b the synapse's. Weights are uniform in -w to w, with w such
-    that this is `std` times the neuron's threshold; a leaky readout, which has none, counts its
-    membrane by a threshold of 1. Layer by layer, n is measured: the mean count of spikes that
-    arrive when the sample ids `[time, batch, slots]`, counts `[time, batch]` runs through the
-    layers before. Input that repeats itself through time (the same channels at every step) makes
-    membranes wider than this. A recurrent layer's own spikes arrive too, as many as it has
-    without recurrence, through weights of the same width; in the loop they make a few more.
-    Biases are 0.
+        var(u) = (gain (1 - decay))^2 n var(W) / (1 - decay^2).
 
-    A few dozen samples are enough: the run is the reference's, in float64 and with every membrane
-    kept, some 100 bytes per step, sample and neuron of the widest layer. A delay between layers
-    only shifts time, and is left out. The weights depend on nothing but the arguments.
+    A synapse multiplies it by (1 - b) (1 + a b) / ((1 + b) (1 - a b)), where a is the decay and b
+    the synapse's decay. Weights are uniform in -w to w, with w such that the standard deviation is
+    `std` times the neuron's threshold, or `std` in a leaky readout. n is the mean number of spikes
+    that reach the layer from the sample. Input with the same channels at every step yields a larger
+    variance. In a recurrent layer n includes the spikes that it emits without recurrence. Biases
+    are 0. Delays between layers are ignored. The weights depend on the arguments alone.
 
     Raises ValueError if the sample does not fit the network, a threshold is not above 0, a gain
     is 0, or no spike reaches a layer: no finite weights would make it active.
@@ -76,7 +73,7 @@ def _spikes(
     ids: np.ndarray,
     counts: np.ndarray,
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """The ids and counts that a layer makes of its input when it runs alone."""
+    """Return the ids and counts of a layer that runs alone."""
     readout, unread = LeakyReadout(neurons=1), np.zeros((layer.neurons, 1))
     alone = replace(network, inputs=len(weights[0]), layers=(layer,), readout=readout)
     trace = forward(alone, [*weights, unread], ids, counts).layers[0]
@@ -84,7 +81,7 @@ def _spikes(
 
 
 def _unit_std(layer: Layer, number: int, arriving: float) -> np.ndarray:
-    """The weights' std `[neurons]` that makes the membrane's equal to the threshold."""
+    """Return the weights' std `[neurons]` that makes the membrane's equal to the threshold."""
     decay = per_neuron(layer.decay, layer.neurons, "decay")
     gain = per_neuron(layer.gain, layer.neurons, "gain")
     threshold = np.ones(layer.neurons)
@@ -103,8 +100,8 @@ def _unit_std(layer: Layer, number: int, arriving: float) -> np.ndarray:
 
 def _silence(number: int) -> str:
     if number == 0:
-        return "the input sample has no spikes to balance weights by; give samples that spike"
+        return "the input sample has no spikes to balance the weights; pass samples with spikes"
     return (
-        f"no spike of the sample gets through layer {number - 1}, so that the weights after it "
-        f"cannot be balanced; raise std, or give more samples or steps"
+        f"layer {number - 1} does not spike on the sample, so that the weights after it cannot be "
+        f"balanced; raise std, or pass more samples or steps"
     )

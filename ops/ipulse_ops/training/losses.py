@@ -1,10 +1,9 @@
-"""Losses of a network's readout, in TensorFlow: each a few ops over the smallest thing it needs.
+"""Losses and predictions of a network's readout, in TensorFlow.
 
-membrane: float32 `[time, batch, classes]` of a leaky readout. spikes: float32 `[batch, classes]`,
-how often each neuron of a spiking readout spiked, as ipulse_ops.training.spike_totals counts them
-from ids.
-labels: int32 `[batch]`. A loss is float32 `[batch]`, in nats where it is a cross-entropy; a
-prediction int32 `[batch]`, the lowest class where several lead.
+Common arguments: membrane, float32 `[time, batch, classes]` of a leaky readout; spikes, float32
+`[batch, classes]`, spike counts of a spiking readout from ipulse_ops.training.spike_totals; labels,
+int32 `[batch]`. A loss is float32 `[batch]`; cross-entropies are in nats. A prediction is int32
+`[batch]`; the lowest of several equal classes wins.
 """
 
 from __future__ import annotations
@@ -15,45 +14,49 @@ import tensorflow as tf
 
 
 def mean_membrane_cross_entropy(membrane: Any, labels: Any) -> Any:
-    """Of the softmax of the membrane's mean over time."""
+    """Return the cross-entropy of the softmax of the membrane's mean over time."""
     return cross_entropy(_mean_over_time(membrane), labels)
 
 
 def max_membrane_cross_entropy(membrane: Any, labels: Any) -> Any:
-    """Of the softmax of the membrane's largest value over time."""
+    """Return the cross-entropy of the softmax of the membrane's maximum over time."""
     return cross_entropy(tf.reduce_max(membrane, axis=0), labels)
 
 
 def step_cross_entropy(membrane: Any, labels: Any) -> Any:
-    """The mean over time of the cross-entropy of each step's membrane."""
+    """Return the mean over time of the cross-entropy of each step's membrane."""
     steps, batch, classes = tf.unstack(tf.shape(membrane))
     flat = cross_entropy(tf.reshape(membrane, [-1, classes]), tf.tile(labels, [steps]))
     return tf.reduce_mean(tf.reshape(flat, [steps, batch]), axis=0)
 
 
 def spike_count_cross_entropy(spikes: Any, labels: Any) -> Any:
-    """Of the softmax of the spike counts."""
+    """Return the cross-entropy of the softmax of the spike counts."""
     return cross_entropy(spikes, labels)
 
 
 def spike_count_mse(spikes: Any, labels: Any, right: float = 10.0, wrong: float = 1.0) -> Any:
-    """The mean over classes of (spikes - target)^2, with the target `right` for the neuron of the
-    sample's class and `wrong` for every other."""
+    """Return the mean over classes of (spikes - target)^2.
+
+    right: target of the neuron of the sample's class.
+    wrong: target of the other neurons.
+    """
     targets = tf.one_hot(labels, spikes.shape[1], on_value=right, off_value=wrong)
     return tf.reduce_mean(tf.square(spikes - targets), axis=1)
 
 
 def cross_entropy(logits: Any, labels: Any) -> Any:
-    """-log softmax(logits)[label], of logits `[batch, classes]`.
+    """Return -log softmax(logits)[label] of logits `[batch, classes]`.
 
-    Raises tf.errors.InvalidArgumentError on a CPU for a label that is no class."""
-    # tf.nn's is a dozen ops and their gradients where ops are to be deterministic, for GPUs' sake.
+    Raises tf.errors.InvalidArgumentError on a CPU for a label that is not a class.
+    """
+    # With deterministic ops, tf.nn's version is a dozen ops, for the sake of GPUs.
     return tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(features=logits, labels=labels).loss
 
 
 @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
 def _mean_over_time(membrane: Any) -> Any:
-    # TensorFlow's own gradient of a mean is spread over all steps first and divided there.
+    # TensorFlow's gradient of a mean broadcasts before it divides.
     shape = tf.shape(membrane)
 
     def gradient(upstream: Any) -> Any:
@@ -63,23 +66,23 @@ def _mean_over_time(membrane: Any) -> Any:
 
 
 def predicted_by_mean(membrane: Any) -> Any:
-    """The class of the largest mean over time."""
+    """Return the class with the largest mean over time."""
     return _largest(tf.reduce_mean(membrane, axis=0))
 
 
 def predicted_by_max(membrane: Any) -> Any:
-    """The class of the largest value over time."""
+    """Return the class with the largest value over time."""
     return _largest(tf.reduce_max(membrane, axis=0))
 
 
 def predicted_by_steps(membrane: Any) -> Any:
-    """The class that leads in most steps."""
+    """Return the class that has the largest membrane in most steps."""
     leading = tf.argmax(membrane, axis=2, output_type=tf.int32)
     return _largest(tf.reduce_sum(tf.one_hot(leading, membrane.shape[2]), axis=0))
 
 
 def predicted_by_spikes(spikes: Any) -> Any:
-    """The class that spiked most."""
+    """Return the class with the most spikes."""
     return _largest(spikes)
 
 

@@ -1,7 +1,8 @@
-"""How a layer's second threshold changes while it learns.
+"""Schedules of a layer's second threshold during training.
 
-Below it no gradient flows, so that a layer whose membranes stay under it would never learn: it
-starts low and rises over the epochs, and gives way where the gradient set is empty.
+No gradient flows to neurons below the second threshold, so that a layer with all membranes below it
+never learns. The threshold therefore starts low, rises over the epochs, and is lowered again in
+layers where no neuron carries gradient.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ import numpy as np
 from ipulse_ops.lif.network import PerNeuron
 
 SHAPES = ("linear", "cosine", "exponential")
-EXPONENTIAL_REST = 0.01  # of the way, left before an exponential ramp's last step
-RELAXATIONS = 32  # after which the gate is as good as open
+EXPONENTIAL_REST = 0.01  # fraction that remains at the end of an exponential ramp
+RELAXATIONS = 32  # after these almost all neurons carry gradient
 
 
 def ramp(start: float, end: PerNeuron, shape: str, epoch: int, epochs: int) -> PerNeuron:
-    """The second threshold of `epoch`, from 0: `start` in the first, `end` from `epochs` on.
+    """Return the second threshold of an epoch: `start` in epoch 0, `end` from `epochs` on.
 
-    With p = epoch / epochs, the share of the way from start to end is p of a linear ramp,
-    (1 - cos(pi p)) / 2 of a cosine, and 1 - 0.01^p of an exponential one. Where `end` lies below
-    `start` it holds from the beginning.
+    With p = epoch / epochs, the fraction of the way from start to end is p for a linear ramp,
+    (1 - cos(pi p)) / 2 for a cosine, and 1 - 0.01^p for an exponential one. Where `end` is below
+    `start`, the result is `end`.
 
     Raises ValueError for an unknown shape.
     """
@@ -40,9 +41,9 @@ def ramp(start: float, end: PerNeuron, shape: str, epoch: int, epochs: int) -> P
 
 
 def relaxed(second: PerNeuron, threshold: PerNeuron, times: int) -> PerNeuron:
-    """The second threshold, its distance from the threshold doubled so many times.
+    """Return the second threshold with its distance from the threshold doubled `times` times.
 
-    A distance below 5 % of the threshold counts as that much.
+    The distance is at least 5 % of the threshold before it is doubled.
     """
     if times == 0:
         return second

@@ -1,8 +1,7 @@
-"""Spikes counted over time, in TensorFlow, straight from ids: nothing of `[time, neurons]` is made.
+"""Counts spikes over time from their ids, in TensorFlow, without an array `[time, neurons]`.
 
-Per-slot gradients as in ipulse_ops.lif.tensorflow_op: what is handed back for `spike_ids` is dL/ds
-of the
-neuron in each filled slot, gradient-only ones included; `spike_counts` gets none.
+Gradients are per slot, as in ipulse_ops.lif.tensorflow_op: the gradient of `spike_ids` is dL/ds of
+the neuron in each filled slot, including gradient-only neurons. `spike_counts` receives none.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import tensorflow as tf
 
 
 def spike_totals(spike_ids: Any, spike_counts: Any, neurons: int) -> Any:
-    """How often each neuron spiked, float32 `[batch, neurons]`.
+    """Count the spikes of each neuron: float32 `[batch, neurons]`.
 
     spike_ids: float32 `[time, batch, slots]`; spike_counts: float32 `[time, batch, 2]`, spikes
         and filled slots; as in LIFOutputs.
@@ -37,7 +36,7 @@ def spike_totals(spike_ids: Any, spike_counts: Any, neurons: int) -> Any:
 
 
 def layer_totals(spike_ids: Any, spike_counts: Any) -> Any:
-    """Spikes of all neurons of a layer together, float32 `[batch]`; arguments as above."""
+    """Count the spikes of all neurons of a layer: float32 `[batch]`; arguments as above."""
 
     @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
     def total(ids: Any, counts: Any) -> Tuple[Any, Callable[[Any], Tuple[Any, None]]]:
@@ -51,5 +50,5 @@ def layer_totals(spike_ids: Any, spike_counts: Any) -> Any:
 
 
 def _slots(ids: Any) -> Any:
-    """0, 1, ... for the slots, float32 as the counts are."""
+    """Return the numbers of the slots from 0, float32 like the counts."""
     return tf.cast(tf.range(tf.shape(ids)[2]), tf.float32)

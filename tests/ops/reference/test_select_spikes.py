@@ -194,8 +194,8 @@ class TestRefusals:
             ({"capacity": 8}, "capacity must be 1 to 7; got 8"),
             ({"second_threshold": 1.1}, "second_threshold must not be above threshold"),
             ({"policy": "best"}, "policy must be index, cyclic or top; got best"),
-            ({"policy": "cyclic"}, "needs offsets, and no other takes any"),
-            ({"offsets": np.array(0)}, "needs offsets, and no other takes any"),
+            ({"policy": "cyclic"}, "requires offsets; other policies take none"),
+            ({"offsets": np.array(0)}, "requires offsets; other policies take none"),
             (
                 {"policy": "cyclic", "offsets": np.zeros(2, int)},
                 r"offsets must have shape \(\); got \(2,\)",

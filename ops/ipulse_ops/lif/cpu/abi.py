@@ -1,4 +1,4 @@
-"""lif.h for ctypes: its numbers and its structs, field by field."""
+"""The constants and structs of lif.h for ctypes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 
-# The names of ipulse_ops.lif.network and what lif.h calls them by; a test reads the numbers there.
+# The numbers of lif.h by the names of ipulse_ops.lif.network. A test compares them with lif.h.
 VERSION = 4  # LIF_ABI_VERSION
 OUT_OF_MEMORY = 2  # LIF_OUT_OF_MEMORY
 PHASE_LAYERS = 16  # LIF_PHASE_LAYERS
@@ -27,6 +27,8 @@ uint32_p = ctypes.POINTER(ctypes.c_uint32)
 
 
 class LifSurrogate(ctypes.Structure):
+    """LifSurrogate of lif.h."""
+
     _fields_ = (
         ("kind", ctypes.c_int32),
         ("slope", ctypes.c_float),
@@ -37,6 +39,8 @@ class LifSurrogate(ctypes.Structure):
 
 
 class LifLayer(ctypes.Structure):
+    """LifLayer of lif.h."""
+
     _fields_ = (
         ("neurons", ctypes.c_int32),
         ("slots", ctypes.c_int32),
@@ -53,6 +57,8 @@ class LifLayer(ctypes.Structure):
 
 
 class LifNetwork(ctypes.Structure):
+    """LifNetwork of lif.h."""
+
     _fields_ = (
         ("version", ctypes.c_uint32),
         ("steps", ctypes.c_int32),
@@ -80,6 +86,8 @@ class LifNetwork(ctypes.Structure):
 
 
 class LifRecord(ctypes.Structure):
+    """LifRecord of lif.h."""
+
     _fields_ = (
         ("bits", uint32_p),
         ("membranes", float_p),
@@ -92,6 +100,8 @@ LifAllocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32,
 
 
 class LifForward(ctypes.Structure):
+    """LifForward of lif.h."""
+
     _fields_ = (
         ("version", ctypes.c_uint32),
         ("membrane", float_p),
@@ -105,6 +115,8 @@ class LifForward(ctypes.Structure):
 
 
 class LifGradient(ctypes.Structure):
+    """LifGradient of lif.h."""
+
     _fields_ = (
         ("weights", float_p),
         ("recurrent", float_p),
@@ -117,6 +129,8 @@ class LifGradient(ctypes.Structure):
 
 
 class LifBackward(ctypes.Structure):
+    """LifBackward of lif.h."""
+
     _fields_ = (
         ("version", ctypes.c_uint32),
         ("record", ctypes.POINTER(LifRecord)),
@@ -129,7 +143,7 @@ class LifBackward(ctypes.Structure):
 
 
 def surrogate(of: Surrogate) -> LifSurrogate:
-    """A network's surrogate; ctypes keeps a table's values alive with it."""
+    """Convert a surrogate; the struct keeps a table's values alive."""
     found = LifSurrogate(kind=SURROGATE[type(of)])
     if isinstance(of, Table):
         found.size, found.width = len(of.values), of.width
@@ -142,15 +156,15 @@ def surrogate(of: Surrogate) -> LifSurrogate:
 
 
 def floats(array: Optional[np.ndarray]) -> Any:
-    """Where the array's float32 lie; it must outlive that."""
+    """Return a pointer to the float32 data of an array, which must outlive it."""
     return None if array is None else array.ctypes.data_as(float_p)
 
 
 def uint32s(array: np.ndarray) -> Any:
-    """Likewise."""
+    """Return a pointer to the uint32 data of an array, which must outlive it."""
     return array.ctypes.data_as(uint32_p)
 
 
 def float_pointers(arrays: Sequence[Optional[np.ndarray]]) -> Any:
-    """An array of such."""
+    """Return an array of pointers to float32 data, NULL for None."""
     return (float_p * len(arrays))(*map(floats, arrays))

@@ -1,4 +1,4 @@
-"""The C++ kernels on NumPy arrays, without TensorFlow: what tests and other frameworks call."""
+"""Runs the C++ kernels on NumPy arrays, without TensorFlow, for tests and other frameworks."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ipulse_ops.lif.weights import weight_shapes
 
 @dataclass(frozen=True)
 class LayerRun:
-    """What one spiking layer did."""
+    """Results of one spiking layer."""
 
-    u: Optional[np.ndarray]  # float32 [time, batch, neurons], before the reset; None: not wanted
+    u: Optional[np.ndarray]  # float32 [time, batch, neurons], before the reset, if requested
     spike_ids: np.ndarray  # int32 [time, batch, slots]: spiking, then gradient-only, then zeros
-    spike_counts: np.ndarray  # int32 [time, batch, 2]: spikes, spikes and gradient-only neurons
-    dropped: np.ndarray  # int32 [time, batch]: spiking neurons without a slot
+    spike_counts: np.ndarray  # int32 [time, batch, 2]: spikes, filled slots
+    dropped: np.ndarray  # int32 [time, batch]: spikes beyond the capacity
     bits: np.ndarray  # uint32, for `backward`
     membranes: np.ndarray  # float32, for `backward`; empty unless membranes are stored
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a network did over a whole sequence."""
+    """Results of a network over a whole sequence."""
 
     membrane: np.ndarray  # float32 [time, batch, classes], u of the readout
     layers: Tuple[LayerRun, ...]  # of the hidden layers, and of the readout if it spikes
@@ -37,11 +37,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Gradients:
-    """Gradients of a loss; None where not wanted."""
+    """Gradients of a loss, None where not requested."""
 
     weights: Tuple[np.ndarray, ...]  # float32, as ipulse_ops.lif.weights.weight_shapes says
-    inputs: Optional[np.ndarray]  # float32 [time, batch, slots], by the spikes in the slots
-    constants: Optional[Tuple[ConstantGradients, ...]]  # float64, of each layer and the readout
+    inputs: Optional[np.ndarray]  # float32 [time, batch, slots], dL/ds of the input slots
+    constants: Optional[Tuple[ConstantGradients, ...]]  # float64, per layer and readout
 
 
 def forward(
@@ -56,17 +56,18 @@ def forward(
     threads: int = 0,
     arch: Optional[int] = None,
 ) -> Run:
-    """Run the network from rest on the input spikes ids int32 or uint16 `[time, batch, slots]`,
-    counts int32 `[time, batch]`, or `[time, batch, 2]` with gradient-only neurons.
+    """Run the network from rest on input spikes.
 
-    weights: float32, the arrays of ipulse_ops.lif.weights.weight_shapes.
-    seed: of the policy "cyclic", 0 to 2^64 - 1.
-    store: what is left for `backward`: "nothing", if it will not be called; "membranes";
+    weights: float32 arrays with the shapes of ipulse_ops.lif.weights.weight_shapes.
+    ids: int32 or uint16 `[time, batch, slots]`.
+    counts: int32 `[time, batch]`; or `[time, batch, 2]`, spikes and filled slots.
+    seed: seed of the policy "cyclic", 0 to 2^64 - 1.
+    store: what is stored for `backward`: "nothing", if it will not be called; "membranes";
         "spikes", from which it runs the layers again, with less memory and the same result.
     weight_type: "bfloat16" rounds the matrices to it, in copies of half the size.
-    u: whether the membranes of all neurons are wanted.
-    threads: 0 for as many as the process may run on; results do not depend on it.
-    arch: CPU features that may be used, None for all of this machine's.
+    u: True returns the membranes of all neurons.
+    threads: 0 for all processors that the process may use; results do not depend on it.
+    arch: mask of CPU features to use, None for all of this machine's.
 
     Raises ValueError if shapes, dtypes or ids do not fit the network; MemoryError.
     """
@@ -121,7 +122,7 @@ def forward(
 
 
 def _whole_lines(floats: int) -> np.ndarray:
-    """float32 [floats], not set, where a line of the caches begins, as TensorFlow's tensors do."""
+    """Allocate float32 `[floats]` aligned to cache lines, like TensorFlow's tensors."""
     line = 64
     room = np.empty(4 * max(floats, 1) + line, np.uint8)
     first = -room.ctypes.data % line
@@ -145,17 +146,19 @@ def backward(
     threads: int = 0,
     arch: Optional[int] = None,
 ) -> Gradients:
-    """The gradients of a loss by the weights and, if wanted, by the input's spikes and the layers'
-    constants.
+    """Return a loss's gradients of the weights and, on request, of input spikes and constants.
 
-    run: of `forward` with the same arguments, `store`, `weight_type` and `arch` included.
-    grad_membrane: float32 `[time, batch, classes]`, the loss's derivative by the membrane.
-    grad_spikes: of each spiking layer float32 `[time, batch, slots]`, the loss's direct derivative
-        by the spike of the neuron in that slot.
-    last_use: whether the run's membranes may be written to, which saves their size in memory; the
-        run has no further backward pass then.
-    grad_u: of each hidden layer float32 `[time, batch, neurons]`, the loss's direct derivative by
-        its u. None = 0, for all layers or one.
+    run: the result of `forward` with the same arguments, including `store`, `weight_type` and
+        `arch`.
+    grad_membrane: float32 `[time, batch, classes]`, the loss's derivative with respect to the
+        membrane.
+    grad_spikes: per spiking layer float32 `[time, batch, slots]`, the direct part of dL/ds of the
+        neuron in each slot; None for 0, for all layers or one.
+    grad_u: per hidden layer float32 `[time, batch, neurons]`, the direct part of dL/du; None for 0,
+        for all layers or one.
+    inputs, constants: True requests the gradients of the input spikes, and of the constants.
+    last_use: True lets this call overwrite the run's membranes, which saves their size in memory;
+        the run then has no further backward pass.
 
     Raises ValueError if shapes, dtypes or ids do not fit the network, or `run` stored nothing;
     MemoryError.

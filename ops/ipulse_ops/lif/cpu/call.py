@@ -1,4 +1,4 @@
-"""One call of the kernels: a network and its input as lif.h has them."""
+"""One call of the kernels: a network and its input as structs of lif.h."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MESSAGE_SIZE = 512  # bytes
 
 
 class Call:
-    """LifNetwork of lif.h over arrays that it keeps alive."""
+    """A LifNetwork of lif.h with the arrays that it points to."""
 
     def __init__(
         self,
@@ -94,18 +94,20 @@ class Call:
             setattr(self._layers[expected.layer], name, abi.floats(self._alive[-1]))
 
     def bits_words(self, number: int) -> int:
+        """Return the size of a layer's sets of neurons in 32-bit words."""
         steps, batch = self._network.steps, self._network.batch
         layer = ctypes.byref(self._layers[number])
         return int(native.library().lif_bits_words(steps, batch, layer))
 
     def run(self, function: Any, argument: ctypes.Structure) -> None:
+        """Call lif_forward or lif_backward. Raises ValueError, MemoryError."""
         message = ctypes.create_string_buffer(MESSAGE_SIZE)
         size = ctypes.c_size_t(MESSAGE_SIZE)
         failed = function(ctypes.byref(self._network), ctypes.byref(argument), message, size)
         _check(failed, message)
 
     def slots(self, number: int, bits: np.ndarray) -> np.ndarray:
-        """The ids in the slots of a layer, float32 `[time, batch, slots]`."""
+        """Return the ids in the slots of a layer, float32 `[time, batch, slots]`."""
         steps, batch, threads = self._network.steps, self._network.batch, self._network.threads
         layer = self._layers[number]
         found = np.empty((steps, batch, layer.slots), np.float32)
@@ -128,6 +130,7 @@ def _check(failed: int, message: ctypes.Array[ctypes.c_char]) -> None:
 def checked(
     name: str, array: np.ndarray, shape: Tuple[int, ...], dtype: Any = np.float32
 ) -> np.ndarray:
+    """Return a contiguous array. Raises ValueError unless it has the dtype and shape."""
     if array.dtype != dtype or array.shape != shape:
         raise ValueError(
             f"{name} must be {np.dtype(dtype).name} of shape {shape}; "

@@ -1,4 +1,4 @@
-"""The constants of a layer as the kernels take them."""
+"""The constants of a layer in the types of the kernels."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MAX_DECAY = float(np.nextafter(np.float32(1), np.float32(0)))  # the largest bel
 
 
 class LayerConstants(NamedTuple):
-    """A layer's as the kernels take them, float32 `[neurons]`, each rounded once, from float64;
-    a decay that would become 1 to MAX_DECAY.
+    """The constants of a layer for the kernels, float32 `[neurons]`.
 
-    None where the layer has no such constant.
+    Each is rounded once, from float64; a decay that would become 1 is MAX_DECAY. A constant that
+    the layer does not have is None.
     """
 
     decay: np.ndarray
@@ -26,7 +26,7 @@ class LayerConstants(NamedTuple):
 
 
 def constants(layer: Layer) -> LayerConstants:
-    """The constants of a layer or readout for the kernels."""
+    """Convert the constants of a layer or readout."""
     decay = per_neuron(layer.decay, layer.neurons, "decay")
     scale = per_neuron(layer.gain, layer.neurons, "gain") * (1 - decay)
     synapse_decay = threshold = second = None

@@ -36,7 +36,7 @@ def build_tensorflow_op(progress: ProgressCallback = print_progress) -> Path:
 
 
 def is_tensorflow_op_built() -> bool:
-    """Whether the TensorFlow op library and the kernels are in the cache.
+    """Return True if the TensorFlow op library and the kernels are built.
 
     Raises BuildFailed; ImportError without TensorFlow.
     """
@@ -46,7 +46,7 @@ def is_tensorflow_op_built() -> bool:
 
 @lru_cache(maxsize=None)
 def library() -> ctypes.CDLL:
-    """liblif.so with the types of its functions declared; built if need be.
+    """Load liblif.so and declare the types of its functions; build it if necessary.
 
     Raises MissingCompiler, BuildFailed.
     """
@@ -75,18 +75,18 @@ class Timings(ctypes.Structure):
 
 
 def bits_bytes(steps: int, batch: int, neurons: int, slots: int, gated: bool) -> int:
-    """Bytes of the sets of neurons that a layer's forward pass leaves for the backward pass.
+    """Return the bytes of the sets of neurons that a layer's forward pass stores.
 
-    gated: whether it has a second threshold.
+    gated: True if the layer has a second threshold.
     Raises MissingCompiler, BuildFailed.
     """
-    threshold = (ctypes.c_float * 1)() if gated else None  # looked at for being there alone
+    threshold = (ctypes.c_float * 1)() if gated else None  # only its presence counts
     layer = abi.LifLayer(neurons=neurons, slots=slots, second_threshold=threshold)
     return 4 * int(library().lif_bits_words(steps, batch, ctypes.byref(layer)))
 
 
 def built_by() -> str:
-    """The version line of the compiler that built liblif.so, which need not be here any more.
+    """Return the version line of the compiler that built liblif.so.
 
     Raises MissingCompiler, BuildFailed.
     """
@@ -94,8 +94,10 @@ def built_by() -> str:
 
 
 def timings() -> Dict[str, float]:
-    """Seconds in the kernels and calls of them, by this process since it loaded them or since
-    `reset_timings`: forward, backward, forward_calls, backward_calls."""
+    """Return this process's seconds in the kernels and its calls since `reset_timings`.
+
+    The keys are forward, backward, forward_calls, backward_calls.
+    """
     now = library().lif_timings()
     return {
         "forward": now.forward_seconds,
@@ -106,18 +108,20 @@ def timings() -> Dict[str, float]:
 
 
 def reset_timings() -> None:
-    """Start `timings` again from zero."""
+    """Reset `timings` to zero."""
     library().lif_reset_timings()
 
 
 def clock_phases(on: bool) -> None:
-    """Start `phases` from zero, or stop it. While it is on, one call may run at a time."""
+    """Reset and start `phases`, or stop it. While it is on, one call may run at a time."""
     library().lif_clock_phases(int(on))
 
 
 def phases() -> Dict[str, List[float]]:
-    """Of every function of a kernel (kernel.h) the seconds since `clock_phases`, added up over the
-    threads, in each layer; the readout is the layer behind the last."""
+    """Return the seconds in each function of a kernel (kernel.h) since `clock_phases`.
+
+    A list has one entry per layer, then the readout, summed over threads.
+    """
     lib = library()
     found: Dict[str, List[float]] = {}
     seconds = (ctypes.c_double * abi.PHASE_LAYERS)()
@@ -129,10 +133,10 @@ def phases() -> Dict[str, List[float]]:
 
 
 def description(arch: Optional[int] = None, threads: int = 0) -> Dict[str, Any]:
-    """What a call runs on: kernel (its name), cpu_mask, threads.
+    """Return the kernel's name, the cpu_mask and the number of threads of a call.
 
-    arch: the CPU features it may use, None for all of this machine's.
-    threads: as passed to the op; 0 becomes the number that it stands for.
+    arch: mask of CPU features to use, None for all of this machine's.
+    threads: as passed to the op; 0 is replaced by the number that it stands for.
     """
     lib = library()
     mask = supported_arch() if arch is None else arch & supported_arch()
@@ -144,12 +148,12 @@ def description(arch: Optional[int] = None, threads: int = 0) -> Dict[str, Any]:
 
 
 def supported_arch() -> int:
-    """The CPU features of this machine that the kernels know, as the mask of arch.h."""
+    """Return the CPU features of this machine that kernels use, as the mask of arch.h."""
     return int(library().lif_supported_arch())
 
 
 def kernels() -> Dict[str, int]:
-    """Every kernel in kernels.inc and the CPU features it needs, whether or not they are here."""
+    """Return every kernel of kernels.inc with the CPU features that it needs."""
     lib = library()
     found: Dict[str, int] = {}
     for index in range(lib.lif_kernel_count()):

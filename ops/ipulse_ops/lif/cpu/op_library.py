@@ -1,4 +1,4 @@
-"""The library of LIF ops with their gradients, which TensorFlow learns once a process."""
+"""Loads the library of LIF ops and registers their gradients, once per process."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ipulse_ops.unsupported import refuse_second_order
 
 @lru_cache(maxsize=None)
 def library() -> Any:
-    """The op library, built and loaded with its gradients registered."""
-    # Loading it registers the ops, whose gradients must then be known.
+    """Return the op library with its gradients registered; build it if necessary."""
+    # Loading registers the ops. Their gradients are registered below, before any is called.
     loaded = tf.load_op_library(str(native.build_tensorflow_op()))
 
     def gradient(op: Any, *grads: Any) -> List[Any]:
@@ -53,7 +53,7 @@ def library() -> Any:
         ]
 
     def slots_gradient(op: Any, grad: Any) -> List[Any]:
-        return [grad, None, None]  # to the port, see forward_op.h
+        return [grad, None, None]  # of the port, see forward_op.h
 
     tf.RegisterGradient("IpulseLif")(gradient)
     tf.RegisterGradient("IpulseLifSlots")(slots_gradient)
@@ -61,8 +61,8 @@ def library() -> Any:
     return loaded
 
 
-# Of the op, in order: its inputs and outputs with the attribute that says how many there are, and
-# the attributes that its gradient takes over.
+# The op's inputs and outputs in order, with the attribute that is their number, and the attributes
+# that its gradient has, too.
 INPUTS: Dict[str, Optional[str]] = {
     **dict.fromkeys(("ids", "counts", "port", "seed", "filled")),
     "weights": "matrices",

@@ -1,1 +1,1 @@
-"""The LIF network as a Poplar op: graph builder, codelets, and how the emulator runs them."""
+"""The LIF network as a Poplar op: graph builder, codelets, and back ends that run it."""

@@ -1,4 +1,4 @@
-"""The Poplar op's Adam on NumPy arrays, run by the emulator."""
+"""Runs the Poplar op's Adam on NumPy arrays with the emulator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from poplar_emulator.custom_op import CustomOp
 
 
 class AdamState(NamedTuple):
-    """float32 arrays, as ipulse_ops.lif.weights.weight_shapes says."""
+    """Weights and moments, float32 arrays with the shapes of `weight_shapes`."""
 
     weights: Tuple[np.ndarray, ...]
     means: Tuple[np.ndarray, ...]
@@ -23,7 +23,7 @@ class AdamState(NamedTuple):
 
 
 class PoplarAdam:
-    """Adam on a network's weights, as they lie on the tiles for the LIF op."""
+    """Adam on a network's weights, with the tile mapping of the LIF op."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class PoplarAdam:
     ) -> None:
         """Compile.
 
-        weight_decay: times the rate, the share of each weight that is taken away (AdamW).
+        weight_decay: coefficient of decoupled weight decay (AdamW).
 
         Raises UnsupportedNetwork; CustomOpError; MissingCompiler, BuildFailed.
         """
@@ -63,7 +63,7 @@ class PoplarAdam:
     def update(
         self, state: AdamState, gradients: Sequence[np.ndarray], rate: float, number: int
     ) -> AdamState:
-        """The state after update `number`, from 1.
+        """Return the state after update `number`, from 1.
 
         Raises ValueError if shapes or dtypes do not fit the network.
         """
@@ -75,7 +75,7 @@ class PoplarAdam:
         return AdamState(tuple(found[:n]), tuple(found[n : 2 * n]), tuple(found[2 * n :]))
 
     def close(self) -> None:
-        """Frees the emulated device."""
+        """Release the emulated device."""
         self.op.close()
 
     def __enter__(self) -> PoplarAdam:

@@ -1,4 +1,4 @@
-"""The Poplar op on NumPy arrays, run by the emulator: what tests and benchmarks call."""
+"""Runs the Poplar op on NumPy arrays with the emulator, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from poplar_emulator.custom_op import CustomOp
 
 
 class LayerRun(NamedTuple):
-    """What one layer did; the fields are LayerTrace's, as float32."""
+    """Results of one layer: the fields of LayerTrace as float32."""
 
     spike_ids: np.ndarray  # [time, batch, slots]
     spike_counts: np.ndarray  # [time, batch, 2]
     dropped: np.ndarray  # [time, batch]
     surrogate: np.ndarray  # [time, batch, slots]
-    membrane: Optional[np.ndarray]  # [time, batch, neurons], of a hidden layer if asked for
+    membrane: Optional[np.ndarray]  # [time, batch, neurons], of a hidden layer on request
 
 
 class Run(NamedTuple):
-    """What a network did over a whole sequence."""
+    """Results of a network over a whole sequence."""
 
     membrane: np.ndarray  # float32 [time, batch, classes]
-    ignored: np.ndarray  # float32 [time, batch]: input slots whose id is no input's
+    ignored: np.ndarray  # float32 [time, batch]: input slots with an id out of range
     layers: Tuple[LayerRun, ...]  # of the hidden layers, and of the readout if it spikes
 
 
@@ -51,7 +51,7 @@ class PoplarLIF:
         api_level: int = API_LEVEL,
         options: Mapping[str, str] = {},
     ) -> None:
-        """Compile.
+        """Compile the op.
 
         Raises UnsupportedNetwork; CustomOpError; MissingCompiler, BuildFailed.
         """
@@ -65,8 +65,7 @@ class PoplarLIF:
             (self._dtype, (steps, batch)),
             *([("int32", (2,))] if _draws_offsets(network) else []),
         ]
-        # What there are gradients by, in their order: None is the input, else the layer and the
-        # weight's or constant's name.
+        # Layer and name of each input with a gradient, in order; the layer of the spikes is None.
         self._by: List[Tuple[Optional[int], str]] = []
         with_gradients: List[int] = []
         if wanted.input_gradients:
@@ -109,7 +108,7 @@ class PoplarLIF:
     ) -> Run:
         """Run the network from rest; the arguments are those of reference.forward.
 
-        checked: False leaves it to the device to ignore ids that are no input's.
+        checked: False passes ids out of range to the device, which ignores them.
 
         Raises ValueError if shapes, dtypes or, if they are checked, ids do not fit the network.
         """
@@ -131,7 +130,7 @@ class PoplarLIF:
         layers = []
         for layer in range(len(self.network.spiking)):
             kept = {name: by_name[layer, name] for name in LayerRun._fields[:-1]}
-            if kept["surrogate"].ndim == 4:  # by range; the others' are 0
+            if kept["surrogate"].ndim == 4:  # by range; the other ranges have 0 for a slot
                 kept["surrogate"] = kept["surrogate"].sum(axis=2)
             hidden = None if layer == readout else by_name.get((layer, "membrane"))
             layers.append(LayerRun(**kept, membrane=hidden))
@@ -143,10 +142,10 @@ class PoplarLIF:
         grad_spikes: Optional[Sequence[Optional[np.ndarray]]] = None,
         grad_u: Optional[Sequence[Optional[np.ndarray]]] = None,
     ) -> Gradients:
-        """The gradients of a loss, of the run before; the arguments are those of
-        reference.backward, as float32; grad_u counts if membranes are wanted.
+        """Return a loss's gradients of the latest run.
 
-        What was not wanted is empty.
+        The arguments are those of reference.backward in float32; grad_u requires
+        `wanted.membranes`. Gradients that were not requested are empty.
         """
         gradients = []
         readout = len(self.network.layers)
@@ -173,7 +172,7 @@ class PoplarLIF:
         }
         gradients = []
         for number, layer in enumerate((*self.network.layers, self.network.readout)):
-            # The op's scale is gain * (1 - decay), a tensor of its own.
+            # The op has scale = gain * (1 - decay) as a separate input.
             gain = per_neuron(layer.gain, layer.neurons, "gain")
             decay = by[number, "decay"] - gain * by[number, "scale"]
             threshold, synapse = by.get((number, "threshold")), by.get((number, "synapse_decay"))
@@ -181,7 +180,7 @@ class PoplarLIF:
         return gradients
 
     def close(self) -> None:
-        """Frees the emulated device."""
+        """Release the emulated device."""
         self.op.close()
 
     def __enter__(self) -> PoplarLIF:
@@ -200,11 +199,11 @@ def _draws_offsets(network: Network) -> bool:
 
 
 def _constants(network: Network) -> List[Dict[str, np.ndarray]]:
-    """Of each layer and the readout, in the order of the op's inputs."""
+    """Return the constants per layer and readout, in the order of the op's inputs."""
     found: List[Dict[str, np.ndarray]] = []
     for layer in (*network.layers, network.readout):
         decay = per_neuron(layer.decay, layer.neurons, "decay")
-        # Rounded once, from float64.
+        # Computed in float64, so that it is rounded once.
         scale = per_neuron(layer.gain, layer.neurons, "gain") * (1 - decay)
         constants = {"decay": decay, "scale": scale}
         for name in ("synapse_decay", "threshold", "second_threshold"):

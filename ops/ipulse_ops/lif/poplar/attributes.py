@@ -1,4 +1,4 @@
-"""The op's attribute string, which says what a network is. network.h has its grammar."""
+"""The op's attribute string, which describes a network. Its grammar is in network.h."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ from ipulse_ops.surrogate import SURROGATES, Surrogate, Table
 
 MAPPINGS = ("capacity", "neurons", "linear")
 SPLITS = ("layers", "neurons")
-MOST_NEURONS = 65536  # whose ids have 16 bits
-MOST_NEURONS_OF_TOP = 60000  # whose places in the lists have, with their padding
+MOST_NEURONS = 65536  # ids have 16 bits
+MOST_NEURONS_OF_TOP = 60000  # positions in the padded lists have 16 bits
 
 
 class UnsupportedNetwork(ValueError):
-    """The Poplar op does not run this network."""
+    """The Poplar op does not support this network."""
 
     code = "unsupported_network"
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the op puts a network.
+    """The mapping of a network to tiles and IPUs.
 
-    mapping: "capacity" gives every tile the same work by the slots that enter its neurons,
-        "neurons" the same number of neurons, "linear" spreads every layer over all tiles.
-    ipus: that the layers are spread over.
-    split: "layers" puts every layer on one IPU, "neurons" a range of every layer's neurons on
-        each; None is "layers" as long as there is one for every IPU.
+    mapping: "capacity" balances the tiles by the slots that enter their neurons, "neurons" by the
+        number of neurons; "linear" distributes every layer over all tiles.
+    ipus: number of IPUs.
+    split: "layers" maps each layer to one IPU; "neurons" maps a range of each layer's neurons to
+        each IPU; None is "layers" if there is a layer for each IPU, else "neurons".
+
+    Raises ValueError if a field is out of range.
     """
 
     mapping: str = "capacity"
@@ -46,11 +48,12 @@ class Placement:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the op is asked for besides spikes, the readout's membrane and gradients by weights.
+    """Optional outputs and gradients of the op.
 
-    membranes: those of the hidden layers, to which loss can be attached, too.
-    input_gradients: by the spikes in the input's slots.
-    constant_gradients: by decays, scales (gain times 1 - decay), thresholds, synapses' decays.
+    membranes: membranes of the hidden layers, which a loss may use.
+    input_gradients: gradients of the input spikes.
+    constant_gradients: gradients of decays, scales (gain times 1 - decay), thresholds and synapse
+        decays.
     """
 
     membranes: bool = False
@@ -59,14 +62,14 @@ class Wanted:
 
 
 def split_of(network: Network, placement: Placement) -> str:
-    """ "layers" or "neurons", as the attribute string says it."""
+    """Return "layers" or "neurons", the split in the attribute string."""
     if placement.split is not None:
         return placement.split
     return "layers" if placement.ipus <= len(network.layers) + 1 else "neurons"
 
 
 def ranges_of(network: Network, layer: Layer, placement: Placement) -> int:
-    """In how many ranges a layer's neurons lie, each on an IPU of its own: network.h, rangesOf."""
+    """Return the number of ranges, each on its own IPU, of a layer: rangesOf of network.h."""
     if split_of(network, placement) == "layers":
         return 1
     size = 2 * -(-((layer.neurons + 1) // 2) // placement.ipus)
@@ -79,9 +82,9 @@ def attributes_of(
     placement: Placement = Placement(),
     wanted: Wanted = Wanted(),
 ) -> str:
-    """The attribute string, for the op and for its gradient alike.
+    """Return the attribute string of the op and of its gradient.
 
-    input_slots: of a sample and step of the input spikes.
+    input_slots: number of slots per sample and step of the input spikes.
 
     Raises UnsupportedNetwork.
     """
@@ -123,7 +126,7 @@ def _layer(layer: Layer, membrane: bool) -> str:
 
 
 def surrogate_word(surrogate: Surrogate) -> str:
-    """How attribute strings name a surrogate: `name:slope`, or `table:width:value:...`."""
+    """Return a surrogate as in attribute strings: `name:slope` or `table:width:value:...`."""
     name = next(name for name, kind in SURROGATES.items() if isinstance(surrogate, kind))
     numbers = list(vars(surrogate).values())
     if isinstance(surrogate, Table):
@@ -135,13 +138,13 @@ def _check_supported(network: Network, placement: Placement) -> None:
     for number, layer in enumerate(network.spiking):
         if layer.policy == "top" and layer.neurons > MOST_NEURONS_OF_TOP:
             raise UnsupportedNetwork(
-                f"the Poplar op's policy top is for at most {MOST_NEURONS_OF_TOP} neurons; "
+                f"policy top of the Poplar op supports at most {MOST_NEURONS_OF_TOP} neurons; "
                 f"layer {number} has {layer.neurons}"
             )
         if layer.policy == "top" and ranges_of(network, layer, placement) > 1:
             raise UnsupportedNetwork(
-                "policy top compares membranes, and spikes cross between IPUs as ids alone: layer "
-                f"{number} cannot be on {placement.ipus} IPUs by split=neurons"
+                "policy top compares membranes, which are not exchanged between IPUs: layer "
+                f"{number} cannot be on {placement.ipus} IPUs with split=neurons"
             )
     if max(network.sizes) > MOST_NEURONS:
         raise UnsupportedNetwork(
@@ -151,6 +154,6 @@ def _check_supported(network: Network, placement: Placement) -> None:
     layers = len(network.layers) + 1
     if split_of(network, placement) == "layers" and placement.ipus > layers:
         raise UnsupportedNetwork(
-            f"with split=layers a layer lies on one IPU: {layers} layers can use as many; got "
-            f"ipus={placement.ipus}"
+            f"with split=layers each layer is on one IPU: {layers} layers use at most that many; "
+            f"got ipus={placement.ipus}"
         )

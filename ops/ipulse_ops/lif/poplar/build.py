@@ -1,6 +1,6 @@
-"""Compiles the op against the emulator: its library with g++, its codelets with popc.
+"""Compiles the op for the emulator: its library with g++, its codelets with popc.
 
-Against the SDK the same sources are compiled by `make` in this directory.
+For the SDK, `make` in this directory compiles the same sources.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the Poplar op gives."""
+"""The outputs of the Poplar op."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import List, Tuple
 from ipulse_ops.lif.network import LIF, Network
 from ipulse_ops.lif.poplar.attributes import Placement, Wanted, ranges_of
 
-RESET_BITS = 24  # samples in a float of the resets
+RESET_BITS = 24  # samples per float of the resets
 
 
 def output_specs(
@@ -17,7 +17,7 @@ def output_specs(
     wanted: Wanted = Wanted(),  # noqa: B008 (frozen)
     placement: Placement = Placement(),  # noqa: B008 (frozen)
 ) -> List[Tuple[str, int, Tuple[int, ...]]]:
-    """Name, layer and shape of the op's outputs, all float32, in their order (operands.h)."""
+    """Return name, layer and shape of the op's outputs in order (operands.h), all float32."""
     readout = len(network.layers)
     specs: List[Tuple[str, int, Tuple[int, ...]]] = [
         ("membrane", readout, (steps, batch, network.readout.neurons)),

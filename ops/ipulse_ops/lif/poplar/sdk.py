@@ -1,7 +1,7 @@
 """The Poplar op for IPUs: Graphcore's TensorFlow, and the op compiled with Graphcore's SDK.
 
-`$IPULSE_POPLAR_OP` may name a directory with libipulse_lif.so and ipulse_lif.gp, as `make -C
-ops/lif/poplar` leaves them; without it that is done here, once for each state of the sources.
+`$IPULSE_POPLAR_OP` may name a directory with libipulse_lif.so and ipulse_lif.gp from `make -C
+ops/ipulse_ops/lif/poplar`. Otherwise this module runs that command once per state of the sources.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ CURE = f"it must be of a whole Poplar SDK (set {VARIABLE} to an op that was buil
 
 
 class MissingSDK(NativeError):
-    """There is no Poplar SDK, or no TensorFlow that came with it."""
+    """The Poplar SDK, or the TensorFlow that comes with it, is not installed."""
 
     code = "missing_sdk"
 
 
 def tensorflow_ipu() -> Any:
-    """The module `tensorflow.python.ipu`. Raises MissingSDK."""
+    """Return the module `tensorflow.python.ipu`. Raises MissingSDK."""
     try:
-        from tensorflow.python import ipu
+        from tensorflow.python import ipu  # only in Graphcore's TensorFlow
     except ImportError as error:
         raise MissingSDK(
             "this Python has no TensorFlow for the IPU: install the wheel of a Poplar SDK from 2.2 "
@@ -46,7 +46,7 @@ def tensorflow_ipu() -> Any:
 
 
 def precompiled_user_op() -> Callable[..., List[Any]]:
-    """Raises MissingSDK."""
+    """Return the function of Graphcore's TensorFlow. Raises MissingSDK."""
     found: Callable[..., List[Any]] = tensorflow_ipu().custom_ops.precompiled_user_op
     return found
 
@@ -54,11 +54,11 @@ def precompiled_user_op() -> Callable[..., List[Any]]:
 def built_op(
     api_level: Optional[int] = None, progress: ProgressCallback = print_progress
 ) -> BuiltOp:
-    """The op's library and codelets.
+    """Return the op's library and codelets; build them if necessary.
 
-    api_level: None takes that of the SDK whose popc is on the PATH.
+    api_level: None uses the level of the SDK with the popc on the PATH.
 
-    Raises MissingSDK if there are no tools to build them, BuildFailed if they fail.
+    Raises MissingSDK if there are no tools to build them, BuildFailed if the build fails.
     """
     named = os.environ.get(VARIABLE)
     if named:
@@ -84,7 +84,7 @@ def built_op(
 
 
 def level_of(version: str) -> int:
-    """The API level of an SDK, by what its popc says of its version: 4 up to 2.2, then 5."""
+    """Return the API level of an SDK from its popc's version text: 4 up to 2.2, then 5."""
     found = _VERSION.search(version)
     if found is None:
         return API_LEVEL

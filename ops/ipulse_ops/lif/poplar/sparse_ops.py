@@ -16,8 +16,11 @@ _FLOAT = "float32"
 def sparse_to_dense_op(
     steps: int, batch: int, slots: int, neurons: int, tiles_per_ipu: int = 16
 ) -> CustomOp:
-    """ids `[time, batch, slots]`, counts `[time, batch, 2]` -> dense `[time, batch, neurons]`;
-    gradient by the ids' slots. All float32."""
+    """Compile SparseToDense.
+
+    Inputs: ids `[time, batch, slots]`, counts `[time, batch, 2]`. Output: dense spikes
+    `[time, batch, neurons]`. Gradient: of the slots. All are float32.
+    """
     inputs = [(steps, batch, slots), (steps, batch, 2)]
     words = f"ipulse-sparse-to-dense/1 neurons={neurons}"
     return _op("SparseToDense", words, inputs, [(steps, batch, neurons)], (0,), tiles_per_ipu)
@@ -26,8 +29,11 @@ def sparse_to_dense_op(
 def dense_to_sparse_op(
     steps: int, batch: int, slots: int, neurons: int, tiles_per_ipu: int = 16
 ) -> CustomOp:
-    """dense `[time, batch, neurons]` -> ids `[time, batch, slots]`, counts and dropped
-    `[time, batch]`; gradient by the dense spikes. All float32."""
+    """Compile DenseToSparse.
+
+    Input: dense spikes `[time, batch, neurons]`. Outputs: ids `[time, batch, slots]`, counts and
+    dropped spikes `[time, batch]`. Gradient: of the dense spikes. All are float32.
+    """
     outputs = [(steps, batch, slots), (steps, batch), (steps, batch)]
     words = f"ipulse-dense-to-sparse/1 slots={slots}"
     return _op("DenseToSparse", words, [(steps, batch, neurons)], outputs, (0,), tiles_per_ipu)
@@ -42,10 +48,13 @@ def select_spikes_op(
     policy: str = "index",
     tiles_per_ipu: int = 16,
 ) -> CustomOp:
-    """u `[batch, neurons]`, threshold `[neurons]`, the second one if there is one, int32 offsets
-    `[batch]` if the policy is "cyclic" -> ids `[batch, slots]`, counts `[batch, 2]`, dropped
-    `[batch]`, surrogates `[batch, slots]`; gradients by u and threshold, of which that by the ids
-    counts. All others float32."""
+    """Compile SelectSpikes.
+
+    Inputs: u `[batch, neurons]`, threshold `[neurons]`, a second threshold if there is one, int32
+    offsets `[batch]` for the policy "cyclic". Outputs: ids `[batch, slots]`, counts `[batch, 2]`,
+    dropped spikes `[batch]`, surrogates `[batch, slots]`. Gradients: of u and threshold, from that
+    of the ids. All but the offsets are float32.
+    """
     words = f"ipulse-select-spikes/1 slots={slots} surrogate={surrogate_word(surrogate)}"
     words += " second_threshold" if second_threshold else ""
     words += f" {policy}" if policy != "index" else ""
@@ -58,8 +67,11 @@ def select_spikes_op(
 def spike_matmul_op(
     steps: int, batch: int, slots: int, senders: int, neurons: int, tiles_per_ipu: int = 16
 ) -> CustomOp:
-    """weights `[senders, neurons]`, ids `[time, batch, slots]`, counts `[time, batch, 2]` ->
-    `[time, batch, neurons]`; gradients by the weights and the slots. All float32."""
+    """Compile SpikeMatmul.
+
+    Inputs: weights `[senders, neurons]`, ids `[time, batch, slots]`, counts `[time, batch, 2]`.
+    Output: `[time, batch, neurons]`. Gradients: of the weights and the slots. All are float32.
+    """
     inputs = [(senders, neurons), (steps, batch, slots), (steps, batch, 2)]
     outputs = [(steps, batch, neurons)]
     return _op("SpikeMatmul", "ipulse-spike-matmul/1", inputs, outputs, (0, 1), tiles_per_ipu)

@@ -1,4 +1,4 @@
-"""The smaller Poplar ops in TensorFlow, of one step: what a cell is made of on IPUs."""
+"""The Poplar ops of one time step in TensorFlow, for cells on IPUs."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from ipulse_ops.surrogate import Surrogate
 
 
 class PoplarStepOps(NamedTuple):
-    """As ipulse_ops.sparse has them, for float32 tensors of one step, `[batch, ...]`, of known
-    shapes."""
+    """The ops of ipulse_ops.sparse for float32 tensors `[batch, ...]` with static shapes."""
 
     user_op: PrecompiledUserOp
     built: BuiltOp
 
     def spike_matmul(self, weights: Any, ids: Any, counts: Any) -> Any:
-        """ipulse_ops.sparse.spike_matmul; counts `[batch, 2]`."""
+        """Run ipulse_ops.sparse.spike_matmul; counts `[batch, 2]`."""
         batch, neurons = ids.shape[0], weights.shape[1]
         inputs = [weights, ids[tf.newaxis], counts[tf.newaxis]]
         words = "ipulse-spike-matmul/1"
         return self._run("SpikeMatmul", words, inputs, [(1, batch, neurons)], [0, 1])[0][0]
 
     def sparse_to_dense(self, ids: Any, counts: Any, neurons: int) -> Any:
-        """ipulse_ops.sparse.sparse_to_dense; counts `[batch, 2]`."""
+        """Run ipulse_ops.sparse.sparse_to_dense; counts `[batch, 2]`."""
         inputs = [ids[tf.newaxis], counts[tf.newaxis]]
         words = f"ipulse-sparse-to-dense/1 neurons={neurons}"
         return self._run("SparseToDense", words, inputs, [(1, ids.shape[0], neurons)], [0])[0][0]
@@ -43,13 +42,13 @@ class PoplarStepOps(NamedTuple):
         surrogate: Surrogate,
         **_: Any,
     ) -> Selected:
-        """ipulse_ops.sparse.select_spikes; thresholds `[neurons]`.
+        """Run ipulse_ops.sparse.select_spikes; thresholds `[neurons]`.
 
-        Raises UnsupportedNetwork for the policy cyclic, whose numbers only whole sequences draw.
+        Raises UnsupportedNetwork for the policy "cyclic", which only MultiLIF supports.
         """
         if policy == "cyclic":
             raise UnsupportedNetwork(
-                "the Poplar op of one step draws no numbers: for the policy cyclic take MultiLIF"
+                "the Poplar op of one step does not support the policy cyclic; use MultiLIF"
             )
         words = f"ipulse-select-spikes/1 slots={capacity} surrogate={surrogate_word(surrogate)}"
         words += "" if second_threshold is None else " second_threshold"
@@ -61,7 +60,7 @@ class PoplarStepOps(NamedTuple):
         return Selected(*found[:3])
 
     def dense_matmul(self, spikes: Any, weights: Any) -> Any:
-        """ipulse_ops.keras.dense_ops.dense_matmul."""
+        """Run ipulse_ops.keras.dense_ops.dense_matmul."""
         shape = (spikes.shape[0], weights.shape[1])
         words = "ipulse-dense-matmul/1"
         return self._run("DenseMatmul", words, [spikes, weights], [shape], [0, 1])[0]
@@ -69,7 +68,7 @@ class PoplarStepOps(NamedTuple):
     def emit_spikes(
         self, u: Any, threshold: Any, second_threshold: Optional[Any], surrogate: Surrogate
     ) -> Any:
-        """ipulse_ops.keras.dense_ops.emit_spikes; thresholds `[neurons]`."""
+        """Run ipulse_ops.keras.dense_ops.emit_spikes; thresholds `[neurons]`."""
         words = f"ipulse-emit-spikes/1 surrogate={surrogate_word(surrogate)}"
         words += "" if second_threshold is None else " second_threshold"
         given = [] if second_threshold is None else [second_threshold]

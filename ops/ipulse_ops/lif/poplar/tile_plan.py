@@ -1,4 +1,4 @@
-"""Which tiles the Poplar op's layers lie on, as the op itself decides it."""
+"""The mapping of layers to tiles, computed by the Poplar op's library."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def tile_plan(
     placement: Placement = Placement(),  # noqa: B008 (frozen)
     tiles_per_ipu: int = MK2_TILES,
 ) -> Dict[str, Any]:
-    """Where the op puts the layers, and `load_balance`, mean over maximum of the tiles' work.
+    """Return the tiles of each layer, and `load_balance`: mean over maximum of the tiles' work.
 
-    Raises UnsupportedNetwork; ValueError if it does not fit the tiles.
+    Raises UnsupportedNetwork; ValueError if the network does not fit the tiles.
     """
     library = ctypes.CDLL(str(build().library))
     text = ctypes.create_string_buffer(65536)

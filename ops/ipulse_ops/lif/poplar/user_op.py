@@ -1,5 +1,4 @@
-"""LIF networks in TensorFlow by the Poplar op, through any `precompiled_user_op`: the emulator's,
-or that of Graphcore's TensorFlow."""
+"""Runs LIF networks in TensorFlow with the Poplar op, on emulated IPUs or Graphcore's."""
 
 from __future__ import annotations
 
@@ -31,9 +30,11 @@ def run_user_op(
     return_membranes: bool = False,
     placement: Placement = Placement(),  # noqa: B008 (frozen)
 ) -> LIFOutputs:
-    """What ipulse_ops.lif.tensorflow_op.run_network does, for spikes `[time, batch, slots]` of a
-    shape
-    that is known.
+    """Run a network as ipulse_ops.lif.tensorflow_op.run_network does.
+
+    ids, counts: spikes with static shapes, `[time, batch, slots]` and `[time, batch]`.
+    precompiled_user_op: the function of Graphcore's TensorFlow or of the emulator.
+    built: the op's library and codelets.
 
     Raises UnsupportedNetwork, and what precompiled_user_op raises.
     """
@@ -77,7 +78,7 @@ def run_user_op(
     by_name: Dict[str, List[Any]] = {}
     for (name, _, _), tensor in zip(specs, outputs):
         by_name.setdefault(name, []).append(tensor)
-    membrane, *membranes = by_name["membrane"]  # the readout's is the first
+    membrane, *membranes = by_name["membrane"]  # the readout comes first
     return LIFOutputs(
         membrane=membrane,
         spike_ids=by_name.get("spike_ids", []),
@@ -88,7 +89,7 @@ def run_user_op(
 
 
 def _constants(layer: Layer, tensors: LayerTensors) -> Iterator[Tuple[str, Any]]:
-    """By name, in the order of the op's inputs."""
+    """Yield names and tensors in the order of the op's inputs."""
     yield "decay", tensors.decay
     yield "scale", tensors.scale
     for name in ("synapse_decay", "threshold", "second_threshold"):

@@ -1,4 +1,4 @@
-"""One layer backward in time, by the equations of reference.py."""
+"""The backward pass of one layer, by the equations of network_pass.py."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ipulse_ops.reference.spikes import check_shape
 
 
 class Adjoint(NamedTuple):
-    """A loss's gradients by one layer."""
+    """A loss's gradients of one layer."""
 
     current: np.ndarray  # dL/dI, float64 [time, batch, neurons]
     weights: LayerWeights
@@ -31,7 +31,7 @@ class Adjoint(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """What a layer did, and what the loss gives it directly: `[time, batch, neurons]`."""
+    """Values of a layer and the direct gradients of the loss, `[time, batch, neurons]`."""
 
     current: np.ndarray  # I
     u: np.ndarray
@@ -51,12 +51,12 @@ def layer_adjoint(
     grad_slots: Optional[np.ndarray],
     grad_u: Optional[np.ndarray],
 ) -> Adjoint:
-    """The gradients of layer `number`, the readout's being that of the layers before it.
+    """Return the gradients of layer `number`; the readout follows the hidden layers.
 
-    entering: ids and counts of its input spikes.
-    trace: of a leaky readout its membrane.
-    arriving: dL/ds `[time, batch, neurons]` by way of the layers after it.
-    grad_slots, grad_u: what the loss gives directly, as `grad_spikes` and `grad_u` of `backward`.
+    entering: ids and counts of the layer's input spikes.
+    trace: the layer's trace, or the membrane of a leaky readout.
+    arriving: dL/ds `[time, batch, neurons]` through the layers after it.
+    grad_slots, grad_u: direct gradients of the loss, as `grad_spikes` and `grad_u` of `backward`.
     """
     layer = (*network.layers, network.readout)[number]
     current = spike_matmul(weights.input, *entering)
@@ -100,7 +100,7 @@ def _spiking_run(
         current = current + spike_matmul(weights.recurrent, *own)
     t, b, k = np.nonzero(filled(spike_ids, spike_counts[..., 1]))
     place = (t, b, spike_ids[t, b, k])
-    # A neuron has one slot at most, so that assignment is enough.
+    # A neuron has at most one slot, so that assignment suffices.
     phi, direct = np.zeros(current.shape), np.zeros(current.shape)
     phi[place] = trace.surrogate[t, b, k]
     if grad_slots is not None:
@@ -117,13 +117,13 @@ def _backward_in_time(
     grad_spikes: np.ndarray,
     grad_u: np.ndarray,
 ) -> Tuple[np.ndarray, ConstantGradients]:
-    """dL/dI `[time, batch, neurons]` and the constants' gradients."""
+    """Return dL/dI `[time, batch, neurons]` and the gradients of the constants."""
     constants = constants_of(layer)
     steps, shape = len(run.u), run.u.shape[1:]
-    threshold = np.zeros(layer.neurons)  # a leaky readout has none, and no reset to need it
+    threshold = np.zeros(layer.neurons)  # a leaky readout has no reset
     if isinstance(layer, LIF):
         threshold = per_neuron(layer.threshold, layer.neurons, "threshold")
-    # i[t] is that of step t - 1, as v[t] is what the step before left.
+    # i[t] is the current of step t - 1, and v[t] the membrane after the reset of step t - 1.
     v, i = np.zeros((2, steps + 1, *shape))
     v[1:] = after_reset(network.reset, run.u, run.reset > 0, threshold)
     for t in range(steps):
@@ -154,7 +154,7 @@ def _backward_in_time(
 def _reset_derivatives(
     network: Network, u: np.ndarray, reset: np.ndarray, threshold: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Du, Dr and Dthreshold of reference.py's table, all `[time, batch, neurons]`."""
+    """Return Du, Dr and Dthreshold of the table in network_pass.py, `[time, batch, neurons]`."""
     zeros, ones = np.zeros(u.shape), np.ones(u.shape)
     by_u, by_r, by_threshold = {
         "zero": (1 - reset, -u, zeros),

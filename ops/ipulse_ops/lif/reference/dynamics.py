@@ -1,4 +1,4 @@
-"""One layer forward in time, by the equations of reference.py."""
+"""The forward pass of one layer, by the equations of network_pass.py."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ Slots = Tuple[np.ndarray, np.ndarray]
 
 
 class Constants(NamedTuple):
-    """A layer's, float64 `[neurons]`."""
+    """Constants of a layer, float64 `[neurons]`."""
 
     decay: np.ndarray
     gain: np.ndarray
-    synapse_decay: np.ndarray  # 0 without a synapse, whose current is then the input's to the bit
+    synapse_decay: np.ndarray  # 0 without a synapse
 
     @property
     def scale(self) -> np.ndarray:
-        """Of the current that enters the membrane."""
+        """The factor of the current that enters the membrane."""
         return np.asarray(self.gain * (1 - self.decay))
 
 
 def constants_of(layer: Layer) -> Constants:
+    """Return the constants of a layer or readout."""
     synapse_decay = 0.0 if layer.synapse_decay is None else layer.synapse_decay
     return Constants(
         decay=per_neuron(layer.decay, layer.neurons, "decay"),
@@ -55,7 +56,7 @@ def run_layer(
     replay: Optional[Slots],
     seed: int,
 ) -> LayerTrace:
-    """Spiking layer `number` on its input spikes; `replay` and `seed` as `forward` says."""
+    """Run spiking layer `number` on its input spikes; `replay` and `seed` as for `forward`."""
     layer = network.spiking[number]
     threshold = per_neuron(layer.threshold, layer.neurons, "threshold")
     shape = (*counts.shape, layer.neurons)
@@ -116,7 +117,7 @@ def run_layer(
 def run_readout(
     readout: LeakyReadout, weights: LayerWeights, ids: np.ndarray, counts: np.ndarray
 ) -> np.ndarray:
-    """The leaky readout's membrane `[time, batch, classes]`."""
+    """Return the leaky readout's membrane `[time, batch, classes]`."""
     current = spike_matmul(weights.input, ids, counts)
     if weights.bias is not None:
         current += weights.bias
@@ -130,30 +131,31 @@ def run_readout(
 
 
 def synaptic_current(constants: Constants, i: np.ndarray, current: np.ndarray) -> np.ndarray:
-    """i of this step, from i of the step before."""
+    """Return i of this step from i of the step before."""
     decay = constants.synapse_decay
     return np.asarray(decay * i + (1 - decay) * current)
 
 
 def after_reset(reset: str, u: np.ndarray, flag: np.ndarray, threshold: np.ndarray) -> np.ndarray:
-    """v of the next step."""
+    """Return v of the next step."""
     if reset == "zero":
         return np.where(flag, 0, u)
     return u - threshold * flag if reset == "subtract" else u
 
 
 def checked_slots(layer: LIF, shape: Tuple[int, ...], slots: Slots) -> Slots:
-    """Slots that a layer may have at `shape` [time, batch], as int32 and 0 where not filled.
+    """Return the slots of a layer as int32, with 0 in slots that are not filled.
 
-    Raises ValueError if they cannot be.
+    shape: [time, batch].
+    Raises ValueError if a layer cannot have these slots.
     """
     spike_ids, spike_counts = slots
     check_shape("spike_ids", spike_ids, (*shape, layer.slots))
     check_shape("spike_counts", spike_counts, (*shape, 2))
     check_spikes(spike_ids, spike_counts[..., 1], layer.neurons)
     if not np.all((spike_counts[..., 0] >= 0) & (spike_counts[..., 0] <= spike_counts[..., 1])):
-        raise ValueError("spike_counts must be (spikes, spikes and gradient-only)")
+        raise ValueError("spike_counts must be (spikes, filled slots)")
     if sparse_to_dense(spike_ids, spike_counts[..., 1], layer.neurons).max(initial=0) > 1:
-        raise ValueError("spike_ids must give a neuron one slot at most")
+        raise ValueError("spike_ids must list a neuron at most once per step")
     in_use = filled(spike_ids, spike_counts[..., 1])
     return np.where(in_use, spike_ids, 0).astype(np.int32), spike_counts.astype(np.int32)

@@ -1,32 +1,33 @@
-"""The equations of sparse LIF networks in float64: the judge of every kernel.
+"""The reference implementation of sparse LIF networks in float64, with their equations.
 
-A layer, at step t, from input spikes to emitted ones (the letters are the field's):
+One step t of a layer, from input spikes to emitted spikes:
 
     I[t] = W of the input's spikes + R of the own spikes of step t - 1 + bias
     i[t] = synapse_decay i[t - 1] + (1 - synapse_decay) I[t]     I[t] itself without a synapse
     u[t] = decay v[t] + gain (1 - decay) i[t]
-    a[t] = u[t] > threshold                         who spikes
-    s[t] = a[t] and it has a slot                   who is seen to spike
+    a[t] = u[t] > threshold                         the neuron spikes
+    s[t] = a[t] and it has a slot                   its spike is emitted
     r[t] = a[t], or s[t] if reset_on is "emission"
     v[t + 1] = u[t] (1 - r[t]) | u[t] - threshold r[t] | u[t]    reset "zero" | "subtract" | "none"
 
-from v = i = s = 0 before the first step. "W of the spikes" sums the row W[j] of every spike j in
-the order of the slots: an id listed twice counts twice. Slots hold the spiking neurons, then those
-with `second_threshold < u <= threshold` (all the others if there is no second threshold), each by
-ascending id; who goes without when there are too few, the policies of
-ipulse_ops.reference.select_spikes say. The
-next layer's input spikes are those of `delay` steps ago. A leaky readout never spikes: r = 0.
+from v = i = s = 0 before the first step. u, v and threshold are membranes; I and i are currents;
+all are without units, and one step is the unit of time. "W of the spikes" sums the row W[j] of
+every spike j in the order of the slots: an id listed twice counts twice. Slots hold the spiking
+neurons, then those with `second_threshold < u <= threshold` (all others if there is no second
+threshold), each by ascending id; if the capacity is too small, a policy of
+ipulse_ops.reference.select_spikes decides. The next layer receives the spikes of `delay` steps
+before. A leaky readout never spikes: r = 0.
 
-The gradient replaces the derivative of a spike by phi(u - threshold), the surrogate, in the
-filled slots and by 0 elsewhere; s and r have the same one. With D the derivatives of the reset,
+The gradient replaces the derivative of a spike by the surrogate phi(u - threshold) in the filled
+slots and by 0 elsewhere, for s and for r. With D the derivatives of the reset,
 
     reset       Du = dv/du    Dr = dv/dr     Dthreshold
     zero        1 - r         -u             0
     subtract    1             -threshold     -r
     none        1             0              0
 
-of which "mask" takes Dr for 0 and "term" also takes Du for 1 and Dthreshold for 0, and with
-lambda = dL/du, kappa = decay lambda[t + 1] (that is dL/dv[t + 1]), e = dL/ds, backwards in time:
+where reset_gradient "mask" sets Dr = 0, and "term" also sets Du = 1 and Dthreshold = 0, and with
+lambda = dL/du, kappa = decay lambda[t + 1] = dL/dv[t + 1], e = dL/ds, backwards in time:
 
     e[t] = dL/ds[t] directly + W' dL/dI'[t + delay] + R dL/dI[t + 1] + Dr kappa     ' = next layer
     lambda[t] = phi[t] e[t] + Du kappa + dL/du[t] directly
@@ -71,14 +72,14 @@ def forward(
 
     weights: the arrays of ipulse_ops.lif.weights.weight_shapes; without recurrence and biases one
         `[N_in, N_out]` per layer and one for the readout.
-    counts: `[time, batch]`; or `[time, batch, 2]`, spikes and filled slots, as another network's
-        layer gives them: `backward` has a gradient for its gradient-only neurons too.
-    replay: of each spiking layer the `(spike_ids, spike_counts)` of another run, say a kernel's.
-        They then decide who spikes and who has a slot, so that a membrane which rounds to the
-        other side of a threshold cannot send the two runs apart. Only a neuron that may have been
-        dropped (spikes fill all slots, the policy looked at it later) is judged by its own
-        membrane, and with reset_on "emission" it only counts.
-    seed: of the policy "cyclic", which draws anew for every seed, step, layer and sample.
+    counts: `[time, batch]`; or `[time, batch, 2]`, spikes and filled slots of another network's
+        layer: `backward` then returns a gradient for its gradient-only neurons, too.
+    replay: per spiking layer the `(spike_ids, spike_counts)` of another run, such as a kernel's.
+        They determine which neurons spike and have slots, so that a membrane that rounds to the
+        other side of a threshold does not separate the two runs. Only for a neuron that may have
+        been dropped (spikes fill all slots, and it is later in the policy's order) does its own
+        membrane decide; with reset_on "emission" it is only counted.
+    seed: seed of the policy "cyclic", which draws for every step, layer and sample.
 
     Raises ValueError if shapes, dtypes or ids do not fit the network.
     """
@@ -109,15 +110,17 @@ def backward(
     grad_spikes: Optional[Sequence[Optional[np.ndarray]]] = None,
     grad_u: Optional[Sequence[Optional[np.ndarray]]] = None,
 ) -> Gradients:
-    """The gradients of a loss by the weights, the constants, and the input's spikes.
+    """Return a loss's gradients of the weights, the constants and the input spikes.
 
-    trace: of `forward` with the same arguments; any part of it may come from another backend
-        (see `LayerTrace`).
-    grad_membrane: `[time, batch, classes]`, the loss's derivative by the readout's membrane.
-    grad_spikes: of each spiking layer `[time, batch, slots]`, the loss's direct derivative by the
-        spike of the neuron in that slot; entries behind the last filled slot are not read.
-    grad_u: of each hidden layer `[time, batch, neurons]`, the loss's direct derivative by its u.
-    None = 0, for all layers or one.
+    trace: the result of `forward` with the same arguments; parts of it may come from another back
+        end (see `LayerTrace`).
+    grad_membrane: `[time, batch, classes]`, the loss's derivative with respect to the readout's
+        membrane.
+    grad_spikes: per spiking layer `[time, batch, slots]`, the direct part of dL/ds of the neuron in
+        each slot; entries after the last filled slot are ignored. None for 0, for all layers or
+        one.
+    grad_u: per hidden layer `[time, batch, neurons]`, the direct part of dL/du. None for 0, for all
+        layers or one.
 
     Raises ValueError if shapes, dtypes or ids do not fit the network.
     """
@@ -132,7 +135,7 @@ def backward(
         spike_ids, spikes = run.spike_ids, run.spike_counts[..., 0]
         entering.append((later(spike_ids, network.delay), later(spikes, network.delay)))
     found: List[Adjoint] = []
-    arriving = np.zeros(trace.membrane.shape)  # dL/ds, by the layer after
+    arriving = np.zeros(trace.membrane.shape)  # dL/ds through the next layer
     for number in reversed(range(len(layers))):
         spiking = number < len(network.spiking)
         adjoint = layer_adjoint(

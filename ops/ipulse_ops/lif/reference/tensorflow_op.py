@@ -1,4 +1,4 @@
-"""The float64 reference inside TensorFlow graphs: slow, and all it needs is NumPy."""
+"""The back end "numpy" of `run_network`: the float64 reference inside TensorFlow graphs."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def run_reference(
 
 
 class _Call:
-    """The reference on flat sequences of arrays, as tf.numpy_function has them."""
+    """The reference on flat sequences of arrays, for tf.numpy_function."""
 
     def __init__(self, network: Network, places: List[Tuple[int, str]], weights: int) -> None:
         self.network, self.places, self.weights = network, places, weights
@@ -113,7 +113,7 @@ class _Call:
         return [array.astype(np.float32) for array in (found.inputs, *found.weights, *by_constant)]
 
     def with_shapes(self, outputs: List[Any], ids: Any) -> List[Any]:
-        """The outputs with the shapes that are known while tracing."""
+        """Set the static shapes of the outputs and return them."""
         steps, batch = ids.shape[:2] if ids.shape.rank is not None else (None, None)
         spiking = self.network.spiking
         ends = [[self.network.readout.neurons]]
@@ -130,7 +130,7 @@ class _Call:
         )
 
     def _network(self, arrays: Sequence[np.ndarray]) -> Tuple[Network, Arrays]:
-        """The network with the constants that are given, and its weights."""
+        """Return the network with the replaced constants, and its weights."""
         weights = tuple(arrays[3 : 3 + self.weights])
         changed: Dict[int, Dict[str, Any]] = {}
         for (number, name), value in zip(self.places, arrays[3 + self.weights :]):

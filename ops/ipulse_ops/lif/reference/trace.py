@@ -1,4 +1,4 @@
-"""What a network did over a whole sequence, and the gradients of a loss by what it is made of."""
+"""Results of a network over a whole sequence, and the gradients of a loss."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 
 @dataclass(frozen=True)
 class LayerTrace:
-    """What one layer of LIF neurons did. `backward` reads all but `dropped`."""
+    """Results of one layer of LIF neurons. `backward` reads all but `dropped`."""
 
     u: np.ndarray  # float64 [time, batch, neurons], after the update, before the reset
-    reset: np.ndarray  # bool [time, batch, neurons], r of reference.py
+    reset: np.ndarray  # bool [time, batch, neurons], r of network_pass.py
     spike_ids: np.ndarray  # int32 [time, batch, slots]: spiking, then gradient-only, then zeros
-    spike_counts: np.ndarray  # int32 [time, batch, 2]: spikes, spikes and gradient-only neurons
-    surrogate: np.ndarray  # float64 [time, batch, slots], 0 behind the last filled slot
-    dropped: np.ndarray  # int32 [time, batch]: spiking neurons without a slot
+    spike_counts: np.ndarray  # int32 [time, batch, 2]: spikes, filled slots
+    surrogate: np.ndarray  # float64 [time, batch, slots], 0 after the last filled slot
+    dropped: np.ndarray  # int32 [time, batch]: spikes beyond the capacity
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What a network did over a whole sequence."""
+    """Results of a network over a whole sequence."""
 
     membrane: np.ndarray  # float64 [time, batch, classes], u of the readout
     layers: Tuple[LayerTrace, ...]  # of the hidden layers, and of the readout if it spikes
@@ -30,13 +30,13 @@ class Trace:
 
 @dataclass(frozen=True)
 class ConstantGradients:
-    """By the constants of one layer, float64 `[neurons]` also where one number is shared.
+    """Gradients of the constants of one layer, float64 `[neurons]` even for a shared number.
 
-    None where the layer has no such constant. A second threshold is not among them: no spike and
-    no membrane depends on it, so that its gradient is zero whatever the loss.
+    The gradient of a constant that the layer does not have is None. The second threshold is not
+    included: no spike and no membrane depends on it, so that its gradient is zero.
     """
 
-    decay: np.ndarray  # gain * (1 - decay) included
+    decay: np.ndarray  # including that through gain * (1 - decay)
     threshold: Optional[np.ndarray]
     synapse_decay: Optional[np.ndarray]
 
@@ -46,5 +46,5 @@ class Gradients:
     """Gradients of a loss."""
 
     weights: Tuple[np.ndarray, ...]  # float64, as ipulse_ops.lif.weights.weight_shapes says
-    inputs: np.ndarray  # float64 [time, batch, slots], by the spikes in the input's slots
-    constants: Tuple[ConstantGradients, ...]  # of each layer and the readout
+    inputs: np.ndarray  # float64 [time, batch, slots], dL/ds of the input slots
+    constants: Tuple[ConstantGradients, ...]  # per layer and readout

@@ -70,9 +70,9 @@ class TestReplay:
     @pytest.mark.parametrize(
         ("ids", "counts", "message"),
         [
-            ([[[0, 0]]], [[[1, 2]]], "one slot at most"),
+            ([[[0, 0]]], [[[1, 2]]], "at most once per step"),
             ([[[0, 4]]], [[[1, 2]]], r"ids\[0, 0, 1\] is 4; it must be 0 to 3"),
-            ([[[0, 1]]], [[[2, 1]]], "spikes, spikes and gradient-only"),
+            ([[[0, 1]]], [[[2, 1]]], "spikes, filled slots"),
             ([[[0, 1]]], [[[1, 3]]], r"counts\[0, 0\] is 3; it must be 0 to 2"),
             ([[[0]]], [[[1, 1]]], r"spike_ids must have shape \(1, 1, 2\)"),
             ([[[0, 1]]], [[1]], r"spike_counts must have shape \(1, 1, 2\)"),
