@@ -26,7 +26,7 @@ from benchmarks.service.systems import catalogue as systems
 from benchmarks.service.systems.celery import CelerySystem
 from benchmarks.service.systems.ipulse import IpulseSystem
 from benchmarks.training import breakdown, comparison, gradient_check
-from benchmarks.training.catalogue import FASTEST, PEERS
+from benchmarks.training.catalogue import FASTEST, GUARDS, PEERS
 from benchmarks.training.network import SECOND_THRESHOLD
 from benchmarks.training.peer_process import Ended, OverBudget, PeerProcess
 from benchmarks.training.rounds import Budget, Round, interleave, least_loaded, summary
@@ -87,6 +87,17 @@ class TestComparison:
         assert "train_speedup" not in quick.rows("S", 1, KERAS)[1]
         figures["background_cpus"] = 0.1
         assert quick.rows("S", 1, KERAS)[1]["train_speedup"] == 4.0
+
+    def test_a_regression_guard_holds_or_is_missed(self) -> None:
+        row = {"config": "A", "threads": 2, "peer": "torch_compile_layerwise"}
+        exact = {**row, "system": "ipulse:exact", "train_speedup": 6.81}
+        gated = {**row, "system": "ipulse:gated 0.9", "train_speedup": 12.7}
+        (message,) = comparison.missed_guards([row | {"system": row["peer"]}, exact, gated])
+        assert message.startswith("A: ipulse:gated 0.9 is 12.7 times as fast")
+        assert comparison.missed_guards([exact, gated | {"train_speedup": 12.8}]) == []
+        assert (
+            comparison.missed_guards([gated | {"peer": "snntorch"}, gated | {"threads": 1}]) == []
+        )
 
     def test_a_missing_environment_is_reported_with_the_reason(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -321,6 +332,8 @@ class TestCatalogue:
     def test_the_fastest_peers_of_every_config_exist(self) -> None:
         assert set(FASTEST) == set(CONFIGS)
         assert {name for names in FASTEST.values() for name in names} <= set(PEERS)
+        for config, (peer, *_) in GUARDS.items():
+            assert peer in FASTEST[config]
 
 
 class TestBreakdown:

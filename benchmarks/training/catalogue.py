@@ -81,3 +81,13 @@ FASTEST: dict[str, tuple[str, ...]] = {
     "D": ("torch_layerwise+fused_adam", "torch_layerwise", "torch_layerwise_bf16"),
     "S": ("torch_layerwise",),
 }
+
+# Regression guards with 2 threads: the peer, and how many times as fast the exact and the gated 0.9
+# training step must be, less GUARD_MARGIN.
+GUARDS: dict[str, tuple[str, float, float]] = {
+    "A": ("torch_compile_layerwise", 8, 15),
+    "B": ("torch_layerwise", 6, 12),
+    "C": ("torch_compile_step", 5, 8),
+    "D": ("torch_layerwise+fused_adam", 4, 11),
+}
+GUARD_MARGIN = 0.15

@@ -22,7 +22,7 @@ from benchmarks.common import command_line
 from benchmarks.common.environments import MissingEnvironment, python_of
 from benchmarks.common.tables import Row, finish
 from benchmarks.training import gradient_check
-from benchmarks.training.catalogue import FASTEST, PEERS
+from benchmarks.training.catalogue import FASTEST, GUARD_MARGIN, GUARDS, PEERS
 from benchmarks.training.network import SECOND_THRESHOLD
 from benchmarks.training.peer_process import Ended, OverBudget, PeerProcess, our_python
 from benchmarks.training.rounds import Budget, measure
@@ -145,6 +145,23 @@ def _figures(what: str, found: Row, before: Row) -> Row:
     return figures
 
 
+def missed_guards(rows: list[Row]) -> list[str]:
+    """Return a message per regression guard that the measured rows miss."""
+    messages = []
+    for row in rows:
+        peer, exact, gated = GUARDS.get(row["config"], ("", 0, 0))
+        goal = {"ipulse:exact": exact, "ipulse:gated 0.9": gated}.get(row["system"])
+        speedup = row.get("train_speedup")
+        if row["peer"] != peer or row["threads"] != 2 or goal is None or speedup is None:
+            continue
+        if speedup < goal * (1 - GUARD_MARGIN):
+            messages.append(
+                f"{row['config']}: {row['system']} is {speedup:.1f} times as fast as {peer}; "
+                f"the guard is {goal * (1 - GUARD_MARGIN):.1f}"
+            )
+    return messages
+
+
 def line(rows: list[Row]) -> str:
     """Return one line that describes a peer's rows."""
     peer, *ours = rows
@@ -183,13 +200,13 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
-def main(arguments: list[str]) -> None:
-    """Run the command line."""
+def main(arguments: list[str]) -> int:
+    """Run the command line; exit code 1 if a regression guard is missed."""
     options = parser().parse_args(arguments)
     if options.list:
         for name, peer in PEERS.items():
             print(f"{name:28} {peer.note}")
-        return
+        return 0
     budget = Budget(options.seconds, limit=options.limit, waiting=options.waiting)
     if options.quick:
         budget = Budget(1.0, rounds=3, limit=30.0, waiting=0.0)
@@ -204,3 +221,6 @@ def main(arguments: list[str]) -> None:
                 rows += found
                 print(line(found), file=sys.stderr, flush=True)
     finish(rows, options.output)
+    missed = missed_guards(rows)
+    print("\n".join(missed), end="", file=sys.stderr)
+    return 1 if missed else 0
