@@ -14,7 +14,9 @@ from ipulse.json_log import JSONLines
 from .ops.repeated import examples
 
 # How long an example takes says how busy the machine is. What fails prints how to see it again.
-settings.register_profile("ipulse", examples(100), deadline=None, print_blob=True)
+# `IPULSE_EXAMPLES=2000 make test ARGS="tests/ops"` looks longer for a counterexample.
+EXAMPLES = int(os.environ.get("IPULSE_EXAMPLES", "100"))
+settings.register_profile("ipulse", examples(EXAMPLES), deadline=None, print_blob=True)
 settings.load_profile("ipulse")
 
 
