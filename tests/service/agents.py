@@ -63,7 +63,8 @@ class Attempt:
         headers = {"ipulse-fence": self.fence}
         if offset is not None:
             headers["upload-offset"] = str(offset)
-        return self._worker.put(
+        return self._worker.request(
+            "PUT" if offset is None else "PATCH",
             f"{self.path}/artifacts/{name}",
             params=self._query(role, content, announced),
             content=content if sent is None else sent,

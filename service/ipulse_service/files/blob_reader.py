@@ -1,4 +1,4 @@
-"""A stored file on its way out, read and checked in threads and closed by whoever is last at it."""
+"""Reads a stored file in threads, checks each block, and closes it in the thread that ends last."""
 
 from __future__ import annotations
 
@@ -6,36 +6,35 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ipulse_core.blocks import BLOCK_BYTES
-from ipulse_service.files.checksums import Checked, DamagedFile
+from ipulse_service.files.checksums import BLOCK_BYTES, CheckedFile, DamagedFile
 
 
 class BlobReader:
-    """The next `left` bytes of a file, as far as they pass its check.
+    """Reads the next `left` bytes of a file, as long as its blocks pass their check.
 
-    It may be closed at any time and by any thread: one that opens or reads is not waited for, but
-    then closes the file itself.
+    Any thread may close it at any time. A thread that is opening or reading then closes the file
+    when it is done.
     """
 
-    def __init__(self, opener: Callable[[], Checked], left: int) -> None:
+    def __init__(self, opener: Callable[[], CheckedFile], left: int) -> None:
         self.left = left
         self._opener = opener
-        self._opened: Checked | None = None
+        self._opened: CheckedFile | None = None
         self._skip = 0
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._is_closed = False
 
     def begin(self) -> bytes:
-        """Opens the file; returns its first chunk. Raises what the opener and `read` raise."""
-        with self._at_work():
+        """Opens the file and returns its first chunk. Raises what the opener and `read` raise."""
+        with self._reading():
             if not self._is_closed:
                 self._opened = self._opener()
                 self._skip = self._opened.skip
         return self.read()
 
     def read(self) -> bytes:
-        """The next chunk; nothing after the last one, or once closed. Raises DamagedFile."""
-        with self._at_work():
+        """Returns the next chunk, empty at the end or once closed. Raises DamagedFile."""
+        with self._reading():
             if self._is_closed or self._opened is None or not self.left:
                 return b""
             block = self._opened.file.read(BLOCK_BYTES)
@@ -48,18 +47,19 @@ class BlobReader:
             return chunk
 
     def close(self) -> None:
-        self._is_closed = True  # first: who is at work now looks at it afterwards
-        if self._turn.acquire(blocking=False):
+        """Closes the file, or has the thread that reads close it."""
+        self._is_closed = True  # first: a thread that reads now checks it afterwards
+        if self._lock.acquire(blocking=False):
             try:
                 if self._opened is not None:
                     self._opened.file.close()
             finally:
-                self._turn.release()
+                self._lock.release()
 
     @contextmanager
-    def _at_work(self) -> Iterator[None]:
+    def _reading(self) -> Iterator[None]:
         try:
-            with self._turn:
+            with self._lock:
                 yield
         finally:
             if self._is_closed:

@@ -1,4 +1,4 @@
-"""Files by the SHA-256 of their content. No path is ever made from what a client sends."""
+"""Stored files, named by the SHA-256 of their content: no client chooses a path."""
 
 from __future__ import annotations
 
@@ -11,23 +11,29 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from ipulse_core.blocks import BLOCK_BYTES
-from ipulse_service.files.checksums import Blocks, Checked, Checksums, DamagedFile, WholeFile
+from ipulse_service.files.checksums import (
+    BLOCK_BYTES,
+    BlockCheck,
+    CheckedFile,
+    Checksums,
+    DamagedFile,
+    WholeFileCheck,
+)
 from ipulse_service.files.partial_upload import (
     PartialUpload,
-    receive,
-    resumable,
+    open_upload,
+    resumable_bytes,
     translate_os_errors,
 )
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 TRIAL_BYTES = 4096
-KNOWN_FILES = 10_000  # whose blocks are remembered, each in four bytes
-ABANDONED_SECONDS = 86_400  # an upload this old is nobody's any more
+KNOWN_FILES = 10_000  # files whose block checksums are kept in memory, 4 bytes a block
+ABANDONED_SECONDS = 86_400  # an interrupted upload this old is deleted
 
 
 class Blobs:
-    """A directory of such files, two hundred and fifty-six folders wide."""
+    """A directory of stored files in 256 folders."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -36,7 +42,7 @@ class Blobs:
         self._blocks: dict[str, Sequence[int]] = {}
 
     def prepare(self) -> None:
-        """Makes the directories and drops uploads that nobody will finish."""
+        """Makes the directories and deletes abandoned uploads. Raises StoreTrouble."""
         with translate_os_errors():
             for folder in (self._incoming, self._kept):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -46,7 +52,7 @@ class Blobs:
                         path.unlink()
 
     def is_writable(self) -> bool:
-        """Writes a little and takes it away again: a disk may be full, or read-only by now."""
+        """Writes and deletes a small file: the disk may be full or read-only."""
         trial = self._incoming / f"trial-{secrets.token_hex(8)}"
         try:
             trial.write_bytes(bytes(TRIAL_BYTES))
@@ -58,18 +64,17 @@ class Blobs:
         return os.access(self._kept, os.W_OK)
 
     def receive(self, name: str = "") -> PartialUpload:
-        """A file to write to, and to close in the end; of a name of our own it can be resumed."""
-        return receive(lambda unique: PartialUpload(self._incoming / unique), name)
+        """Opens a file to write; the caller closes it. With a name it can be resumed."""
+        return open_upload(self._incoming, name)
 
     def arrived(self, name: str) -> int:
-        """How many bytes of a file are here and can be gone on with."""
-        return resumable(self._incoming / name)
+        """Counts the bytes of an interrupted upload that can be resumed."""
+        return resumable_bytes(self._incoming / name)
 
     def keep(self, incoming: PartialUpload) -> None:
-        """Makes a synced file visible under its digest, durably.
+        """Makes a synced file visible under its digest, durably. Raises StoreTrouble.
 
-        Called in the digest's turn, in which its row is added then: no `discard` can come
-        between the two.
+        The caller holds the digest's lock until the row is added: no `discard` comes between.
         """
         path = self._path(incoming.sha256)
         with translate_os_errors():
@@ -78,58 +83,60 @@ class Blobs:
                 _sync_directory(self._kept)
             os.replace(incoming.path, path)
             _sync_directory(path.parent)
-        self._learn(incoming.checksums)
+        self._remember(incoming.checksums)
 
     def discard(self, sha256: str) -> None:
-        """Called in the digest's turn, once no row of it was found."""
+        """Deletes a file. The caller holds the digest's lock and found no row that refers to it."""
         with translate_os_errors():
             self._path(sha256).unlink(missing_ok=True)
 
     def kept(self, older_than_seconds: float) -> Iterator[str]:
-        """The digests of the files that are at least so old."""
+        """Yields the digests of the files that are at least this old."""
         for path in self._kept.glob("??/*"):
             with suppress(FileNotFoundError):  # discarded meanwhile
                 if time.time() - path.stat().st_mtime >= older_than_seconds:
                     yield path.name
 
     def open(self, sha256: str, start: int = 0) -> BinaryIO:
-        """The content from `start` on. Raises StoreTrouble when it cannot be read."""
+        """Opens a file at a position. Raises StoreTrouble."""
         with translate_os_errors():
             file = self._path(sha256).open("rb")  # buffered, so that a block is read whole
             file.seek(start)
             return file
 
-    def open_checked(self, sha256: str, size: int, start: int, stop: int) -> Checked:
-        """As `open`, with what its chunks have to pass. Of a file whose blocks are not known, a
-        part is open once all of it has been read.
+    def open_checked(self, sha256: str, size: int, start: int, stop: int) -> CheckedFile:
+        """Opens the bytes from `start` to `stop` with the check that its blocks must pass.
 
-        Raises DamagedFile, or StoreTrouble when it cannot be read.
+        If the block checksums of the file are not known, a part is opened only after the whole
+        file has been read and verified. Raises DamagedFile or StoreTrouble.
         """
         known = self._blocks.get(sha256)
         if known is None and (start, stop) == (0, size):
-            return Checked(self.open(sha256), WholeFile(sha256, size, self._learn).check)
+            return CheckedFile(
+                self.open(sha256), WholeFileCheck(sha256, size, self._remember).check
+            )
         if known is None:
             known = self._verify(sha256)
         first, skip = divmod(start, BLOCK_BYTES)
-        return Checked(self.open(sha256, start - skip), Blocks(known, first).check, skip)
+        return CheckedFile(self.open(sha256, start - skip), BlockCheck(known, first).check, skip)
 
     def signed_url(self, _sha256: str, _media_type: str, _disposition: str) -> str | None:
-        """None: the files are here and nowhere else."""
+        """Returns None: local files have no URL of their own."""
         return None
 
     def _verify(self, sha256: str) -> Sequence[int]:
-        """Reads all of a file; returns what its blocks are checked with."""
+        """Reads and verifies a whole file; returns the checksums of its blocks."""
         checksums = Checksums()
         with self.open(sha256) as file, translate_os_errors():
             while chunk := file.read(BLOCK_BYTES):
                 checksums.update(chunk)
         if checksums.sha256 != sha256:
-            raise DamagedFile(f"the stored file {sha256} has other content")
-        self._learn(checksums)
+            raise DamagedFile(f"the content of the stored file {sha256} has changed")
+        self._remember(checksums)
         return checksums.blocks
 
-    def _learn(self, checksums: Checksums) -> None:
-        """Of a file that is right. It holds for ever: whatever has that digest has these blocks."""
+    def _remember(self, checksums: Checksums) -> None:
+        """Keeps the block checksums of an undamaged file; they hold for any file of that digest."""
         if len(self._blocks) >= KNOWN_FILES:
             self._blocks.clear()
         self._blocks[checksums.sha256] = checksums.blocks
@@ -139,7 +146,7 @@ class Blobs:
 
 
 def digest_path(sha256: str) -> str:
-    """The name of a file below the store's root. Raises ValueError for what is no digest."""
+    """Returns the path of a file below the store's root. Raises ValueError for another text."""
     if not _DIGEST.fullmatch(sha256):
         raise ValueError(f"not a SHA-256 digest: {sha256!r}")
     return f"{sha256[:2]}/{sha256}"

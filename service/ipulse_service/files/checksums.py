@@ -1,32 +1,33 @@
-"""What tells that a stored file is what was stored: its SHA-256, and a CRC-32 of each block.
+"""Checks stored files as they are read: a SHA-256 of the whole, and a CRC-32 of each block.
 
-The one is a file's name. The other takes a fraction of the time, and tells of a damaged block
-before that is sent; it guards against faults of disks and lines, not against who may write there.
+The SHA-256 is the name of a file. The checksums of the blocks are kept in memory; with them a part
+of a file can be checked, and a damaged block is found before it is sent. They protect against
+faults of disks, not against somebody who can write there.
 """
 
 from __future__ import annotations
 
 import hashlib
+import zlib
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from isal.isal_zlib import crc32
-
-from ipulse_core.blocks import BLOCK_BYTES
 from ipulse_core.errors import IPUlseError
+
+BLOCK_BYTES = 2**20
 
 
 class DamagedFile(IPUlseError):
-    """The stored file is not what was stored: it must come from a backup, or the job run again."""
+    """The stored file is damaged: restore it from a backup, or run the job again."""
 
     code = "damaged_file"
 
 
 @dataclass(frozen=True)
-class Checked:
-    """An open file, read in blocks; each has to pass before anybody gets it."""
+class CheckedFile:
+    """An open file that is read in blocks, and the check that each block must pass."""
 
     file: BinaryIO
     check: Callable[[bytes], None]  # raises DamagedFile
@@ -34,82 +35,74 @@ class Checked:
 
 
 def unchecked(_block: bytes) -> None:
-    """All pass."""
+    """Accepts every block."""
 
 
 class Checksums:
-    """Of a content that comes in pieces of any size."""
+    """The checksums of a content that comes in pieces of any size."""
 
     def __init__(self) -> None:
         self._digest = hashlib.sha256()
-        self._blocks = array("I")  # those that are complete
-        self._crc = 0  # of the next one so far
-        self._left = BLOCK_BYTES  # of it
+        self._blocks = array("I")  # CRC-32 of each complete block
+        self._crc = 0  # of the part of the next block
+        self._missing = BLOCK_BYTES  # bytes until the next block is complete
 
     def update(self, piece: bytes) -> None:
-        self.hash(piece)
-        self.divide(piece)
-
-    def hash(self, piece: bytes | memoryview) -> None:
-        """The digest's part of an update; another thread may be at the blocks meanwhile."""
+        """Adds a piece."""
         self._digest.update(piece)
-
-    def divide(self, piece: bytes) -> None:
-        """The blocks' part of an update."""
-        for begin in range(0, len(piece), BLOCK_BYTES):
-            self._add(memoryview(piece)[begin : begin + BLOCK_BYTES])
+        rest = memoryview(piece)
+        while rest:
+            part, rest = rest[: self._missing], rest[self._missing :]
+            self._crc = zlib.crc32(part, self._crc)
+            self._missing -= len(part)
+            if not self._missing:
+                self._blocks.append(self._crc)
+                self._crc, self._missing = 0, BLOCK_BYTES
 
     @property
     def sha256(self) -> str:
+        """The SHA-256 of all pieces in hexadecimal digits."""
         return self._digest.hexdigest()
 
     @property
     def blocks(self) -> Sequence[int]:
-        """The CRC-32 of each block; the last may be shorter."""
-        begun = [self._crc] if self._left < BLOCK_BYTES else []
-        return self._blocks + array("I", begun)
-
-    def _add(self, piece: memoryview) -> None:
-        """At most a block."""
-        head, rest = piece[: self._left], piece[self._left :]
-        self._crc = crc32(head, self._crc)
-        self._left -= len(head)
-        if not self._left:
-            self._blocks.append(self._crc)
-            self._crc = crc32(rest)
-            self._left = BLOCK_BYTES - len(rest)
+        """The CRC-32 of each block; the last block may be shorter."""
+        incomplete = [self._crc] if self._missing < BLOCK_BYTES else []
+        return self._blocks + array("I", incomplete)
 
 
-class WholeFile:
-    """Lets all blocks pass but the last, and that one only if all of them have the digest."""
+class WholeFileCheck:
+    """Accepts all blocks but the last, and the last only if the whole file has the digest."""
 
     def __init__(
-        self, sha256: str, size: int, learn: Callable[[Checksums], None] | None = None
+        self, sha256: str, size: int, on_verified: Callable[[Checksums], None] | None = None
     ) -> None:
-        """`learn` hears the checksums of a file that is right."""
+        """Calls `on_verified` with the checksums of an undamaged file."""
         self._sha256 = sha256
         self._left = size
-        self._learn = learn
+        self._on_verified = on_verified
         self._checksums = Checksums()
 
     def check(self, block: bytes) -> None:
+        """Checks the next block. Raises DamagedFile."""
         self._checksums.update(block)
         self._left -= len(block)
         if self._left <= 0:
             if self._checksums.sha256 != self._sha256:
-                raise DamagedFile(f"the stored file {self._sha256} has other content")
-            if self._learn:
-                self._learn(self._checksums)
+                raise DamagedFile(f"the content of the stored file {self._sha256} has changed")
+            if self._on_verified:
+                self._on_verified(self._checksums)
 
 
-class Blocks:
-    """Lets a file's blocks pass, from one of them on, each for itself."""
+class BlockCheck:
+    """Checks each block of a file by itself, beginning at any of them."""
 
     def __init__(self, blocks: Sequence[int], first: int) -> None:
         self._blocks = blocks
         self._next = first
 
     def check(self, block: bytes) -> None:
-        if crc32(block) != self._blocks[self._next]:
-            raise DamagedFile(f"block {self._next} of a stored file has other content")
+        """Checks the next block. Raises DamagedFile."""
+        if zlib.crc32(block) != self._blocks[self._next]:
+            raise DamagedFile(f"block {self._next} of a stored file has changed")
         self._next += 1

@@ -1,4 +1,4 @@
-"""Files by their digest in an S3-compatible store; readers are sent there with signed URLs."""
+"""Stored files in an S3-compatible bucket; clients download them through signed URLs."""
 
 from __future__ import annotations
 
@@ -15,15 +15,20 @@ from ipulse.install_hint import install_hint
 from ipulse_core.errors import MissingDependency
 from ipulse_service.files import file_thread_pool
 from ipulse_service.files.blobs import ABANDONED_SECONDS, digest_path
-from ipulse_service.files.checksums import Checked, WholeFile, unchecked
-from ipulse_service.files.partial_upload import PartialUpload, StoreTrouble, receive, resumable
+from ipulse_service.files.checksums import CheckedFile, WholeFileCheck, unchecked
+from ipulse_service.files.partial_upload import (
+    PartialUpload,
+    StoreTrouble,
+    open_upload,
+    resumable_bytes,
+)
 
-SIGNED_SECONDS = 300  # for which a download may begin
+SIGNED_SECONDS = 300  # in which a download must begin
 TIMEOUT_SECONDS = 10
 
 
 class S3Blobs:
-    """The same as `Blobs`, in a bucket. Credentials are found as boto3 finds them."""
+    """The same interface as `Blobs`, on a bucket. boto3 finds the credentials."""
 
     def __init__(self, bucket: str, endpoint_url: str | None, prefix: str, spool: Path) -> None:
         """Raises MissingDependency without boto3."""
@@ -49,7 +54,7 @@ class S3Blobs:
         self.client: Any = boto3.client("s3", endpoint_url=endpoint_url, config=config)
 
     def prepare(self) -> None:
-        """Makes room for what arrives, and drops uploads that nobody will finish."""
+        """Makes the spool directory and deletes abandoned uploads. Raises StoreTrouble."""
         self._spool.mkdir(mode=0o700, parents=True, exist_ok=True)
         for path in self._spool.iterdir():
             with suppress(FileNotFoundError):  # it was finished at this moment
@@ -63,7 +68,7 @@ class S3Blobs:
                 self.client.abort_multipart_upload(Bucket=self.bucket, **upload)
 
     def is_writable(self) -> bool:
-        """Writes an object and takes it away again: a key may be good for reading only."""
+        """Writes and deletes a small object: the credentials may only allow reading."""
         trial = {"Bucket": self.bucket, "Key": f"{self.prefix}incoming/{secrets.token_hex(16)}"}
         with suppress(StoreTrouble), _explained():
             self.client.put_object(**trial, Body=b"trial")
@@ -72,34 +77,34 @@ class S3Blobs:
         return False
 
     def receive(self, name: str = "") -> PartialUpload:
-        """A file to write to, and to close in the end; of a name of our own it can be resumed."""
-        return receive(lambda unique: PartialUpload(self._spool / unique, is_read_next=True), name)
+        """Opens a file to write; the caller closes it. With a name it can be resumed."""
+        return open_upload(self._spool, name)
 
     def arrived(self, name: str) -> int:
-        """How many bytes of a file are here and can be gone on with."""
-        return resumable(self._spool / name)
+        """Counts the bytes of an interrupted upload that can be resumed."""
+        return resumable_bytes(self._spool / name)
 
     def keep(self, incoming: PartialUpload) -> None:
-        """Puts a synced file to its digest, where it appears all at once or not at all.
+        """Uploads a synced file to the bucket under its digest. Raises StoreTrouble.
 
-        Called in the digest's turn, and in no transaction: it takes as long as the file is large.
-        A file of more than 8 MiB goes in parts, of which a store takes 10,000.
+        The caller holds the digest's lock and no transaction: a large file takes long. A file of
+        more than 8 MiB is uploaded in parts, of which a bucket accepts 10,000.
         """
         with _explained():
             self.client.upload_file(str(incoming.path), self.bucket, self._key(incoming.sha256))
 
     def discard(self, sha256: str) -> None:
-        """Called in the digest's turn, once no row of it was found."""
+        """Deletes a file. The caller holds the digest's lock and found no row that refers to it."""
         with _explained():
             self.client.delete_object(Bucket=self.bucket, Key=self._key(sha256))
 
     def kept(self, older_than_seconds: float) -> Iterator[str]:
-        """The digests of the files that are at least so old."""
+        """Yields the digests of the files that are at least this old."""
         for key in self._keys("sha256/", older_than_seconds):
             yield key.rpartition("/")[2]
 
     def open(self, sha256: str, start: int = 0) -> BinaryIO:
-        """The content from `start` on. Raises StoreTrouble when it cannot be read."""
+        """Opens a file at a position. Raises StoreTrouble."""
         with _explained():
             found = self.client.get_object(
                 Bucket=self.bucket, Key=self._key(sha256), Range=f"bytes={start}-"
@@ -107,14 +112,14 @@ class S3Blobs:
         body: BinaryIO = found["Body"]
         return body
 
-    def open_checked(self, sha256: str, size: int, start: int, stop: int) -> Checked:
-        """As `open`; a part is not checked here, but the store has checksums of its own."""
+    def open_checked(self, sha256: str, size: int, start: int, stop: int) -> CheckedFile:
+        """Opens a file with its check; the bucket itself checks parts of files."""
         is_whole = (start, stop) == (0, size)
-        check = WholeFile(sha256, size).check if is_whole else unchecked
-        return Checked(self.open(sha256, start), check)
+        check = WholeFileCheck(sha256, size).check if is_whole else unchecked
+        return CheckedFile(self.open(sha256, start), check)
 
     def signed_url(self, sha256: str, media_type: str, disposition: str) -> str | None:
-        """Where a client may read the file without our token, for a few minutes."""
+        """Returns a URL from which a client may read the file without a token for 5 minutes."""
         params = {
             "Bucket": self.bucket,
             "Key": self._key(sha256),
@@ -139,7 +144,7 @@ class S3Blobs:
                         yield item["Key"]
 
     def _abandoned(self) -> Iterator[dict[str, str]]:
-        """Files whose parts a service was killed over; no list of objects shows them."""
+        """Yields multipart uploads that a killed service left; no list of objects shows them."""
         before = datetime.now(UTC) - timedelta(seconds=ABANDONED_SECONDS)
         pages = self.client.get_paginator("list_multipart_uploads").paginate(
             Bucket=self.bucket, Prefix=f"{self.prefix}sha256/"

@@ -12,9 +12,8 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from ipulse_core.blocks import BLOCK_BYTES
 from ipulse_service.files.blob_reader import BlobReader
-from ipulse_service.files.checksums import Checked, DamagedFile, WholeFile
+from ipulse_service.files.checksums import BLOCK_BYTES, CheckedFile, DamagedFile, WholeFileCheck
 from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.http.file_response import Download
 
@@ -55,8 +54,8 @@ def file(tmp_path: Path) -> Iterator[Gated]:
 
 
 def download(file: Gated, sha256: str = SHA256) -> Download:
-    check = WholeFile(sha256, len(CONTENT)).check
-    reader = BlobReader(lambda: Checked(file.open(), check), len(CONTENT))
+    check = WholeFileCheck(sha256, len(CONTENT)).check
+    reader = BlobReader(lambda: CheckedFile(file.open(), check), len(CONTENT))
     return Download(reader, FileThreadPool(), 200, {})
 
 

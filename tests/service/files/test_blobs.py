@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from ipulse_core.blocks import BLOCK_BYTES
 from ipulse_service.files.blob_reader import BlobReader
 from ipulse_service.files.blobs import Blobs
-from ipulse_service.files.checksums import DamagedFile
-from ipulse_service.files.partial_upload import _CACHED_BYTES, PartialUpload, StoreTrouble
+from ipulse_service.files.checksums import BLOCK_BYTES, DamagedFile
+from ipulse_service.files.partial_upload import StoreTrouble
 
 CONTENT = b"weights"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -47,39 +46,6 @@ def test_a_kept_file_is_found_by_its_digest_and_by_nothing_else(
     assert files(tmp_path / "artifacts") == [f"sha256/{SHA256[:2]}/{SHA256}"]
     with blobs.open(SHA256) as file:
         assert file.read() == CONTENT
-
-
-def is_cached(path: Path) -> bool:
-    """Whether a file's first page is in memory. Skips the test where nobody can tell."""
-    with path.open("rb") as file:
-        try:
-            return os.preadv(file.fileno(), [bytearray(1)], 0, os.RWF_NOWAIT) > 0
-        except BlockingIOError:
-            return False
-        except OSError as error:
-            pytest.skip(f"this file system does not tell what is cached: {error}")
-
-
-def test_a_large_file_that_is_on_the_disk_leaves_the_memory_to_others(blobs: Blobs) -> None:
-    incoming = blobs.receive()
-    for _ in range(_CACHED_BYTES // BLOCK_BYTES):
-        incoming.write(bytes(BLOCK_BYTES))
-    incoming.hash()
-    if not is_cached(incoming.path):
-        pytest.skip("this file system caches nothing")
-    incoming.sync()
-    assert not is_cached(incoming.path)
-    assert incoming.sha256 == hashlib.sha256(bytes(_CACHED_BYTES)).hexdigest()
-    incoming.close()
-
-
-def test_a_large_file_that_is_to_be_read_next_stays_in_memory(tmp_path: Path) -> None:
-    incoming = PartialUpload(tmp_path / "file", is_read_next=True)
-    incoming.write(bytes(_CACHED_BYTES))
-    incoming.hash()
-    incoming.sync()
-    assert is_cached(incoming.path)
-    incoming.close()
 
 
 def test_content_and_name_are_on_the_disk_before_anybody_relies_on_them(

@@ -20,7 +20,7 @@ from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ClaimedJob, ServiceAPI
 from ipulse_worker.agent.service_responses import NotClaimable, ServiceUnavailable, raise_refusal
 from ipulse_worker.agent.supervision.lease import AttemptLease
-from ipulse_worker.agent.uploads.outgoing_file import Outgoing
+from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
 
 from .fake_handler import HANG_UP
 from .fake_rules import DEADLINE
@@ -111,8 +111,8 @@ class TestTransfer:
         assert service.job(claim.job_id).last.artifact("weights").content == b""
 
     def test_a_wrong_digest_is_a_refusal(self, claim: ClaimedJob, api: ServiceAPI) -> None:
-        wrong = Outgoing(io.BytesIO(b"abc"), 3)
-        wrong.announced["sha256"] = "0" * 64
+        wrong = OutgoingFile(io.BytesIO(b"abc"), 3)
+        wrong.sha256 = "0" * 64
         with pytest.raises(RemoteError) as caught:
             upload(api, claim.lease, wrong)
         assert (caught.value.status, caught.value.remote_code) == (422, "wrong_content")
@@ -121,7 +121,7 @@ class TestTransfer:
         self, service: FakeService, claim: ClaimedJob, api: ServiceAPI
     ) -> None:
         service.fail("artifacts", HANG_UP, times=2)
-        file = Outgoing(io.BytesIO(b"whole"), 5)
+        file = OutgoingFile(io.BytesIO(b"whole"), 5)
         retry_while_unavailable(lambda: upload(api, claim.lease, file), lambda seconds: False)
         assert service.job(claim.job_id).last.artifact("weights").content == b"whole"
 
@@ -230,9 +230,9 @@ def test_proxies_of_the_environment_are_not_used(
     api.close()
 
 
-def upload(api: ServiceAPI, lease: AttemptLease, content: bytes | Outgoing) -> None:
+def upload(api: ServiceAPI, lease: AttemptLease, content: bytes | OutgoingFile) -> None:
     if isinstance(content, bytes):
-        content = Outgoing(io.BytesIO(content), len(content))
+        content = OutgoingFile(io.BytesIO(content), len(content))
     api.upload(
         lease,
         content,

@@ -21,7 +21,7 @@ from ipulse_core.schema import to_json
 from ipulse_worker.agent.connections import TIMEOUT, Connections
 from ipulse_worker.agent.service_responses import object_in, raise_refusal, understood
 from ipulse_worker.agent.supervision.lease import AttemptLease
-from ipulse_worker.agent.uploads.outgoing_file import Outgoing
+from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
 
 FENCE = "IPUlse-Fence"
 _DOWNLOAD_BYTES = 2**20  # of one chunk
@@ -151,17 +151,22 @@ class ServiceAPI:
             return int(answer["next"])
 
     def upload(
-        self, lease: AttemptLease, file: Outgoing, *, name: str, role: str, media_type: str
+        self, lease: AttemptLease, file: OutgoingFile, *, name: str, role: str, media_type: str
     ) -> str:
         """Upload the rest of the file; return the SHA-256 of what is stored."""
         path = f"/v1/worker/attempts/{lease.attempt_id}/artifacts/{name}"
-        params = {"role": role, "media_type": media_type, **file.announced}
-        offset = self._arrived(path, params, lease) if file.is_large else 0
-        headers = {FENCE: lease.fence, "Content-Length": str(file.length(offset))}
+        params = {
+            "role": role,
+            "media_type": media_type,
+            "size": file.size,
+            "sha256": file.sha256,
+        }
+        offset = self._arrived(path, params, lease) if file.is_resumable else 0
+        headers = {FENCE: lease.fence, "Content-Length": str(file.size - offset)}
         if offset:
             headers["Upload-Offset"] = str(offset)
         response = self._request(
-            "PUT",
+            "PATCH" if offset else "PUT",
             path,
             params=params,
             headers=headers,

@@ -12,7 +12,6 @@ import os
 import socket
 import threading
 import time
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,14 +20,14 @@ import httpx
 import pytest
 
 from ipulse.stack.redis_server import RedisServer
-from ipulse_core import blocks
-from ipulse_core.blocks import BLOCK_BYTES
+from ipulse_core import messages
+from ipulse_service.files.checksums import BLOCK_BYTES
 from ipulse_service.jobs import leases
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.supervision.lease import AttemptLease
-from ipulse_worker.agent.uploads import outgoing_file as outgoing
-from ipulse_worker.agent.uploads.outgoing_file import Outgoing
+from ipulse_worker.agent.uploads import outgoing_file
+from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
 from tests.service.agents import Attempt, phase
 from tests.service.conditions import DEADLINE_SECONDS, eventually
 from tests.service.http.routes.test_submission import check_problem
@@ -50,11 +49,6 @@ def partial_upload(service: InProcess, attempt: Attempt, content: bytes) -> Path
         pk = leases.check_fence(transaction, claimed, attempt.fence).pk
     name = f"{pk}-{hashlib.sha256(content).hexdigest()}"
     return service.settings.artifacts_dir / "incoming" / name
-
-
-def checksums(content: bytes) -> bytes:
-    begins = range(0, len(content), BLOCK_BYTES)
-    return blocks.packed([zlib.crc32(content[n : n + BLOCK_BYTES]) for n in begins])
 
 
 class Stored(NamedTuple):
@@ -93,7 +87,7 @@ class TestResumed:
             return str(problem["detail"])
 
         # While the service is still at the first one, another try begins at nothing.
-        eventually(lambda: not refused().endswith(" byte 0"))
+        eventually(lambda: "has 0 bytes" not in refused())
         arrived = int(attempt.arrived("w", "weights", content))
         assert 0 < arrived <= 3 * 2**20
         rest = attempt.put("w", "weights", content, sent=content[arrived:], offset=arrived)
@@ -129,120 +123,128 @@ class TestResumed:
         assert attempt.put("w", "weights", content).status_code == 201
 
 
-class TestChecksumsBehind:
-    """Whoever learns a file's checksums as it is sent puts them behind the content."""
+class TestWholeDigest:
+    """The SHA-256 of the whole file decides, however many requests it took."""
 
-    CONTENT = bytes(range(256)) * 9_000  # two blocks and a part of one
-    CRCS = checksums(CONTENT)
+    CONTENT = bytes(range(256)) * 9_000  # more than two batches
 
-    def put(
-        self, service: InProcess, content: bytes, followed: bytes, arrived: int = 0, size: int = -1
-    ) -> tuple[httpx.Response, list[dict[str, Any]]]:
-        """What is answered to the rest of a file, and the artifacts that are listed then."""
+    def listed(self, service: InProcess, attempt: Attempt) -> list[dict[str, Any]]:
+        answer = service.user.get(f"/v1/jobs/{attempt.claim['job_id']}/artifacts")
+        artifacts: list[dict[str, Any]] = answer.json()["artifacts"]
+        return artifacts
+
+    @pytest.mark.parametrize("size", [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1])
+    def test_a_file_of_any_size_is_stored(self, service: InProcess, size: int) -> None:
         attempt = service.attempt(service.submit()["id"])
-        size = len(content) if size < 0 else size
-        query: dict[str, str | int] = {"role": "weights", "upload": "7" * 64, "size": size}
-        headers = {"ipulse-fence": attempt.fence}
-        path = f"{attempt.path}/artifacts/w"
-        if arrived:
-            attempt_pk = partial_upload(service, attempt, b"").name.partition("-")[0]
-            incoming = service.settings.artifacts_dir / "incoming"
-            (incoming / f"{attempt_pk}-{'7' * 64}").write_bytes(content[:arrived])
-            known = service.worker.head(path, params=query, headers=headers)
-            assert known.headers["upload-offset"] == str(arrived)
-            headers["upload-offset"] = str(arrived)
-        body = content[arrived:] + followed
-        answer = service.worker.put(path, params=query, content=body, headers=headers)
-        listed = service.user.get(f"/v1/jobs/{attempt.claim['job_id']}/artifacts")
-        return answer, listed.json()["artifacts"]
-
-    @pytest.mark.parametrize("size", [0, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1])
-    def test_the_file_is_kept_without_them(self, service: InProcess, size: int) -> None:
         content = self.CONTENT[:size]
-        answer, [artifact] = self.put(service, content, checksums(content))
-        assert answer.status_code in (200, 201)
+        assert attempt.put("w", "weights", content).status_code == 201
+        [artifact] = self.listed(service, attempt)
         assert artifact["size"] == size
         assert artifact["sha256"] == hashlib.sha256(content).hexdigest()
 
-    @pytest.mark.parametrize("arrived", [2**20, 2**20 + 7, len(CONTENT)])
-    def test_they_follow_a_rest_too(self, service: InProcess, arrived: int) -> None:
-        answer, [artifact] = self.put(service, self.CONTENT, self.CRCS, arrived)
-        assert answer.status_code == 201
-        assert artifact["sha256"] == hashlib.sha256(self.CONTENT).hexdigest()
+    def test_a_file_may_come_in_any_number_of_requests(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        content = self.CONTENT
+        offset = 0
+        for end in (7, BLOCK_BYTES, BLOCK_BYTES, 2 * BLOCK_BYTES + 1):
+            sent = attempt.put("w", "weights", content, sent=content[offset:end], offset=offset)
+            assert (sent.status_code, sent.headers["upload-offset"]) == (204, str(end))
+            assert attempt.arrived("w", "weights", content) == str(end)
+            offset = end
+        assert self.listed(service, attempt) == []
+        last = attempt.put("w", "weights", content, sent=content[offset:], offset=offset)
+        assert last.status_code == 201
+        [artifact] = self.listed(service, attempt)
+        assert artifact["sha256"] == hashlib.sha256(content).hexdigest()
+        assert attempt.arrived("w", "weights", content) == "0"
 
     @pytest.mark.parametrize(
         ("place", "arrived"),
         [(0, 0), (2**20 - 1, 2**20 + 7), (2**20, 2**20 + 7), (len(CONTENT) - 1, 0)],
     )
-    def test_it_is_told_where_the_content_differs(
+    def test_a_changed_byte_is_refused_and_the_next_try_begins_anew(
         self, service: InProcess, place: int, arrived: int
     ) -> None:
-        """Also in what arrived before: here, or on this disk meanwhile."""
+        """Also if it changed on this disk, between two requests."""
+        attempt = service.attempt(service.submit()["id"])
         damaged = bytearray(self.CONTENT)
         damaged[place] ^= 1
-        answer, listed = self.put(service, bytes(damaged), self.CRCS, arrived)
+        if arrived:
+            partial_upload(service, attempt, self.CONTENT).write_bytes(damaged[:arrived])
+        answer = attempt.put(
+            "w", "weights", self.CONTENT, sent=bytes(damaged[arrived:]), offset=arrived or None
+        )
         problem = check_problem(answer, 422)
-        assert (problem["code"], listed) == ("wrong_content", [])
-        assert f"from byte {place // 2**20 * 2**20:,} on" in problem["detail"]
+        assert [error["code"] for error in problem["errors"]] == ["wrong_sha256"]
+        assert self.listed(service, attempt) == []
+        assert attempt.arrived("w", "weights", self.CONTENT) == "0"
+        assert attempt.put("w", "weights", self.CONTENT).status_code == 201
 
-    @pytest.mark.parametrize(
-        "followed",
-        [b"", CRCS[:-1], CRCS[4:] + CRCS[:4], CRCS + b"\0"],
-        ids=["none", "too short", "another order", "too long"],
-    )
-    def test_nothing_is_kept_that_they_are_not_of(
-        self, service: InProcess, followed: bytes
-    ) -> None:
-        answer, listed = self.put(service, self.CONTENT, followed)
-        assert check_problem(answer, 422)["code"] == "wrong_content"
-        assert listed == []
+    def test_two_requests_at_once_do_not_mix(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        content = self.CONTENT
+        arriving = partial_upload(service, attempt, content)
+        second: list[httpx.Response] = []
 
-    def test_an_agent_goes_on_after_its_connection_broke(self, service: InProcess) -> None:
-        content = self.CONTENT * (outgoing.LARGE_BYTES // len(self.CONTENT) + 1)
+        def sent() -> Iterator[bytes]:
+            yield content[: 2 * BLOCK_BYTES]
+            eventually(lambda: arriving.exists() and arriving.stat().st_size > 0)
+            second.append(attempt.put("w", "weights", content))
+            yield content[2 * BLOCK_BYTES :]
+
+        first = attempt.put("w", "weights", content, sent=sent())
+        assert sorted([first.status_code, second[0].status_code]) == [200, 201]
+        [artifact] = self.listed(service, attempt)
+        assert artifact["sha256"] == hashlib.sha256(content).hexdigest()
+
+    def test_an_agent_resumes_after_its_connection_broke(self, service: InProcess) -> None:
+        content = self.CONTENT * (outgoing_file.LARGE_BYTES // len(self.CONTENT) + 1)
 
         class Breaking(io.BytesIO):
-            times = 1
+            breaks = False
 
             def read(self, size: int | None = -1, /) -> bytes:
-                if self.tell() >= 5 * BLOCK_BYTES and self.times:
-                    self.times -= 1
-                    raise httpx.WriteError("the line is dead")
+                if self.breaks and self.tell() >= 5 * BLOCK_BYTES:
+                    self.breaks = False
+                    raise httpx.WriteError("the connection is cut")
                 return super().read(size)
 
         attempt = service.attempt(service.submit()["id"])
         token = service.worker.headers["authorization"].removeprefix("Bearer ")
+        offsets: list[str | None] = []
         with contextlib.closing(ServiceAPI(str(service.worker.base_url), token)) as api:
             lease = AttemptLease(attempt.claim["attempt_id"], attempt.fence, 60.0, time.monotonic())
-            file = Outgoing(Breaking(content), len(content))
-            described = {"name": "w", "role": "weights", "media_type": "application/zip"}
+            content_file = Breaking(content)
+            file = OutgoingFile(content_file, len(content))
+            content_file.breaks = True
+            with api._connections.use() as http:
+                http.event_hooks["request"] = [
+                    lambda request: offsets.append(request.headers.get("upload-offset"))
+                ]
 
             def upload() -> None:
-                api.upload(lease, file, **described)
+                api.upload(lease, file, name="w", role="weights", media_type="application/zip")
 
             retry_while_unavailable(upload, lease.wait_for_loss)
-            upload()  # as where the answer was lost
-        listed = service.user.get(f"/v1/jobs/{attempt.claim['job_id']}/artifacts")
-        [artifact] = listed.json()["artifacts"]
+            upload()  # as if the answer had been lost
+        [artifact] = self.listed(service, attempt)
         assert artifact["size"] == len(content)
         assert artifact["sha256"] == hashlib.sha256(content).hexdigest()
+        assert any(offset and int(offset) > 0 for offset in offsets), "nothing was resumed"
 
-    @pytest.mark.parametrize("size", [len(CONTENT) - 1, len(CONTENT) + 1])
-    def test_nothing_is_kept_of_another_size(self, service: InProcess, size: int) -> None:
-        answer, listed = self.put(service, self.CONTENT, self.CRCS, size=size)
-        assert check_problem(answer, 422)["code"] == "wrong_content"
-        assert listed == []
-
-    @pytest.mark.parametrize("named", [{}, {"upload": "7" * 64, "sha256": "7" * 64}])
-    def test_either_a_digest_is_announced_or_checksums_follow(
-        self, service: InProcess, named: dict[str, str]
+    def test_an_agent_of_version_0_1_stops_and_its_job_runs_elsewhere(
+        self, service: InProcess
     ) -> None:
         attempt = service.attempt(service.submit()["id"])
         answer = service.worker.put(
             f"{attempt.path}/artifacts/w",
-            params={"role": "weights", "size": 0, **named},
-            headers={"ipulse-fence": attempt.fence},
+            params={"role": "weights", "upload": "7" * 64, "size": 3},
+            content=b"abc" + bytes(4),
+            headers={"ipulse-fence": attempt.fence, messages.PROTOCOL_HEADER: "4"},
         )
-        assert check_problem(answer, 400)["code"] == "invalid_parameter"
+        problem = check_problem(answer, 409)
+        assert problem["code"] == "stale_token"
+        assert "upgrade" in problem["detail"]
 
 
 @pytest.mark.parametrize("asked", [{}, {"range": "bytes=-5"}])
@@ -426,7 +428,7 @@ class TestStore:
         query = f"role=weights&size={len(content)}&sha256={hashlib.sha256(content).hexdigest()}"
         request = (
             f"PUT {attempt.path}/artifacts/a.bin?{query} HTTP/1.1\r\nHost: localhost\r\n"
-            f"Authorization: {token}\r\nIPUlse-Fence: {attempt.fence}\r\n"
+            f"Authorization: {token}\r\nIPUlse-Fence: {attempt.fence}\r\nIPUlse-Protocol: 5\r\n"
             f"Content-Length: {len(content)}\r\n\r\n"
         )
         address = (service.user.base_url.host, service.user.base_url.port or 0)
@@ -439,40 +441,29 @@ class TestStore:
         assert not path.exists()
         assert [r for r in caplog.records if r.levelno >= logging.ERROR] == []
 
-    def test_what_the_disk_lost_while_more_arrived_is_not_kept(
+    def test_a_file_that_the_disk_did_not_take_is_not_kept(
         self, service: InProcess, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def fails_once(descriptor: int) -> None:
-            monkeypatch.undo()  # the system says it of the file once, and then no more
+            monkeypatch.undo()  # the system reports it once
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
         attempt = service.attempt(service.submit()["id"])
         before = stored_files(service)
-        monkeypatch.setattr("ipulse_service.http.routes.uploads._SYNC_BYTES", 2**20)
         monkeypatch.setattr("ipulse_service.files.partial_upload.os.fsync", fails_once)
         response = attempt.put("a.bin", "weights", bytes(5 * 2**20))
         assert check_problem(response, 503)["code"] == "artifact_store"
         assert stored_files(service) == before
         assert attempt.put("a.bin", "weights", bytes(5 * 2**20)).status_code == 201
 
-    @pytest.mark.parametrize("behind", [0, 2**25])
-    def test_a_file_that_is_not_read_back_is_not_kept(
-        self, service: InProcess, monkeypatch: pytest.MonkeyPatch, behind: int
-    ) -> None:
-        """However far the hash may be behind what has arrived."""
-
-        def fails(*_: object) -> int:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-
+    def test_an_upload_that_cannot_be_read_back_is_not_resumed(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
-        before = stored_files(service)
-        monkeypatch.setattr("ipulse_service.http.routes.uploads._UNHASHED_BYTES", behind)
-        with monkeypatch.context() as disk:
-            disk.setattr("ipulse_service.files.partial_upload.os.preadv", fails)
-            response = attempt.put("a.bin", "weights", CONTENT * 5)
+        path = partial_upload(service, attempt, CONTENT)
+        path.mkdir()  # stands for a file that the disk does not return
+        response = attempt.put("a.bin", "weights", CONTENT, sent=CONTENT[7:], offset=7)
         assert check_problem(response, 503)["code"] == "artifact_store"
-        assert stored_files(service) == before
-        assert attempt.put("a.bin", "weights", CONTENT * 5).status_code == 201
+        path.rmdir()
+        assert attempt.put("a.bin", "weights", CONTENT).status_code == 201
 
     @pytest.mark.parametrize("name", ["a%2Fb", "..%2F..%2Fetc%2Fpasswd", "a/b"])
     def test_a_name_with_a_slash_is_no_route(self, service: InProcess, name: str) -> None:

@@ -22,7 +22,7 @@ from ipulse_core.messages import MANIFEST_BYTES
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import PiggybackedManifest, ServiceAPI
 from ipulse_worker.agent.supervision.lease import AttemptLease
-from ipulse_worker.agent.uploads.outgoing_file import Outgoing
+from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
 
 MANIFEST = "manifest"
 MOST_OF_A_MANIFEST = 2**24  # bytes: a spec, and some lines for each file
@@ -163,7 +163,7 @@ class Uploader:
                 self._stored[file.name] = sha256
 
     def _store(self, file: _File, content: BufferedReader) -> str:
-        outgoing = Outgoing(content, os.fstat(content.fileno()).st_size)
+        outgoing = OutgoingFile(content, os.fstat(content.fileno()).st_size)
         return retry_while_unavailable(
             lambda: self._api.upload(
                 self._lease,
