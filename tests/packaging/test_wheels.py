@@ -24,7 +24,7 @@ PACKAGES = {
 SPEC = """\
 version: 1
 name: wheel
-data: {source: digits, test_size: 300}
+data: {kind: digits, samples: 300}
 network: {layers: [{neurons: 32}]}
 training: {epochs: 2}
 """
