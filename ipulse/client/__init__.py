@@ -1,4 +1,4 @@
-"""The Python client: `Client` and `AsyncClient` speak the service's HTTP API.
+"""The Python client of the HTTP API: `Client` and `AsyncClient`.
 
     from ipulse.client import Client
 
@@ -8,7 +8,7 @@
             print(event.kind, event.fields)
         client.download(job.id, "results")
 
-Without arguments a client finds the service that `ipulse up` started on this machine.
+Without arguments a client uses the service that `ipulse up` started on this machine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ipulse.install_hint import install_hint
 from ipulse_core.errors import MissingDependency
 
 try:
-    import httpx as _httpx  # noqa: F401  # asked for here, so that its absence is explained here
+    import httpx as _httpx  # noqa: F401  # imported here, so that its absence is explained
 except ImportError as error:
     raise MissingDependency(
         f"the IPUlse client needs httpx, which is not installed: {install_hint('client')}"

@@ -1,20 +1,21 @@
-"""The client for programs that await: the same calls as `Client`, on asyncio and trio."""
+"""The asynchronous client: the same calls as `Client`, for asyncio and trio."""
 
 from __future__ import annotations
 
 from types import TracebackType
 from typing import Optional, Type
 
+from .client_base import ClientBase
 from .connection import options_for
-from .conversation import Conversation
-from .location import PathLike, find
-from .transports import Awaiting
+from .location import PathLike, find_service
+from .transports import AsyncTransport
 
 
-class AsyncClient(Conversation):
-    """As `Client`: every method does the same and raises the same.
+class AsyncClient(ClientBase):
+    """The asynchronous form of `Client`: every method does the same and raises the same errors.
 
-    It belongs to the event loop that uses it first; in another one, and closed, it raises Conflict.
+    It belongs to the event loop that uses it first. In another loop, and after `close`, it raises
+    Conflict.
     """
 
     def __init__(
@@ -28,8 +29,8 @@ class AsyncClient(Conversation):
         timeout: float = 30.0,
         retries: int = 4,
     ) -> None:
-        service = find(url, token, token_file, home, ca=ca)
-        transport = Awaiting(**options_for(service, timeout))
+        service = find_service(url, token, token_file, home, ca=ca)
+        transport = AsyncTransport(**options_for(service, timeout))
         super().__init__(service.url, transport, timeout, retries)
         self._http = transport.http
 

@@ -1,6 +1,6 @@
-"""Each call of the API as a value: what to send and how to read the answer.
+"""The calls of the HTTP API: the request to send and how to read the response.
 
-Both clients send the same calls, so that they cannot drift apart; nothing here touches a socket.
+Both clients use these calls; nothing here opens a connection.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _JSON = {"Content-Type": "application/json"}
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """One request, and what its answer means."""
+    """One request, and a function that reads its response."""
 
     method: str
     path: str
@@ -42,7 +42,7 @@ class Call(Generic[T]):
     content: Optional[bytes] = None
 
     def answer(self, response: httpx.Response) -> T:
-        """What a read response means. Raises the error that it stands for."""
+        """Return the result in a response. Raises the error that the response reports."""
         if response.status_code >= 400:
             raise error_in(response)
         try:
@@ -52,6 +52,8 @@ class Call(Generic[T]):
 
 
 def validate(spec: Spec) -> Call[ValidSpec]:
+    """Return the call that checks a spec."""
+
     def read(response: httpx.Response) -> ValidSpec:
         value = _object(response)
         return ValidSpec(spec=value["spec"], sha256=value["spec_sha256"])
@@ -59,14 +61,15 @@ def validate(spec: Spec) -> Call[ValidSpec]:
     return Call("POST", "/v1/jobs:validate", read, headers=_JSON, content=_document(spec))
 
 
-def submit(spec: Spec, idempotency_key: str, wishes: Mapping[str, Optional[int]]) -> Call[Job]:
+def submit(spec: Spec, idempotency_key: str, options: Mapping[str, Optional[int]]) -> Call[Job]:
+    """Return the call that submits a spec with its scheduling options."""
     headers = {**_JSON, "Idempotency-Key": check_key(idempotency_key)}
-    params = {name: value for name, value in wishes.items() if value is not None}
+    params = {name: value for name, value in options.items() if value is not None}
     return Call("POST", "/v1/jobs", _job, params, headers=headers, content=_document(spec))
 
 
 def get(job_id: str, known: Optional[Job]) -> Call[Job]:
-    """Reads a job; where it is still as `known`, the service says only that."""
+    """Return the call that reads a job; the service sends it only if it differs from `known`."""
 
     def read(response: httpx.Response) -> Job:
         if response.status_code == 304 and known is not None:
@@ -78,12 +81,14 @@ def get(job_id: str, known: Optional[Job]) -> Call[Job]:
 
 
 def get_ended(job_id: str, seconds: int) -> Call[Job]:
-    """Reads a job once it has ended, or as it is after so many seconds."""
+    """Return the call that reads a job once it has ended, or after so many seconds."""
     headers = {"Prefer": f"wait={seconds}"} if seconds else {}
     return Call("GET", _job_path(job_id), _job, headers=headers)
 
 
 def list_jobs(state: Optional[str], page_size: int, page_token: str) -> Call[JobPage]:
+    """Return the call that reads one page of jobs."""
+
     def read(response: httpx.Response) -> JobPage:
         value = _object(response)
         jobs = [Job.from_json(item) for item in value["jobs"]]
@@ -98,26 +103,32 @@ def list_jobs(state: Optional[str], page_size: int, page_token: str) -> Call[Job
 
 
 def cancel(job_id: str) -> Call[Job]:
+    """Return the call that cancels a job."""
     return Call("POST", _job_path(job_id) + "/cancel", _job)
 
 
 def pause(job_id: str) -> Call[Job]:
+    """Return the call that pauses a job."""
     return Call("POST", _job_path(job_id) + "/pause", _job)
 
 
 def resume(job_id: str) -> Call[Job]:
+    """Return the call that resumes a job."""
     return Call("POST", _job_path(job_id) + "/resume", _job)
 
 
 def delete(job_id: str) -> Call[None]:
+    """Return the call that deletes a job."""
     return Call("DELETE", _job_path(job_id), lambda response: None)
 
 
 def events(job_id: str, after: int, kinds: Sequence[str]) -> Call[EventPage]:
+    """Return the call that reads one page of events."""
+
     def read(response: httpx.Response) -> EventPage:
         value = _object(response)
-        found = [JobEvent.from_json(item) for item in value["events"]]
-        return EventPage(events=found, next_after=int(value["next_after"]), end=bool(value["end"]))
+        listed = [JobEvent.from_json(item) for item in value["events"]]
+        return EventPage(events=listed, next_after=int(value["next_after"]), end=bool(value["end"]))
 
     params: Dict[str, Any] = {"after": after}
     if kinds:
@@ -126,6 +137,8 @@ def events(job_id: str, after: int, kinds: Sequence[str]) -> Call[EventPage]:
 
 
 def artifacts(job_id: str) -> Call[List[Artifact]]:
+    """Return the call that lists the files of a job."""
+
     def read(response: httpx.Response) -> List[Artifact]:
         return [Artifact.from_json(item) for item in _object(response)["artifacts"]]
 
@@ -133,10 +146,13 @@ def artifacts(job_id: str) -> Call[List[Artifact]]:
 
 
 def profile(job_id: str) -> Call[Dict[str, Any]]:
+    """Return the call that reads a job's profile.json."""
     return Call("GET", _job_path(job_id) + "/profile", _object)
 
 
 def create_token(name: str, role: str, seconds: int) -> Call[Token]:
+    """Return the call that creates a token."""
+
     def read(response: httpx.Response) -> Token:
         value = _object(response)
         return Token.from_json(value["about"], value["token"])
@@ -146,6 +162,8 @@ def create_token(name: str, role: str, seconds: int) -> Call[Token]:
 
 
 def tokens() -> Call[List[Token]]:
+    """Return the call that lists the tokens."""
+
     def read(response: httpx.Response) -> List[Token]:
         return [Token.from_json(item) for item in _object(response)["tokens"]]
 
@@ -153,27 +171,31 @@ def tokens() -> Call[List[Token]]:
 
 
 def revoke_token(token_id: str) -> Call[None]:
+    """Return the call that revokes a token."""
     if not _ID.fullmatch(token_id):
         raise NotFound(f"there is no token {token_id[:100]!r}")
     return Call("DELETE", f"/v1/tokens/{token_id}", lambda response: None)
 
 
 def ready() -> Call[None]:
+    """Return the call that checks that the service is ready."""
     return Call("GET", "/readyz", lambda response: None)
 
 
 def events_path(job_id: str) -> str:
+    """Return the path of a job's event stream."""
     return _job_path(job_id) + "/events"
 
 
 def content_path(job_id: str, artifact_id: str) -> str:
+    """Return the path of a file's content."""
     if not _ID.fullmatch(artifact_id):
         raise NotFound(f"there is no artifact {artifact_id!r}")
     return f"{_job_path(job_id)}/artifacts/{artifact_id}/content"
 
 
 def _job_path(job_id: str) -> str:
-    # An id goes into a path, where dots and slashes would mean something else.
+    # The id becomes a part of a path, where dots and slashes have a meaning.
     if not _ID.fullmatch(job_id):
         raise NotFound(f"there is no job {job_id[:100]!r}")
     return f"/v1/jobs/{job_id}"
@@ -183,12 +205,14 @@ def _state(name: str) -> str:
     states = [state.value for state in JobState]
     if name not in states:
         detail = f"must be one of {', '.join(states)}; got {name[:60]!r}"
-        raise InvalidInput([Problem("/state", "not_a_choice", detail)], "no such state of a job")
+        raise InvalidInput(
+            [Problem("/state", "not_a_choice", detail)], "there is no such job state"
+        )
     return str(JobState(name).value)
 
 
 def _document(spec: Spec) -> bytes:
-    """The JSON text of a spec. Raises InvalidSpec for what no JSON can say."""
+    """Return the JSON text of a spec. Raises InvalidSpec for values that JSON cannot express."""
     if isinstance(spec, ExperimentSpec):
         return strict_json.dumps(spec_to_json(spec)).encode()
     if isinstance(spec, (str, os.PathLike)):
@@ -198,7 +222,7 @@ def _document(spec: Spec) -> bytes:
     try:
         return strict_json.dumps(spec).encode()
     except (TypeError, ValueError):
-        # Something that is no JSON, such as NaN or an array: the parser knows its place.
+        # The value is not JSON, such as NaN or an array: the parser reports its place.
         return strict_json.dumps(spec_to_json(parse_spec(spec))).encode()
 
 
@@ -215,7 +239,7 @@ def _object(response: httpx.Response) -> Dict[str, Any]:
 
 def _not_understood(response: httpx.Response) -> RemoteError:
     return RemoteError(
-        f"{response.request.method} {response.request.url.path} was answered with something this "
-        "client does not understand: are client and service of the same version?",
+        f"{response.request.method} {response.request.url.path} has a response that this client "
+        "cannot read: do client and service have the same version?",
         status=response.status_code,
     )

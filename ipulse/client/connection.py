@@ -1,4 +1,4 @@
-"""What both clients share besides the calls: how they connect, remember and wait."""
+"""Connection options, cached jobs and deadlines, which both clients share."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import httpx
 
 from ipulse import __version__
 
-from .location import Service
+from .location import ServiceLocation
 from .resources import Job
 
-LONGEST_ANSWER = 20.0  # seconds that an answer may be waited for while a job runs
-PAUSE = 0.1  # seconds between two questions, for a service that cannot hold an answer back
-REMEMBERED = 256  # jobs whose last answer is kept, so that polling one costs the service nothing
+LONGEST_ANSWER = 20.0  # seconds for which the service may delay an answer while a job runs
+PAUSE = 0.1  # seconds between two requests, for a service that does not delay answers
+CACHED_JOBS = 256  # jobs whose last response is cached, so that polling is cheap
 
 
-def options_for(service: Service, timeout: float) -> Dict[str, Any]:
-    """Arguments of httpx.Client and httpx.AsyncClient alike."""
+def options_for(service: ServiceLocation, timeout: float) -> Dict[str, Any]:
+    """Return arguments for httpx.Client and httpx.AsyncClient."""
     return {
         "base_url": service.url,
         "headers": {
@@ -28,38 +28,37 @@ def options_for(service: Service, timeout: float) -> Dict[str, Any]:
         },
         "timeout": httpx.Timeout(timeout),
         "verify": service.trust or True,
-        # A proxy of the environment cannot reach this machine's own address.
+        # A proxy from the environment cannot reach an address of this machine.
         "trust_env": not service.is_local,
-        # A redirect would carry the token wherever it points.
+        # A redirect would send the token to another host.
         "follow_redirects": False,
     }
 
 
 def remember(known: Dict[str, Job], job: Job) -> None:
-    """Keeps a job's last answer, and forgets the one longest unasked for."""
+    """Cache a job's last response and drop the least recently used one."""
     known.pop(job.id, None)
     known[job.id] = job
-    if len(known) > REMEMBERED:
+    if len(known) > CACHED_JOBS:
         del known[next(iter(known))]
 
 
-class Patience:
-    """Divides the time until a deadline: how long the service may hold an answer back, and how
-    long to pause before asking again.
-    """
+class WaitDeadline:
+    """A deadline for a job's end: how long the service may delay an answer, and when to retry."""
 
     def __init__(self, job_id: str, timeout: Optional[float], answer_timeout: float) -> None:
+        """Start the time; `timeout` None means no deadline."""
         self._job_id = job_id
         self._timeout = timeout
         self._longest_answer = min(LONGEST_ANSWER, answer_timeout / 2)
         self._began = time.monotonic()
 
     def answer_seconds(self) -> int:
-        """Whole seconds that the service may take to answer."""
+        """Return the whole seconds for which the service may delay its answer."""
         return int(min(self._longest_answer, max(0.0, self._left())))
 
     def pause(self, wanted: float = PAUSE) -> float:
-        """Seconds until the next question. Raises TimeoutError when there is no time left."""
+        """Return the seconds until the next request. Raises TimeoutError after the deadline."""
         left = self._left()
         if left <= 0:
             raise TimeoutError(f"job {self._job_id} has not ended after {self._timeout:g} s")

@@ -1,4 +1,4 @@
-"""One artifact on its way to a file: nothing stands under its name before its digest is right."""
+"""The download of one artifact; its file gets its name once the digest is verified."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ipulse_core.schema import fields_of
 from .calls import content_path
 from .problems import error_in
 from .resources import Artifact
-from .retries import Retries
+from .retries import RetryPolicy
 
 _NAME = next(
     field.metadata["pattern"] for field, _ in fields_of(ArtifactEvent) if field.name == "path"
@@ -28,27 +28,30 @@ _BLOCK = 2**20
 
 
 def check_names(artifacts: Sequence[Artifact]) -> None:
-    """Raises RemoteError for names that would leave the folder or hide one another.
+    """Raise RemoteError for names that leave the folder, and for duplicate names.
 
-    The service promises better; but what it says becomes paths on this machine.
+    The names become paths on this machine, so the client does not trust the service here.
     """
     seen = set()
     for artifact in artifacts:
         if not re.fullmatch(_NAME, artifact.name):
-            raise RemoteError(f"the service names an artifact {artifact.name!r}: not downloaded")
+            raise RemoteError(
+                f"the service lists an artifact with the unsafe name {artifact.name!r}: "
+                "not downloaded"
+            )
         if artifact.name in seen:
             raise RemoteError(f"the service lists {artifact.name} twice: not downloaded")
         seen.add(artifact.name)
 
 
 class Download:
-    """An artifact written beside its place, checked, and renamed.
+    """An artifact that is written to a temporary file, verified, and renamed.
 
-    Knows what to ask for next (`headers`) and what to do with an answer; knows no sockets.
-    Used as a context manager, so that nothing half done is left behind.
+    It makes the headers of the next request and processes the responses, without a connection of
+    its own. It is a context manager, which removes a partial file.
     """
 
-    def __init__(self, job_id: str, artifact: Artifact, folder: Path, retries: Retries) -> None:
+    def __init__(self, job_id: str, artifact: Artifact, folder: Path, retries: RetryPolicy) -> None:
         self.url_path = content_path(job_id, artifact.id)
         self.path = folder / artifact.name
         self._artifact = artifact
@@ -62,13 +65,14 @@ class Download:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with suppress(OSError):  # of what no disk has room for, which `finish` or `write` told
+        with suppress(OSError):  # a full disk, which `finish` or `write` has reported
             self._file.close()
         self._part.unlink(missing_ok=True)
 
     @property
     def headers(self) -> Dict[str, str]:
-        headers = {"Accept-Encoding": "identity"}  # the digest is of the bytes as they are stored
+        """The headers of the next request, which continue a partial download."""
+        headers = {"Accept-Encoding": "identity"}  # the digest is of the stored bytes
         if self._size:
             headers["Range"] = f"bytes={self._size}-"
             headers["If-Range"] = f'"{self._artifact.sha256}"'
@@ -76,14 +80,14 @@ class Download:
 
     @property
     def complete(self) -> bool:
-        """Whether every byte is here; an empty file is complete before it is asked for."""
+        """Whether all bytes have arrived; an empty file is complete before any request."""
         return self._size == self._artifact.size
 
     def opened(self, response: httpx.Response) -> Optional[float]:
-        """Looks at the answer's status; a refusal must have been read.
+        """Check the status of a response; the body of an error must have been read.
 
-        Returns None for the content, else the seconds to wait before the next try. Raises what
-        a refusal stands for.
+        Returns None for the content, else the seconds until the next try. Raises the error that
+        the response reports.
         """
         delay = self._retries.after_answer(response)
         if delay is not None:
@@ -99,9 +103,9 @@ class Download:
         return None
 
     def write(self, chunk: bytes) -> None:
-        """Appends to the file. Raises OSError, with its name, where there is no room."""
+        """Append to the file. Raises OSError, with the file's name, if the disk is full."""
         if self._size + len(chunk) > self._artifact.size:
-            raise self._refused(f"is longer than the {self._artifact.size} bytes announced")
+            raise self._refused(f"is longer than the announced {self._artifact.size} bytes")
         with self._named():
             self._file.write(chunk)
         self._digest.update(chunk)
@@ -109,16 +113,16 @@ class Download:
         self._retries.progressed()
 
     def interrupted(self, error: Optional[httpx.TransportError]) -> float:
-        """Seconds to wait before going on. Raises Unavailable after too many fruitless tries."""
+        """Return the seconds until the next try. Raises Unavailable after too many failures."""
         return self._retries.after_error(error)
 
     def finish(self) -> Path:
-        """Gives the file its name.
+        """Verify the digest and give the file its name.
 
-        Raises RemoteError if its digest is not the one announced, OSError as `write` does.
+        Raises RemoteError for a wrong digest, OSError as `write` does.
         """
         if self._digest.hexdigest() != self._artifact.sha256:
-            raise self._refused("does not have the digest announced")
+            raise self._refused("does not have the announced digest")
         with self._named():
             self._file.flush()
             os.fsync(self._file.fileno())
@@ -128,7 +132,7 @@ class Download:
     def _check_range(self, response: httpx.Response) -> None:
         wanted = f"bytes {self._size}-{self._artifact.size - 1}/{self._artifact.size}"
         if response.headers.get("content-range", "") != wanted:
-            raise self._refused("came with another range than the one asked for")
+            raise self._refused("was sent with another range than the requested one")
 
     def _restart(self) -> None:
         self._file.seek(0)
@@ -141,15 +145,15 @@ class Download:
         try:
             yield
         except OSError as error:
-            error.filename = str(self.path)  # which an error of writing does not tell
+            error.filename = str(self.path)  # an error of writing does not contain it
             raise
 
     def _refused(self, what: str) -> RemoteError:
-        return RemoteError(f"{self._artifact.name} {what}: nothing of it was kept")
+        return RemoteError(f"{self._artifact.name} {what}: the download was discarded")
 
 
-def is_there(artifact: Artifact, folder: Path) -> bool:
-    """Whether the folder already holds this very content under its name."""
+def is_downloaded(artifact: Artifact, folder: Path) -> bool:
+    """Return whether the folder already has this file with the same content."""
     path = folder / artifact.name
     if path.is_symlink() or not path.is_file() or path.stat().st_size != artifact.size:
         return False

@@ -1,7 +1,7 @@
-"""Where the service is, and the secret that opens it.
+"""The address of the service and its token.
 
-Arguments come first, then the environment (IPULSE_URL, IPULSE_TOKEN, IPULSE_TOKEN_FILE,
-IPULSE_CA), then what `ipulse up` left in its home (IPULSE_HOME, or ~/.local/state/ipulse).
+They come from arguments, else from the environment (IPULSE_URL, IPULSE_TOKEN, IPULSE_TOKEN_FILE,
+IPULSE_CA), else from the home of `ipulse up` (IPULSE_HOME, or ~/.local/state/ipulse).
 """
 
 from __future__ import annotations
@@ -22,62 +22,68 @@ from ipulse_core.errors import InvalidInput, InvalidJSON, NotAuthenticated, Prob
 
 PathLike = Union[str, "os.PathLike[str]"]
 
-_TOKEN = re.compile(r"[\x21-\x7e]+")  # what a header may carry
+_TOKEN = re.compile(r"[\x21-\x7e]+")  # characters that a header may contain
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True)
-class Service:
-    """A service's address and the token for it, which is never shown."""
+class ServiceLocation:
+    """The address of a service and the token for it, which `repr` does not show."""
 
     url: str
     token: str = field(repr=False)
-    # Whom to believe that it is the service; None: the machine's own authorities.
+    # How to verify the service; None: by the machine's own authorities.
     trust: Optional[ssl.SSLContext] = field(default=None, repr=False)
 
     @property
     def is_local(self) -> bool:
-        """Whether it runs on this machine, where no proxy is in the way."""
+        """Whether the service runs on this machine, so that no proxy is used."""
         return _is_local(self.url)
 
 
-def find(
+def find_service(
     url: Optional[str] = None,
     token: Optional[str] = None,
     token_file: Optional[PathLike] = None,
     home: Optional[PathLike] = None,
     environment: Optional[Mapping[str, str]] = None,
     ca: Optional[PathLike] = None,
-) -> Service:
-    """The service to speak to.
+) -> ServiceLocation:
+    """Find the service.
 
-    ca: a file with the authority, or with the certificate, that it shows (PEM).
+    Args:
+        url: Its address.
+        token: The token.
+        token_file: A file with the token.
+        home: The home of a local stack.
+        environment: Variables to use instead of `os.environ`.
+        ca: A PEM file with the service's authority or certificate.
 
-    Raises Unavailable where no service is known, NotAuthenticated where no token for it is, and
-    InvalidInput for an address that is none, or an authority that is none.
+    Raises Unavailable if no service is known, NotAuthenticated if there is no token for it, and
+    InvalidInput for an invalid address or authority.
     """
-    known = os.environ if environment is None else environment
-    folder = home_folder(home, known)
-    elsewhere = url or known.get("IPULSE_URL")
-    where = _checked(elsewhere or _url_at_home(folder))
+    variables = os.environ if environment is None else environment
+    folder = home_folder(home, variables)
+    remote = url or variables.get("IPULSE_URL")
+    address = _checked(remote or _url_at_home(folder))
     secret = token or _read(token_file)
     if secret is None:
-        secret = known.get("IPULSE_TOKEN") or _read(known.get("IPULSE_TOKEN_FILE"))
-    # The token at home is for the service at home: it is not shown to any other address.
-    if secret is None and _is_local(where):
+        secret = variables.get("IPULSE_TOKEN") or _read(variables.get("IPULSE_TOKEN_FILE"))
+    # The token of the local stack is not sent to any other address.
+    if secret is None and _is_local(address):
         secret = _read(folder / "token", optional=True)
     if secret is None:
         raise NotAuthenticated(
-            f"no token for {where}: set IPULSE_TOKEN_FILE to the token file of that service"
+            f"no token for {address}: set IPULSE_TOKEN_FILE to the token file of that service"
         )
     if not secret:
         raise NotAuthenticated("the token is empty; is its file the right one?")
     if not _TOKEN.fullmatch(secret):
         raise NotAuthenticated(
-            "the token has characters that no token has; is its file the right one?"
+            "the token contains characters that are not allowed; is its file the right one?"
         )
-    trust = _trust(ca or known.get("IPULSE_CA"), None if elsewhere else folder)
-    return Service(url=where, token=secret, trust=trust)
+    trust = _trust(ca or variables.get("IPULSE_CA"), None if remote else folder)
+    return ServiceLocation(url=address, token=secret, trust=trust)
 
 
 def _trust(ca: Optional[PathLike], at_home: Optional[Path]) -> Optional[ssl.SSLContext]:
@@ -89,7 +95,7 @@ def _trust(ca: Optional[PathLike], at_home: Optional[Path]) -> Optional[ssl.SSLC
 
 
 def home_folder(home: Optional[PathLike], environment: Mapping[str, str]) -> Path:
-    """The folder where an embedded stack keeps its state."""
+    """Return the home of a local stack."""
     chosen = home or environment.get("IPULSE_HOME") or "~/.local/state/ipulse"
     return Path(chosen).expanduser()
 
@@ -97,10 +103,10 @@ def home_folder(home: Optional[PathLike], environment: Mapping[str, str]) -> Pat
 def _url_at_home(folder: Path) -> str:
     try:
         value: Any = strict_json.loads((folder / "server.json").read_bytes())
-        told = str(value["url"])
-        for listened, reached in REACHED_AS.items():  # an IPv6 address has brackets around it
-            told = re.sub(rf"//(\[?){re.escape(listened)}(\]?:)", rf"//\g<1>{reached}\2", told)
-        return told
+        url = str(value["url"])
+        for listened, reached in REACHED_AS.items():  # an IPv6 address is in brackets
+            url = re.sub(rf"//(\[?){re.escape(listened)}(\]?:)", rf"//\g<1>{reached}\2", url)
+        return url
     except FileNotFoundError:
         raise Unavailable(
             f"no service is known in {folder}: start one with `ipulse up`, "
@@ -108,7 +114,7 @@ def _url_at_home(folder: Path) -> str:
         ) from None
     except (OSError, InvalidJSON, KeyError, TypeError) as error:
         raise Unavailable(
-            f"{folder / 'server.json'} does not say where the service is "
+            f"{folder / 'server.json'} does not contain the address of the service "
             f"({type(error).__name__}): start it again with `ipulse up`"
         ) from error
 
@@ -121,7 +127,7 @@ def _checked(url: str) -> str:
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise _bad_url("the service's address must look like http://127.0.0.1:8470")
     if parsed.userinfo or parsed.query or parsed.fragment:
-        raise _bad_url("the service's address has no user, query or fragment in it")
+        raise _bad_url("the service's address must not contain a user, query or fragment")
     return str(parsed).rstrip("/")
 
 
@@ -133,7 +139,7 @@ def _read(path: Optional[PathLike], optional: bool = False) -> Optional[str]:
     if path is None or path == "":
         return None
     try:
-        # A wrong file may be of any size, and its content is not for messages.
+        # A wrong file may be large, and messages must not contain its content.
         with open(path, encoding="ascii") as file:
             return file.read(4096).strip()
     except FileNotFoundError:

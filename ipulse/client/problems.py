@@ -1,5 +1,4 @@
-"""Answers that say no, as the errors of ipulse_core.errors: the cause is kept, the token never
-told."""
+"""Error responses as errors of ipulse_core.errors; messages never contain the token."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ _BY_STATUS: Dict[int, Type[IPUlseError]] = {
 
 
 def error_in(response: httpx.Response) -> IPUlseError:
-    """The error that a read response with a status of 400 or more stands for."""
+    """Return the error that a response with a status of 400 or more reports."""
     if response.headers.get("content-type", "").split(";")[0].strip() != PROBLEM:
         return _not_ours(response)
     try:
@@ -70,7 +69,7 @@ def _problems_in(problem: Dict[str, Any]) -> List[Problem]:
 def _not_ours(response: httpx.Response) -> RemoteError:
     origin = f"{response.request.url.scheme}://{response.request.url.netloc.decode('ascii')}"
     return RemoteError(
-        f"{origin} answered HTTP {response.status_code} in a way an IPUlse service does not; "
+        f"{origin} answered HTTP {response.status_code}, but not as an IPUlse service; "
         "is this the right address?",
         status=response.status_code,
     )

@@ -1,7 +1,7 @@
-"""What the service tells about: jobs, their events and their artifacts.
+"""The resources of the service: jobs, events, artifacts and tokens.
 
-Each keeps in `json` all that came, also what this version of the client does not know, and may be
-put into a set or be a key.
+Each contains the complete response in `json`, including fields that this version of the client
+does not know, and is hashable.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ipulse_core.states import JobState
 
 @dataclass(frozen=True)
 class Job:
-    """A job as it was when the service spoke of it."""
+    """A job at the time of the response."""
 
     id: str
     name: str
     state: JobState
-    reason: Optional[str]  # a value of ipulse_core.states.Reason once there is one
+    reason: Optional[str]  # a value of ipulse_core.states.Reason, if there is one
     message: str
-    attempt: int  # number of the present or last attempt; 0 before the first
+    attempt: int  # number of the current or last attempt; 0 before the first
     # Fields of the last metric event.
     progress: Optional[Dict[str, Any]] = field(hash=False)
     # Final figures, such as test_accuracy.
@@ -34,10 +34,12 @@ class Job:
 
     @property
     def succeeded(self) -> bool:
+        """Whether the job has succeeded."""
         return self.state is JobState.SUCCEEDED
 
     @classmethod
     def from_json(cls, value: Dict[str, Any], etag: str = "") -> Job:
+        """Read a job from a response."""
         return cls(
             id=value["id"],
             name=value["name"],
@@ -56,7 +58,7 @@ class Job:
 
 @dataclass(frozen=True)
 class JobEvent:
-    """Something that happened to a job: `fields` are those of its kind (see ipulse_core.events)."""
+    """An event of a job; `fields` are those of its kind (see ipulse_core.events)."""
 
     seq: int  # from 1, without gaps
     time: datetime
@@ -67,6 +69,7 @@ class JobEvent:
 
     @classmethod
     def from_json(cls, value: Dict[str, Any]) -> JobEvent:
+        """Read an event from a response."""
         known = ("seq", "time", "attempt", "kind")
         return cls(
             seq=value["seq"],
@@ -80,7 +83,7 @@ class JobEvent:
 
 @dataclass(frozen=True)
 class Artifact:
-    """A file that a job left; `sha256` is of its content, in hexadecimal digits."""
+    """A result file of a job; `sha256` is the digest of its content in hexadecimal digits."""
 
     id: str
     name: str
@@ -92,6 +95,7 @@ class Artifact:
 
     @classmethod
     def from_json(cls, value: Dict[str, Any]) -> Artifact:
+        """Read an artifact from a response."""
         return cls(
             id=value["id"],
             name=value["name"],
@@ -105,7 +109,7 @@ class Artifact:
 
 @dataclass(frozen=True)
 class Token:
-    """A token that was handed out; `secret` is told only when it is made."""
+    """An access token; `secret` is set only in the response that creates it."""
 
     id: str
     name: str
@@ -117,6 +121,7 @@ class Token:
 
     @classmethod
     def from_json(cls, value: Dict[str, Any], secret: str = "") -> Token:
+        """Read a token from a response."""
         return cls(
             id=value["id"],
             name=value["name"],
@@ -130,7 +135,7 @@ class Token:
 
 @dataclass(frozen=True)
 class ValidSpec:
-    """What the service makes of a valid spec: every default filled in."""
+    """A valid spec with every default filled in."""
 
     spec: Dict[str, Any] = field(hash=False)
     sha256: str
@@ -138,7 +143,7 @@ class ValidSpec:
 
 @dataclass(frozen=True)
 class JobPage:
-    """Some jobs, newest first; an empty token means that there are no more."""
+    """A page of jobs, newest first; an empty token means that it is the last page."""
 
     jobs: List[Job]
     next_page_token: str
@@ -146,7 +151,7 @@ class JobPage:
 
 @dataclass(frozen=True)
 class EventPage:
-    """Some events in order; `end` means that no more will ever come."""
+    """A page of events in order; `end` means that no more will follow."""
 
     events: List[JobEvent]
     next_after: int
@@ -154,6 +159,6 @@ class EventPage:
 
 
 def time_of(text: str) -> datetime:
-    """An RFC 3339 time in UTC, as the service writes it."""
+    """Parse an RFC 3339 time in UTC."""
     # fromisoformat reads the final Z only from Python 3.11 on.
     return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)

@@ -1,7 +1,7 @@
-"""When to try again, and when to stop.
+"""The retry policy of the client.
 
-Every call of this client may be repeated: reading changes nothing, a submission carries its
-idempotency key, and cancelling twice is cancelling once.
+Every call may be retried: reading changes nothing, a submission has an idempotency key, and a
+second cancel has no effect.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ipulse_core.errors import Unavailable
 
 FIRST_DELAY = 0.2  # seconds; doubles with every failure
 LONGEST_DELAY = 5.0
-FOLLOWING = 2  # times as many tries for what goes on for long and may meet a restart
-LONGEST_REQUESTED = 60.0  # a service that asks for more patience is reported instead
+FOLLOWING = 2  # times as many tries for long calls, which may meet a restart of the service
+LONGEST_REQUESTED = 60.0  # a longer Retry-After is reported as an error
 
 _RETRIED = (429, 502, 503, 504)
 
 
-class Retries:
-    """Counts failures in a row; says how many seconds to wait, or raises Unavailable."""
+class RetryPolicy:
+    """Counts consecutive failures; returns the seconds to wait, or raises Unavailable."""
 
     def __init__(self, url: str, limit: int) -> None:
         self._url = url
@@ -33,29 +33,29 @@ class Retries:
         self._failures = 0
 
     def progressed(self) -> None:
-        """Something new arrived, so that the next failure is a first one again."""
+        """Reset the count, because new data have arrived."""
         self._failures = 0
 
     def after_error(self, error: Optional[httpx.TransportError]) -> float:
-        """Seconds until the next try after a connection failed; None: it ended too early."""
+        """Return the seconds until the next try after a connection failed (None: ended early)."""
         if isinstance(error, (httpx.UnsupportedProtocol, httpx.LocalProtocolError)):
             raise Unavailable(f"{self._url}: {error}") from error
         if why := distrust_in(error):
             raise Unavailable(f"{self._url}: {why}") from error
         if self._spent():
-            raise Unavailable(self._told(error)) from error
+            raise Unavailable(self._message(error)) from error
         return self._delay()
 
     def after_answer(self, response: httpx.Response) -> Optional[float]:
-        """Seconds until the next try if the answer says "not now"; None: it is the answer."""
-        # An idempotency key that is in use is the only conflict that says when to come again.
+        """Return the seconds until the next try, or None if the response is final."""
+        # A conflict with Retry-After means that the idempotency key is in use.
         is_in_use = response.status_code == 409 and "retry-after" in response.headers
         if response.status_code not in _RETRIED and not is_in_use:
             return None
-        asked = _retry_after(response)
-        if self._spent() or asked > LONGEST_REQUESTED:
+        requested = _retry_after(response)
+        if self._spent() or requested > LONGEST_REQUESTED:
             return None
-        return max(asked, self._delay())
+        return max(requested, self._delay())
 
     def _spent(self) -> bool:
         self._failures += 1
@@ -63,9 +63,9 @@ class Retries:
 
     def _delay(self) -> float:
         delay: float = min(LONGEST_DELAY, FIRST_DELAY * 2 ** (self._failures - 1))
-        return delay * random.uniform(0.5, 1.0)  # so that clients do not come back in step
+        return delay * random.uniform(0.5, 1.0)  # so that clients do not retry at the same time
 
-    def _told(self, error: Optional[httpx.TransportError]) -> str:
+    def _message(self, error: Optional[httpx.TransportError]) -> str:
         if isinstance(error, httpx.ConnectError):
             return f"no service at {self._url}: start one with `ipulse up`"
         if isinstance(error, httpx.TimeoutException):
@@ -73,12 +73,12 @@ class Retries:
         how = "the stream ended early" if error is None else str(error) or type(error).__name__
         hint = ""
         if error is not None and self._url.startswith("http://"):
-            hint = " (if it speaks TLS, its address begins with https://)"
+            hint = " (if it uses TLS, its address begins with https://)"
         return f"the connection to {self._url} keeps breaking: {how}{hint}"
 
 
 def _retry_after(response: httpx.Response) -> float:
-    """Seconds that an answer asks to wait: a number or a date (RFC 9110, 10.2.3)."""
+    """Return the seconds in Retry-After: a number or a date (RFC 9110, section 10.2.3)."""
     text = response.headers.get("retry-after", "")
     if text.isascii() and text.isdigit():
         return float(text)

@@ -1,16 +1,16 @@
-"""Server-sent events from bytes, as the HTML standard has them, however the bytes are cut."""
+"""A decoder of server-sent events (HTML standard), for chunks of any size."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Iterator, List
 
-LONGEST_LINE = 16 * 2**20  # bytes; a stream without line ends is not ours
+LONGEST_LINE = 16 * 2**20  # bytes; a longer line is an error
 
 
 @dataclass(frozen=True)
 class ServerSentEvent:
-    """One dispatched event; `id` is the last one the stream gave, here or before."""
+    """One event; `id` is the last id in the stream so far."""
 
     kind: str
     data: str
@@ -18,10 +18,10 @@ class ServerSentEvent:
 
 
 class Decoder:
-    """Feed it chunks; it gives the events that are complete.
+    """Decodes chunks of a stream to events.
 
-    Lines end with CR, LF or both, and with nothing else: a text may hold U+2028, which
-    str.splitlines would take for an end.
+    Lines end only with CR, LF or both: a text may contain U+2028, at which str.splitlines would
+    split. Lines are limited in length.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Decoder:
         self._id = ""
 
     def feed(self, chunk: bytes) -> Iterator[ServerSentEvent]:
-        """The events that this chunk completes. Raises ValueError for an endless line."""
+        """Yield the events that this chunk completes. Raises ValueError for a line too long."""
         for line in self._lines(chunk):
             if line:
                 self._take(line)
@@ -49,7 +49,7 @@ class Decoder:
             self._skip_line_feed = False
             self._buffer += line
             if len(self._buffer) > LONGEST_LINE:
-                raise ValueError("a line of the event stream does not end")
+                raise ValueError("a line of the event stream is too long")
             if line.endswith((b"\r", b"\n")):
                 # A chunk may end between CR and LF.
                 self._skip_line_feed = line.endswith(b"\r")

@@ -1,4 +1,4 @@
-"""The client for ordinary programs."""
+"""The synchronous client."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from types import TracebackType
 from typing import Any, Collection, Dict, Iterator, List, Optional, Sequence, Type
 
 from .calls import Spec
+from .client_base import ClientBase
 from .connection import options_for
-from .conversation import Conversation
-from .location import PathLike, find
+from .location import PathLike, find_service
 from .resources import Artifact, Job, JobEvent, Token, ValidSpec
-from .transports import Blocking, finished, stepped
+from .transports import BlockingTransport, finished, stepped
 
 
 class Client:
-    """Submits jobs, follows them and fetches what they leave.
+    """Submits jobs, follows them and downloads their results.
 
-    Finds the service by its arguments, the environment (IPULSE_URL, IPULSE_TOKEN,
-    IPULSE_TOKEN_FILE, IPULSE_CA) or the home of `ipulse up`; `ca` is a file with the authority or
-    the certificate that it shows. Calls are repeated up to `retries` times while the service is
-    away, twice as often where a job is followed or a file fetched; `timeout` (seconds) is for each
-    answer to begin. Errors are those of ipulse_core.errors. Close it, or use it as a context
-    manager.
+    The client finds the service by its arguments, the environment (IPULSE_URL, IPULSE_TOKEN,
+    IPULSE_TOKEN_FILE, IPULSE_CA) or the home of `ipulse up`. `ca` is a file with the service's
+    authority or certificate. Calls are retried up to `retries` times while the service is
+    unavailable, twice as often for watching, waiting and downloading. `timeout` is in seconds, for
+    each response to begin. Errors are those of ipulse_core.errors. Close the client, or use it as
+    a context manager.
     """
 
     def __init__(
@@ -36,10 +36,10 @@ class Client:
         timeout: float = 30.0,
         retries: int = 4,
     ) -> None:
-        service = find(url, token, token_file, home, ca=ca)
+        service = find_service(url, token, token_file, home, ca=ca)
         self.url = service.url
-        transport = Blocking(**options_for(service, timeout))
-        self._conversation = Conversation(service.url, transport, timeout, retries)
+        transport = BlockingTransport(**options_for(service, timeout))
+        self._calls = ClientBase(service.url, transport, timeout, retries)
         self._http = transport.http
 
     def __repr__(self) -> str:
@@ -57,15 +57,16 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        finished(self._conversation.close())
+        """Close the connections."""
+        finished(self._calls.close())
 
     def ready(self) -> None:
-        """Returns if work can flow through the service. Raises Unavailable otherwise."""
-        finished(self._conversation.ready())
+        """Return if the service can process jobs. Raises Unavailable otherwise."""
+        finished(self._calls.ready())
 
     def validate(self, spec: Spec) -> ValidSpec:
-        """What the service makes of a spec, without running it. Raises InvalidSpec."""
-        return finished(self._conversation.validate(spec))
+        """Check a spec in the service, without running it. Raises InvalidSpec."""
+        return finished(self._calls.validate(spec))
 
     def submit(
         self,
@@ -77,15 +78,15 @@ class Client:
         run_seconds: Optional[int] = None,
         total_seconds: Optional[int] = None,
     ) -> Job:
-        """Starts a job from a spec, a dict, or the path of a YAML or JSON file.
+        """Submit a job from a spec, a dict, or the path of a YAML or JSON file.
 
-        Without a key a fresh one is made, so that a retry never starts a second job; pass your
-        own to make repeated *runs of your program* safe too. Of two jobs the one of greater
-        priority goes first; one that waits, runs or takes longer than its limit fails.
+        Without an idempotency key a new one is made, so that a retry never starts a second job.
+        Pass your own key to make repeated runs of your program safe, too. Jobs of a higher
+        priority start first; a job that waits, runs or takes longer than its limit fails.
         Raises InvalidSpec.
         """
         return finished(
-            self._conversation.submit(
+            self._calls.submit(
                 spec,
                 idempotency_key,
                 priority=priority,
@@ -96,70 +97,71 @@ class Client:
         )
 
     def get(self, job_id: str) -> Job:
-        """The job as it is now. Raises NotFound."""
-        return finished(self._conversation.get(job_id))
+        """Return the job in its current state. Raises NotFound."""
+        return finished(self._calls.get(job_id))
 
     def list(self, state: Optional[str] = None, page_size: int = 100) -> Iterator[Job]:
-        """Every job, newest first, fetched page by page; without their specs."""
-        return stepped(self._conversation.list(state, page_size))
+        """Yield all jobs, newest first and without their specs; pages are fetched as needed."""
+        return stepped(self._calls.list(state, page_size))
 
     def cancel(self, job_id: str) -> Job:
-        """Asks the job to stop; a job that has ended stays as it is. Raises NotFound."""
-        return finished(self._conversation.cancel(job_id))
+        """Cancel the job; a job that has ended does not change. Raises NotFound."""
+        return finished(self._calls.cancel(job_id))
 
     def pause(self, job_id: str) -> Job:
-        """Stops the job for now, at a checkpoint if it has begun. Raises Conflict, NotFound."""
-        return finished(self._conversation.pause(job_id))
+        """Pause the job; a running job writes a checkpoint first. Raises Conflict, NotFound."""
+        return finished(self._calls.pause(job_id))
 
     def resume(self, job_id: str) -> Job:
-        """Queues a paused job again; it goes on from its checkpoint. Raises Conflict, NotFound."""
-        return finished(self._conversation.resume(job_id))
+        """Resume a paused job from its last checkpoint. Raises Conflict, NotFound."""
+        return finished(self._calls.resume(job_id))
 
     def delete(self, job_id: str) -> None:
-        """Removes a job that has ended, with its files. Raises Conflict, NotFound."""
-        finished(self._conversation.delete(job_id))
+        """Delete a job that has ended, with its files. Raises Conflict, NotFound."""
+        finished(self._calls.delete(job_id))
 
     def events(self, job_id: str, after: int = 0, kinds: Sequence[str] = ()) -> Iterator[JobEvent]:
-        """The events so far, after number `after`, of all kinds unless some are named."""
-        return stepped(self._conversation.events(job_id, after, kinds))
+        """Yield the events so far, after number `after`; `kinds` selects some kinds."""
+        return stepped(self._calls.events(job_id, after, kinds))
 
     def watch(self, job_id: str, after: int = 0) -> Iterator[JobEvent]:
-        """Events as they happen, until the job has ended; goes on where a connection broke."""
-        return stepped(self._conversation.watch(job_id, after))
+        """Yield events as they happen until the job has ended; reconnects without gaps."""
+        return stepped(self._calls.watch(job_id, after))
 
     def wait(self, job_id: str, timeout: Optional[float] = None) -> Job:
-        """The job once it has ended. Raises TimeoutError after `timeout` seconds."""
-        return finished(self._conversation.wait(job_id, timeout))
+        """Wait until the job has ended and return it. Raises TimeoutError after `timeout` s."""
+        return finished(self._calls.wait(job_id, timeout))
 
     def artifacts(self, job_id: str) -> List[Artifact]:
-        """The files of the job's official attempt."""
-        return finished(self._conversation.artifacts(job_id))
+        """Return the files of the job's official attempt."""
+        return finished(self._calls.artifacts(job_id))
 
     def download(
         self, job_id: str, to: PathLike, roles: Optional[Collection[str]] = None
     ) -> List[Path]:
-        """Fetches the job's artifacts into a folder, all of them or those of some roles.
+        """Download the job's files to a folder, all of them or those of some roles.
 
-        Each is verified by its SHA-256 before it gets its name; one that is there already is
-        not fetched again. Raises RemoteError for content that is not what was announced.
+        Each file is verified by its SHA-256 before it gets its name. A file that exists already
+        is not downloaded again. Raises RemoteError for content with another digest.
         """
-        return finished(self._conversation.download(job_id, to, roles))
+        return finished(self._calls.download(job_id, to, roles))
 
     def profile(self, job_id: str) -> Dict[str, Any]:
-        """The job's profile.json. Raises NotFound before there is one."""
-        return finished(self._conversation.profile(job_id))
+        """Return the job's profile.json. Raises NotFound before it exists."""
+        return finished(self._calls.profile(job_id))
 
     def create_token(self, name: str, role: str, seconds: int) -> Token:
-        """Hands out a token for a role (reader, user, worker), good for so many seconds.
+        """Create a token for a role (reader, user, worker) that expires after so many seconds.
 
-        Takes the owner's token. Its `secret` is told only here. Raises NotPermitted.
+        Only the owner's token can create others. The `secret` is returned only here. Raises
+        NotPermitted.
         """
-        return finished(self._conversation.create_token(name, role, seconds))
+        return finished(self._calls.create_token(name, role, seconds))
 
     def tokens(self) -> List[Token]:
-        """Every token that was handed out and not revoked, without the secrets."""
-        return finished(self._conversation.tokens())
+        """Return the tokens that were created and not revoked, without their secrets."""
+        return finished(self._calls.tokens())
 
     def revoke_token(self, token_id: str) -> None:
-        """Makes a token worthless. Raises NotFound."""
-        finished(self._conversation.revoke_token(token_id))
+        """Revoke a token: the service refuses it at once. Raises NotFound."""
+        finished(self._calls.revoke_token(token_id))

@@ -1,4 +1,4 @@
-"""How a conversation reaches the network: awaiting it, or blocking until it answers."""
+"""The transports of the clients: asynchronous, or blocking."""
 
 from __future__ import annotations
 
@@ -30,35 +30,46 @@ Streamed = Tuple[httpx.Response, AsyncIterator[bytes]]
 
 
 class Transport(Protocol):
-    """What a conversation needs of the world.
+    """The network operations of a client.
 
     Raises Conflict when it is used after `close`, or in another event loop than before.
     """
 
-    async def request(self, method: str, path: str, **options: Any) -> httpx.Response: ...
-
-    def stream(self, path: str, raw: bool, **options: Any) -> AsyncContextManager[Streamed]:
-        """GET: the response and its body in chunks; an error's body has been read already."""
+    async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """Send a request and return the response."""
         ...
 
-    async def sleep(self, seconds: float) -> None: ...
+    def stream(self, path: str, raw: bool, **options: Any) -> AsyncContextManager[Streamed]:
+        """Send a GET request; return the response and its body in chunks.
 
-    async def close(self) -> None: ...
+        The body of an error has been read.
+        """
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep for so many seconds."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
 
 
-class Awaiting:
-    """On asyncio and on trio; in one event loop, to which its connections belong."""
+class AsyncTransport:
+    """A transport for asyncio and trio, which belongs to one event loop."""
 
     def __init__(self, **options: Any) -> None:
         self.http = httpx.AsyncClient(**options)
         self._loop: Optional[object] = None
 
     async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """Send a request and return the response."""
         self._check()
         return await self.http.request(method, path, **options)
 
     @asynccontextmanager
     async def stream(self, path: str, raw: bool, **options: Any) -> AsyncIterator[Streamed]:
+        """Send a GET request; return the response and its body in chunks."""
         self._check()
         async with self.http.stream("GET", path, **options) as response:
             if not response.is_success:
@@ -66,9 +77,11 @@ class Awaiting:
             yield response, response.aiter_raw() if raw else response.aiter_bytes()
 
     async def sleep(self, seconds: float) -> None:
+        """Sleep for so many seconds."""
         await anyio.sleep(seconds)
 
     async def close(self) -> None:
+        """Close the connections."""
         self._check_loop()
         await self.http.aclose()
 
@@ -77,66 +90,70 @@ class Awaiting:
         self._check_loop()
 
     def _check_loop(self) -> None:
-        here = current_token()
+        loop = current_token()
         if self._loop is None:
-            self._loop = here
-        if self._loop != here:
+            self._loop = loop
+        if self._loop != loop:
             raise Conflict(
                 "an AsyncClient belongs to the event loop that used it first: make one in each "
                 "asyncio.run, with `async with AsyncClient() as client`"
             )
 
 
-class Blocking:
-    """The same with coroutines that never suspend: `finished` and `stepped` run them."""
+class BlockingTransport:
+    """A transport whose coroutines never suspend: `finished` and `stepped` run them."""
 
     def __init__(self, **options: Any) -> None:
         self.http = httpx.Client(**options)
 
     async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """Send a request and return the response."""
         _check_open(self.http)
         return self.http.request(method, path, **options)
 
     @asynccontextmanager
     async def stream(self, path: str, raw: bool, **options: Any) -> AsyncIterator[Streamed]:
+        """Send a GET request; return the response and its body in chunks."""
         _check_open(self.http)
         with self.http.stream("GET", path, **options) as response:
             if not response.is_success:
                 response.read()
-            yield response, _unhurried(response.iter_raw() if raw else response.iter_bytes())
+            yield response, _async_iterator(response.iter_raw() if raw else response.iter_bytes())
 
     async def sleep(self, seconds: float) -> None:
+        """Sleep for so many seconds."""
         time.sleep(seconds)
 
     async def close(self) -> None:
+        """Close the connections."""
         self.http.close()
 
 
-def finished(conversation: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine over a Blocking transport."""
+def finished(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine over a blocking transport and return its result."""
     try:
-        conversation.send(None)
+        coroutine.send(None)
     except StopIteration as ended:
         result: T = ended.value
         return result
-    raise AssertionError("a blocking conversation was suspended")
+    raise AssertionError("a coroutine over a blocking transport was suspended")
 
 
-def stepped(conversation: AsyncGenerator[T, None]) -> Iterator[T]:
-    """The items of an asynchronous generator over a Blocking transport."""
+def stepped(coroutine: AsyncGenerator[T, None]) -> Iterator[T]:
+    """Run an asynchronous generator over a blocking transport and yield its items."""
     try:
         while True:
             try:
-                item = finished(_next(conversation))
+                item = finished(_next(coroutine))
             except StopAsyncIteration:
                 return
             yield item
     finally:
-        finished(conversation.aclose())
+        finished(coroutine.aclose())
 
 
-async def _next(conversation: AsyncGenerator[T, None]) -> T:
-    return await conversation.__anext__()
+async def _next(coroutine: AsyncGenerator[T, None]) -> T:
+    return await coroutine.__anext__()
 
 
 def _check_open(http: Union[httpx.Client, httpx.AsyncClient]) -> None:
@@ -144,6 +161,6 @@ def _check_open(http: Union[httpx.Client, httpx.AsyncClient]) -> None:
         raise Conflict("this client is closed: make another, or use it before its `with` ends")
 
 
-async def _unhurried(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def _async_iterator(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
     for chunk in chunks:
         yield chunk

@@ -1,4 +1,4 @@
-"""Calls and answers: what is sent, what comes back, and how a refusal is told."""
+"""Calls: the requests, the responses and the errors."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ class TestSubmit:
         assert keys[3] == "mine"
 
     def test_an_invalid_spec_is_told_with_the_services_places(self, connect: Connect) -> None:
-        told = [{"pointer": "/seed", "code": "out_of_range", "detail": "must be at least 0"}]
-        answer = problem_answer(422, "invalid_spec", "The spec is not valid.", errors=told)
+        problems = [{"pointer": "/seed", "code": "out_of_range", "detail": "must be at least 0"}]
+        answer = problem_answer(422, "invalid_spec", "The spec is not valid.", errors=problems)
         with ScriptedServer(lambda _: answer) as server:
             with pytest.raises(InvalidSpec, match="/seed: must be at least 0"):
                 connect(server.url, "t").submit(SPEC)
@@ -273,13 +273,13 @@ class TestRefusals:
         [b"", b"hello", b"[]", b"{}", b'{"id": 1}', json.dumps(job(state="dancing")).encode()],
         ids=lambda body: repr(body)[:12],
     )
-    def test_an_answer_not_understood_asks_for_the_version(
+    def test_an_unreadable_response_asks_for_the_version(
         self, connect: Connect, body: bytes
     ) -> None:
         answer = Answer(200, body, {"Content-Type": "application/json"})
         with ScriptedServer(lambda _: answer) as server:
             client = connect(server.url, "t")
-            with pytest.raises(RemoteError, match="of the same version"):
+            with pytest.raises(RemoteError, match="have the same version"):
                 client.get("job_1")
 
     def test_a_redirect_is_not_followed(self, connect: Connect) -> None:
@@ -321,7 +321,7 @@ class TestRetries:
         with ScriptedServer(in_turn(cut, json_answer(job()))) as server:
             assert connect(server.url, "t").get("job_1").id == "job_1"
 
-    def test_a_connection_always_cut_is_told(self, connect: Connect) -> None:
+    def test_a_connection_that_always_breaks_is_an_error(self, connect: Connect) -> None:
         cut = Answer(200, b"{", {"Content-Type": "application/json"}, announced=500)
         with ScriptedServer(lambda _: cut) as server:
             client = connect(server.url, "t", retries=1)

@@ -25,7 +25,7 @@ CONTENT = bytes(range(256)) * 1000
 
 
 def serve(contents: Dict[str, bytes], cuts: Tuple[int, ...] = (), **changes: Any) -> Any:
-    """A service with these artifacts, whose first answers are cut after so many bytes."""
+    """Serve these artifacts; the first responses end after so many bytes."""
     listed = [{**artifact(name, content), **changes} for name, content in contents.items()]
     by_id = {one["id"]: contents[one["name"]] for one in listed if one["name"] in contents}
     waiting = list(cuts)
@@ -65,7 +65,7 @@ def test_an_interrupted_download_goes_on_where_it_stopped(connect: Connect, tmp_
         conditions = {request.headers.get("if-range") for request in server.requests[2:]}
     assert path.read_bytes() == CONTENT
     assert asked[0] is None
-    # What was on its way when the connection broke may or may not have arrived.
+    # Data that were in transit when the connection broke may or may not have arrived.
     starts = [int(text[6:-1]) for text in asked[1:] if text is not None]
     assert len(starts) == 3
     assert starts == sorted(starts)
@@ -88,7 +88,7 @@ def test_a_service_without_ranges_begins_again(connect: Connect, tmp_path: Path)
 def test_a_wrong_digest_keeps_nothing(connect: Connect, tmp_path: Path) -> None:
     with ScriptedServer(serve({"a.bin": CONTENT}, sha256="0" * 64)) as server:
         client = connect(server.url, "t")
-        with pytest.raises(RemoteError, match=r"a\.bin does not have the digest announced"):
+        with pytest.raises(RemoteError, match=r"a\.bin does not have the announced digest"):
             client.download("job_1", tmp_path)
     assert left_in(tmp_path) == []
 
@@ -96,7 +96,7 @@ def test_a_wrong_digest_keeps_nothing(connect: Connect, tmp_path: Path) -> None:
 def test_more_bytes_than_announced_keep_nothing(connect: Connect, tmp_path: Path) -> None:
     with ScriptedServer(serve({"a.bin": CONTENT}, size=1000)) as server:
         client = connect(server.url, "t")
-        with pytest.raises(RemoteError, match="longer than the 1000 bytes announced"):
+        with pytest.raises(RemoteError, match="longer than the announced 1000 bytes"):
             client.download("job_1", tmp_path)
     assert left_in(tmp_path) == []
 

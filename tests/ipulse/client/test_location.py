@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ipulse.client import AsyncClient, Client
-from ipulse.client.location import Service, find
+from ipulse.client.location import ServiceLocation, find_service
 from ipulse_core.errors import InvalidInput, IPUlseError, NotAuthenticated, NotFound, Unavailable
 from tests.ipulse.scripted_server import ScriptedServer, problem_answer
 
@@ -26,45 +26,47 @@ def home(tmp_path: Path) -> Path:
 
 class TestOrder:
     def test_the_home_says_where_and_with_which_token(self, home: Path) -> None:
-        assert find(environment={"IPULSE_HOME": str(home)}) == Service(
+        assert find_service(environment={"IPULSE_HOME": str(home)}) == ServiceLocation(
             "http://127.0.0.1:8471", HIDDEN
         )
 
     def test_the_environment_comes_before_the_home(self, home: Path) -> None:
         known = {"IPULSE_URL": "http://127.0.0.1:9", "IPULSE_TOKEN": "b", "IPULSE_HOME": str(home)}
-        assert find(environment=known) == Service("http://127.0.0.1:9", "b")
+        assert find_service(environment=known) == ServiceLocation("http://127.0.0.1:9", "b")
 
     def test_arguments_come_before_the_environment(self, home: Path, tmp_path: Path) -> None:
         known = {"IPULSE_URL": "http://127.0.0.1:9", "IPULSE_TOKEN": "b"}
-        found = find("https://train.example:8470/", "c", environment=known)
-        assert found == Service("https://train.example:8470", "c")
+        found = find_service("https://train.example:8470/", "c", environment=known)
+        assert found == ServiceLocation("https://train.example:8470", "c")
         file = tmp_path / "other"
         file.write_text("d\n")
-        assert find(token_file=file, environment=known) == Service("http://127.0.0.1:9", "d")
+        assert find_service(token_file=file, environment=known) == ServiceLocation(
+            "http://127.0.0.1:9", "d"
+        )
 
     def test_a_token_file_of_the_environment(self, home: Path) -> None:
         known = {"IPULSE_URL": "https://train.example", "IPULSE_TOKEN_FILE": str(home / "token")}
-        assert find(environment=known).token == HIDDEN
+        assert find_service(environment=known).token == HIDDEN
 
     def test_an_address_with_a_path_is_kept(self) -> None:
-        assert find("https://example.org/ipulse/", "t").url == "https://example.org/ipulse"
+        assert find_service("https://example.org/ipulse/", "t").url == "https://example.org/ipulse"
 
 
 class TestRefusal:
     def test_no_service_says_how_to_start_one(self, tmp_path: Path) -> None:
         with pytest.raises(Unavailable, match=r"start one with `ipulse up`.*IPULSE_URL"):
-            find(environment={"IPULSE_HOME": str(tmp_path)})
+            find_service(environment={"IPULSE_HOME": str(tmp_path)})
 
     @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"\xff", b'{"url": NaN}'], ids=repr)
     def test_a_broken_server_file_says_so(self, home: Path, content: bytes) -> None:
         (home / "server.json").write_bytes(content)
         with pytest.raises((Unavailable, InvalidInput), match=r"server.json|address"):
-            find(environment={"IPULSE_HOME": str(home)})
+            find_service(environment={"IPULSE_HOME": str(home)})
 
     def test_the_token_at_home_is_not_shown_to_another_machine(self, home: Path) -> None:
         known = {"IPULSE_URL": "http://evil.example", "IPULSE_HOME": str(home)}
         with pytest.raises(NotAuthenticated, match=r"no token for http://evil\.example"):
-            find(environment=known)
+            find_service(environment=known)
 
     @pytest.mark.parametrize(
         "url",
@@ -82,30 +84,33 @@ class TestRefusal:
     def test_what_is_no_address(self, url: str, tmp_path: Path) -> None:
         known = {"IPULSE_HOME": str(tmp_path)}
         with pytest.raises((InvalidInput, Unavailable)):
-            find(url, HIDDEN, environment=known)
+            find_service(url, HIDDEN, environment=known)
 
     @pytest.mark.parametrize("content", ["two words", "zw\u00f6lf", "a\x1bb", ""], ids=repr)
     def test_what_is_no_token_is_not_repeated(self, tmp_path: Path, content: str) -> None:
         file = tmp_path / "token"
         file.write_text(content, encoding="utf-8")
         with pytest.raises(NotAuthenticated, match="token" if content else "is empty") as caught:
-            find("http://127.0.0.1:1", token_file=file)
+            find_service("http://127.0.0.1:1", token_file=file)
         assert not content or content not in str(caught.value)
 
     def test_a_token_file_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(NotAuthenticated, match="there is no token file"):
-            find("http://127.0.0.1:1", token_file=tmp_path / "none")
+            find_service("http://127.0.0.1:1", token_file=tmp_path / "none")
 
     def test_a_token_file_that_is_a_folder(self, tmp_path: Path) -> None:
         with pytest.raises(NotAuthenticated, match="directory"):
-            find("http://127.0.0.1:1", token_file=tmp_path)
+            find_service("http://127.0.0.1:1", token_file=tmp_path)
 
 
 class TestSecrecy:
     def test_no_representation_shows_the_token(self) -> None:
         with Client("http://127.0.0.1:1", HIDDEN, retries=0) as client:
             shown = [repr(client), str(client), repr(vars(client)), repr(client._http.headers)]
-        shown += [repr(AsyncClient("http://127.0.0.1:1", HIDDEN)), repr(find("http://h:1", HIDDEN))]
+        shown += [
+            repr(AsyncClient("http://127.0.0.1:1", HIDDEN)),
+            repr(find_service("http://h:1", HIDDEN)),
+        ]
         assert all(HIDDEN not in text for text in shown)
 
     def test_no_error_shows_the_token(self) -> None:

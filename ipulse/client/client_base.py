@@ -1,6 +1,6 @@
-"""What a client says to the service and what it makes of the answers, over any transport.
+"""The calls of both clients, over a blocking or an asynchronous transport.
 
-Files are written between awaits: a block at a time, which a local disk takes at once.
+Files are written between awaits, one block at a time, which is fast on a local disk.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import httpx
 
 from . import calls
 from .calls import Call, Spec
-from .connection import Patience, remember
-from .downloading import Download, check_names, is_there
+from .connection import WaitDeadline, remember
+from .downloading import Download, check_names, is_downloaded
 from .location import PathLike
 from .resources import Artifact, Job, JobEvent, Token, ValidSpec
-from .retries import FOLLOWING, Retries
+from .retries import FOLLOWING, RetryPolicy
 from .transports import Transport
 from .watching import SILENCE_SECONDS, Watch
 
 T = TypeVar("T")
 
 
-class Conversation:
-    """All the calls of both clients; errors are those of ipulse_core.errors."""
+class ClientBase:
+    """All calls of both clients; errors are those of ipulse_core.errors."""
 
     def __init__(self, url: str, transport: Transport, timeout: float, retries: int) -> None:
         self.url = url
@@ -35,14 +35,15 @@ class Conversation:
         self._known: Dict[str, Job] = {}
 
     async def close(self) -> None:
+        """Close the connections."""
         await self._transport.close()
 
     async def ready(self) -> None:
-        """Returns if work can flow through the service. Raises Unavailable otherwise."""
+        """Return if the service can process jobs. Raises Unavailable otherwise."""
         await self._send(calls.ready())
 
     async def validate(self, spec: Spec) -> ValidSpec:
-        """See Client.validate."""
+        """Check a spec; see Client.validate."""
         return await self._send(calls.validate(spec))
 
     async def submit(
@@ -55,24 +56,24 @@ class Conversation:
         run_seconds: Optional[int] = None,
         total_seconds: Optional[int] = None,
     ) -> Job:
-        """Starts a job from a spec, a dict, or the path of a YAML or JSON file.
+        """Submit a job from a spec, a dict, or the path of a YAML or JSON file.
 
-        Without a key a fresh one is made, so that a retry never starts a second job; pass your
-        own to make repeated *runs of your program* safe too. Of two jobs the one of greater
-        priority goes first; one that waits, runs or takes longer than its limit fails.
+        Without an idempotency key a new one is made, so that a retry never starts a second job.
+        Pass your own key to make repeated runs of your program safe, too. Jobs of a higher
+        priority start first; a job that waits, runs or takes longer than its limit fails.
         Raises InvalidSpec, and InvalidInput for a key that is none.
         """
-        wishes = {
+        options = {
             "priority": priority,
             "queue_seconds": queue_seconds,
             "run_seconds": run_seconds,
             "total_seconds": total_seconds,
         }
         key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
-        return await self._send(calls.submit(spec, key, wishes))
+        return await self._send(calls.submit(spec, key, options))
 
     async def get(self, job_id: str) -> Job:
-        """The job as it is now. Raises NotFound."""
+        """Return the job in its current state. Raises NotFound."""
         job = await self._send(calls.get(job_id, self._known.get(job_id)))
         remember(self._known, job)
         return job
@@ -80,7 +81,7 @@ class Conversation:
     async def list(
         self, state: Optional[str] = None, page_size: int = 100
     ) -> AsyncGenerator[Job, None]:
-        """Every job, newest first, fetched page by page; without their specs."""
+        """Yield all jobs, newest first and without their specs; pages are fetched as needed."""
         token = ""
         while True:
             page = await self._send(calls.list_jobs(state, page_size, token))
@@ -91,25 +92,25 @@ class Conversation:
                 return
 
     async def cancel(self, job_id: str) -> Job:
-        """Asks the job to stop; a job that has ended stays as it is. Raises NotFound."""
+        """Cancel the job; a job that has ended does not change. Raises NotFound."""
         return await self._send(calls.cancel(job_id))
 
     async def pause(self, job_id: str) -> Job:
-        """Stops the job for now, at a checkpoint if it has begun. Raises Conflict, NotFound."""
+        """Pause the job; a running job writes a checkpoint first. Raises Conflict, NotFound."""
         return await self._send(calls.pause(job_id))
 
     async def resume(self, job_id: str) -> Job:
-        """Queues a paused job again; it goes on from its checkpoint. Raises Conflict, NotFound."""
+        """Resume a paused job from its last checkpoint. Raises Conflict, NotFound."""
         return await self._send(calls.resume(job_id))
 
     async def delete(self, job_id: str) -> None:
-        """Removes a job that has ended, with its files. Raises Conflict, NotFound."""
+        """Delete a job that has ended, with its files. Raises Conflict, NotFound."""
         await self._send(calls.delete(job_id))
 
     async def events(
         self, job_id: str, after: int = 0, kinds: Sequence[str] = ()
     ) -> AsyncGenerator[JobEvent, None]:
-        """The events so far, after number `after`, of all kinds unless some are named."""
+        """Yield the events so far, after number `after`; `kinds` selects some kinds."""
         while True:
             page = await self._send(calls.events(job_id, after, kinds))
             for event in page.events:
@@ -119,8 +120,8 @@ class Conversation:
             after = page.next_after
 
     async def watch(self, job_id: str, after: int = 0) -> AsyncGenerator[JobEvent, None]:
-        """Events as they happen, until the job has ended; goes on where a connection broke."""
-        watch = Watch(job_id, after, Retries(self.url, FOLLOWING * self._retries))
+        """Yield events as they happen until the job has ended; reconnects without gaps."""
+        watch = Watch(job_id, after, RetryPolicy(self.url, FOLLOWING * self._retries))
         while not watch.has_ended():
             error: Optional[httpx.TransportError] = None
             delay: Optional[float] = None
@@ -140,29 +141,29 @@ class Conversation:
             await self._transport.sleep(watch.interrupted(error) if delay is None else delay)
 
     async def wait(self, job_id: str, timeout: Optional[float] = None) -> Job:
-        """The job once it has ended. Raises TimeoutError after `timeout` seconds."""
-        patience = Patience(job_id, timeout, self._timeout)
+        """Wait until the job has ended and return it. Raises TimeoutError after `timeout` s."""
+        deadline = WaitDeadline(job_id, timeout, self._timeout)
         while True:
-            call = calls.get_ended(job_id, patience.answer_seconds())
-            job = await self._send(call, FOLLOWING * self._retries, patience)
+            call = calls.get_ended(job_id, deadline.answer_seconds())
+            job = await self._send(call, FOLLOWING * self._retries, deadline)
             if job.state.is_terminal:
                 return job
-            await self._transport.sleep(patience.pause())
+            await self._transport.sleep(deadline.pause())
 
     async def artifacts(self, job_id: str) -> List[Artifact]:
-        """The files of the job's official attempt."""
+        """Return the files of the job's official attempt."""
         return await self._send(calls.artifacts(job_id))
 
     async def download(
         self, job_id: str, to: PathLike, roles: Optional[Collection[str]] = None
     ) -> List[Path]:
-        """Fetches the job's artifacts into a folder, all of them or those of some roles.
+        """Download the job's files to a folder, all of them or those of some roles.
 
-        Each is verified by its SHA-256 before it gets its name; one that is there already is
-        not fetched again. Raises RemoteError for content that is not what was announced.
+        Each file is verified by its SHA-256 before it gets its name. A file that exists already
+        is not downloaded again. Raises RemoteError for content with another digest.
         """
         listed = await self.artifacts(job_id)
-        chosen = [one for one in listed if roles is None or one.role in roles]
+        chosen = [file for file in listed if roles is None or file.role in roles]
         check_names(chosen)
         folder = Path(to)
         if chosen:
@@ -170,33 +171,33 @@ class Conversation:
         return [await self._download(job_id, artifact, folder) for artifact in chosen]
 
     async def profile(self, job_id: str) -> Dict[str, Any]:
-        """The job's profile.json. Raises NotFound before there is one."""
+        """Return the job's profile.json. Raises NotFound before it exists."""
         return await self._send(calls.profile(job_id))
 
     async def create_token(self, name: str, role: str, seconds: int) -> Token:
-        """See Client.create_token."""
-        # Not repeated: an answer that got lost would leave a token behind that nobody knows.
+        """Create a token; see Client.create_token."""
+        # Not retried: a lost response would leave an unknown token behind.
         return await self._send(calls.create_token(name, role, seconds), tries=0)
 
     async def tokens(self) -> List[Token]:
-        """Every token that was handed out and not revoked, without the secrets."""
+        """Return the tokens that were created and not revoked, without their secrets."""
         return await self._send(calls.tokens())
 
     async def revoke_token(self, token_id: str) -> None:
-        """Makes a token worthless. Raises NotFound."""
+        """Revoke a token: the service refuses it at once. Raises NotFound."""
         await self._send(calls.revoke_token(token_id))
 
     async def _download(self, job_id: str, artifact: Artifact, folder: Path) -> Path:
-        if is_there(artifact, folder):
+        if is_downloaded(artifact, folder):
             return folder / artifact.name
-        retries = Retries(self.url, FOLLOWING * self._retries)
+        retries = RetryPolicy(self.url, FOLLOWING * self._retries)
         with Download(job_id, artifact, folder, retries) as download:
             while not download.complete:
                 error: Optional[httpx.TransportError] = None
                 delay: Optional[float] = None
                 try:
                     async with self._transport.stream(
-                        # To the store's own address, which httpx does not tell the token.
+                        # A redirect to an object store; httpx does not send it the token.
                         download.url_path,
                         raw=True,
                         headers=download.headers,
@@ -214,9 +215,9 @@ class Conversation:
             return download.finish()
 
     async def _send(
-        self, call: Call[T], tries: Optional[int] = None, patience: Optional[Patience] = None
+        self, call: Call[T], tries: Optional[int] = None, deadline: Optional[WaitDeadline] = None
     ) -> T:
-        retries = Retries(self.url, self._retries if tries is None else tries)
+        retries = RetryPolicy(self.url, self._retries if tries is None else tries)
         while True:
             try:
                 response = await self._transport.request(
@@ -233,4 +234,4 @@ class Conversation:
                 if asked is None:
                     return call.answer(response)
                 delay = asked
-            await self._transport.sleep(delay if patience is None else patience.pause(delay))
+            await self._transport.sleep(delay if deadline is None else deadline.pause(delay))
