@@ -94,7 +94,7 @@ class Browser:
         return self.driver.find_element(By.XPATH, path)
 
     def until(self, look: Callable[[], Any]) -> Any:
-        # What is sought may not be there yet, or be drawn anew before it is read.
+        # An element may not exist yet, or be replaced before it is read.
         wait = WebDriverWait(self.driver, PATIENCE, 0.05, PASSING)
         return wait.until(lambda _: look())
 
@@ -114,19 +114,19 @@ class Browser:
         self.driver.execute_script(change, field, text)
 
     def keep_token(self, token: str) -> None:
-        """As the tab does once somebody has signed in."""
+        """Store the token as the page does after signing in."""
         script = "sessionStorage.setItem('ipulse-token', arguments[0])"
         self.driver.execute_script(script, token)
 
     def connect(self, is_there: bool) -> None:
-        """Whether the page can reach the service."""
+        """Let the page reach the service, or not."""
         self.driver.execute_cdp_cmd("Network.enable", {})
         line = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         conditions = {"offline": not is_there, **line}
         self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
 
     def complaints(self) -> list[str]:
-        """What the browser's console says, but for answers that the page shows its user."""
+        """Return the messages of the browser console, except for responses shown to the user."""
         entries: list[dict[str, Any]] = self.driver.get_log("browser")
         return [e["message"] for e in entries if "Failed to load resource" not in e["message"]]
 
@@ -237,7 +237,7 @@ def test_a_token_that_is_revoked_costs_nothing_that_was_written(
     browser.write_spec('{"mine": 1}')
     client.revoke_token(token.id)
     browser.press("Check only")
-    browser.until(lambda: "expired, or was revoked" in browser.text(".complaint"))
+    browser.until(lambda: "was revoked" in browser.text(".complaint"))
     browser.find("#token").send_keys(stack.token_path.read_text().strip() + "\n")
     browser.until(lambda: browser.find("#spec").get_property("value") == '{"mine": 1}')
     browser.press("Jobs")

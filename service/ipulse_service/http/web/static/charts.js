@@ -1,16 +1,16 @@
-// What training reports, drawn as it comes: one chart for each kind of figure.
+// Charts of the training metrics, one for each kind, updated while the job runs.
 import { element } from "./element.js";
 
 const COLOURS = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c0"];
 // loss and test_loss are one chart, firing_rate/1 and firing_rate/2 another.
 const kindOf = (name) => name.replace(/^test_/, "").split("/")[0];
-const TITLES = { loss: "Loss", accuracy: "Accuracy", firing_rate: "Firing rate (spikes per neuron and step)", overflow: "Overflow (slots dropped)",
-  learning_rate: "Learning rate", gradient_norm: "Norm of the gradient", gradient_set: "Gradient set (share of neurons)",
+const TITLES = { loss: "Loss", accuracy: "Accuracy", firing_rate: "Firing rate (spikes per neuron and step)", overflow: "Dropped spikes",
+  learning_rate: "Learning rate", gradient_norm: "Gradient norm", gradient_set: "Active-gradient fraction (share of neurons that receive a gradient)",
   samples_per_second: "Samples per second", second_threshold: "Second threshold" };
 const FIRST = ["accuracy", "loss", "firing_rate"];
 
-// All slots kept and every neuron in the gradient set: nothing to look at.
-const says = (values) => values.some((value) => value !== null && value !== 0 && value !== 1);
+// A metric that is always 0 or 1, such as no dropped spikes, needs no chart.
+const isInformative = (values) => values.some((value) => value !== null && value !== 0 && value !== 1);
 
 export function charts() {
   const steps = []; // of each metric event
@@ -38,12 +38,12 @@ export function charts() {
   }
 
   function place(kind, figure) {
-    const next = kinds().slice(kinds().indexOf(kind) + 1).find((other) => drawn.has(other));
+    const next = kinds().slice(kinds().indexOf(kind) + 1).find((later) => drawn.has(later));
     box.insertBefore(figure, next ? drawn.get(next).figure : null);
   }
 
   function kinds() {
-    const all = [...new Set([...figures].filter(([, values]) => says(values)).map(([name]) => kindOf(name)))];
+    const all = [...new Set([...figures].filter(([, values]) => isInformative(values)).map(([name]) => kindOf(name)))];
     const rank = (kind) => (FIRST.includes(kind) ? FIRST.indexOf(kind) : FIRST.length);
     return all.sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
   }
@@ -53,7 +53,7 @@ export function charts() {
     add(events) {
       const metrics = events.filter((event) => event.kind === "metric");
       for (const { step, values } of metrics) {
-        while (steps.length && steps.at(-1) >= step) forget(); // another attempt goes on from a checkpoint
+        while (steps.length && steps.at(-1) >= step) forget(); // another attempt resumes from a checkpoint
         steps.push(step);
         for (const name of Object.keys(values)) {
           if (!figures.has(name)) figures.set(name, new Array(steps.length - 1).fill(null));
@@ -93,7 +93,7 @@ function options(names, holder) {
   };
 }
 
-// A figure that came once, as the test accuracy of a single epoch, has no line to be seen by.
+// A metric with one value, such as the test accuracy of one epoch, is drawn as a point.
 const isLonely = (plot, i) => plot.data[i].filter((value) => value !== null).length === 1;
 
 function sizeOf(holder) {

@@ -1,4 +1,4 @@
-// Elements without HTML texts: whatever a job says stays text.
+// Builds elements without HTML strings, so that texts of jobs stay text.
 
 /** element("a.quiet", {href, onclick}, "text", child, [more]): null and false are left out. */
 export function element(kind, attributes = {}, ...children) {
@@ -14,7 +14,7 @@ export function element(kind, attributes = {}, ...children) {
   return made;
 }
 
-/** A table with a caption for those who do not see it; a cell is a text or an element. */
+/** A table with a caption for screen readers; a cell is a text or an element. */
 export function table(caption, columns, rows) {
   const head = element("tr", {}, columns.map((name) => element("th", { scope: "col" }, name)));
   const body = rows.map((cells) =>
@@ -25,8 +25,8 @@ export function table(caption, columns, rows) {
 }
 
 /**
- * Makes of `old` what `made` is, and says what stands there now. What is alike is left alone: a link that is pressed, a focus,
- * a place that was scrolled to.
+ * Updates `old` to equal `made`, and returns the element that is in the document now. Equal parts are not replaced, which keeps
+ * a pressed link, the focus and the scroll position.
  */
 export function renewed(old, made) {
   if (old.isEqualNode(made)) return old;
@@ -40,10 +40,10 @@ export function renewed(old, made) {
   return old;
 }
 
-/** What went wrong, with each place in the input that the service named. */
+/** An error message with the problems and their places in the input. */
 export function complaint(error) {
-  const places = (error.errors ?? []).map((one) =>
-    element("li", {}, one.pointer ? element("code", {}, one.pointer) : null, one.pointer ? " " : "", one.detail));
+  const places = (error.errors ?? []).map((problem) =>
+    element("li", {}, problem.pointer ? element("code", {}, problem.pointer) : null, problem.pointer ? " " : "", problem.detail));
   return element("div.complaint", { role: "alert" }, element("p", {}, error.message),
     places.length ? element("ul", {}, places) : null,
     error.requestId ? element("p.soft", {}, `request ${error.requestId}`) : null);

@@ -1,10 +1,10 @@
-// A job's events as they happen: each once and in order, over breaks of the connection.
+// A job's event stream: each event once and in order, across disconnections.
 import { Unreachable, request } from "./service.js";
 
 const LONGEST_PAUSE = 10_000; // ms between two tries
-const LONGEST_SILENCE = 45_000; // ms; the service's pings come sooner, so that such a stream is dead
+const LONGEST_SILENCE = 45_000; // ms; the service sends pings more often, so a silent stream is dead
 
-/** Yields arrays of events; ends with the job. `onBreak(error)` hears of lost connections. */
+/** Yields arrays of events until the job ends; calls `onBreak(error)` when the connection is lost, `onBreak(null)` after. */
 export async function* follow(jobId, signal, onBreak = () => {}) {
   let last = "0"; // the id of the last event
   let pause = 500;
@@ -15,10 +15,10 @@ export async function* follow(jobId, signal, onBreak = () => {}) {
       for await (const frames of framesOf(response.body)) {
         pause = 500;
         onBreak(null);
-        const told = frames.filter((frame) => frame.id);
-        if (told.length) {
-          last = told.at(-1).id;
-          yield told.map((frame) => JSON.parse(frame.data));
+        const events = frames.filter((frame) => frame.id);
+        if (events.length) {
+          last = events.at(-1).id;
+          yield events.map((frame) => JSON.parse(frame.data));
         }
         if (frames.some((frame) => frame.event === "end")) return;
       }
@@ -31,7 +31,7 @@ export async function* follow(jobId, signal, onBreak = () => {}) {
   }
 }
 
-/** Frames of a text/event-stream, as many at once as came together. */
+/** Yields arrays of frames of a text/event-stream. */
 async function* framesOf(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -44,7 +44,7 @@ async function* framesOf(body) {
       yield texts.map(parsed);
     }
   } finally {
-    reader.cancel().catch(() => {}); // of one that broke
+    reader.cancel().catch(() => {}); // fails if the connection is lost
   }
 }
 

@@ -1,26 +1,26 @@
-// The files that a job has left.
+// The result files of a job.
 import { complaint, element, renewed, table } from "./element.js";
 import { get, request } from "./service.js";
 import { bytes, plain } from "./words.js";
 
-const LARGE = 512 * 2 ** 20; // bytes: more than a browser should hold in memory
+const LARGE = 512 * 2 ** 20; // bytes; larger files do not fit into the memory of a browser tab
 const COLUMNS = ["Name", "Role", "Size", "", "SHA-256"];
 
 export function files() {
   const heading = element("h2", { hidden: true }, "Files");
-  const unlisted = element("div"), unsaved = element("div"); // what went wrong
+  const unlisted = element("div"), unsaved = element("div"); // errors of listing and of saving
   let list = element("div");
-  let version = null; // of the job whose files are listed
+  let version = null; // the version of the job whose files are shown
   const areListed = (job) => version === job.version;
 
-  /** Asks only when the job has changed, or where there was no answer. */
+  /** Requests the list only if the job has changed or the last request failed. */
   async function set(job, signal) {
     if (areListed(job)) return;
     version = job.version;
     try {
       const { artifacts } = await get(`/v1/jobs/${job.id}/artifacts`, signal);
-      const rows = artifacts.map((one) => [name(job, one), plain(one.role), bytes(one.size), save(job, one, unsaved),
-        element("code", { title: `SHA-256 ${one.sha256}` }, one.sha256.slice(0, 12))]);
+      const rows = artifacts.map((file) => [name(job, file), plain(file.role), bytes(file.size), save(job, file, unsaved),
+        element("code", { title: `SHA-256 ${file.sha256}` }, file.sha256.slice(0, 12))]);
       heading.hidden = !rows.length;
       list = renewed(list, element("div", {}, rows.length ? table("Files", COLUMNS, rows) : ""));
       unlisted.replaceChildren();
@@ -53,6 +53,6 @@ function save(job, artifact, unsaved) {
     }
     event.target.disabled = false;
   };
-  // Its id tells it from the button of another file of that name, such as the checkpoint before.
+  // The id makes the buttons of files with the same name distinct, such as earlier checkpoints.
   return element("button.quiet", { type: "button", onclick: act, "data-id": artifact.id, "aria-label": `Download ${artifact.name}` }, "Download");
 }

@@ -1,4 +1,4 @@
-// One job: how it stands, and everything that happens to it while it happens.
+// The view of one job, updated while the job runs.
 import { charts } from "./charts.js";
 import { complaint, element, renewed, table } from "./element.js";
 import { follow } from "./events.js";
@@ -20,17 +20,17 @@ export async function job(main, id, signal) {
   const show = () => draw(parts, latest, signal);
   const again = async () => {
     const mine = ++asked;
-    const found = await get(`/v1/jobs/${id}`, signal);
-    if (mine < answered) return; // another, asked later, was answered before
+    const received = await get(`/v1/jobs/${id}`, signal);
+    if (mine < answered) return; // a later request was answered first
     answered = mine;
-    latest = found;
+    latest = received;
     show();
   };
   show();
-  const onBreak = (error) => parts.broken.replaceChildren(error ? `Trying again. The connection broke: ${error.message}` : "");
+  const onBreak = (error) => parts.broken.replaceChildren(error ? `The connection was lost; reconnecting. ${error.message}` : "");
   const isDone = () => isOver(latest) && parts.files.areListed(latest) && !parts.broken.textContent;
   const look = () => again().then(() => onBreak(null), (error) => signal.aborted || onBreak(error));
-  const ticking = setInterval(() => isDone() || look(), 5000); // queue places and durations
+  const ticking = setInterval(() => isDone() || look(), 5000); // updates queue positions and durations
   signal.addEventListener("abort", () => clearInterval(ticking));
   for await (const events of follow(id, signal, onBreak)) {
     parts.log.add(events);
@@ -38,7 +38,7 @@ export async function job(main, id, signal) {
     parts.charts.add(events);
     if (events.some((event) => event.kind === "state" || event.kind === "metric")) await look();
   }
-  await look(); // the clock above comes back to it
+  await look(); // retried by the timer above
 }
 
 function draw(parts, job, signal) {
@@ -49,7 +49,7 @@ function draw(parts, job, signal) {
   parts.facts.replaceChildren(
     element("p.soft", {}, `${job.id} · ${job.device} · submitted `, moment(job.created_at),
       took(job) ? ` · ${isOver(job) ? "took" : "for"} ${took(job)}` : "", progress(job) ? ` · ${progress(job)}` : "",
-      job.progress?.eta_seconds && !isOver(job) ? ` · about ${duration(job.progress.eta_seconds)} to go` : ""),
+      job.progress?.eta_seconds && !isOver(job) ? ` · about ${duration(job.progress.eta_seconds)} left` : ""),
     why ? element(job.state === "failed" ? "p.complaint" : "p.note", {}, why) : "",
     job.waiting_on ? element("p.note", {}, waiting(job.waiting_on)) : "",
     summary.length ? element("dl.figures", {}, summary) : "");
@@ -63,11 +63,11 @@ function draw(parts, job, signal) {
 }
 
 function attempts(job) {
-  const rows = job.attempts.map((one) => [String(one.number), one.agent, moment(one.started_at), one.reason ? plain(one.reason) : "under way", one.message]);
-  return element("section", {}, element("h2", {}, "Attempts"), table("Attempts", ["Number", "Agent", "Began", "End", "Words"], rows));
+  const rows = job.attempts.map((attempt) => [String(attempt.number), attempt.agent, moment(attempt.started_at), attempt.reason ? plain(attempt.reason) : "running", attempt.message]);
+  return element("section", {}, element("h2", {}, "Attempts"), table("Attempts", ["Number", "Agent", "Started", "Outcome", "Message"], rows));
 }
 
-/** Its name, its state and what may be done with it. Made once: a button that is replaced while it is pressed hears nothing. */
+/** The job's name, state and buttons. Built once, because a button that is replaced while it is pressed gets no click. */
 function heading(id, again) {
   const name = element("h1"), state = element("span", { role: "status" }), answer = element("span", { role: "status" });
   const button = (words, act, kind = "button.quiet") => element(kind, {

@@ -1,12 +1,12 @@
-// The list of jobs, newest first, kept up to date while it is looked at.
+// The list of jobs, newest first, updated while the page is visible.
 import { complaint, element, renewed, table } from "./element.js";
 import { get } from "./service.js";
 import { STATES, chip, moment, plain, progress, took } from "./words.js";
 
-const EVERY = 2000; // ms between two looks
+const EVERY = 2000; // ms between two requests
 const DEVICES = ["cpu", "emulator", "ipu"];
 
-/** `parameters` are those of the address: state, device, label, page_token. */
+/** `parameters` come from the address: state, device, label, page_token. */
 export async function jobs(main, parameters, signal) {
   let list = element("div");
   const where = element("div");
@@ -19,7 +19,7 @@ export async function jobs(main, parameters, signal) {
       try {
         const page = await get(`/v1/jobs?${query}`, signal);
         const text = JSON.stringify(page);
-        // Drawn again only when something changed, so that a selection or a focus is left alone.
+        // Redrawn only after a change, which keeps the selection and the focus.
         if (text !== shown || page.jobs.some((job) => job.started_at && !job.finished_at)) {
           shown = text;
           list = draw(list, page, parameters);
@@ -45,15 +45,15 @@ function draw(list, page, parameters) {
     moment(job.created_at),
     took(job),
   ].map((cell) => (Array.isArray(cell) ? element("span", {}, cell) : cell)));
-  const columns = ["Name", "State", "Training", "Device", "Submitted", "Took"];
+  const columns = ["Name", "State", "Training", "Device", "Submitted", "Duration"];
   const shown = renewed(list, element("div", {}, rows.length ? table("Jobs", columns, rows) : nothing(parameters), pages(page, parameters)));
   if (focused && !shown.contains(document.activeElement)) shown.querySelector(`a[href="${focused}"]`)?.focus();
   return shown;
 }
 
 function nothing(parameters) {
-  if ([...parameters.keys()].length) return element("p.card", {}, "No job is like that. ", element("a", { href: "#/" }, "Show all"));
-  return element("p.card", {}, "No job yet. ", element("a", { href: "#/submit" }, "Submit one"), ", or in a shell: ",
+  if ([...parameters.keys()].length) return element("p.card", {}, "No job matches the filters. ", element("a", { href: "#/" }, "Show all"));
+  return element("p.card", {}, "There are no jobs yet. ", element("a", { href: "#/submit" }, "Submit one"), ", or use a shell: ",
     element("code", {}, "ipulse submit examples/digits.yaml"));
 }
 

@@ -1,21 +1,21 @@
-// What the job's programs wrote. Follows the newest line while that is in sight.
+// The log of a job. It scrolls with new lines while the last line is visible.
 import { element } from "./element.js";
 
-const KEPT = 2000; // lines; the whole log is an artifact, and `ipulse logs` has it
+const KEPT = 2000; // lines; `ipulse logs` shows the whole log
 
 export function log() {
   const lines = element("div.log", { role: "log", tabindex: "0", "aria-label": "Log" });
-  const left = element("p.soft");
+  const note = element("p.soft");
   let dropped = 0;
   return {
-    element: element("section", {}, element("h2", {}, "Log"), left, lines),
+    element: element("section", {}, element("h2", {}, "Log"), note, lines),
     add(events) {
-      const said = events.filter((event) => event.kind === "log" || event.kind === "phase" || event.kind === "checkpoint");
-      if (!said.length) return;
+      const shown = events.filter((event) => event.kind === "log" || event.kind === "phase" || event.kind === "checkpoint");
+      if (!shown.length) return;
       const follows = lines.scrollTop + lines.clientHeight >= lines.scrollHeight - 8;
-      lines.append(...said.map(line));
+      lines.append(...shown.map(line));
       for (; lines.childElementCount > KEPT; dropped += 1) lines.firstElementChild.remove();
-      if (dropped) left.textContent = `${dropped.toLocaleString()} earlier lines are left out here; ipulse logs has them.`;
+      if (dropped) note.textContent = `${dropped.toLocaleString()} earlier lines are not shown; use ipulse logs to see them.`;
       if (follows) lines.scrollTop = lines.scrollHeight;
     },
   };

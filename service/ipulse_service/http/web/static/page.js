@@ -1,4 +1,4 @@
-// Which view the address names, and that somebody is signed in before it is shown.
+// Shows the view that the address names, after signing in.
 import { complaint } from "./element.js";
 import { job } from "./job.js";
 import { jobs } from "./jobs.js";
@@ -6,12 +6,12 @@ import { token } from "./service.js";
 import { signIn } from "./signin.js";
 import { submit } from "./submit.js";
 
-const AGAIN = 2000; // ms after which a service that did not answer is asked again
+const AGAIN = 2000; // ms before a request is repeated when the service does not answer
 const main = document.getElementById("main");
 const links = document.querySelector("header nav");
 let leaving = new AbortController();
 
-/** `why` somebody who was signed in is asked for a token again. */
+/** `why`: the reason for asking for a token again. */
 async function show(why = "") {
   leaving.abort();
   leaving = new AbortController();
@@ -37,14 +37,14 @@ async function show(why = "") {
 }
 
 window.addEventListener("hashchange", () => {
-  const filter = document.activeElement.getAttribute("name"); // which is drawn anew
+  const filter = document.activeElement.getAttribute("name"); // it is drawn again
   main.focus({ preventScroll: true });
   show();
   if (filter) main.querySelector(`[name="${filter}"]`)?.focus();
 });
 window.addEventListener("not-authenticated", () => {
   token.forget();
-  show("This token is not good any more: it has expired, or was revoked.");
+  show("This token is no longer valid: it has expired or was revoked.");
 });
 document.getElementById("sign-out").addEventListener("click", () => {
   token.forget();

@@ -1,4 +1,4 @@
-// The five phases of the latest attempt: which are over, how long they took, how far the present one is.
+// The five phases of the latest attempt: their durations and the progress of the current one.
 import { element } from "./element.js";
 import { PHASES, duration, isOver, phaseOf } from "./words.js";
 
@@ -6,7 +6,7 @@ export function phases() {
   const list = element("ol.phases", { "aria-label": "Phases" });
   const words = element("p.soft", { role: "status" });
   let job = null;
-  let part = null; // the latest progress event of the present phase
+  let part = null; // the latest progress event of the current phase
 
   function draw() {
     const now = phaseOf(job);
@@ -35,9 +35,9 @@ export function phases() {
       draw();
     },
     add(events) {
-      const heard = events.filter((event) => event.kind === "progress").at(-1);
-      if (!heard) return;
-      part = heard;
+      const latest = events.filter((event) => event.kind === "progress").at(-1);
+      if (!latest) return;
+      part = latest;
       draw();
     },
   };

@@ -1,4 +1,4 @@
-// The report of a job, in a frame that may run nothing and ask nobody.
+// The report of a job, in a frame without scripts and network access.
 import { complaint, element } from "./element.js";
 import { request } from "./service.js";
 

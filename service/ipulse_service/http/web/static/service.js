@@ -1,6 +1,6 @@
-// The HTTP interface, as every other client uses it: the token goes with each request and nowhere else.
+// The HTTP API. The token is sent in the Authorization header and nowhere else.
 
-const KEPT = "ipulse-token"; // of this tab, until it is closed
+const KEPT = "ipulse-token"; // in the storage of this tab, until the tab is closed
 
 export const token = {
   get: () => sessionStorage.getItem(KEPT) ?? "",
@@ -8,12 +8,12 @@ export const token = {
   forget: () => sessionStorage.removeItem(KEPT),
 };
 
-const LONGEST_ANSWER = 30_000; // ms; a connection that is silent for longer is dead, whatever the browser believes
+const LONGEST_ANSWER = 30_000; // ms; a slower response counts as a lost connection
 
-/** An answer that is an error: `message`, `status`, `errors` with places, `requestId`; `isFinal` if it would come again. */
+/** An error response: `message`, `status`, `errors` with places, `requestId`; `isFinal` if a retry is useless. */
 export class Refused extends Error {
   constructor(status, problem) {
-    super(problem.detail || problem.title || `the service answered ${status}`);
+    super(problem.detail || problem.title || `the service answered with HTTP ${status}`);
     this.status = status;
     this.isFinal = status < 500 && status !== 429;
     this.errors = problem.errors ?? [];
@@ -27,7 +27,7 @@ export class Unreachable extends Error {
   }
 }
 
-/** The response, when it is a good one. Throws Refused, Unreachable, or AbortError. */
+/** Returns a successful response. Throws Refused, Unreachable or AbortError. */
 export async function request(path, options = {}) {
   const headers = { authorization: `Bearer ${token.get()}`, ...options.headers };
   let response;
@@ -39,7 +39,7 @@ export async function request(path, options = {}) {
   }
   if (response.ok) return response;
   const refused = new Refused(response.status, await response.json().catch(() => ({})));
-  const isKept = headers.authorization === `Bearer ${token.get()}`; // else it was tried at the sign-in, or is left already
+  const isKept = headers.authorization === `Bearer ${token.get()}`; // else it was a try at the sign-in, or has been replaced
   if (refused.status === 401 && isKept) window.dispatchEvent(new CustomEvent("not-authenticated"));
   throw refused;
 }

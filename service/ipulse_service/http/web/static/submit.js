@@ -1,18 +1,18 @@
-// A new job, from a spec written here, opened from a file, or taken from another job.
+// Submits a job from a spec that is typed, opened from a file, or copied from another job.
 import { complaint, element } from "./element.js";
 import { get, post } from "./service.js";
 
-let draft = null; // what was written and not submitted, and from which job: a view is left by a link, or when a token expires
+let draft = null; // the text that is not submitted yet, and the job that it was copied from; kept when the view changes
 
 export async function submit(main, parameters, signal) {
   const from = parameters.get("from");
   const text = element("textarea", { id: "spec", rows: 24, spellcheck: "false", autocomplete: "off" });
   text.value = draft?.from === from ? draft.text : JSON.stringify(await original(from, signal), null, 2);
   const answer = element("div", { role: "status" });
-  const limit = (name, words, attributes) => element("label", {}, words, element("input", { name, type: "number", ...attributes }));
-  const wishes = element("details", {}, element("summary", {}, "Priority and deadlines"),
+  const limit = (name, label, attributes) => element("label", {}, label, element("input", { name, type: "number", ...attributes }));
+  const scheduling = element("details", {}, element("summary", {}, "Priority and deadlines"),
     element("div.filters", {}, limit("priority", "priority", { min: -100, max: 100 }),
-      ...["queue", "run", "total"].map((part) => limit(`${part}_seconds`, `${part}, at most (s)`, { min: 1 }))));
+      ...["queue", "run", "total"].map((part) => limit(`${part}_seconds`, `maximum ${part} time (s)`, { min: 1 }))));
   const open = element("input", { type: "file", accept: ".json,application/json", "aria-label": "Open a JSON file",
     onchange: async (event) => {
       text.value = await event.target.files[0].text();
@@ -21,7 +21,7 @@ export async function submit(main, parameters, signal) {
   const attempt = async (act) => {
     answer.replaceChildren();
     try {
-      JSON.parse(text.value); // the browser says line and column; the service says the rest
+      JSON.parse(text.value); // the browser reports line and column; the service checks the rest
     } catch (error) {
       answer.replaceChildren(complaint(error));
       return;
@@ -34,7 +34,7 @@ export async function submit(main, parameters, signal) {
   };
   const check = () => attempt(async () => {
     await post("/v1/jobs:validate", text.value);
-    answer.replaceChildren(element("p.note", {}, "The service would accept this spec."));
+    answer.replaceChildren(element("p.note", {}, "This spec is valid."));
   });
   const form = element("form.card", {
     onsubmit: (event) => {
@@ -48,11 +48,11 @@ export async function submit(main, parameters, signal) {
     },
   },
   element("label", { for: "spec" }, "Spec, as JSON"), text,
-  element("p.soft", {}, "Of a YAML file, ", element("code", {}, "ipulse validate --json FILE"), " makes this. ", open),
-  wishes,
+  element("p.soft", {}, "To convert a YAML file to JSON, run ", element("code", {}, "ipulse validate --json FILE"), ". ", open),
+  scheduling,
   element("div.buttons", {}, element("button", { type: "submit" }, "Submit"),
     element("button.quiet", { type: "button", onclick: check }, "Check only")), answer);
-  // One key for what stands there: pressing twice, or again after a lost answer, is one job.
+  // One idempotency key for each text: pressing twice, or again after a lost response, creates one job.
   let key = newKey();
   const keep = () => {
     key = newKey();
@@ -64,7 +64,7 @@ export async function submit(main, parameters, signal) {
 
 const newKey = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
-/** The spec of another job, or the example of the interface's own document. */
+/** The spec of another job, or the example of the OpenAPI document. */
 async function original(from, signal) {
   if (from) return (await get(`/v1/jobs/${from}`, signal)).spec;
   const { components } = await get("/openapi.json", signal);

@@ -1,4 +1,4 @@
-// Figures and states as people read them.
+// Formats numbers, times and states for people.
 import { element } from "./element.js";
 
 export const PHASES = ["prepare", "compile", "acquire", "run", "report"];
@@ -51,7 +51,7 @@ export function bytes(count) {
 
 export const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
-/** A job's final figures, the most telling first: [name, text] each. */
+/** A job's final figures, the test accuracy first: [name, text] each. */
 export function figures(summary) {
   const rank = (name) => (name === "test_accuracy" ? 0 : name.startsWith("test_") ? 1 : 2);
   return Object.entries(summary ?? {}).sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b)).map(([name, value]) => {
@@ -61,7 +61,7 @@ export function figures(summary) {
   });
 }
 
-/** How far a job's training is, in a line. */
+/** The progress of the training, in one line. */
 export function progress(job) {
   const at = job.progress;
   if (!at) return "";
@@ -70,11 +70,11 @@ export function progress(job) {
   return `epoch ${at.epoch} of ${at.epochs}${figure}`;
 }
 
-/** What a waiting job waits for, in a sentence. */
+/** The reason why a job waits, in a sentence. */
 export function waiting(on) {
   if (!on) return "";
   const place = on.position ? `, number ${on.position} in the queue` : "";
   const holder = on.holder ? `, behind ${on.holder}` : "";
-  const begin = on.estimated_start ? `, to begin about ${new Date(on.estimated_start).toLocaleTimeString()}` : "";
-  return `waits: ${plain(on.reason)}${place}${holder}${begin}`;
+  const begin = on.estimated_start ? `, expected to start at ${new Date(on.estimated_start).toLocaleTimeString()}` : "";
+  return `Waiting: ${plain(on.reason)}${place}${holder}${begin}`;
 }
