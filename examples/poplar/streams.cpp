@@ -74,6 +74,6 @@ int main() {
   engine.run(kForget);
   engine.run(kAccumulate); // 2 (0 + 1 + 2 + 3)
   engine.run(kShow);
-  engine.run(kAccumulate); // and 2 (4 + 5 + 6 + 7) more: a stream goes on where it was
+  engine.run(kAccumulate); // and 2 (4 + 5 + 6 + 7) more: the stream continues
   engine.run(kShow);
 }

@@ -71,7 +71,7 @@ struct Step {
         {{"inputs", inputs}});
   }
 
-  /// By the matrix unit: [samples, inputs] times the weights of each tile's neurons.
+  /// Uses the matrix unit: [samples, inputs] times the weights of each tile's neurons.
   void matMul(Graph &graph, Sequence &program) const {
     std::vector<float> values(inputs);
     for (const unsigned id : fired())

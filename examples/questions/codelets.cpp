@@ -85,8 +85,8 @@ public:
   }
 };
 
-// The currents of a tile's neurons, an even number of them, by what tells who spiked. Workers
-// share the samples.
+// The currents of a tile's neurons, an even number of them, from the ids of the spikes. Workers
+// divide the samples.
 template <typename Id> class CurrentOfIds : public MultiVertex {
 public:
   Input<Vector<Id, VectorLayout::ONE_PTR, 4>> ids; // [samples, slots]
@@ -292,7 +292,7 @@ public:
   }
 };
 
-// The same, told where in a sample's sorted ids each worker's rows begin.
+// The same, given the position in a sample's sorted ids at which each worker's rows begin.
 class WeightsByStarts : public MultiVertex {
 public:
   Input<Vector<unsigned short, VectorLayout::ONE_PTR>> ids;

@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
       popops::dynamicSlice(graph, concat(all(graph, sizes["steps"], "sequence"), 1), offset(graph),
                            {0}, {1}, program);
     });
-    // What every tile of a layer has for every slot, summed over the tiles to tiles of the layer.
+    // Partial sums that every tile of a layer has for every slot, added up on tiles of the layer.
     const auto sum = [&](Graph &graph, unsigned layer, Tensor &partials) {
       const std::size_t slots = sizes["slots"];
       partials = graph.addVariable(FLOAT, {net.tilesOfLayer, slots}, "partials");

@@ -1,5 +1,5 @@
-// What the programs of this folder share: sizes from the command line, a graph and a device for
-// each case, and one printed line of what the case cost.
+// Shared code of the programs in this folder: sizes from the command line, a graph and a device for
+// each case, and one printed line with the cost of the case.
 #ifndef IPULSE_EXAMPLES_QUESTION_H
 #define IPULSE_EXAMPLES_QUESTION_H
 

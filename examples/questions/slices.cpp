@@ -29,7 +29,7 @@ void read(Graph &graph, Sequence &program, const Tensor &row) {
 int main(int argc, char **argv) {
   const question::Sizes sizes(argc, argv, {{"steps", 100}, {"neurons", 1024}});
   const std::size_t steps = sizes["steps"], neurons = sizes["neurons"], at = steps / 2;
-  // As popops lays out what it is to slice: every tile has its neurons' elements of all steps.
+  // The layout of popops for slices: every tile has its neurons' elements of all steps.
   const auto sliceable = [&](Graph &graph) {
     return popops::createSliceableTensor(graph, FLOAT, {steps, neurons}, {0}, {1});
   };

@@ -14,7 +14,7 @@
 
 namespace custom_op {
 
-/// The op's program and its gradient's, and the handles of what goes in and out.
+/// The compiled programs of an op and its gradient, with the handles of inputs and outputs.
 struct CompiledOp {
   std::unique_ptr<poplar::Executable> executable; // until it is on a device
   std::unique_ptr<poplar::Engine> engine;         // from then on
@@ -27,17 +27,17 @@ struct CompiledOp {
   bool hasRun = false;
 };
 
-/// The name of the i-th host write or read of a kind: "input", "output", "gradient" or "found",
-/// which are the gradients by inputs.
+/// Returns the name of the i-th host write or read of a kind: "input", "output", "gradient" (of an
+/// output) or "found" (the gradient of an input).
 std::string handle(const char *kind, std::size_t i);
 
-/// All that is known of the op without building it.
+/// Describes the op without building it.
 std::unique_ptr<CompiledOp> describe(const CustomOpCall &call, const OpLibrary::Metadata &promised);
-/// Builds the op, and its gradient if one is wanted, into one graph and compiles it. `doing` says
-/// what it does meanwhile, in the words of TensorFlow's errors.
+/// Builds the op, and its gradient if one is wanted, into one graph and compiles it. `doing` is set
+/// to the current stage, as TensorFlow's errors name it.
 std::unique_ptr<CompiledOp> compile(const CustomOpCall &call, const char *&doing);
 bool isHashable(const CustomOpCall &call);
-/// A byte for each output, then the executable.
+/// Serializes the op: a byte for each output, then the executable.
 std::string serialize(const CompiledOp &op);
 std::unique_ptr<CompiledOp> deserialize(const CustomOpCall &call, const std::string &bytes);
 

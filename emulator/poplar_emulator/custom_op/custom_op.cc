@@ -11,8 +11,8 @@ namespace {
 using namespace custom_op;
 using namespace poplar;
 
-/// Words of an error as TensorFlow passes them on: for those of Poplar what it was doing, the class
-/// and, of errors that a reset cures, which one.
+/// Formats an error as TensorFlow does: for errors of Poplar the current stage and the class, and
+/// for errors that a reset resolves the kind of reset.
 std::string wordsOf(const std::exception &error, const char *doing) {
   const auto *known = dynamic_cast<const poplar_error *>(&error);
   if (!known)
@@ -25,7 +25,7 @@ std::string wordsOf(const std::exception &error, const char *doing) {
   return words + known->what();
 }
 
-/// Runs `body`. `doing` is read when it fails, which may have set it.
+/// Runs `body`. `doing` is read if it fails; `body` may have set it.
 template <typename Body>
 bool reported(const Body &body, const char *const &doing, char *message, std::size_t size) {
   try {

@@ -1,5 +1,5 @@
-// TensorFlow's side of a custom op, behind a C interface: loads a library as TensorFlow for the IPU
-// does, builds the op and its gradient into one graph, and runs both on the emulator.
+// The C interface of custom ops: loads an op's library as TensorFlow for the IPU does, builds the
+// op and its gradient into one graph, and runs both on the emulator.
 #ifndef IPULSE_EMULATOR_CUSTOM_OP_H
 #define IPULSE_EMULATOR_CUSTOM_OP_H
 
@@ -26,32 +26,33 @@ typedef struct CustomOpCall {
   const CustomOpTensor *input, *output;
   const int64_t *inputs_with_gradients; // `gradients` of them; none: no gradient op is built
   uint32_t separate_gradients; // one gradient op for each of them, as TensorFlow asks for it
-  void (*progress)(int step, int total); // told while the programs are compiled, unless NULL
+  void (*progress)(int step, int total); // called while the programs are compiled, unless NULL
 } CustomOpCall;
 
-// An op compiled for that machine, without a device, or NULL; then the error is in `message`.
+// Compiles an op for that machine; no device is needed. Returns NULL on an error, which is in
+// `message`.
 void *ipulse_custom_op_compile(const CustomOpCall *, char *message, size_t size);
-// Whether the op, and its gradient if one is wanted, promise that they may be kept: 1, 0, or -1
-// with a message.
+// Returns 1 if the metadata of the op, and of its gradient if one is wanted, set is_hashable, else
+// 0; -1 on an error, which is in `message`.
 int ipulse_custom_op_hashable(const CustomOpCall *, char *message, size_t size);
-// The executable of an op that is on no device yet, as bytes that the caller frees with
-// ipulse_custom_op_free_text; NULL with a message.
+// Returns the executable of an op that is not on a device yet. The caller frees the bytes with
+// ipulse_custom_op_free_text. NULL on an error, which is in `message`.
 char *ipulse_custom_op_serialize(void *, size_t *bytes, char *message, size_t size);
-// The op of such bytes, with nothing compiled; NULL with a message if they are not to be used.
+// Makes an op from such bytes without compiling. NULL if they are not usable; `message` says why.
 void *ipulse_custom_op_deserialize(const CustomOpCall *, const char *executable, size_t bytes,
                                    char *message, size_t size);
-// Onto a device, which forward and backward do if nobody did. 0 if all went well.
+// Loads the op onto a device; forward and backward do so if necessary. Returns 0 on success.
 int ipulse_custom_op_load(void *, char *message, size_t size);
-// 0 if all went well. Forward: every input in, every output out. Backward: a gradient by every
-// output in, those of the listed inputs out; of the forward pass before.
+// Runs a pass; returns 0 on success. Forward: every input, then every output. Backward: the
+// gradients of every output, then those of the listed inputs, for the last forward pass.
 int ipulse_custom_op_forward(void *, const void *const *in, void *const *out, char *message,
                              size_t size);
 int ipulse_custom_op_backward(void *, const void *const *in, void *const *out, char *message,
                               size_t size);
-// Puts an earlier forward pass back, every input and output, for a backward pass of it.
+// Restores the inputs and outputs of an earlier forward pass, for its backward pass.
 int ipulse_custom_op_restore(void *, const void *const *inputs, const void *const *outputs,
                              char *message, size_t size);
-// The engine's profile as JSON, or NULL if it is on no device; freed by the caller with
+// Returns the engine's profile as JSON, or NULL if the op is on no device. The caller frees it with
 // ipulse_custom_op_free_text.
 char *ipulse_custom_op_profile(void *);
 void ipulse_custom_op_free_text(char *);

@@ -19,7 +19,7 @@ void read(Engine &engine, const std::string &name, void *data, const Value &valu
   engine.readTensor(name, data, static_cast<char *>(data) + value.bytes);
 }
 
-/// An input that the op writes to, unannounced, would be another op's, too.
+/// An undeclared write to an input would change the input of another op, too.
 void checkInputsAreKept(CompiledOp &op, const void *const *in) {
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     if (!op.readOnly[i])

@@ -5,12 +5,12 @@
 
 namespace custom_op {
 
-/// The op's engine on a device of its size, where the first call puts it. Raises std::runtime_error
-/// when there is none.
+/// Returns the op's engine; the first call loads it onto a device of its size. Raises
+/// std::runtime_error if there is none.
 poplar::Engine &onDevice(CompiledOp &op);
-/// Raises std::runtime_error if the op writes to an input without having promised to.
+/// Raises std::runtime_error if the op writes to an input without a declared alias.
 void forward(CompiledOp &op, const void *const *in, void *const *out);
-/// Puts an earlier forward pass back.
+/// Restores an earlier forward pass.
 void restore(CompiledOp &op, const void *const *inputs, const void *const *outputs);
 void backward(CompiledOp &op, const void *const *in, void *const *out);
 

@@ -5,7 +5,7 @@
 
 #include <poputil/TileMapping.hpp>
 
-#include "promises.h"
+#include "metadata_checks.h"
 
 namespace custom_op {
 namespace {
@@ -18,7 +18,7 @@ void checkNumber(const std::string &name, std::size_t expected, std::size_t foun
                              std::to_string(expected) + ", returned: " + std::to_string(found));
 }
 
-/// The gradient op's program, or those of all of them where each input has one of its own.
+/// Builds the program of the gradient op, or of all gradient ops if each input has its own.
 program::Program buildGradient(Graph &graph, const OpLibrary &library, const CustomOpCall &call,
                                CompiledOp &op, const std::vector<Tensor> &inputs,
                                const std::vector<Tensor> &outputs) {
@@ -32,7 +32,7 @@ program::Program buildGradient(Graph &graph, const OpLibrary &library, const Cus
     poputil::mapTensorLinearly(graph, gradients.back());
     graph.createHostWrite(handle("gradient", i), gradients.back());
   }
-  // As TensorFlow packs the gradient op's inputs, which its metadata count.
+  // Orders the gradient op's inputs as TensorFlow does; the metadata counts them in that order.
   std::vector<Tensor> packed = gradients;
   packed.insert(packed.end(), outputs.begin(), outputs.end());
   packed.insert(packed.end(), inputs.begin(), inputs.end());
@@ -45,7 +45,7 @@ program::Program buildGradient(Graph &graph, const OpLibrary &library, const Cus
     all.add(library.gradient(graph, index, gradients, inputs, outputs, made,
                              call.gradient_attributes, name));
     checkNumber(name, call.separate_gradients ? 1 : op.withGradients.size(), made.size());
-    checkPromises(graph, name, promised, packed, made);
+    checkMetadata(graph, name, promised, packed, made);
     found.insert(found.end(), made.begin(), made.end());
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -86,7 +86,7 @@ std::vector<program::Program> buildGraph(Graph &graph, const OpLibrary &library,
       graph.createHostWrite(handle("output", i), outputs[i]);
     op.restored.push_back(!outputs[i].containsConstant());
   }
-  checkPromises(graph, op.name, promised, inputs, outputs);
+  checkMetadata(graph, op.name, promised, inputs, outputs);
   if (call.gradients)
     programs.push_back(buildGradient(graph, library, call, op, inputs, outputs));
   return programs;

@@ -11,8 +11,8 @@
 namespace custom_op {
 
 /// Builds an op, and its gradient if the call wants one, into a graph: a program for each, with
-/// host reads and writes under `handle`'s names. Raises std::runtime_error where the library does
-/// not keep to the call or to its own metadata, and whatever its functions raise.
+/// host reads and writes named by `handle`. Raises std::runtime_error if the library contradicts
+/// the call or its own metadata, and any exception of its functions.
 std::vector<poplar::program::Program> buildGraph(poplar::Graph &graph, const OpLibrary &library,
                                                  const CustomOpCall &call,
                                                  const OpLibrary::Metadata &promised,

@@ -11,11 +11,11 @@
 
 namespace custom_op {
 
-/// The library of a custom op and the symbols of one op in it: TensorFlow's rules, read in its
+/// The library of a custom op and the symbols of one op in it. The rules are TensorFlow's, from its
 /// public sources (user_op_hlo.cc, kernels/poputil/user_operation.cc of 2.6).
 class OpLibrary {
 public:
-  /// Raises std::runtime_error if the library has not the level or the symbol.
+  /// Raises std::runtime_error if the library lacks the API level or the symbol.
   OpLibrary(const std::string &path, const std::string &opName, std::uint32_t apiLevel);
 
   struct Metadata {
@@ -23,7 +23,7 @@ public:
     std::map<std::int64_t, std::int64_t> aliasing; // inputs to outputs
     bool isElementwise = false, isStateless = false, isHashable = false;
   };
-  /// All false and empty if the library says nothing.
+  /// Returns false and empty fields if the library defines no metadata.
   Metadata metadata(std::uint32_t inputs) const;
   Metadata gradientMetadata(std::uint32_t inputs) const;
 

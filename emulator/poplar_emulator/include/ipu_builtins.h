@@ -1,6 +1,6 @@
-// The intrinsics of a tile that codelets may use without any header: popc includes this file.
+// The intrinsics of a tile that codelets may use without any header; popc includes this file.
 // [M] but for the names that public codelets use: the tile's headers are closed.
-// One that is not here does not compile: its effect would not be the tile's.
+// Other intrinsics do not compile, because their effect would differ from the tile's.
 #ifndef ipu_builtins_h
 #define ipu_builtins_h
 
@@ -11,11 +11,12 @@
 #include <poplar/TileConstants.hpp>
 #include <poplar/TileState.hpp>
 
-// Names of the project's own, so that codelets may define types of ipudef.h's names themselves.
+// Private names, so that codelets may define types with the names of ipudef.h themselves.
 typedef float popc_float2 __attribute__((vector_size(8)));
 typedef int popc_int2 __attribute__((vector_size(8)));
 
-// The counter of tile cycles: a worker's bundles so far, six cycles each. Differences count.
+// The tile's cycle counter: six cycles for each bundle of this worker. Only differences are
+// meaningful.
 static inline std::uint64_t popc_cycles() {
   // The compiler does not know who counts.
   return *static_cast<const volatile std::uint64_t *>(&popc_counters.bundles) * 6;
@@ -26,7 +27,7 @@ static inline unsigned __builtin_ipu_get_scount_u() {
 }
 static inline unsigned __builtin_ipu_get_tile_id() { return popc_tile.id; }
 
-// Random bits: Marsaglia's xorshift64*, from a start that each tile has of its own.
+// Random bits: Marsaglia's xorshift64*, with a separate start value for each tile.
 static inline unsigned long long __builtin_ipu_urand64() {
   std::uint64_t x = popc_tile.random;
   x ^= x >> 12;
@@ -55,8 +56,8 @@ static inline popc_float2 __builtin_ipu_f32v2axpy(popc_float2 x, popc_float2 y) 
   return popc_float2{a * x[0] + y[0], a * x[1] + y[1]};
 }
 
-// Registers, by the names of poplar/TileConstants.hpp. These are called for what is left when the
-// compiler knows which register it is, and refuse to compile.
+// Registers, by the names of poplar/TileConstants.hpp. These functions are called if the compiler
+// knows the register at compile time; other registers are compile errors.
 extern void popc_no_such_register() __attribute__((
     error("this register of a tile is not emulated: poplar/TileConstants.hpp has those that are")));
 extern void popc_no_amp() __attribute__((

@@ -1,4 +1,4 @@
-// The vector types of a tile, which hold what one load or one operation takes.
+// The vector types of a tile, of the sizes of one load or one operation.
 // [M] but for the names that public codelets use: the tile's headers are closed.
 #ifndef ipudef_h
 #define ipudef_h

@@ -8,8 +8,8 @@
 
 namespace popc {
 
-/// Reads a class from its `class` or `struct` to behind its end: name, bases and fields. Nothing
-/// for a declaration, a specialisation or a variable, which is passed.
+/// Reads a class from `class` or `struct` past its end: name, bases and fields. Returns nothing for
+/// a declaration, a specialisation or a variable, which is skipped.
 class ClassDefinition {
 public:
   explicit ClassDefinition(TokenCursor &cursor) : cursor(cursor) {}
@@ -18,9 +18,9 @@ public:
 private:
   void bases(VertexClass &found);
   void member(VertexClass &owner);
-  /// To the `,` or `;` behind a field's initialiser, array bound or width.
+  /// Advances to the `,` or `;` after a field's initialiser, array bound or width.
   void initialiser();
-  /// To behind a member function, with its initialisers and its body.
+  /// Skips a member function with its initialisers and its body.
   void function();
   void memberInitialisers();
 

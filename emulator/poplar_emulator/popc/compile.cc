@@ -15,8 +15,8 @@
 namespace popc {
 namespace {
 
-// No vector instructions of the host: a tile's width is the codelet's own choice. The names of
-// fields are declared by users as private as they like: their tables need no friend.
+// No vector instructions of the host: the codelet chooses its own vector width. The tables access
+// private fields without a friend declaration.
 const std::vector<std::string> kFlags{
     "-std=c++17", "-O2", "-fPIC", "-fno-tree-vectorize", "-fno-tree-slp-vectorize",
     "-fno-access-control", "-fno-exceptions", "-fno-stack-protector", "-fno-math-errno",
@@ -26,13 +26,13 @@ const std::vector<std::string> kFlags{
     // __attribute__((target("worker"))): no target of the host's
     "-Dtarget(KIND)=unused"};
 
-// Of one compiler alone: half is rounded by every operation, and loops are what the source says.
+// Flags of one compiler only: half is rounded after every operation, and loops are not unrolled.
 const std::vector<std::string> kGccFlags{"-fexcess-precision=16"};
 const std::vector<std::string> kClangFlags{"-Xclang", "-fnative-half-type", "-Xclang",
                                            "-fallow-half-arguments-and-returns",
                                            "-fno-unroll-loops"};
 
-/// What the compiler says of itself.
+/// Returns the compiler's version text.
 std::string compilerVersion() { return run(compilerCommand(), {"--version"}).output; }
 
 /// Instructions have 4 bytes on a tile (assembly guide).
@@ -50,8 +50,8 @@ std::string codeBytes(const CountedAssembly &counted, std::size_t entries, unsig
   return text.str();
 }
 
-/// The user's, but for those of Graphcore's popc or of clang, whose warnings are not this
-/// compiler's.
+/// Selects the user's flags, without those for Graphcore's popc or for clang, and without warnings,
+/// which this compiler does not share.
 std::vector<std::string> takenFlags(const std::vector<std::string> &flags) {
   std::vector<std::string> taken;
   for (std::size_t i = 0; i < flags.size(); ++i) {
@@ -82,7 +82,7 @@ std::vector<std::string> allFlags(const std::vector<std::string> &flags) {
   return all;
 }
 
-/// What this emulator leaves out, when that is why the compiler refused.
+/// Explains an error that is caused by a missing feature of this emulator.
 std::string hint(const std::string &output) {
   if (output.find("__builtin_ipu_") != std::string::npos)
     return "popc: not every intrinsic of a tile is emulated, and ipu_builtins.h has those that "
@@ -115,7 +115,7 @@ void runOrThrow(const std::vector<std::string> &arguments, const std::string &wh
 }
 
 std::string preprocessed(const std::string &source, const std::vector<std::string> &flags) {
-  // Into a file: what the compiler says must not be mixed with the text.
+  // To a file, because the compiler's messages must not mix with the text.
   const ScratchDirectory scratch;
   const std::string text = scratch.file("preprocessed");
   std::vector<std::string> arguments = allFlags(flags);
@@ -180,7 +180,7 @@ void compileCodelets(const std::vector<std::string> &sources, const std::vector<
   for (const std::string &given : sources) {
     const std::string source = std::filesystem::absolute(given).string();
     if (isLibrary(source)) {
-      // Under a name that a string in assembly can have.
+      // The name must be valid in a string of an assembly file.
       parts.push_back(scratch.file("part" + std::to_string(parts.size())));
       std::filesystem::copy_file(source, parts.back());
       continue;

@@ -8,32 +8,33 @@
 
 namespace popc {
 
-/// The sources are no codelets, or the compiler refused them. `output` is what it said.
+/// The sources are not codelets, or the compiler rejected them. `output` is the compiler's.
 struct CompileError : public std::runtime_error {
   CompileError(const std::string &what, std::string output)
       : std::runtime_error(what), output(std::move(output)) {}
   std::string output;
 };
 
-/// Why codelets in assembly are refused, and the cure.
+/// Explains why codelets in assembly are rejected, and what to do.
 extern const char *const kNoAssembly;
 
-/// Writes to `target` a library with the vertices of the sources: C++, and libraries written
-/// before, which it holds. `flags` are g++'s; those that only Graphcore's popc knows are left out.
-/// Raises CompileError.
+/// Writes a library with the vertices of the sources to `target`. Sources are C++ files and
+/// existing libraries, which become part of it. `flags` are g++'s; those that only Graphcore's popc
+/// knows are ignored. Raises CompileError.
 void compileCodelets(const std::vector<std::string> &sources, const std::vector<std::string> &flags,
                      const std::string &target);
 
-/// Whether the flag hands the word after it to a tool that there is not here: both are left out.
+/// Returns whether the flag and its value are for a tool that does not exist here; both are
+/// ignored.
 bool isForOtherTool(const std::string &flag);
-/// The flags of a command line, split at blanks.
+/// Splits a command line at blanks.
 std::vector<std::string> splitFlags(const std::string &flags);
-/// The directories `include` and `lib` of this emulator.
+/// Return the directories `include` and `lib` of this emulator.
 std::string includeDirectory();
 std::string libraryDirectory();
-/// The C++ compiler: $CXX, else g++; with its arguments.
+/// Returns the C++ compiler with its arguments: $CXX, else g++.
 std::string compilerCommand();
-/// Compiler, flags and sources after preprocessing: what a cached result depends on.
+/// Returns everything a cached result depends on: compiler, flags and preprocessed sources.
 std::string fingerprint(const std::vector<std::string> &sources,
                         const std::vector<std::string> &flags);
 

@@ -10,8 +10,8 @@ namespace {
 
 const char *const kMarker = "__sanitizer_cov_trace_pc";
 
-// Bundles of what is a call or one instruction here and several on a tile: PopLibs' published
-// cycles per vector, divided by the vector's width (popopsCycleEstimators.cpp).
+// Bundles of operations that are one instruction or call here and several on a tile: PopLibs'
+// published cycles per vector, divided by the vector's width (popopsCycleEstimators.cpp).
 const std::map<std::string, unsigned> kCallBundles{
     {"expf", 3},           {"logf", 6},          {"tanhf", 6},         {"sqrtf", 5},
     {"powf", 312},         {"sinf", 2300},       {"cosf", 2300},       {"tanf", 5100},
@@ -161,7 +161,7 @@ std::string increments(const BlockCost &cost) {
   return text.str();
 }
 
-/// Text of a block's counting goes where its marker was, once the block's end is known.
+/// The counting code replaces the block's marker once the end of the block is known.
 struct Block {
   std::size_t line;
   bool tail; // the marker was the last thing the function did
@@ -178,7 +178,7 @@ CountedAssembly countBlocks(const std::string &assembly) {
     lines.push_back(line);
 
   std::vector<Block> blocks;
-  BlockCost before; // since a label, with no marker yet: of the block whose marker follows
+  BlockCost before; // of code after a label and before its marker: it belongs to the marker's block
   bool afterLabel = false;
   std::string function;
   for (std::size_t n = 0; n < lines.size(); ++n) {

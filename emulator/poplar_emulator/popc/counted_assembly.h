@@ -6,12 +6,12 @@
 
 namespace popc {
 
-/// What a basic block does each time it runs, in the terms of a tile's worker.
+/// The cost of one execution of a basic block, for a worker of a tile.
 struct BlockCost {
   unsigned main = 0; // instructions of the main pipe: memory, integers, control
   unsigned aux = 0;  // instructions of the auxiliary pipe: floating point
   unsigned loads = 0, stores = 0, flops = 0;
-  /// A bundle holds one instruction of each pipe.
+  /// A bundle has one instruction of each pipe.
   unsigned bundles() const { return main > aux ? main : aux; }
 };
 

@@ -14,7 +14,7 @@ namespace {
 const std::set<std::string> kVertexBases{"Vertex", "MultiVertex", "SupervisorVertex",
                                          "SupervisorVertexIf", "VertexBase"};
 
-/// Walks the declarations of a translation unit. Function bodies are skipped as blocks.
+/// Reads the declarations of a translation unit. Function bodies are skipped as blocks.
 class Scanner {
 public:
   explicit Scanner(std::vector<std::string> tokens) : cursor(std::move(tokens)) {}
@@ -87,7 +87,7 @@ private:
     scopeEnds();
   }
 
-  /// Runs the declarations of the namespace just opened.
+  /// Reads the declarations of the namespace that was just opened.
   void scopeEnds() {
     const std::size_t depth = scopes.size(), names = scopes.back();
     while (!cursor.atEnd() && scopes.size() >= depth)

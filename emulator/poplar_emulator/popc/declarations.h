@@ -29,8 +29,8 @@ struct Declarations {
   std::vector<std::string> fieldsOf(const std::string &name) const;
 };
 
-/// Finds the names that the vertex tables need in a preprocessed translation unit. Types, sizes
-/// and offsets are the compiler's to say.
+/// Finds the names that the vertex tables need in a preprocessed translation unit. The compiler
+/// supplies types, sizes and offsets.
 Declarations findDeclarations(const std::string &preprocessed);
 
 } // namespace popc

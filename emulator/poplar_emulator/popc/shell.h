@@ -16,7 +16,7 @@ Outcome run(const std::string &command, const std::vector<std::string> &argument
 std::string readFile(const std::string &path);
 void writeFile(const std::string &path, const std::string &text);
 
-/// A directory that is removed with what is in it.
+/// A directory that is removed with its content.
 class ScratchDirectory {
 public:
   explicit ScratchDirectory(const std::string &parent = "");

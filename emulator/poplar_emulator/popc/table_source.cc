@@ -13,7 +13,7 @@ std::string joined(const std::vector<std::string> &names, const std::string &ope
   return text;
 }
 
-/// The name in the generated code: namespaces without a name add nothing.
+/// Returns the name in the generated code: unnamed namespaces add nothing.
 std::string qualified(const std::vector<std::string> &namespaces, const std::string &name) {
   std::string text = "::";
   for (const std::string &one : namespaces)
@@ -36,7 +36,7 @@ std::string tableSource(const std::string &source, const Declarations &found, un
     entries.push_back({i.namespaces, i.type, i.name});
 
   std::ostringstream code;
-  // The library's headers go first: the source may define macros of any name.
+  // The library's headers come first, because the source may define macros of any name.
   code << "#include <poplar/VertexTable.hpp>\n#include <poplar/VertexName.hpp>\n"
        << "#include <vector>\n#include \"" << source << "\"\n";
   for (std::size_t n = 0; n < entries.size(); ++n)
@@ -70,7 +70,7 @@ std::string tableSource(const std::string &source, const Declarations &found, un
 }
 
 std::string collectSource(std::size_t units, const std::vector<std::string> &parts) {
-  // Without a header, of which reading takes longer than all the rest.
+  // Without a header, because parsing one would take most of the time.
   std::ostringstream code;
   for (std::size_t unit = 0; unit < units; ++unit)
     code << "extern \"C\" void popc_describe_" << unit << "(void *);\n";

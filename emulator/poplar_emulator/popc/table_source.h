@@ -9,11 +9,11 @@
 
 namespace popc {
 
-/// Code that describes the vertices of the source it includes, as one unit of a library: a function
-/// popc_describe_<unit> and, for each vertex, popc_compute_<unit>_<n>.
+/// Generates code that describes the vertices of the source it includes, as one unit of a library:
+/// a function popc_describe_<unit> and, for each vertex, popc_compute_<unit>_<n>.
 std::string tableSource(const std::string &source, const Declarations &found, unsigned unit);
-/// Code that describes the vertices of all units, popc_describe, which takes a pointer to the same
-/// vector as theirs, and holds other libraries as they are, popc_part.
+/// Generates code that describes the vertices of all units, popc_describe, with the same vector as
+/// argument, and that contains other libraries unchanged, popc_part.
 std::string collectSource(std::size_t units, const std::vector<std::string> &parts);
 
 } // namespace popc

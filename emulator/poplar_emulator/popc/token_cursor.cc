@@ -33,7 +33,8 @@ void TokenCursor::skipDeclaration() {
       skipBalanced("(", ")");
     } else if (t == "{") {
       skipBalanced("{", "}");
-      // `= {...};` and `struct {...} name;` go on; a function's body ends it.
+      // `= {...};` and `struct {...} name;` continue after the brace; a function ends with its
+      // body.
       if (peek() != ";" && peek() != "," && !(isWord(peek()) && peek(1) == ";"))
         return;
     } else if (t == "}") {

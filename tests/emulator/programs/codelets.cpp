@@ -137,7 +137,7 @@ struct PickFromList : public Vertex {
   }
 };
 
-// Its cost depends on its data: one addition for each unit of `count`.
+// The cost depends on the data: one addition for each unit of `count`.
 class Loop : public Vertex {
 public:
   Input<Vector<float>> in;

@@ -1,4 +1,4 @@
-// Programs whose results are known: prints name and numbers, one case a line.
+// Programs with known results: prints a name and numbers, one case per line.
 #include <stdlib.h> // mkdtemp
 #include <unistd.h>
 

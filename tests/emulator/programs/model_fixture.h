@@ -1,4 +1,4 @@
-// What the programs that hold the models to their sources have in common.
+// Shared code of the programs that compare the models with their sources.
 #ifndef IPULSE_TESTS_EMULATOR_MODEL_FIXTURE_H
 #define IPULSE_TESTS_EMULATOR_MODEL_FIXTURE_H
 

@@ -1,4 +1,4 @@
-// Programs whose cycles and bytes can be worked out by hand: prints one line a case.
+// Programs with cycles and bytes that can be computed by hand: prints one line per case.
 #include <functional>
 #include <iostream>
 #include <map>
@@ -133,7 +133,7 @@ const std::map<std::string, void (*)()> cases{
        cycles([&](Fixture &f, const Tensor &t) {
          sum(f, concat(t.slice(0, 32), f.variable(FLOAT, 32, 1)));
        });
-       // What is written goes back, and is read once for two vertices.
+       // The written elements are copied back, and read once for two vertices.
        cycles([&](Fixture &f, const Tensor &t) {
          f.scale("float", f.variable(FLOAT, 64, 0), turned(t));
        });
@@ -156,8 +156,8 @@ const std::map<std::string, void (*)()> cases{
      }},
     {"estimated",
      [] {
-       // Of seven vertices two share a worker; a vertex without an estimate leaves none for the
-       // set.
+       // Two of seven vertices share a worker; a vertex without an estimate leaves the set without
+       // one.
        Fixture f(Fixture::ipu());
        for (unsigned v = 0; v < 7; ++v)
          f.sum(f.variable(FLOAT, 8, 0), f.variable(FLOAT, 1, 0)[0], 0, 600);

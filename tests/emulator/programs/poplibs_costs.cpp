@@ -1,4 +1,4 @@
-// PopLibs operations whose cycles can be worked out by hand: prints one line a case.
+// PopLibs operations with cycles that can be computed by hand: prints one line per case.
 #include <functional>
 #include <iostream>
 #include <map>

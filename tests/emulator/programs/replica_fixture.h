@@ -1,4 +1,4 @@
-// A replicated graph whose tensors the host writes and reads, and prints by replica.
+// A replicated graph with tensors that the host writes, reads and prints for each replica.
 #ifndef IPULSE_TESTS_REPLICA_FIXTURE_H
 #define IPULSE_TESTS_REPLICA_FIXTURE_H
 

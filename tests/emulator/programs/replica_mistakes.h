@@ -1,4 +1,4 @@
-// What a replicated graph is refused for, by name.
+// Errors of replicated graphs, by name.
 #ifndef IPULSE_TESTS_REPLICA_MISTAKES_H
 #define IPULSE_TESTS_REPLICA_MISTAKES_H
 

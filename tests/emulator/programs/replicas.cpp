@@ -43,7 +43,7 @@ void collectives() {
   r.prog.add(CrossReplicaCopy(data, moved, {{0, 3}, {1, 1}, {3, 0}}));
   r.show("moved", moved);
 
-  // What is compiled, written and read again does the same.
+  // A compiled, stored and loaded program gives the same results.
   std::stringstream kept;
   compileGraph(g, {r.prog}).serialize(kept);
   Engine engine(Executable::deserialize(kept));

@@ -167,7 +167,7 @@ public:
   }
 };
 
-// Values in two levels, set row by row; and a template whose last argument is a default.
+// Values in two levels, set row by row, and a template with a default for its last argument.
 template <typename T, unsigned Scale = 1, bool Negative = false> class Lists : public Vertex {
 public:
   Vector<Vector<unsigned>> indices;

@@ -1,5 +1,5 @@
-// The API that docs/explanation/emulator.md says is there, each with the arguments that programs pass it. What
-// is not run is here to be compiled.
+// The API that docs/explanation/emulator.md says is there, each with the arguments that programs
+// pass it. What is not run is here to be compiled.
 #include <fstream>
 #include <functional>
 #include <memory>

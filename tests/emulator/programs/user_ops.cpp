@@ -111,7 +111,7 @@ OP(Aborting) {
   return Sequence({program, Abort("no further")});
 }
 
-// a + 2 b, with a gradient of its own for each input: input 1's is told by its index.
+// a + 2 b, with a separate gradient op for each input: that of input 1 is known by its index.
 OP(Sum) {
   Sequence program({twice(graph, {inputs[1]}, outputs)});
   popops::addInPlace(graph, outputs[0], inputs[0], program);

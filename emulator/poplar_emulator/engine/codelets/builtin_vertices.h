@@ -8,7 +8,7 @@
 
 namespace poplar::emulator {
 
-/// A vertex type of PopLibs, executed by the emulator's own code and priced by a formula.
+/// A vertex type of PopLibs that the emulator implements; a formula gives its cycles.
 struct BuiltinVertex {
   std::string library; // "popops"
   field::VertexTable table;
@@ -17,11 +17,11 @@ struct BuiltinVertex {
   bool takesPieces = true;                                      // see VertexType
 };
 
-/// Makes the vertices of a library known to a graph, as its addCodelets does. Raises
-/// file_load_error for a library that there is not.
+/// Adds the vertices of a library to a graph, as its addCodelets does. Raises file_load_error for
+/// an unknown library.
 void addBuiltinLibrary(GraphState &graph, const std::string &library);
 
-// By file: the vertices that it defines.
+// The vertices that each file defines.
 std::vector<BuiltinVertex> mapVertices();
 std::vector<BuiltinVertex> arrayVertices();
 

@@ -46,8 +46,8 @@ fs::path cacheDirectory() {
   return directory;
 }
 
-/// The file of that hash, written by `write` under another name first: another process that asks
-/// at the same time sees none or all of it.
+/// Returns the file of that hash. `write` writes it under another name first, so that another
+/// process sees none or all of it.
 std::string cached(const std::string &hash, const std::function<void(const std::string &)> &write) {
   const fs::path target = cacheDirectory() / (hash + ".gp");
   if (!fs::exists(target) || isCutShort(target.string())) { // a machine's crash may leave a part
@@ -59,7 +59,7 @@ std::string cached(const std::string &hash, const std::function<void(const std::
   return target.string();
 }
 
-/// Where a codelet file is: as named, else in a directory of $IPULSE_EMULATOR_CODELETS.
+/// Finds a codelet file: by the given path, else in a directory of $IPULSE_EMULATOR_CODELETS.
 std::string located(const std::string &path) {
   const char *named = std::getenv("IPULSE_EMULATOR_CODELETS");
   if (!named || fs::exists(path) || fs::path(path).is_absolute())
@@ -101,7 +101,7 @@ std::string cachedCodelets(const std::vector<std::string> &given, CodeletFileTyp
 
 std::string cachedCodeletText(const std::string &text, CodeletFileType type, StringRef compileFlags,
                               std::ostream &compileOutput) {
-  // The same text always lies in the same file, so that it has the same fingerprint.
+  // The same text always has the same file, and so the same fingerprint.
   const fs::path source = cacheDirectory() / (hashOf(text) + getExtensionFromFileType(type));
   if (!fs::exists(source)) {
     const popc::ScratchDirectory scratch(cacheDirectory().string());
@@ -117,7 +117,7 @@ std::string cachedObject(const std::string &given) {
     throw file_load_error("codelet file '" + path + "' does not exist: popc makes it of a .cpp");
   if (isCutShort(path))
     throw file_load_error("codelet file '" + path + "' is cut short: let popc make it again");
-  // dlopen knows a file by its path: one that was written again must get another.
+  // dlopen identifies a file by its path, so that a rewritten file needs another path.
   return cachedBytes(popc::readFile(path));
 }
 

@@ -12,13 +12,13 @@
 
 namespace poplar::emulator {
 
-/// The vertices that one file of codelets defines.
+/// The vertices of one codelet file.
 class CodeletLibrary {
 public:
-  /// Loads what popc wrote. Raises graph_object_load_error, which calls it `named`: the file at
-  /// `path` may be a copy in the cache.
+  /// Loads a file that popc wrote. Raises graph_object_load_error, which calls it `named`: the file
+  /// at `path` may be a copy in the cache.
   static std::shared_ptr<CodeletLibrary> load(const std::string &path, const std::string &named);
-  /// Vertices of the emulator itself, of the library `name`.
+  /// The emulator's own vertices of the library `name`.
   CodeletLibrary(std::string name, const field::VertexTable *tables, std::size_t count);
   ~CodeletLibrary();
   CodeletLibrary(const CodeletLibrary &) = delete;
@@ -26,7 +26,7 @@ public:
 
   const field::VertexTable *begin() const { return first; }
   const field::VertexTable *end() const { return first + count; }
-  /// The file it was loaded from, or the name of a library of the emulator's own.
+  /// The file it was loaded from, or the name of a built-in library.
   const std::string &path() const { return file; }
   /// The bytes of the libraries that popc linked into it.
   std::vector<std::string> parts() const;
@@ -41,13 +41,13 @@ private:
   std::string file;
 };
 
-/// A vertex type that a graph knows.
+/// A vertex type of a graph.
 struct VertexType {
   const field::VertexTable *table = nullptr;
   std::shared_ptr<CodeletLibrary> library;
   PerfEstimateFunc estimator; // empty unless registered
-  // Reads and writes what its fields are connected to piece by piece, as PopLibs' reductions,
-  // slices and random numbers do: nothing is brought together for it.
+  // Accesses its fields piece by piece, as PopLibs' reductions, slices and random numbers do: the
+  // fields need not be contiguous.
   bool takesPieces = false;
 };
 

@@ -1,5 +1,5 @@
-// What clang before 15 calls in codelets that compute with halves. libgcc has none of it, or by
-// another calling convention.
+// Functions that clang before 15 calls in codelets with half arithmetic. libgcc lacks them or has
+// another calling convention for them.
 #include <cstdint>
 
 #include <poplar/HalfFloat.hpp>

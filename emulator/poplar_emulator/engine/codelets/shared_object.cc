@@ -23,7 +23,7 @@ bool isCutShort(const std::string &path) {
     return false; // dlopen says what it is not
   if (!in)
     return true;
-  // Linkers put the sections' table last; who strips it leaves the segments.
+  // Linkers put the section table last; stripping it leaves the segments.
   std::uint64_t end = header.e_shoff + std::uint64_t{header.e_shnum} * header.e_shentsize;
   std::vector<Elf64_Phdr> segments(header.e_phnum);
   in.seekg(static_cast<std::streamoff>(header.e_phoff));

@@ -5,11 +5,11 @@
 
 namespace poplar::emulator {
 
-/// Whether a file begins like a shared object (ELF, 64 bits) and ends before all it promises is
-/// there. dlopen maps such a file, and whoever touches what is missing dies of SIGBUS.
+/// Returns whether a file begins like a shared object (ELF, 64 bits) and is shorter than its header
+/// says. dlopen maps such a file, and access to the missing part raises SIGBUS.
 bool isCutShort(const std::string &path);
 
-/// What dlopen gives for it. Raises std::runtime_error in words, also for one that is cut short.
+/// Opens a shared object with dlopen. Raises std::runtime_error, also for a truncated file.
 void *loadedObject(const std::string &path);
 
 } // namespace poplar::emulator

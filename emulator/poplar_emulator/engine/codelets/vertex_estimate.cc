@@ -9,7 +9,7 @@ using field::Direction;
 using field::FieldTable;
 using field::Shape;
 
-/// A vertex of a graph as a perf estimator sees it.
+/// Presents a vertex of a graph to its perf estimator.
 class Introspector : public VertexIntrospector {
 public:
   explicit Introspector(const VertexInstance &vertex) : vertex(vertex) {}

@@ -9,10 +9,11 @@
 
 namespace poplar::emulator {
 
-/// Cycles and operations of a vertex where they are not counted as it executes: the emulator's own
-/// vertices have formulas; a codelet's estimate counts on the IPU model alone, as with the SDK.
+/// Estimates cycles and operations of a vertex that are not counted during execution. The
+/// emulator's own vertices have formulas; a codelet's estimate applies on the IPU model only, as
+/// with the SDK.
 std::optional<VertexPerfEstimate> estimateOf(const GraphState &graph, const VertexInstance &vertex);
-/// The estimate that a vertex, or else its type, was given.
+/// Returns the estimate of a vertex, else that of its type.
 std::optional<VertexPerfEstimate> givenEstimate(const GraphState &graph,
                                                 const VertexInstance &vertex);
 

@@ -16,7 +16,7 @@ void replaceAll(std::string &name, const std::string &from, const std::string &t
     name.replace(at, from.size(), to);
 }
 
-/// A compiler's name in the words of poplar::Type::toString, without spaces after commas.
+/// Converts a compiler's type name to that of poplar::Type::toString, without spaces after commas.
 std::string inPoplarsWords(std::string name) {
   static const char *const words[][2] = {{"{anonymous}::", ""},
                                          {"(anonymous namespace)::", ""},
@@ -36,7 +36,7 @@ std::string inPoplarsWords(std::string name) {
   return name;
 }
 
-/// The name as the compiler writes it: enumerators by name, and only arguments that were given.
+/// The name as the compiler writes it: enumerators by name, and only the given arguments.
 std::string writtenName(std::string name) {
   name = name.substr(name.find("V = ") + 4);
   if (name.back() == ']')
@@ -44,7 +44,7 @@ std::string writtenName(std::string name) {
   return inPoplarsWords(name);
 }
 
-/// The name as it is mangled: qualified, enumerators by number, and with all arguments.
+/// The mangled name: qualified, enumerators by number, and with all arguments.
 std::string demangledName(std::string mangled) {
   int status = 0;
   replaceAll(mangled, "DF16_", "Dh"); // half's name since g++ 13: older demanglers know this one
@@ -69,9 +69,8 @@ std::vector<std::string> argumentsOf(const std::string &name) {
   return arguments;
 }
 
-/// An argument as graphs write it, or "" where that cannot be told.
-/// written: the same as the compiler writes it, which may leave out namespaces; "" if it is a
-/// default.
+/// Returns an argument as graphs write it, or "" if that is unknown. written: the same as the
+/// compiler writes it, perhaps without namespaces; "" for a default argument.
 std::string argumentOf(std::string demangled, const std::string &written) {
   if (demangled[0] == '(') { // "(ns::Enum)1", of which "Enum::A" is written
     const std::string type = demangled.substr(1, demangled.find(')') - 1);
@@ -86,8 +85,8 @@ std::string argumentOf(std::string demangled, const std::string &written) {
   return demangled;
 }
 
-/// The names of a vertex class: "ns::V<float>" without arguments that are the defaults and, where
-/// these are types and numbers, "ns::V<float,true>".
+/// Returns the names of a vertex class: "ns::V<float>" without default arguments and, if these are
+/// types and numbers, "ns::V<float,true>".
 std::vector<std::string> namesOf(const std::string &demangled, const std::string &written) {
   const std::vector<std::string> all = argumentsOf(demangled), given = argumentsOf(written);
   std::string name = demangled.substr(0, demangled.find('<'));
@@ -105,7 +104,7 @@ std::vector<std::string> namesOf(const std::string &demangled, const std::string
   return names;
 }
 
-/// The same text, for as long as the process runs: tables point to it.
+/// Returns a copy of the text that lives as long as the process: tables point to it.
 const char *kept(const std::string &name) {
   static std::mutex mutex;
   static auto &names = *new std::set<std::string>;

@@ -7,8 +7,8 @@
 namespace poplar::emulator {
 namespace {
 
-// Where a figure is published, its source stands beside it. "From memory" and "inferred" say that
-// none was found: such a figure is replaceable, through IPUModel or here.
+// The source of each published figure is next to it. "From memory" and "inferred" mark figures
+// without a source; they can be replaced, through IPUModel or here.
 Machine mk2() {
   Machine m;
   m.version = "ipu2";
@@ -35,8 +35,8 @@ Machine mk2() {
   m.superviseCycles = 11;         // PopLibs cycle estimators: supervisor part of a 1-D vertex
   m.listRowBundles = 5;           // PopLibs cycle estimators: DELTANELEMENTS, a row
   m.innerLoopBundles = 2;         // PopLibs cycle estimators: loop overhead of assembly
-  // PopLibs ConvModel.cpp, regression over rearrangements within a tile. That it holds for
-  // whatever a field cannot point at, and for copies, is inferred.
+  // PopLibs ConvModel.cpp, regression over rearrangements within a tile. Its use for fields that
+  // need contiguous elements, and for copies, is inferred.
   m.copyFixedCycles = 587;
   m.copyCyclesPerByte8 = 0.4404;
   m.copyCyclesPerByte4 = 3.125;

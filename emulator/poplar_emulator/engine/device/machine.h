@@ -57,13 +57,13 @@ struct Machine {
   unsigned numTiles() const { return numIPUs * tilesPerIPU; }
 };
 
-/// Raises invalid_machine_model for a version that is not in the table.
+/// Raises invalid_machine_model for an unknown version.
 Machine machineOf(const std::string &version);
 
-/// The version that IPULSE_EMULATOR_ARCH names, else ipu2.
+/// Returns the version in IPULSE_EMULATOR_ARCH, by default ipu2.
 std::string archOfThisHost();
 
-/// Bytes of an element; raises type_error for the type of no element.
+/// Returns the bytes of an element; raises type_error if the type has no elements.
 std::size_t sizeOf(Type type);
 
 } // namespace poplar::emulator

@@ -41,7 +41,7 @@ public:
     bytes(&n, sizeof n);
     if (!reading())
       return;
-    // A damaged size must not ask for memory that the file cannot fill.
+    // A damaged size must not allocate more memory than the file can fill.
     const auto here = in->tellg();
     if (here >= 0) {
       in->seekg(0, std::ios::end);

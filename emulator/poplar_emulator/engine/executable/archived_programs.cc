@@ -6,7 +6,7 @@
 namespace poplar::emulator {
 namespace {
 
-/// The nodes that can be reached, each once; references among them become indices.
+/// Lists the reachable nodes, each once; references among them become indices.
 class Nodes {
 public:
   Nodes(Archive &a, GraphState &graph) : a(a), graph(graph) {}

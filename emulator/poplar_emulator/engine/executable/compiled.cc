@@ -6,7 +6,7 @@
 
 #include "graph/checks.h"
 #include "memory/tile_memory.h"
-#include "profile/reports.h"
+#include "profile/report_files.h"
 #include "profile/traffic.h"
 #include "program/rearrangement.h"
 #include "session/engine_options.h"
@@ -69,7 +69,7 @@ void costComputeSet(Compiled &compiled, unsigned id, TileAddresses &addresses,
   memory.addBuffers(id, {&in.buffered(), &out.buffered(), &rearrangement.buffered()});
 }
 
-/// Makes of every program one that can be walked through.
+/// Converts every program to a tree that can be traversed.
 void completePrograms(Compiled &compiled) {
   for (auto &program : compiled.programs) {
     if (!program)
@@ -79,7 +79,7 @@ void completePrograms(Compiled &compiled) {
   }
 }
 
-/// The nodes that can be reached, each once: before its children, and a function at its first call.
+/// Lists the reachable nodes, each once: before its children, and a function at its first call.
 void listNodes(const ProgramNode &node, Compiled &compiled) {
   if (!compiled.ids.emplace(&node, compiled.nodes.size()).second)
     return;
@@ -149,7 +149,7 @@ std::shared_ptr<Compiled> compile(std::shared_ptr<GraphState> graph,
   completePrograms(*compiled);
   for (const auto &program : compiled->programs)
     listNodes(*program, *compiled);
-  // A step for each of the programs', one for the liveness of variables, one for the memory.
+  // One step for each program, one for the liveness of variables, one for the memory.
   const int total = static_cast<int>(compiled->nodes.size()) + 2;
   const auto tell = [&](int step) {
     if (progress)

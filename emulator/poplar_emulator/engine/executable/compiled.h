@@ -16,7 +16,7 @@
 
 namespace poplar::emulator {
 
-/// Bytes of one tile by what they hold, when it needs most; the names are libpva's categories.
+/// The bytes of one tile at its peak, by category; the names are libpva's.
 struct TileMemory {
   std::uint64_t variable = 0, constant = 0, message = 0, stack = 0, vertexInstanceState = 0,
                 vertexFieldData = 0, vertexCode = 0, internalExchangeCode = 0,
@@ -28,7 +28,7 @@ struct TileMemory {
   }
 };
 
-/// What an exchange costs, known before it runs.
+/// The cost of an exchange, known before it runs.
 struct ExchangeCost {
   std::uint64_t bytesIn = 0, bytesOut = 0; // of the tile with the most
   std::uint64_t bytesBetweenIpus = 0;
@@ -47,14 +47,14 @@ struct Compiled {
   Liveness liveness;
   std::map<unsigned, ExchangeCost> computeSetIn;  // by compute set: before compute
   std::map<unsigned, ExchangeCost> computeSetOut; // by compute set: after compute
-  // By compute set: the tiles that bring elements together for their fields, and their cycles.
+  // For each compute set, the tiles that rearrange elements for their fields, and their cycles.
   std::map<unsigned, std::vector<std::pair<unsigned, std::uint64_t>>> rearranged;
   std::map<const ProgramNode *, ExchangeCost> copies;      // and of what a program decides by
   std::map<const ProgramNode *, std::uint64_t> copyCycles; // on the tile that copies most to itself
 };
 
-/// Checks, and computes what is known before a run. Raises the class of the fault.
-/// progress: told how many of all steps are done, unless empty; the last one is told, too.
+/// Checks the programs and computes everything that is known before a run. Raises the error class
+/// of the fault. progress: called with the number of finished steps and of all steps, unless empty.
 std::shared_ptr<Compiled> compile(std::shared_ptr<GraphState> graph,
                                   std::vector<std::shared_ptr<ProgramNode>> programs,
                                   OptionFlags options,

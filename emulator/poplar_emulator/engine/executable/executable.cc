@@ -14,11 +14,12 @@ using namespace emulator;
 namespace {
 
 const std::string kMagic = "IPULSE-EMULATED-EXECUTABLE ";
-// Of what is archived, of Machine and of the tables in codelet files: raise it with any of them.
+// The version of the archive format, of Machine and of the tables in codelet files. Raise it with
+// any change of them.
 const std::string kVersion = "4";
 constexpr std::size_t kLongestVersion = 16;
 
-/// FNV-1a: damage is found before anything is made of it.
+/// FNV-1a, so that damage is found before anything is read.
 std::uint64_t checksumOf(const std::string &bytes) {
   std::uint64_t sum = 0xcbf29ce484222325u;
   for (const char c : bytes)

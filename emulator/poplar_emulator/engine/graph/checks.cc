@@ -66,8 +66,8 @@ void checkConflicts(const GraphState &graph, const ComputeSetState &set) {
     return std::tie(a.piece.variable, a.piece.begin, a.vertex) <
            std::tie(b.piece.variable, b.piece.begin, b.vertex);
   });
-  // The access so far that reaches furthest, of writers and of all, each with its runner-up of
-  // another vertex: only those can overlap what comes next.
+  // The previous accesses that reach furthest, of writers and of all vertices, each with its
+  // runner-up from another vertex: only these can overlap the next access.
   const auto refuse = [&](const Access &a, const Access &b) {
     throw graph_program_compilation_error(
         "compute set '" + set.name + "': element " + std::to_string(b.piece.begin) +
@@ -93,8 +93,8 @@ void checkConflicts(const GraphState &graph, const ComputeSetState &set) {
       if (!a->write && !next.write && a->piece.end >= next.piece.end)
         sameReader = a;
     }
-    // Many readers of one range are one for this purpose: a write among them is refused anyway,
-    // unless it is the only reader's own.
+    // Several readers of one range count as one here: a write among them is an error anyway, unless
+    // it is the only reader's own.
     const bool twoReaders = sameReader && open.size() >= 2 && !next.write &&
                             std::any_of(open.begin(), open.end(), [&](const Access *a) {
                               return a != sameReader && a->vertex != sameReader->vertex &&
@@ -105,7 +105,8 @@ void checkConflicts(const GraphState &graph, const ComputeSetState &set) {
   }
 }
 
-/// What fields with interleaved memory are connected to must fit into a tile's interleaved half.
+/// Checks that the tensors of fields with interleaved memory fit into the interleaved half of a
+/// tile.
 void checkInterleaved(const GraphState &graph, const ComputeSetState &set) {
   const Machine &m = graph.machine;
   if (m.memoryElementOffsets.size() < 2)

@@ -11,7 +11,7 @@ namespace poplar::emulator {
 std::uint64_t pointerBytes(VectorLayout layout);
 /// Bytes of a vertex's state on the device, which holds 4-byte addresses.
 std::uint64_t stateBytes(const VertexInstance &vertex);
-/// Bundles that a worker takes to make addresses of a vertex's fields.
+/// Bundles in which a worker computes the addresses of a vertex's fields.
 std::uint64_t unpackBundles(const Machine &machine, const VertexInstance &vertex);
 
 } // namespace poplar::emulator

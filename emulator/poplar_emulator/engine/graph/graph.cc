@@ -16,7 +16,7 @@ using emulator::GraphState;
 
 namespace {
 
-/// What one of `replicas` has of a target.
+/// Returns the share of a target that one of `replicas` has.
 Target targetOfReplica(const Target &target, unsigned replicas) {
   if (replicas == 1)
     return target;
@@ -61,7 +61,7 @@ Graph Graph::createVirtualGraph(unsigned lowerTile, unsigned upperTile) {
                                std::to_string(upperTile) + ") of a graph of " +
                                std::to_string(tiles.size()) + " tiles");
   const unsigned n = upperTile - lowerTile, perIpu = target.getTilesPerIPU();
-  // Whole IPUs stay IPUs of the virtual target; any other choice of tiles is one IPU of them.
+  // Whole IPUs stay IPUs of the virtual target; any other selection of tiles becomes one IPU.
   const unsigned ipus = n % perIpu == 0 && lowerTile % perIpu == 0 ? n / perIpu : 1;
   return Graph(state, {tiles.begin() + lowerTile, tiles.begin() + upperTile},
                target.createVirtualTarget(ipus, n / ipus));

@@ -9,7 +9,7 @@
 namespace poplar {
 namespace {
 
-/// Makes known what a library and those linked into it define.
+/// Registers the vertices of a library and of those linked into it.
 void addLibrary(emulator::GraphState &state, const std::string &path, const std::string &named) {
   const auto library = emulator::CodeletLibrary::load(path, named);
   for (const std::string &part : library->parts())

@@ -1,4 +1,4 @@
-// What fields are set to, where they are not connected to a tensor.
+// Values of fields that are not connected to a tensor.
 #include <algorithm>
 
 #include <poplar/Graph.hpp>

@@ -27,8 +27,8 @@ struct Variable {
   std::size_t elements = 0;
   std::string name;
   bool constant = false;
-  // A constant that goes where the vertex that it is connected to is mapped: a matter of building
-  // the graph, which no executable needs.
+  // A constant that is mapped to the tile of the vertex it is connected to. Only the construction
+  // of the graph needs it; executables do not contain it.
   bool withVertex = false;
   bool replicaIndex = false; // a constant that holds the number of its replica
   TileMap tiles;
@@ -36,7 +36,7 @@ struct Variable {
   std::size_t bytes() const { return elements * sizeOf(type); }
 };
 
-/// What a field of a vertex is connected to or set to.
+/// The tensors or the values of a vertex field.
 struct Connection {
   std::vector<std::shared_ptr<const View>> rows; // one for a scalar or a vector
   std::vector<std::vector<char>> values;         // of an initial-value field: by row, as `rows`
@@ -60,7 +60,7 @@ struct HostFunctionState {
   std::vector<Graph::HostFunctionArgument> inputs, outputs;
 };
 
-/// A graph with everything in it, shared by its virtual graphs and by what is compiled from it.
+/// A graph with all its content, shared by its virtual graphs and its executables.
 class GraphState {
 public:
   explicit GraphState(Machine machine, unsigned replicas = 1)
@@ -83,7 +83,8 @@ public:
   /// The machine of all replicas: replica r has the r-th share of its IPUs.
   Machine wholeMachine() const;
   Tensor addVariable(Type type, std::vector<std::size_t> shape, std::string name);
-  /// Adds the vertex types of a library; raises graph_object_load_error for a name known already.
+  /// Adds the vertex types of a library; raises graph_object_load_error for a name that exists
+  /// already.
   void addLibrary(std::shared_ptr<CodeletLibrary> library);
 };
 

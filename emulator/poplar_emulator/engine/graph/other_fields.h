@@ -7,8 +7,7 @@
 
 namespace poplar::emulator {
 
-/// What the other fields of a vertex are connected to. The poison that goes into an Output must not
-/// reach them.
+/// The memory of the other fields of a vertex, which the poison for an Output must not overwrite.
 class OtherFields {
 public:
   OtherFields(const VertexInstance &vertex, unsigned f);

@@ -9,7 +9,7 @@
 
 namespace poplar::emulator {
 
-/// A field of a vertex of a graph, with the words for its errors.
+/// A field of a vertex, as its error messages describe it.
 struct VertexField {
   const GraphState &graph;
   VertexInstance &vertex;

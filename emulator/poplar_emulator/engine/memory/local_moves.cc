@@ -16,7 +16,7 @@ void LocalMoves::add(unsigned tile, Address from, Address to, std::size_t bytes)
   last = {from, to, bytes};
 }
 
-/// By the largest words that the whole piece can be moved in: the regression's atoms.
+/// Chooses the largest words that can move the whole piece: the regression's atoms.
 double LocalMoves::cyclesOf(const Piece &piece) const {
   const std::size_t grain = piece.from.byte | piece.to.byte | piece.bytes;
   return static_cast<double>(piece.bytes) * (grain % 8 == 0   ? machine.copyCyclesPerByte8

@@ -10,7 +10,7 @@
 
 namespace poplar::emulator {
 
-/// Bytes that tiles move within themselves, in pieces as they lie there.
+/// Bytes that tiles move within themselves, in contiguous pieces.
 class LocalMoves {
 public:
   explicit LocalMoves(const Machine &machine) : machine(machine) {}
@@ -19,10 +19,10 @@ public:
   struct Address {
     std::size_t thing, byte;
   };
-  /// On `tile`, so many bytes go from one address to another. What goes on from where the tile's
-  /// last move ended is one piece with it.
+  /// Moves bytes on `tile` from one address to another. A move that continues the tile's last move
+  /// belongs to the same piece.
   void add(unsigned tile, Address from, Address to, std::size_t bytes);
-  /// Cycles by tile, of the tiles that move anything.
+  /// Returns the cycles of the tiles that move anything.
   std::vector<std::pair<unsigned, std::uint64_t>> cycles();
 
 private:

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t kAlignment = 64; // more than any field can ask for
 
-/// Copies one element at a time; a size the compiler knows makes that a move.
+/// Copies one element at a time; the size is a compile-time constant, so that this is a move
+/// instruction.
 template <std::size_t Size>
 void gatherRun(const char *from, std::ptrdiff_t step, std::size_t n, char *to) {
   for (std::size_t i = 0; i < n; ++i, from += step, to += Size)

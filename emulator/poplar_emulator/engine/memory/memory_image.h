@@ -16,12 +16,12 @@ public:
   char *at(unsigned variable, std::size_t element) {
     return bytes[variable].get() + element * sizes[variable];
   }
-  /// Copies the elements of a view to `out`, one after the other, and back.
+  /// Copies the elements of a view to `out`, contiguously, and back.
   void gather(const View &view, void *out);
   void scatter(const View &view, const void *in);
-  /// The copy of one view to another, as if all of the source were read first.
+  /// Copies one view to another as if the whole source were read first.
   void copy(const View &from, const View &to);
-  /// Makes the elements something that no program can rely on.
+  /// Overwrites the elements with values on which no program can rely.
   void poison(const View &view);
 
 private:
@@ -34,7 +34,7 @@ private:
   std::vector<char> between;
 };
 
-/// Fills n elements with a pattern that shows: not-a-number, or an absurd integer.
+/// Fills n elements with a conspicuous pattern: NaN, or an implausible integer.
 void poisonElements(Type type, void *first, std::size_t n);
 
 } // namespace poplar::emulator

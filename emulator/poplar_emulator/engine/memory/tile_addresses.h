@@ -8,8 +8,9 @@
 
 namespace poplar::emulator {
 
-/// Where elements lie on their tiles: what a tile has of a variable lies there in one piece, in
-/// the variable's order, as aligned as any field asks for. Where variables lie is not modelled.
+/// Addresses of elements on their tiles. The elements of a variable on one tile are contiguous
+/// there, in the variable's order, with the largest alignment that any field needs. The placement
+/// of variables is not modelled.
 class TileAddresses {
 public:
   explicit TileAddresses(const GraphState &graph)

@@ -43,7 +43,7 @@ void MemoryModel::addExchange(const Traffic &traffic) {
   const std::uint64_t bytes = graph.machine.exchangeCodeBytesPerPiece;
   const std::vector<Traffic::Pieces> &pieces = traffic.pieces();
   for (std::size_t t = 0; t < memory.size(); ++t) {
-    // All replicas have the same code: room for the one that receives most.
+    // All replicas have the same code, with space for the replica that receives most.
     Traffic::Pieces most;
     for (std::size_t at = t; at < pieces.size(); at += memory.size()) {
       most.within = std::max(most.within, pieces[at].within);

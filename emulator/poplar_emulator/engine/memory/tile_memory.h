@@ -11,15 +11,15 @@ namespace poplar::emulator {
 
 class Traffic;
 
-/// Adds up what lies on each tile. Variables that are never alive at the same step share memory;
-/// what a layout loses to gaps is not modelled.
+/// Adds up the memory of each tile. Variables that are never live at the same step share memory;
+/// gaps between variables are not modelled.
 class MemoryModel {
 public:
   explicit MemoryModel(const GraphState &graph);
   void addVertex(const VertexInstance &vertex);
   void addExchange(const Traffic &traffic);
-  /// Bytes by tile, in several lists, of the buffers that a compute set's vertices point into: for
-  /// elements of other tiles, and for those that the tile brings together.
+  /// Bytes by tile, in several lists, of the buffers for a compute set's vertices: for elements of
+  /// other tiles, and for rearranged elements.
   void addBuffers(unsigned computeSet,
                   const std::vector<const std::vector<std::uint64_t> *> &byTile);
   void addStep(const ProgramNode &node);
@@ -36,7 +36,7 @@ private:
   Messages held;
 };
 
-/// Bytes and numbers of the variables with most bytes on a tile, at most `count`, largest first.
+/// Returns the largest variables on a tile with their bytes, at most `count`, largest first.
 std::vector<std::pair<std::uint64_t, unsigned>> largestVariables(const GraphState &graph,
                                                                  unsigned tile, std::size_t count);
 /// Raises graph_memory_allocation_error naming the worst tile and its largest variables.

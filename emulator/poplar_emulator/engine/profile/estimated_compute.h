@@ -8,8 +8,8 @@
 
 namespace poplar::emulator {
 
-/// Compute cycles of the slowest tile of a compute set, if every vertex took what it was estimated
-/// to; nothing if one has no estimate, or if the compute set is in no program.
+/// Returns the compute cycles of the slowest tile of a compute set if every vertex takes its
+/// estimate; nothing if a vertex has no estimate or if no program contains the compute set.
 std::optional<std::uint64_t> estimatedCycles(const Compiled &compiled, unsigned computeSet);
 
 } // namespace poplar::emulator

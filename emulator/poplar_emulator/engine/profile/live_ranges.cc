@@ -90,8 +90,8 @@ void LiveRanges::flatten(const ProgramNode &node, Row &row) {
   }
 }
 
-/// Where steps in a row write a variable part by part, and all of it in the end, the first of them
-/// ends the need for what it held before.
+/// If consecutive steps write all of a variable part by part, its previous content is dead at the
+/// first of them.
 void LiveRanges::joinPartWrites(Row &row) {
   struct Pending {
     std::size_t first;
@@ -144,7 +144,7 @@ BitSet LiveRanges::before(const ProgramNode &node, BitSet after) {
   case Kind::Repeat:
     if (node.id == 0)
       return after;
-    // What the body needs first is needed after it, too: another trip may follow.
+    // The next iteration follows: what the body needs first is live after it, too.
     while (needed.add(before(*node.children[0], needed))) {
     }
     return before(*node.children[0], std::move(needed));

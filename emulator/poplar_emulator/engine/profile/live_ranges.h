@@ -17,7 +17,7 @@ public:
   void set(std::size_t i) { words[i / 64] |= bit(i); }
   void reset(std::size_t i) { words[i / 64] &= ~bit(i); }
   bool test(std::size_t i) const { return words[i / 64] & bit(i); }
-  /// Adds the other set; whether that changed anything.
+  /// Adds the other set and returns whether this set changed.
   bool add(const BitSet &other);
 
 private:
@@ -25,26 +25,25 @@ private:
   std::vector<std::uint64_t> words;
 };
 
-/// For each step of the programs, the variables whose contents somebody still needs around it.
-///
-/// A backward analysis over the programs as written. A variable's contents are needed from where
-/// all of it is written, by one step or by several in a row that nothing reads between, to where it
-/// is read last. Functions are analysed once for all their calls. What a program needs when it
-/// begins must outlive the runs: it is always live, as are constants, variables with initial
-/// values, those that the host reads or writes by name, and those that no program uses.
+/// The live variables at each step of the programs, by a backward analysis of the programs as
+/// written. A variable is live from the step that writes all of it (or consecutive steps that write
+/// it part by part, without a read between them) to its last read. Functions are analysed once for
+/// all their calls. Variables that a program reads before it writes them are always live, because
+/// they must outlive the runs, as are constants, variables with initial values, those that the host
+/// reads or writes by name, and those that no program uses.
 class LiveRanges {
 public:
   LiveRanges(const GraphState &graph, const std::vector<std::shared_ptr<ProgramNode>> &programs);
   ~LiveRanges();
 
-  /// Nodes that do something themselves, each once, in the order of the programs.
+  /// The nodes with an effect of their own, each once, in the order of the programs.
   const std::vector<const ProgramNode *> &steps() const { return order; }
-  /// Whether a variable is live at a step; of one that is always live, always.
+  /// Returns whether a variable is live at a step; an always-live variable is live at each.
   bool live(std::size_t step, unsigned variable) const { return around[step].test(variable); }
   bool alwaysLive(unsigned variable) const { return always.test(variable); }
 
 private:
-  /// Steps and control flow in a row, with what the first of several part writers makes obsolete.
+  /// Consecutive steps and control flow; the first of several partial writers ends a live range.
   struct Row {
     std::vector<const ProgramNode *> nodes;
     std::vector<std::vector<unsigned>> obsolete;
@@ -53,7 +52,7 @@ private:
   void flatten(const ProgramNode &node, Row &row);
   void joinPartWrites(Row &row);
   const Row &rowOf(const ProgramNode &node);
-  // Each takes what is needed after a node and gives what is needed before it.
+  // Each function takes what is live after a node and returns what is live before it.
   BitSet before(const ProgramNode &node, BitSet after);
   BitSet beforeStep(const ProgramNode &node, BitSet after, const std::vector<unsigned> &obsolete);
   BitSet beforeRow(const ProgramNode &sequence, BitSet after);

@@ -13,10 +13,10 @@
 
 namespace poplar::emulator {
 
-/// Bytes that tiles hold for the exchanges of a compute set, by compute set: of a tile, how many.
+/// Bytes that tiles need for the exchanges of each compute set: for each tile, how many.
 using Messages = std::map<unsigned, std::vector<std::pair<unsigned, std::uint64_t>>>;
 
-/// What is alive at a step beside what always is.
+/// What is live at a step in addition to what is always live.
 struct LiveStep {
   const ProgramNode *node = nullptr;
   std::uint64_t bytes = 0;     // of all tiles
@@ -25,7 +25,7 @@ struct LiveStep {
   std::vector<std::pair<std::uint64_t, unsigned>> variables; // bytes and variable, largest first
 };
 
-/// Of a tile at the step where it needs most: bytes beside what always is alive.
+/// The memory of a tile at its peak, in addition to what is always live.
 struct TilePeak {
   std::uint64_t variable = 0, message = 0;
   std::uint64_t total() const { return variable + message; }

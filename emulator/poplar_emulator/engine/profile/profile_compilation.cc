@@ -9,11 +9,11 @@
 namespace poplar::emulator {
 namespace {
 
-// A profile's size must not grow with that of the program: what is beyond is summed up.
+// A profile's size must not grow with the program: the remaining entries are added up.
 constexpr std::size_t kLivenessSteps = 1000, kAlwaysLiveNamed = 100, kTileVariablesNamed = 20,
                       kLargestNamed = 20;
 
-/// Of all replicas: tiles, memory and what else there is of a graph are one replica's.
+/// Describes all replicas; tiles, memory and the graph are those of one replica.
 ProfileValue targetOf(const GraphState &graph) {
   const Machine m = graph.wholeMachine();
   ProfileValue target =
@@ -36,7 +36,7 @@ ProfileValue targetOf(const GraphState &graph) {
 
 ProfileValue total(std::uint64_t bytes) { return profileMap({{"total", profileNumber(bytes)}}); }
 ProfileValue gaps(std::uint64_t bytes) {
-  // The model places nothing, so that it leaves no gaps.
+  // The model has no placement, and so no gaps.
   return profileMap(
       {{"includingGaps", profileNumber(bytes)}, {"excludingGaps", profileNumber(bytes)}});
 }
@@ -77,7 +77,7 @@ ProfileValue fullestTile(const Compiled &c) {
   return profileMap({{"tile", tile}, {"variables", variables}});
 }
 
-/// Vertices by type, since one by one they would be most of a profile.
+/// Lists vertices by type; a list of all vertices would be most of a profile.
 ProfileValue verticesOf(const GraphState &graph, const ComputeSetState &set) {
   std::map<const VertexType *, std::uint64_t> counts;
   for (const std::size_t v : set.vertices)
@@ -98,7 +98,7 @@ ProfileValue verticesOf(const GraphState &graph, const ComputeSetState &set) {
   return vertices;
 }
 
-/// Of the tile that copies most within itself so that fields can point at what they ask for.
+/// Returns the cycles of the tile that copies most within itself to make fields contiguous.
 std::uint64_t rearrangementOf(const Compiled &c, unsigned computeSet) {
   std::uint64_t most = 0;
   const auto found = c.rearranged.find(computeSet);
@@ -156,7 +156,8 @@ ProfileValue livenessStepOf(const Compiled &c, const LiveStep &step) {
                                            {"variables", variables}})}});
 }
 
-/// Where there are too many steps, the one of each group whose fullest tile has most.
+/// If there are too many steps, each group of steps is represented by the one with the fullest
+/// tile.
 ProfileValue livenessOf(const Compiled &c) {
   const std::vector<LiveStep> &steps = c.liveness.steps;
   const std::size_t group = (steps.size() + kLivenessSteps - 1) / kLivenessSteps;
@@ -172,7 +173,7 @@ ProfileValue livenessOf(const Compiled &c) {
   return list;
 }
 
-/// The `most` largest, of those that it is about.
+/// Returns the `most` largest of the entries.
 template <typename F> ProfileValue largest(const Compiled &c, std::size_t most, F about) {
   std::vector<std::pair<std::uint64_t, unsigned>> found;
   for (unsigned v = 0; v < c.graph->variables.size(); ++v)

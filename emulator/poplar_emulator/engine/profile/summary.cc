@@ -108,7 +108,7 @@ std::string percent(double part) {
   return text;
 }
 
-/// Of the tiles of all IPUs, which the profile has by IPU.
+/// Prints the balance over the tiles of all IPUs; the profile lists tiles by IPU.
 void printBalance(std::ostream &out, const ProfileValue &step, const ProfileValue &target) {
   const double tiles = target["tilesPerReplica"].asDouble();
   const double perIpu = tiles / target["ipusPerReplica"].asDouble();

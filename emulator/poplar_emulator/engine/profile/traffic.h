@@ -29,14 +29,14 @@ public:
   void copy(const View &from, const View &to, unsigned fromReplica = 0, unsigned toReplica = 0);
 
   ExchangeCost cost() const;
-  /// Cycles of the tile that moves most within itself.
+  /// Returns the cycles of the tile that moves most within itself.
   std::uint64_t localCycles();
-  /// Pieces that a tile receives: what its exchange code lists.
+  /// Returns the number of pieces that a tile receives, as listed in its exchange code.
   struct Pieces {
     std::uint32_t within = 0, fromOtherIpus = 0;
   };
   const std::vector<Pieces> &pieces() const { return received; }
-  /// Bytes by tile that pass through a buffer: those of its vertices that lie elsewhere.
+  /// Bytes by tile that pass through a buffer: elements of its vertices that are on other tiles.
   const std::vector<std::uint64_t> &buffered() const { return buffers; }
 
 private:
@@ -57,10 +57,9 @@ private:
   std::vector<std::uint64_t> in = std::vector<std::uint64_t>(machine.numTiles());
   std::vector<Pieces> received = std::vector<Pieces>(machine.numTiles());
   std::vector<std::uint64_t> buffers = std::vector<std::uint64_t>(machine.numTiles());
-  // What leaves a tile, by replica and source range: sent once, however many tiles listen.
+  // What a tile sends, by replica and source range: sent once for any number of receivers.
   std::vector<std::tuple<unsigned, unsigned, std::size_t, std::size_t, unsigned>> sent;
-  // What a tile reads, as variable, range and tile: it arrives once, however many of its fields
-  // want it.
+  // What a tile reads, as variable, range and tile: it arrives once for any number of fields.
   std::unordered_set<std::array<std::size_t, 4>, HashRange> arrived;
   std::map<std::pair<unsigned, unsigned>, std::uint64_t> betweenIpus; // bytes from one to another
   std::uint64_t total = 0;

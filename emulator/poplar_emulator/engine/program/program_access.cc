@@ -44,7 +44,7 @@ ProgramAccess accessOf(const GraphState &graph, const ProgramNode &node) {
     read(t.view(), access);
   for (const Tensor &t : node.outputs)
     write(t.view(), access);
-  // No step writes an element twice (the checks see to that), so that elements may be counted.
+  // No step writes an element twice (the checks ensure that), so that elements can be counted.
   for (auto it = access.partWritten.begin(); it != access.partWritten.end();) {
     std::size_t elements = 0;
     for (const Piece &p : it->second)

@@ -10,14 +10,14 @@
 
 namespace poplar::emulator {
 
-/// What one step of a program reads and writes, by variable.
+/// The variables that one step of a program reads and writes.
 struct ProgramAccess {
   std::set<unsigned> reads;
   std::set<unsigned> written;                         // every element
   std::map<unsigned, std::vector<Piece>> partWritten; // the elements written
 };
 
-/// Of a node alone, without its children; of an Execute, all of its vertices.
+/// Returns the accesses of a node without its children; for an Execute, of all its vertices.
 ProgramAccess accessOf(const GraphState &graph, const ProgramNode &node);
 
 } // namespace poplar::emulator

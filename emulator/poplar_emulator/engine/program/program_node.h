@@ -15,12 +15,12 @@ class Program;
 
 namespace poplar::emulator {
 
-/// A row of a tensor of one replica that becomes a row of one of another.
+/// A row of a tensor of one replica that is copied to a row of another replica.
 struct ReplicaRoute {
   unsigned fromReplica, fromRow, toReplica, toRow;
 };
 
-/// A program as it was written. Nodes are not changed once another node holds them.
+/// A node of a program as written. A node is not changed once another node refers to it.
 struct ProgramNode {
   enum class Kind {
     Sequence,
@@ -58,7 +58,7 @@ struct ProgramNode {
 };
 
 std::shared_ptr<ProgramNode> makeNode(ProgramNode::Kind kind, const DebugContext &debugContext);
-/// The node of a program; of one that was default-constructed, an empty sequence.
+/// Returns the node of a program; for a default-constructed program, an empty sequence.
 std::shared_ptr<ProgramNode> bodyOf(const program::Program &p);
 /// Raises control_program_error unless `t` is one element that can be true or false.
 void checkPredicate(const Tensor &t, const char *what);

@@ -63,7 +63,7 @@ void Rearrangement::add(const VertexInstance &vertex) {
           table.direction != Direction::Output &&
           (gathered.insert(keyOf(*row, vertex.tile)).second || table.direction == Direction::InOut);
       const bool out = table.direction != Direction::Input;
-      // Buffers have numbers beyond those of variables.
+      // Buffers are numbered after the variables.
       const std::size_t buffer = graph.variables.size() + numBuffers++;
       for (const Segment &s : segments) {
         if (in)

@@ -11,14 +11,14 @@
 
 namespace poplar::emulator {
 
-/// What tiles copy within themselves before and after a compute set, since a field points at
-/// elements that lie one behind the other, where its alignment allows.
+/// Copies that tiles make within themselves before and after a compute set: fields need contiguous,
+/// aligned elements.
 class Rearrangement {
 public:
   Rearrangement(const GraphState &graph, TileAddresses &addresses);
   void add(const VertexInstance &vertex);
 
-  /// Cycles by tile; elements that come from other tiles arrive where they are wanted.
+  /// Cycles by tile; elements from other tiles arrive at their final places.
   std::vector<std::pair<unsigned, std::uint64_t>> cycles();
   /// Bytes by tile of the buffers that it copies into and out of.
   const std::vector<std::uint64_t> &buffered() const { return buffers; }
@@ -28,7 +28,7 @@ private:
     unsigned variable;
     std::size_t from, to, bytes; // bytes of the tile's part of the variable, and of the field
   };
-  /// What the tile itself has of a row; empty if a field can point at the row.
+  /// Returns the segments of a row that are on the tile itself; empty if the row is contiguous.
   std::vector<Segment> segmentsOf(const View &row, unsigned tile, std::size_t align);
 
   const GraphState &graph;

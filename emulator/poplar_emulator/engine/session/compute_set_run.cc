@@ -146,7 +146,7 @@ Span ComputeSetRun::bindRow(const FieldTable &table, const View &view, bool alia
   const std::size_t align = std::max<std::size_t>(table.minAlign, 1);
   const bool aligned = reinterpret_cast<std::uintptr_t>(direct) % align == 0;
   Span span{direct, view.size()};
-  // Poplar rearranges what a field cannot point at: so does this, into a buffer.
+  // Poplar rearranges rows that are not contiguous; this copies them to a buffer.
   if (!onePiece || !aligned || aliased) {
     char *buffer = allocate(view.size() * size, std::max<std::size_t>(align, 16));
     staged.push_back({&view, buffer, table.direction != Direction::Output, written});

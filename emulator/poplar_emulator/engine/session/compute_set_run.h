@@ -11,7 +11,7 @@
 
 namespace poplar::emulator {
 
-/// What compute took, of one execution of a compute set.
+/// The compute cost of one execution of a compute set.
 struct ComputeCost {
   std::uint64_t cycles = 0;      // of the slowest tile
   std::uint64_t totalCycles = 0; // of all tiles
@@ -23,7 +23,8 @@ struct ComputeCost {
 /// A compute set bound to a replica's memory: states of its vertices filled, pointers set.
 class ComputeSetRun {
 public:
-  /// compiled must outlive it. firstTile: the replica's, in the machine of all replicas.
+  /// compiled must outlive it. firstTile: the first tile of the replica in the machine of all
+  /// replicas.
   ComputeSetRun(const Compiled &compiled, unsigned computeSet, MemoryImage &memory,
                 unsigned firstTile);
   ComputeCost run(WorkerThreads &threads);
@@ -35,7 +36,7 @@ public:
   const std::vector<TileCycles> &tileCycles() const { return cycles; }
 
 private:
-  /// A row of a field that is not one piece of memory, or aliases another field of its vertex.
+  /// A row of a field that is not contiguous, or that aliases another field of its vertex.
   struct Staged {
     const View *view;
     char *buffer;
@@ -65,7 +66,7 @@ private:
   void bindField(const VertexInstance &vertex, unsigned f, char *at);
   void bindValues(const field::FieldTable &table, const std::vector<std::vector<char>> &values,
                   char *at);
-  /// aliased: whether another field of the vertex is connected to some of the row, too.
+  /// aliased: whether another field of the vertex is connected to part of the row, too.
   field::Span bindRow(const field::FieldTable &table, const View &view, bool aliased);
   void runTile(std::size_t index);
   char *allocate(std::size_t bytes, std::size_t align);

@@ -5,8 +5,8 @@
 
 namespace poplar::emulator {
 
-/// Makes `tile` the one that this thread runs, in the `round`th execution of its vertices: the
-/// same program gets the same random bits, whatever thread runs the tile.
+/// Sets the tile of this thread, in the `round`th execution of its vertices. The same program gets
+/// the same random bits, on any thread.
 void enterTile(unsigned tile, std::uint64_t round);
 
 } // namespace poplar::emulator

@@ -5,7 +5,7 @@
 #include <poplar/exceptions.hpp>
 
 #include "profile/profile.h"
-#include "profile/report.h"
+#include "profile/pva_report.h"
 #include "session.h"
 
 namespace poplar {
@@ -23,7 +23,7 @@ std::shared_ptr<Compiled> compiledOf(const Graph &graph, ArrayRef<program::Progr
   return emulator::compile(graph.getState(), std::move(nodes), opt, progress);
 }
 
-/// 0 for a handle that there is not: what follows says so.
+/// Returns 0 for an unknown handle; the caller raises the error.
 std::size_t bytesOf(const std::map<std::string, Tensor> &handles, const std::string &handle) {
   const auto found = handles.find(handle);
   return found == handles.end()

@@ -33,7 +33,7 @@ bool isSwitch(const std::string &name) {
 }
 
 void check(const std::string &name, const std::string &value) {
-  // Of the other families' options the emulator needs none: they are taken and change nothing.
+  // The emulator accepts and ignores the options of the other families.
   static const char *const families[] = {
       "autoReport.", "debug.",  "exchange.",        "gcl.",    "opt.",           "prng.",
       "profiler.",   "report.", "streamCallbacks.", "target.", "makeFunctions.", "version."};

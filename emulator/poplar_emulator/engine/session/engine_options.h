@@ -8,19 +8,19 @@
 
 namespace poplar::emulator {
 
-/// Adds $POPLAR_ENGINE_OPTIONS, which wins over what the program says, and checks all of them.
-/// Raises parse_error for a variable that is no JSON object of strings, invalid_option for an
-/// option that there is not or a value that it does not take.
+/// Adds $POPLAR_ENGINE_OPTIONS, which overrides the program's options, and checks all of them.
+/// Raises parse_error if the variable is not a JSON object of strings, invalid_option for an
+/// unknown option or an invalid value.
 OptionFlags completeOptions(OptionFlags options);
 
 bool isOn(const OptionFlags &options, const std::string &name);
-/// Whether a report is wanted: its own option says, and else autoReport.all.
+/// Returns whether a report is wanted: by its own option, else by autoReport.all.
 bool isReported(const OptionFlags &options, const std::string &name);
 std::string valueOr(const OptionFlags &options, const std::string &name,
                     const std::string &otherwise);
-/// The replica whose costs a profile has: profiler.replicaToProfile.
+/// Returns the replica whose costs are in a profile: profiler.replicaToProfile.
 unsigned replicaProfiled(const OptionFlags &options);
-/// Runs whose steps a profile has: autoReport.executionProfileProgramRunCount.
+/// Returns how many runs have their steps in a profile: autoReport.executionProfileProgramRunCount.
 std::uint64_t runsProfiled(const OptionFlags &options);
 
 } // namespace poplar::emulator

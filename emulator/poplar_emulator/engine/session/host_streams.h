@@ -13,8 +13,8 @@
 
 namespace poplar::emulator {
 
-/// What the host has connected to the streams, remote buffers and host functions of a graph.
-/// Everything raises stream_connection_error for a handle that the graph does not have.
+/// The host's connections to the streams, remote buffers and host functions of a graph. Each
+/// function raises stream_connection_error for an unknown handle.
 class HostStreams {
 public:
   explicit HostStreams(const GraphState &graph);
@@ -26,10 +26,10 @@ public:
   void connect(const std::string &handle, unsigned replica, StreamCallbackHandle callback);
   void connectFunction(const std::string &handle, unsigned replica, HostCallbackHandle f);
 
-  /// Whether all replicas are sent the same, which is received once.
+  /// Returns whether all replicas receive the same data, which is transferred once.
   bool isBroadcast(const std::string &handle) const;
-  /// The next `bytes` of a stream to the device, into `out`; and of one from the device. The
-  /// replicas take turns.
+  /// Reads the next `bytes` of a stream to the device into `out`, or writes those of a stream from
+  /// the device. Replicas are served in turn.
   void receive(const std::string &handle, unsigned replica, void *out, std::size_t bytes);
   void send(const std::string &handle, unsigned replica, void *in, std::size_t bytes);
   /// Row `row` of a replica's remote buffer.
@@ -43,12 +43,12 @@ private:
     char *begin = nullptr, *end = nullptr, *at = nullptr;
     std::map<unsigned, StreamCallbackHandle> callbacks; // by replica
     std::optional<StreamCallbackHandle> callback;       // of those that have none of their own
-    /// Null when a buffer is connected.
+    /// Null if a buffer is connected.
     StreamCallback *callbackOf(unsigned replica);
   };
   Connection &connection(const std::string &handle, unsigned replica);
   const DataStream &stream(const std::string &handle) const;
-  /// How many of its pieces a copy of the stream moves.
+  /// Returns in how many pieces a copy of the stream moves.
   unsigned turns(const DataStream &s) const;
   void checkReplica(const std::string &handle, unsigned replica, unsigned replicas) const;
   char *next(Connection &c, const std::string &handle, std::size_t bytes);

@@ -46,7 +46,7 @@ program::Program replicaExchange(const Tensor &source, const Tensor &destination
   node->id = static_cast<unsigned>(rowElements);
   node->source = source;
   node->destination = destination;
-  // Where some replica keeps a row, its contents are needed still.
+  // A row that some replica keeps is still live.
   if (written.size() < replicas * rows)
     node->inputs = {destination};
   node->routes = std::move(routes);

@@ -14,18 +14,18 @@ namespace poplar::emulator {
 
 class Traffic;
 
-/// A program that takes rows of `source` of one replica to rows of `destination` of another, all of
-/// them at once: what CrossReplicaCopy and the collectives are made of. Both are of rows of
-/// `rowElements` elements; the source may have fewer rows than the destination, or more. Raises
-/// control_program_error for a replica or a row that there is not, type_error.
+/// Makes a program that copies rows of `source` of one replica to rows of `destination` of another,
+/// all at once; CrossReplicaCopy and the collectives consist of it. Rows have `rowElements`
+/// elements; the number of rows may differ. Raises control_program_error for an unknown replica or
+/// row, and type_error.
 program::Program replicaExchange(const Tensor &source, const Tensor &destination,
                                  std::size_t rowElements, std::vector<ReplicaRoute> routes,
                                  const DebugContext &debugContext);
 
-/// Row `row` of the rows of an exchange.
+/// Returns row `row` of an exchange.
 View rowOf(const ProgramNode &node, const Tensor &t, unsigned row);
 
-/// What the exchange moves between the tiles of all replicas, and within them.
+/// Adds everything that the exchange moves, between the tiles of all replicas and within them.
 void addRoutes(const ProgramNode &node, Traffic &traffic);
 
 } // namespace poplar::emulator

@@ -7,7 +7,7 @@
 
 #include "engine_options.h"
 #include "profile/profile.h"
-#include "profile/reports.h"
+#include "profile/report_files.h"
 #include "support/log.h"
 
 namespace poplar::emulator {
@@ -15,7 +15,7 @@ namespace {
 
 using Kind = ProgramNode::Kind;
 
-constexpr std::size_t kStepsKept = 5000; // of a run's record; totals go on beyond
+constexpr std::size_t kStepsKept = 5000; // in a run's record; totals include later steps
 
 } // namespace
 

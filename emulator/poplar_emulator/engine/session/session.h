@@ -30,10 +30,10 @@ struct StepCost {
   std::uint64_t cycles() const { return sync + exchange + compute + host; }
 };
 
-/// Of a program that only moves data.
+/// Returns the cost of a program that only moves data.
 StepCost moveCost(const Compiled &compiled, const ProgramNode &node);
 
-/// What one IPU's tiles computed in a step.
+/// The cycles of one IPU's tiles in a step.
 struct IpuCost {
   std::uint64_t compute = 0, tileCycles = 0, activeTiles = 0;
 };
@@ -65,15 +65,14 @@ struct RunRecord {
   bool truncated = false; // more steps than are kept
 };
 
-/// Compiled programs on a device: their memory, their streams and what they cost so far.
-///
-/// Replicas take every step one after the other, and each has a clock: they wait for the slowest
-/// where they meet, which is where they exchange, at copies of the host and when a run ends. Where
-/// what they decide by differs, some of them sit a step out. Costs and cycles of tiles are those of
-/// the replica that is profiled.
+/// Compiled programs on a device: their memory, their streams and their cost so far. Replicas
+/// execute every step one after the other, each with a clock of its own. They wait for the slowest
+/// where they synchronize: at exchanges between replicas, at host copies and at the end of a run.
+/// Where their decisions differ, some of them skip a step. Costs and tile cycles are those of the
+/// profiled replica.
 class Session {
 public:
-  /// name: of the engine, for its reports.
+  /// name: the engine's, for its reports.
   explicit Session(std::shared_ptr<Compiled> compiled, std::string name = "");
   ~Session();
 
@@ -84,13 +83,13 @@ public:
   const Compiled &getCompiled() const { return *compiled; }
   const std::string &getName() const { return name; }
   HostStreams &getStreams() { return streams; }
-  /// The data of all replicas, one after the other, or of the one that is named.
+  /// Copies the data of all replicas, one after the other, or of the given one.
   void writeTensor(const std::string &handle, const void *begin, std::size_t bytes,
                    std::optional<unsigned> replica = {});
   void readTensor(const std::string &handle, void *begin, std::size_t bytes,
                   std::optional<unsigned> replica = {});
 
-  /// Of the replica that took longest.
+  /// Returns the cycles of the slowest replica.
   std::uint64_t cycles() const;
   unsigned profiledReplica() const { return profiled; }
   const std::vector<RunRecord> &runs() const { return records; }
@@ -116,26 +115,26 @@ private:
   void callHost(const ProgramNode &node, unsigned replica, std::size_t &bytes);
   void copyRemote(const ProgramNode &node, unsigned replica, std::size_t &bytes);
   void executeWhile(Step &step);
-  /// Executes the child that `childOf` names for what a replica decided, with those replicas.
+  /// Executes the child that `childOf` selects for each replica's decision, with those replicas.
   void executeBranch(Step &step, const std::function<std::size_t(std::int64_t)> &childOf);
   std::size_t caseOf(const ProgramNode &node, std::int64_t value) const;
   void readClock(const ProgramNode &node);
   void printTensor(const ProgramNode &node);
   void checkEqual(const ProgramNode &node);
-  /// What the step's program goes by: every tile is told before any goes on.
+  /// Reads the value that decides how a step continues and distributes it to every tile.
   std::vector<Decision> decide(Step &step);
-  /// Adds the same cost to the clocks of all replicas that take the step, or to that of one.
+  /// Adds the same cost to the clocks of all replicas that execute the step, or to that of one.
   void charge(Step &step, const StepCost &cost);
   void charge(Step &step, const StepCost &cost, unsigned replica);
-  /// The same where replicas meet: those that come early wait. Call checkTogether before.
+  /// The same where replicas synchronize: early ones wait. Call checkTogether before.
   void chargeTogether(Step &step, const StepCost &cost);
-  /// Raises application_runtime_error unless all replicas take the step.
+  /// Raises application_runtime_error unless all replicas execute the step.
   void checkTogether(const Step &step) const;
-  /// Raises stream_connection_error unless there are so many bytes for the tensor of a handle.
+  /// Raises stream_connection_error unless the tensor of a handle has so many bytes.
   const Tensor &hostTensor(const std::map<std::string, Tensor> &handles, const std::string &handle,
                            bool writes, std::size_t bytes, std::optional<unsigned> replica) const;
   std::vector<IpuCost> ipuCosts(const Step &step, const StepCost &cost) const;
-  /// Of a compute set that has just run; shared with the record before where they are equal.
+  /// Records the cycles of the last compute set; shared with the previous record if they are equal.
   std::shared_ptr<const std::vector<std::uint64_t>> recordedTileCycles(Step &step) const;
   StepCost hostCost(std::size_t bytes) const;
 

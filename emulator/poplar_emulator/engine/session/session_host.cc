@@ -19,7 +19,7 @@ StepCost moveCost(const Compiled &compiled, const ProgramNode &node) {
   cost.exchange = compiled.copies.at(&node).cycles;
   cost.bytesBetweenIpus = compiled.copies.at(&node).bytesBetweenIpus;
   cost.compute = compiled.copyCycles.at(&node);
-  // A sync before what is moved within tiles, and one before what goes between them.
+  // One sync before moves within tiles, and one before the exchange between them.
   cost.sync = std::uint64_t{compiled.graph->machine.syncCycles} *
               std::max(1, (cost.compute != 0) + (cost.exchange != 0));
   return cost;

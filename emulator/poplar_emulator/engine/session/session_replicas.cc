@@ -44,7 +44,7 @@ void Session::chargeTogether(Step &step, const StepCost &cost) {
 void Session::executeCrossReplica(Step &step) {
   checkTogether(step);
   const ProgramNode &node = *step.node;
-  // As any copy: all is read before anything is written.
+  // As in any copy, everything is read before anything is written.
   std::vector<std::vector<char>> sent(memories.size());
   for (std::size_t replica = 0; replica < sent.size(); ++replica) {
     sent[replica].resize(bytesOf(node.source));

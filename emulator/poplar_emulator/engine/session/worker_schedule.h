@@ -8,20 +8,20 @@
 
 namespace poplar::emulator {
 
-/// When the workers of a tile are free, as vertices are given to them one after the other.
+/// The times at which the workers of a tile become free, as vertices are assigned in order.
 class WorkerSchedule {
 public:
   explicit WorkerSchedule(const Machine &machine)
       : machine(machine), count(std::min(machine.workers, kMost)) {}
 
   unsigned workers() const { return count; }
-  /// The worker that is free first.
+  /// Returns the worker that becomes free first.
   unsigned next() const {
     return static_cast<unsigned>(std::min_element(busy, busy + count) - busy);
   }
-  /// A Vertex goes to the worker that is free first.
+  /// Assigns a Vertex to the worker that becomes free first.
   void runOnOne(std::uint64_t cycles) { *std::min_element(busy, busy + count) += cycles; }
-  /// A MultiVertex starts when all are free; cyclesOf(worker) is what each takes.
+  /// Starts a MultiVertex when all workers are free; cyclesOf(worker) returns the cycles of each.
   template <typename F> void runOnAll(F &&cyclesOf) {
     const std::uint64_t start = slowest();
     for (unsigned w = 0; w < count; ++w)

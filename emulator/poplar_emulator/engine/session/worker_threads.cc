@@ -34,7 +34,7 @@ WorkerThreads::~WorkerThreads() {
 }
 
 void WorkerThreads::run(std::size_t count, const std::function<void(std::size_t)> &work) {
-  // Waking threads costs more than a few tiles do.
+  // Waking threads costs more time than running a few tiles.
   constexpr std::size_t kAlone = 8;
   if (threads.empty() || count <= kAlone) {
     for (std::size_t i = 0; i < count; ++i)

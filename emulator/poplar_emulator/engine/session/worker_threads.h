@@ -10,8 +10,8 @@
 
 namespace poplar::emulator {
 
-/// Threads of the host that share the tiles of a compute set: $IPULSE_EMULATOR_THREADS, else one
-/// for each processor.
+/// Host threads that share the tiles of a compute set: $IPULSE_EMULATOR_THREADS, by default one per
+/// processor.
 class WorkerThreads {
 public:
   explicit WorkerThreads(unsigned threads);

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As serializeToJSON writes it, which escapes no more than it must and knows no null.
+/// Parses JSON as serializeToJSON writes it: with the fewest possible escapes and without null.
 class JSONReader {
 public:
   explicit JSONReader(const std::string &text) : text(text) {}
@@ -67,7 +67,7 @@ private:
     at += static_cast<std::size_t>(end - begin);
     return value;
   }
-  /// What `one` reads, again and again until the bracket closes.
+  /// Calls `one` until the bracket closes.
   template <typename F> void list(char open, char close, F one) {
     take(open);
     while (next() != close) {

@@ -17,7 +17,7 @@ std::string environment(const std::string &name) {
   return value ? value : "";
 }
 
-/// The level that a variable names; Off, and a word about it, for what is no level.
+/// Parses a level; for an invalid one it returns Off and logs a message.
 LogLevel levelNamed(const std::string &variable, const std::string &value) {
   for (std::size_t i = 0; i < std::size(kLevels); ++i)
     if (value == kLevels[i])

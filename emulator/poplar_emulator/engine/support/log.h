@@ -9,9 +9,9 @@ namespace poplar::emulator {
 enum class LogModule { Codelets, Engine, Graph, Profiler, Program, Target, Tensor };
 enum class LogLevel { Trace, Debug, Info, Warn, Err, Off };
 
-/// Whether $POPLAR_<MODULE>_LOG_LEVEL, or else $POPLAR_LOG_LEVEL, asks for lines of this level.
+/// Returns whether $POPLAR_<MODULE>_LOG_LEVEL, else $POPLAR_LOG_LEVEL, enables this level.
 bool isLogged(LogModule module, LogLevel level);
-/// Writes a line to where $POPLAR_LOG_DEST says: stdout, stderr (the default) or a file.
+/// Writes a line to $POPLAR_LOG_DEST: stdout, stderr (the default) or a file.
 void writeLog(LogModule module, LogLevel level, const std::string &text);
 
 /// Logs its parts, one after the other.

@@ -26,8 +26,8 @@ struct Piece {
   std::size_t begin, end;
 };
 
-/// The elements of a tensor in the order of the flattened tensor. Runs keep rows, columns and
-/// broadcasts short, so that a view costs by its structure and not by its elements.
+/// The elements of a tensor in the order of the flattened tensor. Runs represent rows, columns and
+/// broadcasts compactly: the cost of a view depends on its structure, not on its size.
 class View {
 public:
   View() = default;
@@ -35,7 +35,7 @@ public:
 
   std::size_t size() const { return total; }
   const std::vector<Run> &runs() const { return list; }
-  /// Variable and element behind element i.
+  /// Returns the variable and the element behind element i.
   std::pair<unsigned, std::size_t> at(std::size_t i) const;
   void append(Run run);
   /// Appends elements [begin, end) of another view.
@@ -44,7 +44,7 @@ public:
   void appendStrided(const View &other, std::size_t first, std::size_t step, std::size_t count);
   View slice(std::size_t begin, std::size_t end) const;
 
-  /// Calls f(Piece) for maximal ranges that ascend without a gap, in order.
+  /// Calls f(Piece) for maximal contiguous ranges, in order.
   template <typename F> void forEachPiece(F &&f) const {
     Piece pending{0, 0, 0};
     const auto add = [&](unsigned variable, std::size_t begin, std::size_t end) {

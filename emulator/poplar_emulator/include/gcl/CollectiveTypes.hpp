@@ -21,7 +21,7 @@ enum class CollectiveOperator {
   LOCAL
 };
 
-/// What one IPU has of a result.
+/// The part of a result that one IPU has.
 struct Chunk {
   poplar::Tensor tensor;
   unsigned index = 0;  ///< of the IPU
@@ -32,8 +32,8 @@ struct Chunks {
   std::vector<Chunk> chunks;
 };
 
-/// Which replicas exchange with each other: all, such whose numbers are a stride apart, 1 unless
-/// said, or such whose numbers differ by as many as there are groups.
+/// The replicas that exchange with each other: all of them, groups of replicas whose numbers are a
+/// stride apart (by default 1), or groups of replicas whose numbers differ by the number of groups.
 enum class CommGroupType { ALL, CONSECUTIVE, ORTHOGONAL };
 class CommGroup {
 public:

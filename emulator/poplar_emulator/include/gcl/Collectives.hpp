@@ -10,8 +10,8 @@
 
 namespace gcl {
 
-/// Over the replicas of the graph, by parts: each has its part of all others, reduces it, and sends
-/// it to all. Of one replica, or with LOCAL, a copy of the data.
+/// Reduces over the replicas of the graph: each replica receives its part from all others, reduces
+/// it and sends it to all. With one replica, or with LOCAL, a copy of the data.
 poplar::Tensor allReduceCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
                                      CollectiveOperator op, poplar::program::Sequence &prog,
                                      const poplar::DebugContext &debugContext = {},
@@ -25,8 +25,8 @@ void allReduceToDestinationCrossReplica(poplar::Graph &graph, const poplar::Tens
                                         poplar::program::Sequence &prog,
                                         const poplar::DebugContext &debugContext = {},
                                         const poplar::OptionFlags &options = {});
-/// [elements / replicas, rounded up]: replica r has the r-th part of the result, filled up with
-/// what is not defined; with LOCAL that part of its own data.
+/// [elements / replicas, rounded up]: replica r has the r-th part of the result, padded with
+/// undefined elements; with LOCAL that part of its own data.
 poplar::Tensor reduceScatterCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
                                          CollectiveOperator op, poplar::program::Sequence &prog,
                                          const poplar::DebugContext &debugContext = {},
@@ -36,19 +36,18 @@ poplar::Tensor allGatherCrossReplica(poplar::Graph &graph, const poplar::Tensor 
                                      poplar::program::Sequence &prog,
                                      const poplar::DebugContext &debugContext = {},
                                      const poplar::OptionFlags &options = {});
-/// Row r goes to replica r. Raises poplibs_error unless there is a row for each.
+/// Sends row r to replica r. Raises poplibs_error unless there is one row per replica.
 poplar::Tensor allToAllCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
                                     poplar::program::Sequence &prog,
                                     const poplar::DebugContext &debugContext = {},
                                     const poplar::OptionFlags &options = {});
-/// What replica 0 has.
+/// Sends the data of replica 0 to all replicas.
 poplar::Tensor broadcastCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
                                      poplar::program::Sequence &prog,
                                      const poplar::DebugContext &debugContext = {},
                                      const poplar::OptionFlags &options = {});
 
-/// The same in groups of replicas. Raises poplibs_error for groups that the replicas do not make
-/// up.
+/// The same in groups of replicas. Raises poplibs_error unless the groups divide the replicas.
 poplar::Tensor allReduceCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
                                      CollectiveOperator op, poplar::program::Sequence &prog,
                                      const CommGroup &group,

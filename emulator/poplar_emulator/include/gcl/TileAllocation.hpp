@@ -9,12 +9,13 @@
 
 namespace gcl {
 
-/// The fewest tiles that GCL asks for to move data to and from an IPU.
+/// The smallest number of tiles that GCL needs to move data to and from an IPU.
 constexpr unsigned MIN_IO_TILES = 32;
 inline unsigned getMinIoTiles(const poplar::Graph &) { return MIN_IO_TILES; }
 
-/// `count` tiles of an IPU from number `offset` on, in an order that spreads over its exchange
-/// [I: every (tiles / count)th tile, in pairs]. Raises poplibs_error when it has not so many.
+/// Returns `count` tiles of an IPU from number `offset` on, in an order that spreads over its
+/// exchange [I: every (tiles / count)th tile, in pairs]. Raises poplibs_error if there are not
+/// enough tiles.
 std::vector<unsigned> perIPUTiles(const poplar::Graph &graph, unsigned offset, unsigned count,
                                   bool sorted = true, bool tilePairs = true);
 

@@ -10,7 +10,7 @@
 
 namespace poplar {
 
-/// A view of `size()` values that someone else owns.
+/// A view of `size()` values that it does not own.
 template <typename T> class ArrayRef {
 public:
   using value_type = T;
@@ -23,7 +23,7 @@ public:
   template <std::size_t N>
   constexpr ArrayRef(const std::array<T, N> &v) : first(v.data()), count(N) {}
   template <std::size_t N> constexpr ArrayRef(const T (&v)[N]) : first(v), count(N) {}
-// The list lives until the end of the full expression that passes it: what a parameter needs.
+// The list lives until the end of the full expression, which suffices for an argument.
 #pragma GCC diagnostic push
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Winit-list-lifetime"

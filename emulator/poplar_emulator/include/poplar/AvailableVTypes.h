@@ -1,4 +1,4 @@
-// Which layouts of vectors the target has: all of them.
+// The layouts of vectors that the target supports: all of them.
 // [M] but for the names that public codelets use: the tile's headers are closed.
 #ifndef poplar_AvailableVTypes_h
 #define poplar_AvailableVTypes_h

@@ -21,8 +21,8 @@ struct FloatingPointBehaviour {
       : inv(inv), div0(div0), oflo(oflo), esr(esr), nanoo(nanoo) {}
 };
 
-/// Nothing is emulated of these: no exception stops a tile, halves round to nearest, overflow is
-/// infinity. They log a warning where a program asks for anything else.
+/// These settings are not emulated: no exception stops a tile, halves round to nearest, overflow is
+/// infinity. Any other setting logs a warning.
 void setFloatingPointBehaviour(Graph &graph, program::Sequence &prog,
                                const FloatingPointBehaviour &behaviour,
                                const DebugContext &debugContext = {});

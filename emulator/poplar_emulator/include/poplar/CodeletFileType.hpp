@@ -18,7 +18,7 @@ enum class CodeletFileType {
   Object,
   Auto,
 };
-/// Raises file_load_error for an extension that is none of a codelet.
+/// Raises file_load_error for an extension that no codelet file has.
 CodeletFileType getCodeletFileType(StringRef path);
 std::string getExtensionFromFileType(CodeletFileType type);
 std::string getLanguageOption(CodeletFileType type);

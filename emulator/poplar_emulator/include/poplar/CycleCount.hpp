@@ -10,8 +10,8 @@
 
 namespace poplar {
 
-/// Adds to `prog` the counting of its own (emulated) cycles: they are in the result, UNSIGNED_INT
-/// {2} on `tile`, low word first. Steps added to `prog` later are not counted.
+/// Adds to `prog` a count of its (emulated) cycles; the result is UNSIGNED_INT {2} on `tile`, low
+/// word first. Steps added to `prog` later are not counted.
 Tensor cycleCount(Graph &graph, program::Sequence &prog, unsigned tile, SyncType syncType,
                   const DebugContext &debugContext = {});
 /// Adds to `prog` a reading of the cycle counter, into a tensor of the same kind.

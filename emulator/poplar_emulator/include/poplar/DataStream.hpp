@@ -13,8 +13,8 @@ namespace poplar {
 
 enum class DataStreamType { HostToDeviceFIFO, DeviceToHostFIFO };
 
-/// A queue between host and device. Every copy moves `numElements()` elements: of each replica its
-/// own, one replica's after another's, or the same to all of them (BROADCAST).
+/// A queue between host and device. Every copy moves `numElements()` elements: separate data for
+/// each replica, in their order, or the same for all (BROADCAST).
 class DataStream {
 public:
   DataStream() = default;
@@ -42,7 +42,7 @@ inline bool operator==(const DataStream &a, const DataStream &b) {
   return a.handle() == b.handle();
 }
 
-/// Memory of the host that programs read and write by rows of `numElements()` elements.
+/// Host memory that programs read and write in rows of `numElements()` elements.
 class RemoteBuffer {
 public:
   RemoteBuffer() = default;

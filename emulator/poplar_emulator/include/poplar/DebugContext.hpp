@@ -14,7 +14,7 @@ namespace poplar {
 
 using DebugId = std::uint64_t;
 
-/// Where in the source a name was given.
+/// The place in the source where a name was given.
 class SourceLocation {
 public:
   SourceLocation() = default;
@@ -61,7 +61,7 @@ private:
   std::string parent, name;
 };
 
-/// What a call passes on, so that everything it creates carries a name of the caller's.
+/// Debug information that a call passes on, so that what it creates has the caller's name.
 class DebugContext {
 public:
   DebugContext(SourceLocation loc = SourceLocation::Current()) : loc(std::move(loc)) {}
@@ -76,7 +76,7 @@ public:
       : path(DebugNameAndId(base, name).getPathName()), loc(std::move(loc)) {}
   DebugContext(const DebugInfo &base, StringRef name = "",
                SourceLocation loc = SourceLocation::Current());
-  // Of a context itself: what converts to one is a name, and goes to DebugNameAndId.
+  // For contexts themselves; a value that converts to one is a name and becomes a DebugNameAndId.
   template <typename Context,
             typename = typename std::enable_if<std::is_same<Context, DebugContext>::value>::type>
   DebugContext(const Context &base, StringRef name)
@@ -92,7 +92,7 @@ private:
   SourceLocation loc;
 };
 
-/// Made by a library function from what it was passed; `api` names the function's library.
+/// Created by a library function from its argument; `api` names the function's library.
 class DebugInfo {
 public:
   DebugInfo(const DebugContext &context, std::string api)

@@ -22,7 +22,7 @@ public:
   Device &operator=(const Device &) = delete;
   ~Device();
   static Device createCPUDevice(unsigned numIPUs = 1);
-  /// In place of the SDK's simulator an emulated device, as an IPUModel is. Raises
+  /// Creates an emulated device instead of the SDK's simulator, as an IPUModel does. Raises
   /// invalid_machine_model for a target without IPUs. [M] the arguments
   static Device createSimulatorDevice(const Target &target, const OptionFlags &options = {});
 
@@ -31,14 +31,14 @@ public:
   const std::vector<int> &getDriverIDs() const;
   bool supportsRemoteBuffers() const { return true; }
   bool hasGateway() const { return false; }
-  /// False when another Device object of this process holds the IPU.
+  /// Returns false if another Device object of this process has the IPU.
   bool attach() const;
   void detach() const;
   bool isAttached() const;
   void reset() const {}
   Device createVirtualDevice(unsigned tilesPerIPU);
 
-  // For the library itself.
+  // For internal use.
   explicit Device(std::shared_ptr<emulator::DeviceState> state);
   const std::shared_ptr<emulator::DeviceState> &getState() const { return state; }
 

@@ -19,10 +19,10 @@ public:
   std::size_t getNumDevices() const;
   /// Every device of every kind.
   std::vector<Device> getDevices(const OptionFlags &opts = {}) const;
-  /// Devices of one kind that have exactly requiredNumIPUs.
+  /// Returns the devices of one kind with exactly requiredNumIPUs.
   std::vector<Device> getDevices(TargetType type, unsigned requiredNumIPUs,
                                  const OptionFlags &opts = {}) const;
-  /// Raises poplar_error when there is no device of that id.
+  /// Raises poplar_error if no device has that id.
   Device getDevice(unsigned id, const OptionFlags &opts = {}) const;
 };
 

@@ -31,8 +31,8 @@ class Session;
 using EngineOptions = OptionFlags;
 using ProgressFunc = std::function<void(int step, int total)>;
 
-/// Compiles a graph with its programs. Raises the class of error that the fault has; out of
-/// memory is graph_memory_allocation_error unless debug.allowOutOfMemory is "true".
+/// Compiles a graph with its programs. Raises the error class of the fault; out of memory is
+/// graph_memory_allocation_error unless debug.allowOutOfMemory is "true".
 Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs,
                         const OptionFlags &opt = {}, ProgressFunc progressCallBack = ProgressFunc(),
                         const DebugContext &debugContext = {});
@@ -60,8 +60,8 @@ public:
   void prepare(const Device &device);
   void deploy();
   void load(const Device &device);
-  /// Raises runtime_error when the engine is not loaded, control_program_error for an index
-  /// that is no program's.
+  /// Raises runtime_error if the engine is not loaded, control_program_error for an index without a
+  /// program.
   void run(unsigned prog = 0, const std::string &debugName = "");
   void loadAndRun(const Device &device, unsigned prog = 0);
   void stop() {}
@@ -69,11 +69,11 @@ public:
   TimerTimePoint getTimeStamp();
   static std::string reportTiming(const TimerTimePoint &start, const TimerTimePoint &end);
 
-  /// Of a replicated graph the replicas' data, one after the other.
+  /// For a replicated graph, the data of the replicas one after the other.
   void writeTensor(StringRef handle, const void *buf, const void *bufEnd);
-  /// [M] Of one replica, as all calls with its index.
+  /// [M] For one replica, as all overloads with its index.
   void writeTensor(StringRef handle, unsigned index, const void *buf, const void *bufEnd);
-  /// As many bytes as the tensor has: of SDK 1, which had no end.
+  /// Writes as many bytes as the tensor has; SDK 1 had no end pointer.
   void writeTensor(StringRef handle, const void *buf);
   template <typename T> void writeTensor(StringRef handle, ArrayRef<T> data) {
     writeTensor(handle, data.begin(), data.end());
@@ -112,12 +112,12 @@ public:
 
   ProfileValue getGraphProfile() const { return getProfile()["compilation"]; }
   ProfileValue getExecutionProfile() const { return getProfile()["execution"]; }
-  /// The report as libpva has it.
+  /// Returns libpva's report.
   pva::Report getReport(bool reportExecution = true) const;
-  /// The same as a tree: compilation and execution.
+  /// Returns the same as a tree: compilation and execution.
   ProfileValue getProfile() const;
-  /// The steps of the runs that the profile keeps, a line each: first cycle, last cycle, type of
-  /// the program. [I] the SDK's lines are of other parts
+  /// Prints the steps of the profiled runs, one per line: first cycle, last cycle, type of the
+  /// program. [I] the SDK's lines differ.
   void reportIntervals(std::ostream &outputStream) const;
   void resetExecutionProfile();
   void disableExecutionProfiling();

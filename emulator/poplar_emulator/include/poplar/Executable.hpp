@@ -23,11 +23,11 @@ public:
   ~Executable();
 
   void serialize(std::ostream &out) const;
-  /// Raises parse_error when the stream holds no executable of this emulator.
+  /// Raises parse_error if the stream has no executable of this emulator.
   static Executable deserialize(std::istream &in);
   std::string getVersionString() const;
 
-  // For the library itself.
+  // For internal use.
   explicit Executable(std::shared_ptr<emulator::Compiled> compiled);
   const std::shared_ptr<emulator::Compiled> &getCompiled() const { return compiled; }
 

@@ -13,7 +13,7 @@
 
 namespace poplar {
 
-/// The value of an initial-value field, of any type the device has.
+/// The value of an initial-value field, of any type of the device.
 class FieldData {
   template <typename V>
   using Pointee = typename std::remove_cv<typename std::remove_pointer<V>::type>::type;
@@ -24,12 +24,12 @@ public:
   FieldData(ArrayRef<T> values) : FieldData(values.data(), values.size(), typeOf<T>(), false) {}
   template <typename T> FieldData(const std::vector<T> &values) : FieldData(ArrayRef<T>(values)) {}
 
-  /// Whether V is a number of the device's or points to such numbers.
+  /// Whether V is a number of a device type or points to such numbers.
   template <typename V> static constexpr bool holds() {
     return std::is_arithmetic<Pointee<V>>::value || std::is_enum<Pointee<V>>::value ||
            std::is_same<Pointee<V>, half>::value;
   }
-  /// The number, or what the pointer points to: one for each element of a tensor of that shape.
+  /// Returns the number or the pointer's numbers, one for each element of a tensor of that shape.
   template <typename V> static FieldData of(V value, ArrayRef<std::size_t>) {
     return FieldData(value);
   }
@@ -46,7 +46,7 @@ public:
   const std::vector<char> &bytes() const { return data; }
 
 private:
-  /// What lies on the device for a T, which has no double and no enumerations.
+  /// The device type of a T; the device has no double and no enumerations.
   template <typename T, bool = std::is_enum<T>::value> struct OnDevice {
     using Type = T;
   };

@@ -34,19 +34,19 @@ class Program;
 
 enum class SerializationFormat { Binary, JSON };
 
-/// How many copies of the graph run side by side, each on its share of the target's IPUs.
+/// The number of copies of the graph that run in parallel, each on its share of the target's IPUs.
 struct replication_factor {
   explicit replication_factor(unsigned value) : value(value) {}
   unsigned value;
 };
 
-/// The variables, vertices and compute sets of a program, and where they lie.
+/// The variables, vertices and compute sets of a program, and their tiles.
 class Graph {
 public:
   using TileToTensorMapping = std::vector<std::vector<Interval>>;
 
-  /// r: the target's IPUs are dealt out to so many replicas, and the graph is of one of them.
-  /// Raises graph_replication_error unless they can be.
+  /// r: the number of replicas among which the target's IPUs are divided; the graph is that of one
+  /// of them. Raises graph_replication_error if they cannot be divided.
   explicit Graph(const Target &target, replication_factor r = replication_factor(1));
   explicit Graph(const Device &device, replication_factor r = replication_factor(1));
   Graph(Graph &&) noexcept;
@@ -55,7 +55,7 @@ public:
   Graph &operator=(const Graph &) = delete;
   ~Graph();
 
-  /// Of one replica.
+  /// The target of one replica.
   const Target &getTarget() const;
   unsigned getReplicationFactor() const;
   Graph createVirtualGraph(unsigned numTilesPerIPU);
@@ -93,13 +93,13 @@ public:
     using Value = typename std::conditional<std::is_pointer<V>::value, V, T>::type;
     return addConstant(type, shape, FieldData::of(static_cast<Value>(value), shape), debugContext);
   }
-  /// The values are the bits of binary16.
+  /// The values are binary16 bits.
   Tensor addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, std::uint16_t value,
                          const DebugContext &debugContext = {"<const>"});
   Tensor addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, const std::uint16_t *values,
                          const DebugContext &debugContext = {"<const>"});
 
-  /// The number of the replica, UNSIGNED_INT {}. As every constant it has no tile yet.
+  /// Returns the number of the replica, UNSIGNED_INT {}. Like every constant, it has no tile yet.
   Tensor addReplicationIndexConstant(const DebugContext &debugContext = {});
 
   Tensor clone(const Type &type, const Tensor &t, const DebugContext &debugContext = {},
@@ -120,7 +120,7 @@ public:
   Tensor findUnbroadcastTensor(const Tensor &t) const;
 
   ComputeSet addComputeSet(const DebugContext &debugContext = {});
-  /// A field and what it is connected to or set to.
+  /// A field and its tensor or value.
   struct ConnectionDesc {
     enum class Kind { Tensor, Tensors, Value };
     std::string name;
@@ -147,14 +147,14 @@ public:
   VertexRef addVertex(ComputeSet cs, StringRef vertexType, ArrayRef<ConnectionDesc> connections);
   void connect(FieldRef field, const Tensor &tensor);
   void connect(FieldRef field, ArrayRef<Tensor> tensors);
-  /// A constant of its own, on the tile of the vertex.
+  /// Creates a constant for this field, on the tile of the vertex.
   template <typename T, typename = typename std::enable_if<FieldData::holds<T>() &&
                                                            !std::is_pointer<T>::value>::type>
   void connect(FieldRef field, T value) {
     connectValue(field, FieldData(value));
   }
   void setFieldSize(FieldRef field, std::size_t size);
-  /// Values as the bits of binary16.
+  /// Values are binary16 bits.
   void setInitialValueHalf(FieldRef field, std::uint16_t bits);
   void setInitialValueHalf(const Tensor &t, std::uint16_t bits);
   void setInitialValueHalf(const Tensor &t, ArrayRef<std::uint16_t> bits);
@@ -186,8 +186,8 @@ public:
   VertexPerfEstimate getPerfEstimate(const VertexRef &v) const;
   void registerPerfEstimator(StringRef vertexTypeName, PerfEstimateFunc f);
 
-  /// Compiles codelets and makes their vertices known. `src` is a path. Raises file_load_error,
-  /// link_error (with the compiler's words), graph_object_load_error.
+  /// Compiles codelets and adds their vertices. `src` is a path. Raises file_load_error, link_error
+  /// (with the compiler's output), graph_object_load_error.
   bool addCodelets(StringRef src, CodeletFileType type = CodeletFileType::Auto,
                    StringRef compileFlags = "", StringRef targetName = "");
   bool addCodelets(StringRef src, CodeletFileType type, StringRef compileFlags,
@@ -219,18 +219,18 @@ public:
   HostFunction addHostFunction(StringRef handle, ArrayRef<HostFunctionArgument> inputs,
                                ArrayRef<HostFunctionArgument> outputs);
 
-  /// Graphs in the language of dot: of vertices and what connects them, and of the compute sets
-  /// that the programs execute, in their order.
+  /// Writes graphs in the dot language: of vertices and their connections, and of the compute sets
+  /// that the programs execute, in order.
   void outputVertexGraph(std::ostream &outputStream, ArrayRef<program::Program> progs = {}) const;
   void outputComputeGraph(std::ostream &outputStream, ArrayRef<program::Program> progs = {}) const;
-  /// As an executable of this emulator: JSON is not emulated and raises poplar_error.
+  /// Writes an executable of this emulator; JSON is not emulated and raises poplar_error.
   void serialize(std::ostream &out, ArrayRef<program::Program> progs,
                  SerializationFormat format) const;
   void serialize(std::ostream &out, SerializationFormat format) const;
 
-  // For the library itself.
+  // For internal use.
   const std::shared_ptr<emulator::GraphState> &getState() const { return state; }
-  /// The tile of the whole machine that is tile `t` of this graph. Raises invalid_tile_mapping.
+  /// Returns the machine's tile of tile `t` of this graph. Raises invalid_tile_mapping.
   unsigned physicalTile(unsigned t) const;
 
 private:

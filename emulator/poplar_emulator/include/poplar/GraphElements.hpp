@@ -31,7 +31,8 @@ inline bool operator!=(ComputeSet a, ComputeSet b) { return !(a == b); }
 
 class VertexRef;
 
-/// A field of a vertex, or an element of a field: what connect() and setInitialValue() take.
+/// A field of a vertex, or an element of a field, as an argument of connect() and
+/// setInitialValue().
 class FieldRef {
 public:
   FieldRef() = default;

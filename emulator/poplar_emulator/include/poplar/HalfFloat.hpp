@@ -12,7 +12,7 @@
 #define POPLAR_HALF_OF_THE_COMPILER _Float16
 #elif defined(POPC_COUNTED) && defined(__clang__) // before 15; popc's flags let it be computed with
 #define POPLAR_HALF_OF_THE_COMPILER __fp16
-// In the place of libgcc's, which returns it in another register.
+// Replaces libgcc's function, which returns the result in another register.
 extern "C" std::uint16_t popc_half_of(double value);
 extern "C" __attribute__((weak, visibility("hidden"), no_sanitize("coverage"))) std::uint16_t
 __truncdfhf2(double value) {
@@ -24,7 +24,7 @@ __truncdfhf2(double value) {
 
 namespace poplar {
 
-/// IEEE 754 binary16, as on the tile a type of the compiler's own; each operation rounds once.
+/// IEEE 754 binary16 as a type of the compiler, as on the tile; each operation rounds once.
 using half = POPLAR_HALF_OF_THE_COMPILER;
 
 } // namespace poplar
@@ -33,7 +33,7 @@ using half = POPLAR_HALF_OF_THE_COMPILER;
 
 namespace poplar {
 
-/// IEEE 754 binary16. Arithmetic is done in float and rounded once, to nearest even.
+/// IEEE 754 binary16. Arithmetic is computed in float and rounded once, to nearest even.
 class half {
 public:
   half() = default;

@@ -12,20 +12,20 @@
 
 namespace poplar {
 
-/// What the host does when a program calls a HostFunction: given the data of inputs and outputs.
+/// The host's part of a HostFunction, with the data of its inputs and outputs.
 class HostCallback {
 public:
   virtual ~HostCallback() = default;
   virtual void operator()(ArrayRef<const void *> inputs, ArrayRef<void *> outputs) = 0;
 };
 
-/// Owns a HostCallback, made of a unique_ptr or of a function: one that takes ranges, ranges and
+/// Owns a HostCallback, constructed from a unique_ptr or a function that takes ranges, ranges and
 /// their sizes, or pointers and sizes.
 class HostCallbackHandle {
   using In = ArrayRef<const void *>;
   using Out = ArrayRef<void *>;
 
-  /// The first of these that F can be called by.
+  /// The first of these signatures that F accepts.
   template <typename F> static auto call(F &f, In in, Out out, int, int) -> decltype(f(in, out)) {
     return f(in, out);
   }

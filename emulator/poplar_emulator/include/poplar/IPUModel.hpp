@@ -17,7 +17,7 @@ struct GlobalExchangeConstraint {
   std::vector<GlobalExchangeFlow> flows;
 };
 
-/// A machine to be emulated, every figure of which may be changed before createDevice().
+/// A machine to be emulated. Every figure may be changed before createDevice().
 struct IPUModel {
   /// Raises invalid_machine_model for another version than "ipu1", "ipu2", "ipu21".
   explicit IPUModel(const char *IPUVersion = "ipu2");
@@ -41,8 +41,8 @@ struct IPUModel {
   unsigned tilesPerSuperTile = 2;
   bool supportsSuperTileSendReceive = false;
   bool compileIPUCode = false;
-  // Figures that the emulator has no use for: createDevice() raises invalid_machine_model where one
-  // of them was changed, as its effect would be missing. [M] their types
+  // Figures that the emulator does not use: createDevice() raises invalid_machine_model if one of
+  // them was changed, because the change would have no effect. [M] their types
   RelativeSyncDelayType relativeSyncDelay = RelativeSyncDelayType::NO_DELAY;
   std::vector<GlobalExchangeConstraint> globalExchangeConstraints;
   unsigned instructionBytes = 4;

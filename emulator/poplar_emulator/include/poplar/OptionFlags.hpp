@@ -13,7 +13,7 @@
 
 namespace poplar {
 
-/// Options by name; a later setting of the same name wins.
+/// Options by name; a later setting of the same name overrides an earlier one.
 class OptionFlags {
 public:
   using OptionFlag = std::pair<const std::string, std::string>;
@@ -28,7 +28,7 @@ public:
       values[flag.first] = flag.second;
   }
   void set(StringRef option, StringRef value) { values[option] = value.cloneAsString(); }
-  /// Raises std::out_of_range when the option is not set.
+  /// Raises std::out_of_range if the option is not set.
   const std::string &at(StringRef option) const { return values.at(option); }
   void clear() { values.clear(); }
   iterator begin() const { return values.begin(); }
@@ -42,7 +42,7 @@ private:
 };
 
 std::ostream &operator<<(std::ostream &os, const OptionFlags &flags);
-/// Adds to `flags` what a JSON object of strings says; raises parse_error when it is none.
+/// Adds the options of a JSON object of strings to `flags`; raises parse_error for any other text.
 void readJSON(StringRef json, OptionFlags &flags);
 void readJSON(std::istream &stream, OptionFlags &flags);
 

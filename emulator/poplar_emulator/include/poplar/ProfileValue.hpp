@@ -39,7 +39,7 @@ public:
   const Vector &asVector() const { return elements; }
   const Map &asMap() const { return members; }
   std::size_t size() const { return kind == Type::MAP ? members.size() : elements.size(); }
-  /// Raises std::out_of_range for a name or index that is not there.
+  /// Raises std::out_of_range for a missing name or index.
   const ProfileValue &operator[](const std::string &name) const;
   const ProfileValue &operator[](const char *name) const { return (*this)[std::string(name)]; }
   bool has(const std::string &name) const;
@@ -61,16 +61,16 @@ private:
   Map members;
 };
 
-/// A profile for people; [M] options are showExecutionSteps and showVarStorage, each "true" or
-/// "false". Raises std::out_of_range for a profile that is no engine's.
+/// Prints a profile for people; [M] options are showExecutionSteps and showVarStorage, each "true"
+/// or "false". Raises std::out_of_range for a profile that is not from an engine.
 void printGraphSummary(std::ostream &out, const ProfileValue &graphProfile,
                        const OptionFlags &opts = {});
 void printExecutionSummary(std::ostream &out, const ProfileValue &graphProfile,
                            const ProfileValue &executionProfile, const OptionFlags &opts = {});
 void printProfileSummary(std::ostream &out, const ProfileValue &graphProfile,
                          const ProfileValue &executionProfile, const OptionFlags &opts = {});
-/// The same of a file that autoReport wrote: profile.json, also under the name profile.pop. Raises
-/// file_load_error, parse_error.
+/// Prints the profile of a file that autoReport wrote: profile.json, also by the name profile.pop.
+/// Raises file_load_error, parse_error.
 void printGraphSummary(std::ostream &out, const std::string &profilePath,
                        const OptionFlags &opts = {});
 void printExecutionSummary(std::ostream &out, const std::string &profilePath,

@@ -25,13 +25,14 @@ struct ProgramNode;
 
 namespace program {
 
-/// What an engine can run. A value: adding to a Sequence does not change copies made before.
+/// A program that an engine can run. It is a value: adding to a Sequence does not change earlier
+/// copies.
 class Program {
 public:
   Program() = default;
   bool isEmpty() const;
 
-  // For the library itself.
+  // For internal use.
   explicit Program(std::shared_ptr<emulator::ProgramNode> node) : node(std::move(node)) {}
   const std::shared_ptr<emulator::ProgramNode> &getNode() const { return node; }
 
@@ -50,7 +51,7 @@ class Sequence : public Program {
 public:
   Sequence(const DebugContext &debugContext = {});
   Sequence(std::initializer_list<Program> programs, const DebugContext &debugContext = {});
-  /// Deprecated in SDK 2.2 for the list in braces.
+  /// Deprecated since SDK 2.2; use the list in braces.
   template <class T, class... More,
             typename = typename std::enable_if<detail::ArePrograms<T, More...>::value>::type>
   Sequence(const Program &first, const T &second, const More &...rest) : Sequence() {
@@ -58,7 +59,7 @@ public:
          {&first, static_cast<const Program *>(&second), static_cast<const Program *>(&rest)...})
       add(*each);
   }
-  /// Of one program. A template, so that braces always mean the list.
+  /// A sequence of one program. A template, so that braces always mean the list.
   template <class P, typename = typename std::enable_if<std::is_base_of<Program, P>::value &&
                                                         !std::is_base_of<Sequence, P>::value>::type>
   explicit Sequence(const P &only) : Sequence() {
@@ -72,11 +73,11 @@ public:
   }
 };
 
-/// Runs the vertices of a compute set, all of them at once.
+/// Runs the vertices of a compute set in parallel.
 class Execute : public Program {
 public:
   explicit Execute(ComputeSet cs, const DebugContext &debugContext = {});
-  /// outPredicate becomes what the vertices' compute() returned, all of them together.
+  /// outPredicate becomes the conjunction of the return values of the vertices' compute().
   Execute(ComputeSet cs, Tensor outPredicate, const DebugContext &debugContext = {});
 };
 
@@ -95,7 +96,7 @@ public:
        const DebugContext &debugContext = {});
 };
 
-/// The values of t are no longer needed.
+/// The values of t are not needed any more.
 class WriteUndef : public Program {
 public:
   explicit WriteUndef(Tensor t, const DebugContext &debugContext = {});
@@ -106,7 +107,7 @@ public:
   Repeat(unsigned count, const Program &body, const DebugContext &debugContext = {});
 };
 
-/// Runs cond, then body for as long as predicate is true.
+/// Runs cond, then body while predicate is true.
 class RepeatWhileTrue : public Program {
 public:
   RepeatWhileTrue(const Program &cond, Tensor predicate, const Program &body,
@@ -130,7 +131,7 @@ public:
          const DebugContext &debugContext = {});
   Switch(Tensor control, const std::vector<std::pair<std::int32_t, Program>> &cases,
          const Program &defaultCaseBody, const DebugContext &debugContext = {});
-  /// Without cases yet: add() has them. [M]
+  /// Has no cases at first; add() adds them. [M]
   explicit Switch(Tensor control, const DebugContext &debugContext = {});
   Switch(Tensor control, const Program &defaultCaseBody, const DebugContext &debugContext = {});
   static Switch switchWithBoundsChecking(Tensor control,
@@ -155,7 +156,7 @@ public:
   explicit Sync(SyncType type, const DebugContext &debugContext = {});
 };
 
-/// How PrintTensor writes numbers; the emulator keeps to its own form.
+/// The number format of PrintTensor; the emulator has a format of its own.
 enum class FloatFormat { Auto, Fixed, Scientific, None };
 struct PrintTensorFmt {
   PrintTensorFmt() = default;
@@ -180,15 +181,16 @@ public:
       : PrintTensor(title, std::move(t), debugContext) {}
 };
 
-/// Copies between replicas: replica r gets what replicaMap.at(r) has, and one that is no key keeps
-/// what it has [I]. Raises control_program_error for a replica that there is not.
+/// Copies between replicas: replica r receives the data of replicaMap.at(r); a replica that is not
+/// a key keeps its data [I]. Raises control_program_error for an unknown replica.
 class CrossReplicaCopy : public Program {
 public:
   CrossReplicaCopy(Tensor src, Tensor dst, const std::map<unsigned, unsigned> &replicaMap,
                    const DebugContext &debugContext = {});
 };
 
-/// Raises application_runtime_error when the replicas that reach it differ: here it is looked at.
+/// Raises application_runtime_error if the replicas that reach it have different values; the
+/// emulator compares them.
 class AssumeEqualAcrossReplicas : public Program {
 public:
   AssumeEqualAcrossReplicas(Tensor t, const DebugContext &debugContext = {});
@@ -204,7 +206,7 @@ class AbortOnCondition : public Program {
 public:
   AbortOnCondition(Tensor predicate, StringRef message = "", const DebugContext &debugContext = {});
 };
-/// An error whose message holds the values of a tensor.
+/// An error whose message contains the values of a tensor.
 class ErrorProgram : public Program {
 public:
   ErrorProgram(StringRef message, Tensor t, const DebugContext &debugContext = {});

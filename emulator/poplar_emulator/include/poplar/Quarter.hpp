@@ -7,9 +7,8 @@
 
 namespace poplar {
 
-/// How floats of eight bits are read: their format and the power of two that they are multiplied
-/// by. Tensors of them have room and can be copied; no operation of the emulator makes or reads
-/// their values.
+/// The format of 8-bit floats and the power of two that scales them. Tensors of them have memory
+/// and can be copied; no operation of the emulator produces or reads their values.
 class QuarterMetadata {
 public:
   /// Bits of sign, exponent and mantissa.

@@ -8,8 +8,8 @@
 
 namespace poplar {
 
-/// The state of the random number generators of all tiles, as poprand has it: UNSIGNED_INT
-/// [tiles, 4]. What __builtin_ipu_urand32() draws from is not in it.
+/// The state of the random number generators of all tiles, as in poprand: UNSIGNED_INT [tiles, 4].
+/// The state of __builtin_ipu_urand32() is not part of it.
 Tensor getHwSeeds(Graph &graph, program::Sequence &prog, const DebugContext &debugContext = {});
 void setHwSeeds(Graph &graph, const Tensor &hwSeeds, program::Sequence &prog,
                 const DebugContext &debugContext = {});

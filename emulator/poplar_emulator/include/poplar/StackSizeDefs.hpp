@@ -1,4 +1,4 @@
-// What a codelet declares of its stack. Stacks are not measured here: see docs/explanation/emulator.md.
+// Stack declarations of codelets. Stacks are not measured here: see docs/explanation/emulator.md.
 // [M] but for the names that public codelets use: the tile's headers are closed.
 #ifndef poplar_StackSizeDefs_hpp
 #define poplar_StackSizeDefs_hpp

@@ -10,7 +10,7 @@
 
 namespace poplar {
 
-/// What the host does when a program copies from or to a stream.
+/// The host's part of a copy from or to a stream.
 class StreamCallback {
 public:
   enum class Result { Success, NotAvailable };
@@ -21,7 +21,7 @@ public:
   virtual void invalidatePrefetched() {}
 };
 
-/// A StreamCallback whose prefetch has nothing: fetch does the work.
+/// A StreamCallback whose prefetch returns nothing: fetch does the work.
 class LegacyStreamCallback : public StreamCallback {
 public:
   explicit LegacyStreamCallback(std::function<void(void *)> f) : f(std::move(f)) {}
@@ -33,7 +33,7 @@ private:
   std::function<void(void *)> f;
 };
 
-/// Owns a StreamCallback, made of a function or of a unique_ptr.
+/// Owns a StreamCallback, constructed from a function or a unique_ptr.
 class StreamCallbackHandle {
 public:
   template <typename Callback, typename = typename std::enable_if<

@@ -9,7 +9,7 @@
 
 namespace poplar {
 
-/// A view of characters that someone else owns.
+/// A view of characters that it does not own.
 class StringRef {
 public:
   constexpr StringRef() = default;

@@ -17,7 +17,7 @@ namespace emulator {
 struct Machine;
 }
 
-/// What a graph is built for. A virtual graph's target has only that graph's tiles.
+/// The hardware for which a graph is built. A virtual graph's target has only that graph's tiles.
 class Target {
 public:
   Target();
@@ -56,13 +56,13 @@ public:
   unsigned getFp16InFp16OutConvUnitsPerTile() const;
   unsigned getFp16InFp32OutConvUnitsPerTile() const;
   unsigned getFp32InFp32OutConvUnitsPerTile() const;
-  /// Of a tile, by the types of inputs and partials. [M]
+  /// The convolution units of a tile, for the types of inputs and partials. [M]
   unsigned getNumConvUnits(bool floatInputs, bool floatPartials) const;
   Target createVirtualTarget(unsigned numIPUs, unsigned tilesPerIPU) const;
   bool operator==(const Target &other) const;
   bool operator!=(const Target &other) const { return !(*this == other); }
 
-  // For the library itself.
+  // For internal use.
   explicit Target(std::shared_ptr<const emulator::Machine> machine);
   const emulator::Machine &getMachine() const { return *machine; }
 

@@ -38,7 +38,7 @@ public:
   Tensor() = default;
 
   Type elementType() const { return type; }
-  /// Sub-tensor i of dimension 0. Raises index_error when i is out of range.
+  /// Sub-tensor i of dimension 0. Raises index_error if i is out of range.
   Tensor operator[](std::size_t i) const &;
   Tensor operator[](std::size_t i) &&;
 
@@ -49,7 +49,7 @@ public:
   std::vector<Tensor> slices(const std::vector<std::vector<Interval>> &intervals,
                              unsigned dimension = 0) const;
   std::vector<Tensor> slices(ArrayRef<unsigned> indices, unsigned dimension = 0) const;
-  /// operator[] once for every index.
+  /// Applies operator[] once for every index.
   Tensor index(ArrayRef<std::size_t> indices) const;
 
   Tensor flatten() const;
@@ -78,10 +78,10 @@ public:
   bool containsConstant() const;
   bool isParallelWriteable() const;
   bool intersectsWith(const Tensor &other) const;
-  /// Ranges of the flattened tensor that lie in one piece in memory.
+  /// The ranges of the flattened tensor that are contiguous in memory.
   const std::vector<Interval> getContiguousRegions() const;
   const std::vector<VariableInterval> getVarRegions() const;
-  /// True, and *val written, for a scalar constant.
+  /// Returns whether this is a scalar constant, and writes its value to *val.
   template <typename T> bool getConstantValue(T *val) const {
     double value;
     if (!constantValue(&value))
@@ -98,7 +98,7 @@ public:
   bool operator==(const Tensor &o) const;
   bool operator!=(const Tensor &o) const { return !(*this == o); }
 
-  // For the library itself.
+  // For internal use.
   Tensor(emulator::GraphState *graph, Type type, std::vector<std::size_t> shape,
          std::shared_ptr<const emulator::View> elements)
       : state(graph), type(type), dims(std::move(shape)), elements(std::move(elements)) {}

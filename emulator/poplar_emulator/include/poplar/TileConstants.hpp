@@ -1,8 +1,8 @@
 #ifndef poplar_TileConstants_hpp
 #define poplar_TileConstants_hpp
 
-// [M] The names of a tile's registers that get, put and uput know here, from memory: use the names.
-// The numbers are the emulator's own.
+// [M] The names of a tile's registers that get, put and uput know here, from memory. Use the names:
+// the numbers are the emulator's own.
 
 #define CSR_W_WSR__INDEX 0 // status of the worker
 #define CSR_W_WSR__CTXTID_M1__SHIFT 0

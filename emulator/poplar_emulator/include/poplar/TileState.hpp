@@ -5,13 +5,13 @@
 
 namespace poplar::emulator {
 
-/// What this thread's codelets have done. popc adds to it in every basic block, by offset: the
-/// order of the members is part of what popc writes.
+/// Costs of the codelets that this thread has run. popc adds to them in every basic block by
+/// offset, so that the order of the members is part of popc's output.
 struct Counters {
   std::uint64_t bundles, loads, stores, flops;
 };
 
-/// The tile that this thread runs: its number in the machine, and registers.
+/// The tile that this thread runs: its number in the machine, and its registers.
 struct TileState {
   std::uint64_t random; // never 0 while a tile runs
   unsigned id;

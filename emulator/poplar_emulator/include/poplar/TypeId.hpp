@@ -6,8 +6,8 @@
 namespace poplar {
 namespace emulator {
 
-/// The types of a device. Apart from Type, whose constants' names codelets may give to something
-/// else.
+/// The types of a device. Separate from Type, because codelets may use the names of its constants
+/// for something else.
 enum class TypeId : std::uint8_t {
   None,
   Bool,

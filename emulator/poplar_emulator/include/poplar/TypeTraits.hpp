@@ -9,7 +9,7 @@
 
 namespace poplar {
 
-/// What is known of a C++ type without its name.
+/// Properties of a C++ type without its name.
 struct TypeTraits {
   std::size_t size = 0;
   std::size_t align = 0;

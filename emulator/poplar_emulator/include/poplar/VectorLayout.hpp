@@ -7,7 +7,7 @@
 
 namespace poplar {
 
-/// How a vertex's state holds a pointer to a vector, and whether it holds its length.
+/// How the state of a vertex stores a pointer to a vector, and whether it stores the length.
 enum class VectorLayout {
   NOT_APPLICABLE,
   NOT_VECTOR,

@@ -10,7 +10,7 @@
 
 namespace poplar {
 
-/// A vector in a vertex's state. By itself its elements are set with setInitialValue; inside
+/// A vector in the state of a vertex. A vector alone has elements set with setInitialValue; inside
 /// Input, Output or InOut they are elements of a tensor.
 template <typename T, VectorLayout L = VectorLayout::SPAN, unsigned MinAlign = alignof(T),
           bool Interleaved = false>
@@ -26,8 +26,8 @@ template <typename T> class InOut;
 
 namespace field {
 
-/// Where a field's elements are while compute() runs. Every kind of vector field is one of these,
-/// whatever its layout: layouts differ in what a codelet may ask and in the bytes of state.
+/// The addresses of a field's elements while compute() runs. Every vector field is one of these,
+/// whatever its layout: layouts differ in the accessors of a codelet and in the bytes of state.
 struct Span {
   void *first;
   std::size_t count;
@@ -84,7 +84,7 @@ template <typename T> struct IsVector : std::false_type {};
 template <typename T, VectorLayout L, unsigned A, bool I>
 struct IsVector<Vector<T, L, A, I>> : std::true_type {};
 
-/// A vector of scalar fields: its elements lie side by side, and each is used as a field is.
+/// A vector of scalar fields; each element is used like a field.
 template <typename Field, typename T, VectorLayout L> class ScalarFields : public Elements<T, L> {
   class Element : public Field {
   public:

@@ -14,7 +14,7 @@
 
 namespace poplar {
 
-/// The length, and for an initial value the content, of one vector of a field.
+/// The length of one vector of a field and, for an initial value, its content.
 class SubfieldIntrospector {
 public:
   explicit SubfieldIntrospector(std::size_t count) : count(count) {}

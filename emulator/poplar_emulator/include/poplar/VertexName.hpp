@@ -1,8 +1,8 @@
 #ifndef poplar_VertexName_hpp
 #define poplar_VertexName_hpp
 
-// For the code that popc generates. What can be done without the class is done in the library:
-// it is compiled once, and this with every codelet.
+// For code that popc generates. Everything that does not depend on the class is in the library: it
+// is compiled once, but this header with every codelet.
 
 #include <typeinfo>
 #include <vector>
@@ -12,10 +12,10 @@
 namespace poplar {
 namespace field {
 
-/// A text with the name of V as the compiler writes it.
+/// Returns a text that contains the name of V as the compiler writes it.
 template <typename V> const char *written() { return __PRETTY_FUNCTION__; }
 
-/// Adds a vertex class to the tables, under each name that graphs may write.
+/// Adds a vertex class to the tables, under each name that graphs may use.
 /// written: by written() of the class; mangled: its name for the linker.
 void addVertex(std::vector<VertexTable> &tables, VertexTable vertex, const char *written,
                const char *mangled);

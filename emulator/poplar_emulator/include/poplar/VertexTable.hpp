@@ -7,8 +7,8 @@
 #include <poplar/TypeId.hpp>
 #include <poplar/Vertex.hpp>
 
-/// What a codelet library says of its vertices. The compiler fills the tables in; popc supplies
-/// no more than the names of fields and classes.
+/// The description of the vertices of a codelet library. The compiler fills in the tables; popc
+/// supplies only the names of fields and classes.
 namespace poplar::field {
 
 using emulator::TypeId;
@@ -90,7 +90,7 @@ template <typename T> struct ElementId<T, std::enable_if_t<std::is_enum<T>::valu
   static constexpr TypeId value = ElementId<std::underlying_type_t<T>>::value;
 };
 
-/// The table of a field, but for its name and offset.
+/// The table of a field, except for its name and offset.
 template <typename F> struct Of {
   static constexpr FieldTable table{nullptr,
                                     0,
@@ -169,7 +169,7 @@ template <typename F> constexpr FieldTable named(const char *name, std::size_t o
   return table;
 }
 
-/// False for a class that others derive from.
+/// False for a class with derived classes.
 template <typename V, typename = void> struct HasCompute {
   static constexpr bool value = false;
 };

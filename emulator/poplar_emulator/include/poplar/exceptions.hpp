@@ -8,7 +8,7 @@
 
 namespace poplar {
 
-/// The root of every error of the library. `type` is the class's own name.
+/// The base class of every error of the library. `type` is the name of the class.
 struct poplar_error : public std::runtime_error {
   std::string type;
   explicit poplar_error(const std::string &s) : poplar_error("poplar_error", s) {}
@@ -18,7 +18,7 @@ protected:
   poplar_error(const char *type, const std::string &s) : std::runtime_error(s), type(type) {}
 };
 
-/// What brings a device back after a recoverable_runtime_error.
+/// The action that restores a device after a recoverable_runtime_error.
 enum class RecoveryAction { IPU_RESET, LINK_RESET, PARTITION_RESET, FULL_RESET };
 std::string toString(RecoveryAction action);
 
@@ -29,7 +29,7 @@ protected:
   runtime_error(const char *type, const std::string &s) : poplar_error(type, s) {}
 };
 
-/// The program is at fault: a tile raised an exception.
+/// The program caused the error: a tile raised an exception.
 struct application_runtime_error : public runtime_error {
   explicit application_runtime_error(const std::string &s)
       : runtime_error("application_runtime_error", s) {}
@@ -56,7 +56,7 @@ struct unrecoverable_runtime_error : public system_runtime_error {
       : system_runtime_error("unrecoverable_runtime_error", s) {}
 };
 
-/// An error class that carries nothing but its words: Name is the tag of the class.
+/// An error class with nothing but a message: Name is the tag of the class.
 #define POPLAR_PLAIN_ERROR(NAME)                                                                   \
   struct NAME : public poplar_error {                                                              \
     explicit NAME(const std::string &s) : poplar_error(#NAME, s) {}                                \
@@ -97,14 +97,15 @@ POPLAR_PLAIN_ERROR(unknown_vertex_type);
 
 #undef POPLAR_PLAIN_ERROR
 
-/// The variables of a tile do not fit. `profilePath` names the profile written, if one was.
+/// The variables of a tile exceed its memory. `profilePath` is the profile that was written, if
+/// any.
 struct graph_memory_allocation_error : public poplar_error {
   std::string profilePath;
   explicit graph_memory_allocation_error(const std::string &s, std::string profilePath = "")
       : poplar_error("graph_memory_allocation_error", s), profilePath(std::move(profilePath)) {}
 };
 
-/// The compiler or linker of the codelets failed; `output` is what it said.
+/// The compiler or linker failed for codelets; `output` is its output.
 struct link_error : public poplar_error {
   std::string output;
   explicit link_error(const std::string &s, std::string output = "")

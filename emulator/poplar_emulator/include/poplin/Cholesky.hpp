@@ -12,14 +12,14 @@
 
 namespace poplin {
 
-// Of symmetric, positive definite matrices [..., n, n], each by itself.
+// Functions of symmetric, positive definite matrices [..., n, n], each separately.
 
 poplar::Tensor createCholeskyInput(poplar::Graph &graph, const poplar::Type &type,
                                    const std::vector<std::size_t> &shape, bool lower,
                                    const poplar::DebugContext &debugContext,
                                    const poplar::OptionFlags &options = {},
                                    PlanningCache *cache = nullptr);
-/// The triangular l with l l' = a, or u with u' u = a; of a only that triangle is looked at.
+/// Returns the triangular l with l l' = a, or u with u' u = a; only that triangle of a is read.
 poplar::Tensor cholesky(poplar::Graph &graph, const poplar::Tensor &a, bool lower,
                         poplar::program::Sequence &prog,
                         const poplar::DebugContext &debugContext = {},

@@ -11,11 +11,10 @@
 
 namespace poplin {
 
-/// A grouped convolution over any number of spatial dimensions: what is done to the input and to
-/// the kernel before their valid cross-correlation, and to its output.
+/// A grouped convolution over any number of spatial dimensions: the transforms of the input and the
+/// kernel before their valid cross-correlation, and those of its output.
 struct ConvParams {
-  /// In this order: elements taken away, zeros between elements, zeros around, reversal. One entry
-  /// a spatial dimension.
+  /// In this order: truncation, dilation, padding, reversal. One entry per spatial dimension.
   struct InputTransform {
     std::vector<unsigned> truncationLower, truncationUpper, dilation, paddingLower, paddingUpper;
     std::vector<bool> flip;
@@ -27,7 +26,7 @@ struct ConvParams {
                    std::vector<unsigned> dilation, std::vector<unsigned> paddingLower,
                    std::vector<unsigned> paddingUpper, std::vector<bool> flip);
   };
-  /// In this order: elements taken away, every stride-th kept, zeros around.
+  /// In this order: truncation, stride, padding.
   struct OutputTransform {
     std::vector<unsigned> truncationLower, truncationUpper, stride, paddingLower, paddingUpper;
     OutputTransform() = default;
@@ -47,7 +46,7 @@ struct ConvParams {
              std::vector<std::size_t> inputFieldShape, std::vector<std::size_t> kernelShape,
              std::size_t inputChannelsPerConvGroup, std::size_t outputChannelsPerConvGroup,
              std::size_t numConvGroups);
-  /// Raises poplibs_error for what validate() refuses.
+  /// Raises poplibs_error as validate() does.
   ConvParams(poplar::Type inputType, poplar::Type outputType, std::size_t batchSize,
              std::vector<std::size_t> inputFieldShape, std::vector<std::size_t> kernelShape,
              std::size_t inputChannelsPerConvGroup, std::size_t outputChannelsPerConvGroup,
@@ -78,7 +77,7 @@ struct ConvParams {
   unsigned getUntransformedOutputSize(unsigned dim) const;
   unsigned getOutputSize(unsigned dim) const;
   std::vector<std::size_t> getOutputFieldShape() const;
-  /// Raises poplibs_error where a shape, a transform or a kernel larger than its input is wrong.
+  /// Raises poplibs_error for an invalid shape or transform and for a kernel larger than its input.
   void validate() const;
 };
 

@@ -94,9 +94,9 @@ void addBias(poplar::Graph &graph, const poplar::Tensor &in, const poplar::Tenso
              poplar::program::Sequence &prog, const poplar::DebugContext &debugContext = {},
              const poplar::OptionFlags &options = {});
 
-/// Two for each multiplication and addition that no padding takes part in.
+/// Two for each multiplication and addition, without those of padding.
 std::uint64_t getFwdFlops(const ConvParams &params);
-/// As many: each product of the forward pass has one in the gradients of input and weights.
+/// The same number: each product of the forward pass has one in the gradients of input and weights.
 inline std::uint64_t getBwdFlops(const ConvParams &params) { return getFwdFlops(params); }
 inline std::uint64_t getWuFlops(const ConvParams &params) { return getFwdFlops(params); }
 
@@ -106,7 +106,7 @@ using ConvPlanParams =
 inline void preplanConvolutions(const std::set<ConvPlanParams> &, PlanningCache &) {}
 inline void preplanConvolutions(poplar::Graph &, const std::set<ConvPlanParams> &,
                                 PlanningCache &) {}
-/// The words of the one plan that there is.
+/// Describes the only plan.
 void reportPlanInfo(std::ostream &out, const poplar::Graph &graph, const ConvParams &params,
                     const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
 void reportWeightUpdatePlanInfo(std::ostream &out, const poplar::Graph &graph,

@@ -115,7 +115,7 @@ poplar::Tensor createMatMulInputRHS(poplar::Graph &graph, const poplar::Type &in
                                     const poplar::OptionFlags &options = {},
                                     PlanningCache *cache = nullptr);
 
-/// How a product is made, in words: the emulator has one way. [M] these and what follows
+/// Describes the plan of a product; the emulator has one. [M] these and the following
 void matMulReportPlan(std::ostream &out, const poplar::Graph &graph, const poplar::Type &inputType,
                       const poplar::Type &outputType, const std::vector<std::size_t> &aShape,
                       const std::vector<std::size_t> &bShape,

@@ -9,7 +9,7 @@
 #include <poplin/Convolution.hpp>
 
 namespace poplin {
-/// Several convolutions that have no part in each other: here one after the other.
+/// Several independent convolutions, here one after the other.
 namespace multiconv {
 
 struct CreateTensorArgs {

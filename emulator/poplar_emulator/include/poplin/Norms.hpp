@@ -11,8 +11,9 @@
 
 namespace poplin {
 
-/// What batch, group, instance and layer norm have in common: activations [samples, channels,
-/// ...field] are normalised over all but their channels; statistics and parameters are [channels].
+/// The common part of batch, group, instance and layer norm: activations [samples, channels,
+/// ...field] are normalised over all dimensions except channels; statistics and parameters are
+/// [channels].
 
 poplar::Tensor createNormGamma(poplar::Graph &graph, const poplar::Tensor &acts,
                                const poplar::Type &type,

@@ -7,7 +7,7 @@
 
 namespace poplin {
 
-/// Keeps plans for products and convolutions; the emulator has none.
+/// A cache of plans for products and convolutions; the emulator has no plans.
 class PlanningCache {
 public:
   std::size_t size() const { return 0; }

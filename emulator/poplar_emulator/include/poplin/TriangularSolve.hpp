@@ -12,7 +12,7 @@
 
 namespace poplin {
 
-// Of matrices [..., n, n], each by itself.
+// Functions of matrices [..., n, n], each separately.
 
 /// An operand of triangularSolve.
 poplar::Tensor createTriangularSolveInputLHS(poplar::Graph &graph, const poplar::Type &inputType,
@@ -33,8 +33,8 @@ poplar::Tensor createTriangularSolveInputRHS(poplar::Graph &graph, const poplar:
 poplar::Tensor triangularMask(poplar::Graph &graph, const poplar::Tensor &a, bool lower,
                               bool unitDiagonal, poplar::program::Sequence &prog,
                               const poplar::DebugContext &debugContext = {});
-/// x with a x = b, or x a = b unless leftSide. Only one triangle of a is looked at, without its
-/// diagonal if that is taken as 1. Raises poplibs_error for shapes that do not go together.
+/// Returns x with a x = b, or x a = b unless leftSide. Only one triangle of a is read, without its
+/// diagonal if unitDiagonal. Raises poplibs_error for incompatible shapes.
 poplar::Tensor triangularSolve(poplar::Graph &graph, const poplar::Tensor &a,
                                const poplar::Tensor &b, bool leftSide, bool lower,
                                bool unitDiagonal, poplar::program::Sequence &prog,

@@ -12,7 +12,7 @@
 namespace popnn {
 namespace bn {
 
-/// Of activations [batch, channels, ...field]. Statistics and parameters are [channels].
+/// Activations are [batch, channels, ...field], statistics and parameters [channels].
 
 /// Mean, and 1 / sqrt(variance + eps).
 std::pair<poplar::Tensor, poplar::Tensor>

@@ -12,11 +12,11 @@
 #include <popnn/CTCPlan.hpp>
 
 /// Connectionist temporal classification: the labels of a sequence without their places in time.
-/// Everything raises poplibs_error for types, shapes or sizes that do not fit each other.
+/// Each function raises poplibs_error for incompatible types, shapes or sizes.
 namespace popnn {
 namespace ctc {
 
-/// inType, outType: FLOAT or HALF, of the probabilities and of what comes out.
+/// inType, outType: FLOAT or HALF, of the probabilities and of the results.
 Plan plan(const poplar::Graph &graph, const poplar::Type &inType, const poplar::Type &outType,
           unsigned batchSize, unsigned maxTime, unsigned maxLabelLength, unsigned numClasses,
           const poplar::OptionFlags &options = {});
@@ -45,7 +45,7 @@ std::pair<poplar::Tensor, poplar::Tensor> calcLossAndGradientLogProbabilities(
     const poplar::Tensor &labelLengths, poplar::program::Sequence &prog, unsigned blankClass,
     const Plan &plan, const poplar::DebugContext &debugContext = {},
     const poplar::OptionFlags &options = {});
-/// The same of logits, whose log-softmax is taken first.
+/// The same for logits; the log-softmax is computed first.
 std::pair<poplar::Tensor, poplar::Tensor>
 calcLossAndGradientLogits(poplar::Graph &graph, const poplar::Type &outType,
                           const poplar::Tensor &logits, const poplar::Tensor &labels,

@@ -11,7 +11,7 @@
 namespace popnn {
 namespace ctc {
 
-/// How a CTC loss is spread over tiles. There is one way here: each sample on a tile.
+/// The distribution of a CTC loss over tiles. There is one: each sample on a tile.
 class Plan {
 public:
   Plan() = default;

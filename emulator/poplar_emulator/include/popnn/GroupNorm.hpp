@@ -12,9 +12,9 @@
 namespace popnn {
 namespace gn {
 
-/// Of activations [batch, channels, ...field]. Statistics are [batch * groups], parameters
-/// [channels]. Channel c is in group c mod groups, or in group c / (channels / groups) with the
-/// option groupNormStridedChannelGrouping "false".
+/// Activations are [batch, channels, ...field], statistics [batch * groups], parameters [channels].
+/// Channel c is in group c mod groups, or in group c / (channels / groups) with the option
+/// groupNormStridedChannelGrouping "false".
 
 std::pair<poplar::Tensor, poplar::Tensor>
 createGroupNormParams(poplar::Graph &graph, const poplar::Tensor &acts,

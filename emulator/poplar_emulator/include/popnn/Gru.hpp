@@ -58,16 +58,16 @@ std::uint64_t getBasicGruCellFwdFlops(const GruParams &params);
 std::uint64_t getBasicGruCellBwdFlops(const GruParams &params);
 std::uint64_t getBasicGruCellWuFlops(const GruParams &params);
 
-/// The outputs, [time, batch, out] or the last one's [batch, out]. What the gradient needs of
-/// every step is left in *intermediates unless that is null. Raises poplibs_error for activations
-/// whose gradient needs their input.
+/// Returns the outputs, [time, batch, out], or the last output, [batch, out]. *intermediates,
+/// unless null, becomes the data of every step that the gradient needs. Raises poplibs_error for
+/// activations with a gradient that depends on their input.
 poplar::Tensor
 gruFwd(poplar::Graph &graph, const GruParams &params, const poplar::Tensor &stateInit,
        const poplar::Tensor &in, const GruWeights &weights, poplar::Tensor *intermediates,
        poplar::program::Sequence &fwdProg, const poplar::DebugContext &debugContext = {},
        const poplar::OptionFlags &options = {}, poplin::PlanningCache *planningCache = nullptr);
 
-/// The gradient of the initial state, and of the inputs unless inputGrad is null.
+/// Returns the gradient of the initial state, and that of the inputs unless inputGrad is null.
 poplar::Tensor gruBwd(poplar::Graph &graph, const GruParams &params,
                       poplar::program::Sequence &prog, const poplar::Tensor &fwdOutputInit,
                       const poplar::Tensor &fwdIntermediatesSeq, const GruWeights &weights,
@@ -78,7 +78,7 @@ poplar::Tensor gruBwd(poplar::Graph &graph, const GruParams &params,
                       const poplar::OptionFlags &options = {},
                       poplin::PlanningCache *planningCache = nullptr);
 
-/// The gradient of the weights, from what gruBwd left in bwdIntermediates.
+/// Returns the gradient of the weights, from the bwdIntermediates of gruBwd.
 GruWeights gruWU(poplar::Graph &graph, const GruParams &params, poplar::program::Sequence &prog,
                  const poplar::Tensor &fwdOutputInit, const poplar::Tensor &fwdIntermediates,
                  const poplar::Tensor &bwdIntermediates, const GruWeights &weights,

@@ -13,16 +13,15 @@ namespace popnn {
 
 enum LossType { SUM_SQUARED_LOSS, CROSS_ENTROPY_LOSS };
 
-/// The loss of each sample, [batch], and the gradient of the outputs, [batch, classes]; expected
-/// are classes, [batch]; a sample whose class is MASKED_LABEL_CODE has no part in it. For
-/// CROSS_ENTROPY_LOSS the outputs are those of a softmax, and the gradient is that of the softmax's
-/// input.
+/// Returns the loss of each sample, [batch], and the gradient of the outputs, [batch, classes]. The
+/// expected classes are [batch]; samples of class MASKED_LABEL_CODE are ignored. For
+/// CROSS_ENTROPY_LOSS the outputs are those of a softmax, and the gradient is that of its input.
 poplar::program::Program calcLoss(poplar::Graph &graph, const poplar::Tensor &modelOutputs,
                                   const poplar::Tensor &expected, const poplar::Tensor &loss,
                                   const poplar::Tensor &deltas, LossType lossType,
                                   const poplar::DebugContext &debugContext = {},
                                   const poplar::OptionFlags &options = {});
-/// The same, and how many samples have their largest output at the class expected.
+/// The same, and the number of samples with the largest output at the expected class.
 poplar::program::Program calcLoss(poplar::Graph &graph, const poplar::Tensor &modelOutputs,
                                   const poplar::Tensor &expected, const poplar::Tensor &loss,
                                   const poplar::Tensor &deltas, const poplar::Tensor &numCorrect,
@@ -46,21 +45,21 @@ poplar::program::Program calcAccuracy(poplar::Graph &graph, const poplar::Tensor
                                       const poplar::Tensor &expected,
                                       const poplar::Tensor &numCorrect,
                                       const poplar::DebugContext &debugContext = {});
-/// The place of the largest, or smallest, element of each row: UNSIGNED_INT [rows].
+/// Returns the index of the largest, or smallest, element of each row: UNSIGNED_INT [rows].
 poplar::Tensor argMax(poplar::Graph &graph, const poplar::Tensor &input,
                       poplar::program::Sequence &prog,
                       const poplar::DebugContext &debugContext = {});
 poplar::Tensor argMin(poplar::Graph &graph, const poplar::Tensor &input,
                       poplar::program::Sequence &prog,
                       const poplar::DebugContext &debugContext = {});
-/// The largest, or smallest, element of each row, and its place.
+/// Returns the largest, or smallest, element of each row, and its index.
 std::pair<poplar::Tensor, poplar::Tensor>
 maxAndArgMax(poplar::Graph &graph, const poplar::Tensor &input, poplar::program::Sequence &prog,
              const poplar::DebugContext &debugContext = {});
 std::pair<poplar::Tensor, poplar::Tensor>
 minAndArgMin(poplar::Graph &graph, const poplar::Tensor &input, poplar::program::Sequence &prog,
              const poplar::DebugContext &debugContext = {});
-/// The K largest of each row, and their places.
+/// Returns the K largest elements of each row, and their indices.
 poplar::Tensor topK(poplar::Graph &graph, const poplar::Tensor &input, poplar::Tensor &indices,
                     unsigned K, bool sort, poplar::program::Sequence &prog,
                     const poplar::DebugContext &debugContext = {});

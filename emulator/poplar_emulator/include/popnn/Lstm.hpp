@@ -77,16 +77,16 @@ std::uint64_t getBasicLstmCellFwdFlops(const LstmParams &params);
 std::uint64_t getBasicLstmCellBwdFlops(const LstmParams &params);
 std::uint64_t getBasicLstmCellWuFlops(const LstmParams &params);
 
-/// The outputs, [time, batch, out] or the last one's [batch, out], and the last cell state. What
-/// the gradient needs of every step is left in *intermediates unless that is null. Raises
-/// poplibs_error for activations whose gradient needs their input.
+/// Returns the outputs, [time, batch, out], or the last output, [batch, out], and the last cell
+/// state. *intermediates, unless null, becomes the data of every step that the gradient needs.
+/// Raises poplibs_error for activations with a gradient that depends on their input.
 std::pair<poplar::Tensor, poplar::Tensor>
 lstmFwd(poplar::Graph &graph, const LstmParams &params, const LstmState &stateInit,
         const poplar::Tensor &in, const LstmWeights &weights, poplar::Tensor *intermediates,
         poplar::program::Sequence &fwdProg, const poplar::DebugContext &debugContext = {},
         const poplar::OptionFlags &options = {}, poplin::PlanningCache *planningCache = nullptr);
 
-/// The gradient of the initial state, and of the inputs unless inputGrad is null.
+/// Returns the gradient of the initial state, and that of the inputs unless inputGrad is null.
 LstmState lstmBwd(poplar::Graph &graph, const LstmParams &params, poplar::program::Sequence &prog,
                   const LstmState &fwdStateInit, const poplar::Tensor &fwdIntermediates,
                   const LstmWeights &weights, const poplar::Tensor &input,
@@ -96,7 +96,7 @@ LstmState lstmBwd(poplar::Graph &graph, const LstmParams &params, poplar::progra
                   const poplar::OptionFlags &options = {},
                   poplin::PlanningCache *planningCache = nullptr);
 
-/// The gradient of the weights, from what lstmBwd left in bwdIntermediates.
+/// Returns the gradient of the weights, from the bwdIntermediates of lstmBwd.
 LstmWeights lstmWU(poplar::Graph &graph, const LstmParams &params, poplar::program::Sequence &prog,
                    const LstmState &fwdStateInit, const poplar::Tensor &fwdIntermediates,
                    const poplar::Tensor &bwdIntermediates, const LstmWeights &weights,

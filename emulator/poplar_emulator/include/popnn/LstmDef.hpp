@@ -3,7 +3,7 @@
 
 // [M] Signatures are from memory: no source of them was at hand.
 
-/// The units of a cell, in the order in which weights have them unless told otherwise.
+/// The units of a cell, in the default order of the weights.
 enum class BasicLstmCellUnit {
   FORGET_GATE = 0,
   INPUT_GATE = 1,

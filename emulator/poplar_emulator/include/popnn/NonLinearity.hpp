@@ -10,7 +10,7 @@
 
 namespace popnn {
 
-/// [M] A softmax that is scaled is so many times the probabilities, which half then has room for.
+/// [M] A scaled softmax is a multiple of the probabilities that half can represent.
 constexpr float SOFTMAX_SCALING = 16376.0f;
 
 /// The function of each element; a softmax is over the last dimension.

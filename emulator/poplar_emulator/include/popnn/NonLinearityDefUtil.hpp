@@ -12,7 +12,7 @@ namespace popnn {
 
 const char *asString(const NonLinearityType &type);
 std::ostream &operator<<(std::ostream &os, const NonLinearityType &type);
-/// Sets failbit for a name that is no type's.
+/// Sets failbit for an unknown name.
 std::istream &operator>>(std::istream &in, NonLinearityType &type);
 
 } // namespace popnn

@@ -13,8 +13,8 @@
 namespace popnn {
 namespace pooling {
 
-/// Windows of `kernelShape`, `stride` apart. Padding is positive, truncation negative; padded
-/// places take no part: an average is over those that are there.
+/// Windows of `kernelShape`, `stride` apart. Padding is positive, truncation negative. Padding is
+/// ignored: an average is over the elements of the input.
 struct PoolParams {
   PoolingType poolingType;
   std::vector<std::size_t> inputFieldShape;
@@ -26,7 +26,7 @@ struct PoolParams {
   std::size_t batchSize;
   poplar::Type dType;
 
-  /// Raises poplibs_error when the lists differ in length or a window is larger than its input.
+  /// Raises poplibs_error if the lists differ in length or a window is larger than its input.
   PoolParams(PoolingType poolingType, std::vector<std::size_t> inputFieldShape,
              std::vector<std::size_t> kernelShape, std::vector<unsigned> stride,
              std::vector<int> inputTruncationOrPaddingLower,
@@ -48,7 +48,7 @@ poplar::Tensor poolInputGradient(poplar::Graph &graph, const PoolParams &params,
                                  poplar::program::Sequence &prog,
                                  const poplar::DebugContext &debugContext = {},
                                  const poplar::OptionFlags &options = {});
-/// The same of an average or a sum, which need no input. fwdChansPerGroup is a layout's.
+/// The same for an average or a sum, which need no input. fwdChansPerGroup is a layout's.
 poplar::Tensor poolInputGradient(poplar::Graph &graph, const PoolParams &params,
                                  unsigned fwdChansPerGroup, const poplar::Tensor &pooledGradient,
                                  poplar::program::Sequence &prog,

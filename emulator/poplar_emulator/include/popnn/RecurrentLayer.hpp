@@ -1,4 +1,4 @@
-// Part of Lstm.hpp and Gru.hpp, and no header of the SDK's.
+// Part of Lstm.hpp and Gru.hpp; not a header of the SDK.
 #ifndef popnn_RecurrentLayer_hpp
 #define popnn_RecurrentLayer_hpp
 
@@ -10,7 +10,7 @@
 namespace popnn {
 namespace rnn {
 
-/// What LstmParams and GruParams have in common: the shape of a layer and what is wanted of it.
+/// The common part of LstmParams and GruParams: the shape of a layer and its options.
 struct RecurrentLayer {
   RnnParams rnn;
   poplar::Type dataType;               ///< deprecated: rnn.dataType

@@ -49,13 +49,13 @@ poplar::Tensor createOutputTensor(poplar::Graph &graph, const RnnParams &params,
 poplar::Tensor createOutputTensor(poplar::Graph &graph, const RnnParams &params, unsigned multiple,
                                   unsigned numShards,
                                   const poplar::DebugContext &debugContext = {});
-/// tBase moved on by one step, with tSingle in front; what falls off the end is gone.
+/// Returns tBase shifted by one step, with tSingle in front; the last step is dropped.
 poplar::Tensor shiftRnnTensor(poplar::Graph &graph, const RnnParams &params,
                               const poplar::Tensor &tBase, const poplar::Tensor &tSingle,
                               poplar::program::Sequence &prog, unsigned numShards,
                               const poplar::DebugContext &debugContext = {});
 
-/// One time step of what goes in and out of the loop.
+/// The inputs and outputs of one time step of the loop.
 struct RnnSlice {
   std::vector<poplar::Tensor> inputs; ///< [batch, size]
   poplar::Tensor interimIn;
@@ -63,7 +63,7 @@ struct RnnSlice {
   std::vector<poplar::Tensor> outputs; ///< [multiple, batch, size], for the body to write
 };
 
-/// Where time steps vary by sample, for the body to heed: [batch, 1] of the layer's type [M].
+/// For time steps that vary by sample: [batch, 1] of the layer's type [M], to be used by the body.
 struct RnnBatchwiseFlags {
   poplar::Tensor mask;    ///< 1 for samples that have this step
   poplar::Tensor inverse; ///< 1 for those that have it not
@@ -76,14 +76,14 @@ struct TimeStepState {
   poplar::Tensor variableSeqFlag;
 };
 
-/// Where the states of all steps go: none when output is default-constructed.
+/// Receives the states of all steps; none if output is default-constructed.
 struct StateSequence {
   poplar::Tensor output;
   std::size_t stateIndex;
 };
 
-/// Makes the program of one time step. It updates the tensors of `state` in place. initProg is
-/// run once, before the loop.
+/// Creates the program of one time step. It updates the tensors of `state` in place. initProg runs
+/// once, before the loop.
 using LoopBodyType = std::function<poplar::program::Sequence(
     poplar::Graph &graph, const TimeStepState &timeState, const RnnBatchwiseFlags &batchwiseFlags,
     std::vector<poplar::Tensor> &state, const RnnSlice &slice, std::vector<poplar::Tensor> &created,

@@ -10,10 +10,10 @@
 
 namespace popnn {
 
-/// Where the mean of each field [fields, rows, columns] lies, weighted by the softmax of its
+/// Returns the mean position in each field [fields, rows, columns], weighted by the softmax of its
 /// elements over the temperature: [fields, 2], row and column, each from -1 to 1; and the
-/// temperature, a variable that may be trained. disableSoftmax: the fields are weights already.
-/// Raises poplibs_error for another rank.
+/// temperature, a trainable variable. disableSoftmax: the fields are weights already. Raises
+/// poplibs_error for another rank.
 std::pair<poplar::Tensor, poplar::Tensor>
 spatialSoftMax2D(poplar::Graph &graph, poplar::program::Sequence &prog,
                  const poplar::Tensor &fields, float temperature, bool disableSoftmax = false,

@@ -9,7 +9,7 @@
 
 namespace popops {
 
-/// Whether every element is true: BOOL {}. t is BOOL.
+/// Returns whether every element of t is true: BOOL {}. t is BOOL.
 poplar::Tensor allTrue(poplar::Graph &graph, poplar::Tensor t, poplar::program::Sequence &prog,
                        const poplar::DebugContext &debugContext = {});
 

@@ -10,18 +10,18 @@
 
 namespace popops {
 
-/// A ring of `size` tensors of a shape.
+/// A circular buffer of `size` tensors of one shape.
 class CircBuf {
 public:
   CircBuf(poplar::Graph &graph, const poplar::Type &dataType, unsigned size,
           const std::vector<std::size_t> &shape, const poplar::DebugContext &debugContext = {});
-  /// What was added i steps ago: a copy. Raises poplibs_error unless i < size.
+  /// Returns a copy of the tensor added i steps ago. Raises poplibs_error unless i < size.
   poplar::Tensor prev(unsigned i, poplar::program::Sequence &seq,
                       const poplar::DebugContext &debugContext = {});
-  /// Steps on, and writes t there. Raises poplibs_error when t has not the shape.
+  /// Advances by one step and writes t there. Raises poplibs_error if t has another shape.
   void add(poplar::Tensor t, poplar::program::Sequence &seq,
            const poplar::DebugContext &debugContext = {});
-  /// UNSIGNED_INT [1]: the place that was written last.
+  /// UNSIGNED_INT [1]: the index of the last write.
   poplar::Tensor getIndex() const { return index; }
   unsigned size() const { return length; }
 

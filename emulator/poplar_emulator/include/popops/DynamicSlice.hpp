@@ -22,14 +22,14 @@ poplar::Tensor createSliceTensor(poplar::Graph &graph, const poplar::Tensor &t,
                                  const std::vector<std::size_t> &dims,
                                  const std::vector<std::size_t> &sizes, std::size_t numIndices,
                                  const poplar::DebugContext &debugContext = {});
-/// The slice that begins at `offset`, UNSIGNED_INT of dims.size(); the dimensions stay. Indices
-/// wrap around at the end of t.
+/// Returns the slice that begins at `offset`, UNSIGNED_INT of dims.size(); the number of dimensions
+/// stays. Indices wrap around at the end of t.
 poplar::Tensor dynamicSlice(poplar::Graph &graph, const poplar::Tensor &t,
                             const poplar::Tensor &offset, const std::vector<std::size_t> &dims,
                             const std::vector<std::size_t> &sizes, poplar::program::Sequence &prog,
                             const poplar::DebugContext &debugContext = {},
                             const poplar::OptionFlags &options = {});
-/// What dynamicSliceWithOutput writes to, laid out as t is. [M] the order of its arguments
+/// Creates the output of dynamicSliceWithOutput, laid out like t. [M] the order of its arguments
 poplar::Tensor createDynamicSliceOutput(poplar::Graph &graph, const poplar::Tensor &t,
                                         const std::vector<std::size_t> &dims,
                                         const std::vector<std::size_t> &sizes,
@@ -54,7 +54,7 @@ poplar::Tensor createSliceableTensorFromSlice(poplar::Graph &graph, const poplar
                                               const std::vector<std::size_t> &numSlices,
                                               const poplar::DebugContext &debugContext = {});
 
-/// How multiSlice goes about it: the emulator has one way.
+/// The plan of multiSlice; the emulator has one.
 class SlicePlan {
 public:
   friend bool operator<(const SlicePlan &, const SlicePlan &) noexcept { return false; }

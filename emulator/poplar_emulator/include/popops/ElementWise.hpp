@@ -12,8 +12,8 @@
 
 namespace popops {
 
-/// The expression over tensors `ts`, which broadcast as in NumPy. The result lies where the
-/// first operand of the result's shape lies.
+/// Evaluates the expression over tensors `ts`, which broadcast as in NumPy. The result is mapped
+/// like the first operand of the result's shape.
 poplar::Tensor map(poplar::Graph &graph, const expr::Expr &expr,
                    const std::vector<poplar::Tensor> &ts, poplar::program::Sequence &prog,
                    const poplar::DebugContext &debugContext = {},

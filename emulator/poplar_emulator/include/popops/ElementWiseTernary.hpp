@@ -34,7 +34,7 @@ template <typename T> struct IsOperand {
   static constexpr bool value =
       std::is_same<T, poplar::Tensor>::value || std::is_arithmetic<T>::value;
 };
-/// Whether one of the operands is a tensor, which says what type and shape the result has.
+/// Enabled if one of the operands is a tensor, which determines type and shape of the result.
 template <typename A, typename B, typename C>
 using IfOperands =
     typename std::enable_if<IsOperand<A>::value && IsOperand<B>::value && IsOperand<C>::value &&

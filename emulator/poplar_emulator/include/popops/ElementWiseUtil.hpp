@@ -11,7 +11,8 @@
 
 namespace popops {
 
-/// For the result of an operation on inputs of one shape: laid out as the first that is spread.
+/// Creates the result of an operation on inputs of one shape, laid out like the first that is
+/// distributed.
 poplar::Tensor createOutputForElementWiseOp(poplar::Graph &graph,
                                             const std::vector<poplar::Tensor> &inputs,
                                             const poplar::Type &outputType,

@@ -3,7 +3,7 @@
 
 // [M] Signatures are from memory: no source of them was at hand.
 
-/// The index that stands for no class.
+/// The index that represents no class.
 #define MASKED_LABEL_CODE 0xFFFFFFFFU
 
 /// Added where a logarithm or a quotient would not be finite.

@@ -67,7 +67,7 @@ public:
     type = poplar::equivalent_device_type<OnDevice>().value;
   }
 };
-/// A constant whose type is half.
+/// A constant of type half.
 class ConstHalf : public detail::Node<ConstHalf> {
 public:
   ConstHalf(float v) : Node(Kind::Const) {
@@ -212,7 +212,7 @@ class Select : public TernaryOp {
 public:
   Select(const Expr &a, const Expr &b, const Expr &c) : TernaryOp(TernaryOpType::SELECT, a, b, c) {}
 };
-/// a held between the bounds b and c.
+/// a limited to the bounds b and c.
 class Clamp : public TernaryOp {
 public:
   Clamp(const Expr &a, const Expr &b, const Expr &c) : TernaryOp(TernaryOpType::CLAMP, a, b, c) {}

@@ -9,9 +9,9 @@
 
 namespace popops {
 
-/// How many elements lie below levels[0], between each level and the next, and from the last one
-/// on: [levels + 1], UNSIGNED_INT, or FLOAT with the option useFloatArithmetic. levels: [n],
-/// ascending, of the type of the input; absoluteOfInput: of the elements without their sign.
+/// Counts the elements below levels[0], between each level and the next, and from the last one on:
+/// [levels + 1], UNSIGNED_INT, or FLOAT with the option useFloatArithmetic. levels: [n], ascending,
+/// of the input's type; absoluteOfInput: count absolute values.
 poplar::Tensor histogram(poplar::Graph &graph, const poplar::Tensor &input,
                          const poplar::Tensor &levels, bool absoluteOfInput,
                          poplar::program::Sequence &prog,

@@ -14,8 +14,7 @@ struct IndicesAndTensor {
   poplar::Tensor tensor;
 };
 
-/// Rows, [n, ...], that are copied to or from a remote buffer at the places that the indices,
-/// UNSIGNED_INT [n], say.
+/// Rows, [n, ...], that are copied to or from a remote buffer at the indices, UNSIGNED_INT [n].
 IndicesAndTensor createHostSliceableTensor(poplar::Graph &graph, const poplar::Type &type,
                                            const std::vector<std::size_t> &shape, bool isRead,
                                            const poplar::DebugContext &debugContext = {});

@@ -10,8 +10,8 @@ namespace popops {
 
 using CountedLoopBodyType = std::function<poplar::program::Program(const poplar::Tensor &count)>;
 
-/// Runs what `body` makes for count = begin, begin + step, ... below end. Raises poplibs_error
-/// when step is 0 or begin is not below end.
+/// Runs the program of `body` for count = begin, begin + step, ... below end. Raises poplibs_error
+/// if step is 0 or begin is not below end.
 poplar::program::Sequence countedLoop(poplar::Graph &graph, std::size_t begin, std::size_t end,
                                       std::size_t step, const CountedLoopBodyType &body,
                                       const poplar::DebugContext &debugContext = {});
@@ -19,13 +19,13 @@ poplar::program::Sequence countedLoop(poplar::Graph &graph, std::size_t count,
                                       const CountedLoopBodyType &body,
                                       const poplar::DebugContext &debugContext = {});
 
-/// Adds countStep to `count` and writes whether it is still short of countLimit: BOOL {}.
+/// Adds countStep to `count` and returns whether it is below countLimit: BOOL {}.
 poplar::Tensor addForLoopCounterVertex(poplar::Graph &graph, const poplar::Tensor &count,
                                        const poplar::Tensor &countLimit, int countStep,
                                        unsigned tile, poplar::program::Sequence &prog,
                                        const poplar::DebugContext &debugContext = {});
-/// Runs the body for `count` from initialCount to countLimit, which the device knows. The body runs
-/// once at least.
+/// Runs the body for `count` from initialCount to countLimit, a value on the device. The body runs
+/// at least once.
 poplar::program::Sequence countedForLoop(poplar::Graph &graph, const poplar::Tensor &count,
                                          int initialCount, const poplar::Tensor &countLimit,
                                          int countStep, const poplar::program::Program &body,

@@ -9,7 +9,7 @@
 
 namespace popops {
 
-/// Whether an element is not a number, or is infinite: BOOL {}.
+/// Returns whether any element is NaN or infinite: BOOL {}.
 poplar::Tensor hasNaN(poplar::Graph &graph, const poplar::Tensor &src,
                       poplar::program::Sequence &prog,
                       const poplar::DebugContext &debugContext = {});

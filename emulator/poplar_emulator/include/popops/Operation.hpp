@@ -9,7 +9,7 @@ namespace popops {
 enum class Operation { ADD, MUL, MIN, MAX, LOGICAL_AND, LOGICAL_OR, SQUARE_ADD, LOG_ADD };
 
 std::ostream &operator<<(std::ostream &os, Operation op);
-/// Sets failbit for a name that is no operation's.
+/// Sets failbit for an unknown name.
 std::istream &operator>>(std::istream &in, Operation &op);
 
 } // namespace popops

@@ -14,7 +14,7 @@ namespace popops {
 
 namespace padding {
 enum class Type { CONSTANT, EDGE, REFLECT };
-/// Where the padding lies; here always on tile 0 of the graph, but for NONE.
+/// The tile mapping of the padding; here always tile 0 of the graph, except for NONE.
 enum class MappingMethod { NONE, ZERO, EDGE };
 } // namespace padding
 
@@ -26,7 +26,7 @@ poplar::Tensor pad(poplar::Graph &graph, const poplar::Tensor &t,
 poplar::Tensor pad(poplar::Graph &graph, const poplar::Tensor &t, std::ptrdiff_t paddingLower,
                    std::ptrdiff_t paddingUpper, unsigned dim, float val = 0,
                    padding::MappingMethod mappingMethod = padding::MappingMethod::ZERO);
-/// t with its own elements around it: a view of t.
+/// Returns t padded with its own elements: a view of t.
 poplar::Tensor pad(const poplar::Tensor &t, const std::vector<std::ptrdiff_t> &paddingLower,
                    const std::vector<std::ptrdiff_t> &paddingUpper, padding::Type type);
 

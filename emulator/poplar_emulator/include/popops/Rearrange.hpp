@@ -14,7 +14,7 @@
 namespace popops {
 namespace rearrange {
 
-/// Whether the device has a transposition of its own for such matrices: of two-byte elements, each
+/// Returns whether the device has a fast transposition for such matrices: two-byte elements, each
 /// dimension a multiple of 4. Here all transpositions are equal.
 bool canUseFastTranspose(const poplar::Target &target, const poplar::Type &type, unsigned numRows,
                          unsigned numColumns, unsigned numTranspositions);
@@ -25,21 +25,22 @@ void addTransposeVertices(
     unsigned cols, const poplar::Graph::TileToTensorMapping &mapping,
     std::function<std::pair<const poplar::Tensor, const poplar::Tensor>(std::size_t)> getInOut,
     const poplar::DebugContext &debugContext = {});
-/// A tensor with the two last dimensions transposed, which `cs` writes.
+/// Returns a tensor with the last two dimensions transposed; `cs` writes it.
 poplar::Tensor partialTranspose(poplar::Graph &graph, const poplar::Tensor &in,
                                 const poplar::ComputeSet &cs,
                                 const poplar::DebugContext &debugContext = {});
-/// How many elements the fastest regrouping moves at once.
+/// The number of elements that the fastest regrouping moves at once.
 unsigned getMinimumRegroupGrainSize(const poplar::Type &type);
-/// The same values, of which groups along the dimension of `to` lie in one piece. Here a copy does
-/// it: nothing is added to `transposeCS`. Raises poplibs_error when the size is no multiple of the
-/// group.
+/// Returns the same values, with contiguous groups along the dimension of `to`. Here a copy does
+/// this: nothing is added to `transposeCS`. Raises poplibs_error if the group does not divide the
+/// size.
 poplar::Tensor regroupTensor(poplar::Graph &graph, const poplar::Tensor &t,
                              poplar::program::Sequence &copies,
                              const poplar::ComputeSet &transposeCS,
                              const poputil::GroupingInfo &from, const poputil::GroupingInfo &to,
                              const poplar::DebugContext &debugContext = {});
-/// `in`, of which no regrouping is of use here [I]: rearrangements cost what is moved.
+/// Returns `in`: regrouping has no advantage here [I], because rearrangements cost by the bytes
+/// moved.
 poplar::Tensor regroupIfBeneficial(poplar::Graph &graph, const poplar::Tensor &in,
                                    const poplar::Tensor &ref, poplar::program::Sequence &prog,
                                    const poplar::DebugContext &debugContext = {});

@@ -11,7 +11,7 @@
 
 namespace popops {
 
-/// What a reduction does with its elements: out = scale * op(in), added to out when `update`.
+/// The operation of a reduction: out = scale * op(in), added to out if `update`.
 struct ReduceParams {
   ReduceParams() = default;
   ReduceParams(Operation op, bool update = false) : op(op), update(update) {}
@@ -74,7 +74,7 @@ struct SingleReduceOp {
         debugName(std::move(debugName)) {}
 };
 
-/// All the reductions at once. outputs is empty, or has a tensor for each.
+/// Computes all reductions together. outputs is empty, or has a tensor for each.
 void reduceMany(poplar::Graph &graph, const std::vector<SingleReduceOp> &reductions,
                 std::vector<poplar::Tensor> &outputs, poplar::program::Sequence &prog,
                 const poplar::DebugContext &debugContext = {},

@@ -28,7 +28,7 @@ void scatter(poplar::Graph &graph, const poplar::Tensor &operand, const poplar::
              const poplar::DebugContext &debugContext = {},
              const poplar::OptionFlags &optionFlags = {});
 
-/// Makes the new value of a window from the one that is there and the update.
+/// Computes the new value of a window from the present value and the update.
 using UpdateComputationFunc =
     std::function<poplar::Tensor(poplar::Graph &graph, poplar::Tensor &current,
                                  poplar::Tensor &update, poplar::program::Sequence &prog)>;

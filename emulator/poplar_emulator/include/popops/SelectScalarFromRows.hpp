@@ -8,8 +8,8 @@
 
 namespace popops {
 
-/// Element indices[i] of row i of params [rows, columns]: [rows]. 0 for MASKED_LABEL_CODE,
-/// not-a-number for an index out of range. Raises poplibs_error for other shapes and types.
+/// Returns element indices[i] of row i of params [rows, columns]: [rows]. 0 for MASKED_LABEL_CODE,
+/// NaN for an index out of range. Raises poplibs_error for other shapes and types.
 poplar::Tensor selectScalarFromRows(poplar::Graph &graph, const poplar::Tensor &params,
                                     const poplar::Tensor &indices,
                                     poplar::program::Sequence &program,

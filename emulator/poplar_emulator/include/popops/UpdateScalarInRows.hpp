@@ -8,8 +8,8 @@
 
 namespace popops {
 
-/// Subtracts 1 from element indices[i] of row i of params [rows, columns]; nothing for
-/// MASKED_LABEL_CODE, and a row of not-a-number for an index out of range.
+/// Subtracts 1 from element indices[i] of row i of params [rows, columns]; does nothing for
+/// MASKED_LABEL_CODE, and fills the row with NaN for an index out of range.
 void updateScalarInRows(poplar::Graph &graph, const poplar::Tensor &params,
                         const poplar::Tensor &indices, poplar::program::Sequence &program,
                         const poplar::DebugContext &debugContext = {});

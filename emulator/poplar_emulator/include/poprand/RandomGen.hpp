@@ -8,10 +8,10 @@
 
 namespace poprand {
 
-/// Random numbers laid out as `reference` is. They depend on the seed (UNSIGNED_INT [2]), on
-/// seedModifier and on the tiles of `reference`; a program that runs again gets the same numbers
-/// from the same seed. Without a seed each tile has a generator, which goes on from run to run; see
-/// setSeed. They are not the numbers of the device.
+/// Random numbers laid out like `reference`. They depend on the seed (UNSIGNED_INT [2]), on
+/// seedModifier and on the tiles of `reference`; a program that runs again with the same seed gets
+/// the same numbers. Without a seed each tile has a generator with a state that continues from run
+/// to run; see setSeed. The numbers differ from the device's.
 poplar::Tensor uniform(poplar::Graph &graph, const poplar::Tensor *seed, std::uint32_t seedModifier,
                        const poplar::Tensor &reference, const poplar::Type &outType, double minVal,
                        double maxVal, poplar::program::Sequence &prog,
@@ -31,7 +31,7 @@ poplar::Tensor truncatedNormal(poplar::Graph &graph, const poplar::Tensor *seed,
                                const poplar::Type &outType, double mean, double stdDev,
                                double alpha, poplar::program::Sequence &prog,
                                const poplar::DebugContext &debugContext = {});
-/// Of uniform logarithm, between two positive bounds.
+/// Log-uniform, between two positive bounds.
 poplar::Tensor logUniform(poplar::Graph &graph, const poplar::Tensor *seed,
                           std::uint32_t seedModifier, const poplar::Tensor &reference,
                           const poplar::Type &outType, double minVal, double maxVal,

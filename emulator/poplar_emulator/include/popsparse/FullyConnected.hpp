@@ -13,9 +13,9 @@
 namespace popsparse {
 namespace dynamic {
 
-/// Weights whose places the host may change from run to run. The emulator multiplies as with dense
-/// weights, which it makes of them on the device: results are those of the definition, cycles and
-/// memory are not those of the library.
+/// Weights with a sparsity pattern that the host may change from run to run. The emulator converts
+/// them to dense weights on the device: results follow the definition, but cycles and memory are
+/// not the library's.
 SparseTensor createFullyConnectedWeights(poplar::Graph &graph, const poplar::Type &inputType,
                                          const FullyConnectedParams &params,
                                          const poplar::DebugContext &debugContext = {},
@@ -39,7 +39,7 @@ fullyConnectedGradA(poplar::Graph &graph, const SparseTensor &weights,
                     const poplar::Tensor &gradients, const FullyConnectedParams &fcParams,
                     poplar::program::Sequence &prog, const poplar::DebugContext &debugContext = {},
                     const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
-/// The gradient of the values that are not zero, in their order.
+/// Returns the gradient of the non-zero values, in their order.
 poplar::Tensor
 fullyConnectedSparseGradW(poplar::Graph &graph, const poplar::Tensor &sparsityMetaInfo,
                           const poplar::Tensor &gradA, const poplar::Tensor &activations,

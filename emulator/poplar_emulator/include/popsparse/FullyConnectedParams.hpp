@@ -10,11 +10,11 @@
 namespace popsparse {
 namespace dynamic {
 
-/// Weights [outputs, inputs] of which some are not zero, for each of the groups.
+/// Sparse weights [outputs, inputs], for each of the groups.
 class FullyConnectedParams {
 public:
-  /// nzRatio: the share of the weights that may be other than zero. Raises poplibs_error unless it
-  /// is in (0, 1] and blocks divide the weights.
+  /// nzRatio: the largest fraction of non-zero weights. Raises poplibs_error unless it is in (0, 1]
+  /// and blocks divide the weights.
   static FullyConnectedParams createWithNzRatio(const SparsityParams &sparsityParams,
                                                 double nzRatio, std::size_t batchSize,
                                                 std::size_t numGroups, std::size_t inputChannels,
@@ -32,7 +32,7 @@ public:
   std::size_t getOutputChannelsPerGroup() const { return outputChannelsPerGroup; }
   const SparsityParams &getSparsityParams() const { return sparsityParams; }
   double getNzRatio() const { return nzRatio; }
-  /// Elements that may be other than zero, a multiple of a block's.
+  /// The maximum number of non-zero elements, a multiple of a block's.
   std::size_t getNumNonZeroValues() const;
 
 private:

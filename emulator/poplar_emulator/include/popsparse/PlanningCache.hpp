@@ -6,7 +6,7 @@
 namespace popsparse {
 namespace dynamic {
 
-/// Keeps plans; the emulator has none.
+/// A cache of plans; the emulator has no plans.
 class PlanningCache {};
 
 } // namespace dynamic

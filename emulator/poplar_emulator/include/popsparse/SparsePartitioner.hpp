@@ -16,25 +16,25 @@
 namespace popsparse {
 namespace dynamic {
 
-/// What goes into the tensors of a SparseTensor: metaInfo as UNSIGNED_SHORT. The order is the
+/// The data for the tensors of a SparseTensor: metaInfo as UNSIGNED_SHORT. The order is the
 /// emulator's own.
 template <typename T> struct SparsityDataImpl {
   std::vector<std::size_t> metaInfo;
   std::vector<T> nzValues;
 };
 
-/// Turns matrices of the host into the device's form and back. T is float or double.
+/// Converts matrices of the host to the device's form and back. T is float or double.
 template <typename T> class Partitioner {
 public:
   Partitioner(const FullyConnectedParams &params, const poplar::Type &dataType,
               const poplar::Target &target, const poplar::OptionFlags &options,
               PlanningCache *cache = nullptr, std::string name = "");
 
-  /// Raises poplibs_error for more values than the parameters have room for, other blocks, and
-  /// places that are not those of blocks.
+  /// Raises poplibs_error for more values than the parameters allow, for other blocks, and for
+  /// positions between blocks.
   SparsityDataImpl<T> createSparsityDataImpl(const COOMatrix<T> &matrix) const;
   SparsityDataImpl<T> createSparsityDataImpl(const CSRMatrix<T> &matrix) const;
-  /// By rows, then by columns.
+  /// Sorted by rows, then by columns.
   COOMatrix<T> sparsityDataImplToCOOMatrix(const SparsityDataImpl<T> &data) const;
   CSRMatrix<T> sparsityDataImplToCSRMatrix(const SparsityDataImpl<T> &data) const;
 

@@ -9,8 +9,7 @@
 
 namespace popsparse {
 
-/// Blocks of values, row by row within each, and where they lie: the row and column of a block's
-/// first element.
+/// Blocks of values, row-major within each, and the row and column of each block's first element.
 template <typename T> struct COOMatrix {
   std::vector<T> nzValues;
   std::vector<std::size_t> columnIndices;

@@ -8,7 +8,7 @@
 namespace popsparse {
 namespace dynamic {
 
-/// Where the values that are not zero lie, and the values: what a Partitioner makes on the host.
+/// The positions and values of the non-zero elements, as a Partitioner makes them on the host.
 class SparseTensor {
 public:
   SparseTensor() = default;

@@ -12,7 +12,7 @@ namespace dynamic {
 enum class SparsityType { Element, Block };
 enum class SparsityStructure { Unstructured };
 
-/// What is zero together: single elements, or blocks of these rows and columns.
+/// The unit of sparsity: single elements, or blocks of these rows and columns.
 struct SparsityParams {
   SparsityType type;
   SparsityStructure structure;

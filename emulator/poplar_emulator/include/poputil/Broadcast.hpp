@@ -11,7 +11,7 @@ namespace poputil {
 
 /// Gives both tensors the same rank, with dimensions of 1 in front.
 void expandToMatchRanks(poplar::Tensor &a, poplar::Tensor &b);
-/// Gives tensors the shape that they broadcast to. Raises poplibs_error when there is none.
+/// Broadcasts tensors to their common shape. Raises poplibs_error if there is none.
 void broadcastToMatch(poplar::Tensor &a, poplar::Tensor &b);
 void broadcastToMatch(poplar::Tensor &a, poplar::Tensor &b, poplar::Tensor &c);
 void broadcastToMatch(poplar::Tensor &a, const std::vector<std::size_t> &shape);

@@ -8,7 +8,7 @@
 #include <poplar/DebugContext.hpp>
 #include <poplar/Tensor.hpp>
 
-/// The arguments of a function for its PoplibsOpDebugInfo: here nothing keeps them.
+/// The arguments of a function for its PoplibsOpDebugInfo; they are not recorded here.
 #define DI_ARGS(...)                                                                               \
   {                                                                                                \
   }

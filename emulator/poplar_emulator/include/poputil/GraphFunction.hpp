@@ -15,7 +15,7 @@ namespace graphfn {
 
 enum ArgType { InputArg, OutputArg, InOutArg, CreatedArg };
 
-/// An argument of a function: a tensor like `similarTensor`, or one that the function makes.
+/// An argument of a function: a tensor like `similarTensor`, or one that the function creates.
 struct ArgSig {
   ArgType type;
   poplar::Tensor similarTensor;
@@ -33,14 +33,14 @@ inline ArgSig inout(poplar::Tensor similar, std::string debugName = "") {
 inline ArgSig created(std::string debugName = "") { return {CreatedArg, {}, std::move(debugName)}; }
 using Signature = std::vector<ArgSig>;
 
-/// A program made once, for tensors of its own, that calls share: arguments are copied in and
-/// results out.
+/// A program with tensors of its own that several calls share: arguments are copied in and results
+/// out.
 class VoidFunction {
 public:
   using Body = std::function<void(std::vector<poplar::Tensor> &, poplar::program::Sequence &)>;
   VoidFunction(poplar::Graph &graph, Signature sig, Body f, bool inlined = false);
-  /// A created argument that is no valid tensor becomes a new one. Raises poplibs_error when their
-  /// number is not the signature's.
+  /// An invalid tensor for a created argument is replaced by a new one. Raises poplibs_error if
+  /// their number differs from the signature's.
   void operator()(std::vector<poplar::Tensor> &args, poplar::program::Sequence &seq,
                   const poplar::DebugContext &debugContext = {});
 

@@ -13,7 +13,8 @@ namespace poputil {
 
 struct TensorUseTrackerState;
 
-/// Which tile uses which elements, so that each element can lie where it is used.
+/// Records which tiles use which elements, so that each element can be mapped to a tile that uses
+/// it.
 class TensorUseTracker {
 public:
   enum class MappingMethod { None, ConstrainMappingToUsedTiles, OptimizeHaloRegions };
@@ -25,14 +26,14 @@ public:
   TensorUseTracker &operator=(TensorUseTracker &&other) noexcept;
   ~TensorUseTracker();
 
-  /// Raises poplibs_error for a tile that is none of the tracker's.
+  /// Raises poplibs_error for an unknown tile.
   void add(const poplar::Graph &graph, unsigned tile, const poplar::Tensor &t);
   void add(TensorUseTracker other);
   bool empty() const;
 
-  /// Maps elements that one tile uses to it, and shares those that several use among them, in
-  /// grains. Elements that nobody uses are not mapped: extendPartialUsage is refused with a
-  /// poplibs_error, and the other methods than None map as None does.
+  /// Maps elements that one tile uses to it, and divides those that several use among them, in
+  /// grains. Unused elements are not mapped: extendPartialUsage raises poplibs_error, and the other
+  /// methods except None behave like None.
   void mapTensorsByUse(poplar::Graph &graph, unsigned grainSize, unsigned minElementsPerTile,
                        bool extendPartialUsage = false,
                        MappingMethod mappingMethod = MappingMethod::None);

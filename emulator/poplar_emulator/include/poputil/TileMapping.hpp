@@ -13,7 +13,8 @@
 
 namespace poputil {
 
-/// Elements of a tensor, or of one of that shape, in equal parts over the tiles from tile 0 on.
+/// Distributes the elements of a tensor, or of a tensor of that shape, evenly over the tiles from
+/// tile 0 on.
 std::vector<std::vector<poplar::Interval>> calcLinearTileMapping(const poplar::Graph &graph,
                                                                  std::vector<std::size_t> shape,
                                                                  unsigned minElementsPerTile,
@@ -31,14 +32,14 @@ std::vector<std::vector<poplar::Interval>> calcLinearTileMapping(const poplar::G
 void mapTensorLinearly(poplar::Graph &graph, const poplar::Tensor &t, unsigned minElementsPerTile,
                        unsigned grainSize);
 void mapTensorLinearly(poplar::Graph &graph, const poplar::Tensor &t);
-/// From tile `offset` on, upwards or downwards, around the end.
+/// Distributes from tile `offset` on, upwards or downwards, with wrap-around.
 void mapTensorLinearlyWithOffset(poplar::Graph &graph, const poplar::Tensor &t,
                                  unsigned minElementsPerTile, unsigned grainSize, unsigned offset,
                                  bool ascending = true);
 void mapTensorLinearlyWithOffset(poplar::Graph &graph, const poplar::Tensor &t, unsigned offset = 0,
                                  bool ascending = true);
 
-/// Elements of the fullest tile beyond an even share.
+/// Returns the number of elements on the fullest tile beyond an even distribution.
 unsigned getTileImbalance(const poplar::Graph::TileToTensorMapping &mapping,
                           unsigned minElementsPerTile = 0, unsigned grainSize = 1);
 unsigned getTileImbalance(const poplar::Graph &graph, const poplar::Tensor &t,
@@ -51,11 +52,11 @@ poplar::Tensor createBroadcastOperand(poplar::Graph &graph, const poplar::Tensor
                                       const poplar::DebugContext &debugContext = {});
 bool dimIsSplitOverTiles(const poplar::Graph &graph, const poplar::Tensor &t, unsigned dimension);
 
-/// Whether elements along it lie on several IPUs. [M]
+/// Returns whether the dimension is distributed over several IPUs. [M]
 bool dimIsSplitOverIPUs(const poplar::Graph &graph, const poplar::Tensor &t, unsigned dimension);
 
-/// A clone in another graph of the same device, such as a virtual graph of other tiles: element for
-/// element on its tile of the same number. [M]
+/// Clones a tensor into another graph of the same device, such as a virtual graph of other tiles,
+/// with every element on the tile of the same number. [M]
 poplar::Tensor cloneToGraph(
     poplar::Graph &srcGraph, poplar::Graph &dstGraph, const poplar::Tensor &t,
     const poplar::DebugContext &debugContext = {},

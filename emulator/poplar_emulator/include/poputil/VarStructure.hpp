@@ -11,17 +11,17 @@
 
 namespace poputil {
 
-/// A dimension, and how many elements along it lie in one piece.
+/// A dimension, and the number of contiguous elements along it.
 using GroupingInfo = std::pair<unsigned, unsigned>;
-/// How many elements along the last dimension of t lie in one piece, as a divisor of its size.
+/// Returns the number of contiguous elements along the last dimension of t, a divisor of its size.
 unsigned detectInnermostGrouping(const poplar::Graph &graph, const poplar::Tensor &t);
-/// A tensor of which each part lies in one piece, when dimension d is cut into nPartitions[d]
+/// Creates a tensor with contiguous parts for a division of each dimension d into nPartitions[d]
 /// parts.
 poplar::Tensor createPartitionableTensor(poplar::Graph &graph, const poplar::Type &type,
                                          const std::vector<std::size_t> &shape,
                                          const std::vector<std::size_t> &nPartitions,
                                          const poplar::DebugContext &debugContext = {});
-/// Calls f with the place of each part of t and the part itself.
+/// Calls f with the index of each part of t and the part itself.
 void iterateTensorPartitions(
     const poplar::Tensor &t, const std::vector<std::size_t> &nPartitions,
     const std::function<void(const std::vector<std::size_t> &i, const poplar::Tensor &s)> &f);

@@ -142,7 +142,7 @@ public:
   }
 };
 
-/// What the compiler knew.
+/// The report of the compiler.
 class CompilationReport : public ReportNode {
 public:
   using ReportNode::ReportNode;

@@ -41,7 +41,7 @@ public:
   using ReportNode::ReportNode;
   ProgramPointer program() const { return compiled<ProgramPointer>("programs", number("program")); }
   std::vector<ExecutionStepIPU> ipus() const { return list<ExecutionStepIPU>("ipus"); }
-  /// What each tile computed; 0 everywhere for a step that is no compute set.
+  /// Returns the compute cycles of each tile; 0 everywhere for a step that is not a compute set.
   std::vector<std::uint64_t> cyclesByTile() const;
 };
 
@@ -66,13 +66,12 @@ public:
   std::uint64_t total() const { return number("total"); }
 };
 
-/// What ran: the first runs of the engine, 2 unless autoReport.executionProfileProgramRunCount
-/// says otherwise.
+/// The report of the first runs of the engine: 2, or autoReport.executionProfileProgramRunCount.
 class ExecutionReport : public ReportNode {
 public:
   using ReportNode::ReportNode;
   std::vector<Run> runs() const { return list<Run>("runs"); }
-  /// Of all runs.
+  /// Returns the steps of all runs.
   std::vector<ExecutionStep> steps() const {
     std::vector<ExecutionStep> all;
     for (const Run &run : runs())

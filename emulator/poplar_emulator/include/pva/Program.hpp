@@ -47,7 +47,7 @@ public:
   void accept(ProgramVisitor &&visitor) const { accept(visitor); }
 };
 
-/// A program, by -> or by a dot.
+/// A program, accessed by -> or by a dot.
 class ProgramPointer : public Program {
 public:
   using Program::Program;
@@ -83,7 +83,7 @@ PVA_PROGRAM(IfElse)
 PVA_PROGRAM(Switch)
 #undef PVA_PROGRAM
 
-/// What to do with programs of each type: by default nothing.
+/// Visits programs by type; by default, each function does nothing.
 class ProgramVisitor {
 public:
   virtual ~ProgramVisitor() = default;

@@ -1,7 +1,7 @@
 #ifndef pva_ReportNode_hpp
 #define pva_ReportNode_hpp
 
-// The emulator's own: what libpva's classes are here.
+// Not part of libpva: the base of its classes here.
 
 #include <cstdint>
 #include <memory>
@@ -18,8 +18,8 @@ struct ReportData;
 
 namespace pva {
 
-/// A place in a report, which lives as long as any place in it. Members that the report does not
-/// have raise std::out_of_range.
+/// A position in a report, which it keeps alive. Members that the report lacks raise
+/// std::out_of_range.
 class ReportNode {
 public:
   using Data = std::shared_ptr<const poplar::emulator::ReportData>;

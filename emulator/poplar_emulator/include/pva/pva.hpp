@@ -8,7 +8,7 @@
 
 namespace pva {
 
-/// The emulator stands for the SDK of this version.
+/// The version of the SDK that the emulator reports.
 struct Version {
   unsigned majorVersion, minorVersion, pointVersion;
   std::string words;
@@ -18,19 +18,19 @@ struct Version {
   std::string string() const { return words; }
 };
 
-/// What poplar::Engine::getReport() gives: a picture of the engine at that moment.
+/// The result of poplar::Engine::getReport(): a snapshot of the engine.
 class Report : public ReportNode {
 public:
   using ReportNode::ReportNode;
   CompilationReport compilation() const { return member<CompilationReport>("compilation"); }
-  /// Raises std::out_of_range when the report was made without.
+  /// Raises std::out_of_range for a report without execution.
   ExecutionReport execution() const { return member<ExecutionReport>("execution"); }
   Version poplarVersion() const;
 };
 
-/// [M] A report of a file: the profile.json that autoReport wrote, which may be asked for as
-/// profile.pop, too. It has what docs/reference/profile.md lists: not each vertex's tile, nor cyclesByTile.
-/// Debug contexts are not read. Raises poplar::file_load_error, poplar::parse_error.
+/// [M] Reads the report of a file: the profile.json that autoReport wrote, also by the name
+/// profile.pop. It has the content that docs/reference/profile.md lists, but neither each vertex's
+/// tile nor cyclesByTile nor debug contexts. Raises poplar::file_load_error, poplar::parse_error.
 Report openReport(const std::string &profilePath, const std::string &debugPath = "");
 
 } // namespace pva

@@ -5,7 +5,7 @@
 
 #include <string>
 
-/// Traces for the System Analyser. Programs that make them run; nothing is recorded here.
+/// Traces for the System Analyser. Programs that record them run; nothing is recorded here.
 namespace pvti {
 
 class TraceChannel {

@@ -7,8 +7,8 @@
 
 namespace gcl {
 
-/// What a collective of such elements reduces by; MEAN adds, and divides afterwards.
-/// Raises poplibs_error for LOCAL, and for MEAN of whole numbers.
+/// Returns the reduction of a collective of such elements; MEAN adds first and divides afterwards.
+/// Raises poplibs_error for LOCAL, and for MEAN of integers.
 inline popops::Operation operationOf(CollectiveOperator op, const poplar::Type &type) {
   if (op == CollectiveOperator::MEAN && type != poplar::FLOAT && type != poplar::HALF)
     throw poputil::poplibs_error("MEAN of " + type.toString() +

@@ -20,7 +20,7 @@ using poplar::program::Sequence;
 
 namespace {
 
-/// Of a row's elements those that IPU `i` of `n` keeps.
+/// Returns the elements of a row that IPU `i` of `n` keeps.
 poplar::Interval partOf(std::size_t elements, std::size_t i, std::size_t n) {
   const std::size_t each = (elements + n - 1) / n;
   return {std::min(i * each, elements), std::min((i + 1) * each, elements)};
@@ -41,7 +41,7 @@ Chunks reduceScatterWithinReplica(Graph &graph, const Tensor &toReduce, Collecti
     const poplar::Interval part = partOf(elements, i, ipus);
     if (part.size() == 0)
       continue;
-    // What the chunk is made of is brought to the IPU that keeps it, and reduced there.
+    // The parts of the chunk are copied to the IPU that keeps it, and reduced there.
     const Tensor chunk = graph.clone(toReduce[i].slice(part), dc);
     popops::reduceWithOutput(graph, toReduce.slice(part, 1), chunk, {0},
                              operationOf(op, chunk.elementType()), prog, dc);
@@ -85,7 +85,7 @@ std::vector<unsigned> perIPUTiles(const Graph &graph, unsigned offset, unsigned 
   if (offset > all || count > all - offset)
     throw poputil::poplibs_error("perIPUTiles: " + std::to_string(count) + " tiles from number " +
                                  std::to_string(offset) + " on of " + std::to_string(all));
-  // Numbers 0, 1, ... of the tiles go to places far from each other, and every tile has one.
+  // Consecutive numbers map to tiles far from each other, and every tile has one.
   const unsigned places = (all + apiece - 1) / apiece;
   unsigned stride = std::max(1u, places / 32);
   while (std::gcd(stride, places) != 1)

@@ -22,7 +22,7 @@ using poplar::program::Sequence;
 
 namespace {
 
-/// The replicas that exchange with each other: so many groups, of so many.
+/// The groups of replicas that exchange with each other: their number and their size.
 struct Groups {
   unsigned count, size, stride;
 
@@ -43,7 +43,7 @@ struct Groups {
                                    " apart: a stride must divide the number of groups, and "
                                    "CommGroupType::ORTHOGONAL has its own");
   }
-  /// `stride` groups are interleaved, and then come the next.
+  /// `stride` groups are interleaved; the next groups follow.
   unsigned member(unsigned group, unsigned i) const {
     return (group / stride * size + i) * stride + group % stride;
   }
@@ -61,7 +61,7 @@ struct Groups {
 };
 using Rows = std::pair<unsigned, unsigned>; // of the sender and of the receiver
 
-/// The elements in a row, and others after them until there are `elements`.
+/// Returns the elements in a row, padded to `elements`.
 Tensor padded(Graph &graph, const Tensor &t, std::size_t elements, bool written,
               const DebugContext &dc) {
   const std::size_t missing = elements - t.numElements();
@@ -73,7 +73,7 @@ Tensor padded(Graph &graph, const Tensor &t, std::size_t elements, bool written,
   return poplar::concat(t.flatten(), more);
 }
 
-/// Spread over the tiles, every row as the others: what is reduced lies on one tile.
+/// Distributed over the tiles, every row alike, so that elements to be reduced are on one tile.
 Tensor rowsOf(Graph &graph, const Tensor &t, std::size_t rows, std::size_t elements,
               const DebugContext &dc) {
   const Tensor all = graph.addVariable(t.elementType(), {rows, elements}, dc);
@@ -82,7 +82,7 @@ Tensor rowsOf(Graph &graph, const Tensor &t, std::size_t rows, std::size_t eleme
   return all;
 }
 
-/// Each member's part of the result: every member sends it what it has of it, and it reduces.
+/// Computes each member's part of the result: it receives this part from every member and reduces.
 Tensor reduceScatter(Graph &graph, const Tensor &data, CollectiveOperator op, Sequence &prog,
                      const Groups &groups, const DebugContext &dc) {
   const std::size_t each = (data.numElements() + groups.size - 1) / groups.size;
@@ -106,7 +106,7 @@ Tensor reduceScatter(Graph &graph, const Tensor &data, CollectiveOperator op, Se
   return part;
 }
 
-/// Row j of `destination` becomes what member j has.
+/// Row j of `destination` becomes the data of member j.
 void gather(const Tensor &data, const Tensor &destination, Sequence &prog, const Groups &groups,
             const DebugContext &dc) {
   prog.add(poplar::emulator::replicaExchange(

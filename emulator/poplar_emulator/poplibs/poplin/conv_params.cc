@@ -223,7 +223,7 @@ std::ostream &operator<<(std::ostream &os, const ConvParams &p) {
 std::uint64_t getFwdFlops(const ConvParams &p) {
   std::uint64_t products = p.batchSize * p.getNumOutputChans() * p.inputChannelsPerConvGroup;
   for (unsigned d = 0; d < p.getNumFieldDims(); ++d) {
-    // Places of the input that hold an element.
+    // Positions of the input that contain an element.
     std::vector<bool> holds(p.getTransformedInputSize(d));
     for (unsigned i = 0; i < p.getTruncatedInputSize(d); ++i)
       holds[i * p.inputTransform.dilation[d] + p.inputTransform.paddingLower[d]] = true;

@@ -53,7 +53,7 @@ Tensor dilate(Graph &graph, const Tensor &t, unsigned dilation, unsigned at) {
   return apart.flatten(at, at + 2).slice(0, (n - 1) * dilation + 1, at);
 }
 
-/// The input, [batch, groups, channels of a group, ...field], as the kernel meets it.
+/// The transformed input, [batch, groups, channels of a group, ...field].
 Tensor transformed(Graph &graph, const Tensor &in, const ConvParams &p) {
   Tensor t = in.reshapePartial(1, 2, {p.numConvGroups, p.inputChannelsPerConvGroup});
   const ConvParams::InputTransform &how = p.inputTransform;
@@ -68,12 +68,13 @@ Tensor transformed(Graph &graph, const Tensor &in, const ConvParams &p) {
   return t;
 }
 
-/// How many outputs of a dimension there are before it is padded.
+/// The number of outputs of a dimension before padding.
 std::size_t computed(const ConvParams &p, unsigned d) {
   return p.getOutputSize(d) - p.outputTransform.paddingLower[d] - p.outputTransform.paddingUpper[d];
 }
 
-/// [groups, channels of a group * elements of the kernel, batch * outputs]: what each output meets.
+/// [groups, channels of a group * elements of the kernel, batch * outputs]: the patch of each
+/// output.
 Tensor patches(Graph &graph, const Tensor &in, const ConvParams &p) {
   const Tensor field = transformed(graph, in, p);
   const auto dims = static_cast<unsigned>(p.getNumFieldDims());
@@ -103,7 +104,7 @@ Tensor patches(Graph &graph, const Tensor &in, const ConvParams &p) {
   return poplar::concat(seen).dimShuffle({2, 3, 0, 1, 4}).flatten(3, 5).flatten(1, 3);
 }
 
-/// The elements of the kernel that are there: [groups, out, in, elements].
+/// The elements of the kernel that exist: [groups, out, in, elements].
 Tensor kernelOf(const Tensor &weights, const ConvParams &p) {
   Tensor t = weights;
   const auto dims = static_cast<unsigned>(p.getNumFieldDims());

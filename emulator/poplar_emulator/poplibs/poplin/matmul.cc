@@ -23,7 +23,7 @@ void check(const Tensor &A, const Tensor &B, unsigned rank) {
                                  " and " + B.elementType().toString() + B.shapeToString());
 }
 
-/// out = A x B: a vertex for each row of `out` and each tile that has some of it.
+/// out = A x B: one vertex for each row of `out` and each tile with elements of it.
 void addMatMul(Graph &graph, const Tensor &A, const Tensor &B, const Tensor &out, ComputeSet cs) {
   check(A, B, 2);
   if (out.shape() != std::vector<std::size_t>{A.dim(0), B.dim(1)})
@@ -203,7 +203,7 @@ Tensor createMatMulInputRHS(Graph &graph, const poplar::Type &inputType, const p
                             const std::vector<std::size_t> &bShape,
                             const poplar::DebugContext &debugContext, const poplar::OptionFlags &,
                             PlanningCache *) {
-  // Columns lie in one piece: that is how they are multiplied.
+  // Columns are contiguous, as the product reads them.
   return linearVariable(graph, inputType, {bShape.at(1), bShape.at(0)}, debugContext).transpose();
 }
 

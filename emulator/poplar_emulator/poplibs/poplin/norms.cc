@@ -34,7 +34,7 @@ Tensor along(const Tensor &channels, const Tensor &acts) {
   return channels.reshape(shape);
 }
 
-/// The sum over all but the channels.
+/// The sum over all dimensions except channels.
 Tensor total(Graph &graph, const Tensor &acts, const Type &type, Sequence &prog,
              const DebugContext &dc) {
   std::vector<std::size_t> dims{0};
@@ -79,7 +79,7 @@ std::pair<Tensor, Tensor> normStatistics(Graph &graph, const Tensor &acts, float
     throw poputil::poplibs_error("a norm: an unbiased variance of one sample");
   const Tensor mean =
       popops::map(graph, _1 * (1 / n), {total(graph, acts, partialsType, prog, dc)}, prog, dc);
-  // Around the mean, which is the stable way, in either case.
+  // Centred on the mean, which is numerically stable, in either case.
   const Tensor squares =
       popops::map(graph, Square(Cast(_1, partialsType) - _2), {acts, along(mean, acts)}, prog, dc);
   const float scale = 1 / (unbiasedVarEstimate ? n - 1 : n);

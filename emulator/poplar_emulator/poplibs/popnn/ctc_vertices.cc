@@ -20,7 +20,7 @@ double logAdd(double a, double b) {
   return most == kNever ? kNever : most + std::log1p(std::exp(std::min(a, b) - most));
 }
 
-/// A sample: its labels with blanks before, between and after them, and what it is probable of.
+/// A sample: its labels with blanks before, between and after them, and its probabilities.
 struct Sample {
   Type type;
   const Span &probabilities; // logarithms, [time, classes]
@@ -31,18 +31,19 @@ struct Sample {
   double of(std::size_t t, std::size_t c) const {
     return numberAt(type, probabilities.first, t * classes + c);
   }
-  /// Whether a path may leave out the blank between this place and the last label.
+  /// Returns whether a path may skip the blank between this position and the last label.
   bool skips(std::size_t place) const { return place >= 2 && path[place] != path[place - 2]; }
 };
 
-/// Of the paths so far that are at a place: from the place itself, the one before, or two before.
+/// The probability of the paths that arrive at a position: from itself, the previous one, or the
+/// one before that.
 double arriving(const std::vector<double> &before, const Sample &sample, std::size_t place) {
   double sum = before[place];
   if (place >= 1)
     sum = logAdd(sum, before[place - 1]);
   return sample.skips(place) ? logAdd(sum, before[place - 2]) : sum;
 }
-/// Of the paths that go on from a place, each with what it is probable of from the next step on.
+/// The probability of the paths that leave a position, including their remaining steps.
 double leaving(const std::vector<double> &after, const Sample &sample, std::size_t place) {
   double sum = after[place];
   if (place + 1 < after.size())

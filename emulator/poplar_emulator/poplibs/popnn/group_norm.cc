@@ -15,8 +15,8 @@ using poplar::program::Sequence;
 
 namespace {
 
-/// Between [batch, channels, ...field] and [channels / groups, batch * groups, ...field], whose
-/// norm over all but dimension 1 is that of the groups.
+/// Reshapes [batch, channels, ...field] to [channels / groups, batch * groups, ...field] and back:
+/// the norm over all dimensions but the second is that of the groups.
 class Groups {
 public:
   Groups(const Tensor &acts, std::size_t groups, const OptionFlags &options) : groups(groups) {

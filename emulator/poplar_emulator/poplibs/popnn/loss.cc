@@ -18,7 +18,7 @@ using poplar::program::Sequence;
 
 namespace {
 
-/// The largest or smallest element of each row, and its place.
+/// The largest or smallest element of each row, and its index.
 std::pair<Tensor, Tensor> first(Graph &graph, const Tensor &input, bool largest, Sequence &prog,
                                 const DebugContext &debugContext) {
   if (input.rank() != 2)
@@ -29,8 +29,8 @@ std::pair<Tensor, Tensor> first(Graph &graph, const Tensor &input, bool largest,
   return {found.first.squeeze({1}), found.second.squeeze({1})};
 }
 
-/// scale: of the gradients; outputScale: how many times the probabilities the outputs are. No
-/// tensors for 1.
+/// scale: of the gradients; outputScale: the factor between outputs and probabilities. No tensor
+/// means 1.
 void addLoss(Graph &graph, const Tensor &outputs, const Tensor &expected, const Tensor &loss,
              const Tensor &deltas, const Tensor &scale, const Tensor &outputScale, LossType type,
              Sequence &prog, const DebugContext &dc) {

@@ -52,7 +52,7 @@ std::vector<std::size_t> PoolParams::getOutputFieldShape() const {
 
 namespace {
 
-/// The padded input, one view of it for each place in a window: [batch, channels, ...output].
+/// Views of the padded input, one for each position in a window: [batch, channels, ...output].
 std::vector<Tensor> places(const Tensor &padded, const PoolParams &p) {
   const auto field = p.getOutputFieldShape();
   std::size_t count = 1;
@@ -73,7 +73,7 @@ std::vector<Tensor> places(const Tensor &padded, const PoolParams &p) {
   return views;
 }
 
-/// What no element of a half or float tensor is below.
+/// The lower bound of all elements of a half or float tensor.
 float lowest(const PoolParams &p) {
   return p.dType == poplar::HALF ? -65504.f : std::numeric_limits<float>::lowest();
 }
@@ -94,7 +94,7 @@ void need(const Tensor &t, const PoolParams &p, const std::vector<std::size_t> &
     throw poputil::poplibs_error("pooling: " + t.getDebugStr() + " is not what the parameters say");
 }
 
-/// 1 / (elements that are there) of each window, in the shape of the output field.
+/// 1 / (elements of the input) of each window, in the shape of the output field.
 Tensor weights(Graph &graph, const PoolParams &p) {
   const auto field = p.getOutputFieldShape();
   std::vector<float> values{1};

@@ -13,7 +13,7 @@ namespace {
 
 using field::Span;
 
-/// Sebastiano Vigna's splitmix64: a bijection of a counter, so that any start is a good one.
+/// Sebastiano Vigna's splitmix64: a bijection of a counter, so that every start is valid.
 std::uint64_t mix(std::uint64_t &x) {
   std::uint64_t z = (x += 0x9e3779b97f4a7c15u);
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -28,7 +28,7 @@ double normal(std::uint64_t &x) {
   return std::sqrt(-2 * std::log(1 - u)) * std::cos(6.283185307179586 * unit(x));
 }
 
-/// From a to b, both of them possible and all equally likely: [M].
+/// Uniform from a to b, both included: [M].
 double wholeNumber(double a, double b, double unit) {
   return std::min(std::floor(a + unit * (b - a + 1)), std::min(b, 0x7fffffffp0));
 }
@@ -62,7 +62,7 @@ void fillRandom(const ArrayVertex &v, std::uint64_t &x) {
     storeNumber(typeOf(v.outType), v.out.first, i, draw(v, x));
 }
 
-/// From a seed: the same numbers whenever it runs.
+/// Draws from a seed: the same numbers in every run.
 bool randomCompute(void *state, unsigned) {
   const ArrayVertex &v = asArray(state);
   std::uint64_t seed;
@@ -73,7 +73,7 @@ bool randomCompute(void *state, unsigned) {
   return true;
 }
 
-/// From the generator of the tile, which goes on.
+/// Draws from the generator of the tile, and advances it.
 bool randomOfTileCompute(void *state, unsigned) {
   const ArrayVertex &v = asArray(state);
   std::uint64_t x;

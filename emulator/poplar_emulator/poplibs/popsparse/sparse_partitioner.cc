@@ -51,7 +51,7 @@ std::size_t FullyConnectedParams::getNumNonZeroValues() const {
   const std::size_t block = sparsityParams.blockDimensions[0] * sparsityParams.blockDimensions[1];
   const double values = nzRatio * static_cast<double>(numGroups) *
                         static_cast<double>(inputChannelsPerGroup * outputChannelsPerGroup);
-  // A ratio that came of a number gives that number back.
+  // Converting a number to a ratio and back gives the same number.
   return static_cast<std::size_t>(std::ceil(values / static_cast<double>(block) - 1e-6)) * block;
 }
 

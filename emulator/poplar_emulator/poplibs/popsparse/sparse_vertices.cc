@@ -13,8 +13,8 @@ namespace {
 
 using field::Span;
 
-/// What the metainformation says. Made on the host, it is read with care: a program that runs
-/// before it is there has other numbers in it.
+/// Reads the metainformation, which the host writes, with bounds checks: a program that runs before
+/// it was written finds other numbers there.
 struct Blocks {
   const std::uint16_t *words;
   std::size_t room; // for blocks

@@ -16,7 +16,7 @@ template <typename E, std::size_t N> const char *nameIn(const Names<E, N> &names
       return name;
   return "unknown";
 }
-/// Sets failbit for a word that is no name.
+/// Sets failbit for an unknown name.
 template <typename E, std::size_t N>
 std::istream &readFrom(const Names<E, N> &names, std::istream &in, E &value) {
   std::string word;

@@ -61,7 +61,7 @@ std::vector<std::vector<std::vector<Interval>>>
 splitRegions(const std::vector<std::vector<Interval>> &regions, unsigned grainSize,
              unsigned maxPartitions, unsigned minElementsPerPartition,
              unsigned maxElementsPerPartition, unsigned maxElementsPerRegion) {
-  // As if the groups lay one behind the other; a part is then cut where a group ends.
+  // The groups are concatenated; a part is then split at the end of a group.
   std::vector<Interval> behind;
   std::size_t total = 0;
   for (const std::vector<Interval> &group : regions) {

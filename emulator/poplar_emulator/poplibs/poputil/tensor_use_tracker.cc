@@ -71,7 +71,7 @@ void TensorUseTracker::mapTensorsByUse(Graph &graph, unsigned grainSize,
       bounds.insert(use.elements.begin());
       bounds.insert(use.elements.end());
     }
-    // Between two bounds the same tiles use every element.
+    // Between two bounds, every element is used by the same tiles.
     struct Part {
       std::set<unsigned> tiles;
       Tensor tensor;

@@ -121,7 +121,7 @@ bool dimIsSplitOverTiles(const Graph &graph, const Tensor &t, unsigned dimension
 
 bool dimIsSplitOverIPUs(const Graph &graph, const Tensor &t, unsigned dimension) {
   const unsigned perIpu = graph.getTarget().getTilesPerIPU();
-  // By element of the other dimensions the IPU that it has along this one.
+  // For each index of the other dimensions, the IPU along this dimension.
   const Tensor rows = t.dimRoll(dimension).flatten(1, t.rank());
   for (std::size_t i = 0; rows.rank() == 2 && i < rows.dim(1); ++i) {
     const auto mapping = graph.getTileMapping(rows.slice(i, i + 1, 1).flatten());

@@ -12,7 +12,7 @@ using Sizes = std::vector<std::size_t>;
 
 namespace {
 
-/// Elements of `row`, [n], that lie in one piece, as a divisor of n.
+/// Returns the number of contiguous elements of `row`, [n], as a divisor of n.
 unsigned pieceOf(const Graph &graph, const Tensor &row) {
   const auto regions = graph.getSortedContiguousRegions(row, {{0, row.numElements()}});
   std::size_t piece = row.numElements();

@@ -6,8 +6,8 @@
 namespace popfloat {
 namespace experimental {
 
-/// Makes the vertices of this library known to the graph.
-/// Nothing else of popfloat is emulated: the library has no vertices here. [M]
+/// Adds the vertices of this library to the graph. The library has none here: the rest of popfloat
+/// is not emulated. [M]
 void addCodelets(poplar::Graph &graph);
 
 } // namespace experimental

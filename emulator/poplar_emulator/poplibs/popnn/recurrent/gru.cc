@@ -21,8 +21,8 @@ using Cache = poplin::PlanningCache;
 namespace {
 
 constexpr std::size_t kUnits = unitsOf<GruParams>();
-/// What is kept of a step: the units in their own order, the state before the step, and of the
-/// candidate what goes into the product with its weights, or comes out of it with resetAfter.
+/// The stored data of a step: the units in their own order, the state before the step, and the
+/// candidate's operand of the product with its weights, or the product itself with resetAfter.
 enum Kept : unsigned { kReset, kUpdate, kCandidate, kBefore, kProduct, kCount };
 /// The gradients of a step: of the units' sums, and of the candidate's product with its weights.
 enum Grads : unsigned { kProductGrad = kUnits, kGrads };

@@ -21,7 +21,7 @@ using Cache = poplin::PlanningCache;
 namespace {
 
 constexpr std::size_t kUnits = unitsOf<LstmParams>();
-/// What is kept of a step: the four units in their own order, and the state before the step.
+/// The stored data of a step: the four units in their own order, and the state before the step.
 enum Kept : unsigned { kForget, kInput, kCandidate, kOutput, kCellBefore, kOutputBefore, kCount };
 
 NonLinearityType activationOf(unsigned unit, const LstmParams &params) {

@@ -13,11 +13,11 @@
 
 namespace popnn {
 
-/// What LSTM and GRU layers have in common: products with all units at once, a loop over time, and
-/// sequences [time, ...] of which a step is read or written.
+/// The common part of LSTM and GRU layers: products with all units at once, a loop over time, and
+/// access to one step of a sequence [time, ...].
 class RecurrentCell {
 public:
-  /// Raises poplibs_error when a gradient needs an activation's input.
+  /// Raises poplibs_error if a gradient needs an activation's input.
   RecurrentCell(poplar::Graph &graph, const rnn::RnnParams &params, std::size_t units,
                 const std::vector<NonLinearityType> &activations,
                 const poplar::DebugContext &debugContext, const poplar::OptionFlags &options,
@@ -63,7 +63,7 @@ public:
   /// t [.., batch, out], with 0 for the samples that are not active.
   poplar::Tensor masked(const poplar::Tensor &t, const poplar::Tensor &active,
                         poplar::program::Sequence &prog) const;
-  /// A copy to be changed in a loop.
+  /// Copies a tensor that the loop changes.
   poplar::Tensor kept(const poplar::Tensor &initial, poplar::program::Sequence &prog) const;
 
 private:
@@ -83,7 +83,7 @@ std::uint64_t forwardFlops(const rnn::RnnParams &params, std::size_t units);
 std::uint64_t backwardFlops(const rnn::RnnParams &params, std::size_t units, bool ofInputs);
 std::uint64_t weightFlops(const rnn::RnnParams &params, std::size_t units);
 
-// Of a layer's parameters, which are LstmParams or GruParams:
+// Functions of a layer's parameters, LstmParams or GruParams:
 
 template <typename Params> constexpr std::size_t unitsOf() {
   return static_cast<std::size_t>(decltype(Params::cellOrder)::value_type::NUM_UNITS);
@@ -111,7 +111,7 @@ template <typename Params> poplar::Tensor inOrder(const poplar::Tensor &t, const
       throw poputil::poplibs_error("a recurrent layer: the cell order needs every unit once");
   return atPlaces(t, places);
 }
-/// And back.
+/// The inverse.
 template <typename Params>
 poplar::Tensor inCellOrder(const poplar::Tensor &t, const Params &params) {
   std::vector<std::size_t> places;

@@ -131,7 +131,7 @@ std::vector<Tensor> Rnn(Graph &graph, const RnnParams &params, bool reverse,
   const std::size_t steps = params.maxTimeSteps;
   const poplar::DebugNameAndId dnai(debugContext.getPathName());
 
-  // States live in the layout of the layer: they are copied in, and updated there.
+  // States have the layout of the layer: they are copied in and updated there.
   std::vector<Tensor> state;
   for (const Tensor &initial : initState) {
     checkRank(initial, "an initial state");
@@ -152,7 +152,7 @@ std::vector<Tensor> Rnn(Graph &graph, const RnnParams &params, bool reverse,
   };
   const Tensor counter = graph.addVariable(poplar::UNSIGNED_INT, {1}, {dnai, "seqIdx"});
   graph.setTileMapping(counter, 0);
-  // Steps that are left, where a tensor says how many there are, and whether there are any.
+  // The remaining steps, if a tensor gives their number, and whether there are any.
   Tensor left, more;
   const Tensor ends = params.variableTimeSteps()
                           ? params.varTimeSteps.flatten().reinterpret(poplar::UNSIGNED_INT)

@@ -16,7 +16,7 @@ using poplar::program::Sequence;
 
 namespace {
 
-/// What is gathered of all time steps, and what the loop left at the steps since the last time.
+/// The gathered data of all time steps, and the loop's results since the last gather.
 struct Gathered {
   std::vector<Tensor> inputs; ///< [time, batch, size]
   Tensor interimIn;           ///< [multiple * time, batch, size]
@@ -24,7 +24,7 @@ struct Gathered {
   std::vector<Tensor> temps; ///< [stepsPerGather, ...]
 };
 
-/// gatherFn over `count` steps from the one that `first` [1] says.
+/// Runs gatherFn over `count` steps from `first` [1] on.
 Sequence gather(Graph &graph, const Gathered &of, const Tensor &first, unsigned count,
                 const GatherBodyType &gatherFn, Sequence *initProg,
                 const poplar::DebugNameAndId &dnai) {

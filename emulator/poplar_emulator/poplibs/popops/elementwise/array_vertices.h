@@ -34,7 +34,7 @@ enum class Distribution : unsigned {
 };
 enum class MultiUpdate : unsigned { Set, Add, Max };
 
-/// The state of the vertices of arrays: they have the same fields, of which each uses some.
+/// The state of array vertices: they have the same fields and each uses some of them.
 struct ArrayVertex {
   field::Span rows;    // Input
   field::Span scalar;  // Input
@@ -66,7 +66,7 @@ inline std::uint64_t ceilDivide(std::uint64_t a, std::uint64_t b) { return (a + 
 BuiltinVertex arrayVertex(const char *library, const char *name, unsigned use,
                           bool (*compute)(void *, unsigned), PerfEstimateFunc cycles);
 
-// By file.
+// The vertices of each file.
 std::vector<BuiltinVertex> reduceVertices();
 std::vector<BuiltinVertex> sliceVertices();
 std::vector<BuiltinVertex> sortVertices();

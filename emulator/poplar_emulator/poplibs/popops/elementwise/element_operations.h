@@ -13,7 +13,7 @@ double apply(expr::BinaryOpType op, double a, double b, poplar::Type type);
 
 bool isComparison(expr::BinaryOpType op);
 bool isTest(expr::UnaryOpType op);
-/// Of truths, and of the bits of integers.
+/// Returns whether the operation works on booleans or on the bits of integers.
 bool isLogical(expr::UnaryOpType op);
 bool isLogical(expr::BinaryOpType op);
 bool isBitwise(expr::UnaryOpType op);
@@ -27,7 +27,7 @@ struct LoopCost {
 LoopCost costOf(expr::UnaryOpType op, poplar::Type type);
 LoopCost costOf(expr::BinaryOpType op, poplar::Type type);
 
-/// The nearest value that the type has; integers wrap around, as on the device.
+/// Returns the nearest value of the type; integers wrap around, as on the device.
 double rounded(poplar::Type type, double value);
 
 } // namespace popops

@@ -32,7 +32,7 @@ using poplar::program::Sequence;
 
 namespace {
 
-/// One vertex a tile of `out`, for the regions of it that lie there.
+/// One vertex for each tile of `out`, with the regions on that tile.
 void addMap(Graph &graph, const expr::Expr &expr, std::vector<Tensor> ts, const Tensor &out,
             bool inPlace, ComputeSet cs) {
   const ExpressionCode code = encode(expr, ts);
@@ -155,7 +155,7 @@ void fill(Graph &graph, const Tensor &t, const std::vector<Interval> &tileRegion
   const VertexRef v = graph.addVertex(fillCS, poplar::emulator::kFill);
   graph.connect(v["out"], regions);
   graph.setInitialValue(v["outType"], static_cast<unsigned>(t.elementType().identity()));
-  // As two floats, so that every 32-bit integer arrives as it is.
+  // As two floats, so that every 32-bit integer is exact.
   const auto high = static_cast<float>(value);
   graph.setInitialValue(v["a"], high);
   graph.setInitialValue(v["b"], static_cast<float>(value - static_cast<double>(high)));

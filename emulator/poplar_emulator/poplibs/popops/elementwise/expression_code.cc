@@ -11,8 +11,8 @@ using expr::Expr;
 using poplar::Tensor;
 using poplar::Type;
 
-/// The type of an expression; the empty type for one of constants alone, which takes the type of
-/// what it meets.
+/// The type of an expression; the empty type for constants only, which take the type of the other
+/// operand.
 Type typeOf(const Expr &e, const std::vector<Tensor> &ts) {
   switch (e.kind) {
   case Expr::Kind::PlaceHolder:
@@ -37,12 +37,12 @@ Type typeOf(const Expr &e, const std::vector<Tensor> &ts) {
   return a == Type() ? typeOf(*e.operands[1], ts) : a;
 }
 
-/// The type of the first constant: of an expression that meets nothing else.
+/// The type of the first constant: that of an expression of constants only.
 Type constantType(const Expr &e) {
   return e.kind == Expr::Kind::Const ? e.type : constantType(*e.operands[0]);
 }
 
-/// Raises poplibs_error for an operand that the operation has no meaning for.
+/// Raises poplibs_error for an operand type that the operation does not support.
 void checkOperand(bool ofTruths, bool ofBits, Type type) {
   if (type == Type())
     return;

@@ -16,7 +16,7 @@ struct Instruction {
 };
 constexpr std::size_t kWordsPerInstruction = 3;
 
-/// An expression as a vertex holds it.
+/// An expression as stored in a vertex.
 struct ExpressionCode {
   std::vector<unsigned> words;
   std::vector<float> constants; // two floats a constant: its value is their sum

@@ -36,7 +36,7 @@ popops::LoopCost loopCostOf(const Instruction &i, const Target &target) {
   }
 }
 
-/// An expression, as the formulas tell them apart.
+/// The kinds of expressions with different formulas.
 struct Form {
   std::vector<popops::LoopCost> loops; // of its operations
   bool isCast = false, isScalar = false;
@@ -81,7 +81,7 @@ double loopCycles(const Form &form, std::size_t elements) {
   return cycles;
 }
 
-/// Of the worker with most to do. Several regions are shared as PopLibs shares them.
+/// Returns the cycles of the worker with most work. Regions are divided as in PopLibs.
 double workerCycles(const Form &form, const std::vector<Interval> &regions, std::size_t elements,
                     const Type &type, const Target &target) {
   const std::size_t workers = target.getNumWorkerContexts();

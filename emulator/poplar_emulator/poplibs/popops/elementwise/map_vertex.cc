@@ -17,14 +17,14 @@ using field::Span;
 
 constexpr std::size_t kBlock = 256; // elements that stay in the cache through the whole expression
 
-/// out[r][i] = code(in[r][0][i], in[r][1][i], ...) of each region r, which lies in one piece. A row
-/// of one element is a scalar for every i. types: of the operands and the result; then a bit for
-/// each operand that is a scalar.
+/// out[r][i] = code(in[r][0][i], in[r][1][i], ...) of each contiguous region r. A row of one
+/// element is a scalar for every i. types: of the operands and the result; then a bit for each
+/// operand that is a scalar.
 struct MapVertex {
   Span in, out, code, constants, types;
 };
 
-/// What evaluating an expression takes besides its operands.
+/// The parameters of an evaluation, besides its operands.
 struct Evaluation {
   const popops::Instruction *code;
   std::size_t length;

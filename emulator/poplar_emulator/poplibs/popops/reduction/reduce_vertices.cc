@@ -119,7 +119,7 @@ VertexPerfEstimate countCycles(const VertexIntrospector &v, const Target &target
   return fillCyclesOf(v.getFieldInfo("out").size(), outBytes(v, target));
 }
 
-/// Of several regions: the sum, but one start, and for each further region a row and its loop
+/// Several regions: the sum, with one start, and a row and its loop for each further region
 /// (inferred).
 VertexPerfEstimate fillCycles(const VertexIntrospector &v, const Target &target) {
   const FieldIntrospector out = v.getFieldInfo("out");

@@ -1,4 +1,4 @@
-// Counts of elements, and rows that are copied by counts.
+// Histograms, and copies of rows by counts.
 #include <popops/Cast.hpp>
 #include <popops/DynamicSlice.hpp>
 #include <popops/ElementWise.hpp>
@@ -68,7 +68,7 @@ void sequenceSlice(Graph &graph, const Tensor &src, const Tensor &dst, const Ten
   const Tensor rows = graph.addVariable(poplar::UNSIGNED_INT, {dst.dim(0)}, dc);
   poputil::mapTensorLinearly(graph, rows);
   iota(graph, rows, 0u, prog, dc);
-  // By row of dst and sequence: the row of src, counted from 1, where the sequence has that row.
+  // For each row of dst and sequence, the row of src, counted from 1, if the sequence has that row.
   const Tensor from =
       map(graph, Select(_1 - _4 + _3 + 1u, Const(0u), _1 >= _4 && _1 - _4 < _2),
           {rows.expand({1}), sizes.expand({0}), srcOffsets.expand({0}), dstOffsets.expand({0})},

@@ -25,10 +25,10 @@ public:
   /// Vector `number`, [1], as UNSIGNED_INT [dims.size()].
   poplar::Tensor at(poplar::Graph &graph, const poplar::Tensor &number,
                     poplar::program::Sequence &prog, const poplar::DebugContext &dc) const;
-  /// By element the last index at which a window of these sizes still fits.
+  /// Returns for each element the last index at which a window of these sizes fits.
   poplar::Tensor last(poplar::Graph &graph, const poplar::Tensor &operand,
                       const std::vector<std::size_t> &windowSizes) const;
-  /// Of the operand's sizes those of `dims`.
+  /// Returns the operand's sizes along `dims`.
   std::vector<std::size_t> along(const std::vector<std::size_t> &sizes) const;
 };
 

@@ -25,7 +25,7 @@ namespace {
 
 using Sizes = std::vector<std::size_t>;
 
-/// What a multiSlice or multiUpdate along one dimension needs. Raises poplibs_error.
+/// Checks the arguments of a multiSlice or multiUpdate along one dimension. Raises poplibs_error.
 unsigned checked(const Tensor &t, const Tensor &offsets, const Sizes &dims, const Sizes &sizes) {
   if (dims.size() != sizes.size() || dims.empty())
     throw poputil::poplibs_error("a multiSlice needs as many sizes as dimensions");
@@ -51,7 +51,7 @@ std::size_t groupsOf(const std::vector<Tensor> &ts) {
   return ts[0].dim(0);
 }
 
-/// The elements of each row that `regions` has.
+/// The elements of each row that are in `regions`.
 std::vector<Tensor> partsOf(const Tensor &rows, const std::vector<Interval> &regions) {
   std::vector<Tensor> parts;
   for (std::size_t i = 0; i < rows.dim(0); ++i)
@@ -174,7 +174,7 @@ Tensor addMultiSlice(Graph &graph, const Tensor &t, const Tensor &offsets, const
   return to.reshape(shape).dimRoll(1, dim + 1);
 }
 
-/// The scale in the type of what it scales. Raises poplibs_error unless it is one element.
+/// Converts the scale to the type of its tensor. Raises poplibs_error unless it is one element.
 Tensor scaleOf(Graph &graph, const Tensor &t, const Tensor &scale, Sequence &prog,
                const DebugContext &debugContext) {
   if (scale.numElements() != 1)

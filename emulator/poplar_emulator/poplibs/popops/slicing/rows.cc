@@ -20,7 +20,7 @@ using poplar::program::Sequence;
 
 namespace {
 
-/// The numbers of the columns, and the indices beside each row.
+/// The column numbers, and the indices of each row, of the same shape.
 std::pair<Tensor, Tensor> numbered(Graph &graph, const Tensor &params, const Tensor &indices,
                                    Sequence &prog, const DebugContext &dc) {
   if (params.rank() != 2 || indices.rank() != 1 || indices.dim(0) != params.dim(0))

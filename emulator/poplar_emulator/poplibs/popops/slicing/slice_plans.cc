@@ -1,4 +1,4 @@
-// What takes a plan: tensors for slices, and the operations without groups.
+// Functions with a plan: tensors for slices, and the operations without groups.
 #include <functional>
 
 #include <popops/DynamicSlice.hpp>

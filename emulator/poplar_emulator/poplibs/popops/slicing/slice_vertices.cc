@@ -1,4 +1,4 @@
-// Vertices that move rows to and from where indices say.
+// Vertices that move rows by indices.
 #include <algorithm>
 #include <cstring>
 
@@ -37,7 +37,7 @@ bool updateCompute(void *state, unsigned) {
   return true;
 }
 
-/// Row k of the slice that begins at indices[i]; null beyond the last row, where nothing is moved.
+/// Row k of the slice that begins at indices[i]; null beyond the last row, which is not moved.
 const Span *rowAt(const Span &rows, const Span &indices, std::size_t i, std::size_t k) {
   const std::size_t at = static_cast<const std::uint32_t *>(indices.first)[i] + k;
   return at < rows.count ? &row(rows, at) : nullptr;

@@ -1,4 +1,4 @@
-#include "reports.h"
+#include "report_files.h"
 
 #include <cxxabi.h>
 
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr int kAborted = 134; // what a shell makes of SIGABRT
 
-/// Of the whole process; never destroyed, since engines may be static.
+/// The open sessions of the process; never destroyed, because engines may be static.
 struct Open {
   std::mutex mutex;
   std::vector<const Session *> sessions;
@@ -50,7 +50,7 @@ void writeFile(const fs::path &path, const std::function<void(std::ostream &)> &
   log(LogModule::Profiler, LogLevel::Info, "wrote ", path.string());
 }
 
-/// What the SDK's options ask for, of which the emulator writes one file.
+/// Writes the files of the SDK's options, of which the emulator supports one.
 std::string writeAutoReport(const Compiled &compiled, const Session *session) {
   const OptionFlags &options = compiled.options;
   for (const char *other : {"outputLoweredVars", "outputArchive", "outputSerializedGraph"})
@@ -73,7 +73,7 @@ std::string writeAutoReport(const Compiled &compiled, const Session *session) {
   return path.string();
 }
 
-/// What `ipulse emulate` asks for.
+/// Writes the files for `ipulse emulate`.
 void writeForCommand(const Compiled &compiled, const Session *session) {
   const char *named = std::getenv("IPULSE_EMULATOR_REPORTS");
   if (!named || !*named)
@@ -116,7 +116,7 @@ std::string classOf(const std::exception &error) {
   return result;
 }
 
-/// Ends the program as an uncaught exception does, with its class and words in a file.
+/// Ends the program as an uncaught exception does, and writes its class and message to a file.
 [[noreturn]] void tellAndEnd() {
   ProfileValue told;
   try {
@@ -143,7 +143,7 @@ std::string classOf(const std::exception &error) {
   std::_Exit(kAborted);
 }
 
-// When the library is loaded, before main.
+// Runs when the library is loaded, before main.
 __attribute__((constructor)) void watch() {
   if (std::getenv("IPULSE_EMULATOR_REPORTS"))
     std::set_terminate(tellAndEnd);

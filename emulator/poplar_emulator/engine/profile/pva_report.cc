@@ -1,4 +1,4 @@
-#include "report.h"
+#include "pva_report.h"
 
 #include <map>
 #include <stdexcept>
@@ -9,7 +9,7 @@
 
 namespace poplar::emulator {
 
-/// What the places in a report point into.
+/// The data that the objects of a report refer to.
 struct ReportData {
   ProfileValue profile;
   bool fromFile = false; // which has no more than the profile
@@ -24,7 +24,7 @@ struct ReportData {
 
 namespace {
 
-/// One by one, which a profile has not.
+/// Listed one by one, unlike in a profile.
 void addVertices(ReportData &data, const GraphState &graph) {
   std::map<std::pair<const VertexType *, std::uint64_t>, std::size_t> known;
   for (const ComputeSetState &set : graph.computeSets) {
@@ -126,7 +126,7 @@ std::vector<ProgramPointer> Program::children() const {
 
 Version Report::poplarVersion() const { return {3, 3, 0, "3.3.0 (emulated)"}; }
 
-// The programs that the emulator has, of those that libpva has.
+// Maps the emulator's programs to those of libpva.
 #define PVA_PROGRAMS(DO)                                                                           \
   DO(OnTileExecute)                                                                                \
   DO(DoExchange)                                                                                   \

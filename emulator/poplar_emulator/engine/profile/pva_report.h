@@ -1,5 +1,5 @@
-#ifndef IPULSE_EMULATOR_REPORT_H
-#define IPULSE_EMULATOR_REPORT_H
+#ifndef IPULSE_EMULATOR_PVA_REPORT_H
+#define IPULSE_EMULATOR_PVA_REPORT_H
 
 #include <pva/pva.hpp>
 
@@ -9,7 +9,7 @@ namespace poplar::emulator {
 
 class Session;
 
-/// The profile as libpva's objects. Without a session it has no execution.
+/// Makes the profile as libpva's objects. Without a session it has no execution.
 pva::Report reportOf(const Compiled &compiled, const Session *session);
 
 } // namespace poplar::emulator

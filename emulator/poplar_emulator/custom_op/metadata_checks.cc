@@ -1,4 +1,4 @@
-#include "promises.h"
+#include "metadata_checks.h"
 
 #include <stdexcept>
 #include <vector>
@@ -47,7 +47,7 @@ void checkElementwise(const Graph &graph, const std::string &op, const std::vect
 
 } // namespace
 
-void checkPromises(const Graph &graph, const std::string &op, const OpLibrary::Metadata &promised,
+void checkMetadata(const Graph &graph, const std::string &op, const OpLibrary::Metadata &promised,
                    const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs) {
   for (const std::int64_t index : promised.identicalOutputs)
     checkIndex(op, "replica_identical_output_indices", index, outputs.size(), "outputs");
