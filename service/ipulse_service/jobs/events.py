@@ -1,15 +1,14 @@
-"""What happened to a job: one gap-free, ever growing sequence per job, and nothing is edited."""
+"""The events of a job: one growing sequence without gaps, in which nothing is ever edited."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
 from typing import NamedTuple
 
-from sqlalchemy import Integer, TextClause, bindparam, select, text
+from sqlalchemy import Integer, bindparam, insert, select
 
 from ipulse_core.errors import Conflict
 from ipulse_service.db.engine import Transaction, rfc3339
@@ -25,21 +24,21 @@ class SequenceGap(Conflict):
 
 
 class OtherHistory(Conflict):
-    """This job's events are others now than those you have seen: the service was put back to an
-    older state, and went on from there. Begin at the first event."""
+    """The service was restored from a backup, and this job's events are not those you have seen.
+    Begin again at the first event."""
 
     code = "other_history"
 
 
 class NewEvent(NamedTuple):
-    """Something to be written down: the kind of event and the JSON of its fields."""
+    """An event to store: its kind and the JSON of its fields."""
 
     kind: str
     body: str
 
 
 class StoredEvent(NamedTuple):
-    """An event as it is told: its number, its time, its kind and its JSON."""
+    """A stored event: its number, time, kind and JSON."""
 
     seq: int
     time: int
@@ -55,59 +54,27 @@ class Page:
     next_after: int
 
 
-_SOME = (
+_INSERT = insert(events)
+_PAGE = (
     select(events.c.seq, events.c.time, events.c.attempt, events.c.kind, events.c.body)
     .where(events.c.job_pk == bindparam("of_job"), events.c.seq > bindparam("after"))
     .order_by(events.c.seq)
     .limit(bindparam("most", type_=Integer))
 )
+_PAGE_OF_KINDS = _PAGE.where(events.c.kind.in_(bindparam("kinds", expanding=True)))
 _TIME = select(events.c.time).where(
     events.c.job_pk == bindparam("of_job"), events.c.seq == bindparam("seq")
 )
-_SOME_OF_KINDS = _SOME.where(events.c.kind.in_(bindparam("kinds", expanding=True)))
-# Many rows are one step of SQLite: between two steps another thread takes the interpreter's lock,
-# and with two threads that step ten thousand times each, both wait for most of the time.
-_APPEND = {
-    "sqlite": text(
-        "INSERT INTO events (job_pk, seq, time, attempt, kind, body)"
-        " SELECT :job_pk, :last_seq + 1 + key, :time, :attempt,"
-        " json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:said)"
-    ),
-    "postgresql": text(
-        "INSERT INTO events (job_pk, seq, time, attempt, kind, body)"
-        " SELECT CAST(:job_pk AS bigint), CAST(:last_seq AS bigint) + place,"
-        " CAST(:time AS bigint), CAST(:attempt AS integer), said ->> 0, said ->> 1"
-        " FROM json_array_elements(CAST(:said AS json)) WITH ORDINALITY AS told(said, place)"
-    ),
-}
-# Lines of a log of one origin. Their texts alone come from Python: what makes events of them is
-# the same for all.
-_APPEND_LINES = {
-    "sqlite": text(
-        "INSERT INTO events (job_pk, seq, time, attempt, kind, body)"
-        " SELECT :job_pk, :last_seq + 1 + key, :time, :attempt, 'log',"
-        " :head || json_quote(value) || :tail FROM json_each(:said)"
-    ),
-    "postgresql": text(
-        "INSERT INTO events (job_pk, seq, time, attempt, kind, body)"
-        " SELECT CAST(:job_pk AS bigint), CAST(:last_seq AS bigint) + place,"
-        " CAST(:time AS bigint), CAST(:attempt AS integer), 'log',"
-        " CAST(:head AS text) || CAST(said AS text) || CAST(:tail AS text)"
-        " FROM json_array_elements(CAST(:said AS json)) WITH ORDINALITY AS told(said, place)"
-    ),
-}
-_DIFFERS = re.compile(r'\\[^"\\]')  # what SQLite would write in another way than Python does
-_LOG_ROWS = " FROM events WHERE job_pk = :job_pk AND seq > :after AND seq <= :last AND kind = 'log'"
-_LOG = {
-    # It takes rows as they come, and they come in the order of the key.
-    "sqlite": text(
-        "SELECT group_concat(json_extract(body, '$.message') || char(10), '')" + _LOG_ROWS
-    ),
-    "postgresql": text(
-        "SELECT string_agg((CAST(body AS json) ->> 'message') || chr(10), '' ORDER BY seq)"
-        + _LOG_ROWS
-    ),
-}
+_LOG = (
+    select(events.c.body)
+    .where(
+        events.c.job_pk == bindparam("of_job"),
+        events.c.seq > bindparam("after"),
+        events.c.seq <= bindparam("last"),
+        events.c.kind == "log",
+    )
+    .order_by(events.c.seq)
+)
 
 
 def append(
@@ -117,60 +84,33 @@ def append(
     attempt: int | None,
     new_events: Sequence[NewEvent],
 ) -> int:
-    """Writes events down after `last_seq`; returns the new last one.
+    """Stores events after `last_seq` and returns the new last number.
 
-    The caller stores it in the job's row, in this transaction: that row is what makes two
-    writers take different numbers.
+    The caller writes it to the job's row in this transaction: the row makes concurrent writers
+    use different numbers.
     """
     if not new_events:
         return last_seq
-    said = json.dumps(new_events)
-    return _append(transaction, _APPEND, job_pk, last_seq, attempt, len(new_events), said=said)
+    now = transaction.now
+    rows = [
+        {
+            "job_pk": job_pk,
+            "seq": seq,
+            "time": now,
+            "attempt": attempt,
+            "kind": event.kind,
+            "body": event.body,
+        }
+        for seq, event in enumerate(new_events, last_seq + 1)
+    ]
+    transaction.connection.execute(_INSERT, rows)
+    return last_seq + len(rows)
 
 
-def append_lines(
-    transaction: Transaction,
-    job_pk: int,
-    last_seq: int,
-    attempt: int,
-    lines: Sequence[str],
-    level: str,
-    stream: str,
-) -> int:
-    """As `append`, for lines of a log, each of which becomes an event, in less time: a job may
-    print 10,000 at once."""
-    said = json.dumps(lines)
-    if _DIFFERS.search(said):
-        return append(transaction, job_pk, last_seq, attempt, of_lines(lines, level, stream))
-    head, tail = _around(level, stream)
-    around = {"head": head, "tail": tail, "said": said}
-    return _append(transaction, _APPEND_LINES, job_pk, last_seq, attempt, len(lines), **around)
-
-
-def of_lines(lines: Iterable[str], level: str, stream: str) -> list[NewEvent]:
-    """An event for each line of a log."""
-    head, tail = _around(level, stream)
+def log_events(lines: Iterable[str], level: str, stream: str) -> list[NewEvent]:
+    """Returns an event for each line of a log."""
+    head, tail = f'{{"level":"{level}","message":', f',"stream":"{stream}"}}'
     return [NewEvent("log", f"{head}{encode_basestring_ascii(line)}{tail}") for line in lines]
-
-
-def _around(level: str, stream: str) -> tuple[str, str]:
-    """What stands in the canonical JSON of a log event before its text, and behind."""
-    return f'{{"level":"{level}","message":', f',"stream":"{stream}"}}'
-
-
-def _append(
-    transaction: Transaction,
-    statements: Mapping[str, TextClause],
-    job_pk: int,
-    last_seq: int,
-    attempt: int | None,
-    count: int,
-    **what: str,
-) -> int:
-    values = {"job_pk": job_pk, "last_seq": last_seq, "time": transaction.now, "attempt": attempt}
-    statement = statements[transaction.connection.dialect.name]
-    transaction.connection.execute(statement, {**values, **what})
-    return last_seq + count
 
 
 def page(
@@ -181,42 +121,43 @@ def page(
     limit: int,
     kinds: Collection[str] = (),
 ) -> Page:
-    """At most `limit` events after `after`, of all kinds unless some are named.
+    """Returns at most `limit` events after `after`, of all kinds unless some are named.
 
-    `last_seq` is the job's, read in this transaction: events that the kinds leave out are
-    passed over for good.
+    `last_seq` is the job's, read in this transaction. The next page begins after it, even if the
+    last events are of other kinds.
     """
-    asked = {"of_job": job_pk, "after": after, "most": limit}
+    parameters = {"of_job": job_pk, "after": after, "most": limit}
     if kinds:
-        rows = transaction.connection.execute(_SOME_OF_KINDS, {**asked, "kinds": sorted(kinds)})
+        rows = transaction.connection.execute(
+            _PAGE_OF_KINDS, {**parameters, "kinds": sorted(kinds)}
+        )
     else:
-        rows = transaction.connection.execute(_SOME, asked)
-    found = [_told(*row) for row in rows]
-    full = len(found) == limit
-    return Page(found, found[-1].seq if full else max(after, last_seq))
+        rows = transaction.connection.execute(_PAGE, parameters)
+    stored = [_stored_event(*row) for row in rows]
+    is_full = len(stored) == limit
+    return Page(stored, stored[-1].seq if is_full else max(after, last_seq))
 
 
 def check_same(transaction: Transaction, job_pk: int, seq: int, time: int) -> None:
-    """Raises OtherHistory unless a job's event of this number happened at that time.
+    """Raises OtherHistory unless a job's event of this number has this time.
 
-    Numbers are given out again after an old copy of the database was put back, or a standby took
-    over that had not everything; no two histories have their events at the same times.
+    After an old backup was restored, or an incomplete standby took over, numbers are used again.
+    Two histories do not have their events at the same times.
     """
-    found = transaction.connection.execute(_TIME, {"of_job": job_pk, "seq": seq})
-    if found.scalar_one_or_none() != time:
+    row = transaction.connection.execute(_TIME, {"of_job": job_pk, "seq": seq})
+    if row.scalar_one_or_none() != time:
         raise OtherHistory()
 
 
 def log(transaction: Transaction, job_pk: int, after: int, last: int) -> str:
-    """The lines that a job's programs wrote, of the events behind `after` up to `last`."""
-    asked = {"job_pk": job_pk, "after": after, "last": last}
-    query = _LOG[transaction.connection.dialect.name]
-    return transaction.connection.execute(query, asked).scalar_one() or ""
+    """Returns the lines that a job's programs wrote, from the events after `after` up to `last`."""
+    parameters = {"of_job": job_pk, "after": after, "last": last}
+    bodies = transaction.connection.execute(_LOG, parameters).scalars()
+    return "".join(f"{json.loads(body)['message']}\n" for body in bodies)
 
 
-def _told(seq: int, time: int, attempt: int | None, kind: str, body: str) -> StoredEvent:
-    # The body is the JSON of an object already: parsing it, to write it again, would cost more
-    # than all the rest.
+def _stored_event(seq: int, time: int, attempt: int | None, kind: str, body: str) -> StoredEvent:
+    # The body is the JSON of an object, so that it need not be parsed and written again.
     number = "null" if attempt is None else attempt
     head = f'{{"seq":{seq},"time":"{rfc3339(time)}","attempt":{number},"kind":"{kind}"'
     return StoredEvent(seq, time, kind, f"{head}}}" if body == "{}" else f"{head},{body[1:]}")

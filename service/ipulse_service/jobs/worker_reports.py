@@ -1,4 +1,4 @@
-"""What the holder of an attempt says about its job."""
+"""Stores the events that the agent of an attempt reports about its job."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Reportable = (
 def record(
     transaction: Transaction, attempt: AttemptRow, first: int, reported: Sequence[Reportable]
 ) -> int:
-    """Writes an attempt's events down; the first has the attempt-local number `first`.
+    """Stores an attempt's events, the first of which has the attempt-local number `first`.
 
-    Events that are there already are passed over. Returns the number expected next.
-    Raises SequenceGap, or IllegalTransition for a phase that cannot come now.
+    Events that are stored already are skipped. Returns the number that is expected next. Raises
+    SequenceGap, or IllegalTransition for a phase that is not allowed now.
     """
     expected = attempt.next_event
     if first > expected:
@@ -38,46 +38,29 @@ def record(
     fresh = without_first(reported, expected - first)
     if not fresh:
         return expected
-    was = job = store.get_by_pk(transaction, attempt.job_pk)
-    said: list[events.NewEvent] = []
+    before = job = store.get_by_pk(transaction, attempt.job_pk)
+    new_events: list[events.NewEvent] = []
     for event in fresh:
         if isinstance(event, LogLines):
-            job = _append(transaction, job, attempt, said)
-            said = []
-            last_seq = events.append_lines(
-                transaction,
-                job.pk,
-                job.last_seq,
-                attempt.number,
-                event.messages,
-                event.level,
-                event.stream,
-            )
-            job = job._replace(last_seq=last_seq)
+            new_events += events.log_events(event.messages, event.level, event.stream)
         elif isinstance(event, protocol.LogEvent):
-            said += events.of_lines((event.message,), event.level, event.stream)
+            new_events += events.log_events((event.message,), event.level, event.stream)
         else:
-            said.append(events.NewEvent(event.kind, _body(event)))
+            new_events.append(events.NewEvent(event.kind, _body(event)))
             if isinstance(event, protocol.MetricEvent):
-                job = job._replace(progress=said[-1].body)
+                job = job._replace(progress=new_events[-1].body)
             elif isinstance(event, protocol.PhaseEvent):
-                job, entered = _enter(transaction, job, event)
-                said += entered
-    store.update(transaction, was, _append(transaction, job, attempt, said))
+                job, state_events = _enter(transaction, job, event)
+                new_events += state_events
+    last_seq = events.append(transaction, job.pk, job.last_seq, attempt.number, new_events)
+    store.update(transaction, before, job._replace(last_seq=last_seq))
     following = expected + length(fresh)
     leases.write(transaction, attempt, next_event=following)
     return following
 
 
-def _append(
-    transaction: Transaction, job: Job, attempt: AttemptRow, said: Sequence[events.NewEvent]
-) -> Job:
-    last_seq = events.append(transaction, job.pk, job.last_seq, attempt.number, said)
-    return job._replace(last_seq=last_seq)
-
-
 def _body(event: Event) -> str:
-    """The canonical JSON of an event without its kind."""
+    """Returns the canonical JSON of an event without its kind."""
     body = protocol.event_to_json(event)
     del body["kind"]
     return strict_json.dumps(body)
@@ -87,8 +70,8 @@ def _enter(
     transaction: Transaction, job: Job, event: protocol.PhaseEvent
 ) -> tuple[Job, list[events.NewEvent]]:
     state = STATE_OF_PHASE[Phase(event.phase)]
-    # A job that is asked to stop goes no further, whatever its runner still enters.
+    # A job that is asked to stop changes its state no more, whatever phases its runner enters.
     if job.state is state or job.state in STOPPING:
         return job, []
-    moved, new_event = store.transition(transaction, job, state)
-    return moved, [new_event]
+    moved, state_event = store.transition(transaction, job, state)
+    return moved, [state_event]

@@ -31,7 +31,6 @@ def main() -> int:
         return EXIT_USAGE
     niceness.add(settings.nice)
     gc.freeze()  # the modules stay, so the collector need not scan them
-    gc.enable()
     agent = Agent(settings)
     try:
         agent.start()
