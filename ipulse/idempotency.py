@@ -1,4 +1,4 @@
-"""The form of an idempotency key, which client and service hold it to."""
+"""The form of an idempotency key, which client and service check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 def check_key(key: str) -> str:
-    """Raises InvalidInput unless a text may be an idempotency key."""
+    """Return the key. Raises InvalidInput if it is not a valid idempotency key."""
     if not _KEY.fullmatch(key):
         detail = "must have 1 to 255 printable ASCII characters without spaces"
         raise InvalidInput([Problem("/header/idempotency-key", "wrong_form", detail)])

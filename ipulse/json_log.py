@@ -1,8 +1,8 @@
-"""The log of a long-running part: one JSON object a line on standard error.
+"""The log of a long-running process: one JSON object a line on standard error.
 
     _log.info("job_claimed", extra={"job": ..., "attempt": ...})
 
-The first argument is the action, a stable word; whatever `extra` holds stands beside it.
+The first argument is the action, a stable identifier. The fields of `extra` are added.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ class JSONLines(logging.Formatter):
     """Formats a record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
         moment = datetime.fromtimestamp(record.created, timezone.utc)
         line = {
             "time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -34,15 +35,14 @@ class JSONLines(logging.Formatter):
         return json.dumps(line, default=str)
 
     def context(self) -> Dict[str, Any]:
-        """Facts that every line written at this moment should hold."""
+        """Return fields that every line written at this moment contains."""
         return {}
 
 
 def configure(formatter: logging.Formatter, talkative: Iterable[str]) -> None:
-    """Sends every log record and warning of this process to standard error.
+    """Send all log records and warnings of this process to standard error.
 
-    talkative: loggers that narrate what is said already, or concerns nobody; only their warnings
-    are written.
+    `talkative` names loggers of which only warnings are written.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)

@@ -1,4 +1,4 @@
-"""docs/reference/cli.md: every command, from the command line itself."""
+"""Generates docs/reference/cli.md from the command line."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _HEAD = """\
 
 Written by `make docs` from `ipulse/cli`; to change this page, change the commands there.
 
-Commands find the service by `--url`, then `IPULSE_URL`, then in the home that `ipulse up` keeps;
-the token by `--token-file`, then `IPULSE_TOKEN` or `IPULSE_TOKEN_FILE`, then in that home.
-Results go to standard output, remarks to standard error. With `--json` standard output is JSON and
-nothing else: one value, or one a line where a command follows something; an error is an object
-with the one field `error`.
+Commands find the service by `--url`, then `IPULSE_URL`, then the home of `ipulse up`. They find
+the token by `--token-file`, then `IPULSE_TOKEN` or `IPULSE_TOKEN_FILE`, then that home.
+Results go to standard output, remarks to standard error. With `--json`, standard output contains
+only JSON: one value, or one value a line for commands that follow a job. An error is an object
+with the field `error`.
 """
 
 
 def command_line_page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     group: Any = typer.main.get_command(make_app())
     parent = group.make_context("ipulse", [], resilient_parsing=True)
     rows = ["| command | what it does |", "| --- | --- |"]

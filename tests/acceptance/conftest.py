@@ -1,4 +1,4 @@
-"""A real stack: Redis, service, agent and runners as processes of their own."""
+"""A real stack with Redis, service, agent and runners as processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .jobs import Runners, older_runner
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the stack of this run keeps its state."""
+    """Return the home of this run's stack."""
     return tmp_path_factory.mktemp("home")
 
 

@@ -1,4 +1,4 @@
-"""Specs that train in seconds, what trains them, and the runner processes behind jobs."""
+"""Short specs, the interpreters that train them, and the runner processes of jobs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def older_runner() -> dict[str, str]:
 
 
 def small_spec(epochs: int = 3, **changes: Any) -> dict[str, Any]:
-    """A few hundred digits on two narrow layers."""
+    """Return a spec with a few hundred digits and two narrow layers."""
     return {
         "version": 1,
         "name": "small",
@@ -45,7 +45,7 @@ def small_spec(epochs: int = 3, **changes: Any) -> dict[str, Any]:
 
 
 def until(events: Iterable[JobEvent], kind: str, **fields: Any) -> list[JobEvent]:
-    """The events up to, and with, the first of this kind whose fields are at least these."""
+    """Return the events up to the first one of this kind with at least these fields."""
     seen: list[JobEvent] = []
     for event in events:
         seen.append(event)
@@ -61,12 +61,12 @@ def arrays(path: Path) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True)
 class Runners:
-    """The agent's log says which process works for which job."""
+    """Finds the runner of a job in the agent's log."""
 
     log: Path
 
     def of(self, job_id: str) -> psutil.Process:
-        """The latest runner of a job."""
+        """Return the latest runner of a job."""
         return psutil.Process([line["pid"] for line in self._lines(job_id)][-1])
 
     def _lines(self, job_id: str) -> Iterator[dict[str, Any]]:
@@ -78,5 +78,5 @@ class Runners:
 
 
 def family(process: psutil.Process) -> list[psutil.Process]:
-    """A process and everything it started."""
+    """Return a process and all its descendants."""
     return [process, *process.children(recursive=True)]

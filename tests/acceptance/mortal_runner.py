@@ -1,4 +1,4 @@
-"""A runner that dies by SIGKILL where a test wants it to: with what the phase got or wrote.
+"""A runner that kills itself with SIGKILL in a phase that the test chooses.
 
 Only the moment is arranged. Who it is that dies, and who finds out, is real.
 """

@@ -1,4 +1,4 @@
-"""Bad input over HTTP: each a 4xx problem with its place, and nothing stored."""
+"""Bad input over HTTP is a 4xx problem with its place, and nothing is stored."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def http(stack: Stack) -> Iterator[httpx.Client]:
 
 @pytest.mark.parametrize("path", ["/v1/jobs", "/v1/jobs:validate"])
 @pytest.mark.parametrize(("body", "status", "pointer"), BODIES.values(), ids=BODIES.keys())
-def test_a_bad_body_is_told_where_it_is_bad(
+def test_a_bad_body_is_refused_with_its_place(
     http: httpx.Client, client: Client, path: str, body: bytes, status: int, pointer: str
 ) -> None:
     before = [job.id for job in client.list()]

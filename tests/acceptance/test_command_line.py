@@ -1,4 +1,4 @@
-"""`ipulse up` and `ipulse demo` as people start them, and stop them."""
+"""`ipulse up` and `ipulse demo`, started and stopped as users do."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def descendants(process: subprocess.Popen[str]) -> list[psutil.Process]:
 def check_stop(
     running: subprocess.Popen[str], announced: dict[str, Any], home: Path, number: signal.Signals
 ) -> None:
-    """That a stack kept its secrets, and leaves nothing behind when it gets a signal."""
+    """Check that a stack logs no secrets, and leaves no processes after a signal."""
     children = descendants(running)
     assert {child.pid for child in children}
     secret = Path(announced["token_file"])
@@ -69,7 +69,7 @@ class TestUp:
 
     @pytest.fixture
     def up(self, home: Path) -> Iterator[Any]:
-        """Starts `ipulse up`; gives the process and what it announced."""
+        """Start `ipulse up`; return the process and its announcement."""
         home.parent.mkdir(exist_ok=True)
         started = []
 
@@ -146,8 +146,8 @@ class TestDemo:
         assert psutil.wait_procs(children, timeout=PATIENCE)[1] == []
         assert [path.name for path in tmp_path.iterdir()] == ["small.json"]
 
-    def test_a_job_that_fails_is_told_with_its_cure(self, tmp_path: Path, spec_file: Path) -> None:
-        """No compiler, and no kernels compiled before."""
+    def test_a_job_that_fails_has_a_hint(self, tmp_path: Path, spec_file: Path) -> None:
+        """There is no compiler, and no compiled kernels are cached."""
         folder = {"PATH": str(tmp_path / "none"), "IPULSE_CACHE": str(tmp_path / "cache")}
         folder.update(older_runner())
         running = ipulse("demo", "--spec", str(spec_file), "--json", cwd=tmp_path, **folder)

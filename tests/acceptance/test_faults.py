@@ -1,4 +1,4 @@
-"""The fault suite itself, as its user starts it: a few kills of each kind, bounded in time."""
+"""The fault suite from the command line: a few faults of each kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SEED = 20
 
 
 def selftest(*arguments: str, seconds: float = 240) -> tuple[int, dict[str, Any], str]:
-    """The exit code, the JSON and the remarks."""
+    """Return the exit code, the JSON and the remarks."""
     command = [sys.executable, "-m", "ipulse", "selftest", *arguments, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
     return done.returncode, json.loads(done.stdout), done.stderr
@@ -20,19 +20,19 @@ def selftest(*arguments: str, seconds: float = 240) -> tuple[int, dict[str, Any]
 def test_what_was_accepted_survives_kills_and_forged_messages() -> None:
     options = ("--lease", "2", "--agents", "2", "--seed", str(SEED))
     groups = ("--only", "kills", "--only", "messages")
-    code, told, remarks = selftest("--faults", "--kills", "8", *options, *groups)
-    assert code == 0, (told, remarks)
-    assert told["seed"] == SEED
-    assert told["kills"] == 8
-    assert told["jobs_accepted"] > 5
-    assert told["lost"] == told["run_twice_officially"] == told["broken"] == []
-    assert told["old_runner_beside_next"] == []
-    assert any(fault["rerun_seconds"] for fault in told["faults"])
-    assert told["clock_error_seconds"] > 1.0  # every part has a wrong clock
-    assert set(told["memory_mib"]) == {"redis", "service", "agent", "agent-2"}
+    code, report, remarks = selftest("--faults", "--kills", "8", *options, *groups)
+    assert code == 0, (report, remarks)
+    assert report["seed"] == SEED
+    assert report["kills"] == 8
+    assert report["jobs_accepted"] > 5
+    assert report["lost"] == report["run_twice_officially"] == report["broken"] == []
+    assert report["old_runner_beside_next"] == []
+    assert any(fault["rerun_seconds"] for fault in report["faults"])
+    assert report["clock_error_seconds"] > 1.0  # every part has a wrong clock
+    assert set(report["memory_mib"]) == {"redis", "service", "agent", "agent-2"}
 
 
 def test_it_wants_to_be_asked_for_faults() -> None:
-    code, told, _ = selftest()
+    code, report, _ = selftest()
     assert code == 2
-    assert told["error"]["problems"][0]["pointer"] == "/faults"
+    assert report["error"]["problems"][0]["pointer"] == "/faults"

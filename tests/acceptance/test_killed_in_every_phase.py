@@ -1,4 +1,4 @@
-"""kill -9 in each phase of a job on the only emulated IPU, which is free again each time."""
+"""SIGKILL in each phase of a job on the only emulated IPU, which must be free afterwards."""
 
 from __future__ import annotations
 
@@ -85,6 +85,6 @@ def test_nothing_differs(stack: Stack, home: Path) -> None:
 
 
 def digest(client: Client, job_id: str) -> str:
-    """Of the weights."""
+    """Return the digest of the weights."""
     (found,) = [file.sha256 for file in client.artifacts(job_id) if file.role == "weights"]
     return found

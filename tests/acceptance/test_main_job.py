@@ -1,4 +1,4 @@
-"""The main job, end to end: a spec over HTTP trains a network and leaves a report to download."""
+"""The main job, end to end: a spec over HTTP trains a network and produces a report."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def job(stack: Stack, results: Path) -> Job:
-    """A job that was watched to its end and downloaded."""
+    """A job that was followed to its end, with its files."""
     with Client(stack.url, token_file=stack.token_path) as client:
         submitted = client.submit(small_spec())
         events = list(client.watch(submitted.id))
@@ -146,10 +146,10 @@ class TestInterruption:
         ended = client.wait(job.id, timeout=PATIENCE)
         assert (ended.state, ended.reason) == (JobState.CANCELLED, "cancelled_by_user")
         assert psutil.wait_procs(processes, timeout=PATIENCE)[1] == []
-        # What had been learned so far is kept.
+        # The trained weights so far are stored.
         assert "checkpoint" in {artifact.role for artifact in client.artifacts(job.id)}
 
-    def test_a_restarted_service_is_no_gap_for_who_watches(
+    def test_a_restart_of_the_service_leaves_no_gap_in_a_watch(
         self, client: Client, stack: Stack
     ) -> None:
         job = client.submit(small_spec(epochs=40, name="restarted"))
@@ -173,7 +173,7 @@ class TestInterruption:
 
 
 def assert_same_weights(one: Path, other: Path) -> None:
-    """Bit for bit, and not nearly."""
+    """The results are equal bit for bit."""
     first, second = arrays(one / "weights.npz"), arrays(other / "weights.npz")
     assert first.keys() == second.keys()
     for name, array in first.items():

@@ -1,4 +1,4 @@
-"""The web page in a real browser, on a real stack: sign in, submit, look on, read the report."""
+"""The web page in a real browser and with a real stack: sign in, submit, watch, read the report."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,
 
 
 class Browser:
-    """Chromium, which waits for what it is asked for."""
+    """Chromium, with waits for elements."""
 
     def __init__(self, driver: webdriver.Chrome, url: str) -> None:
         self.driver = driver
@@ -81,7 +81,7 @@ class Browser:
         self.until(press)
 
     def hold(self, words: str) -> None:
-        """Presses and does not let go."""
+        """Press without releasing."""
 
         def hold() -> bool:
             ActionChains(self.driver).click_and_hold(self._by_text(words)).perform()

@@ -22,7 +22,7 @@ def test_a_service_without_a_broker_is_not_well(run: Run) -> None:
     assert "broker" in str(found["service"]["detail"])
 
 
-def test_what_is_missing_comes_with_its_cure(
+def test_missing_parts_have_hints(
     offline: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "home"

@@ -89,7 +89,7 @@ def test_out_of_memory_is_named_and_profiled(ends: Path) -> None:
     assert "Tiles out of memory:                           1" in ran.out
 
 
-def test_what_does_not_compile_is_told_with_its_place(tmp_path: Path) -> None:
+def test_compile_errors_have_their_places(tmp_path: Path) -> None:
     source = tmp_path / "wrong.cpp"
     source.write_text("#include <poplar/Graph.hpp>\nint main() {\n  poplar::Graf graph;\n}\n")
     ran = emulate(source, "--json")

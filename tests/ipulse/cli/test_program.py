@@ -62,7 +62,7 @@ class TestTrouble:
         assert (ran.code, ran.out) == (2, "")
         assert "Usage: ipulse" in ran.err
 
-    def test_an_error_nobody_foresaw_is_a_line_and_a_hint(self, tmp_path: Path) -> None:
+    def test_an_unexpected_error_is_a_line_and_a_hint(self, tmp_path: Path) -> None:
         program = (
             "import ipulse.cli.options as options, ipulse.cli, sys\n"
             "options.Address.connect = lambda *_: 1 / 0\n"
@@ -141,7 +141,7 @@ class TestItself:
         assert "/\\u2713: no such field" in ran.err
 
     @pytest.mark.parametrize("arguments", [["version"], ["version", "--json"], ["--help"]])
-    def test_a_full_disk_is_told_in_a_line(self, arguments: Any) -> None:
+    def test_a_full_disk_is_reported_in_a_line(self, arguments: Any) -> None:
         with open("/dev/full", "w") as full:
             command = [sys.executable, "-m", "ipulse", *arguments]
             ran = subprocess.run(

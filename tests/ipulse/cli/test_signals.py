@@ -39,7 +39,7 @@ def _as_in_a_terminal() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_as_in_a_terminal")
 @pytest.mark.parametrize("number", list(HANDLERS))
-def test_any_command_cleans_up_and_says_a_line(
+def test_any_command_cleans_up_and_prints_a_line(
     number: signal.Signals, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     def command() -> Exit:

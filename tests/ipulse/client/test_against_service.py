@@ -119,7 +119,7 @@ class TestEvents:
         assert logs == ["one", "two \u2028 \u00e9"]
         assert [e.fields["state"] for e in events if e.kind == "state"][-1] == "succeeded"
 
-    def test_watching_goes_on_over_a_cut_stream_without_gap(
+    def test_watching_continues_over_a_cut_stream_without_gap(
         self, service: LiveService, connect: Connect, agent: Agent
     ) -> None:
         """The agent speaks while the connection breaks again and again."""
@@ -159,7 +159,7 @@ class TestArtifacts:
         assert {path.name: path.read_bytes() for path in paths} == FILES
         assert client.profile(job.id) == {"schema": "a"}
 
-    def test_a_download_goes_on_over_a_cut_connection(
+    def test_a_download_continues_over_a_cut_connection(
         self, service: LiveService, connect: Connect, agent: Agent, tmp_path: Path
     ) -> None:
         direct: Any = connect(service.url, service.token)

@@ -63,7 +63,7 @@ def test_a_closed_client_says_so(connect: Connect) -> None:
         next(client.watch("job_1"))
 
 
-def test_another_event_loop_is_told_to_have_a_client_of_its_own() -> None:
+def test_another_event_loop_is_an_error_with_a_hint() -> None:
     async def get(client: AsyncClient) -> None:
         await client.get("job_1")
 
@@ -77,7 +77,7 @@ def test_another_event_loop_is_told_to_have_a_client_of_its_own() -> None:
                 asyncio.run(later)
 
 
-def test_what_was_told_may_be_put_into_a_set() -> None:
+def test_resources_are_hashable() -> None:
     jobs = [Job.from_json(job(progress={"step": 1}, summary={"loss": 0.5})) for _ in range(2)]
     assert len({*jobs, Job.from_json(job(id="job_2"))}) == 2
     assert len({JobEvent.from_json(event(seq, message="m")) for seq in (1, 1, 2)}) == 2
@@ -111,7 +111,7 @@ class TestSubmit:
         assert len({keys[1], keys[2], "mine"}) == 3
         assert keys[3] == "mine"
 
-    def test_an_invalid_spec_is_told_with_the_services_places(self, connect: Connect) -> None:
+    def test_an_invalid_spec_has_the_places_of_the_service(self, connect: Connect) -> None:
         problems = [{"pointer": "/seed", "code": "out_of_range", "detail": "must be at least 0"}]
         answer = problem_answer(422, "invalid_spec", "The spec is not valid.", errors=problems)
         with ScriptedServer(lambda _: answer) as server:
@@ -209,7 +209,7 @@ class TestLists:
         with ScriptedServer(pages) as server:
             assert [one.seq for one in connect(server.url, "t").events("job_1")] == [1]
 
-    def test_artifacts_keep_what_the_service_said(self, connect: Connect) -> None:
+    def test_artifacts_contain_the_whole_response(self, connect: Connect) -> None:
         value: Dict[str, Any] = {"artifacts": [artifact("a", b"x")], "complete": True}
         with ScriptedServer(lambda _: json_answer(value)) as server:
             (found,) = connect(server.url, "t").artifacts("job_1")
@@ -260,7 +260,7 @@ class TestRefusals:
             Answer(400, b"[]", {"Content-Type": "application/problem+json"}),
         ],
     )
-    def test_an_answer_of_something_else_asks_for_the_address(
+    def test_a_response_of_another_program_asks_for_the_address(
         self, connect: Connect, answer: Answer
     ) -> None:
         with ScriptedServer(lambda _: answer) as server:
@@ -310,7 +310,7 @@ class TestRetries:
             assert connect(server.url, "t").get("job_1").id == "job_1"
             assert len(server.requests) == 3
 
-    def test_a_service_that_stays_busy_is_told_as_it_said(self, connect: Connect) -> None:
+    def test_a_service_that_stays_busy_is_reported_with_its_message(self, connect: Connect) -> None:
         with ScriptedServer(lambda _: problem_answer(503, "unavailable", "no disk")) as server:
             with pytest.raises(Unavailable, match="no disk"):
                 connect(server.url, "t", retries=2).get("job_1")

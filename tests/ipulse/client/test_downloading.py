@@ -58,7 +58,7 @@ def test_files_arrive_under_their_names(connect: Connect, tmp_path: Path) -> Non
     assert left_in(tmp_path / "new" / "folder") == sorted(contents)
 
 
-def test_an_interrupted_download_goes_on_where_it_stopped(connect: Connect, tmp_path: Path) -> None:
+def test_an_interrupted_download_resumes(connect: Connect, tmp_path: Path) -> None:
     with ScriptedServer(serve({"a.bin": CONTENT}, cuts=(100_000, 0, 50_000))) as server:
         (path,) = connect(server.url, "t").download("job_1", tmp_path)
         asked = [request.headers.get("range") for request in server.requests[1:]]
@@ -213,7 +213,7 @@ def test_a_link_in_the_folder_is_replaced_and_not_followed(
     assert not (folder / "a.bin").is_symlink()
 
 
-def test_what_is_there_is_not_fetched_again(connect: Connect, tmp_path: Path) -> None:
+def test_a_file_that_exists_is_not_downloaded_again(connect: Connect, tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(CONTENT)
     (tmp_path / "b.bin").write_bytes(CONTENT[::-1])
     with ScriptedServer(serve({"a.bin": CONTENT, "b.bin": CONTENT})) as server:

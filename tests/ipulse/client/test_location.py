@@ -94,7 +94,7 @@ class TestRefusal:
             find_service("http://127.0.0.1:1", token_file=file)
         assert not content or content not in str(caught.value)
 
-    def test_a_token_file_that_is_not_there(self, tmp_path: Path) -> None:
+    def test_a_missing_token_file(self, tmp_path: Path) -> None:
         with pytest.raises(NotAuthenticated, match="there is no token file"):
             find_service("http://127.0.0.1:1", token_file=tmp_path / "none")
 

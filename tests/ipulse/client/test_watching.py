@@ -38,14 +38,14 @@ def test_events_come_in_order_until_the_end(connect: Connect) -> None:
     assert request.headers["accept"] == "text/event-stream"
 
 
-def test_a_stream_cut_anywhere_goes_on_without_gap(connect: Connect) -> None:
+def test_a_stream_cut_anywhere_continues_without_gap(connect: Connect) -> None:
     with ScriptedServer(serve([150, 0, 333, 1000, 1, 700])) as server:
         found = list(connect(server.url, "t").watch("job_1"))
         assert len(server.requests) == 7
     assert [one.seq for one in found] == list(range(1, 21))
 
 
-def test_a_stream_that_ends_without_saying_so_goes_on(connect: Connect) -> None:
+def test_a_stream_that_ends_early_is_reopened(connect: Connect) -> None:
     def answer(request: Request) -> Answer:
         last = int(request.headers["last-event-id"])
         return Answer(200, stream(EVENTS[last : last + 7], end=last >= 14), STREAM)
@@ -77,7 +77,7 @@ def test_it_begins_after_the_event_asked_for(connect: Connect) -> None:
         assert [one.seq for one in connect(server.url, "t").watch("job_1", after=18)] == [19, 20]
 
 
-def test_events_said_twice_are_told_once(connect: Connect) -> None:
+def test_duplicate_events_are_yielded_once(connect: Connect) -> None:
     answer = Answer(200, stream([*EVENTS[:3], *EVENTS], end=True), STREAM)
     with ScriptedServer(lambda _: answer) as server:
         found = [one.seq for one in connect(server.url, "t").watch("job_1")]
@@ -105,7 +105,7 @@ def test_a_restarting_service_is_waited_for(connect: Connect) -> None:
         assert len(list(connect(server.url, "t").watch("job_1"))) == 20
 
 
-def test_an_unknown_job_is_told_at_once(connect: Connect) -> None:
+def test_an_unknown_job_is_an_error_at_once(connect: Connect) -> None:
     with ScriptedServer(lambda _: problem_answer(404, "not_found", "no such job")) as server:
         with pytest.raises(NotFound, match="no such job"):
             list(connect(server.url, "t").watch("job_1"))

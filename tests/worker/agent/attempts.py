@@ -1,4 +1,4 @@
-"""An attempt from its submission to its end, and what a test may do to it meanwhile."""
+"""Helpers that run attempts and interfere with them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .fake_service import FakeService
 
 
 def attempt(service: FakeService, agent: Agent, behaviour: str, **options: object) -> str:
-    """Submits a job, has the agent look at it, and returns the job's id when that is over."""
+    """Submit a job, run it in the agent, and return its id after the attempt."""
     job_id = service.submit(behaviour, **options)
     agent.run_job(job_id)
     return job_id
 
 
 def logged_pid(service: FakeService, job_id: str, what: str) -> int:
-    """The process id in a log line such as `pid 123`, once it is there."""
+    """Wait for a log line such as `pid 123` and return the process id."""
 
     def found() -> list[str]:
         attempts = service.job(job_id).attempts
@@ -28,6 +28,6 @@ def logged_pid(service: FakeService, job_id: str, what: str) -> int:
 
 
 def end_lease(agent: Agent) -> None:
-    """As if it had been long since the service last renewed it."""
+    """Expire the lease as if the service had not renewed it for long."""
     assert agent._attempt is not None
     agent._attempt._lease.renew(0.0, time.monotonic())

@@ -1,4 +1,4 @@
-"""A service, an agent's settings, and attempts that run beside the test."""
+"""Fixtures: a fake service, an agent's settings, and attempts in other threads."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def agent(settings: AgentSettings) -> Iterator[Agent]:
 
 @contextmanager
 def beside(work: Callable[[], None]) -> Iterator[threading.Thread]:
-    """Runs the work in another thread, which must have ended when the block has."""
+    """Run `work` in another thread, which must end before the context does."""
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     yield thread

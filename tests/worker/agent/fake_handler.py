@@ -1,4 +1,4 @@
-"""The worker API of the fake service as HTTP: tokens, routes, and the faults that were ordered."""
+"""The HTTP side of the fake service: tokens, routes and requested faults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HANG_UP = 0  # a fault: say nothing and hang up
 
 
 class FakeHandler(BaseHTTPRequestHandler):
-    """One connection of an agent."""
+    """Handles one connection of an agent."""
 
     service: FakeService
     protocol_version = "HTTP/1.1"
@@ -115,7 +115,7 @@ class FakeHandler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Says nothing: the tests ask `requests`."""
+        """Log nothing: tests read `requests`."""
 
 
 def _json(value: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""What the fake service holds of a job, for tests to look at."""
+"""The jobs of the fake service, for tests to inspect."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Attempt:
         return next(artifact for artifact in self.artifacts if artifact.role == role)
 
     def messages(self, stream: str | None = None) -> list[str]:
-        """What was logged."""
+        """Return the logged messages."""
         return [
             event["message"]
             for event in self.events

@@ -1,4 +1,4 @@
-"""Every rule of the worker API that an agent can break: fences, leases, gaps in event numbers,
+"""The rules of the worker API that an agent could break: fences, leases, gaps in event numbers,
 illegal phases, digests, the manifest last, a complete result before `completed`.
 """
 
@@ -39,7 +39,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 class FakeRules:
-    """The jobs and what agents may do with them; `changed` guards all of it."""
+    """The jobs and the operations of agents; the lock `changed` guards them."""
 
     def __init__(self, lease_seconds: float, heartbeat_seconds: float) -> None:
         self.lease_seconds = lease_seconds
@@ -89,7 +89,7 @@ class FakeRules:
         }
 
     def is_to_stop(self, attempt_id: str, fence: str) -> bool:
-        """Once the job is to stop; raises Refusal once the attempt does not hold it any more."""
+        """Wait until the job is to stop; raise Refusal once the attempt has lost it."""
         while True:
             job, _ = self.held(attempt_id, fence)
             if job.state is JobState.CANCELLING or self.is_down:
@@ -169,7 +169,7 @@ class FakeRules:
         raise Refusal(404, "not_found")
 
     def finished(self, attempt_id: str, fence: str, body: dict[str, Any]) -> Job | None:
-        """The job if this very verdict is already there: then it may be said again."""
+        """Return the job if it already has this outcome: a repeated report is accepted."""
         for job in self.jobs.values():
             for attempt in job.attempts:
                 this = (attempt_id, fence, _verdict(body))
@@ -186,7 +186,7 @@ class FakeRules:
 
 
 def _verdict(body: dict[str, Any]) -> dict[str, Any]:
-    """What is said of an end, without the events that came along."""
+    """Return the reported outcome without the events of the same request."""
     return {name: body[name] for name in ("reason", "message", "summary")}
 
 

@@ -1,4 +1,4 @@
-"""The internal worker API over real HTTP, as strict as the service and with faults to order.
+"""A fake service with the worker API over real HTTP, strict checks and faults on request.
 
 It keeps every rule that an agent can break (`FakeRules`). A test asks what it holds through
 `job`, and waits for it with `wait_for`.
@@ -22,12 +22,12 @@ from .fake_handler import FakeHandler
 from .fake_jobs import Job
 from .fake_rules import DEADLINE, FakeRules
 
-# What it does to a request: answer with this status, or HANG_UP.
+# A fault of a request: a response with this status, or HANG_UP.
 Fault = Callable[[str, str], int | None]
 
 
 class FakeService(FakeRules):
-    """Listens while its context is open."""
+    """A server that listens while its context is open."""
 
     def __init__(
         self, token_file: Path, lease_seconds: float = 15.0, heartbeat_seconds: float = 0.1
@@ -48,7 +48,7 @@ class FakeService(FakeRules):
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def submit(self, behaviour: str, **options: Any) -> str:
-        """Queues a job whose runner will do what tests/worker/agent/runners/scripted.py says."""
+        """Queue a job for a behaviour of tests/worker/agent/runners/scripted.py."""
         job_id = f"job_{next(self._numbers)}"
         spec = {
             "version": 1,
@@ -68,18 +68,18 @@ class FakeService(FakeRules):
             self.changed.notify_all()
 
     def expire(self, job_id: str) -> None:
-        """The lease runs out now and the job goes back to the queue, as the reaper does it."""
+        """Expire the lease now and queue the job again, as the reaper does."""
         with self.changed:
             self.jobs[job_id].last.expires = 0.0
             self.jobs[job_id].state = JobState.QUEUED
 
     def wait_for(self, holds: Callable[[], Any]) -> None:
-        """Waits until something that a request changed makes it hold."""
+        """Wait until a request makes the condition true."""
         with self.changed:
             assert self.changed.wait_for(lambda: bool(holds()), DEADLINE), "it did not happen"
 
     def fail(self, matching: str, status: int, times: int = 1) -> None:
-        """The next requests whose path matches go wrong."""
+        """Let the next requests with a matching path fail."""
         left = iter(range(times))
 
         def fault(method: str, path: str) -> int | None:
@@ -90,7 +90,7 @@ class FakeService(FakeRules):
         self.faults.append(fault)
 
     def lose_answer(self, matching: str) -> None:
-        """The next request whose path matches is obeyed, but its answer never arrives."""
+        """Process the next request with a matching path, but lose its response."""
         self.answers_to_lose.append(matching)
 
     def __enter__(self) -> FakeService:
@@ -115,7 +115,7 @@ class FakeService(FakeRules):
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def hang_up(self) -> int:
-        """Stops listening, and returns the port so that `listen` can go on there."""
+        """Stop listening; return the port for a later `listen`."""
         assert self._server is not None
         port = self._server.server_address[1]
         with self.changed:

@@ -1,4 +1,4 @@
-"""The processes that a test has started, whatever stacks other tests keep running beside it."""
+"""The processes that one test has started, without those of other tests' stacks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import psutil
 
 
 class Offspring:
-    """Descendants of this process that did not exist when this object was made, without those of
-    processes that did: a database of other tests starts some whenever it wants to."""
+    """Descendants of this process that are newer than this object.
+
+    Descendants of older processes do not count: another test's database may start some.
+    """
 
     def __init__(self) -> None:
         self._before = set(psutil.Process().children(recursive=True))
@@ -25,7 +27,7 @@ class Offspring:
         return found
 
     def runners(self) -> list[int]:
-        """Process ids of the runners among them, once there are any."""
+        """Wait for runners among them and return their process ids."""
         while True:
             found = [process.pid for process in self.alive() if _is_runner(process)]
             if found:

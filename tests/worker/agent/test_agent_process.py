@@ -1,4 +1,4 @@
-"""The agent as it runs: `python -m ipulse_worker.agent`, a real Redis, real signals."""
+"""The agent as a process (`python -m ipulse_worker.agent`), with a real Redis and signals."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def redis() -> Iterator[RedisServer]:
 
 
 class AgentProcess:
-    """A running agent, and what it logs."""
+    """A running agent and its log."""
 
     def __init__(
         self, service: FakeService, redis: RedisServer, work_dir: Path, **more: str
@@ -109,7 +109,7 @@ class AgentProcess:
         self._wait_for(lambda: self.count(action) >= times)
 
     def wait_for_end_of(self, job_id: str) -> None:
-        """Until it has logged how its attempt at the job ended."""
+        """Wait until it has logged the end of its attempt at the job."""
         self._wait_for(
             lambda: any(
                 line["action"] == "attempt_ended" and line["job"] == job_id for line in self.lines
@@ -124,7 +124,7 @@ class AgentProcess:
         return sum(line["action"].startswith(action) for line in self.lines)
 
     def stop(self) -> int:
-        """The exit code, once all that it logged is in `lines`."""
+        """Wait for the end and all log lines; return the exit code."""
         self.process.terminate()
         exit_code = self.process.wait(DEADLINE)
         self._reader.join(DEADLINE)
@@ -155,7 +155,7 @@ def agent(service: FakeService, redis: RedisServer, tmp_path: Path) -> Iterator[
 def lasting_agent(
     service: FakeService, redis: RedisServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[AgentProcess]:
-    """One for all tests of a class, which leave it as they found it."""
+    """One agent for all tests of a class, which do not change it."""
     with agent_process(service, redis, tmp_path_factory.mktemp("work")) as agent:
         assert agent.is_ready
         yield agent
@@ -180,7 +180,7 @@ def test_its_niceness_holds_for_its_session_and_its_runners(
 
 
 def publish(redis: RedisServer, *args: Any, task: str = messages.TASK, **options: Any) -> None:
-    """Sends a message as the service does."""
+    """Send a message as the service does."""
     options.setdefault("queue", QUEUE)
     with Celery(broker=redis.url, set_as_current=False) as celery:
         celery.send_task(task, args=args, ignore_result=True, **options)
@@ -188,7 +188,7 @@ def publish(redis: RedisServer, *args: Any, task: str = messages.TASK, **options
 
 @contextmanager
 def client_of(redis: RedisServer) -> Iterator[Any]:
-    """The plain Redis client that Celery uses."""
+    """Return the plain Redis client that Celery uses."""
     celery = Celery(broker=redis.url, set_as_current=False)
     with celery.connection_for_read() as connection:
         yield connection.default_channel.client
@@ -221,7 +221,7 @@ class TestMessages:
         publish(redis, job_id)
         service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
 
-    def test_the_message_is_gone_while_the_job_runs_and_the_next_one_waits_for_anybody(
+    def test_the_message_is_gone_while_the_job_runs_and_the_next_one_waits_for_any_agent(
         self, service: FakeService, redis: RedisServer, lasting_agent: AgentProcess, tmp_path: Path
     ) -> None:
         first, second = service.submit("trains_until_told"), service.submit("completes")
@@ -278,8 +278,10 @@ class TestBroker:
     def test_it_consumes_again_after_redis_was_killed(
         self, service: FakeService, redis: RedisServer, lasting_agent: AgentProcess
     ) -> None:
-        """Several times, and right after a job: an acknowledgement that fails with the broker
-        must not count as a message under way."""
+        """Kill Redis several times, also right after a job.
+
+        An acknowledgement that fails with the broker must not count as an unfinished message.
+        """
         job_ids = [service.submit("completes") for _ in range(4)]
         for job_id in job_ids:
             kill_and_restart(redis)
@@ -287,14 +289,14 @@ class TestBroker:
             lasting_agent.wait_for_end_of(job_id)
         assert {service.job(job_id).state for job_id in job_ids} == {JobState.SUCCEEDED}
 
-    def test_a_job_under_way_does_not_notice(
+    def test_a_running_job_is_not_affected(
         self, service: FakeService, redis: RedisServer, lasting_agent: AgentProcess
     ) -> None:
         job_id = service.submit("completes_when_told")
         publish(redis, job_id)
         service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
         kill_and_restart(redis)
-        service.cancel(job_id)  # the scripted runner completes when it is told to stop
+        service.cancel(job_id)  # the scripted runner completes when it is stopped
         service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
         following = service.submit("completes")
         publish(redis, following)
@@ -353,10 +355,10 @@ class TestSignals:
         assert daemon.ends()
         assert service.job(job_id).last.verdict is None
 
-    def test_the_next_agent_gives_the_job_back_and_goes_on_with_it(
+    def test_the_next_agent_releases_the_lease_and_resumes_the_job(
         self, service: FakeService, redis: RedisServer, tmp_path: Path, agent: AgentProcess
     ) -> None:
-        """The lease of the dead one does not have to run out."""
+        """Another agent releases the lease of the dead one before it expires."""
         job_id = service.submit("trains_until_told")
         publish(redis, job_id)
         runner = Watched(logged_pid(service, job_id, "pid"))
@@ -372,7 +374,7 @@ class TestSignals:
             service.wait_for(lambda: service.job(job_id).state is JobState.CANCELLED)
             successor.stop()
 
-    def test_one_stopped_past_its_lease_says_nothing_more_when_it_wakes(
+    def test_an_agent_suspended_past_its_lease_reports_nothing_when_it_wakes(
         self, service: FakeService, redis: RedisServer, agent: AgentProcess
     ) -> None:
         job_id = service.submit("ignores_term")
@@ -394,7 +396,7 @@ class TestSignals:
 
 
 class TestStart:
-    def test_wrong_settings_are_told_and_end_it(
+    def test_wrong_settings_are_reported_and_end_it(
         self, service: FakeService, redis: RedisServer, tmp_path: Path
     ) -> None:
         changes = {"IPULSE_WARM": "perhaps", "IPULSE_RUNNER_PYTHON": "/no/python"}

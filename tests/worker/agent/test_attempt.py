@@ -1,4 +1,4 @@
-"""What a user sees of an attempt, whatever its runner does."""
+"""Attempts from the user's point of view, with runners of every behaviour."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class TestSuccess:
             assert left == [LOCK]  # the agent lives
         assert offspring.alive() == []
 
-    def test_the_runner_is_told_what_it_needs_and_no_secret(
+    def test_the_runner_gets_its_variables_and_no_secret(
         self,
         service: FakeService,
         settings: AgentSettings,
@@ -112,7 +112,7 @@ class TestSuccess:
         agent.run_job(job_id)
         assert service.job(job_id).attempts == []
 
-    def test_a_job_nobody_knows_is_left_alone(self, service: FakeService, agent: Agent) -> None:
+    def test_an_unknown_job_is_ignored(self, service: FakeService, agent: Agent) -> None:
         agent.run_job("job_of_another_database")
         assert service.requests == [("POST", "/v1/worker/claims")]
 

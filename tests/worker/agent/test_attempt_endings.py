@@ -1,4 +1,4 @@
-"""How an attempt ends, whatever its runner does."""
+"""Outcomes of attempts, with runners of every behaviour."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TestEndings:
             ("stops_by_another_hand", "another process than this agent"),
         ],
     )
-    def test_no_verdict_is_a_lost_runner(
+    def test_no_reported_outcome_is_a_lost_runner(
         self, service: FakeService, agent: Agent, behaviour: str, words: str
     ) -> None:
         job = service.job(attempt(service, agent, behaviour))
@@ -45,7 +45,9 @@ class TestEndings:
         assert job.last.said("Segmentation fault")
         assert job.last.said("in crashes")
 
-    def test_the_runners_own_verdict_is_told(self, service: FakeService, agent: Agent) -> None:
+    def test_the_outcome_of_the_runner_is_reported(
+        self, service: FakeService, agent: Agent
+    ) -> None:
         job = service.job(attempt(service, agent, "diverges"))
         assert job.state is JobState.FAILED
         assert job.verdict == {
@@ -97,13 +99,13 @@ class TestEndings:
         assert words in job.verdict["message"]
         assert [artifact.role for artifact in job.last.artifacts] == ["metrics", "weights"]
 
-    def test_trouble_after_the_verdict_does_not_change_it(
+    def test_errors_after_the_outcome_do_not_change_it(
         self, service: FakeService, agent: Agent
     ) -> None:
         job = service.job(attempt(service, agent, "fails_after_done"))
         assert job.state is JobState.SUCCEEDED
 
-    def test_a_runner_that_does_not_end_after_its_verdict_is_killed(
+    def test_a_runner_that_does_not_end_after_its_outcome_is_killed(
         self, service: FakeService, settings: AgentSettings
     ) -> None:
         with agent_with(settings, grace_seconds=0.2) as agent:
@@ -111,7 +113,7 @@ class TestEndings:
         assert job.state is JobState.SUCCEEDED
         assert job.last.said("did not end within 0.2 s, and was killed")
 
-    def test_a_process_that_it_left_behind_is_dead_before_the_verdict(
+    def test_a_process_left_behind_has_ended_before_the_outcome_is_reported(
         self, service: FakeService, agent: Agent
     ) -> None:
         job_id = service.submit("double_forks")
@@ -158,7 +160,7 @@ class TestEndings:
         assert job.verdict["reason"] == "runner_lost"
         assert job.last.said("No module named 'no_such_tensorflow'")
 
-    def test_an_interpreter_that_is_gone_is_named(
+    def test_a_missing_interpreter_is_named(
         self, service: FakeService, settings: AgentSettings
     ) -> None:
         with agent_with(settings, runner_python="/opt/graphcore/bin/python") as agent:

@@ -1,4 +1,4 @@
-"""An attempt that is to stop: its job is cancelled, or its agent is to end."""
+"""Attempts that are stopped: the job is cancelled, or the agent shuts down."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .fake_service import FakeService
 
 
 class TestCancel:
-    def test_is_heard_of_without_waiting_for_a_heartbeat(
+    def test_a_cancel_arrives_before_the_next_heartbeat(
         self, tmp_path: Path, settings: AgentSettings
     ) -> None:
         hour = 3600.0
@@ -92,7 +92,7 @@ class TestCancel:
 
 
 class TestShutdown:
-    def test_the_attempt_ends_with_its_checkpoint_and_goes_on_elsewhere(
+    def test_the_attempt_ends_with_its_checkpoint_and_the_job_resumes_elsewhere(
         self, service: FakeService, agent: Agent
     ) -> None:
         job_id = service.submit("trains_until_told")
@@ -147,9 +147,7 @@ class TestShutdown:
         may_answer.set()
         assert service.job(job_id).last.verdict is None, "the lease runs out, another goes on"
 
-    def test_a_verdict_that_came_before_stands(
-        self, service: FakeService, settings: AgentSettings
-    ) -> None:
+    def test_an_earlier_outcome_stands(self, service: FakeService, settings: AgentSettings) -> None:
         job_id = service.submit("diverges_and_hangs")
         hasty = agent_with(settings, grace_seconds=0.5)
         with hasty as agent, beside(lambda: agent.run_job(job_id)):

@@ -1,4 +1,4 @@
-"""An attempt whose service errs, is away or refuses it."""
+"""Attempts during errors, outages and refusals of the service."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .fake_service import FakeService
 
 
 class TestTrouble:
-    """With the service: no verdict on the job is ever made of it."""
+    """Outages of the service, which never fail a job."""
 
     def test_errors_of_the_service_are_waited_out(self, service: FakeService, agent: Agent) -> None:
         job_id = service.submit("completes")
@@ -40,7 +40,7 @@ class TestTrouble:
         monkeypatch: pytest.MonkeyPatch,
         limit: int,
     ) -> None:
-        """Because it is too large, or because the service refuses something of that request."""
+        """The manifest is too large, or the service refuses a part of the request."""
         monkeypatch.setattr(uploader, "MANIFEST_BYTES", limit)
         job_id = service.submit("completes")
         if limit > 1:
@@ -59,7 +59,7 @@ class TestTrouble:
         assert job.verdict["message"].startswith("manifest.json could not be stored: the disk")
 
     def test_answers_that_get_lost_do_no_harm(self, service: FakeService, agent: Agent) -> None:
-        """The service has done what was asked, and the agent must ask again."""
+        """The service has processed a request, but its response was lost."""
         job_id = service.submit("talks", lines=50)
         for path in ("events", "events", "artifacts/metrics", "finish"):
             service.lose_answer(path)
@@ -90,13 +90,13 @@ class TestTrouble:
                 end_lease(agent)
                 assert runner.ends()
             assert service.job(job_id).last.verdict is None
-            # Its results may be nowhere else, so they are kept for whoever looks.
+            # The results may exist nowhere else, so the directory stays.
             assert [path.name for path in settings.work_dir.iterdir()] == [
                 service.job(job_id).last.id
             ]
             service.listen(0)
 
-    def test_a_superseded_attempt_ends_at_once_and_says_nothing_more(
+    def test_a_superseded_attempt_ends_at_once_and_reports_nothing(
         self, service: FakeService, settings: AgentSettings
     ) -> None:
         job_id = service.submit("ignores_term")
@@ -108,10 +108,10 @@ class TestTrouble:
         assert not any(path.endswith("/finish") for _, path in service.requests)
         assert list(settings.work_dir.iterdir()) == []
 
-    def test_an_agent_that_was_stopped_past_its_lease_asks_nobody(
+    def test_an_agent_suspended_past_its_lease_sends_nothing(
         self, tmp_path: Path, settings: AgentSettings
     ) -> None:
-        """As after SIGSTOP and SIGCONT: heartbeats that come too late are not sent."""
+        """The agent was suspended (SIGSTOP, SIGCONT): late heartbeats are not sent."""
         # Long enough for the runner to begin on a busy machine.
         with FakeService(tmp_path / "token", lease_seconds=4.0, heartbeat_seconds=30.0) as service:
             job_id = service.submit("ignores_term")
@@ -122,7 +122,7 @@ class TestTrouble:
             assert not any(path.endswith("/heartbeat") for _, path in service.requests)
             assert not any(path.endswith("/finish") for _, path in service.requests)
 
-    def test_a_wrong_token_is_said_once_and_not_repeated(
+    def test_a_wrong_token_is_logged_once_and_not_retried(
         self, service: FakeService, settings: AgentSettings, caplog: pytest.LogCaptureFixture
     ) -> None:
         with agent_with(settings, worker_token="not the one" * 4) as agent:

@@ -1,4 +1,4 @@
-"""Whatever a process prints becomes valid log events, and never more than the quota."""
+"""Any output of a process becomes valid log events within the quota."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_broken_colour_does_not_swallow_the_text() -> None:
 
 
 class TestQuota:
-    def test_lets_through_what_fits_and_says_once_that_there_is_more(self) -> None:
+    def test_the_quota_ends_with_one_notice(self) -> None:
         quota = LogQuota(10 * (LINE_OVERHEAD_BYTES + 1))
         admitted = [out for _ in range(50) for out in quota.admit(LogEvent(message="x"))]
         assert [event.message for event in admitted[:10]] == ["x"] * 10

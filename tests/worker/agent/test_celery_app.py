@@ -1,4 +1,4 @@
-"""The Celery application of an agent: its queues, and what it refuses."""
+"""The Celery application of an agent: its queues, and the messages that it refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events reach the service in order and once; a service that hangs holds the runner back."""
+"""Events reach the service once and in order; a service that hangs blocks the runner."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def api(service: FakeService) -> Iterator[ServiceAPI]:
 
 
 class Told:
-    """What a reporter calls back."""
+    """Records the callbacks of a reporter."""
 
     def __init__(self) -> None:
         self.refusals: list[str] = []
@@ -49,7 +49,7 @@ def sent(service: FakeService) -> int:
     return sum(path.endswith("/events") for _, path in service.requests)
 
 
-def test_everything_is_sent_before_the_end_is_told(
+def test_everything_is_sent_before_the_end_is_reported(
     service: FakeService, api: ServiceAPI, lease: AttemptLease
 ) -> None:
     told = Told()
@@ -79,7 +79,7 @@ def test_large_events_travel_in_several_requests(
     assert 2 <= sent(service) < 20
 
 
-def test_what_is_said_in_a_row_with_the_end_is_left_for_the_verdict(
+def test_events_right_before_the_end_travel_with_the_outcome(
     service: FakeService, api: ServiceAPI, lease: AttemptLease, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for pause in ("AT_ONCE_SECONDS", "LOG_SECONDS"):
@@ -132,7 +132,7 @@ def test_a_full_backlog_holds_the_next_event_back(
     assert len(service.job("job_1").last.events) == 20
 
 
-def test_a_lost_lease_frees_whoever_is_held_back(
+def test_a_lost_lease_frees_blocked_threads(
     service: FakeService, api: ServiceAPI, lease: AttemptLease, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BACKLOG_EVENTS", 1)
@@ -145,7 +145,7 @@ def test_a_lost_lease_frees_whoever_is_held_back(
     assert not thread.is_alive()
 
 
-def test_a_refusal_is_told_and_ends_it(
+def test_a_refusal_is_reported_and_ends_it(
     service: FakeService, api: ServiceAPI, lease: AttemptLease
 ) -> None:
     told = Told()
@@ -160,10 +160,10 @@ def test_a_refusal_is_told_and_ends_it(
     assert not lease.is_lost
 
 
-def test_a_service_that_lost_events_it_had_gets_no_verdict_made_of_the_gap(
+def test_lost_events_of_the_service_never_fail_the_job(
     service: FakeService, api: ServiceAPI, lease: AttemptLease
 ) -> None:
-    """As after its database was restored from an older copy: another attempt starts afresh."""
+    """The database was restored from an older copy: another attempt starts."""
     told = Told()
     reporter = told.reporter(api, lease)
     reporter.start()

@@ -1,5 +1,7 @@
-"""What the agent leaves to others. TensorFlow starts threads when it is imported, and the agent
-forks; the rest would only hold its start up."""
+"""The agent does not import TensorFlow, which starts threads although the agent forks.
+
+Other modules are not imported because they would delay its start.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lease counts from the question, is lost once, and everybody hears of it."""
+"""A lease counts from its request, is lost once, and calls every listener."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def lease(clock: Clock) -> AttemptLease:
     return AttemptLease("att_1", "fence", seconds=15.0, sent_at=clock.now, clock=clock)
 
 
-def test_it_runs_from_when_the_question_was_sent(lease: AttemptLease, clock: Clock) -> None:
+def test_it_counts_from_when_the_request_was_sent(lease: AttemptLease, clock: Clock) -> None:
     clock.now += 4.0
     assert lease.seconds_left() == 11.0
     lease.renew(15.0, sent_at=103.0)  # the answer came a second after the question
@@ -44,14 +44,14 @@ def test_the_first_reason_for_a_loss_stands(lease: AttemptLease) -> None:
     assert lease.is_lost
 
 
-def test_who_asks_late_is_told_at_once(lease: AttemptLease) -> None:
+def test_a_late_listener_is_called_at_once(lease: AttemptLease) -> None:
     lease.lose(StaleToken())
     heard: list[IPUlseError] = []
     lease.on_loss(heard.append)
     assert len(heard) == 1
 
 
-def test_a_loss_wakes_whoever_waits(lease: AttemptLease) -> None:
+def test_a_loss_wakes_waiting_threads(lease: AttemptLease) -> None:
     woken: list[bool] = []
     waiter = threading.Thread(target=lambda: woken.append(lease.wait_for_loss(30.0)))
     waiter.start()
@@ -60,7 +60,7 @@ def test_a_loss_wakes_whoever_waits(lease: AttemptLease) -> None:
     assert woken == [True]
 
 
-def test_an_unforeseen_error_of_a_helper_loses_it(lease: AttemptLease) -> None:
+def test_an_unexpected_error_of_a_thread_loses_it(lease: AttemptLease) -> None:
     heard: list[IPUlseError] = []
     lease.on_loss(heard.append)
     with pytest.raises(ZeroDivisionError), lease.lost_by_failure("reporter"):

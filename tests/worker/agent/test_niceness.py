@@ -1,4 +1,4 @@
-"""What the agent leaves to others, it leaves also where sessions share the processors."""
+"""The niceness also applies where Linux divides the processors among sessions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ needs_groups = pytest.mark.skipif(
 
 
 def said_by(code: str) -> str:
-    """What the code prints by a process that leads a session of its own."""
+    """Run code in a process that leads its own session; return its output."""
     command = [sys.executable, "-c", code]
     return subprocess.run(
         command, cwd=ROOT, start_new_session=True, check=True, capture_output=True
@@ -60,7 +60,7 @@ def test_niceness_zero_leaves_the_session_as_it_is_whatever_the_process_has() ->
 
 @pytest.fixture
 def leader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
-    """Makes this process look like one that leads its session, where nothing is really changed."""
+    """Pretend that this process leads its session, without changing anything."""
     (tmp_path / "autogroup").touch()
     monkeypatch.setattr(niceness, "GROUP", tmp_path / "autogroup")
     monkeypatch.setattr(niceness, "PAUSE_SECONDS", 0.0)
@@ -74,7 +74,7 @@ def leader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatc
     [(BlockingIOError(), niceness.TRIES), (PermissionError(13, "no"), 1)],
     ids=["busy", "forbidden"],
 )
-def test_where_linux_refuses_it_says_so_and_goes_on(
+def test_a_refusal_of_linux_is_logged_and_ignored(
     leader: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: OSError, times: int
 ) -> None:
     refuse = _Refusal(error)
@@ -84,7 +84,7 @@ def test_where_linux_refuses_it_says_so_and_goes_on(
     assert [record.message for record in caplog.records] == ["session_not_nice"]
 
 
-def test_it_is_patient_with_a_linux_that_takes_one_change_at_a_time(
+def test_it_retries_when_linux_limits_the_rate_of_changes(
     leader: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     busy = _Refusal(BlockingIOError(), at_most=2)
@@ -95,7 +95,7 @@ def test_it_is_patient_with_a_linux_that_takes_one_change_at_a_time(
 
 
 class _Refusal:
-    """Stands for a write that fails, the first times or always."""
+    """A write that fails, the first times or always."""
 
     def __init__(self, error: OSError, at_most: int = 1_000) -> None:
         self.times = 0

@@ -1,4 +1,4 @@
-"""A device that is at fault is left alone, and somebody else gets the job."""
+"""A faulty device is quarantined, and another agent gets the job."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ipulse_worker.agent.registration.quarantine import Quarantine
 
 
 class Watch:
-    """A clock that a test sets."""
+    """A clock that the test sets."""
 
     now = 1000.0
 
@@ -34,7 +34,7 @@ def test_one_whose_partition_is_reset_rests_for_a_while() -> None:
     assert quarantine.seconds_left == float("inf")
 
 
-def test_one_that_nothing_cures_is_used_no_more() -> None:
+def test_an_unrecoverable_device_is_not_used_again() -> None:
     watch = Watch()
     quarantine = Quarantine(["ipu"], quarantine_seconds=60, clock=watch)
     assert "until it is restarted" in quarantine.record("ipu", Reason.UNRECOVERABLE)

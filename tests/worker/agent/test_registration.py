@@ -1,4 +1,4 @@
-"""An agent makes itself known as soon as it can."""
+"""An agent registers as soon as it can."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.worker.agent.fake_rules import DEADLINE
 from tests.worker.agent.fake_service import FakeService
 
 
-def test_an_announcement_that_nobody_heard_is_soon_repeated(
+def test_a_registration_that_failed_is_soon_repeated(
     service: FakeService, settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(presence, "RETRY_SECONDS", 10 * DEADLINE)

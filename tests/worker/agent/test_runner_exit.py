@@ -1,4 +1,4 @@
-"""The runner's word, weighed against what the agent saw and did."""
+"""The outcome that the agent derives from a runner's report, exit code and stop cause."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ def test_a_cancel_outweighs_a_shutdown_and_both_outweigh_a_broken_protocol() -> 
     assert min(StopCause) is StopCause.BROKEN
 
 
-def test_the_runners_own_verdict_stands_where_nobody_stopped_it() -> None:
+def test_the_outcome_of_the_runner_stands_unless_it_was_stopped() -> None:
     outcome = outcome_of(RunnerExit(DIVERGED, 0))
     assert (outcome.reason, outcome.message) == (Reason.DIVERGED, "NaN")
 
 
 @pytest.mark.parametrize("claimed", [Reason.RUNNER_LOST, Reason.WORKER_LOST, Reason.WORKER_STOPPED])
-def test_a_runner_cannot_claim_what_only_others_can_know(claimed: Reason) -> None:
+def test_a_runner_cannot_report_reasons_of_the_agent(claimed: Reason) -> None:
     assert outcome_of(RunnerExit(DoneEvent(reason=claimed.value), 0)).reason is Reason.RUNNER_ERROR
 
 
-def test_a_reason_nobody_knows_is_an_error_that_shows_it() -> None:
+def test_an_unknown_reason_is_an_error_that_shows_it() -> None:
     outcome = outcome_of(RunnerExit(DoneEvent(reason="tired"), 0))
     assert outcome.reason is Reason.RUNNER_ERROR
     assert "tired" in outcome.message
@@ -74,7 +74,7 @@ def test_a_reason_nobody_knows_is_an_error_that_shows_it() -> None:
     ("exit_code", "words"),
     [(0, "code 0"), (3, "code 3"), (-11, "signal 11 (SIGSEGV)"), (-200, "signal 200 (unknown)")],
 )
-def test_silence_is_a_lost_runner_and_says_how_it_ended(exit_code: int, words: str) -> None:
+def test_a_missing_outcome_is_a_lost_runner_with_its_exit_code(exit_code: int, words: str) -> None:
     outcome = outcome_of(RunnerExit(None, exit_code))
     assert outcome.reason is Reason.RUNNER_LOST
     assert words in outcome.message
@@ -97,7 +97,7 @@ def test_the_kernels_own_count_is_read(tmp_path: Path) -> None:
     assert oom_kills(tmp_path / "of another system") == 0
 
 
-def test_every_ending_has_a_verdict_that_fits_into_the_protocol() -> None:
+def test_every_end_has_an_outcome_that_fits_into_the_protocol() -> None:
     dones = [None, *(DoneEvent(reason=reason.value) for reason in Reason)]
     for done, code, manifest, stop in itertools.product(dones, (0, -9), (True, False), STOPS):
         outcome = outcome_of(RunnerExit(done, code, manifest, stop, detail="what was wrong"))

@@ -1,4 +1,4 @@
-"""Each refusal is its own exception; only what may pass is tried again."""
+"""Each refusal has its own exception; only temporary errors are retried."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class TestClaim:
 
 
 class TestFence:
-    def test_every_word_of_a_superseded_attempt_is_refused(
+    def test_every_report_of_a_superseded_attempt_is_refused(
         self, service: FakeService, claim: ClaimedJob, api: ServiceAPI
     ) -> None:
         service.expire(claim.job_id)
@@ -83,7 +83,7 @@ class TestFence:
                 word()
         assert service.job(claim.job_id).last.events == []
 
-    def test_a_heartbeat_renews_the_lease_and_tells_of_a_cancel(
+    def test_a_heartbeat_renews_the_lease_and_reports_a_cancel(
         self, service: FakeService, claim: ClaimedJob, api: ServiceAPI
     ) -> None:
         lease = claim.lease
@@ -170,7 +170,7 @@ class TestPatience:
             )
         assert len(service.requests) == before + retry_policy.TRIES
 
-    def test_it_ends_early_where_there_is_no_point(
+    def test_it_ends_early_when_the_pause_says_so(
         self, service: FakeService, claim: ClaimedJob, api: ServiceAPI
     ) -> None:
         service.fail("finish", 503, times=1000)
@@ -191,10 +191,10 @@ class TestPatience:
         service.listen(port)
 
 
-def test_closing_waits_for_nobody_and_leaves_nothing_open(
+def test_closing_does_not_wait_and_leaves_nothing_open(
     service: FakeService, claim: ClaimedJob, api: ServiceAPI
 ) -> None:
-    """An agent ends while its threads speak: neither an error nor a connection is left of that."""
+    """An agent that ends while its threads send requests leaves no error and no connection."""
     asked, may_answer = threading.Event(), threading.Event()
 
     def hang(method: str, path: str) -> None:

@@ -1,4 +1,4 @@
-"""Every wrong variable is named at once, and no secret is shown."""
+"""All wrong variables are reported at once, and no secret is shown."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_what_is_said_counts(environment: dict[str, str]) -> None:
     assert Path(settings.runner_python).is_absolute()
 
 
-def test_every_mistake_is_told_at_once(environment: dict[str, str]) -> None:
+def test_all_mistakes_are_reported_at_once(environment: dict[str, str]) -> None:
     del environment["IPULSE_SERVICE_URL"]
     environment |= {
         "IPULSE_WARM": "yes",
@@ -94,7 +94,7 @@ def test_an_address_of_another_kind_is_refused_without_showing_it(
 
 
 @pytest.mark.parametrize("content", [None, b"", b"short", b"\xff\xfe" * 30])
-def test_a_token_that_is_none_is_an_error_with_its_cure(
+def test_a_missing_token_is_an_error_with_a_hint(
     environment: dict[str, str], content: bytes | None
 ) -> None:
     path = Path(environment["IPULSE_WORKER_TOKEN_FILE"])

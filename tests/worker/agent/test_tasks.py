@@ -1,4 +1,4 @@
-"""A message is one job id; anything else is dropped and said."""
+"""A message is one job id; anything else is dropped and logged."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_job_id_is_looked_at(looked_at: list[str]) -> None:
         (("j" * 1_000_000,), {}),
     ],
 )
-def test_anything_else_is_dropped_and_said(
+def test_anything_else_is_dropped_and_logged(
     looked_at: list[str],
     caplog: pytest.LogCaptureFixture,
     args: tuple[Any, ...],

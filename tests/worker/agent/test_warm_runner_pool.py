@@ -1,4 +1,4 @@
-"""A warm runner makes a start fast; whatever happens to it, no job suffers."""
+"""Warm runners make starts fast, and their failures do not affect jobs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.worker.agent.offspring import Offspring
 
 
 class Starts:
-    """Makes runners and remembers them."""
+    """Makes runners and records them."""
 
     def __init__(self, settings: AgentSettings) -> None:
         self._settings = settings
@@ -48,7 +48,7 @@ class TestWarmRunner:
         runner.kill()
         assert runner.ended.wait(DEADLINE)
 
-    def test_there_is_one_however_often_it_is_asked_for(self, starts: Starts) -> None:
+    def test_several_calls_prepare_one_runner(self, starts: Starts) -> None:
         warm = WarmRunnerPool(starts, is_enabled=True)
         for _ in range(5):
             warm.prepare()
@@ -143,7 +143,7 @@ class TestAttempts:
         world = json.loads(service.job(job_id).last.messages("runner")[0])
         assert [world["pid"]] == waiting
 
-    def test_one_with_options_of_its_own_gets_a_process_that_was_told_them(
+    def test_a_job_with_device_options_gets_a_new_process_with_them(
         self, offspring: Offspring, service: FakeService, settings: AgentSettings
     ) -> None:
         job_id = service.submit("shows_its_world")
@@ -155,11 +155,11 @@ class TestAttempts:
             assert waiting == offspring.runners()  # for the next job
         world = json.loads(service.job(job_id).last.messages("runner")[0])
         assert [world["pid"]] != waiting
-        told = json.loads(world["environment"]["POPLAR_ENGINE_OPTIONS"])
-        assert told["autoReport.all"] == "true"
-        assert told["autoReport.directory"].startswith(world["assignment"]["work_dir"])
+        options = json.loads(world["environment"]["POPLAR_ENGINE_OPTIONS"])
+        assert options["autoReport.all"] == "true"
+        assert options["autoReport.directory"].startswith(world["assignment"]["work_dir"])
 
-    def test_another_is_started_beside_the_report_and_not_beside_the_training(
+    def test_another_is_started_during_the_report_and_not_during_the_training(
         self, offspring: Offspring, service: FakeService, settings: AgentSettings
     ) -> None:
         job_id = service.submit("trains_then_reports_for_ever")
@@ -169,7 +169,7 @@ class TestAttempts:
                 service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
                 service.wait_for(lambda: service.job(job_id).last.said("trained"))
                 assert offspring.runners() == first
-                os.kill(first[0], signal.SIGUSR1)  # go on to the report
+                os.kill(first[0], signal.SIGUSR1)  # continue with the report
                 service.wait_for(lambda: service.job(job_id).state is JobState.REPORTING)
                 while len(offspring.runners()) == 1:
                     pass
@@ -193,7 +193,7 @@ class TestAttempts:
     def test_one_that_dies_when_it_is_given_the_job_is_replaced_by_a_cold_start(
         self, service: FakeService, settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The race that no check beforehand can exclude."""
+        """A race that no earlier check can exclude."""
         assign = RunnerProcess.assign
         killed = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Directories of attempts: private, gone after use, and swept when nobody will come back."""
+"""Work directories are private, removed after use, and swept when their agents have died."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_sweep_follows_no_link(tmp_path: Path) -> None:
     assert treasure.exists()
 
 
-def test_one_that_another_agent_removes_meanwhile_stops_nobody(
+def test_a_directory_removed_by_another_agent_is_no_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("att_1", "att_2"):
@@ -65,7 +65,7 @@ def test_one_that_another_agent_removes_meanwhile_stops_nobody(
     assert list(swept) == []
 
 
-def test_one_that_cannot_be_removed_stops_nobody(
+def test_a_directory_that_cannot_be_removed_is_no_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def refuse(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A runner whose import never ends."""
+"""A runner that is never ready: its import does not end."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A runner whose import ends just when it is told to stop; it begins if it is given a job."""
+"""A runner that becomes ready just when it is stopped, and runs a job that it gets."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A runner that does what a test says: real processes, real pipes, no TensorFlow.
+"""A runner with scripted behaviours: real processes and pipes, without TensorFlow.
 
 The spec's metadata names the behaviour. It speaks the protocol by itself, so that a mistake in
 the project's own words would show.
@@ -43,7 +43,7 @@ def write(assignment: Assignment, name: str, content: bytes) -> None:
 
 
 def manifest(*files: tuple[str, str, bytes]) -> bytes:
-    """One that lists files by role, name and content."""
+    """A manifest that lists files by role, name and content."""
     listed = [
         {
             "name": name,
@@ -58,7 +58,7 @@ def manifest(*files: tuple[str, str, bytes]) -> bytes:
 
 
 def results(assignment: Assignment, listed: bytes | None = None) -> None:
-    """With the manifest as it should be, or another one."""
+    """Complete with a valid manifest, or with another one."""
     metrics, weights = b'{"loss": 1.0}\n', os.urandom(3_000_000)
     true = manifest(("metrics", "metrics.jsonl", metrics), ("weights", "weights.npz", weights))
     phases("report")
@@ -131,7 +131,7 @@ def hangs_when_done(assignment: Assignment) -> None:
 
 
 def double_forks(assignment: Assignment) -> None:
-    """Leaves a process behind that left the session and ignores SIGTERM."""
+    """Leave a process in another session that ignores SIGTERM."""
     phases()
     daemonise()
     results(assignment)
@@ -144,7 +144,7 @@ def daemonises_and_waits(assignment: Assignment) -> None:
 
 
 def daemonise() -> None:
-    """Returns once the daemon has said its id: it may die with us from then on."""
+    """Return once the daemon has logged its process id."""
     has_said, say_it = os.pipe()
     if os.fork() == 0:
         os.setsid()
@@ -321,7 +321,7 @@ def checkpoints_often(assignment: Assignment) -> None:
 
 
 def talks(assignment: Assignment) -> None:
-    """Numbered log lines, quickly."""
+    """Write numbered log lines quickly."""
     phases()
     for number in range(int(assignment["spec"]["metadata"]["lines"])):
         log(f"line {number}")
