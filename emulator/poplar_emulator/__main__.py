@@ -81,6 +81,10 @@ def _run(options: argparse.Namespace, arguments: List[str], scratch: Path) -> in
         for summary in sorted(reports.rglob("summary.txt")):  # one for each engine
             text = summary.read_text(errors="replace").rstrip()
             sys.stdout.write(f"\nProfile (emulated, not measured on an IPU)\n{text}\n")
+    uncaught = reports / "exception.json"
+    if uncaught.is_file():  # the emulator writes it instead of the C++ library's own message
+        error = json.loads(uncaught.read_text("utf-8"))
+        sys.stderr.write(f"{options.sources[0]}: {error['type']}: {error['message']}\n")
     status = done.returncode
     return 128 - status if status < 0 else status
 

@@ -65,3 +65,19 @@ def test_a_missing_file_is_named(capsys: pytest.CaptureFixture[str]) -> None:
         command.main(["no-such-file.cpp"])
     assert stopped.value.code == 2
     assert "no-such-file.cpp: no such file" in capsys.readouterr().err
+
+
+def test_an_uncaught_exception_is_reported(tmp_path: Path) -> None:
+    program = tmp_path / "throws.cpp"
+    program.write_text(
+        "#include <poplar/Graph.hpp>\n"
+        "#include <poplar/Target.hpp>\n"
+        "int main() {\n"
+        "  poplar::Graph graph(poplar::Target::createCPUTarget());\n"
+        '  graph.addCodelets("missing.gp");\n'
+        "}\n"
+    )
+    done = run(program)
+    assert done.returncode == 134
+    assert "file_load_error" in done.stderr
+    assert "missing.gp" in done.stderr
