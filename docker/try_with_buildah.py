@@ -94,7 +94,7 @@ class Buildah:
             self.scratch / "base.log",
             ["debootstrap", "--variant=minbase", "bookworm", str(base), *MIRROR],
         )
-        # Certificates that this machine trusts beside Debian's: of a proxy on the way out, say.
+        # Certificates that this machine trusts in addition to Debian's, such as a proxy's.
         shutil.copytree(
             "/usr/local/share/ca-certificates",
             base / "usr/local/share/ca-certificates",

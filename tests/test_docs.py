@@ -1,4 +1,4 @@
-"""What is written about the project is true of it: pages, commands, links, versions."""
+"""Pages agree with the project: commands, links, versions, no foreign names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def tracked(pattern: str = "*") -> list[Path]:
 
 
 PROSE = tracked("*.md")
-# Written when the site is built, whose own check of links is strict.
+# These pages are written when the site is built; Sphinx checks their links.
 GENERATED = {ROOT / "docs" / "reference" / name for name in ("spec.md", "cli.md", "http.md")}
 
 

@@ -1,4 +1,4 @@
-"""A spec's options of the Poplar engine are those that the emulator's engine judges."""
+"""The spec accepts exactly the engine options that the emulator knows."""
 
 from __future__ import annotations
 

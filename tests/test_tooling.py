@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# All that the set-up may count on beside Python and the compiler.
+# The only tools that the set-up may need in addition to Python and the compiler.
 TOOLS = ["bash", "basename", "cat", "cp", "dirname", "flock", "grep", "head", "mkdir", "mktemp"]
 TOOLS += ["rm", "sha256sum"]
 
@@ -75,8 +75,8 @@ class TestHelp:
     def test_lists_every_command_of_the_makefile(self) -> None:
         makefile = (ROOT / "Makefile").read_text("utf-8")
         commands = set(re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[1].split())
-        told = subprocess.run(["make", "-C", ROOT], capture_output=True, text=True, check=True)
-        listed = set(re.findall(r"^make ([\w-]+) +\S", told.stdout, re.MULTILINE))
+        done = subprocess.run(["make", "-C", ROOT], capture_output=True, text=True, check=True)
+        listed = set(re.findall(r"^make ([\w-]+) +\S", done.stdout, re.MULTILINE))
         assert listed == commands - {"runtime", "dev"}
 
 
@@ -118,7 +118,7 @@ class TestSetup:
         )
 
     def calls(self, checkout: Path) -> str:
-        """What was started since the last look."""
+        """Return the commands since the last call, one a line."""
         calls = checkout.parent / "calls"
         text = calls.read_text() if calls.exists() else ""
         calls.write_text("")
@@ -180,9 +180,9 @@ class TestSetup:
         self, checkout: Path, missing: str, cure: str
     ) -> None:
         (checkout.parent / "tools" / missing).unlink()
-        told = self.run(checkout, "runtime")
-        assert told.returncode == 1
-        assert told.stderr == f"IPUlse: {cure}\n"
+        done = self.run(checkout, "runtime")
+        assert done.returncode == 1
+        assert done.stderr == f"IPUlse: {cure}\n"
 
     @pytest.mark.parametrize(
         ("extra", "cure"),
@@ -194,23 +194,23 @@ class TestSetup:
     def test_an_unfit_python_is_refused_in_one_line(
         self, checkout: Path, extra: dict[str, str], cure: str
     ) -> None:
-        told = self.run(checkout, "runtime", **extra)
-        assert told.returncode == 1
-        assert cure in told.stderr
-        assert told.stderr.count("\n") == 1
+        done = self.run(checkout, "runtime", **extra)
+        assert done.returncode == 1
+        assert cure in done.stderr
+        assert done.stderr.count("\n") == 1
 
     def test_a_failed_download_quotes_the_complaint_and_keeps_the_rest(
         self, checkout: Path
     ) -> None:
-        told = self.run(checkout, "runtime", FAKE_OFFLINE="1")
-        assert told.returncode == 1
-        last = told.stderr.splitlines()[-1]
+        done = self.run(checkout, "runtime", FAKE_OFFLINE="1")
+        assert done.returncode == 1
+        last = done.stderr.splitlines()[-1]
         assert "is there a network? error: no route to host" in last
         log = re.search(r"all of it: (\S+)\)", last)[1]
         assert Path(log).read_text() == "error: no route to host\n"
 
     def test_without_python_3_8_it_says_what_is_skipped(self, checkout: Path) -> None:
-        told = self.run(checkout, "py38", PYENV_ROOT=os.devnull)
-        assert told.returncode == 0
-        assert "are skipped; to get one: " in told.stderr
+        done = self.run(checkout, "py38", PYENV_ROOT=os.devnull)
+        assert done.returncode == 0
+        assert "are skipped; to get one: " in done.stderr
         assert not (checkout / ".venv38").exists()

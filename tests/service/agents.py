@@ -72,7 +72,7 @@ class Attempt:
         )
 
     def arrived(self, name: str, role: str, content: bytes) -> str:
-        """How much the service has of a file whose upload broke off."""
+        """Return how many bytes the service stored of an interrupted upload."""
         path = f"{self.path}/artifacts/{name}"
         query = self._query(role, content, None)
         response = self._worker.head(path, params=query, headers={"ipulse-fence": self.fence})

@@ -63,7 +63,7 @@ def postgresql_server() -> Iterator[PostgreSQLServer]:
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def database_settings(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """What a service is told of its database: a contract test runs on both kinds."""
+    """Settings of the database; contract tests run on both kinds."""
     if request.param == "sqlite":
         return {}
     server: PostgreSQLServer = request.getfixturevalue("postgresql_server")
@@ -101,7 +101,7 @@ def s3_endpoint() -> Iterator[str]:
 
 @pytest.fixture
 def s3_settings(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What a service is told of an empty bucket of its own."""
+    """Settings of a new, empty bucket."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "ours")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")

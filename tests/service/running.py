@@ -155,7 +155,7 @@ class InProcess(Service):
             return int(transaction.connection.execute(query).scalar_one())
 
     def expire_leases(self) -> None:
-        """As if every agent had been silent for too long."""
+        """Expire the leases of all agents."""
         with self.database.write() as transaction:
             transaction.connection.execute(update(tables.attempts).values(lease_expires_at=0))
 

@@ -44,14 +44,14 @@ def weights_of(service: InProcess, job_id: str) -> bytes:
 
 
 def complete(attempt: Attempt) -> dict[str, Any]:
-    """With the result that the job's seed leads to, whoever runs it and however often."""
+    """Complete the attempt with the result that is determined by the seed."""
     content = f"weights of {attempt.claim['job_id']}".encode()
     assert attempt.put("weights", "weights", content).status_code == 201
     return attempt.complete()
 
 
 def token(service: InProcess, name: str) -> tuple[str, dict[str, str]]:
-    """Its id, and what a request with it carries."""
+    """Return the id of a new token and the headers of a request with it."""
     body = {"name": name, "role": "reader", "seconds": 3600}
     issued = service.user.post("/v1/tokens", json=body).json()
     return issued["about"]["id"], {"authorization": f"Bearer {issued['token']}"}
@@ -101,12 +101,12 @@ def test_what_was_in_the_copy_ends_and_what_came_after_is_refused(
     with InProcess(settings) as service:
         assert service.job(ended)["state"] == "succeeded"
         assert weights_of(service, ended) == f"weights of {ended}".encode()
-        # Who is still at work is refused, and so stops, whatever it says next.
+        # An agent that still works is refused and stops.
         under_way._worker = since._worker = at_work._worker = service.worker
         assert under_way.say(line("three")).json()["code"] == "sequence_gap"
         assert under_way.finish("completed").json()["code"] == "incomplete"
         assert since.heartbeat().status_code == at_work.heartbeat().status_code == 404
-        # What ended since ends again, and alike.
+        # Jobs that ended after the copy end again, with the same results.
         service.expire_leases()
         eventually(lambda: service.job(running)["state"] == "queued")
         for job_id in (running, queued):
@@ -122,7 +122,7 @@ def test_what_was_in_the_copy_ends_and_what_came_after_is_refused(
         assert resumed(service, queued, heard[0]).status_code == 200
         for event_id in heard[1:]:
             assert resumed(service, queued, event_id).json()["code"] == "other_history"
-        # What was submitted since is not known, and may be submitted again.
+        # Jobs submitted after the copy are unknown and can be submitted again.
         assert service.user.get(f"/v1/jobs/{later}").status_code == 404
         assert service.submit(**KEY)["id"] != later
         assert (status(service, of_later), status(service, of_revoked)) == (401, 200)
