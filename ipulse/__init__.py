@@ -1,7 +1,8 @@
-"""The words everyone in IPUlse speaks: the experiment spec, the states of a job, events and errors.
+"""IPUlse: specs, client and command line of a training service for spiking networks.
 
-The core (`spec`, `schema`, `states`, `events`, `errors`, `strict_json`) is standard library only
-and runs on Python 3.8; the client needs `ipulse[client]` and the command line `ipulse[cli]`.
+`ExperimentSpec` validates a spec; `Client` and `AsyncClient` of `ipulse.client` submit it. The
+client needs `ipulse[client]` and the command line `ipulse[cli]`.
 """
 
+from ipulse.spec import ExperimentSpec as ExperimentSpec
 from ipulse_core import __version__ as __version__

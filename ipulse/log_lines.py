@@ -1,36 +1,37 @@
-"""Lines of a log on their way from agent to service: each text once, and not an object a line.
+"""Packs consecutive log events into one object on their way from agent to service.
 
-A job may print 10,000 lines at once; as events of their own they cost both sides more than all the
-rest that is done for them.
+A job may print 10,000 lines at once; as single events they would cost both sides more than all
+other work for them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Iterable, Iterator, List, Literal, Optional, Tuple, TypeVar, Union
+from typing import Annotated, Iterable, Iterator, List, Literal, Optional, Tuple, TypeVar, Union
 
-from ipulse_core.events import MAX_LINE, Level, LogEvent, Stream
+from ipulse.models import PRINTABLE, Field, ListOf
+from ipulse_core.events import MAX_LINE, Level, LogEvent, Stream, WireObject, described
 from ipulse_core.messages import EVENTS_PER_REQUEST
-from ipulse_core.schema import described
 
 Other = TypeVar("Other")
+Line = Annotated[str, Field(max_length=MAX_LINE, pattern=PRINTABLE)]
 
 
 @dataclass(frozen=True)
-class LogLines:
-    """Log events that follow one another and differ in their text alone; each has its number."""
+class LogLines(WireObject):
+    """Consecutive log events that differ only in their text; each line counts as one event."""
 
-    messages: Tuple[str, ...] = described(
-        "Lines of text.", min_items=1, max_items=EVENTS_PER_REQUEST, max_length=MAX_LINE
+    messages: ListOf[Line] = described(
+        "Lines of text.", min_length=1, max_length=EVENTS_PER_REQUEST
     )
-    level: Level = described("How bad they are.", default="info")
-    stream: Stream = described("Who said them.", default="runner")
+    level: Level = described("Severity.", default="info")
+    stream: Stream = described("Origin of the lines.", default="runner")
     kind: Literal["lines"] = "lines"
 
 
 def packed(events: Iterable[Other]) -> List[Union[Other, LogLines]]:
-    """The same events in order, where several log events of one origin are one entry."""
+    """Returns the events in order, with consecutive log events of one origin as one entry."""
     result: List[Union[Other, LogLines]] = []
     for origin, group in groupby(events, _origin):
         run = list(group)
@@ -44,12 +45,12 @@ def packed(events: Iterable[Other]) -> List[Union[Other, LogLines]]:
 
 
 def length(events: Iterable[object]) -> int:
-    """How many events these are, each line for one."""
+    """Returns the number of events; each line counts as one."""
     return sum(_length(event) for event in events)
 
 
 def without_first(events: Iterable[Other], number: int) -> List[Other]:
-    """All but the first `number` events."""
+    """Returns all but the first `number` events."""
     result: List[Other] = []
     for event in events:
         if number == 0:
@@ -63,7 +64,7 @@ def without_first(events: Iterable[Other], number: int) -> List[Other]:
 
 
 def in_parts(events: Iterable[Other], most: int) -> Iterator[List[Other]]:
-    """The events in order, at most so many at once."""
+    """Yields the events in order, at most `most` at once."""
     part: List[Other] = []
     left = most
     for event in events:

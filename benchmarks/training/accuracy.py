@@ -24,7 +24,9 @@ import yaml
 
 from benchmarks.common import command_line
 from benchmarks.common.tables import ROOT, Row, finish
-from ipulse.spec import ExperimentSpec, parse_spec
+from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
+from ipulse_core.derived_values import class_count, input_channels
+from ipulse_worker.runner.resolved_spec import read_spec
 
 SECOND_THRESHOLD = 0.9  # of a gated network; the thresholds are 1
 
@@ -108,7 +110,7 @@ def spec_of(task: Task, gated: bool, seed: int, weights_dtype: str, quick: bool)
     document["device"] = {"kind": "cpu", "weights_dtype": weights_dtype}
     if quick:
         document["training"]["epochs"] = task.quick_epochs
-    return parse_spec(document)
+    return read_spec(spec_to_json(parse_spec(document)))
 
 
 def outcome(
@@ -128,7 +130,8 @@ def outcome(
         rates.append(metrics.firing_rates[: len(spec.network.layers)])
         label = f"{task.title}, {'gated' if gated else 'dense'}, {weights_dtype}, seed {seed}"
         print(f"{label}: {100 * metrics.accuracy:.2f} %, {seconds[-1]:.1f} s", file=sys.stderr)
-    sizes = [spec.data.inputs, *(layer.neurons for layer in spec.network.layers), spec.data.classes]
+    hidden = (layer.neurons for layer in spec.network.layers)
+    sizes = [input_channels(spec.data), *hidden, class_count(spec.data)]
     return Outcome(
         task=task.title,
         gradient="gated" if gated else "dense",

@@ -1,16 +1,19 @@
-"""What an attempt may say about its job, one JSON object a line.
+"""Messages between runner and agent: the assignment of an attempt, and its events.
 
-The runner writes these on a pipe, the agent forwards them, the service numbers and keeps them.
-Paths are relative to the attempt's work directory and never leave the worker.
+The runner writes events as lines of JSON to a pipe, the agent forwards them, and the service
+numbers and stores them. Paths are relative to the attempt's work directory.
+
+The classes are plain so that a runner on Python 3.8 can use them. Agent and service validate them
+with `ipulse.events`, from the limits in each field's metadata.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
-from typing import Any, Dict, Literal, Optional, Union, cast
+from typing import Any, ClassVar, Dict, Literal, Optional, Union
 
-from ipulse_core import parsing, schema
-from ipulse_core.schema import described
+from ipulse_core.limits import MAX_INTEGER, MAX_TEXT, PRINTABLE
 from ipulse_core.states import Phase, Reason
 
 PROTOCOL = 1  # of the lines between agent and runner
@@ -19,7 +22,7 @@ MAX_LINE = 16_384  # characters of a log event
 Level = Literal["debug", "info", "warning", "error"]
 Stream = Literal["runner", "stdout", "stderr", "agent", "service"]
 PhaseName = Literal["prepare", "compile", "acquire", "run", "report"]
-# What an artifact is for; a name is for people, a role is for programs.
+# The purpose of an artifact, for programs; its name is for people.
 Role = Literal[
     "metrics",
     "weights",
@@ -33,11 +36,50 @@ Role = Literal[
     "log",
     "checkpoint",
 ]
-NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
+FILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
+
+
+class WireObject:
+    """Base of the classes whose objects are sent as JSON."""
+
+    # Settings for pydantic, where it is installed.
+    __pydantic_config__: ClassVar[Dict[str, Any]] = {
+        "strict": True,
+        "extra": "forbid",
+        "allow_inf_nan": False,
+    }
+
+    def to_json(self) -> Dict[str, Any]:
+        """Returns the fields by name."""
+        return dict(vars(self))
+
+
+def described(
+    description: str,
+    *,
+    default: Any = dataclasses.MISSING,
+    factory: Any = dataclasses.MISSING,
+    **limits: Any,
+) -> Any:
+    """Returns a dataclass field whose metadata are arguments of pydantic's `Field`."""
+    metadata = {"description": description, **limits}
+    if factory is not dataclasses.MISSING:
+        return dataclasses.field(default_factory=factory, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def text(description: str, *, max_length: int = MAX_TEXT, **options: Any) -> Any:
+    """Returns a field for text without control characters."""
+    return described(description, max_length=max_length, pattern=PRINTABLE, **options)
+
+
+def integer(description: str, *, ge: int, **options: Any) -> Any:
+    """Returns a field for an integer."""
+    return described(description, ge=ge, le=MAX_INTEGER, **options)
 
 
 @dataclass(frozen=True)
-class PhaseEvent:
+class PhaseEvent(WireObject):
     """The attempt entered a phase."""
 
     phase: PhaseName = described("The phase entered.")
@@ -45,82 +87,82 @@ class PhaseEvent:
 
 
 @dataclass(frozen=True)
-class ProgressEvent:
-    """How far a phase is that takes a while."""
+class ProgressEvent(WireObject):
+    """The progress of a phase that takes a while."""
 
     phase: PhaseName = described("The phase.")
-    fraction: float = described("How much of it is done.", ge=0.0, le=1.0)
-    message: str = described("What is done, or begins.", max_length=1024)
+    fraction: float = described("Fraction of the phase that is done.", ge=0.0, le=1.0)
+    message: str = text("What was done or begins.", max_length=1024)
     kind: Literal["progress"] = "progress"
 
 
 @dataclass(frozen=True)
-class MetricEvent:
-    """Figures of the training after some step."""
+class MetricEvent(WireObject):
+    """Metrics of the training after a step."""
 
-    epoch: int = described("Epochs begun, from 1.", ge=0)
-    epochs: int = described("Epochs in all.", ge=1)
-    step: int = described("Training steps done since the first epoch.", ge=0)
-    steps: int = described("Training steps in all.", ge=1)
+    epoch: int = integer("Epochs begun, from 1.", ge=0)
+    epochs: int = integer("Epochs in all.", ge=1)
+    step: int = integer("Training steps done since the first epoch.", ge=0)
+    steps: int = integer("Training steps in all.", ge=1)
     values: Dict[str, float] = described(
-        "Figures by name: loss, accuracy, test_loss, test_accuracy, firing_rate/1 (spikes per "
-        "neuron and step of the first layer), overflow/1 (slots dropped), ...",
-        max_items=256,
+        "Metrics by name: loss, accuracy, test_loss, test_accuracy, firing_rate/1 (spikes per "
+        "neuron and step of the first layer), overflow/1 (dropped spikes), ...",
+        max_length=256,
     )
     eta_seconds: Optional[float] = described(
-        "Estimated time to the end of training.", default=None, ge=0.0, unit="s"
+        "Estimated time to the end of training.", default=None, ge=0.0
     )
     kind: Literal["metric"] = "metric"
 
 
 @dataclass(frozen=True)
-class LogEvent:
-    """Something to read: a line that the runner printed or logged."""
+class LogEvent(WireObject):
+    """A line that the runner printed or logged."""
 
-    message: str = described("One line of text.", max_length=MAX_LINE)
-    level: Level = described("How bad.", default="info")
-    stream: Stream = described("Who said it.", default="runner")
+    message: str = text("One line of text.", max_length=MAX_LINE)
+    level: Level = described("Severity.", default="info")
+    stream: Stream = described("Origin of the line.", default="runner")
     kind: Literal["log"] = "log"
 
 
 @dataclass(frozen=True)
-class CheckpointEvent:
+class CheckpointEvent(WireObject):
     """A checkpoint file is complete and may be stored."""
 
-    path: str = described("File in the work directory.", pattern=NAME)
-    epoch: int = described("Epochs done.", ge=0)
-    step: int = described("Training steps done.", ge=0)
+    path: str = described("File in the work directory.", pattern=FILE_NAME)
+    epoch: int = integer("Epochs done.", ge=0)
+    step: int = integer("Training steps done.", ge=0)
     kind: Literal["checkpoint"] = "checkpoint"
 
 
 @dataclass(frozen=True)
-class ArtifactEvent:
+class ArtifactEvent(WireObject):
     """A result file is complete and may be stored."""
 
-    path: str = described("File in the work directory.", pattern=NAME)
-    role: Role = described("What the file is for.")
-    media_type: str = described("Media type.", default="application/octet-stream", max_length=128)
+    path: str = described("File in the work directory.", pattern=FILE_NAME)
+    role: Role = described("Purpose of the file.")
+    media_type: str = text("Media type.", default="application/octet-stream", max_length=128)
     kind: Literal["artifact"] = "artifact"
 
 
 @dataclass(frozen=True)
-class ReadyEvent:
-    """The runner has imported what it needs and waits for an assignment."""
+class ReadyEvent(WireObject):
+    """The runner has finished its imports and waits for an assignment."""
 
-    python: str = described("Version of Python.")
-    tensorflow: str = described("Version of TensorFlow.")
-    import_seconds: float = described("Time spent importing.", ge=0.0, unit="s")
+    python: str = text("Version of Python.")
+    tensorflow: str = text("Version of TensorFlow.")
+    import_seconds: float = described("Duration of the imports in seconds.", ge=0.0)
     kind: Literal["ready"] = "ready"
 
 
 @dataclass(frozen=True)
-class DoneEvent:
-    """The attempt's verdict; the last line a runner writes."""
+class DoneEvent(WireObject):
+    """The outcome of the attempt; the last line that a runner writes."""
 
-    reason: str = described("A value of ipulse_core.states.Reason.", max_length=64)
-    message: str = described("One sentence for people.", default="", max_length=4_096)
+    reason: str = text("A value of ipulse_core.states.Reason.", max_length=64)
+    message: str = text("One sentence for people.", default="", max_length=4_096)
     summary: Dict[str, float] = described(
-        "Final figures: test_accuracy, seconds, ...", factory=dict, max_items=64
+        "Final metrics: test_accuracy, seconds, ...", factory=dict, max_length=64
     )
     kind: Literal["done"] = "done"
 
@@ -137,35 +179,21 @@ Event = Union[
 ]
 
 
-def parse_event(value: Any) -> Event:
-    """The event in parsed JSON. Raises InvalidInput with the places of its problems."""
-    return cast(Event, parsing.parse_type(Event, value))
-
-
-def event_to_json(event: Event) -> Dict[str, Any]:
-    value: Dict[str, Any] = schema.to_json(event)
-    return value
-
-
 @dataclass(frozen=True)
-class Assignment:
-    """What the agent writes to a runner's standard input: one line, one attempt."""
+class Assignment(WireObject):
+    """One attempt for a runner: the one line that the agent writes to its standard input."""
 
     protocol: int
     job_id: str
-    attempt: int = described("Number of the attempt, from 1.", ge=1)
-    work_dir: str = described(
-        "Directory of this attempt; the runner writes only here.", max_length=4096
-    )
-    spec: Any = described("The experiment spec as JSON.")
-    checkpoint: Optional[str] = described(
-        "Checkpoint file to resume from.", default=None, max_length=4096
-    )
+    attempt: int  # number of the attempt, from 1
+    work_dir: str  # directory of this attempt; the runner writes only here
+    spec: Any  # the resolved experiment spec as JSON
+    checkpoint: Optional[str] = None  # checkpoint file to resume from
 
 
 __all__ = [
+    "FILE_NAME",
     "MAX_LINE",
-    "NAME",
     "PROTOCOL",
     "ArtifactEvent",
     "Assignment",
@@ -182,6 +210,8 @@ __all__ = [
     "Reason",
     "Role",
     "Stream",
-    "event_to_json",
-    "parse_event",
+    "WireObject",
+    "described",
+    "integer",
+    "text",
 ]

@@ -6,9 +6,10 @@ MAX_INTEGER = 2**53 - 1  # the largest integer that every JSON reader keeps exac
 MAX_TEXT = 512  # characters of a text, where its field sets no other limit
 MAX_KEY = 64  # characters of a key in a map
 
-# C0 and C1 except tab and line ends, which a terminal might take for commands.
-_CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
-CONTROL_CHARACTERS = re.compile(f"[{_CONTROL}\ud800-\udfff]")  # lone surrogates fit in no file
-PRINTABLE = f"^[^{_CONTROL}]*$"
+# For character classes of patterns: C0 and C1 except tab and line ends, which a terminal might
+# take for commands.
+CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
+CONTROL_CHARACTERS = re.compile(f"[{CONTROL}\ud800-\udfff]")  # lone surrogates fit in no file
+PRINTABLE = f"^[^{CONTROL}]*$"
 # Text without control characters that neither begins nor ends with white space.
-TRIMMED = rf"^[^\s{_CONTROL}]([^\n{_CONTROL}]*[^\s{_CONTROL}])?$"
+TRIMMED = rf"^[^\s{CONTROL}]([^\n{CONTROL}]*[^\s{CONTROL}])?$"

@@ -10,6 +10,7 @@ import typer
 from ipulse.spec import spec_to_json
 from ipulse.spec.file import read_spec_file
 from ipulse_core import strict_json
+from ipulse_core.derived_values import class_count, input_channels
 
 from .exits import Exit
 from .following import follow
@@ -81,7 +82,11 @@ def validate(file: SpecPath, as_json: AsJSON = False) -> Exit:
     if as_json:
         emit({"valid": True, "spec": document, "spec_sha256": digest})
         return Exit.OK
-    sizes = [spec.data.inputs, *(layer.neurons for layer in spec.network.layers), spec.data.classes]
+    sizes = [
+        input_channels(spec.data),
+        *(layer.neurons for layer in spec.network.layers),
+        class_count(spec.data),
+    ]
     training = spec.training
     show(f"{file} is valid.")
     show_facts(

@@ -13,17 +13,13 @@ from typing import Dict, Iterator, Optional, Sequence
 import httpx
 
 from ipulse_core.errors import RemoteError
-from ipulse_core.events import ArtifactEvent
-from ipulse_core.schema import fields_of
+from ipulse_core.events import FILE_NAME
 
 from .calls import content_path
 from .problems import error_in
 from .resources import Artifact
 from .retries import RetryPolicy
 
-_NAME = next(
-    field.metadata["pattern"] for field, _ in fields_of(ArtifactEvent) if field.name == "path"
-)
 _BLOCK = 2**20
 
 
@@ -34,7 +30,7 @@ def check_names(artifacts: Sequence[Artifact]) -> None:
     """
     seen = set()
     for artifact in artifacts:
-        if not re.fullmatch(_NAME, artifact.name):
+        if not re.fullmatch(FILE_NAME, artifact.name):
             raise RemoteError(
                 f"the service lists an artifact with the unsafe name {artifact.name!r}: "
                 "not downloaded"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any
 
 import typer
 
@@ -46,7 +46,7 @@ def _row(command: Any, name: str) -> str:
     return f"| [`ipulse {name}`](#{place}) | {command.get_short_help_str(200)} |"
 
 
-def _exit_codes() -> List[str]:
+def _exit_codes() -> list[str]:
     rows = [f"| {code.value} | {meaning} |" for code, meaning in MEANINGS.items()]
     return ["## Exit codes", "", "| code | meaning |", "| --- | --- |", *rows]
 

@@ -1,26 +1,19 @@
-"""docs/reference/spec.md: every field of the experiment spec, from the spec's own classes."""
+"""docs/reference/spec.md: every field of the experiment spec, from its models."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from typing import (
-    Any,
-    Iterator,
-    List,
-    Literal,
-    Mapping,
-    Tuple,
-    Type,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-)
+from collections.abc import Iterable, Iterator
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
+
+from ipulse.models import MAX_KEY, MAX_TEXT, PRINTABLE, Model
 from ipulse.spec import MAX_STATE, MAX_SYNAPSES, ExperimentSpec
 from ipulse.spec.example import example_path
-from ipulse_core import schema
+from ipulse_core.limits import TRIMMED
 
 _HEAD = f"""\
 # The experiment spec
@@ -28,12 +21,13 @@ _HEAD = f"""\
 Written by `make docs` from `ipulse/spec/`; to change this page, change the fields there.
 
 A spec is data: a YAML file for people, the same as JSON over HTTP. `ipulse validate FILE` checks
-one on your machine and tells each problem with its line. A field without a default must be given;
-a field that is not listed here is refused. Where several kinds are listed at one place and none is
-named, the kind of the place's default is meant.
+one on your machine and reports each problem with its line; `from ipulse import ExperimentSpec` does
+the same in Python. A field without a default is required; a field that is not listed here is
+refused. Where several kinds are listed at one place and a spec names none, the kind of the default
+is used.
 
-Two limits bind several fields: the whole network has at most {MAX_SYNAPSES:,} weights, and one
-training step touches at most {MAX_STATE:,} membrane values (`data.steps` times
+Two limits apply to several fields together: the whole network has at most {MAX_SYNAPSES:,}
+weights, and one training step computes at most {MAX_STATE:,} membrane values (`data.steps` times
 `training.batch_size` times all neurons).
 
 ## An example
@@ -45,55 +39,63 @@ training step touches at most {MAX_STATE:,} membrane values (`data.steps` times
 
 
 def spec_page() -> str:
-    """The page as Markdown."""
+    """Returns the page as Markdown."""
     parts = [_HEAD + example_path().read_text(encoding="utf-8") + "```"]
     # Once each: several kinds of data have the same encodings.
-    classes = list(dict.fromkeys(_classes(ExperimentSpec, "")))
-    paths = [path for path, _ in classes]
-    for path, cls in classes:
-        tag = f"{schema.tag_of(cls)}: {schema.kind_of(cls)}" if paths.count(path) > 1 else ""
-        parts.append(_section(path, tag, cls))
+    models = list(dict.fromkeys(_models(ExperimentSpec, "")))
+    paths = [path for path, _ in models]
+    for path, model in models:
+        parts.append(_section(path, _tag(model) if paths.count(path) > 1 else "", model))
     return "\n\n".join(parts) + "\n"
 
 
-def _classes(cls: Type[Any], path: str) -> Iterator[Tuple[str, Type[Any]]]:
-    """A class and those in its fields, each with the path at which a spec has it."""
-    yield path, cls
-    for field, hint in schema.fields_of(cls):
-        for inner in _dataclasses_in(hint):
-            item = "[]" if get_origin(hint) is tuple else ""
-            yield from _classes(inner, f"{path}.{field.name}{item}".lstrip("."))
+def _models(model: type[Model], path: str) -> Iterator[tuple[str, type[Model]]]:
+    """Yields a model and those in its fields, each with its path in a spec."""
+    yield path, model
+    for name, field in model.model_fields.items():
+        for inner, is_item in _models_in(field.annotation):
+            yield from _models(inner, f"{path}.{name}{'[]' if is_item else ''}".lstrip("."))
 
 
-def _dataclasses_in(hint: Any) -> List[Type[Any]]:
-    if dataclasses.is_dataclass(hint):
-        return [cast(Type[Any], hint)]
-    if get_origin(hint) in (tuple, Union):
-        return [cls for member in get_args(hint) for cls in _dataclasses_in(member)]
+def _models_in(hint: Any, is_item: bool = False) -> list[tuple[type[Model], bool]]:
+    """Returns the models in a type, and whether they are items of a list."""
+    if isinstance(hint, type) and issubclass(hint, Model):
+        return [(hint, is_item)]
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _models_in(arguments[0], is_item)
+    if origin in (tuple, Union, UnionType):
+        inner = is_item or origin is tuple
+        return [found for member in arguments for found in _models_in(member, inner)]
     return []
 
 
-def _section(path: str, tag: str, cls: Type[Any]) -> str:
-    """`tag`: of a class that shares its path with others."""
+def _tag(model: type[Model]) -> str:
+    """Returns the field that selects a class among others, and its value."""
+    name = "kind" if "kind" in model.model_fields else "name"
+    return f"{name}: {get_args(model.model_fields[name].annotation)[0]}"
+
+
+def _section(path: str, tag: str, model: type[Model]) -> str:
     title = f"`{path}`" if path else "The document"
     title += f" with `{tag}`" if tag else ""
     rows = [
         "| field | type | default | limits | unit | meaning |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    rows += [_row(field, hint) for field, hint in schema.fields_of(cls)]
-    return f"## {title}\n\n{_paragraphs(cls)}\n\n" + "\n".join(rows)
+    rows += [_row(name, field) for name, field in model.model_fields.items()]
+    return f"## {title}\n\n{_paragraphs(model)}\n\n" + "\n".join(rows)
 
 
-def _row(field: Any, hint: Any) -> str:
-    limits: Mapping[str, Any] = field.metadata
+def _row(name: str, field: FieldInfo) -> str:
+    extra = field.json_schema_extra
     cells = [
-        f"`{field.name}`",
-        _type(hint),
-        _default(field, hint),
-        _limits(hint, limits),
-        str(limits.get("unit", "")),
-        str(limits["doc"]),
+        f"`{name}`",
+        _type(field.annotation),
+        _default(field),
+        ", ".join(dict.fromkeys(_limits(field.annotation, field.metadata))),
+        str(extra["unit"]) if isinstance(extra, dict) else "",
+        str(field.description),
     ]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
@@ -102,50 +104,81 @@ def _type(hint: Any) -> str:
     names = {int: "integer", float: "number", str: "text", bool: "true or false"}
     if hint in names:
         return names[hint]
-    if dataclasses.is_dataclass(hint):
-        return "object"
     origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _type(arguments[0])
     if origin is tuple:
         return f"list of {_type(arguments[0])}s"
     if origin is dict:
         return f"map of text to {_type(arguments[1])}"
     if origin is Literal:
         return " or ".join(f"`{choice}`" for choice in arguments)
-    types = ["null" if member is type(None) else _type(member) for member in arguments]
-    return " or ".join(dict.fromkeys(types))
+    if origin in (Union, UnionType):
+        types = ["null" if member is type(None) else _type(member) for member in arguments]
+        return " or ".join(dict.fromkeys(types))
+    return "object"
 
 
-def _default(field: Any, hint: Any) -> str:
-    default = schema.default_of(field)
-    if default is dataclasses.MISSING:
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
         return "*required*"
-    if isinstance(default, dict) and get_origin(hint) is not dict:
-        tag = default.get("kind") if get_origin(hint) is Union else None
+    default = field.default
+    if isinstance(default, Model):
+        tag = getattr(default, "kind", None)
         return f"`{tag}` with its defaults" if tag else "its defaults"
-    return f"`{json.dumps(default)}`"
+    return f"`{json.dumps(to_jsonable_python(default))}`"
 
 
-def _limits(hint: Any, limits: Mapping[str, Any]) -> str:
-    words = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
-    told = [
-        f"{sign} {_number(limits[name])}"
-        for name, sign in words.items()
-        if limits.get(name) is not None
-    ]
-    if get_origin(hint) in (tuple, dict) and limits.get("max_items") is not None:
-        told.append(f"{limits.get('min_items') or 0} to {limits['max_items']} items")
-    if get_origin(hint) is dict:
-        told.append(f"keys up to {schema.MAX_KEY} characters")
-    if hint is str or (get_origin(hint) is dict and get_args(hint)[1] is str):
-        told.append(f"up to {limits['max_length']} characters")
-    if limits.get("pattern"):
-        told.append(f"matches `{limits['pattern']}`")
-    return ", ".join(told)
+def _limits(hint: Any, metadata: Iterable[Any]) -> Iterator[str]:
+    """Yields the limits of a type with this metadata, those of its items included."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        yield from _limits(arguments[0], [*_flat(arguments[1:]), *metadata])
+    elif origin in (Union, UnionType):
+        for member in arguments:
+            yield from _limits(member, metadata)
+    elif origin in (tuple, dict):
+        limits = _by_name(metadata)
+        if "max_length" in limits:
+            yield f"{limits.get('min_length', 0)} to {limits['max_length']} items"
+        if origin is dict:
+            yield f"keys up to {MAX_KEY} characters"
+        yield from _limits(arguments[0 if origin is tuple else 1], [])
+    elif hint is str:
+        limits = _by_name(metadata)
+        yield f"up to {limits.get('max_length', MAX_TEXT)} characters"
+        if limits.get("pattern") == TRIMMED:
+            yield "no white space at either end"
+        elif limits.get("pattern", PRINTABLE) != PRINTABLE:
+            yield f"matches `{limits['pattern']}`"
+    elif hint in (int, float):
+        limits = _by_name(metadata)
+        for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<")):
+            if name in limits:
+                yield f"{sign} {_number(limits[name])}"
+
+
+def _by_name(metadata: Iterable[Any]) -> dict[str, Any]:
+    names = ("ge", "gt", "le", "lt", "min_length", "max_length", "pattern")
+    return {
+        name: getattr(item, name)
+        for item in metadata
+        for name in names
+        if getattr(item, name, None) is not None
+    }
+
+
+def _flat(metadata: Iterable[Any]) -> Iterator[Any]:
+    for item in metadata:
+        if isinstance(item, FieldInfo):
+            yield from item.metadata
+        else:
+            yield item
 
 
 def _number(value: float) -> str:
     return f"{int(value):,}" if value == int(value) else f"{value:g}"
 
 
-def _paragraphs(cls: Type[Any]) -> str:
-    return "\n".join(line.strip() for line in (cls.__doc__ or "").strip().split("\n"))
+def _paragraphs(model: type[Model]) -> str:
+    return "\n".join(line.strip() for line in (model.__doc__ or "").strip().split("\n"))

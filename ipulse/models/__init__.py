@@ -12,6 +12,7 @@ from .fields import MAX_KEY as MAX_KEY
 from .fields import MAX_TEXT as MAX_TEXT
 from .fields import PRINTABLE as PRINTABLE
 from .fields import ExactInteger as ExactInteger
+from .fields import FromObject as FromObject
 from .fields import Integer as Integer
 from .fields import ListOf as ListOf
 from .fields import Text as Text

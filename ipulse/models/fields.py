@@ -5,12 +5,13 @@ from typing import Annotated, Any, TypeVar
 from pydantic import (
     BeforeValidator,
     Field,
+    GetCoreSchemaHandler,
     Strict,
     StringConstraints,
     ValidationError,
     WrapValidator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from ipulse.models.messages import shown
 from ipulse_core.limits import MAX_INTEGER as MAX_INTEGER
@@ -40,6 +41,16 @@ def _key(value: Any, handler: Any) -> Any:
     except ValidationError:
         detail = f"keys are text of 1 to {MAX_KEY} printable characters"
         raise PydanticCustomError("bad_key", "{detail}", {"detail": detail}) from None
+
+
+class FromObject:
+    """Lets a strict dataclass be read from a JSON object."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        schema = handler(source)
+        return {**handler.resolve_ref_schema(schema), "strict": False}
 
 
 Text = Annotated[str, StringConstraints(max_length=MAX_TEXT, pattern=PRINTABLE)]

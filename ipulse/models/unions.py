@@ -7,13 +7,14 @@ the name of the member into the location.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, is_dataclass
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from ipulse.models.fields import FromObject
 from ipulse.models.messages import error_of, explained, shown
 from ipulse_core.errors import Problem
 
@@ -35,8 +36,15 @@ class ByKind:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        inner = handler.generate_schema(Annotated[source, Field(discriminator=self.tag)])
-        kinds = tuple(_kind_of(member, self.tag) for member in get_args(source))
+        members = get_args(source)
+        kinds = tuple(_kind_of(member, self.tag) for member in members)
+        readable = tuple(
+            Annotated[member, FromObject()] if is_dataclass(member) else member
+            for member in members
+        )
+        # Made at run time, which type checkers cannot follow.
+        union: Any = Annotated[Union[readable], Field(discriminator=self.tag)]  # noqa: UP007
+        inner = handler.generate_schema(union)
 
         def select(value: Any, validate: Callable[[Any], Any]) -> Any:
             if isinstance(value, dict):
@@ -101,7 +109,7 @@ def _without_tag(value: Any, validate: Callable[[Any], Any]) -> Any:
 
 
 def _kind_of(member: Any, tag: str) -> str:
-    return str(get_args(get_type_hints(_bare(member))[tag])[0])
+    return str(get_args(get_type_hints(member)[tag])[0])
 
 
 def _shape(value: Any) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import is_dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from ipulse.models.fields import FromObject
 from ipulse.models.messages import problem_of
 from ipulse_core.errors import InvalidInput, Problem
 
@@ -19,7 +21,7 @@ MAX_PROBLEMS = 100  # listed for one document: an answer must not outgrow the qu
 @cache
 def adapter_of(kind: Any) -> TypeAdapter[Any]:
     """Returns pydantic's validator of a type, built once."""
-    return TypeAdapter(kind)
+    return TypeAdapter(Annotated[kind, FromObject()] if is_dataclass(kind) else kind)
 
 
 def validate(kind: type[T], value: Any, error: type[InvalidInput] = InvalidInput) -> T:

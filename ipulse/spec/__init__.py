@@ -1,9 +1,8 @@
-"""The experiment spec: the only schema there is.
+"""The experiment spec: the one schema of an experiment, as pydantic models.
 
-A spec is data and never code. The service validates it, the command line validates it before
-sending, the runner reads it on Python 3.8, and docs/reference/spec.md is generated from it.
-Shapes are written `[time, batch, neurons]`; the mathematics is in
-ops/ipulse_ops/lif/reference/network_pass.py.
+A spec is data, never code. The command line validates it before it sends it, the service when it
+receives it, and the agent before it starts a runner. The runner reads the resolved spec, in which
+every default is written out. docs/reference/spec.md is generated from these models.
 """
 
 from .data import Data, DigitsData
@@ -11,7 +10,7 @@ from .device import ConnectionType, CPUDevice, Device, EmulatorDevice, IPUDevice
 from .encoding import Encoding, LinearLatency, LogLatency, PopulationCode, RateCode
 from .experiment import MAX_STATE, MAX_SYNAPSES, ExperimentSpec, parse_spec, spec_to_json
 from .generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
-from .layers import GrowingCapacity, LeakyReadout, LIFLayer, PerNeuron, SpikingReadout
+from .layers import GrowingCapacity, LeakyReadout, LIFLayer, SpikingReadout
 from .network import Network
 from .optimizers import SGD, Adam, AdamW, GradientClipping, Optimizer
 from .recordings import (
@@ -61,7 +60,6 @@ __all__ = [
     "Network",
     "NpzData",
     "Optimizer",
-    "PerNeuron",
     "PoissonData",
     "PopulationCode",
     "RandmanData",

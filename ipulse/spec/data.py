@@ -1,14 +1,8 @@
-"""What an experiment learns from: one class per kind of data set, told apart by `kind`.
+"""The data sets that an experiment can learn from, one class per `kind`."""
 
-Every class says how many `inputs` and `classes` the data have, and what they are in `words`.
-"""
+from typing import Annotated, Literal
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Literal, Optional, Union
-
-from ipulse_core.schema import described
+from ipulse.models import ByKind, Field, Model, unit
 
 from .encoding import Encoding, LogLatency
 from .generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
@@ -16,52 +10,59 @@ from .recordings import DVSGestureData, NMNISTData, NpzData, SHDData, SSCData
 from .shifts import Shifts
 
 
-@dataclass(frozen=True)
-class DigitsData:
-    """The 1,797 scanned 8x8 digits that ship inside scikit-learn, as spikes."""
+class DigitsData(Model):
+    """The 1,797 scanned 8x8 digits of scikit-learn, encoded as spikes."""
 
-    words = "scanned digits"
-    classes = 10
-
-    kind: Literal["digits"] = described("Which data set.", default="digits")
-    steps: int = described(
-        "Time steps of one sample; later spikes are dropped.", default=40, ge=1, le=10_000
+    kind: Literal["digits"] = Field(default="digits", description="Data set.")
+    steps: int = Field(
+        default=40,
+        ge=1,
+        le=10_000,
+        description="Time steps of one sample; later spikes are dropped.",
     )
-    step_ms: float = described("Width of one time step.", default=1.0, gt=0.0, le=1000.0, unit="ms")
-    encoding: Encoding = described("How brightness becomes spikes.", factory=LogLatency)
-    test_fraction: float = described(
-        "Share of the samples held out for the test accuracy.", default=0.2, ge=0.05, le=0.5
+    step_ms: float = Field(
+        default=1.0,
+        gt=0.0,
+        le=1000.0,
+        description="Width of one time step.",
+        json_schema_extra=unit("ms"),
     )
-    split_seed: int = described(
-        "Decides which samples are held out, whatever the experiment's seed.",
+    encoding: Annotated[Encoding, ByKind(default="log_latency")] = Field(
+        default=LogLatency(), description="How brightness becomes spikes."
+    )
+    test_fraction: float = Field(
+        default=0.2,
+        ge=0.05,
+        le=0.5,
+        description="Fraction of the samples held out for the test accuracy.",
+    )
+    split_seed: int = Field(
         default=0,
         ge=0,
         le=2**31 - 1,
+        description="Selects the samples that are held out, independently of the experiment's "
+        "seed.",
     )
-    samples: Optional[int] = described(
-        "Use only this many samples, drawn by split_seed; null uses all 1,797.",
+    samples: int | None = Field(
         default=None,
         ge=50,
         le=1797,
+        description="Use only this many samples, drawn with split_seed; null uses all 1,797.",
     )
-    shifts: Optional[Shifts] = described(
-        "Shifted copies of the training images to learn from, too; null makes none.", default=None
+    shifts: Shifts | None = Field(
+        default=None, description="Adds shifted copies of the training images; null adds none."
     )
 
-    @property
-    def inputs(self) -> int:
-        return 64 * self.encoding.channels_per_value
 
-
-Data = Union[
-    DigitsData,
-    RandmanData,
-    YinYangData,
-    PoissonData,
-    FrozenNoiseData,
-    NpzData,
-    SHDData,
-    SSCData,
-    NMNISTData,
-    DVSGestureData,
-]
+Data = (
+    DigitsData
+    | RandmanData
+    | YinYangData
+    | PoissonData
+    | FrozenNoiseData
+    | NpzData
+    | SHDData
+    | SSCData
+    | NMNISTData
+    | DVSGestureData
+)

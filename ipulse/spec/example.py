@@ -1,4 +1,4 @@
-"""The spec that `ipulse demo` runs: examples/digits.yaml, of a checkout or of an installation."""
+"""Finds examples/digits.yaml, the spec that `ipulse demo` runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def example_path() -> Path:
-    """Where digits.yaml lies. Raises NotFound if it was not installed."""
-    # The wheel carries the one file of the repository inside the package.
+    """Returns the path of digits.yaml, in a checkout or in an installation.
+
+    Raises:
+        NotFound: It was not installed.
+    """
+    # The wheel contains the repository's file inside the package.
     for folder in (_PACKAGE / "examples", _PACKAGE.parent / "examples"):
         if (folder / "digits.yaml").is_file():
             return folder / "digits.yaml"

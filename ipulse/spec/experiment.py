@@ -1,13 +1,22 @@
-"""One experiment: its parts, and what must hold between them."""
+"""An experiment: its parts and the rules between them."""
 
-from __future__ import annotations
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Annotated, Any, Literal
 
-from dataclasses import dataclass, replace
-from typing import Any, Dict, Iterator, Literal, Union
+from pydantic import ConfigDict
+from pydantic.config import JsonDict
 
-from ipulse_core import parsing, schema
+from ipulse.models import ByKind, ExactInteger, Field, Model, TextByKey, validate
+from ipulse_core.derived_values import (
+    class_count,
+    input_channels,
+    spiking_layers,
+    splits_neurons,
+)
 from ipulse_core.errors import InvalidSpec, Problem
-from ipulse_core.schema import described
+from ipulse_core.limits import TRIMMED
 
 from .data import Data, DigitsData
 from .device import CPUDevice, Device, EmulatorDevice, IPUDevice
@@ -15,34 +24,57 @@ from .network import Network
 from .training import SPIKE_LOSSES, Training
 
 MAX_SYNAPSES = 2**27  # weights of the whole network: 512 MiB in float32
-MOST_SENDERS = 2**16  # channels or neurons that the Poplar op's ids tell apart
-MAX_STATE = 2**31  # membrane values that one training step may touch: time * batch * neurons
+MOST_SENDERS = 2**16  # channels or neurons that the Poplar op's ids can address
+MAX_STATE = 2**31  # membrane values that one training step may compute: time * batch * neurons
+
+_EXAMPLE: JsonDict = {
+    "version": 1,
+    "name": "digits",
+    "seed": 1,
+    "data": {"kind": "digits"},
+    "network": {"layers": [{"neurons": 128, "capacity": 40, "second_threshold": 0.5}]},
+    "training": {"epochs": 10, "batch_size": 64},
+    "device": {"kind": "cpu"},
+}
 
 
-@dataclass(frozen=True)
-class ExperimentSpec:
+class ExperimentSpec(Model):
     """One experiment: data, network, training and device, with a seed that fixes all of it."""
 
-    version: Literal[1] = described("Version of this schema.")
-    network: Network = described("What learns.")
-    name: str = described(
-        "A name for people.", default="experiment", max_length=128, pattern=r"\S(.*\S)?"
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    version: Annotated[Literal[1], ExactInteger] = Field(description="Version of this schema.")
+    network: Network = Field(description="The network to train.")
+    name: str = Field(
+        default="experiment",
+        max_length=128,
+        pattern=TRIMMED,
+        description="A name for people.",
+        examples=["digits with 128 neurons"],
     )
-    seed: int = described(
-        "Fixes weights and batch order: the same seed gives the same figures on the same "
-        "kind of device.",
+    seed: int = Field(
         default=0,
         ge=0,
         le=2**31 - 1,
+        description="Seed of weights and batch order: the same seed gives the same results on the "
+        "same kind of device.",
     )
-    data: Data = described("What to learn.", factory=DigitsData)
-    training: Training = described("How.", factory=Training)
-    device: Device = described("On what.", factory=CPUDevice)
-    metadata: Dict[str, str] = described(
-        "Up to 16 pairs of your own, kept with the job.", factory=dict, max_items=16
+    data: Annotated[Data, ByKind(default="digits")] = Field(
+        default=DigitsData(), description="The data set to learn."
+    )
+    training: Training = Field(default=Training(), description="How the network is trained.")
+    device: Annotated[Device, ByKind(default="cpu")] = Field(
+        default=CPUDevice(), description="The device to run on."
+    )
+    metadata: TextByKey = Field(
+        default={},
+        max_length=16,
+        description="Up to 16 key-value pairs of your own, stored with the job.",
+        examples=[{"project": "thesis"}],
     )
 
     def problems(self) -> Iterator[Problem]:
+        """Yields what is wrong between data, network, training and device."""
         yield from self._problems_of_size()
         yield from self._problems_of_readout()
         yield from self._problems_of_training()
@@ -50,16 +82,16 @@ class ExperimentSpec:
             yield from self._problems_on_ipus(self.device)
 
     def _problems_of_size(self) -> Iterator[Problem]:
-        sizes = [self.data.inputs, *(layer.neurons for layer in self.network.layers)]
-        sizes.append(self.data.classes)
-        synapses = sum(before * after for before, after in zip(sizes, sizes[1:]))
+        sizes = [input_channels(self.data), *(layer.neurons for layer in self.network.layers)]
+        sizes.append(class_count(self.data))
+        synapses = sum(before * after for before, after in pairwise(sizes))
         synapses += sum(
             after * after
-            for layer, after in zip(self.network.spiking, sizes[1:])
+            for layer, after in zip(spiking_layers(self.network), sizes[1:], strict=False)
             if layer.recurrent
         )
         if synapses > MAX_SYNAPSES:
-            detail = f"{synapses:,} weights in all; at most {MAX_SYNAPSES:,} are allowed"
+            detail = f"the network has {synapses:,} weights; at most {MAX_SYNAPSES:,} are allowed"
             yield Problem("/network/layers", "too_large", detail)
         state = self.data.steps * self.training.batch_size * sum(sizes[1:])
         if state > MAX_STATE:
@@ -71,14 +103,14 @@ class ExperimentSpec:
 
     def _problems_of_readout(self) -> Iterator[Problem]:
         readout, loss = self.network.readout, self.training.loss
-        for problem in readout.problems_of(self.data.classes):
+        for problem in readout.problems_of_size(class_count(self.data)):
             yield replace(problem, pointer=f"/network/readout{problem.pointer}")
         if loss in SPIKE_LOSSES and readout.kind != "spiking":
-            detail = "counts the readout's spikes: set network.readout.kind to spiking"
+            detail = "needs the readout's spikes: set network.readout.kind to spiking"
             yield Problem("/training/loss", "inconsistent", detail)
         if loss not in SPIKE_LOSSES and readout.kind == "spiking":
             detail = (
-                "reads the membrane of a leaky readout, and this one spikes: choose "
+                "needs the membrane of a leaky readout, and this readout spikes: choose "
                 f"{' or '.join(SPIKE_LOSSES)}"
             )
             yield Problem("/training/loss", "inconsistent", detail)
@@ -91,50 +123,53 @@ class ExperimentSpec:
                     pointer = f"/training/regularisers/{number}/layers/{index}"
                     detail = f"there are {hidden} hidden layers"
                     yield Problem(pointer, "inconsistent", detail)
-        gated = [layer.second_threshold is not None for layer in self.network.spiking]
-        if self.training.second_threshold_ramp is not None and not any(gated):
+        second = [layer.second_threshold is not None for layer in spiking_layers(self.network)]
+        if self.training.second_threshold_ramp is not None and not any(second):
             yield Problem(
                 "/training/second_threshold_ramp",
                 "inconsistent",
-                "no layer has a second_threshold to rise to: give one of them one",
+                "no layer has a second_threshold to rise to: set one",
             )
 
-    def _problems_on_ipus(self, device: Union[EmulatorDevice, IPUDevice]) -> Iterator[Problem]:
-        """What the Poplar op does not do; docs/reference/poplar_op.md."""
+    def _problems_on_ipus(self, device: EmulatorDevice | IPUDevice) -> Iterator[Problem]:
+        """Yields what the Poplar op cannot do; see docs/reference/poplar_op.md."""
         network, on = self.network, f"on {device.kind}"
         if device.kind == "ipu" and "decay" in network.trainable:
-            detail = f"decays cannot be trained {on}, which has no float64 to derive scales in"
+            detail = f"decays cannot be trained {on}: it has no float64 to derive scales in"
             yield Problem("/network/trainable", "unsupported", detail)
-        if self.data.inputs > MOST_SENDERS:
-            detail = f"ids have 16 bits {on}: at most {MOST_SENDERS:,} channels"
-            yield Problem("/data", "unsupported", f"{detail}; got {self.data.inputs:,}")
+        channels = input_channels(self.data)
+        if channels > MOST_SENDERS:
+            detail = f"ids have 16 bits {on}: at most {MOST_SENDERS:,} channels; got {channels:,}"
+            yield Problem("/data", "unsupported", detail)
         layers = [f"/network/layers/{number}" for number in range(len(network.layers))]
         places = len(layers) + 1
         if device.split == "layers" and device.ipus > places:
-            detail = f"a layer lies on one IPU: {places} layers can use as many; got {device.ipus}"
+            detail = f"each layer is on one IPU: {places} layers can use as many; got {device.ipus}"
             yield Problem("/device/split", "unsupported", detail)
-        if not device.splits_neurons(places):
+        if not splits_neurons(device, places):
             return
         # A layer of one or two neurons is not split: they share a tile.
-        sizes = [*(layer.neurons for layer in network.layers), self.data.classes]
-        for at, layer, neurons in zip([*layers, "/network/readout"], network.spiking, sizes):
+        sizes = [*(layer.neurons for layer in network.layers), class_count(self.data)]
+        spiking = spiking_layers(network)
+        pointers = [*layers, "/network/readout"]
+        for pointer, layer, neurons in zip(pointers, spiking, sizes, strict=False):
             if layer.policy == "top" and neurons > 2:
                 detail = (
-                    f"top compares membranes {on}, and only ids cross between IPUs: layers must "
-                    f"be kept whole, on at most {places} IPUs"
+                    f"top compares membranes {on}, and only ids are sent between IPUs: keep layers "
+                    f"whole, on at most {places} IPUs"
                 )
-                yield Problem(f"{at}/policy", "unsupported", detail)
+                yield Problem(f"{pointer}/policy", "unsupported", detail)
 
 
 def parse_spec(value: Any) -> ExperimentSpec:
-    """The spec in parsed JSON or YAML.
+    """Returns the spec in parsed JSON or YAML.
 
-    Raises InvalidSpec with every problem and the JSON pointer of each.
+    Raises:
+        InvalidSpec: With every problem and the JSON pointer of each.
     """
-    return parsing.parse(ExperimentSpec, value, InvalidSpec)
+    return validate(ExperimentSpec, value, InvalidSpec)
 
 
-def spec_to_json(spec: ExperimentSpec) -> Dict[str, Any]:
-    """The spec as JSON with every default written out: what is stored and hashed."""
-    value: Dict[str, Any] = schema.to_json(spec)
-    return value
+def spec_to_json(spec: ExperimentSpec) -> dict[str, Any]:
+    """Returns the resolved spec as JSON, every default written out: what is stored and hashed."""
+    return spec.model_dump(mode="json")

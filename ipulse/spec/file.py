@@ -1,7 +1,7 @@
-"""Specs as people write them: YAML or JSON files, whose problems are told by their lines.
+"""Reads specs from YAML or JSON files and reports problems with their lines.
 
-YAML is read as version 1.2 has it: `1e-3` is a number, `no` is text, dates are text, and no tag
-makes anything but data. A key that stands twice is refused.
+YAML is read as version 1.2 defines it: `1e-3` is a number, `no` is text, dates are text, and no tag
+makes anything but data. A repeated key is refused.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from ipulse.install_hint import install_hint
 from ipulse.spec import ExperimentSpec, parse_spec
@@ -24,18 +24,19 @@ except ImportError as error:
         f"spec files are read with PyYAML, which is not installed: {install_hint('cli')}"
     ) from error
 
-MAX_BYTES = 2**20  # as much as the service takes
+MAX_BYTES = 2**20  # the service accepts no more
 
 
 @dataclass(frozen=True)
 class PlacedProblem(Problem):
-    """A problem and where the file has it; line and column count from 1, 0 is unknown."""
+    """A problem and its place in a file; line and column count from 1, 0 is unknown."""
 
     file: str = ""
     line: int = 0
     column: int = 0
 
-    def to_json(self) -> Dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
+        """Returns the problem as JSON."""
         return {**super().to_json(), "file": self.file, "line": self.line}
 
     def __str__(self) -> str:
@@ -47,25 +48,30 @@ class PlacedProblem(Problem):
 
 @dataclass(frozen=True)
 class SpecFile:
-    """A parsed file: its value, and which line says what."""
+    """A parsed file: its value, and the lines of its parts."""
 
     name: str
     value: Any
-    _root: Optional[yaml.Node] = field(repr=False, compare=False)
+    _root: yaml.Node | None = field(repr=False, compare=False)
 
     def spec(self) -> ExperimentSpec:
-        """The spec in it. Raises InvalidSpec with the line of every problem."""
+        """Returns the spec in the file.
+
+        Raises:
+            InvalidSpec: With the line of every problem.
+        """
         try:
             return parse_spec(self.value)
         except InvalidSpec as error:
             raise InvalidSpec([self.placed(problem) for problem in error.problems]) from None
 
     def placed(self, problem: Problem) -> PlacedProblem:
+        """Returns the problem with its line."""
         line = self.line_of(problem.pointer)
         return PlacedProblem(problem.pointer, problem.code, problem.detail, self.name, line)
 
     def line_of(self, pointer: str) -> int:
-        """The line that a JSON pointer points to, or that of the nearest part around it."""
+        """Returns the line that a JSON pointer refers to, or that of the nearest enclosing part."""
         node, line = self._root, 1
         for token in pointer.split("/")[1:]:
             name = token.replace("~1", "/").replace("~0", "~")
@@ -86,9 +92,11 @@ class SpecFile:
 
 
 def read_spec_file(path: Path) -> SpecFile:
-    """Reads a file, or standard input where the path is `-`.
+    """Reads a file, or standard input if the path is `-`.
 
-    Raises InvalidSpec for what is no YAML, with the line; InvalidInput where nothing can be read.
+    Raises:
+        InvalidSpec: The content is not YAML; with the line.
+        InvalidInput: The file cannot be read.
     """
     name = "(standard input)" if str(path) == "-" else str(path)
     try:
@@ -104,7 +112,11 @@ def read_spec_file(path: Path) -> SpecFile:
 
 
 def parse_spec_file(content: bytes, name: str) -> SpecFile:
-    """Parses the content of a file. Raises InvalidSpec for what is no YAML, with the line."""
+    """Parses the content of a file.
+
+    Raises:
+        InvalidSpec: The content is not YAML; with the line.
+    """
     if len(content) > MAX_BYTES:
         raise _invalid(name, f"more than {MAX_BYTES:,} bytes; a spec has a few hundred")
     try:
@@ -128,15 +140,15 @@ def parse_spec_file(content: bytes, name: str) -> SpecFile:
 
 
 def _readable(text: str, name: str) -> str:
-    found = yaml.reader.Reader.NON_PRINTABLE.search(text)
-    if found is not None:
-        line = text.count("\n", 0, found.start()) + 1
-        raise _invalid(name, f"the character U+{ord(found.group()):04X} is not allowed", line)
+    match = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    if match is not None:
+        line = text.count("\n", 0, match.start()) + 1
+        raise _invalid(name, f"the character U+{ord(match.group()):04X} is not allowed", line)
     return text
 
 
 def _as_json(text: str, value: Any) -> Any:
-    # Every JSON document is YAML, but for one thing: "\ud83d\ude00" is one character in JSON.
+    # JSON documents are YAML, with one exception: "\ud83d\ude00" is one character in JSON.
     if not text.lstrip().startswith("{"):
         return value
     try:
@@ -152,15 +164,15 @@ def _invalid(name: str, detail: str, line: int = 0, column: int = 0) -> InvalidS
 class _Loader(yaml.SafeLoader):
     """PyYAML's safe loader with the core schema of YAML 1.2 and unique keys."""
 
-    yaml_implicit_resolvers: Dict[str, Any] = {}  # noqa: RUF012  # how PyYAML wants it
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # as PyYAML defines it
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Dict[Any, Any]:
-        seen: List[Any] = []
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: list[Any] = []
         for key, _ in node.value:
             name = (key.tag, key.value) if isinstance(key, yaml.ScalarNode) else None
             if name is not None and name in seen:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key.value!r} stands twice", key.start_mark
+                    None, None, f"the key {key.value!r} occurs twice", key.start_mark
                 )
             seen.append(name)
         return super().construct_mapping(node, deep)

@@ -1,189 +1,200 @@
-"""Data sets that are generated from a seed: exactly what they are, no matter where."""
+"""Data sets that are generated from a seed, identically on every machine."""
 
-from __future__ import annotations
+from collections.abc import Iterator
+from typing import Literal
 
-import math
-from dataclasses import dataclass
-from typing import Iterator, Literal
-
+from ipulse.models import Field, Model, unit
+from ipulse_core.derived_values import frequencies, spike_probability
 from ipulse_core.errors import Problem
-from ipulse_core.schema import described
 
-MAX_SPIKES = 2**27  # of a data set: half a gigabyte
-MAX_TERMS = 2**32  # random numbers or sines that generating may take: some minutes
+MAX_SPIKES = 2**27  # in a data set: half a gigabyte
+MAX_TERMS = 2**32  # random numbers or sines to generate a data set: some minutes
 
 
-@dataclass(frozen=True)
-class Generated:
-    """A data set that is made from a seed, the same everywhere."""
+class Generated(Model):
+    """Fields of a data set that is generated from a seed."""
 
     kind: str = ""
-    steps: int = described("Time steps of one sample.", default=50, ge=1, le=10_000)
-    step_ms: float = described("Width of one time step.", default=1.0, gt=0.0, le=1000.0, unit="ms")
-    samples_per_class: int = described("Samples of each class.", default=300, ge=2, le=100_000)
-    seed: int = described(
-        "Decides the data and which of it is held out, whatever the experiment's seed.",
+    steps: int = Field(default=50, ge=1, le=10_000, description="Time steps of one sample.")
+    step_ms: float = Field(
+        default=1.0,
+        gt=0.0,
+        le=1000.0,
+        description="Width of one time step.",
+        json_schema_extra=unit("ms"),
+    )
+    samples_per_class: int = Field(
+        default=300, ge=2, le=100_000, description="Samples of each class."
+    )
+    seed: int = Field(
         default=0,
         ge=0,
         le=2**31 - 1,
+        description="Seed of the data and of which samples are held out, independent of the "
+        "experiment's seed.",
     )
-    test_fraction: float = described(
-        "Share of the samples held out for the test accuracy.", default=0.2, ge=0.05, le=0.5
+    test_fraction: float = Field(
+        default=0.2,
+        ge=0.05,
+        le=0.5,
+        description="Fraction of the samples held out for the test accuracy.",
     )
 
 
-@dataclass(frozen=True)
 class RandmanData(Generated):
-    """Random smooth manifolds: a class is told by when its units spike, and by nothing else.
+    """Random smooth manifolds: only the times of the spikes depend on the class.
 
-    A sample is a random point of its class's manifold, and every unit spikes at the time that a
-    random smooth function of this point gives, so each unit spikes equally often in all classes.
+    A sample is a random point of its class's manifold. Every unit spikes at the time that a random
+    smooth function of this point gives, so each unit spikes equally often in all classes.
     """
 
-    words = "smooth random manifolds"
-
-    kind: Literal["randman"] = described("Which data set.", default="randman")
-    classes: int = described("Manifolds.", default=10, ge=2, le=1000)
-    units: int = described("Input channels.", default=50, ge=1, le=4096)
-    dimensions: int = described("Dimensions of a manifold.", default=1, ge=1, le=8)
-    smoothness: float = described(
-        "The amplitude of the n-th frequency falls as n^-smoothness.", default=2.0, ge=0.5, le=10.0
+    kind: Literal["randman"] = Field(default="randman", description="Data set.")
+    classes: int = Field(default=10, ge=2, le=1000, description="Manifolds.")
+    units: int = Field(default=50, ge=1, le=4096, description="Input channels.")
+    dimensions: int = Field(default=1, ge=1, le=8, description="Dimensions of a manifold.")
+    smoothness: float = Field(
+        default=2.0,
+        ge=0.5,
+        le=10.0,
+        description="The amplitude of the n-th frequency falls as n^-smoothness.",
     )
-    spikes: int = described(
-        "Spikes of a unit, each with functions of its own.", default=1, ge=1, le=64
+    spikes: int = Field(
+        default=1, ge=1, le=64, description="Spikes per unit, each with functions of its own."
     )
-    used_steps: float = described(
-        "Share of the steps, from the first, in which there are spikes.",
+    used_steps: float = Field(
         default=1.0,
         gt=0.0,
         le=1.0,
+        description="Fraction of the steps, from the first, in which there are spikes.",
     )
 
-    @property
-    def inputs(self) -> int:
-        return self.units
-
-    @property
-    def frequencies(self) -> int:
-        """Terms of each function; the amplitudes of the rest are below a thousandth."""
-        return min(math.ceil(10 ** (3 / self.smoothness)), 1000)
-
     def problems(self) -> Iterator[Problem]:
+        """Yields a problem if generating the data takes too much time or memory."""
         values = self.classes * self.samples_per_class * self.units * self.spikes
         yield from _too_much(values, MAX_SPIKES, "spikes", "samples_per_class")
-        sines = values * self.dimensions * self.frequencies
+        sines = values * self.dimensions * frequencies(self)
         yield from _too_much(sines, MAX_TERMS, "sines", "samples_per_class")
 
 
-@dataclass(frozen=True)
-class YinYangData:
-    """Points in a yin-yang sign, to be told apart as yin, yang or dot: 5,000 to learn from.
+class YinYangData(Model):
+    """Points in a yin-yang sign, classified as yin, yang or dot; 5,000 training samples.
 
-    A point is (x, y, 1 - x, 1 - y), and a value v of it one spike at first_ms + v span_ms.
+    A point is (x, y, 1 - x, 1 - y). Each value v is one spike at first_ms + v span_ms.
     """
 
-    words = "points of a yin-yang sign"
-    classes = 3
-
-    kind: Literal["yin_yang"] = described("Which data set.", default="yin_yang")
-    steps: int = described(
-        "Time steps of one sample; later spikes are dropped.", default=40, ge=1, le=10_000
+    kind: Literal["yin_yang"] = Field(default="yin_yang", description="Data set.")
+    steps: int = Field(
+        default=40,
+        ge=1,
+        le=10_000,
+        description="Time steps of one sample; later spikes are dropped.",
     )
-    step_ms: float = described("Width of one time step.", default=1.0, gt=0.0, le=1000.0, unit="ms")
-    first_ms: float = described("When a 0 spikes.", default=0.0, ge=0.0, le=1e6, unit="ms")
-    span_ms: float = described(
-        "How much later a 1 spikes.", default=30.0, gt=0.0, le=1e6, unit="ms"
+    step_ms: float = Field(
+        default=1.0,
+        gt=0.0,
+        le=1000.0,
+        description="Width of one time step.",
+        json_schema_extra=unit("ms"),
     )
-    bias: bool = described("Whether a fifth channel spikes at first_ms.", default=True)
-    judged_on: Literal["test", "validation"] = described(
-        "The 1,000 samples held out: the test set, or the other one, to choose settings by.",
+    first_ms: float = Field(
+        default=0.0, ge=0.0, le=1e6, description="Spike time of 0.", json_schema_extra=unit("ms")
+    )
+    span_ms: float = Field(
+        default=30.0,
+        gt=0.0,
+        le=1e6,
+        description="Difference between the spike times of 1 and 0.",
+        json_schema_extra=unit("ms"),
+    )
+    bias: bool = Field(default=True, description="Whether a fifth channel spikes at first_ms.")
+    judged_on: Literal["test", "validation"] = Field(
         default="test",
+        description="The 1,000 samples held out: the test set, or the validation set, to choose "
+        "settings with.",
     )
 
-    @property
-    def inputs(self) -> int:
-        return 5 if self.bias else 4
 
-
-@dataclass(frozen=True)
 class PoissonData(Generated):
-    """Poisson spikes whose rates tell the class: each class has a group of channels at high rate.
+    """Poisson spikes whose rates depend on the class.
 
-    The channels are cut into as many groups of neighbours as there are classes.
+    The channels are divided into as many groups of neighbours as there are classes. In a sample of
+    a class, its group spikes at the high rate and the others at the low rate.
     """
 
-    words = "Poisson rate patterns"
-
-    kind: Literal["poisson"] = described("Which data set.", default="poisson")
-    classes: int = described("Rate patterns.", default=4, ge=2, le=1000)
-    channels: int = described("Input channels.", default=64, ge=1, le=65_536)
-    high_rate: float = described(
-        "Probability of a spike in a step, in the group of the class.", default=0.5, ge=0.0, le=1.0
+    kind: Literal["poisson"] = Field(default="poisson", description="Data set.")
+    classes: int = Field(default=4, ge=2, le=1000, description="Rate patterns.")
+    channels: int = Field(default=64, ge=1, le=65_536, description="Input channels.")
+    high_rate: float = Field(
+        default=0.5,
+        ge=0.0,
+        le=1.0,
+        description="Probability of a spike in a step, in the group of the class.",
     )
-    low_rate: float = described(
-        "Probability of a spike in a step, in the other groups.", default=0.05, ge=0.0, le=1.0
+    low_rate: float = Field(
+        default=0.05,
+        ge=0.0,
+        le=1.0,
+        description="Probability of a spike in a step, in the other groups.",
     )
-    steps: int = described("Time steps of one sample.", default=16, ge=1, le=10_000)
-
-    @property
-    def inputs(self) -> int:
-        return self.channels
+    steps: int = Field(default=16, ge=1, le=10_000, description="Time steps of one sample.")
 
     def problems(self) -> Iterator[Problem]:
+        """Yields a problem if generating the data takes too much time or memory."""
         draws = self.classes * self.samples_per_class * self.steps * self.channels
         yield from _too_much(draws, MAX_TERMS, "random numbers", "samples_per_class")
         spikes = round(draws * max(self.high_rate, self.low_rate))
         yield from _too_much(spikes, MAX_SPIKES, "spikes", "samples_per_class")
 
 
-@dataclass(frozen=True)
 class FrozenNoiseData(Generated):
-    """Frozen Poisson noise: every class has templates, a sample is a template with jitter.
+    """Frozen Poisson noise: every class has templates; a sample is a template with jitter.
 
-    All templates have the same rate, so that only the spikes' times tell the class.
+    All templates have the same rate, so only the times of the spikes depend on the class.
     """
 
-    words = "frozen noise"
-
-    kind: Literal["frozen_noise"] = described("Which data set.", default="frozen_noise")
-    classes: int = described("Classes.", default=2, ge=2, le=1000)
-    channels: int = described("Input channels.", default=100, ge=1, le=65_536)
-    templates: int = described("Templates of a class.", default=1, ge=1, le=100_000)
-    rate_hz: float = described(
-        "Spikes of a channel per second.", default=5.0, gt=0.0, le=1e6, unit="Hz"
+    kind: Literal["frozen_noise"] = Field(default="frozen_noise", description="Data set.")
+    classes: int = Field(default=2, ge=2, le=1000, description="Classes.")
+    channels: int = Field(default=100, ge=1, le=65_536, description="Input channels.")
+    templates: int = Field(default=1, ge=1, le=100_000, description="Templates per class.")
+    rate_hz: float = Field(
+        default=5.0,
+        gt=0.0,
+        le=1e6,
+        description="Spike rate of a channel.",
+        json_schema_extra=unit("Hz"),
     )
-    jitter_ms: float = described(
-        "Standard deviation of a spike's time.", default=2.0, ge=0.0, le=1e6, unit="ms"
+    jitter_ms: float = Field(
+        default=2.0,
+        ge=0.0,
+        le=1e6,
+        description="Standard deviation of a spike's time.",
+        json_schema_extra=unit("ms"),
     )
-    samples_per_class: int = described(
-        "Samples of each class, shared out among its templates.", default=200, ge=2, le=100_000
+    samples_per_class: int = Field(
+        default=200,
+        ge=2,
+        le=100_000,
+        description="Samples of each class, divided among its templates.",
     )
-    steps: int = described(
-        "Time steps of one sample; what jitter takes out of them is dropped.",
+    steps: int = Field(
         default=200,
         ge=1,
         le=10_000,
+        description="Time steps of one sample; spikes that jitter moves out of them are dropped.",
     )
 
-    @property
-    def inputs(self) -> int:
-        return self.channels
-
-    @property
-    def spike_probability(self) -> float:
-        """Of a channel in a step."""
-        return min(1.0, self.rate_hz * self.step_ms / 1000.0)
-
     def problems(self) -> Iterator[Problem]:
+        """Yields a problem if generating the data takes too much time or memory."""
         sites = self.classes * self.steps * self.channels
+        probability = spike_probability(self)
         yield from _too_much(self.templates * sites, MAX_TERMS, "random numbers", "templates")
-        frozen = round(self.templates * sites * self.spike_probability)
+        frozen = round(self.templates * sites * probability)
         yield from _too_much(frozen, MAX_SPIKES, "spikes", "templates")
-        spikes = round(self.samples_per_class * sites * self.spike_probability)
+        spikes = round(self.samples_per_class * sites * probability)
         yield from _too_much(spikes, MAX_SPIKES, "spikes", "samples_per_class")
 
 
 def _too_much(number: int, most: int, what: str, field: str) -> Iterator[Problem]:
     if number > most:
-        detail = f"this takes {number:,} {what}; at most {most:,} are allowed"
+        detail = f"this needs {number:,} {what}; at most {most:,} are allowed"
         yield Problem(f"/{field}", "too_large", detail)

@@ -1,112 +1,97 @@
-"""The layers of a network: hidden LIF neurons, and a readout that spikes or does not.
+"""The layers of a network: hidden LIF layers and a readout that spikes or does not.
 
-A constant is one number for the whole layer or a list with one number per neuron.
+A constant of a layer is one number for all neurons or a list with one number per neuron.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, TypeVar
 
-from dataclasses import dataclass
-from typing import Any, Iterator, Literal, Optional, Tuple, Union
-
+from ipulse.models import ByShape, Field, ListOf, Model
+from ipulse_core.derived_values import first_capacity
 from ipulse_core.errors import Problem
-from ipulse_core.schema import described
 
-PerNeuron = Union[float, Tuple[float, ...]]
+T = TypeVar("T")
 MAX_NEURONS = 65_535  # of a layer
 
+Neurons = Annotated[int, Field(ge=1, le=MAX_NEURONS)]
+Decay = Annotated[float, Field(ge=0.0, lt=1.0)]
+Threshold = Annotated[float, Field(gt=0.0, le=1e6)]
+SecondThreshold = Annotated[float, Field(ge=-1e6, le=1e6)]
+PerNeuron = Annotated[T | Annotated[ListOf[T], Field(max_length=MAX_NEURONS)], ByShape()]
 
-@dataclass(frozen=True)
-class GrowingCapacity:
-    """Slots that become more, between two training steps, whenever spikes found none."""
 
-    grow: int = described("Slots per sample and step to begin with.", ge=1, le=MAX_NEURONS)
-    most: Optional[int] = described(
-        "Never more slots than this; null: one slot per neuron.",
-        default=None,
-        ge=1,
-        le=MAX_NEURONS,
+class GrowingCapacity(Model):
+    """A capacity that grows between two training steps whenever spikes were dropped."""
+
+    grow: Neurons = Field(description="Initial capacity: slots per sample and step.")
+    most: Neurons | None = Field(
+        default=None, description="Largest capacity; null: one slot per neuron."
     )
 
     def problems(self) -> Iterator[Problem]:
+        """Yields a problem if the largest capacity is below the initial one."""
         if self.most is not None and self.most < self.grow:
             yield Problem("/most", "inconsistent", f"must not be below grow ({self.grow})")
 
 
-@dataclass(frozen=True)
-class _Sized:
-    neurons: int = described("Neurons in the layer.", ge=1, le=MAX_NEURONS)
+class _Sized(Model):
+    neurons: Neurons = Field(description="Neurons in the layer.")
 
 
-@dataclass(frozen=True)
-class _Integrator:
-    """What every layer has."""
+class _Integrator(Model):
+    """Fields of every layer."""
 
-    decay: PerNeuron = described(
-        "Share of the membrane kept from step to step, exp(-step / tau_mem).",
+    decay: PerNeuron[Decay] = Field(
         default=0.95,
-        ge=0.0,
-        lt=1.0,
-        max_items=MAX_NEURONS,
+        description="Fraction of the membrane kept from step to step, exp(-step / tau_mem).",
     )
-    gain: float = described(
-        "Scales the input current by gain * (1 - decay).", default=10.0, gt=0.0, le=1e4
+    gain: float = Field(
+        default=10.0, gt=0.0, le=1e4, description="Scales the input current by gain * (1 - decay)."
     )
-    bias: bool = described("Whether each neuron learns a constant current.", default=False)
-    synapse_decay: Union[float, Tuple[float, ...], None] = described(
-        "Share of the synaptic current kept from step to step, a second state between input and "
-        "membrane as in NIR's CubaLIF; null: none.",
+    bias: bool = Field(default=False, description="Whether each neuron learns a constant current.")
+    synapse_decay: PerNeuron[Decay] | None = Field(
         default=None,
-        ge=0.0,
-        lt=1.0,
-        max_items=MAX_NEURONS,
+        description="Fraction of the synaptic current kept from step to step: a second state "
+        "between input and membrane, as in NIR's CubaLIF; null: none.",
     )
 
 
-@dataclass(frozen=True)
 class _Spiking(_Integrator):
-    """What every layer that spikes has."""
+    """Fields of every layer that spikes."""
 
-    threshold: PerNeuron = described(
-        "A neuron spikes where its membrane is above this.",
-        default=1.0,
-        gt=0.0,
-        le=1e6,
-        max_items=MAX_NEURONS,
+    threshold: PerNeuron[Threshold] = Field(
+        default=1.0, description="A neuron spikes where its membrane is above this value."
     )
-    second_threshold: Union[float, Tuple[float, ...], None] = described(
-        "Gradient flows only through neurons whose membrane is above this; null: through all.",
+    second_threshold: PerNeuron[SecondThreshold] | None = Field(
         default=None,
-        ge=-1e6,
-        le=1e6,
-        max_items=MAX_NEURONS,
+        description="Gradient flows only through neurons whose membrane is above this value; null: "
+        "through all.",
     )
-    capacity: Union[int, GrowingCapacity, None] = described(
-        "Slots per sample and step for spiking and gradient-carrying neurons, spikes first; what "
-        "does not fit is dropped and counted. Null: one slot per neuron.",
+    capacity: Annotated[Neurons | GrowingCapacity, ByShape()] | None = Field(
         default=None,
-        ge=1,
-        le=MAX_NEURONS,
+        description="Slots per sample and step for neurons that spike or carry gradient, spikes "
+        "first. Spikes beyond it are dropped and counted. Null: one slot per neuron.",
     )
-    policy: Literal["index", "cyclic", "top"] = described(
-        "Who gets the slots when there are too few. index: the neurons of the lowest numbers; "
-        "cyclic: as index, but begun at a neuron drawn anew for every sample and step; top: those "
-        "of the highest membranes.",
+    policy: Literal["index", "cyclic", "top"] = Field(
         default="index",
+        description="Which neurons get a slot when the capacity is too small. index: the lowest "
+        "neuron numbers; cyclic: as index, but starting at a neuron drawn for every sample and "
+        "step; top: the highest membranes.",
     )
-    recurrent: bool = described(
-        "Whether the layer's own spikes of the step before come back through weights.",
+    recurrent: bool = Field(
         default=False,
+        description="Whether the layer also receives its own spikes of the previous step, through "
+        "trained weights.",
     )
 
-    def problems_of(self, neurons: int) -> Iterator[Problem]:
-        """What is wrong in a layer of so many neurons."""
-        yield from problems_of_lists(
+    def problems_of_size(self, neurons: int) -> Iterator[Problem]:
+        """Yields what does not fit a layer with this many neurons."""
+        yield from _wrong_lengths(
             self, ("decay", "synapse_decay", "threshold", "second_threshold"), neurons
         )
         if _exceeds(self.second_threshold, self.threshold):
-            yield Problem(
-                "/second_threshold", "inconsistent", "must not be above the layer's threshold"
-            )
+            detail = "must not be above the layer's threshold"
+            yield Problem("/second_threshold", "inconsistent", detail)
         if isinstance(self.capacity, GrowingCapacity):
             for name, slots in (("grow", self.capacity.grow), ("most", self.capacity.most)):
                 if slots is not None and slots > neurons:
@@ -114,60 +99,51 @@ class _Spiking(_Integrator):
         elif self.capacity is not None and self.capacity > neurons:
             yield _too_many_slots("/capacity", neurons)
         if self.capacity is None and self.policy != "index":
-            yield Problem(
-                "/policy", "inconsistent", "decides who gets the slots: set a capacity, too"
-            )
-
-    @property
-    def first_capacity(self) -> Optional[int]:
-        """Slots that training begins with; None for one per neuron."""
-        if isinstance(self.capacity, GrowingCapacity):
-            return self.capacity.grow
-        return self.capacity
+            detail = "has no effect without a capacity: set a capacity or remove it"
+            yield Problem("/policy", "inconsistent", detail)
 
 
-@dataclass(frozen=True)
 class LIFLayer(_Spiking, _Sized):
     """One hidden layer of leaky integrate-and-fire neurons."""
 
     def problems(self) -> Iterator[Problem]:
-        yield from self.problems_of(self.neurons)
+        """Yields what does not fit the layer's number of neurons."""
+        yield from self.problems_of_size(self.neurons)
 
 
-@dataclass(frozen=True)
 class LeakyReadout(_Integrator):
     """Leaky integrators without spikes, one per class."""
 
-    kind: Literal["leaky"] = described("Which kind of readout.", default="leaky")
+    kind: Literal["leaky"] = Field(default="leaky", description="Readout.")
 
-    def problems_of(self, neurons: int) -> Iterator[Problem]:
-        """What is wrong in a readout of so many neurons."""
-        yield from problems_of_lists(self, ("decay", "synapse_decay"), neurons)
+    def problems_of_size(self, neurons: int) -> Iterator[Problem]:
+        """Yields what does not fit a readout with this many neurons."""
+        yield from _wrong_lengths(self, ("decay", "synapse_decay"), neurons)
 
 
-@dataclass(frozen=True)
 class SpikingReadout(_Spiking):
     """LIF neurons, one per class, whose spikes are counted."""
 
-    kind: Literal["spiking"] = described("Which kind of readout.", default="spiking")
+    kind: Literal["spiking"] = Field(default="spiking", description="Readout.")
 
-    def problems_of(self, neurons: int) -> Iterator[Problem]:
-        """What is wrong in a readout of so many neurons."""
-        yield from super().problems_of(neurons)
-        if self.first_capacity is not None and self.first_capacity < neurons:
+    def problems_of_size(self, neurons: int) -> Iterator[Problem]:
+        """Yields what does not fit a readout with this many neurons."""
+        yield from super().problems_of_size(neurons)
+        slots = first_capacity(self)
+        if slots is not None and slots < neurons:
             yield Problem(
                 "/capacity",
                 "inconsistent",
-                f"fewer slots than classes ({neurons}): most of the loss's gradient would find no "
-                "slot and the network would hardly learn; leave it out",
+                f"is below the number of classes ({neurons}): most of the loss's gradient would be "
+                "dropped and the network would hardly learn; remove it",
             )
 
 
-Readout = Union[LeakyReadout, SpikingReadout]
+Readout = LeakyReadout | SpikingReadout
 
 
-def problems_of_lists(layer: Any, names: Tuple[str, ...], neurons: int) -> Iterator[Problem]:
-    """One for each list that has not one number per neuron."""
+def _wrong_lengths(layer: Any, names: tuple[str, ...], neurons: int) -> Iterator[Problem]:
+    """Yields each list that has not one number per neuron."""
     for name in names:
         value = getattr(layer, name)
         if isinstance(value, tuple) and len(value) != neurons:
@@ -175,17 +151,17 @@ def problems_of_lists(layer: Any, names: Tuple[str, ...], neurons: int) -> Itera
             yield Problem(f"/{name}", "wrong_length", detail)
 
 
-def _exceeds(value: Optional[PerNeuron], limit: PerNeuron) -> bool:
-    """Whether the value is above the limit for any neuron."""
+def _exceeds(value: float | tuple[float, ...] | None, limit: float | tuple[float, ...]) -> bool:
+    """Returns whether the value is above the limit for any neuron."""
     if value is None:
         return False
     values = value if isinstance(value, tuple) else (value,)
     limits = limit if isinstance(limit, tuple) else (limit,)
     if len(values) == len(limits):
-        return any(one > other for one, other in zip(values, limits))
+        return any(a > b for a, b in zip(values, limits, strict=True))
     if 1 in (len(values), len(limits)):
         return max(values, default=0.0) > min(limits, default=0.0)
-    return False  # of different lengths, which is told already
+    return False  # different lengths are reported already
 
 
 def _too_many_slots(pointer: str, neurons: int) -> Problem:

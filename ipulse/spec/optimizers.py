@@ -1,74 +1,85 @@
-"""Optimizers, told apart by `kind`. Each is applied to every weight and trained constant; g is the
-gradient, lr the step's learning rate, t the number of the step, from 1.
+"""Optimizers, one class per `kind`, and gradient clipping.
+
+An optimizer is applied to every weight and trained constant. In the formulas g is the gradient,
+lr the learning rate of the step, and t the number of the step, from 1.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator
+from typing import Literal
 
-from dataclasses import dataclass
-from typing import Iterator, Literal, Union
-
+from ipulse.models import Field, Model
 from ipulse_core.errors import Problem
-from ipulse_core.schema import described
 
 
-@dataclass(frozen=True)
-class SGD:
-    """Stochastic gradient descent: a = momentum a + g; w -= lr a, or lr (g + momentum a) if
-    nesterov."""
+class SGD(Model):
+    """Stochastic gradient descent: a = momentum a + g; w -= lr a.
 
-    kind: Literal["sgd"] = described("Which optimizer.", default="sgd")
-    learning_rate: float = described("Step size.", default=0.1, gt=0.0, le=1e4)
-    momentum: float = described("Share of the last step that is kept.", default=0.9, ge=0.0, lt=1.0)
-    nesterov: bool = described("Whether the gradient is looked at a step ahead.", default=False)
+    With nesterov: w -= lr (g + momentum a).
+    """
+
+    kind: Literal["sgd"] = Field(default="sgd", description="Optimizer.")
+    learning_rate: float = Field(default=0.1, gt=0.0, le=1e4, description="Step size.")
+    momentum: float = Field(
+        default=0.9, ge=0.0, lt=1.0, description="Fraction of the previous step that is kept."
+    )
+    nesterov: bool = Field(
+        default=False, description="Whether to evaluate the gradient one step ahead (Nesterov)."
+    )
 
     def problems(self) -> Iterator[Problem]:
+        """Yields a problem for Nesterov without momentum."""
         if self.nesterov and self.momentum == 0:
             yield Problem("/nesterov", "inconsistent", "needs a momentum above 0")
 
 
-@dataclass(frozen=True)
-class _Moments:
-    """What Adam and AdamW share."""
+class _Moments(Model):
+    """Fields of Adam and AdamW."""
 
-    learning_rate: float = described("Step size.", default=2e-3, gt=0.0, le=10.0)
-    beta_1: float = described("Decay of the mean of gradients.", default=0.9, ge=0.0, lt=1.0)
-    beta_2: float = described("Decay of the mean of squares.", default=0.999, ge=0.0, lt=1.0)
-    epsilon: float = described(
-        "Added to the root of the mean of squares.", default=1e-7, ge=1e-30, le=1.0
+    learning_rate: float = Field(default=2e-3, gt=0.0, le=10.0, description="Step size.")
+    beta_1: float = Field(
+        default=0.9, ge=0.0, lt=1.0, description="Decay of the mean of gradients."
+    )
+    beta_2: float = Field(
+        default=0.999, ge=0.0, lt=1.0, description="Decay of the mean of squares."
+    )
+    epsilon: float = Field(
+        default=1e-7, ge=1e-30, le=1.0, description="Added to the root of the mean of squares."
     )
 
 
-@dataclass(frozen=True)
 class Adam(_Moments):
     """Adam with bias correction."""
 
-    kind: Literal["adam"] = described("Which optimizer.", default="adam")
+    kind: Literal["adam"] = Field(default="adam", description="Optimizer.")
 
 
-@dataclass(frozen=True)
 class AdamW(_Moments):
-    """Adam with decoupled weight decay: w -= lr weight_decay w, of matrices only, before Adam's
-    step."""
+    """Adam with decoupled weight decay.
 
-    kind: Literal["adamw"] = described("Which optimizer.", default="adamw")
-    weight_decay: float = described(
-        "Share of a weight that a step of rate 1 takes off.", default=1e-2, ge=0.0, le=1e3
+    Before Adam's step w -= lr weight_decay w, for matrices only.
+    """
+
+    kind: Literal["adamw"] = Field(default="adamw", description="Optimizer.")
+    weight_decay: float = Field(
+        default=1e-2,
+        ge=0.0,
+        le=1e3,
+        description="Fraction of a weight that a step with learning rate 1 removes.",
     )
 
 
-Optimizer = Union[Adam, AdamW, SGD]
+Optimizer = Adam | AdamW | SGD
 
 
-@dataclass(frozen=True)
-class GradientClipping:
+class GradientClipping(Model):
     """Bounds of the gradient, by value first and then by norm."""
 
-    value: Union[float, None] = described(
-        "No element further from 0 than this; null: no bound.", default=None, gt=0.0, le=1e9
+    value: float | None = Field(
+        default=None, gt=0.0, le=1e9, description="Largest magnitude of an element; null: no bound."
     )
-    global_norm: Union[float, None] = described(
-        "All gradients together no longer than this, by Euclid's norm; null: no bound.",
+    global_norm: float | None = Field(
         default=None,
         gt=0.0,
         le=1e9,
+        description="Largest Euclidean norm of all gradients together; null: no bound.",
     )

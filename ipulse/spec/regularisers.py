@@ -1,42 +1,45 @@
-"""Bounds on how often hidden neurons spike, told apart by `kind`. c is the number of spikes of a
-neuron in a sample; the penalty is added to the loss of a batch.
+"""Regularisers of the spike counts of hidden neurons.
+
+c is the number of spikes of a neuron in a sample. The penalty is added to the loss of a batch.
 """
 
-from __future__ import annotations
+from typing import Annotated, Literal
 
-from dataclasses import dataclass
-from typing import Literal, Tuple, Union
+from ipulse.models import ExactInteger, Field, ListOf, Model
 
-from ipulse_core.schema import described
+LayerNumber = Annotated[int, Field(ge=1, le=2**53 - 1)]
 
 
-@dataclass(frozen=True)
-class _Bound:
-    layers: Union[Tuple[int, ...], None] = described(
-        "Which hidden layers, from 1; null: all.", default=None, min_items=1, max_items=16, ge=1
+class _Bound(Model):
+    layers: Annotated[ListOf[LayerNumber], Field(min_length=1, max_length=16)] | None = Field(
+        default=None, description="Numbers of the hidden layers, from 1; null: all."
     )
 
 
-@dataclass(frozen=True)
 class LowerBound(_Bound):
-    """strength * mean over samples and neurons of max(0, spikes - c)^2: wakes silent neurons."""
+    """strength * mean over samples and neurons of max(0, spikes - c)^2."""
 
-    kind: Literal["lower"] = described("Which bound.", default="lower")
-    spikes: float = described("Spikes that a neuron should have.", default=1.0, gt=0.0, le=1e6)
-    strength: float = described("Weight of the penalty.", default=0.1, gt=0.0, le=1e9)
-
-
-@dataclass(frozen=True)
-class UpperBound(_Bound):
-    """strength * mean over samples of max(0, (mean of c over the layer) - spikes)^power: calms
-    the layer as a whole."""
-
-    kind: Literal["upper"] = described("Which bound.", default="upper")
-    spikes: float = described(
-        "Mean spikes that a neuron may have for nothing.", default=5.0, ge=0.0, le=1e6
+    kind: Literal["lower"] = Field(default="lower", description="Bound.")
+    spikes: float = Field(
+        default=1.0, gt=0.0, le=1e6, description="Spikes that a neuron should emit."
     )
-    strength: float = described("Weight of the penalty.", default=0.1, gt=0.0, le=1e9)
-    power: Literal[1, 2] = described("1: in proportion; 2: squared.", default=2)
+    strength: float = Field(default=0.1, gt=0.0, le=1e9, description="Weight of the penalty.")
 
 
-Regulariser = Union[LowerBound, UpperBound]
+class UpperBound(_Bound):
+    """strength * mean over samples of max(0, (mean of c over the layer) - spikes)^power."""
+
+    kind: Literal["upper"] = Field(default="upper", description="Bound.")
+    spikes: float = Field(
+        default=5.0,
+        ge=0.0,
+        le=1e6,
+        description="Mean spikes per neuron up to which there is no penalty.",
+    )
+    strength: float = Field(default=0.1, gt=0.0, le=1e9, description="Weight of the penalty.")
+    power: Annotated[Literal[1, 2], ExactInteger] = Field(
+        default=2, description="1: proportional; 2: squared."
+    )
+
+
+Regulariser = LowerBound | UpperBound

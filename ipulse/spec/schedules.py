@@ -1,67 +1,75 @@
-"""What changes from step to step or from epoch to epoch, and when training ends."""
+"""Schedules over steps and epochs, and early stopping."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
 from typing import Literal
 
-from ipulse_core.schema import described
+from ipulse.models import Field, Model
 
 
-@dataclass(frozen=True)
-class RateSchedule:
-    """How the learning rate goes from step to step."""
+class RateSchedule(Model):
+    """How the learning rate changes from step to step."""
 
-    shape: Literal["constant", "cosine"] = described(
-        "constant, or cosine: falls along half a cosine until the last step.", default="constant"
+    shape: Literal["constant", "cosine"] = Field(
+        default="constant",
+        description="constant, or cosine: falls along half a cosine until the last step.",
     )
-    warmup_steps: int = described(
-        "The rate rises in proportion over this many steps first.", default=0, ge=0, le=10_000_000
+    warmup_steps: int = Field(
+        default=0,
+        ge=0,
+        le=10_000_000,
+        description="The rate first rises linearly over this many steps.",
     )
-    final_share: float = described(
-        "Share of the optimizer's rate that a cosine ends at.", default=0.02, ge=0.0, le=1.0
+    final_share: float = Field(
+        default=0.02,
+        ge=0.0,
+        le=1.0,
+        description="Fraction of the optimizer's learning rate at which a cosine ends.",
     )
 
 
-@dataclass(frozen=True)
-class SecondThresholdRamp:
-    """How the second thresholds of all gated layers rise to their layer's value: few neurons
-    spike before a network has learned, and those below carry the gradient then."""
+class SecondThresholdRamp(Model):
+    """How the second thresholds of all layers that have one rise to the layer's value.
 
-    start: float = described(
-        "Second threshold of the first epoch, where the layer's is not lower.",
+    Few neurons of an untrained network spike; a low second threshold lets gradient flow through
+    the others at first.
+    """
+
+    start: float = Field(
         default=-1.0,
         ge=-1e6,
         le=1e6,
+        description="Second threshold in the first epoch, unless the layer's is lower.",
     )
-    epochs: int = described(
-        "The layer's value holds from after this many epochs on.", default=10, ge=1, le=100_000
+    epochs: int = Field(
+        default=10,
+        ge=1,
+        le=100_000,
+        description="Number of epochs after which the layer's value applies.",
     )
-    shape: Literal["linear", "cosine", "exponential"] = described(
-        "linear: by the same step every epoch; cosine: along half a cosine; exponential: what is "
-        "left shrinks by the same factor, to 1 %, before the last step.",
+    shape: Literal["linear", "cosine", "exponential"] = Field(
         default="linear",
+        description="linear: by the same step every epoch; cosine: along half a cosine; "
+        "exponential: the distance shrinks by the same factor every epoch, to 1 % before the last.",
     )
 
 
-@dataclass(frozen=True)
-class EarlyStopping:
-    """Ends training when a figure has not improved for some epochs."""
+class EarlyStopping(Model):
+    """Ends training when a metric has not improved for some epochs."""
 
-    metric: Literal["test_loss", "test_accuracy", "loss", "accuracy"] = described(
-        "Which figure; losses are to fall, accuracies to rise. Held-out samples (test_) that "
-        "decide when to stop are no longer unseen: their accuracy is a little flattered.",
+    metric: Literal["test_loss", "test_accuracy", "loss", "accuracy"] = Field(
         default="test_loss",
+        description="The metric. Losses should fall, accuracies should rise. When held-out samples "
+        "(test_) decide when to stop, their accuracy is slightly too optimistic.",
     )
-    patience: int = described(
-        "Stops after so many epochs in a row without improvement.", default=10, ge=1, le=100_000
+    patience: int = Field(
+        default=10,
+        ge=1,
+        le=100_000,
+        description="Stops after this many epochs in a row without improvement.",
     )
-    min_delta: float = described(
-        "An improvement is better than the best so far by more than this.",
-        default=0.0,
-        ge=0.0,
-        le=1e9,
+    min_delta: float = Field(
+        default=0.0, ge=0.0, le=1e9, description="Smallest change that counts as an improvement."
     )
-    restore_best: bool = described(
-        "Whether the best epoch's weights are kept instead of the last one's.", default=True
+    restore_best: bool = Field(
+        default=True,
+        description="Whether to keep the best epoch's weights instead of the last one's.",
     )

@@ -1,25 +1,28 @@
-"""More images to learn from, made of those that there are."""
+"""Shifted copies of the training images."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
-from ipulse_core.schema import described
+from ipulse.models import Field, Model, unit
 
 
-@dataclass(frozen=True)
-class Shifts:
+class Shifts(Model):
     """Copies of every training image, each shifted by a part of a pixel or more.
 
-    A shift is drawn evenly from [-pixels, pixels] along rows and, by itself, along columns. Between
-    pixels an image is linear along both; beyond its edges it is dark. Copies are made once and
-    encoded as the images are, an epoch visits them all, and the held-out images have none.
+    Shifts along rows and along columns are drawn independently and uniformly from
+    [-pixels, pixels]. Between pixels an image is interpolated linearly; beyond its edges it is
+    dark. Copies are made once and encoded as the images are. An epoch visits all of them. Held-out
+    images are not copied.
     """
 
-    copies: int = described("Copies of every training image.", default=4, ge=1, le=64)
-    pixels: float = described(
-        "The farthest shift along an axis.", default=0.5, gt=0.0, le=4.0, unit="pixels"
+    copies: int = Field(default=4, ge=1, le=64, description="Copies of every training image.")
+    pixels: float = Field(
+        default=0.5,
+        gt=0.0,
+        le=4.0,
+        description="Largest shift along an axis.",
+        json_schema_extra=unit("pixels"),
     )
-    seed: int = described(
-        "Decides the shifts, whatever the experiment's seed.", default=0, ge=0, le=2**31 - 1
+    seed: int = Field(
+        default=0,
+        ge=0,
+        le=2**31 - 1,
+        description="Seed of the shifts, independent of the experiment's seed.",
     )

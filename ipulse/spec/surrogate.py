@@ -1,62 +1,59 @@
-"""What stands in for the derivative of a spike in the backward pass; the shapes are told apart by
-`name`. x is the membrane less the threshold, the equations are in ops/ipulse_ops/surrogate.py.
+"""Surrogate gradients: what replaces the derivative of a spike in the backward pass.
+
+x is the membrane minus the threshold; the equations are in ops/ipulse_ops/surrogate.py. The
+classes are selected by `name`.
 """
 
-from __future__ import annotations
+from typing import Annotated, Literal
 
-from dataclasses import dataclass
-from typing import Literal, Tuple, Union
-
-from ipulse_core.schema import described
+from ipulse.models import Field, ListOf, Model
 
 
-@dataclass(frozen=True)
-class SuperSpike:
+class SuperSpike(Model):
     """1 / (slope |x| + 1)^2, the derivative of a fast sigmoid."""
 
-    name: Literal["superspike"] = described("Which shape.", default="superspike")
-    slope: float = described("Steepness of the surrogate.", default=10.0, gt=0.0, le=1e4)
+    name: Literal["superspike"] = Field(default="superspike", description="Shape.")
+    slope: float = Field(default=10.0, gt=0.0, le=1e4, description="Steepness of the surrogate.")
 
 
-@dataclass(frozen=True)
-class ArcTan:
+class ArcTan(Model):
     """1 / ((slope x)^2 + 1), the derivative of an arctangent."""
 
-    name: Literal["arctan"] = described("Which shape.", default="arctan")
-    slope: float = described("Steepness of the surrogate.", default=10.0, gt=0.0, le=1e4)
+    name: Literal["arctan"] = Field(default="arctan", description="Shape.")
+    slope: float = Field(default=10.0, gt=0.0, le=1e4, description="Steepness of the surrogate.")
 
 
-@dataclass(frozen=True)
-class Boxcar:
+class Boxcar(Model):
     """1 where |x| < half_width, else 0."""
 
-    name: Literal["boxcar"] = described("Which shape.", default="boxcar")
-    half_width: float = described(
-        "How far from the threshold gradient flows.", default=0.5, gt=0.0, le=1e6
+    name: Literal["boxcar"] = Field(default="boxcar", description="Shape.")
+    half_width: float = Field(
+        default=0.5,
+        gt=0.0,
+        le=1e6,
+        description="Distance from the threshold within which gradient flows.",
     )
 
 
-@dataclass(frozen=True)
-class Exponential:
+class Exponential(Model):
     """exp(-slope |x|)."""
 
-    name: Literal["exponential"] = described("Which shape.", default="exponential")
-    slope: float = described("Steepness of the surrogate.", default=10.0, gt=0.0, le=1e4)
+    name: Literal["exponential"] = Field(default="exponential", description="Shape.")
+    slope: float = Field(default=10.0, gt=0.0, le=1e4, description="Steepness of the surrogate.")
 
 
-@dataclass(frozen=True)
-class Table:
-    """Your own shape: straight lines between values, 0 beyond the width."""
+class Table(Model):
+    """Your own shape: linear interpolation between values, 0 beyond the width."""
 
-    values: Tuple[float, ...] = described(
-        "The surrogate at even distances from -width to width.",
-        min_items=2,
-        max_items=4096,
-        ge=-1e6,
-        le=1e6,
+    values: ListOf[Annotated[float, Field(ge=-1e6, le=1e6)]] = Field(
+        min_length=2,
+        max_length=4096,
+        description="The surrogate at equally spaced points from -width to width.",
     )
-    width: float = described("How far from the threshold the table goes.", gt=0.0, le=1e6)
-    name: Literal["table"] = described("Which shape.", default="table")
+    width: float = Field(
+        gt=0.0, le=1e6, description="Distance from the threshold that the table covers."
+    )
+    name: Literal["table"] = Field(default="table", description="Shape.")
 
 
-Surrogate = Union[SuperSpike, ArcTan, Boxcar, Exponential, Table]
+Surrogate = SuperSpike | ArcTan | Boxcar | Exponential | Table

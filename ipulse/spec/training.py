@@ -1,12 +1,10 @@
-"""How an experiment learns: loss, optimizer, schedules, bounds, checkpoints."""
+"""How an experiment learns: loss, optimizer, schedules, regularisers and checkpoints."""
 
-from __future__ import annotations
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
-from dataclasses import dataclass
-from typing import Iterator, Literal, Optional, Tuple
-
+from ipulse.models import ByKind, Field, ListOf, Model
 from ipulse_core.errors import Problem
-from ipulse_core.schema import described
 
 from .optimizers import Adam, GradientClipping, Optimizer
 from .regularisers import Regulariser
@@ -22,58 +20,66 @@ Loss = Literal[
 SPIKE_LOSSES = ("spike_count_cross_entropy", "spike_count_mse")
 
 
-@dataclass(frozen=True)
-class SpikeTargets:
-    """How often a readout neuron should spike in a sample."""
+class SpikeTargets(Model):
+    """Target spike counts of the readout neurons in a sample."""
 
-    right: float = described("The neuron of the sample's class.", default=10.0, ge=0.0, le=1e6)
-    wrong: float = described("Every other.", default=1.0, ge=0.0, le=1e6)
+    right: float = Field(
+        default=10.0, ge=0.0, le=1e6, description="For the neuron of the sample's class."
+    )
+    wrong: float = Field(default=1.0, ge=0.0, le=1e6, description="For every other neuron.")
 
     def problems(self) -> Iterator[Problem]:
+        """Yields a problem unless the right class has the higher target."""
         if self.wrong >= self.right:
             yield Problem("/wrong", "inconsistent", f"must be below right ({self.right:g})")
 
 
-@dataclass(frozen=True)
-class Training:
+class Training(Model):
     """How the network is trained."""
 
-    epochs: int = described("Passes over the training samples.", default=30, ge=1, le=100_000)
-    batch_size: int = described("Samples per step.", default=64, ge=1, le=65_536)
-    optimizer: Optimizer = described("The optimizer.", factory=Adam)
-    schedule: RateSchedule = described("The schedule of its rate.", factory=RateSchedule)
-    gradient_clipping: GradientClipping = described(
-        "Bounds of the gradient.", factory=GradientClipping
+    epochs: int = Field(
+        default=30, ge=1, le=100_000, description="Passes over the training samples."
     )
-    loss: Loss = described(
-        "Of a leaky readout: cross-entropy of the membrane's mean over time, of its largest value "
-        "over time, or of its value at each step (mean of all steps; predicted is the class that "
-        "leads most often). Of a spiking readout: cross-entropy of the spike counts, or the mean "
-        "square of their distance from spike_targets.",
+    batch_size: int = Field(default=64, ge=1, le=65_536, description="Samples per step.")
+    optimizer: Annotated[Optimizer, ByKind(default="adam")] = Field(
+        default=Adam(), description="The optimizer."
+    )
+    schedule: RateSchedule = Field(
+        default=RateSchedule(), description="Schedule of the learning rate."
+    )
+    gradient_clipping: GradientClipping = Field(
+        default=GradientClipping(), description="Bounds of the gradient."
+    )
+    loss: Loss = Field(
         default="mean_membrane_cross_entropy",
+        description="With a leaky readout: cross-entropy of the membrane's mean over time, of its "
+        "maximum over time, or of its value at each step (mean of all steps; the predicted class "
+        "is the one that leads most often). With a spiking readout: cross-entropy of the spike "
+        "counts, or the mean squared distance of the spike counts from spike_targets.",
     )
-    spike_targets: Optional[SpikeTargets] = described(
-        "Of the loss spike_count_mse; null: 10 spikes of the right neuron, 1 of every other.",
+    spike_targets: SpikeTargets | None = Field(
         default=None,
+        description="Targets of the loss spike_count_mse; null: 10 spikes of the right neuron, 1 "
+        "of every other.",
     )
-    regularisers: Tuple[Regulariser, ...] = described(
-        "Bounds on how often hidden neurons spike.", factory=tuple, max_items=16
+    regularisers: ListOf[Annotated[Regulariser, ByKind()]] = Field(
+        default=(), max_length=16, description="Bounds on how often hidden neurons spike."
     )
-    second_threshold_ramp: Optional[SecondThresholdRamp] = described(
-        "How second thresholds rise over the epochs; null: constant.", default=None
+    second_threshold_ramp: SecondThresholdRamp | None = Field(
+        default=None, description="How second thresholds rise over the epochs; null: constant."
     )
-    early_stopping: Optional[EarlyStopping] = described(
-        "When to end before the last epoch; null: never.", default=None
+    early_stopping: EarlyStopping | None = Field(
+        default=None, description="When to end before the last epoch; null: never."
     )
-    checkpoint_epochs: int = described(
-        "Write a checkpoint after every this many epochs.", default=1, ge=1, le=100_000
+    checkpoint_epochs: int = Field(
+        default=1, ge=1, le=100_000, description="Number of epochs between checkpoints."
     )
 
     def problems(self) -> Iterator[Problem]:
+        """Yields targets that the loss does not use and a ramp longer than the training."""
         if self.spike_targets is not None and self.loss != "spike_count_mse":
-            yield Problem(
-                "/spike_targets", "inconsistent", f"the loss {self.loss} has none: leave them out"
-            )
+            detail = f"the loss {self.loss} does not use them: remove them"
+            yield Problem("/spike_targets", "inconsistent", detail)
         ramp = self.second_threshold_ramp
         if ramp is not None and ramp.epochs > self.epochs:
             detail = f"the ramp would not end within the training ({self.epochs} epochs)"

@@ -1,6 +1,6 @@
-"""Hypothesis strategies: any valid value of a schema class, and any document that says it.
+"""Hypothesis strategies: any valid object of a model, and any document of it.
 
-They read the same field descriptions as the parser, so a new field is covered when it is written.
+They read the limits of the fields, so a new field is covered when it is written.
 """
 
 from __future__ import annotations
@@ -8,11 +8,17 @@ from __future__ import annotations
 import dataclasses
 import math
 import string
-from functools import lru_cache
-from typing import Any, Dict, Literal, Mapping, Tuple, Type, Union, get_args, get_origin
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import pairwise
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
+from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
 
+from ipulse.models import MAX_INTEGER, MAX_KEY, MAX_TEXT, PRINTABLE, Model
 from ipulse.spec import (
     MAX_STATE,
     MAX_SYNAPSES,
@@ -35,7 +41,9 @@ from ipulse.spec import (
     spec_to_json,
 )
 from ipulse.spec.experiment import MOST_SENDERS
-from ipulse_core import schema
+from ipulse_core.derived_values import class_count, input_channels, spiking_layers
+from ipulse_core.events import FILE_NAME
+from ipulse_core.limits import TRIMMED
 
 MOST_LISTED = 12  # neurons of which a list has one number each: longer ones only take time
 
@@ -43,7 +51,7 @@ MOST_LISTED = 12  # neurons of which a list has one number each: longer ones onl
 CHARACTERS = st.characters(blacklist_categories=("Cs", "Cc"))
 NAME_CHARACTERS = string.ascii_letters + string.digits + "._-"
 # Sizes whose product has a limit too: the most of each that always stay below it.
-MOST: Dict[Type[Any], Dict[str, int]] = {
+MOST: dict[type[Any], dict[str, int]] = {
     RandmanData: {
         "classes": 50,
         "units": 64,
@@ -67,19 +75,52 @@ IPUS = {
 }
 
 
-def values(cls: Type[Any], **known: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Any instance of a schema class whose fields are sound one by one; `known` overrides."""
+def values(cls: type[Any], **known: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Any object of a model or an event class whose fields are valid one by one.
+
+    Rules between fields need not hold: models are built without validation. `known` overrides.
+    """
     parts = {}
-    for field, hint in schema.fields_of(cls):
-        limits = dict(field.metadata)
-        if field.name in MOST.get(cls, {}):
-            limits["le"] = MOST[cls][field.name]
-        parts[field.name] = known.get(field.name, of_type(hint, limits))
-    return st.builds(cls, **parts)
+    for name, hint, limits in fields_of(cls):
+        if name in MOST.get(cls, {}):
+            limits["le"] = MOST[cls][name]
+        parts[name] = known.get(name, of_type(hint, limits))
+    return st.builds(cls.model_construct if is_model(cls) else cls, **parts)
+
+
+def fields_of(cls: type[Any]) -> list[tuple[str, Any, dict[str, Any]]]:
+    """Name, type and limits of each field."""
+    if is_model(cls):
+        return [
+            (name, field.annotation, limits_of(field.metadata))
+            for name, field in cls.model_fields.items()
+        ]
+    hints = get_type_hints(cls, include_extras=True)
+    return [(f.name, hints[f.name], dict(f.metadata)) for f in dataclasses.fields(cls)]
+
+
+def limits_of(metadata: Iterable[Any]) -> dict[str, Any]:
+    """The limits in the metadata of a pydantic field or of an Annotated type."""
+    limits: dict[str, Any] = {}
+    for item in metadata:
+        if isinstance(item, FieldInfo):
+            limits.update(limits_of(item.metadata))
+            continue
+        for name in ("ge", "gt", "le", "lt", "min_length", "max_length", "pattern"):
+            if getattr(item, name, None) is not None:
+                limits[name] = getattr(item, name)
+    return limits
+
+
+def is_model(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Model)
 
 
 def of_type(hint: Any, limits: Mapping[str, Any]) -> st.SearchStrategy[Any]:
     """Any value that a field of this type and with these limits may hold."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return of_type(arguments[0], {**limits_of(arguments[1:]), **limits})
     if hint is SpikeTargets:
         return st.sets(st.floats(0, 1e6), min_size=2, max_size=2).map(
             lambda two: SpikeTargets(right=max(two), wrong=min(two))
@@ -88,22 +129,19 @@ def of_type(hint: Any, limits: Mapping[str, Any]) -> st.SearchStrategy[Any]:
         return values(GrowingCapacity).map(_ordered)
     if hint in (EmulatorDevice, IPUDevice):
         return values(hint, **IPUS)
-    if dataclasses.is_dataclass(hint):
-        return layers() if hint is LIFLayer else values(hint)  # type: ignore[arg-type]
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Union:
+    if is_model(hint) or dataclasses.is_dataclass(hint):
+        return layers() if hint is LIFLayer else values(hint)
+    if origin in (Union, UnionType):
         return st.one_of(*(of_type(member, limits) for member in arguments))
     if origin is Literal:
         return st.sampled_from(arguments)
     if origin is tuple:
-        most = min(limits.get("max_items") or 3, 3)
-        return st.lists(
-            of_type(arguments[0], limits), min_size=limits.get("min_items") or 0, max_size=most
-        ).map(tuple)
+        least, most = limits.get("min_length", 0), min(limits.get("max_length", 3), 3)
+        return st.lists(of_type(arguments[0], {}), min_size=least, max_size=most).map(tuple)
     if origin is dict:
-        most = min(limits.get("max_items") or 4, 4)
-        keys = st.text(CHARACTERS, min_size=1, max_size=schema.MAX_KEY)
-        return st.dictionaries(keys, of_type(arguments[1], limits), max_size=most)
+        most = min(limits.get("max_length", 4), 4)
+        keys = st.text(CHARACTERS, min_size=1, max_size=MAX_KEY)
+        return st.dictionaries(keys, of_type(arguments[1], {}), max_size=most)
     if hint is type(None):
         return st.none()
     if hint is bool:
@@ -117,16 +155,21 @@ def of_type(hint: Any, limits: Mapping[str, Any]) -> st.SearchStrategy[Any]:
     raise TypeError(f"no strategy for {hint!r}")
 
 
+def replace(model: Any, **changes: Any) -> Any:
+    """A copy with other values, unchecked."""
+    return model.model_copy(update=changes)
+
+
 def _ordered(capacity: GrowingCapacity) -> GrowingCapacity:
     most = None if capacity.most is None else max(capacity.most, capacity.grow)
-    return dataclasses.replace(capacity, most=most)
+    return replace(capacity, most=most)
 
 
 def integers(limits: Mapping[str, Any]) -> st.SearchStrategy[int]:
     least, most = limits.get("ge"), limits.get("le")
     return st.integers(
-        -schema.MAX_INTEGER if least is None else int(least),
-        schema.MAX_INTEGER if most is None else int(most),
+        -MAX_INTEGER if least is None else int(least),
+        MAX_INTEGER if most is None else int(most),
     )
 
 
@@ -144,11 +187,13 @@ def floats(limits: Mapping[str, Any]) -> st.SearchStrategy[float]:
 
 
 def texts(limits: Mapping[str, Any]) -> st.SearchStrategy[str]:
-    most = min(limits.get("max_length") or schema.MAX_TEXT, 40)
-    if limits.get("pattern") is None:
+    most = min(limits.get("max_length") or MAX_TEXT, 40)
+    pattern = limits.get("pattern", PRINTABLE)
+    if pattern == PRINTABLE:
         return st.text(CHARACTERS, max_size=most)
-    if limits["pattern"].startswith("[A-Za-z0-9]"):  # the name of a file
+    if pattern == FILE_NAME:
         return st.text(NAME_CHARACTERS, min_size=1, max_size=most).filter(lambda s: s[0].isalnum())
+    assert pattern == TRIMMED
     return st.text(CHARACTERS, min_size=1, max_size=most).filter(lambda s: s == s.strip())
 
 
@@ -160,13 +205,13 @@ def layers(most_neurons: int = 65_535) -> st.SearchStrategy[LIFLayer]:
 
 def fitted(layer: Any, neurons: int) -> Any:
     """A layer or readout whose fields fit together, if it has so many neurons."""
-    changes: Dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     for name in ("decay", "synapse_decay", "threshold", "second_threshold"):
         value = getattr(layer, name, None)
         if isinstance(value, tuple):
             few = neurons <= MOST_LISTED and value
             changes[name] = (value * neurons)[:neurons] if few else max(value, default=0.5)
-    layer = dataclasses.replace(layer, **changes)
+    layer = replace(layer, **changes)
     if isinstance(layer, LeakyReadout):
         return layer
     changes = {}
@@ -184,7 +229,7 @@ def fitted(layer: Any, neurons: int) -> Any:
         changes["capacity"] = min(capacity, neurons)
     if capacity is None:
         changes["policy"] = "index"
-    return dataclasses.replace(layer, **changes)
+    return replace(layer, **changes)
 
 
 def _least(value: Any) -> float:
@@ -195,44 +240,42 @@ def _least(value: Any) -> float:
 def specs(draw: Any) -> ExperimentSpec:
     """Any valid experiment: sizes are shrunk until the whole fits, nothing is thrown away."""
     spec: ExperimentSpec = draw(_sound_specs())
-    spec = dataclasses.replace(spec, network=_fit_readout(spec))
-    spec = dataclasses.replace(spec, network=_fit_synapses(spec))
-    spec = dataclasses.replace(
-        spec, network=_fit_network(spec.network), training=_fit_training(spec)
-    )
+    spec = replace(spec, network=_fit_readout(spec))
+    spec = replace(spec, network=_fit_synapses(spec))
+    spec = replace(spec, network=_fit_network(spec.network), training=_fit_training(spec))
     spec = _fit_device(spec)
-    neurons = sum(layer.neurons for layer in spec.network.layers) + spec.data.classes
+    neurons = sum(layer.neurons for layer in spec.network.layers) + class_count(spec.data)
     steps = min(spec.data.steps, MAX_STATE // neurons)
     batch = min(spec.training.batch_size, max(1, MAX_STATE // (neurons * steps)))
-    return dataclasses.replace(
+    return replace(
         spec,
-        data=dataclasses.replace(spec.data, steps=steps),
-        training=dataclasses.replace(spec.training, batch_size=batch),
+        data=replace(spec.data, steps=steps),
+        training=replace(spec.training, batch_size=batch),
     )
 
 
-@lru_cache(maxsize=None)  # putting a strategy together takes longer than drawing from it
+@cache  # putting a strategy together takes longer than drawing from it
 def _sound_specs() -> st.SearchStrategy[ExperimentSpec]:
     return values(ExperimentSpec, network=values(Network, layers=_stacks()))
 
 
-def _stacks() -> st.SearchStrategy[Tuple[LIFLayer, ...]]:
+def _stacks() -> st.SearchStrategy[tuple[LIFLayer, ...]]:
     return st.lists(layers(), min_size=1, max_size=2).map(tuple)
 
 
 def _fit_readout(spec: ExperimentSpec) -> Network:
-    readout = fitted(spec.network.readout, spec.data.classes)
+    readout = fitted(spec.network.readout, class_count(spec.data))
     if isinstance(readout, SpikingReadout):  # fewer slots than classes are refused
-        readout = dataclasses.replace(readout, capacity=None, policy="index")
-    return dataclasses.replace(spec.network, readout=readout)
+        readout = replace(readout, capacity=None, policy="index")
+    return replace(spec.network, readout=readout)
 
 
 def _fit_network(network: Network) -> Network:
     trainable = tuple(dict.fromkeys(network.trainable))
     if all(layer.synapse_decay is None for layer in (*network.layers, network.readout)):
         trainable = tuple(name for name in trainable if name != "synapse_decay")
-    capacity = any(layer.capacity is not None for layer in network.spiking)
-    return dataclasses.replace(
+    capacity = any(layer.capacity is not None for layer in spiking_layers(network))
+    return replace(
         network,
         trainable=trainable,
         reset_on=network.reset_on if capacity else "state",
@@ -244,19 +287,19 @@ def _fit_device(spec: ExperimentSpec) -> ExperimentSpec:
     device, network = spec.device, spec.network
     if isinstance(device, CPUDevice):
         return spec
-    if spec.data.inputs > MOST_SENDERS:
-        return dataclasses.replace(spec, device=CPUDevice())
+    if input_channels(spec.data) > MOST_SENDERS:
+        return replace(spec, device=CPUDevice())
     if isinstance(device, IPUDevice):
         trainable = tuple(name for name in network.trainable if name != "decay")
-        network = dataclasses.replace(network, trainable=trainable)
+        network = replace(network, trainable=trainable)
     most, places = device.ipus, len(network.layers) + 1
-    if any(layer.policy == "top" for layer in network.spiking):
+    if any(layer.policy == "top" for layer in spiking_layers(network)):
         most = 1 if device.split == "neurons" else min(most, places)
     if device.split == "layers":
         most = min(most, places)
     power = 2 ** (most.bit_length() - 1)
-    device = dataclasses.replace(device, ipus=power)
-    return dataclasses.replace(spec, network=network, device=device)
+    device = replace(device, ipus=power)
+    return replace(spec, network=network, device=device)
 
 
 def _fit_training(spec: ExperimentSpec) -> Training:
@@ -267,34 +310,38 @@ def _fit_training(spec: ExperimentSpec) -> Training:
         loss = "spike_count_mse" if spikes else "step_cross_entropy"
     targets, ramp = training.spike_targets, training.second_threshold_ramp
     if ramp is not None:
-        ramp = dataclasses.replace(ramp, epochs=min(ramp.epochs, training.epochs))
+        ramp = replace(ramp, epochs=min(ramp.epochs, training.epochs))
     hidden = len(network.layers)
     regularisers = tuple(
         bound
         if bound.layers is None
-        else dataclasses.replace(bound, layers=tuple(min(at, hidden) for at in bound.layers))
+        else replace(bound, layers=tuple(min(at, hidden) for at in bound.layers))
         for bound in training.regularisers
     )
     optimizer = training.optimizer
     if isinstance(optimizer, SGD) and optimizer.momentum == 0:
-        optimizer = dataclasses.replace(optimizer, nesterov=False)
-    return dataclasses.replace(
+        optimizer = replace(optimizer, nesterov=False)
+    return replace(
         training,
         loss=loss,
         optimizer=optimizer,
         spike_targets=targets if loss == "spike_count_mse" else None,
         second_threshold_ramp=ramp
-        if any(layer.second_threshold is not None for layer in network.spiking)
+        if any(layer.second_threshold is not None for layer in spiking_layers(network))
         else None,
         regularisers=regularisers,
     )
 
 
 def _fit_synapses(spec: ExperimentSpec) -> Network:
-    sizes = [spec.data.inputs, *(layer.neurons for layer in spec.network.layers), spec.data.classes]
-    pairs = list(zip(sizes, sizes[1:]))
+    sizes = [
+        input_channels(spec.data),
+        *(layer.neurons for layer in spec.network.layers),
+        class_count(spec.data),
+    ]
+    pairs = list(pairwise(sizes))
     own = sum(layer.neurons**2 for layer in spec.network.layers if layer.recurrent)
-    own += spec.data.classes**2
+    own += class_count(spec.data) ** 2
     if own + sum(before * after for before, after in pairs) <= MAX_SYNAPSES:
         return spec.network
     share = MAX_SYNAPSES // (2 * len(pairs))  # of every matrix
@@ -302,28 +349,28 @@ def _fit_synapses(spec: ExperimentSpec) -> Network:
     layers = []
     for layer in spec.network.layers:
         neurons = min(layer.neurons, widest)
-        layers.append(fitted(dataclasses.replace(layer, neurons=neurons), neurons))
-    return dataclasses.replace(spec.network, layers=tuple(layers))
+        layers.append(fitted(replace(layer, neurons=neurons), neurons))
+    return replace(spec.network, layers=tuple(layers))
 
 
 @st.composite
-def documents(draw: Any) -> Tuple[Dict[str, Any], ExperimentSpec]:
+def documents(draw: Any) -> tuple[dict[str, Any], ExperimentSpec]:
     """A JSON document and the spec it says: any of the fields at their default may be left out."""
     spec = draw(specs())
     return _without_some_defaults(draw, type(spec), spec_to_json(spec)), spec
 
 
-def _without_some_defaults(draw: Any, cls: Type[Any], document: Dict[str, Any]) -> Dict[str, Any]:
+def _without_some_defaults(draw: Any, cls: type[Any], document: dict[str, Any]) -> dict[str, Any]:
     kept = {}
-    for field, hint in schema.fields_of(cls):
-        value = document[field.name]
-        at_default = value == schema.default_of(field)
-        if at_default and draw(st.booleans()):
+    for name, field in cls.model_fields.items():
+        value, hint = document[name], field.annotation
+        default = None if field.is_required() else to_jsonable_python(field.default)
+        if not field.is_required() and value == default and draw(st.booleans()):
             continue
-        if dataclasses.is_dataclass(hint):
-            value = _without_some_defaults(draw, hint, value)  # type: ignore[arg-type]
-        elif get_origin(hint) is tuple and dataclasses.is_dataclass(get_args(hint)[0]):
-            item = get_args(hint)[0]
+        item = get_args(hint)[0] if get_origin(hint) is tuple else None
+        if is_model(hint):
+            value = _without_some_defaults(draw, hint, value)
+        elif is_model(item):
             value = [_without_some_defaults(draw, item, element) for element in value]
-        kept[field.name] = value
+        kept[name] = value
     return kept

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, cast
 
 from fastapi import FastAPI
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic import BaseModel, TypeAdapter
 
+from ipulse.models import adapter_of
 from ipulse.spec import ExperimentSpec
-from ipulse_core.json_schema import json_schema
 from ipulse_service.http.auth import OPEN_PATHS
 from ipulse_service.http.routes.tokens import TokenRequest
 from ipulse_service.http.schemas.events import EventPage
@@ -20,7 +19,6 @@ from ipulse_service.http.worker_requests import Announcement, ClaimRequest, Even
 
 # FastAPI leaves nulls out of its document, also out of examples.
 _EXAMPLES_WITH_NULLS: tuple[type[BaseModel], ...] = (EventPage, JobDetail, JobPage, JobSummary)
-_TEMPLATE = "#/components/schemas/{model}"
 _REQUESTS = (ExperimentSpec, TokenRequest, Announcement, ClaimRequest, EventBatch, Finish)
 
 
@@ -37,12 +35,18 @@ class Application(FastAPI):
 
 def _complete(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
+    _, models = TypeAdapter.json_schemas(
+        [
+            *((cls, "validation", adapter_of(cls)) for cls in _REQUESTS),
+            (ProblemDocument, "serialization", adapter_of(ProblemDocument)),
+        ],
+        ref_template="#/components/schemas/{model}",
+    )
+    schemas.update(models["$defs"])
     for cls in _REQUESTS:
-        schemas[cls.__name__] = {**json_schema(cls), "examples": [EXAMPLES[cls.__name__]]}
+        schemas[cls.__name__]["examples"] = [EXAMPLES[cls.__name__]]
     for model in _EXAMPLES_WITH_NULLS:
         schemas[model.__name__] |= cast(dict[str, Any], model.model_config["json_schema_extra"])
-    _, problems = models_json_schema([(ProblemDocument, "serialization")], ref_template=_TEMPLATE)
-    schemas.update(problems["$defs"])
     for path in OPEN_PATHS & document["paths"].keys():
         for operation in document["paths"][path].values():
             operation.pop("security", None)

@@ -8,7 +8,8 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
-from ipulse_core import parsing, strict_json
+from ipulse.models import validate
+from ipulse_core import strict_json
 from ipulse_core.errors import IPUlseError
 from ipulse_service.http.dependencies import State
 from ipulse_service.http.problems import TooLarge, WrongMediaType
@@ -21,8 +22,8 @@ _DRAIN_BYTES = 32 * 2**20
 
 
 def parse(cls: type[T], body: bytes) -> T:
-    """A schema dataclass from a JSON body. Raises InvalidJSON, or InvalidInput with its places."""
-    return parsing.parse(cls, strict_json.loads(body))
+    """Returns the model in a JSON body. Raises InvalidJSON, or InvalidInput with its places."""
+    return validate(cls, strict_json.loads(body))
 
 
 def described(name: str) -> dict[str, Any]:

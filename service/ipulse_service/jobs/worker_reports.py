@@ -61,7 +61,7 @@ def record(
 
 def _body(event: Event) -> str:
     """Returns the canonical JSON of an event without its kind."""
-    body = protocol.event_to_json(event)
+    body = event.to_json()
     del body["kind"]
     return strict_json.dumps(body)
 

@@ -16,8 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ipulse_core.manifest import SCHEMA, Contents, ListedFile
-from ipulse_core.schema import to_json
+from ipulse_core.manifest import ListedFile, manifest_json
 
 CHECKPOINT = "steps.checkpoint"
 FLOOD_BYTES = 32 * 2**20
@@ -37,7 +36,7 @@ def _manifest(name: str, weights: str) -> str:
     file = ListedFile(
         name, "weights", "text/plain", hashlib.sha256(weights.encode()).hexdigest(), len(weights)
     )
-    return json.dumps(to_json(Contents(SCHEMA, [file])))
+    return json.dumps(manifest_json([file]))
 
 
 class Runner:

@@ -138,7 +138,7 @@ class TestItself:
     def test_a_terminal_without_the_characters_shows_escapes(self) -> None:
         ran = finished("validate", "-", stdin="\u2713: 1\n", PYTHONIOENCODING="ascii")
         assert ran.code == 2
-        assert "/\\u2713: no such field" in ran.err
+        assert "/\\u2713: there is no such field" in ran.err
 
     @pytest.mark.parametrize("arguments", [["version"], ["version", "--json"], ["--help"]])
     def test_a_full_disk_is_reported_in_a_line(self, arguments: Any) -> None:

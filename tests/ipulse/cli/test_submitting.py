@@ -31,8 +31,8 @@ class TestValidate:
         ran = offline("validate", str(file))
         assert ran.code == 2
         assert ran.out == ""
-        assert f"{file}:2: /seed: must be at least 0" in ran.err
-        assert f"{file}:5: /network/layers/0/neurons: must be at least 1; got 0" in ran.err
+        assert f"{file}:2: /seed: -1 is below the minimum of 0" in ran.err
+        assert f"{file}:5: /network/layers/0/neurons: 0 is below the minimum of 1" in ran.err
 
     def test_problems_as_json(self, offline: Run) -> None:
         ran = offline("validate", "-", "--json", stdin="version: 1\nnetwork: {layers: []}\n")

@@ -6,7 +6,7 @@ import io
 import json
 import sys
 from pathlib import Path
-from typing import Any, List, Tuple
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,7 +23,7 @@ def value_of(text: str) -> Any:
     return parse_spec_file(text.encode(), "x.yaml").value
 
 
-def problems_of(text: str) -> List[Tuple[int, str, str]]:
+def problems_of(text: str) -> list[tuple[int, str, str]]:
     with pytest.raises(InvalidSpec) as caught:
         parse_spec_file(text.encode(), "x.yaml").spec()
     found = []
@@ -131,7 +131,7 @@ class TestProblems:
         ids=lambda value: repr(value)[:30],
     )
     def test_what_is_no_yaml_has_its_line_and_column(
-        self, text: str, place: Tuple[int, int]
+        self, text: str, place: tuple[int, int]
     ) -> None:
         with pytest.raises(InvalidSpec) as caught:
             parse_spec_file(text.encode(), "x.yaml")

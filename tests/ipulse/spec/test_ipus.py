@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List
+from typing import Any
 
 import pytest
 
 from ipulse.spec import EmulatorDevice, IPUDevice, parse_spec, spec_to_json
 from ipulse_core.errors import InvalidSpec
+from ipulse_core.poplar_environment import poplar_environment
 from tests.ipulse.spec_documents import minimal
 
 
 class TestIPUs:
     """What the Poplar op does not do is refused before anything is sent."""
 
-    def problems(self, device: Dict[str, Any], **network: Any) -> List[str]:
+    def problems(self, device: dict[str, Any], **network: Any) -> list[str]:
         spec = minimal()
         spec["device"] = device
         spec["network"].update(network)
@@ -100,7 +101,7 @@ class TestIPUs:
         ],
     )
     def test_options_of_poplar_that_there_are_not(
-        self, options: Dict[str, Any], pointer: str
+        self, options: dict[str, Any], pointer: str
     ) -> None:
         network = {"layers": [{"neurons": 4}] * 3}
         assert self.problems({"kind": "ipu", **options}, **network) == [f"/device{pointer}"]
@@ -111,11 +112,11 @@ class TestIPUs:
             poplar_flags=("--allow_nans", "--log_cycle_count=1"),
             pvti_options={"enable": "true"},
         )
-        told = device.environment("/attempt")
+        told = poplar_environment(device, "/attempt")
         assert json.loads(told["POPLAR_ENGINE_OPTIONS"]) == {
             "autoReport.all": "true",
             "autoReport.directory": "/attempt/poplar_reports",
         }
         assert told["TF_POPLAR_FLAGS"] == "--allow_nans --log_cycle_count=1"
         assert json.loads(told["PVTI_OPTIONS"]) == {"enable": "true", "directory": "/attempt/pvti"}
-        assert IPUDevice().environment("/attempt") == {}
+        assert poplar_environment(IPUDevice(), "/attempt") == {}

@@ -9,9 +9,10 @@ import threading
 import time
 from base64 import b64decode
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 from ipulse.log_lines import LogLines
+from ipulse.models import ByKind, validate
 from ipulse_core.errors import IllegalTransition, InvalidInput
 from ipulse_core.events import (
     CheckpointEvent,
@@ -19,9 +20,7 @@ from ipulse_core.events import (
     LogEvent,
     MetricEvent,
     PhaseEvent,
-    event_to_json,
 )
-from ipulse_core.parsing import parse_type
 from ipulse_core.states import (
     INFRASTRUCTURE,
     OUTCOMES,
@@ -35,6 +34,7 @@ from ipulse_core.states import (
 from .fake_jobs import Artifact, Attempt, Job, Refusal
 
 DEADLINE = 60.0  # seconds until a test that waits for an event is given up
+EVENT: Any = Annotated[Event | LogLines, ByKind()]
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
@@ -101,7 +101,7 @@ class FakeRules:
         if body["first"] > expected:
             raise Refusal(409, "sequence_gap", f"event {expected} is expected next")
         try:
-            told = [parse_type(Event | LogLines, value) for value in body["events"]]
+            told = [validate(EVENT, value) for value in body["events"]]
         except InvalidInput as error:
             raise Refusal(422, "invalid_input", str(error)) from error
         for event in list(_one_by_one(told))[expected - body["first"] :]:
@@ -111,7 +111,7 @@ class FakeRules:
                 state = STATE_OF_PHASE[Phase(event.phase)]
                 if state is not job.state:
                     self._move(job, state)
-            attempt.events.append(event_to_json(event))
+            attempt.events.append(event.to_json())
         return {"next": len(attempt.events) + 1}
 
     def store(self, attempt: Attempt, name: str, query: dict[str, str], content: bytes) -> Artifact:

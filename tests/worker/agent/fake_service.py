@@ -53,7 +53,7 @@ class FakeService(FakeRules):
         spec = {
             "version": 1,
             "network": {"layers": [{"neurons": 4}]},
-            "metadata": {"behaviour": behaviour, **options},
+            "metadata": {"behaviour": behaviour, **{k: str(v) for k, v in options.items()}},
         }
         with self.changed:
             self.jobs[job_id] = Job(job_id, spec)

@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from ipulse.spec import parse_spec, spec_to_json
 from ipulse_core.events import MAX_LINE
 from ipulse_core.states import JobState
 from ipulse_worker.agent.agent import Agent
@@ -99,7 +100,7 @@ class TestSuccess:
             "job_id": job.id,
             "attempt": 1,
             "work_dir": str(settings.work_dir / job.last.id),
-            "spec": job.spec,
+            "spec": spec_to_json(parse_spec(job.spec)),  # every default written out
             "checkpoint": None,
         }
         # Standard streams, the events pipe, the listing itself, and of the agent's its lock, which

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse_core.states import JobState
+from ipulse_core.states import JobState, Reason
 from ipulse_worker.agent import retry_policy
 from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.settings import AgentSettings
@@ -57,6 +57,20 @@ class TestTrouble:
         job = service.job(attempt(service, agent, "completes"))
         assert job.verdict["reason"] == "artifact_store"
         assert job.verdict["message"].startswith("manifest.json could not be stored: the disk")
+
+    def test_an_invalid_spec_fails_the_job_with_every_place(
+        self, service: FakeService, agent: Agent
+    ) -> None:
+        job_id = service.submit("completes")
+        service.job(job_id).spec["network"]["layers"][0]["neurons"] = 0
+        service.job(job_id).spec["surprise"] = True
+        agent.run_job(job_id)
+        job = service.job(job_id)
+        assert job.state is JobState.FAILED
+        assert job.verdict["reason"] == Reason.RUNNER_ERROR
+        message = job.verdict["message"]
+        assert "/network/layers/0/neurons: 0 is below the minimum of 1" in message
+        assert "/surprise: there is no such field" in message
 
     def test_answers_that_get_lost_do_no_harm(self, service: FakeService, agent: Agent) -> None:
         """The service has processed a request, but its response was lost."""

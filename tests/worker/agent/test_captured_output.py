@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipulse_core.events import LogEvent, event_to_json, parse_event
+from ipulse.events import parse_event
+from ipulse_core.events import LogEvent
 from ipulse_worker.agent.supervision.captured_output import (
     LINE_OVERHEAD_BYTES,
     CapturedOutput,
@@ -25,7 +26,7 @@ def test_any_bytes_become_events_that_the_service_accepts(chunks: list[bytes]) -
     output = CapturedOutput("stderr")
     events = [event for chunk in chunks for event in output.feed(chunk)]
     for event in [*events, *output.end()]:
-        assert parse_event(event_to_json(event)) == event
+        assert parse_event(event.to_json()) == event
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=200), st.data())

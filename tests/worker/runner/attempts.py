@@ -13,6 +13,8 @@ from ipulse_worker.runner.clock import Clock, Timeline
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.session import see_through
 
+from .resolver import resolve
+
 MARKS = ("attached to", "compiled in", "pre-compiled in", "loaded from")
 
 
@@ -42,7 +44,7 @@ class Told(NamedTuple):
 def attempt(directory: Path, spec: Any, **more: Any) -> Told:
     """At a job with this spec; `more` goes into the assignment."""
     given = {"protocol": 1, "job_id": "job_1", "attempt": 1, "work_dir": str(directory), **more}
-    line = strict_json.dumps({**given, "spec": spec}).encode()
+    line = strict_json.dumps({**given, "spec": resolve("ExperimentSpec", spec)}).encode()
     directory.mkdir()
     said = directory.with_suffix(".events").open("w+b")
     before = signal.getsignal(signal.SIGTERM)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Union
 
 from .forked_runner import SOURCE, ForkedRunner
+from .resolver import resolve
 
 SECONDS = 120.0  # a hang, not a slow machine
 F_SETPIPE_SZ = 1031  # which Python names from 3.10 on
@@ -59,7 +60,7 @@ class DrivenRunner:
             "job_id": "job_1",
             "attempt": 1,
             "work_dir": str(work_dir),
-            "spec": spec,
+            "spec": resolve("ExperimentSpec", spec),
             "checkpoint": None if checkpoint is None else str(checkpoint),
         }
         self.write_line(json.dumps(assignment).encode())

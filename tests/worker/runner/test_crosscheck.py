@@ -11,7 +11,6 @@ from typing import Any, Dict, List, Tuple
 import numpy as np
 import pytest
 
-from ipulse.spec import parse_spec
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.trace import Trace
 from ipulse_worker.runner.crosscheck import __main__ as program
@@ -22,6 +21,9 @@ from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.devices import cpu
 from tests.worker.runner.emulated import ipu_spec
+
+from .resolver import resolve
+from .specs import spec_from
 
 TILES = 8
 LAYERS: Dict[str, List[Dict[str, Any]]] = {
@@ -37,7 +39,7 @@ def spec_of(layers: str, **network: Any) -> Dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def problem() -> Problem:
-    spec = parse_spec(spec_of("without slots", trainable=["threshold"]))
+    spec = spec_from(spec_of("without slots", trainable=["threshold"]))
     dataset = load(spec.data, DataDirectory(None), lambda done, samples: None)
     return problem_of(spec, dataset, samples=5, steps=6)
 
@@ -54,7 +56,8 @@ class TestWays:
     def said(self, monkeypatch: pytest.MonkeyPatch, document: Any) -> Any:
         """What the program says of a spec in the end."""
         monkeypatch.setattr(cpu, "configure_tensorflow", lambda threads, seed: None)
-        given, said = io.TextIOWrapper(io.BytesIO(json.dumps(document).encode())), io.StringIO()
+        line = json.dumps(resolve("ExperimentSpec", document))
+        given, said = io.TextIOWrapper(io.BytesIO(line.encode())), io.StringIO()
         monkeypatch.setattr(sys, "stdin", given)
         monkeypatch.setattr(sys, "stdout", said)
         assert program.main(["--samples=3", "--steps=5", f"--tiles={TILES}"]) == 0

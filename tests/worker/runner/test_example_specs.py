@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from ipulse.spec import ExperimentSpec, parse_spec
 from ipulse_worker.runner.cancellation import Cancellation
 
+from .specs import spec_from
 from .trainings import told, training_of
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 # The runner's own environment reads no YAML: it is given JSON.
 yaml = pytest.importorskip("yaml")
@@ -20,7 +24,7 @@ DIGITS = ["digits", "recurrent", "spike_count", "cuba"]
 
 
 def example(name: str) -> ExperimentSpec:
-    return parse_spec(yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")))
+    return spec_from(yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("name", DIGITS)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import TYPE_CHECKING, Any, Dict, List
 
 import numpy as np
 import pytest
 
-from ipulse.spec import ExperimentSpec
+from ipulse_core.derived_values import spiking_layers
 from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.profile.memory import memory
 from ipulse_worker.runner.results.nir_export import write_nir
@@ -16,6 +16,9 @@ from ipulse_worker.runner.training.evaluation import evaluate, trace_sample
 from ipulse_worker.runner.training.loop import Training
 
 from .trainings import spec_of, told, training_of
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 HIDDEN = {"neurons": 20}
 SPIKING = {"kind": "spiking"}
@@ -119,14 +122,15 @@ def test_a_variant_is_trained_judged_and_exported(changes: Dict[str, Any], tmp_p
 
     evaluation = evaluate(run.model, run.dataset, run.spec)
     assert evaluation.confusion.sum() == len(run.dataset.test)
-    assert evaluation.spikes_by_step.shape == (len(run.spec.network.spiking), 20)
+    assert evaluation.spikes_by_step.shape == (len(spiking_layers(run.spec.network)), 20)
     assert np.isfinite(evaluation.metrics.loss)
     raster = trace_sample(run.model, run.dataset, int(run.dataset.test[0]))
     assert len(raster.layer_spikes) == len(run.spec.network.layers)
     told_bytes = memory(run, evaluation.metrics.active_gradient_fractions)
     saved, full = (told_bytes[kind]["bytes"] for kind in ("savedForBackward", "fullHistory"))
     # Of 20 neurons, the three sets of bits are mostly filling: 8 bytes a row each.
-    rows = len(run.spec.network.spiking) * run.spec.data.steps * run.spec.training.batch_size
+    layers = len(spiking_layers(run.spec.network))
+    rows = layers * run.spec.data.steps * run.spec.training.batch_size
     assert 0 < saved <= full + 3 * 8 * rows
     write_nir(tmp_path / "network.nir", run.spec, run.model.arrays, dropped_spikes=0)
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Tuple
 
-from ipulse.spec import ExperimentSpec, parse_spec
 from ipulse_ops.lif.cpu import native
 from ipulse_worker.runner.clock import Clock, Timeline
 from ipulse_worker.runner.data.directory import DataDirectory
@@ -17,6 +16,11 @@ from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.training.batch_schedule import BatchSchedule
 from ipulse_worker.runner.training.loop import Training
 from ipulse_worker.runner.training_progress import TrainingProgress
+
+from .specs import spec_from
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 
 def spec_of(**changes: Any) -> ExperimentSpec:
@@ -33,7 +37,7 @@ def spec_of(**changes: Any) -> ExperimentSpec:
         },
         "training": {"epochs": 3, "batch_size": 32},
     }
-    return parse_spec({**document, **changes})
+    return spec_from({**document, **changes})
 
 
 def training_of(spec: ExperimentSpec, threads: int = 2) -> Training:

@@ -17,7 +17,6 @@ import httpx
 from ipulse.log_lines import packed
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.events import Event
-from ipulse_core.schema import to_json
 from ipulse_worker.agent.connections import TIMEOUT, Connections
 from ipulse_worker.agent.service_responses import object_in, raise_refusal, understood
 from ipulse_worker.agent.supervision.lease import AttemptLease
@@ -246,7 +245,7 @@ class ServiceAPI:
 
 
 def _packed_json(events: Sequence[Event]) -> list[Any]:
-    return [to_json(event) for event in packed(events)]
+    return [event.to_json() for event in packed(events)]
 
 
 def _checkpoint(stored: Any) -> StoredCheckpoint:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator
 
 import numpy as np
 
-from ipulse.spec import ExperimentSpec, IPUDevice, parse_spec
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent, ProgressEvent
+from ipulse_core.poplar_environment import poplar_environment
 from ipulse_core.states import Phase
 from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.clock import Timeline, utc_now
@@ -25,6 +25,7 @@ from ipulse_worker.runner.event_writer import EventWriter, Throttle
 from ipulse_worker.runner.model.compile_only import execution_outcome
 from ipulse_worker.runner.model.initial_weights import initial_weights
 from ipulse_worker.runner.profile.profile import RunMetadata, dropped_in_training, profile
+from ipulse_worker.runner.resolved_spec import read_spec
 from ipulse_worker.runner.results import provenance
 from ipulse_worker.runner.results.artifacts import Artifacts
 from ipulse_worker.runner.results.manifest import spec_sha256
@@ -37,6 +38,9 @@ from ipulse_worker.runner.training.evaluation import evaluate, trace_sample
 from ipulse_worker.runner.training.loop import Training
 from ipulse_worker.runner.training_progress import TrainingProgress
 from ipulse_worker.runner.work_dir import WorkDir
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 DATA_SECONDS = 2.0  # between two words on how much of the data is there
 CHECKPOINT = "checkpoint.npz"  # one name: only the newest state is worth keeping
@@ -62,7 +66,7 @@ class AttemptProcess:
         if assignment.protocol != PROTOCOL:
             detail = f"this runner speaks protocol {PROTOCOL}; got {assignment.protocol}"
             raise InvalidInput([Problem("/protocol", "wrong_protocol", detail)])
-        self.spec: ExperimentSpec = parse_spec(assignment.spec)
+        self.spec: ExperimentSpec = read_spec(assignment.spec)
         self.spec_sha256 = spec_sha256(self.spec)
         self.assignment = assignment
         self.work_dir = WorkDir(Path(assignment.work_dir))
@@ -71,9 +75,9 @@ class AttemptProcess:
         self.timeline = timeline
         self.import_seconds = import_seconds
         self.started_at = utc_now()
-        if isinstance(self.spec.device, IPUDevice):
+        if self.spec.device.kind == "ipu":
             # An agent has started this process with them; who starts one by hand need not.
-            os.environ.update(self.spec.device.environment(assignment.work_dir))
+            os.environ.update(poplar_environment(self.spec.device, assignment.work_dir))
         self.device = device_of(self.spec, events.log, cancellation.check)
         self.device.job_id = assignment.job_id
         self.device.directory = self.work_dir.path

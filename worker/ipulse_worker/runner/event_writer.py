@@ -9,7 +9,7 @@ import time
 from typing import Optional
 
 from ipulse_core import strict_json
-from ipulse_core.events import Event, Level, LogEvent, event_to_json
+from ipulse_core.events import Event, Level, LogEvent
 
 METRIC_SECONDS = 0.2  # at most five metric events a second within an epoch
 
@@ -22,7 +22,7 @@ class EventWriter:
 
     def write(self, event: Event) -> None:
         """Raises BrokenPipeError if the agent is gone."""
-        line = (strict_json.dumps(event_to_json(event)) + "\n").encode("utf-8")
+        line = (strict_json.dumps(event.to_json()) + "\n").encode("utf-8")
         while line:
             line = line[os.write(self._descriptor, line) :]
 

@@ -10,9 +10,8 @@ from typing import BinaryIO
 
 import tensorflow as tf
 
-from ipulse.spec import parse_spec
-from ipulse_core import parsing, strict_json
-from ipulse_core.errors import InvalidInput, IPUlseError
+from ipulse_core import strict_json
+from ipulse_core.errors import InvalidInput, IPUlseError, Problem
 from ipulse_core.events import Assignment, DoneEvent, ReadyEvent
 from ipulse_core.states import Reason
 from ipulse_ops.lif.cpu import native, op_library
@@ -70,12 +69,23 @@ def warm_up() -> None:
         __import__("nir")
     with suppress(DataUnavailable):
         digits.scans()
-    # The first spec that is parsed makes the plans by which all are.
-    parse_spec({"version": 1, "name": "warm", "network": {"layers": [{"neurons": 1}]}})
     with suppress(NativeError, OSError, tf.errors.OpError):
         if native.is_tensorflow_op_built():
             native.library()
             op_library.library()
+
+
+def read_assignment(line: bytes) -> Assignment:
+    """Returns the assignment on a line of JSON.
+
+    Raises:
+        InvalidInput: The line is not an assignment.
+    """
+    document = strict_json.loads(line)
+    try:
+        return Assignment(**document)
+    except TypeError as error:
+        raise InvalidInput([Problem("", "invalid_assignment", str(error))]) from error
 
 
 def see_through(
@@ -87,7 +97,7 @@ def see_through(
 ) -> DoneEvent:
     """Does what the assignment on the line asks, and says how it ended, whatever happens."""
     try:
-        assignment = parsing.parse(Assignment, strict_json.loads(line))
+        assignment = read_assignment(line)
         attempt = AttemptProcess(assignment, events, cancellation, timeline, import_seconds)
         summary = attempt.run()
     except BrokenPipeError:

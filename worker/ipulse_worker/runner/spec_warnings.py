@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+from typing import TYPE_CHECKING, Iterator
 
-from ipulse.spec import ExperimentSpec, GrowingCapacity, SpikingReadout
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 
 def warnings_of(spec: ExperimentSpec) -> Iterator[str]:
     """Sentences with the place and the cure."""
     readout = spec.network.readout
-    if isinstance(readout, SpikingReadout) and readout.second_threshold is not None:
+    if readout.kind == "spiking" and readout.second_threshold is not None:
         yield (
             "network.readout.second_threshold keeps the loss's gradient from most classes, which "
             "trains poorly: leave it out"
         )
     for number, layer in enumerate(spec.network.layers, start=1):
-        if isinstance(layer.capacity, GrowingCapacity) and layer.second_threshold is None:
+        if not isinstance(layer.capacity, (int, type(None))) and layer.second_threshold is None:
             yield (
                 f"layer {number} has fewer slots than neurons and no second_threshold: every "
                 "neuron carries gradient, and most find no slot for it; set a second_threshold"

@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
-from ipulse_core.schema import MAX_INTEGER
+from ipulse_core.limits import MAX_INTEGER
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems, sse
 from ipulse_service.http.dependencies import CurrentCaller, JobId, State

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path
 
-from ipulse_core.schema import described
+from ipulse.models import Field, Model, unit
+from ipulse_core.limits import CONTROL
 from ipulse_service.db import tokens
 from ipulse_service.http import payloads, problems
 from ipulse_service.http.auth import open_to
@@ -20,15 +20,18 @@ LONGEST_SECONDS = 366 * 86_400
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
 
 
-@dataclass(frozen=True)
-class TokenRequest:
-    """Asks for a token."""
+class TokenRequest(Model):
+    """A request for a token."""
 
-    name: str = described("Whom or what it is for.", pattern=r"\S.{0,127}")
-    role: Literal["reader", "user", "worker"] = described(
-        "A reader looks, a user also changes, a worker takes jobs."
+    name: str = Field(
+        pattern=rf"^[^\s{CONTROL}][^\n{CONTROL}]{{0,127}}$", description="Owner or purpose."
     )
-    seconds: int = described("How long it is good for.", ge=1, le=LONGEST_SECONDS, unit="s")
+    role: Literal["reader", "user", "worker"] = Field(
+        description="A reader reads, a user also changes, a worker runs jobs."
+    )
+    seconds: int = Field(
+        ge=1, le=LONGEST_SECONDS, description="Lifetime.", json_schema_extra=unit("s")
+    )
 
 
 @router.post(

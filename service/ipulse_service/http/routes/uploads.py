@@ -30,7 +30,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from ipulse_core.errors import Conflict, InvalidInput, Problem, Unavailable
-from ipulse_core.events import NAME, Role
+from ipulse_core.events import FILE_NAME, Role
 from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import NewArtifact, StoreResult
@@ -190,7 +190,7 @@ async def _append(
 
 def _new_artifact(name: str, query: ArtifactQuery) -> NewArtifact:
     found = []
-    if not re.fullmatch(NAME, name):
+    if not re.fullmatch(FILE_NAME, name):
         detail = "must be at most 128 letters, digits and ._- and not begin with one of these"
         found.append(Problem("/path/name", "wrong_form", detail))
     if query.role not in get_args(Role):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from ipulse.spec import Data
+from typing import TYPE_CHECKING
+
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.load import load
+
+if TYPE_CHECKING:
+    from ipulse.spec import Data
 
 
 def loaded(data: Data) -> Dataset:

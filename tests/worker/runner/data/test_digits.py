@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ipulse.spec import DigitsData
 from ipulse_worker.runner.data import DataUnavailable, digits
+from tests.worker.runner.specs import DigitsData
 
 from .loaded import loaded
 

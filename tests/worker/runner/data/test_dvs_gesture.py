@@ -6,12 +6,12 @@ from typing import List
 import numpy as np
 import pytest
 
-from ipulse.spec import DVSGestureData
 from ipulse_worker.runner.data import Dataset, DataUnavailable, dvs_gesture
 from ipulse_worker.runner.data import aedat as aedat_files
 from ipulse_worker.runner.data.aedat import pixel_events
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.directory import DataDirectory
+from tests.worker.runner.specs import DVSGestureData
 
 from .digest import digest
 from .recorded import aedat, aedat_packet, write_gestures

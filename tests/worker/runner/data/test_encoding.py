@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
-from ipulse.spec import Encoding, LinearLatency, LogLatency, PopulationCode, RateCode
+from ipulse_core.derived_values import channels_per_value
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.encoding import encode, receptive_fields
+from tests.worker.runner.specs import LinearLatency, LogLatency, PopulationCode, RateCode
+
+if TYPE_CHECKING:
+    from ipulse.spec import Encoding
 
 STEPS = 40
 
@@ -13,7 +19,7 @@ STEPS = 40
 def steps_by_channel(values, code, steps=STEPS, step_ms=1.0):  # type: ignore[no-untyped-def] # short
     """The step of each channel's one spike of a single sample; None where it is silent."""
     events = encode(np.array([values], dtype=np.float64), code, steps, step_ms)
-    found = [None] * (len(values) * code.channels_per_value)
+    found = [None] * (len(values) * channels_per_value(code))
     for step, channel in zip(events.step.tolist(), events.channel.tolist()):
         found[channel] = step
     return found

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from ipulse.spec import (
-    Data,
+from ipulse_core.derived_values import frequencies
+from ipulse_worker.runner.data import Dataset, digits, frozen_noise, poisson, randman, yin_yang
+from ipulse_worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data.load import load
+from ipulse_worker.runner.training.randomness import Purpose, stream
+from tests.worker.runner.specs import (
     DigitsData,
     FrozenNoiseData,
     LinearLatency,
@@ -20,13 +24,12 @@ from ipulse.spec import (
     RateCode,
     YinYangData,
 )
-from ipulse_worker.runner.data import Dataset, digits, frozen_noise, poisson, randman, yin_yang
-from ipulse_worker.runner.data.directory import DataDirectory
-from ipulse_worker.runner.data.load import load
-from ipulse_worker.runner.training.randomness import Purpose, stream
 
 from .digest import digest
 from .loaded import loaded
+
+if TYPE_CHECKING:
+    from ipulse.spec import Data
 
 
 def dense(dataset: Dataset, samples: Any) -> np.ndarray:
@@ -138,7 +141,7 @@ class TestRandman:
 
     @pytest.mark.parametrize(("smoothness", "terms"), [(2.0, 32), (1.0, 1000), (0.5, 1000)])
     def test_has_as_many_frequencies_as_count(self, smoothness: float, terms: int) -> None:
-        assert RandmanData(smoothness=smoothness).frequencies == terms
+        assert frequencies(RandmanData(smoothness=smoothness)) == terms
 
     def test_every_unit_spikes_once_in_every_sample(self) -> None:
         """So a rate says nothing about the class."""

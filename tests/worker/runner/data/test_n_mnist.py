@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ipulse.spec import NMNISTData
 from ipulse_worker.runner.data import Dataset, DataUnavailable, n_mnist
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.directory import DataDirectory
+from tests.worker.runner.specs import NMNISTData
 
 from .recorded import bin_event, write_n_mnist
 

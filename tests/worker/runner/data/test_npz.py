@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ipulse.spec import LinearLatency, NpzData, PopulationCode, RateCode
+from ipulse_core.derived_values import channels_per_value
 from ipulse_worker.runner.data import Dataset, DataUnavailable, npz
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.encoding import encode
+from tests.worker.runner.specs import LinearLatency, NpzData, PopulationCode, RateCode
 
 SEED = 77
 DATA = NpzData(name="mine", channels=6, classes=3, steps=5)
@@ -102,7 +103,7 @@ class TestForms:
         dataset = loaded(tmp_path, replace(DATA, encoding=code), values=values, labels=LABELS)
         events = encode(values.reshape(9, 6), code, 5, 1.0)
         on_time = events.step < 5
-        assert dataset.trains.channels == 6 * code.channels_per_value
+        assert dataset.trains.channels == 6 * channels_per_value(code)
         assert dataset.events.kept == on_time.sum()
         order = np.lexsort((events.channel[on_time], events.step[on_time], events.sample[on_time]))
         np.testing.assert_array_equal(dataset.trains.spike_channels, events.channel[on_time][order])
@@ -204,7 +205,7 @@ def test_values_out_of_range_name_the_sample(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named_with_its_cure(tmp_path: Path) -> None:
-    with pytest.raises(DataUnavailable, match=r"mine\.npz on this worker: docs/data\.md"):
+    with pytest.raises(DataUnavailable, match=r"mine\.npz on this worker: docs/reference/data\.md"):
         loaded(tmp_path)
 
 

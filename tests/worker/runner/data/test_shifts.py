@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ipulse.spec import DigitsData, RateCode, Shifts
 from ipulse_worker.runner.data.shifts import shifted, shifted_copies
+from tests.worker.runner.specs import DigitsData, RateCode, Shifts
 
 from .loaded import loaded
 

@@ -13,7 +13,6 @@ from typing import Any, Dict
 import numpy as np
 import pytest
 
-from ipulse.spec import parse_spec
 from ipulse_worker.runner.devices import emulator
 from ipulse_worker.runner.devices.pool import Pool, WaitPolicy
 from ipulse_worker.runner.model.compile_only import CompilationOnly, CompileOnlyModel
@@ -21,6 +20,7 @@ from ipulse_worker.runner.model.model import Model
 from tests.worker.runner import attempts
 from tests.worker.runner.attempts import Told
 from tests.worker.runner.emulated import ipu_spec
+from tests.worker.runner.specs import spec_from
 
 KINDS: Dict[str, Dict[str, Any]] = {
     "cpu": {"kind": "cpu", "threads": 1},
@@ -189,7 +189,7 @@ class TestTheWait:
 
 
 def test_what_is_not_attached_gives_zeros_or_refuses() -> None:
-    spec = parse_spec(ipu_spec(KINDS["cpu"]))
+    spec = spec_from(ipu_spec(KINDS["cpu"]))
     model = Model(spec, slots=4, threads=1)
     learned = CompileOnlyModel(model, "PRE_COMPILE").compute_gradients()
     assert [g.shape for g in learned.gradients] == [w.shape for w in model.trained]

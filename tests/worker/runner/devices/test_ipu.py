@@ -6,12 +6,11 @@ import functools
 import json
 import os
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import TYPE_CHECKING, Any, Dict, List
 
 import numpy as np
 import pytest
 
-from ipulse.spec import IPUDevice, parse_spec
 from ipulse_core.states import Policy, Reason
 from ipulse_ops.build_cache import poplar_executables
 from ipulse_ops.lif.poplar.build import build
@@ -22,6 +21,10 @@ from tests.ipu_fake import State, install
 from tests.worker.runner.attempts import Told, attempt
 from tests.worker.runner.devices.test_poplar_errors import EXAMPLES
 from tests.worker.runner.emulated import ipu_spec
+from tests.worker.runner.specs import spec_from
+
+if TYPE_CHECKING:
+    pass
 
 
 def keep_apart(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +190,7 @@ class TestConnections:
 def test_flags_join_those_of_the_spec(device: State, tmp_path: Path) -> None:
     os.environ["TF_POPLAR_FLAGS"] = "--max_compilation_threads=2 --executable_cache_path=/nowhere"
     options = {"acquire_poll_seconds": 0.5, "acquire_timeout_seconds": 7.0}
-    made = ipu.IPU(parse_spec(on("ipu", **options)), lambda *words, **level: None, lambda: None)
+    made = ipu.IPU(spec_from(on("ipu", **options)), lambda *words, **level: None, lambda: None)
     made.configure()
     flags = device.flags()
     assert flags["max_compilation_threads"] == "2"
@@ -212,8 +215,8 @@ def test_the_spec_chooses_the_device(
 ) -> None:
     from tensorflow.python import ipu as module  # type: ignore[attr-defined] # where it was put
 
-    settings = parse_spec(on("ipu", **options)).device
-    assert isinstance(settings, IPUDevice)
+    settings = spec_from(on("ipu", **options)).device
+    assert settings.kind == "ipu"
     config = configuration(module, settings)
     for path, value in found.items():
         assert functools.reduce(getattr, path.split("."), config) == value, path

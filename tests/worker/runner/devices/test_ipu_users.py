@@ -10,11 +10,11 @@ from typing import Any, Dict, List
 
 import pytest
 
-from ipulse.spec import parse_spec
 from ipulse_worker.runner.devices import ipu, ipu_users
 from ipulse_worker.runner.devices.ipu_users import Seen, User, behind
 from ipulse_worker.runner.devices.pool import UsageRecord, UsageRecords
 from tests.worker.runner.emulated import ipu_spec
+from tests.worker.runner.specs import spec_from
 
 FREE = {"id": "0", "user process id": "N/A", "user name": "N/A", "user executable": "N/A"}
 TAKEN = {"id": "1", "user process id": "77", "user name": "ada", "user executable": "python3"}
@@ -73,7 +73,7 @@ def test_a_wait_is_told_until_it_is_over(
         devices[:] = [{**TAKEN, "user name": "grace"}]
         assert free.wait(30)
 
-    made = ipu.IPU(parse_spec(ipu_spec({"kind": "ipu", "acquire_poll_seconds": 0.1})), log, _pass)
+    made = ipu.IPU(spec_from(ipu_spec({"kind": "ipu", "acquire_poll_seconds": 0.1})), log, _pass)
     made.job_id = "job_mine"
     monkeypatch.setattr(made, "_model", SimpleNamespace(warm_up=warm_up), raising=False)
     monkeypatch.setattr(made, "executables", list)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ipulse import spec
 from ipulse_worker.runner.model.optimizer import SGD, Adam, clipped, optimizer_of
+from tests.worker.runner import specs as spec
 
 SEED = 99
 

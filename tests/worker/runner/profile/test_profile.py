@@ -8,7 +8,6 @@ from typing import Any, Dict, Iterator
 import numpy as np
 import pytest
 
-from ipulse.spec import parse_spec
 from ipulse_ops.lif.cpu import arrays
 from ipulse_worker.runner.model.network import initial_limits, network_of, spiking_neurons
 from ipulse_worker.runner.profile import step_times
@@ -17,6 +16,7 @@ from ipulse_worker.runner.profile.step_times import PARTS, StepTime, StepTimes
 from tests.ops.strategies import random_problem
 from tests.worker.runner.conftest import SPEC
 from tests.worker.runner.driven_runner import SOURCE, DrivenRunner
+from tests.worker.runner.specs import spec_from
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +146,7 @@ class TestSavedForBackward:
     def test_counts_membranes_and_sets(self) -> None:
         """40 steps * 32 samples; layer 1: a quarter of 32 neurons and two sets of 128 bits, layer
         2, which has a capacity: half of 24 and three."""
-        spec = parse_spec(SPEC)
+        spec = spec_from(SPEC)
         saved = saved_for_backward(spec, initial_limits(spec), np.array([0.25, 0.5]))
         assert saved == 40 * 32 * (32 * 4 * 0.25 + 2 * 16 + 24 * 4 * 0.5 + 3 * 16)
         assert full_history(spec) == 40 * 32 * 4 * (32 + 24)
@@ -159,7 +159,7 @@ class TestSavedForBackward:
             {"neurons": 60, "capacity": 7, "recurrent": True},
         ]
         document = {**SPEC, "network": {"layers": layers}, "device": {"memory": memory}}
-        spec = parse_spec(document)
+        spec = spec_from(document)
         network = network_of(spec)
         problem = random_problem(network, seed=4, steps=spec.data.steps, batch=32, slots=30)
         p = problem

@@ -7,10 +7,11 @@ from typing import Any, Dict
 
 import pytest
 
-from ipulse.spec import parse_spec, spec_to_json
 from ipulse_core import strict_json
+from ipulse_worker.runner.resolved_spec import spec_document
 from tests.worker.runner.conftest import SPEC
 from tests.worker.runner.driven_runner import DrivenRunner
+from tests.worker.runner.specs import spec_from
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ class TestManifest:
             assert entry["size"] == len(content)
 
     def test_identifies_the_experiment(self, manifest: Dict[str, Any]) -> None:
-        whole = spec_to_json(parse_spec(SPEC))
+        whole = spec_document(spec_from(SPEC))
         assert manifest["spec"] == whole
         canonical = strict_json.dumps(whole).encode()
         assert manifest["spec_sha256"] == hashlib.sha256(canonical).hexdigest()

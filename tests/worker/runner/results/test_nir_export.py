@@ -8,7 +8,6 @@ import nir
 import numpy as np
 import pytest
 
-from ipulse.spec import parse_spec
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
@@ -17,6 +16,7 @@ from ipulse_worker.runner.results.nir_export import tau_s, write_nir
 from tests.worker.runner.conftest import SPEC
 from tests.worker.runner.data.loaded import loaded
 from tests.worker.runner.driven_runner import DrivenRunner
+from tests.worker.runner.specs import spec_from
 from tests.worker.runner.trainings import spec_of, training_of
 
 SEED = 12
@@ -202,7 +202,7 @@ class TestSimulation:
             **SPEC,
             "network": {**SPEC["network"], "layers": [{"neurons": 32}, {"neurons": 24}]},
         }
-        spec = parse_spec(document)
+        spec = spec_from(document)
         with np.load(finished_dir / "weights.npz", allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in ("layer_1", "layer_2", "readout")}
         weights = list(arrays.values())

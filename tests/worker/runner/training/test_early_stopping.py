@@ -5,8 +5,8 @@ from typing import Any, List
 import numpy as np
 import pytest
 
-from ipulse import spec
 from ipulse_worker.runner.training.early_stopping import EarlyStopping
+from tests.worker.runner import specs as spec
 
 
 def watch(figures: List[float], **settings: Any) -> EarlyStopping:

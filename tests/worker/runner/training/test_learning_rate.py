@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from ipulse.spec import Adam, RateSchedule, Training
 from ipulse_worker.runner.training.learning_rate import learning_rate
+from tests.worker.runner.specs import Adam, RateSchedule, Training
 
 
 def rates(steps: int, **schedule: object) -> list:

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import TYPE_CHECKING, Any, Dict
 
 import numpy as np
 import pytest
 
-from ipulse.spec import ExperimentSpec
 from ipulse_worker.runner.training.loop import empty_accumulator
 from ipulse_worker.runner.training.second_threshold_schedule import SecondThresholdSchedule
 from tests.worker.runner.trainings import spec_of
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 
 def spec_with(layer: Dict[str, Any], **training: Any) -> ExperimentSpec:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from ipulse_core.events import MAX_LINE, Level, LogEvent
-from ipulse_core.schema import CONTROL_CHARACTERS
+from ipulse_core.limits import CONTROL_CHARACTERS
 
 # Counted for each line in addition to its text, so that empty lines use up the quota too.
 LINE_OVERHEAD_BYTES = 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import select
@@ -10,11 +11,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
+from ipulse.events import parse_event
 from ipulse.stack.guarded_process import GuardedProcess
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput
-from ipulse_core.events import Assignment, LogEvent, ReadyEvent, parse_event
-from ipulse_core.schema import to_json
+from ipulse_core.events import Assignment, LogEvent, ReadyEvent
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.captured_output import CapturedOutput, LogQuota, LogRate
 from ipulse_worker.agent.supervision.memory_shortage import oom_kills
@@ -114,7 +115,7 @@ class RunnerProcess:
 
     def assign(self, assignment: Assignment) -> None:
         """Send the assignment. If the runner has died, the listener receives `Ended`."""
-        line = (strict_json.dumps(to_json(assignment)) + "\n").encode()
+        line = (json.dumps(assignment.to_json(), allow_nan=False) + "\n").encode()
         self._oom_kills = oom_kills()
         self._is_assigned = True
         # A large spec does not fit into the pipe, and a runner that is stuck does not read it.

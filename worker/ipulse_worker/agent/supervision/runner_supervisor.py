@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
+from ipulse.spec import parse_spec, spec_to_json
+from ipulse_core.errors import InvalidSpec
 from ipulse_core.events import (
     ArtifactEvent,
     Assignment,
@@ -15,9 +18,9 @@ from ipulse_core.events import (
     ProgressEvent,
     ReadyEvent,
 )
-from ipulse_core.states import Phase
+from ipulse_core.states import Phase, Reason
 from ipulse_worker.agent.settings import AgentSettings
-from ipulse_worker.agent.supervision.device_environment import assigned_environment
+from ipulse_worker.agent.supervision.device_environment import device_environment
 from ipulse_worker.agent.supervision.inbox import Inbox, LeaseLost
 from ipulse_worker.agent.supervision.runner_exit import RunnerExit, StopCause
 from ipulse_worker.agent.supervision.runner_messages import Ended, RunnerMessage, Violation
@@ -26,6 +29,7 @@ from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunnerPool
 from ipulse_worker.agent.uploads.event_reporter import EventReporter
 from ipulse_worker.agent.uploads.uploader import Uploader
 
+MESSAGE_CHARACTERS = 4000  # of an outcome; DoneEvent allows a few more
 CANNOT_EXECUTE = 127  # the exit code of a shell for a command that does not exist
 
 _log = logging.getLogger(__name__)
@@ -61,7 +65,16 @@ class RunnerSupervisor:
 
         Raises the error by which the lease was lost, also only then.
         """
-        environment = assigned_environment(self._assignment)
+        try:
+            spec = parse_spec(self._assignment.spec)
+        except InvalidSpec as error:
+            problems = "; ".join(str(problem) for problem in error.problems)
+            message = f"{error.message} {problems}"[:MESSAGE_CHARACTERS]
+            self._done = DoneEvent(Reason.RUNNER_ERROR.value, message)
+            return self._exit(0)
+        # The runner reads the resolved spec and validates nothing.
+        self._assignment = replace(self._assignment, spec=spec_to_json(spec))
+        environment = device_environment(spec, self._assignment.work_dir)
         runner = None if environment else self._warm.take()
         if runner:
             _log.info("runner_taken", extra={**self._facts, "pid": runner.pid})

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
+from ipulse.manifest import check_stored
 from ipulse_core.errors import InvalidInput, IPUlseError, NotFound, Problem, StaleToken
 from ipulse_core.events import ArtifactEvent, CheckpointEvent
-from ipulse_core.manifest import check_stored
 from ipulse_core.messages import MANIFEST_BYTES
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import PiggybackedManifest, ServiceAPI

@@ -28,13 +28,13 @@ def main(arguments: Optional[List[str]] = None) -> int:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # read when TensorFlow is imported
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 
-    from ipulse.spec import parse_spec
     from ipulse_core import strict_json
     from ipulse_core.build_cache.toolchain import NativeError
     from ipulse_core.errors import IPUlseError
+    from ipulse_worker.runner.resolved_spec import read_spec
 
     try:
-        spec = parse_spec(strict_json.loads(sys.stdin.buffer.read()))
+        spec = read_spec(strict_json.loads(sys.stdin.buffer.read()))
         _report("loading TensorFlow")
         result = crosscheck(spec, options.samples, options.steps, options.tiles, options.device)
     except (IPUlseError, NativeError) as error:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, List, Tuple
+from typing import TYPE_CHECKING, Any, List, Tuple
 
 import numpy as np
 
-from ipulse.spec import ExperimentSpec
 from ipulse_ops.lif.network import Network
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.initial_weights import initial_weights
 from ipulse_worker.runner.model.network import network_of
 from ipulse_worker.runner.training.randomness import Purpose, stream
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ scikit-learn carries the images inside its package, so that nothing is downloade
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Tuple
+from typing import TYPE_CHECKING, Tuple
 
 import numpy as np
 
-from ipulse.spec import DigitsData
+from ipulse_core.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import (
     Dataset,
@@ -22,6 +22,9 @@ from ipulse_worker.runner.data.dataset import (
 )
 from ipulse_worker.runner.data.encoding import encode
 from ipulse_worker.runner.data.shifts import shifted_copies
+
+if TYPE_CHECKING:
+    from ipulse.spec import DigitsData
 
 BRIGHTEST = 16.0  # of a pixel as scikit-learn has them
 SAMPLES_AT_ONCE = 256
@@ -43,7 +46,7 @@ def load(data: DigitsData, progress: Progress) -> Dataset:
         images = np.concatenate([images, copies])
         labels = np.concatenate([labels, np.tile(labels[training], data.shifts.copies)])
         held_out = np.concatenate([held_out, np.zeros(len(copies), dtype=bool)])
-    binning = Binning(data.steps, data.inputs)
+    binning = Binning(data.steps, input_channels(data))
     pixels = images.reshape(len(images), -1)
     for first in range(0, len(pixels), SAMPLES_AT_ONCE):
         chunk = pixels[first : first + SAMPLES_AT_ONCE]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
-from typing import List, NamedTuple, Sequence, Tuple
+from typing import TYPE_CHECKING, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
-from ipulse.spec import DVSGestureData
+from ipulse_core.derived_values import class_count, input_channels
 from ipulse_worker.runner.data.aedat import pixel_events
 from ipulse_worker.runner.data.binning import Binning, step_of
 from ipulse_worker.runner.data.dataset import (
@@ -21,6 +21,9 @@ from ipulse_worker.runner.data.dataset import (
     subset,
 )
 from ipulse_worker.runner.data.directory import DataDirectory
+
+if TYPE_CHECKING:
+    from ipulse.spec import DVSGestureData
 
 SIDE = 128  # pixels
 LISTS = ("trials_to_train.txt", "trials_to_test.txt")  # names of recordings
@@ -62,7 +65,7 @@ def load(data: DVSGestureData, directory: DataDirectory, progress: Progress) -> 
         [part[at] for at in subset(len(part), data.samples, data.subset_seed)] for part in parts
     ]
     gestures = [gesture for part in chosen for gesture in part]
-    binning = Binning(data.steps, data.inputs, data.capacity, data.subset_seed)
+    binning = Binning(data.steps, input_channels(data), data.capacity, data.subset_seed)
     for path, of_path in _by_file(gestures):
         if path.suffix == ".aedat":
             _add_recording(path, of_path, data, binning)
@@ -81,7 +84,7 @@ def _recorded(data: DVSGestureData, directory: DataDirectory, listed: str) -> Li
         if path.suffix != ".aedat":
             raise DataInvalid(f"{listed} names {name}, which is no .aedat file")
         table = directory.file(data.name, f"{path.stem}_labels.csv", cure=CURE)
-        gestures += [Gesture(path, *row) for row in _labels(table, data.classes)]
+        gestures += [Gesture(path, *row) for row in _labels(table, class_count(data))]
     return gestures
 
 
@@ -116,13 +119,15 @@ def _cut(data: DVSGestureData, directory: DataDirectory, part: str) -> List[Gest
     for folder in sorted(directory.folder(data.name, part, cure=CURE).iterdir()):
         if not folder.is_dir():
             continue
-        for label in range(data.classes):
+        for label in range(class_count(data)):
             if directory.has(data.name, part, folder.name, f"{label}.npy"):
                 path = directory.file(data.name, part, folder.name, f"{label}.npy", cure=CURE)
                 gestures.append(Gesture(path, label, 0, 0))
         for path in folder.iterdir():
             if path.suffix == ".npy" and not re.fullmatch(r"10|[0-9]", path.stem):
-                raise DataInvalid(f"{path}: the name must be the class, 0 to {data.classes - 1}")
+                raise DataInvalid(
+                    f"{path}: the name must be the class, 0 to {class_count(data) - 1}"
+                )
     return gestures
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ipulse.spec import Encoding, LinearLatency, LogLatency, PopulationCode, RateCode
 from ipulse_worker.runner.data.binning import step_of
 from ipulse_worker.runner.training.randomness import Purpose, stream
+
+if TYPE_CHECKING:
+    from ipulse.spec import Encoding, LogLatency, PopulationCode, RateCode
 
 
 class Events(NamedTuple):
@@ -24,11 +26,11 @@ def encode(
 ) -> Events:
     """Of values float64 `[samples, values]` in [0, 1]; value v has the channels from
     v * channels_per_value on. `first` is the number of the first sample in its data set."""
-    if isinstance(encoding, RateCode):
+    if encoding.kind == "rate":
         return _bernoulli(values, encoding, steps, first)
-    if isinstance(encoding, LogLatency):
+    if encoding.kind == "log_latency":
         return _at(log_latency_ms(values, encoding), step_ms)
-    if isinstance(encoding, LinearLatency):
+    if encoding.kind == "linear_latency":
         duration_ms = steps * step_ms
         return _at(np.where(values > 0.0, (1.0 - values) * duration_ms, np.nan), step_ms)
     activation = receptive_fields(values, encoding).reshape(len(values), -1)

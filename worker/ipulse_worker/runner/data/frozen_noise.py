@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Tuple
+from typing import TYPE_CHECKING, Tuple
 
 import numpy as np
 
-from ipulse.spec import FrozenNoiseData
+from ipulse_core.derived_values import input_channels, spike_probability
 from ipulse_worker.runner.data.binning import Binning, step_of
 from ipulse_worker.runner.data.dataset import Dataset, Progress, divided, hold_out
 from ipulse_worker.runner.training.randomness import Purpose, stream
+
+if TYPE_CHECKING:
+    from ipulse.spec import FrozenNoiseData
 
 SPIKES_AT_ONCE = 2**20  # of whole samples; a longer sample is added alone
 
@@ -17,7 +20,7 @@ SPIKES_AT_ONCE = 2**20  # of whole samples; a longer sample is added alone
 def generate(data: FrozenNoiseData, progress: Progress) -> Dataset:
     """Samples in the order of their classes; sample s of a class repeats template s modulo
     their number."""
-    binning = Binning(data.steps, data.inputs)
+    binning = Binning(data.steps, input_channels(data))
     samples = data.classes * data.samples_per_class
     for label in range(data.classes):
         # A stream of their own for the times: as many are drawn as there are spikes.
@@ -46,6 +49,6 @@ def generate(data: FrozenNoiseData, progress: Progress) -> Dataset:
 def template(data: FrozenNoiseData, label: int, number: int) -> Tuple[np.ndarray, np.ndarray]:
     """Steps and channels, int64 `[spikes]`, of one frozen pattern."""
     random = stream(Purpose.DATA, data.seed, label, 1 + number)
-    drawn = random.random_sample((data.steps, data.channels)) < data.spike_probability
+    drawn = random.random_sample((data.steps, data.channels)) < spike_probability(data)
     step, channel = np.nonzero(drawn)
     return step, channel

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterator, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Union
 
 import numpy as np
 
-from ipulse.spec import SHDData, SSCData
+from ipulse_core.derived_values import class_count, input_channels
 from ipulse_worker.runner.data.binning import Binning, step_of
 from ipulse_worker.runner.data.dataset import (
     DataInvalid,
@@ -23,6 +23,9 @@ from ipulse_worker.runner.data.dataset import (
     subset,
 )
 from ipulse_worker.runner.data.directory import DataDirectory
+
+if TYPE_CHECKING:
+    from ipulse.spec import SHDData, SSCData
 
 SAMPLES_AT_ONCE = 256
 CURE = (
@@ -36,12 +39,12 @@ def load(data: Union[SHDData, SSCData], directory: DataDirectory, progress: Prog
 
     Raises DataUnavailable where a file is missing, DataInvalid where it is not as it should be.
     """
-    held_out = "valid" if isinstance(data, SSCData) and data.judged_on == "validation" else "test"
+    held_out = "valid" if data.kind == "ssc" and data.judged_on == "validation" else "test"
     paths = [
         directory.file(data.name, f"{data.kind}_{part}.h5", cure=CURE)
         for part in ("train", held_out)
     ]
-    binning = Binning(data.steps, data.inputs, data.capacity, data.subset_seed)
+    binning = Binning(data.steps, input_channels(data), data.capacity, data.subset_seed)
     samples = 0
     for path in paths:  # before minutes are spent on the first, the second is looked at
         with _opened(path) as file:
@@ -76,11 +79,11 @@ def _part(file: Any, path: Path, data: Union[SHDData, SSCData]) -> _Part:
             "there must be equally many, and some"
         )
     labels = labels[:]
-    wrong = np.flatnonzero(~np.isin(labels, np.arange(data.classes)))
+    wrong = np.flatnonzero(~np.isin(labels, np.arange(class_count(data))))
     if len(wrong):
         raise DataInvalid(
             f"{path}: sample {wrong[0]:,} has the label {labels[wrong[0]]}; {data.kind} has 0 to "
-            f"{data.classes - 1}"
+            f"{class_count(data) - 1}"
         )
     return _Part(times, units, labels, subset(len(labels), data.samples, data.subset_seed))
 
@@ -105,9 +108,10 @@ def _add(
     channels = np.concatenate(units).astype(np.int64)
     for at in np.flatnonzero(~((seconds >= 0) & (seconds < np.inf)))[:1]:
         raise DataInvalid(f"{path}: sample {chosen[sample[at]]:,} has a time that is no time")
-    for at in np.flatnonzero((channels < 0) | (channels >= data.inputs))[:1]:
+    for at in np.flatnonzero((channels < 0) | (channels >= input_channels(data)))[:1]:
         raise DataInvalid(
-            f"{path}: sample {chosen[sample[at]]:,} has a unit outside of 0 to {data.inputs - 1}"
+            f"{path}: sample {chosen[sample[at]]:,} has a unit outside of 0 to "
+            f"{input_channels(data) - 1}"
         )
     binning.add(sample, step_of(1000.0 * seconds, data.step_ms), channels, samples=len(chosen))
 

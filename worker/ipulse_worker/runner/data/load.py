@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from ipulse.spec import (
-    Data,
-    DigitsData,
-    DVSGestureData,
-    FrozenNoiseData,
-    NMNISTData,
-    NpzData,
-    PoissonData,
-    RandmanData,
-    SHDData,
-    SSCData,
-    YinYangData,
-)
+from typing import TYPE_CHECKING
+
 from ipulse_worker.runner.data import (
     digits,
     dvs_gesture,
@@ -29,28 +18,31 @@ from ipulse_worker.runner.data import (
 from ipulse_worker.runner.data.dataset import Dataset, Progress
 from ipulse_worker.runner.data.directory import DataDirectory
 
+if TYPE_CHECKING:
+    from ipulse.spec import Data
+
 
 def load(data: Data, directory: DataDirectory, progress: Progress) -> Dataset:
     """The same arrays for the same spec and files, on every machine.
 
     Raises DataUnavailable, with the cure, and whatever `progress` raises.
     """
-    if isinstance(data, DigitsData):
+    if data.kind == "digits":
         return digits.load(data, progress)
-    if isinstance(data, RandmanData):
+    if data.kind == "randman":
         return randman.generate(data, progress)
-    if isinstance(data, YinYangData):
+    if data.kind == "yin_yang":
         return yin_yang.generate(data)
-    if isinstance(data, PoissonData):
+    if data.kind == "poisson":
         return poisson.generate(data, progress)
-    if isinstance(data, FrozenNoiseData):
+    if data.kind == "frozen_noise":
         return frozen_noise.generate(data, progress)
-    if isinstance(data, NpzData):
+    if data.kind == "npz":
         return npz.load(data, directory, progress)
-    if isinstance(data, (SHDData, SSCData)):
+    if data.kind == "shd" or data.kind == "ssc":
         return heidelberg.load(data, directory, progress)
-    if isinstance(data, NMNISTData):
+    if data.kind == "n_mnist":
         return n_mnist.load(data, directory, progress)
-    if isinstance(data, DVSGestureData):
+    if data.kind == "dvs_gesture":
         return dvs_gesture.load(data, directory, progress)
-    raise TypeError(f"no loader for {type(data).__name__}")
+    raise TypeError(f"no loader for data of the kind {data.kind}")

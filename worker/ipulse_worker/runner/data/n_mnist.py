@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import List, Tuple
+from typing import TYPE_CHECKING, List, Tuple
 
 import numpy as np
 
-from ipulse.spec import NMNISTData
+from ipulse_core.derived_values import class_count, input_channels
 from ipulse_worker.runner.data.binning import Binning, step_of
 from ipulse_worker.runner.data.dataset import (
     DataInvalid,
@@ -18,6 +18,9 @@ from ipulse_worker.runner.data.dataset import (
     subset,
 )
 from ipulse_worker.runner.data.directory import DataDirectory
+
+if TYPE_CHECKING:
+    from ipulse.spec import NMNISTData
 
 SIDE = 34  # pixels
 EVENT_BYTES = 5
@@ -36,7 +39,7 @@ def load(data: NMNISTData, directory: DataDirectory, progress: Progress) -> Data
     Raises DataUnavailable where something is missing, DataInvalid where a file is damaged.
     """
     parts = [_listed(data, directory, part) for part in ("Train", "Test")]
-    binning = Binning(data.steps, data.inputs, data.capacity, data.subset_seed)
+    binning = Binning(data.steps, input_channels(data), data.capacity, data.subset_seed)
     files = [entry for part in parts for entry in part]
     for first in range(0, len(files), FILES_AT_ONCE):
         chunk = [events(path) for path, _ in files[first : first + FILES_AT_ONCE]]
@@ -87,7 +90,7 @@ def _listed(data: NMNISTData, directory: DataDirectory, part: str) -> List[Tuple
     """Files with their labels: those of one part that are to be used."""
     files = [
         (path, label)
-        for label in range(data.classes)
+        for label in range(class_count(data))
         for path in directory.files(data.name, part, str(label), suffix=".bin", cure=CURE)
     ]
     if not files:

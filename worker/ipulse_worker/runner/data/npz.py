@@ -10,16 +10,19 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Dict, Optional, Tuple
+from typing import TYPE_CHECKING, Dict, Optional, Tuple
 
 import numpy as np
 
-from ipulse.spec import NpzData
+from ipulse_core.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning, step_of
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, Progress, divided, hold_out
 from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.encoding import encode
 from ipulse_worker.runner.data.spike_trains import index_type
+
+if TYPE_CHECKING:
+    from ipulse.spec import NpzData
 
 MAX_BYTES = 2**32  # of all arrays, unpacked
 # The forms that a sample's data may have, by their arrays and the axes of each.
@@ -55,7 +58,7 @@ def load(data: NpzData, directory: DataDirectory, progress: Progress) -> Dataset
     )
     arrays = read(path)
     labels = _labels(path, arrays, data)
-    binning = Binning(data.steps, data.inputs, data.capacity, data.split_seed)
+    binning = Binning(data.steps, input_channels(data), data.capacity, data.split_seed)
     images = _add(path, arrays, data, binning, len(labels), progress)
     test = arrays.get("test")
     if test is None:

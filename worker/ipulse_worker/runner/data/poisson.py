@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ipulse.spec import PoissonData
+from ipulse_core.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import Dataset, Progress, divided, hold_out
 from ipulse_worker.runner.training.randomness import Purpose, stream
+
+if TYPE_CHECKING:
+    from ipulse.spec import PoissonData
 
 DRAWS_AT_ONCE = 2**22  # 32 MiB of float64
 
 
 def generate(data: PoissonData, progress: Progress) -> Dataset:
     """Samples in the order of their classes."""
-    binning = Binning(data.steps, data.inputs)
+    binning = Binning(data.steps, input_channels(data))
     samples = data.classes * data.samples_per_class
     at_once = max(1, DRAWS_AT_ONCE // (data.steps * data.channels))
     for label in range(data.classes):

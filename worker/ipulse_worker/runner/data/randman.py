@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Tuple
+from typing import TYPE_CHECKING, Tuple
 
 import numpy as np
 
-from ipulse.spec import RandmanData
+from ipulse_core.derived_values import frequencies, input_channels
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import Dataset, Progress, divided, hold_out
 from ipulse_worker.runner.training.randomness import Purpose, stream
+
+if TYPE_CHECKING:
+    from ipulse.spec import RandmanData
 
 SINES_AT_ONCE = 2**22  # 32 MiB of float64
 
 
 def generate(data: RandmanData, progress: Progress) -> Dataset:
     """Samples in the order of their classes."""
-    binning = Binning(data.steps, data.inputs)
+    binning = Binning(data.steps, input_channels(data))
     size = data.samples_per_class
     channel = np.tile(np.arange(data.units), size)
     sample = np.repeat(np.arange(size), data.units)
@@ -41,12 +44,12 @@ def manifold(points: np.ndarray, data: RandmanData, key: Tuple[int, ...]) -> np.
     sum over i of A_i (i + 1)^-smoothness sin(2 pi (i x f_i + p_i)), i = 0 ... frequencies - 1,
     with A, f and p uniform in [0, 1) and A_0 = 0.
     """
-    order = np.arange(data.frequencies)
-    shape = (data.units, data.dimensions, data.frequencies, 3)
+    order = np.arange(frequencies(data))
+    shape = (data.units, data.dimensions, frequencies(data), 3)
     amplitude, factor, phase = np.moveaxis(stream(Purpose.DATA, *key).random_sample(shape), -1, 0)
     amplitude = amplitude * (order > 0) * (order + 1.0) ** -data.smoothness
     coordinates = np.ones((len(points), data.units))
-    at_once = max(1, SINES_AT_ONCE // data.frequencies)
+    at_once = max(1, SINES_AT_ONCE // frequencies(data))
     for unit in range(data.units):
         for dimension in range(data.dimensions):
             place = unit, dimension

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ipulse.spec import Shifts
 from ipulse_worker.runner.training.randomness import Purpose, stream
+
+if TYPE_CHECKING:
+    from ipulse.spec import Shifts
 
 
 def shifted_copies(images: np.ndarray, numbers: np.ndarray, shifts: Shifts) -> np.ndarray:

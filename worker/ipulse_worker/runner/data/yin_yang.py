@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from math import hypot
-from typing import Tuple
+from typing import TYPE_CHECKING, Tuple
 
 import numpy as np
 
-from ipulse.spec import YinYangData
+from ipulse_core.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning, step_of
 from ipulse_worker.runner.data.dataset import Dataset, divided
+
+if TYPE_CHECKING:
+    from ipulse.spec import YinYangData
 
 RADIUS = 0.5  # of the sign, around (0.5, 0.5)
 DOT = 0.1  # radius of the two dots
@@ -29,7 +32,7 @@ def generate(data: YinYangData) -> Dataset:
         times_ms = np.pad(times_ms, ((0, 0), (0, 1)), constant_values=data.first_ms)
     step = step_of(times_ms, data.step_ms)
     sample, channel = np.indices(step.shape)
-    binning = Binning(data.steps, data.inputs)
+    binning = Binning(data.steps, input_channels(data))
     binning.add(sample.ravel(), step.ravel(), channel.ravel(), samples=len(step))
     return divided(binning, labels, np.arange(len(labels)) >= TRAINING[0])
 

@@ -21,13 +21,15 @@ Lines of the log that programs and tests may rely on, in the order in which they
 
 from __future__ import annotations
 
-from typing import Callable, Dict, Type
+from typing import TYPE_CHECKING, Callable, Dict, Type
 
-from ipulse.spec import ExperimentSpec
 from ipulse_worker.runner.devices.cpu import CPU
 from ipulse_worker.runner.devices.device import Device, DeviceDescription, DeviceFile, Log
 from ipulse_worker.runner.devices.emulator import Emulator
 from ipulse_worker.runner.devices.ipu import IPU
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 __all__ = [
     "CPU",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, List
+from typing import TYPE_CHECKING, Any, Callable, Dict, List
 
 import tensorflow as tf
 
-from ipulse.spec import CPUDevice, ExperimentSpec
 from ipulse_core.build_cache.progress import BuildProgress, ProgressCallback
 from ipulse_ops.lif.cpu import native
 from ipulse_worker.runner.devices.device import Device, DeviceDescription, Executable, Log
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.results import provenance
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 
 class CPU(Device):
@@ -22,7 +24,7 @@ class CPU(Device):
 
     def __init__(self, spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> None:
         super().__init__(spec, log, check)
-        threads = spec.device.threads if isinstance(spec.device, CPUDevice) else 0
+        threads = spec.device.threads if spec.device.kind == "cpu" else 0
         self._threads = threads or usable_cores()
 
     def configure(self) -> None:

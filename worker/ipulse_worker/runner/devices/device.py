@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Tuple
 
-from ipulse.spec import ExperimentSpec
 from ipulse_core.build_cache.progress import BuildProgress, ProgressCallback
 from ipulse_core.events import Level, Role
 from ipulse_core.states import Phase
 from ipulse_worker.runner.devices.connection import PHASES
 from ipulse_worker.runner.model.model import Model
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 
 class Log(Protocol):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
 
-from ipulse.spec import EmulatorDevice, ExperimentSpec, poplar_options
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.executables import ExecutableCache
 from ipulse_core.errors import Conflict, InvalidSpec, Problem
+from ipulse_core.poplar_environment import RUN_COUNT
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.poplar import build as poplar_op
 from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, attributes_of
@@ -23,6 +23,9 @@ from ipulse_worker.runner.model.network import network_of, placed, placement_of
 from poplar_emulator import build as emulator
 from poplar_emulator.custom_op import CustomOp, CustomOpError
 from poplar_emulator.user_op import EmulatedIPUs, emulated_ipus
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 OP_FROM = 0.5
 PROGRAMS_FROM = 0.7  # of the phase compile: what comes before is built once a machine
@@ -39,7 +42,7 @@ class Emulator(Device):
 
     def __init__(self, spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> None:
         super().__init__(spec, log, check)
-        if not isinstance(spec.device, EmulatorDevice):
+        if spec.device.kind != "emulator":
             raise TypeError(f"the spec asks for the device {spec.device.kind}")
         self._settings = spec.device
         self._threads = usable_cores()
@@ -163,7 +166,7 @@ def engine_options(asked: Mapping[str, str]) -> Dict[str, str]:
     return {
         name: value
         for name, value in asked.items()
-        if name == poplar_options.RUN_COUNT or not name.startswith("autoReport.")
+        if name == RUN_COUNT or not name.startswith("autoReport.")
     }
 
 

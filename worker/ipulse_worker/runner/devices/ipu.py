@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import time
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional
 
 import tensorflow as tf
 
-from ipulse.spec import ExperimentSpec, IPUDevice, spec_to_json
-from ipulse.spec.poplar_options import REPORTS, TRACES
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.executables import file_sha256, key_of
 from ipulse_core.build_cache.limits import Limits
 from ipulse_core.errors import Conflict, InvalidSpec, Problem
+from ipulse_core.poplar_environment import REPORTS, TRACES
 from ipulse_ops.build_cache.poplar_executables import InUse, PoplarExecutables
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.poplar import sdk
@@ -40,6 +39,10 @@ from ipulse_worker.runner.devices.pool import DeviceUnavailable, UsageRecords, d
 from ipulse_worker.runner.model.ipu_model import IPUModel
 from ipulse_worker.runner.model.network import network_of, placed, placement_of
 from ipulse_worker.runner.profile import pva_profile
+from ipulse_worker.runner.resolved_spec import spec_document
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 # TensorFlow's words where there is no IPU, or none free in time.
 _UNAVAILABLE = (
@@ -67,7 +70,7 @@ class IPU(Device):
 
     def __init__(self, spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> None:
         super().__init__(spec, log, check)
-        if not isinstance(spec.device, IPUDevice):
+        if spec.device.kind != "ipu":
             raise TypeError(f"the spec asks for the device {spec.device.kind}")
         self._settings = spec.device
         self._threads = usable_cores()
@@ -186,7 +189,7 @@ class IPU(Device):
     def _key(self, built: BuiltOp) -> str:
         """Of the directory for its executables: TensorFlow's own hash sees neither the op's code
         nor what becomes of it."""
-        spec = spec_to_json(self.spec)
+        spec = spec_document(self.spec)
         device = dict(spec["device"])
         for name in ("connection_type", "acquire_poll_seconds", "acquire_timeout_seconds"):
             del device[name]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, List
+from typing import TYPE_CHECKING, Any, List
 
-from ipulse.spec import IPUDevice
-from ipulse.spec.poplar_options import REPORTS, TRACES
+from ipulse_core.poplar_environment import REPORTS, TRACES
 from ipulse_worker.runner.devices.device import DeviceFile
+
+if TYPE_CHECKING:
+    from ipulse.spec import IPUDevice
 
 BINARY = "application/octet-stream"
 EXECUTABLE = ".poplar_exec"

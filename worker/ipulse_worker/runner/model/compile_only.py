@@ -7,6 +7,7 @@ from typing import Any, Dict
 import numpy as np
 import tensorflow as tf
 
+from ipulse_core.derived_values import spiking_layers
 from ipulse_core.errors import Conflict
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.training.batches import BatchEvaluation, StepResult
@@ -28,14 +29,16 @@ class CompileOnlyModel:
     def compute_gradients(self) -> StepResult:
         """A training step. Raises CompilationOnly."""
         self._check()
-        spiking = len(self._model.spec.network.spiking)
+        spiking = len(spiking_layers(self._model.spec.network))
         gradients = [tf.zeros(weight.shape, tf.float32) for weight in self._model.trained]
         return StepResult(gradients, np.zeros(4 + 3 * spiking), np.zeros(spiking, np.float32))
 
     def evaluate(self, samples: int) -> BatchEvaluation:
         """A look at so many samples. Raises CompilationOnly."""
         self._check()
-        by_step = np.zeros((len(self._model.spec.network.spiking), self._model.spec.data.steps))
+        by_step = np.zeros(
+            (len(spiking_layers(self._model.spec.network)), self._model.spec.data.steps)
+        )
         sums = np.zeros(4 + 3 * len(by_step))
         return BatchEvaluation(sums, np.zeros(samples, np.int32), by_step, by_step)
 

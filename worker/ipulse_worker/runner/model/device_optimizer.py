@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Sequence, Union
+from typing import TYPE_CHECKING, Sequence, Union
 
 import numpy as np
 import tensorflow as tf
 
-from ipulse import spec
 from ipulse_worker.runner.model.optimizer import SGD, Adam
+
+if TYPE_CHECKING:
+    from ipulse import spec
 
 
 class DeviceAdam(Adam):
@@ -27,7 +29,7 @@ class DeviceAdam(Adam):
         settings = self._settings
         slots = zip(self.weights, self.slots["means"], self.slots["squares"], gradients)
         for weight, mean, square, gradient in slots:
-            if isinstance(settings, spec.AdamW) and len(weight.shape) == 2:
+            if settings.kind == "adamw" and len(weight.shape) == 2:
                 weight.assign_sub(rate[0] * settings.weight_decay * weight)
             tf.raw_ops.ResourceApplyAdam(
                 var=weight.handle,
@@ -61,6 +63,6 @@ def device_optimizer_of(
     settings: spec.Optimizer, weights: Sequence[tf.Variable]
 ) -> DeviceOptimizer:
     """The optimizer that a spec describes."""
-    if isinstance(settings, spec.SGD):
+    if settings.kind == "sgd":
         return DeviceSGD(settings, weights)
     return DeviceAdam(settings, weights)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import List
+from typing import TYPE_CHECKING, List
 
 import numpy as np
 
-from ipulse.spec import ExperimentSpec
 from ipulse_core.errors import IPUlseError
 from ipulse_ops.training.initialisation import balanced_weights
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.network import network_of
 from ipulse_worker.runner.training.randomness import Purpose, stream
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 MEASURED_SAMPLES = 64  # ipulse_ops.training.initialisation: a few dozen are enough
 MEASURED_BYTES = 2**28  # that measuring may take ...

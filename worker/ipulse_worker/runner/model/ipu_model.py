@@ -7,12 +7,11 @@ on the host.
 from __future__ import annotations
 
 import inspect
-from typing import Any, Callable, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
 import numpy as np
 import tensorflow as tf
 
-from ipulse.spec import ExperimentSpec
 from ipulse_core.errors import IPUlseError
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.philox import key_of
@@ -22,6 +21,9 @@ from ipulse_worker.runner.model.network import LayerLimits
 from ipulse_worker.runner.training.batches import BatchEvaluation, BatchOf, Execution, StepResult
 from ipulse_worker.runner.training.infeed import FedBatch, Infeed
 from ipulse_worker.runner.training.step_metrics import sums_of
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 NEVER_EXECUTES = "configured for compilation only"  # TensorFlow's words with connection type NEVER
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
 
-from ipulse.spec import CPUDevice, ExperimentSpec
+from ipulse_core.derived_values import input_channels
 from ipulse_ops.direct_call import DirectCall
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.training.regularisers import mean_over
@@ -23,6 +23,9 @@ from ipulse_worker.runner.model.optimizer import Optimizer, clipped, optimizer_o
 from ipulse_worker.runner.training.batches import BatchEvaluation, BatchOf, Execution, StepResult
 from ipulse_worker.runner.training.state import State, in_order, numbered, part, within
 from ipulse_worker.runner.training.step_metrics import StepMetrics
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 
 class Model:
@@ -48,7 +51,7 @@ class Model:
     def steps_per_execution(self) -> int:
         """Training steps between which the host decides nothing."""
         device = self.spec.device
-        return 1 if isinstance(device, CPUDevice) else device.steps_per_execution
+        return 1 if device.kind == "cpu" else device.steps_per_execution
 
     def _build(self, limits: LayerLimits) -> None:
         self._make_network(limits)
@@ -68,7 +71,7 @@ class Model:
 
     def _make_functions(self) -> None:
         time, size = self.spec.data.steps, self._batch
-        ids = tf.as_dtype(index_type(self.spec.data.inputs)) if size is None else tf.int32
+        ids = tf.as_dtype(index_type(input_channels(self.spec.data))) if size is None else tf.int32
         batch = [
             tf.TensorSpec([time, size, self._slots], ids),
             tf.TensorSpec([time, size], tf.int32),

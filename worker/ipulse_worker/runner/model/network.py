@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
-from ipulse import spec as described
-from ipulse.spec import ExperimentSpec
+from ipulse_core.derived_values import class_count, first_capacity, input_channels, spiking_layers
 from ipulse_ops.keras import MultiLIF
 from ipulse_ops.keras.network_layer import CONSTANTS
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, PerNeuron
 from ipulse_ops.lif.poplar.attributes import Placement, split_of
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.surrogate import SURROGATES, Surrogate
+
+if TYPE_CHECKING:
+    from ipulse.spec import Device, ExperimentSpec, IPUs
+    from ipulse.spec import Surrogate as SurrogateSpec
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,10 @@ class LayerLimits:
 def initial_limits(spec: ExperimentSpec) -> LayerLimits:
     """The capacities that training begins with, and the second thresholds that it ends with."""
     return LayerLimits(
-        capacities=tuple(layer.first_capacity for layer in spec.network.spiking),
+        capacities=tuple(first_capacity(layer) for layer in spiking_layers(spec.network)),
         second_thresholds=tuple(
             None if layer.second_threshold is None else per_neuron(layer.second_threshold)
-            for layer in spec.network.spiking
+            for layer in spiking_layers(spec.network)
         ),
     )
 
@@ -49,13 +52,16 @@ def network_of(spec: ExperimentSpec, limits: Optional[LayerLimits] = None) -> Ne
     spiking = [
         _lif(layer, neurons, capacity, second)
         for layer, neurons, capacity, second in zip(
-            network.spiking, spiking_neurons(spec), limits.capacities, limits.second_thresholds
+            spiking_layers(network),
+            spiking_neurons(spec),
+            limits.capacities,
+            limits.second_thresholds,
         )
     ]
     hidden = len(network.layers)
     readout: Layer = spiking[-1] if len(spiking) > hidden else _leaky(spec)
     return Network(
-        inputs=spec.data.inputs,
+        inputs=input_channels(spec.data),
         layers=tuple(spiking[:hidden]),
         readout=readout,
         reset=network.reset,
@@ -86,25 +92,25 @@ def keras_network(spec: ExperimentSpec, limits: LayerLimits, threads: int) -> Mu
     )
 
 
-def _backend(device: described.Device) -> Dict[str, Any]:
+def _backend(device: Device) -> Dict[str, Any]:
     """What runs a MultiLIF, in its words."""
-    if isinstance(device, described.CPUDevice):
+    if device.kind == "cpu":
         return {"memory": device.memory, "weights_dtype": device.weights_dtype}
     found: Dict[str, Any] = {
         "backend": device.kind,
         "placement": placement_of(device),
     }
-    if isinstance(device, described.EmulatorDevice):
+    if device.kind == "emulator":
         found["tiles_per_ipu"] = device.tiles
     return found
 
 
-def placement_of(device: described.IPUs) -> Placement:
+def placement_of(device: IPUs) -> Placement:
     """Where the Poplar op puts the network."""
     return Placement(device.mapping, device.ipus, device.split)
 
 
-def placed(spec: ExperimentSpec, device: described.IPUs) -> Dict[str, str]:
+def placed(spec: ExperimentSpec, device: IPUs) -> Dict[str, str]:
     """What a job's documents say of it."""
     split = split_of(network_of(spec), placement_of(device))
     return {"mapping": device.mapping, "split": split}
@@ -113,13 +119,13 @@ def placed(spec: ExperimentSpec, device: described.IPUs) -> Dict[str, str]:
 def spiking_neurons(spec: ExperimentSpec) -> List[int]:
     """Neurons of each layer that spikes."""
     neurons = [layer.neurons for layer in spec.network.layers]
-    return [*neurons, spec.data.classes][: len(spec.network.spiking)]
+    return [*neurons, class_count(spec.data)][: len(spiking_layers(spec.network))]
 
 
 def spiking_names(spec: ExperimentSpec) -> List[str]:
     """1, 2, ... of the hidden layers, and "readout" of a readout that spikes: in figures' names."""
     names = [str(number) for number in range(1, len(spec.network.layers) + 1)]
-    return [*names, "readout"][: len(spec.network.spiking)]
+    return [*names, "readout"][: len(spiking_layers(spec.network))]
 
 
 def trained_names(spec: ExperimentSpec) -> List[str]:
@@ -146,7 +152,7 @@ def weight_names(spec: ExperimentSpec) -> List[str]:
     ]
 
 
-def per_neuron(value: described.PerNeuron) -> PerNeuron:
+def per_neuron(value: Union[float, Tuple[float, ...]]) -> PerNeuron:
     return np.array(value) if isinstance(value, tuple) else value
 
 
@@ -162,7 +168,7 @@ def _lif(layer: Any, neurons: int, capacity: Optional[int], second: Optional[Per
 
 
 def _leaky(spec: ExperimentSpec) -> LeakyReadout:
-    return LeakyReadout(**_integrator(spec.network.readout, spec.data.classes))
+    return LeakyReadout(**_integrator(spec.network.readout, class_count(spec.data)))
 
 
 def _integrator(layer: Any, neurons: int) -> Dict[str, Any]:
@@ -176,6 +182,6 @@ def _integrator(layer: Any, neurons: int) -> Dict[str, Any]:
     }
 
 
-def _surrogate(shape: described.Surrogate) -> Surrogate:
+def _surrogate(shape: SurrogateSpec) -> Surrogate:
     fields = vars(shape)
     return SURROGATES[shape.name](**{name: fields[name] for name in fields if name != "name"})

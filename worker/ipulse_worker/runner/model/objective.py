@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, List, Optional, Tuple
 
 import tensorflow as tf
 
-from ipulse.spec import ExperimentSpec, LowerBound, Regulariser, SpikeTargets
+from ipulse_core.derived_values import class_count, spike_targets
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.training import losses
 from ipulse_ops.training.regularisers import lower_bound, upper_bound
 from ipulse_ops.training.spike_totals import spike_totals
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec, Regulariser
 
 _OF_MEMBRANE = {
     "mean_membrane_cross_entropy": (
@@ -27,9 +30,9 @@ class Objective:
 
     def __init__(self, spec: ExperimentSpec) -> None:
         self._loss = spec.training.loss
-        self._targets = spec.training.spike_targets or SpikeTargets()
+        self._targets = spike_targets(spec.training)
         self._regularisers = spec.training.regularisers
-        self._classes = spec.data.classes
+        self._classes = class_count(spec.data)
         self._neurons = [layer.neurons for layer in spec.network.layers]
 
     def evaluate(self, out: LIFOutputs, labels: tf.Tensor) -> Tuple[tf.Tensor, tf.Tensor]:
@@ -41,8 +44,7 @@ class Objective:
         if self._loss == "spike_count_cross_entropy":
             by_sample = losses.spike_count_cross_entropy(spikes, labels)
         else:
-            targets = self._targets
-            by_sample = losses.spike_count_mse(spikes, labels, targets.right, targets.wrong)
+            by_sample = losses.spike_count_mse(spikes, labels, *self._targets)
         return by_sample, losses.predicted_by_spikes(spikes)
 
     def penalty(self, out: LIFOutputs, mask: Optional[tf.Tensor] = None) -> Optional[tf.Tensor]:
@@ -58,7 +60,7 @@ class Objective:
 
     def _penalty(self, bound: Regulariser, layer: int, out: LIFOutputs, mask: Any) -> Any:
         slots = (out.spike_ids[layer], out.spike_counts[layer], self._neurons[layer])
-        if isinstance(bound, LowerBound):
+        if bound.kind == "lower":
             return bound.strength * lower_bound(*slots, spikes=bound.spikes, mask=mask)
         bounded = upper_bound(*slots, spikes=bound.spikes, power=bound.power, mask=mask)
         return bound.strength * bounded

@@ -5,12 +5,14 @@ A Keras optimizer would do the same sums, but Keras 2 and 3 keep their slots dif
 
 from __future__ import annotations
 
-from typing import Dict, List, Sequence, Union
+from typing import TYPE_CHECKING, Dict, List, Sequence, Union
 
 import tensorflow as tf
 
-from ipulse import spec
 from ipulse_ops.training.adam import apply_adam
+
+if TYPE_CHECKING:
+    from ipulse import spec
 
 Variables = List[tf.Variable]
 
@@ -53,7 +55,7 @@ class Adam(Optimizer):
 
     def apply(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
         settings = self._settings
-        decay = settings.weight_decay if isinstance(settings, spec.AdamW) else 0.0
+        decay = settings.weight_decay if settings.kind == "adamw" else 0.0
         matrix = [len(weight.shape) == 2 for weight in self.weights]
         for decays in (True, False):
             chosen = [at for at, is_matrix in enumerate(matrix) if is_matrix == decays]
@@ -104,7 +106,7 @@ def optimizer_of(
     settings: spec.Optimizer, weights: Sequence[tf.Variable], threads: int
 ) -> Optimizer:
     """The optimizer that a spec describes."""
-    if isinstance(settings, spec.SGD):
+    if settings.kind == "sgd":
         return SGD(settings, weights)
     return Adam(settings, weights, threads)
 

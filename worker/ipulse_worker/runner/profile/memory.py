@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import resource
-from typing import Any, Dict
+from typing import TYPE_CHECKING, Any, Dict
 
 import numpy as np
 
-from ipulse.spec import CPUDevice, ExperimentSpec
 from ipulse_ops.lif.cpu.native import bits_bytes
 from ipulse_worker.runner.model.network import LayerLimits, spiking_neurons
 from ipulse_worker.runner.training.loop import Training
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 
 def memory(training: Training, active_gradient_fractions: np.ndarray) -> Dict[str, Any]:
@@ -61,7 +63,7 @@ def saved_for_backward(
     """
     steps, batch = spec.data.steps, spec.training.batch_size
     device = spec.device
-    recomputes = isinstance(device, CPUDevice) and device.memory == "recompute"
+    recomputes = device.kind == "cpu" and device.memory == "recompute"
     membrane = 0 if recomputes else 4
     total = 0.0
     for neurons, capacity, second, fraction in zip(

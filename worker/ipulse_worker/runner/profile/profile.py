@@ -12,6 +12,7 @@ from typing import Any, Dict, List
 
 import numpy as np
 
+from ipulse_core.derived_values import input_channels
 from ipulse_worker.runner.clock import Span
 from ipulse_worker.runner.devices import DeviceDescription
 from ipulse_worker.runner.model.network import spiking_names
@@ -152,7 +153,7 @@ def _activity(training: Training, evaluation: Evaluation) -> Dict[str, Any]:
         "measured_on": "held-out samples, by the final weights",
         "samples": int(metrics.sums[0]),
         "input": {
-            "channels": spec.data.inputs,
+            "channels": input_channels(spec.data),
             "spikes_per_sample": float(evaluation.input_spikes_by_step.sum()),
             "spikes_by_step": evaluation.input_spikes_by_step.tolist(),
             "events": training.dataset.events.to_json(),

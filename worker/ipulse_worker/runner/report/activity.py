@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
-from ipulse.spec import SpikingReadout
+from ipulse_core.derived_values import input_channels
 from ipulse_worker.runner.report.plots import charts
 from ipulse_worker.runner.report.plots.raster_plot import raster_plot
 from ipulse_worker.runner.report.quantities import percent
@@ -20,7 +20,7 @@ def one_sample(results: Results) -> Dict[str, Any]:
     return {
         "label": trace.label,
         "predicted": trace.predicted,
-        "readout_spikes": isinstance(results.spec.network.readout, SpikingReadout),
+        "readout_spikes": results.spec.network.readout.kind == "spiking",
         "image": image,
         "raster_plot": raster_plot(trace, results.sizes, results.spec.data.step_ms),
     }
@@ -35,7 +35,7 @@ def activity(results: Results) -> Dict[str, Any]:
         (f"layer {n}", charts.layer_class(n), [100 * r for r in history.epochs(f"firing_rate/{n}")])
         for n in hidden
     ]
-    input_rate = 100 * evaluation.input_spikes_by_step / spec.data.inputs
+    input_rate = 100 * evaluation.input_spikes_by_step / input_channels(spec.data)
     by_time: List[charts.Series] = [("input", "s0", input_rate.tolist())]
     for n in hidden:
         rate = 100 * evaluation.spikes_by_step[n - 1] / spec.network.layers[n - 1].neurons

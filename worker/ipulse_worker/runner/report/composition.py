@@ -6,6 +6,7 @@ from typing import Any, Dict, List
 
 import numpy as np
 
+from ipulse_core.derived_values import spiking_layers
 from ipulse_worker.runner.model.network import spiking_names
 from ipulse_worker.runner.report.quantities import count, percent
 from ipulse_worker.runner.report.tables import Table
@@ -66,7 +67,7 @@ def _row(results: Results, at: int, name: str, layer: Any) -> List[str]:
 def _weights(results: Results, at: int) -> int:
     """Return the number of weights of a layer, including recurrent ones."""
     before, neurons = results.sizes[at : at + 2]
-    layers = results.spec.network.spiking
+    layers = spiking_layers(results.spec.network)
     recurrent = neurons if at < len(layers) and layers[at].recurrent else 0
     return (before + recurrent) * neurons
 

@@ -7,6 +7,19 @@ from typing import Any, Dict, List
 from ipulse_worker.runner.model.network import spiking_names
 from ipulse_worker.runner.results.results import Results
 
+DATA_NAMES = {
+    "digits": "scanned digits",
+    "dvs_gesture": "gestures before an event camera",
+    "frozen_noise": "frozen noise",
+    "n_mnist": "digits before a moving event camera",
+    "npz": "recorded spikes",
+    "poisson": "Poisson rate patterns",
+    "randman": "smooth random manifolds",
+    "shd": "spoken digits through an artificial cochlea",
+    "ssc": "spoken commands through an artificial cochlea",
+    "yin_yang": "points of a yin-yang sign",
+}
+
 
 def headline(results: Results) -> Dict[str, Any]:
     """Return the values of sections/headline.html."""
@@ -20,7 +33,7 @@ def headline(results: Results) -> Dict[str, Any]:
         "has_one_layer": hidden == 1,
         "readout": spec.network.readout.kind,
         "shape": " → ".join(f"{neurons:,}" for neurons in results.sizes),
-        "data": spec.data.words,
+        "data": DATA_NAMES[spec.data.kind],
         "steps": spec.data.steps,
         "step_ms": f"{spec.data.step_ms:g}",
         "started_at": results.started_at[:16].replace("T", " "),

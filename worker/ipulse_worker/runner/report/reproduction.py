@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Dict
 
-from ipulse.spec import spec_to_json
+from ipulse_worker.runner.resolved_spec import spec_document
 from ipulse_worker.runner.results.results import Results
 
 
@@ -33,6 +33,6 @@ def reproduction(results: Results) -> Dict[str, Any]:
             ("Git revision", revision),
             *((f"metadata: {key}", value) for key, value in results.spec.metadata.items()),
         ],
-        "spec": json.dumps(spec_to_json(results.spec), indent=2, ensure_ascii=False),
+        "spec": json.dumps(spec_document(results.spec), indent=2, ensure_ascii=False),
         "has_tile_profile": results.poplar_profile is not None,
     }

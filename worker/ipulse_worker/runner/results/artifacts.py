@@ -5,26 +5,28 @@ The manifest comes last: where it is, the others are.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
 import numpy as np
 
-from ipulse.spec import ExperimentSpec, spec_to_json
 from ipulse_core import strict_json
 from ipulse_core.events import ArtifactEvent, Role
 from ipulse_core.manifest import SCHEMA
-from ipulse_core.schema import to_json
 from ipulse_worker.runner.clock import Span, Timeline, utc_now
 from ipulse_worker.runner.devices import DeviceFile
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.profile.profile import RunMetadata
 from ipulse_worker.runner.profile.trace import chrome_trace
 from ipulse_worker.runner.report.page import report_html
+from ipulse_worker.runner.resolved_spec import spec_document
 from ipulse_worker.runner.results import provenance
 from ipulse_worker.runner.results.manifest import listed
 from ipulse_worker.runner.results.nir_export import write_nir
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.work_dir import WorkDir
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 JSON = "application/json"
 BINARY = "application/octet-stream"
@@ -92,13 +94,13 @@ class Artifacts:
             "schema": SCHEMA,
             "job_id": run_metadata.job_id,
             "attempt": run_metadata.attempt,
-            "artifacts": [to_json(file) for file in listed(self._work_dir, self.written)],
+            "artifacts": [file.to_json() for file in listed(self._work_dir, self.written)],
             "versions": run_metadata.versions,
             "kernel": run_metadata.device.kernel,
             "git": provenance.git_revision(),
             "host": {**run_metadata.host, "threads": run_metadata.device.threads},
             "seed": spec.seed,
-            "spec": spec_to_json(spec),
+            "spec": spec_document(spec),
             "spec_sha256": run_metadata.spec_sha256,
             "started_at": run_metadata.started_at,
             "finished_at": utc_now(),

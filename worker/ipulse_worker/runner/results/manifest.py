@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from typing import List, Sequence
+from typing import TYPE_CHECKING, List, Sequence
 
-from ipulse.spec import ExperimentSpec, spec_to_json
 from ipulse_core import strict_json
 from ipulse_core.events import ArtifactEvent
 from ipulse_core.manifest import ListedFile
+from ipulse_worker.runner.resolved_spec import spec_document
 from ipulse_worker.runner.work_dir import WorkDir
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 CHUNK = 1 << 20
 
 
 def spec_sha256(spec: ExperimentSpec) -> str:
     """Of the canonical text of the spec with every default written out."""
-    return hashlib.sha256(strict_json.dumps(spec_to_json(spec)).encode("utf-8")).hexdigest()
+    return hashlib.sha256(strict_json.dumps(spec_document(spec)).encode("utf-8")).hexdigest()
 
 
 def listed(work_dir: WorkDir, artifacts: Sequence[ArtifactEvent]) -> List[ListedFile]:

@@ -13,12 +13,15 @@ slots or a reset by subtraction, the metadata lists as `left_out`.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Tuple, Union
 
 import numpy as np
 
-from ipulse.spec import CPUDevice, ExperimentSpec, LeakyReadout, SpikingReadout
+from ipulse_core.derived_values import class_count, input_channels, spiking_layers
 from ipulse_core.errors import MissingDependency
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec, LeakyReadout
 
 # exp(-NO_MEMORY) is 0 in double precision: what stands for a decay of 0, whose tau would be 0.
 NO_MEMORY = 1000.0
@@ -56,7 +59,7 @@ def write_nir(path: Path, spec: ExperimentSpec, arrays: Arrays, dropped_spikes: 
     import nir
 
     step_s = spec.data.step_ms / 1000.0
-    graph = _Graph(spec.data.inputs, spec.data.classes)
+    graph = _Graph(input_channels(spec.data), class_count(spec.data))
     for number, layer in enumerate(spec.network.layers, start=1):
         name = f"layer_{number}"
         graph.append(f"weights_{number}", _weights(arrays, name))
@@ -117,9 +120,9 @@ class _Graph:
 def _append_readout(graph: _Graph, spec: ExperimentSpec, arrays: Arrays, step_s: float) -> None:
     import nir
 
-    readout, classes = spec.network.readout, spec.data.classes
+    readout, classes = spec.network.readout, class_count(spec.data)
     graph.append("weights_readout", _weights(arrays, "readout"))
-    if isinstance(readout, SpikingReadout):
+    if readout.kind == "spiking":
         kind = _neurons if readout.synapse_decay is None else _cuba
         graph.append("readout", kind(readout, classes, arrays, "readout", step_s))
         if readout.recurrent:
@@ -220,8 +223,8 @@ def _left_out(spec: ExperimentSpec) -> List[str]:
         said.append(
             f"the reset: NIR sets v to v_reset, and this network's reset is {spec.network.reset}"
         )
-    if any(layer.capacity is not None for layer in spec.network.spiking):
+    if any(layer.capacity is not None for layer in spiking_layers(spec.network)):
         said.append("the capacity: spikes that found no slot were dropped, and are not in NIR")
-    if isinstance(spec.device, CPUDevice) and spec.device.weights_dtype != "float32":
+    if spec.device.kind == "cpu" and spec.device.weights_dtype != "float32":
         said.append(f"that runs read the weights rounded to {spec.device.weights_dtype}")
     return said

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
-from ipulse.spec import ExperimentSpec
+from ipulse_core.derived_values import class_count, input_channels
 from ipulse_worker.runner.data import EventCounts
 from ipulse_worker.runner.model.network import LayerLimits
 from ipulse_worker.runner.training.history import History
 from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 
 @dataclass(frozen=True)
@@ -63,4 +66,4 @@ class Results:
     def sizes(self) -> Tuple[int, ...]:
         """Neurons from input to readout."""
         layers = [layer.neurons for layer in self.spec.network.layers]
-        return (self.spec.data.inputs, *layers, self.spec.data.classes)
+        return (input_channels(self.spec.data), *layers, class_count(self.spec.data))

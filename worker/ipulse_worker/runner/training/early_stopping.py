@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Sequence
+from typing import TYPE_CHECKING, Dict, List, Sequence
 
 import numpy as np
 
-from ipulse import spec
 from ipulse_worker.runner.training.state import State, in_order, numbered, part, within
+
+if TYPE_CHECKING:
+    from ipulse import spec
 
 
 class EarlyStopping:

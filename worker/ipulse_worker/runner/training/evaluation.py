@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ipulse.spec import ExperimentSpec
+from ipulse_core.derived_values import class_count
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import spiking_names, spiking_neurons
 from ipulse_worker.runner.results.results import Evaluation, SampleTrace
 from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
 
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
+
 
 def evaluate(model: Model, dataset: Dataset, spec: ExperimentSpec) -> Evaluation:
     """Evaluate the model on the held-out samples, in batches of the training's size."""
     metrics = MetricAccumulator(spiking_names(spec), spiking_neurons(spec), spec.data.steps)
-    confusion = np.zeros((spec.data.classes, spec.data.classes), dtype=np.int64)
+    confusion = np.zeros((class_count(spec.data), class_count(spec.data)), dtype=np.int64)
     spikes = np.zeros((len(metrics.names), spec.data.steps))
     dropped = np.zeros_like(spikes)
     input_spikes = np.zeros(spec.data.steps)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from ipulse.spec import Training
+if TYPE_CHECKING:
+    from ipulse.spec import Training
 
 
 def learning_rate(training: Training, step: int, steps: int) -> float:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, Optional
+from typing import TYPE_CHECKING, Callable, Dict, Optional
 
 import numpy as np
 import tensorflow as tf
 
-from ipulse.spec import ExperimentSpec
 from ipulse_core.errors import InvalidSpec, IPUlseError, Problem
 from ipulse_worker.runner.cancellation import Cancellation, Cancelled
 from ipulse_worker.runner.clock import Timeline
@@ -27,6 +26,9 @@ from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
 from ipulse_worker.runner.training.second_threshold_schedule import SecondThresholdSchedule
 from ipulse_worker.runner.training.state import State, part, within
 from ipulse_worker.runner.training_progress import TrainingProgress
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 # Returns the cumulative seconds of the kernels, by "forward" and "backward".
 KernelSeconds = Callable[[], Dict[str, float]]

@@ -7,11 +7,11 @@ while no neuron of their layer has an active gradient.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Dict, List
+from typing import TYPE_CHECKING, Dict, List
 
 import numpy as np
 
-from ipulse.spec import ExperimentSpec, GrowingCapacity
+from ipulse_core.derived_values import spiking_layers
 from ipulse_ops.capacity import grown_capacity
 from ipulse_ops.training.second_threshold import RELAXATIONS, ramp, relaxed
 from ipulse_worker.runner.model.network import (
@@ -24,13 +24,16 @@ from ipulse_worker.runner.model.network import (
 from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
 from ipulse_worker.runner.training.state import State
 
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec, GrowingCapacity
+
 
 class SecondThresholdSchedule:
     """Computes the limits of each layer from the training's metrics."""
 
     def __init__(self, spec: ExperimentSpec) -> None:
         self._spec = spec
-        self._layers = spec.network.spiking
+        self._layers = spiking_layers(spec.network)
         self._names = spiking_names(spec)
         self._neurons = spiking_neurons(spec)
         self._first = initial_limits(spec)
@@ -58,7 +61,7 @@ class SecondThresholdSchedule:
         """Adjust the limits after training step `step`, from 1, and return warnings for the log."""
         warnings = []
         for at, layer in enumerate(self._layers):
-            if isinstance(layer.capacity, GrowingCapacity) and metrics.dropped[at]:
+            if not isinstance(layer.capacity, (int, type(None))) and metrics.dropped[at]:
                 warnings += self._grow(at, layer.capacity, step, metrics, int(max_spikes[at]))
             if layer.second_threshold is not None and not metrics.active_gradients[at]:
                 warnings += self._relax(at, step)
@@ -79,7 +82,7 @@ class SecondThresholdSchedule:
         ):
             if second is not None:
                 values[f"second_threshold/{name}"] = float(np.mean(second))
-            if isinstance(layer.capacity, GrowingCapacity) and capacity is not None:
+            if not isinstance(layer.capacity, (int, type(None))) and capacity is not None:
                 values[f"capacity/{name}"] = float(capacity)
         return values
 

@@ -6,22 +6,19 @@ from typing import Dict
 
 import pytest
 
+from ipulse.manifest import check_stored
 from ipulse_core.errors import InvalidInput
-from ipulse_core.manifest import SCHEMA, Contents, ListedFile, check_stored
-from ipulse_core.schema import to_json
+from ipulse_core.manifest import ListedFile, manifest_json
 from ipulse_core.strict_json import dumps
 
 WEIGHTS, METRICS, OTHER = "0a" * 32, "1b" * 32, "2c" * 32
 MANIFEST = dumps(
     {
-        **to_json(
-            Contents(
-                SCHEMA,
-                [
-                    ListedFile("weights.npz", "weights", "application/octet-stream", WEIGHTS, 7),
-                    ListedFile("metrics.jsonl", "metrics", "application/x-ndjson", METRICS, 0),
-                ],
-            )
+        **manifest_json(
+            [
+                ListedFile("weights.npz", "weights", "application/octet-stream", WEIGHTS, 7),
+                ListedFile("metrics.jsonl", "metrics", "application/x-ndjson", METRICS, 0),
+            ]
         ),
         "host": {"threads": 2},
     }

@@ -1,40 +1,32 @@
-"""The JSON Schema in the OpenAPI document says what the parser does, as far as it can."""
+"""The JSON Schema of the spec describes what validation accepts, as far as it can."""
 
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
-from typing import Any, Dict, List, Tuple, get_args
+from typing import Annotated, Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # stubs not locked
 
+from ipulse.events import parse_event
+from ipulse.models import ByKind, adapter_of
 from ipulse.spec import ExperimentSpec, parse_spec
-from ipulse_core import schema
 from ipulse_core.errors import InvalidInput, Problem
-from ipulse_core.events import Event, event_to_json, parse_event
-from ipulse_core.json_schema import json_schema
+from ipulse_core.events import Event
 from tests.ipulse.strategies import documents, values
 
 # Whose options are names and texts of its own.
 POPLAR = ("/device/engine_options", "/device/poplar_flags", "/device/pvti_options")
 
 
-@dataclass(frozen=True)
-class Line:
-    """An event where a field holds one."""
-
-    event: Event = schema.described("Any event.")
-
-
-VALIDATOR = Draft202012Validator(json_schema(ExperimentSpec))
-EVENTS = Draft202012Validator(json_schema(Line))
+VALIDATOR = Draft202012Validator(ExperimentSpec.model_json_schema())
+EVENTS = Draft202012Validator(adapter_of(Annotated[Event, ByKind()]).json_schema())
 
 # A value for every kind of mistake. Left out is what JSON Schema cannot tell apart: 1.0 from 1,
 # and texts with control characters.
-MISTAKES: List[Any] = [
+MISTAKES: list[Any] = [
     None,
     True,
     -1,
@@ -54,10 +46,10 @@ MISTAKES: List[Any] = [
 ]
 
 
-def places(value: Any) -> List[Tuple[Any, Any]]:
+def places(value: Any) -> list[tuple[Any, Any]]:
     """Each place in a document as its container and its key or index there."""
     inside = value.items() if isinstance(value, dict) else enumerate(value)
-    found: List[Tuple[Any, Any]] = []
+    found: list[tuple[Any, Any]] = []
     for key, item in inside:
         found.append((value, key))
         if isinstance(item, (dict, list)):
@@ -84,18 +76,18 @@ def is_parsed(document: Any) -> bool:
 
 
 def test_it_is_a_json_schema() -> None:
-    Draft202012Validator.check_schema(json_schema(ExperimentSpec))
+    Draft202012Validator.check_schema(VALIDATOR.schema)
     Draft202012Validator.check_schema(EVENTS.schema)
 
 
 @given(documents())
-def test_a_valid_document_validates(pair: Tuple[Dict[str, Any], ExperimentSpec]) -> None:
+def test_a_valid_document_validates(pair: tuple[dict[str, Any], ExperimentSpec]) -> None:
     VALIDATOR.validate(pair[0])
 
 
 @given(documents(), st.data())
 def test_both_judge_a_single_change_alike(
-    pair: Tuple[Dict[str, Any], ExperimentSpec], data: st.DataObject
+    pair: tuple[dict[str, Any], ExperimentSpec], data: st.DataObject
 ) -> None:
     document = copy.deepcopy(pair[0])
     container, key = data.draw(st.sampled_from(places(document)))
@@ -123,11 +115,11 @@ def test_patterns_are_of_the_whole_text(document: Any) -> None:
 
 @given(st.one_of(*(values(member) for member in get_args(Event))))
 def test_every_event_validates(event: Event) -> None:
-    EVENTS.validate({"event": event_to_json(event)})
+    EVENTS.validate(event.to_json())
 
 
 def test_an_event_without_its_kind_is_refused_by_both() -> None:
-    assert EVENTS.is_valid({"event": {"kind": "phase", "phase": "run"}})
-    assert not EVENTS.is_valid({"event": {"phase": "run"}})
+    assert EVENTS.is_valid({"kind": "phase", "phase": "run"})
+    assert not EVENTS.is_valid({"phase": "run"})
     with pytest.raises(InvalidInput):
         parse_event({"phase": "run"})

@@ -1,0 +1,92 @@
+"""Values that follow from the fields of an experiment spec.
+
+The service needs them to validate a spec and the runner to train it. The arguments are parts of
+`ipulse.spec.ExperimentSpec` or of the document that the runner reads.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, List, Optional, Tuple
+
+# Kinds of data whose number of classes is fixed; the others have a field for it.
+_CLASSES = {"digits": 10, "dvs_gesture": 11, "n_mnist": 10, "shd": 20, "ssc": 35, "yin_yang": 3}
+
+
+def class_count(data: Any) -> int:
+    """Returns how many classes the data have."""
+    classes = _CLASSES.get(data.kind)
+    return int(data.classes if classes is None else classes)
+
+
+def input_channels(data: Any) -> int:
+    """Returns how many input channels the data have."""
+    channels: int
+    if data.kind == "digits":
+        channels = 64 * channels_per_value(data.encoding)
+    elif data.kind == "npz":
+        channels = data.channels * (channels_per_value(data.encoding) if data.encoding else 1)
+    elif data.kind == "randman":
+        channels = data.units
+    elif data.kind == "yin_yang":
+        channels = 5 if data.bias else 4
+    elif data.kind in ("shd", "ssc"):
+        channels = 700
+    elif data.kind == "n_mnist":
+        channels = 2 * 34 * 34  # channel = (polarity * 34 + y) * 34 + x
+    elif data.kind == "dvs_gesture":
+        side = 128 // data.pixels_merged
+        channels = 2 * side * side  # channel = (polarity * side + y) * side + x
+    else:
+        channels = data.channels
+    return channels
+
+
+def channels_per_value(encoding: Any) -> int:
+    """Returns how many input channels an encoding makes of one value."""
+    channels: int = encoding.fields if encoding.kind == "population" else 1
+    return channels
+
+
+def frequencies(randman: Any) -> int:
+    """Returns the number of terms in each of randman's functions, at most 1,000.
+
+    The amplitudes of the terms left out are below a thousandth.
+    """
+    terms: int = math.ceil(10 ** (3 / randman.smoothness))
+    return min(terms, 1000)
+
+
+def spike_probability(noise: Any) -> float:
+    """Returns the probability of a spike of frozen noise in one channel and step."""
+    probability: float = noise.rate_hz * noise.step_ms / 1000.0
+    return min(1.0, probability)
+
+
+def spiking_layers(network: Any) -> List[Any]:
+    """Returns the layers that spike: the hidden ones, and the readout if it does."""
+    return [*network.layers, *([network.readout] if network.readout.kind == "spiking" else [])]
+
+
+def first_capacity(layer: Any) -> Optional[int]:
+    """Returns the capacity that training begins with; None for one slot per neuron."""
+    grow: Optional[int] = getattr(layer.capacity, "grow", layer.capacity)
+    return grow
+
+
+def splits_neurons(device: Any, layers: int) -> bool:
+    """Returns whether the neurons of one layer are spread over several IPUs.
+
+    Args:
+        device: An emulator or an IPU device.
+        layers: How many layers the network has, readout included.
+    """
+    if device.split is None:
+        return bool(device.ipus > layers)
+    return bool(device.split == "neurons" and device.ipus > 1)
+
+
+def spike_targets(training: Any) -> Tuple[float, float]:
+    """Returns the target spike counts of the right readout neuron and of every other."""
+    targets = training.spike_targets
+    return (10.0, 1.0) if targets is None else (targets.right, targets.wrong)

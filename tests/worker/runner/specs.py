@@ -1,0 +1,48 @@
+"""Specs and their parts as the runner reads them, made like the classes of `ipulse.spec`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ipulse_worker.runner import resolved_spec
+from ipulse_worker.runner.resolved_spec import read_spec
+
+from .resolver import resolve
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
+
+
+def spec_from(document: Any) -> ExperimentSpec:
+    """Returns the spec in a document that need not be resolved."""
+    return read_spec(resolve("ExperimentSpec", document))
+
+
+def _made(_class: str, **fields: Any) -> Any:
+    document = {field: resolved_spec._json(value) for field, value in fields.items()}
+    return read_spec(resolve(_class, document))
+
+
+DigitsData = partial(_made, "DigitsData")
+RandmanData = partial(_made, "RandmanData")
+YinYangData = partial(_made, "YinYangData")
+PoissonData = partial(_made, "PoissonData")
+FrozenNoiseData = partial(_made, "FrozenNoiseData")
+NpzData = partial(_made, "NpzData")
+SHDData = partial(_made, "SHDData")
+SSCData = partial(_made, "SSCData")
+NMNISTData = partial(_made, "NMNISTData")
+DVSGestureData = partial(_made, "DVSGestureData")
+LogLatency = partial(_made, "LogLatency")
+LinearLatency = partial(_made, "LinearLatency")
+RateCode = partial(_made, "RateCode")
+PopulationCode = partial(_made, "PopulationCode")
+Shifts = partial(_made, "Shifts")
+Adam = partial(_made, "Adam")
+AdamW = partial(_made, "AdamW")
+SGD = partial(_made, "SGD")
+GradientClipping = partial(_made, "GradientClipping")
+RateSchedule = partial(_made, "RateSchedule")
+Training = partial(_made, "Training")
+EarlyStopping = partial(_made, "EarlyStopping")

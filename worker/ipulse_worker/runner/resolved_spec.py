@@ -1,0 +1,46 @@
+"""The experiment spec as the runner reads it: frozen plain objects.
+
+The agent has validated the spec and filled in every default, so nothing is checked here. For type
+checkers the objects are the models of `ipulse.spec`, which need a newer Python than the runner.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Dict, Tuple, cast
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
+
+# Fields whose objects have keys of the user's own.
+_MAPS = ("engine_options", "metadata", "pvti_options")
+
+
+def read_spec(document: Dict[str, Any]) -> ExperimentSpec:
+    """Returns the resolved spec in parsed JSON: attributes for fields, tuples for lists."""
+    return cast("ExperimentSpec", _part(document))
+
+
+def spec_document(spec: ExperimentSpec) -> Dict[str, Any]:
+    """Returns the resolved spec as JSON."""
+    document: Dict[str, Any] = _json(spec)
+    return document
+
+
+def _part(value: Any) -> Any:
+    if isinstance(value, dict):
+        fields = {key: item if key in _MAPS else _part(item) for key, item in value.items()}
+        return _class_of(tuple(fields))(**fields)
+    return tuple(map(_part, value)) if isinstance(value, list) else value
+
+
+@lru_cache(maxsize=None)
+def _class_of(names: Tuple[str, ...]) -> Any:
+    return dataclasses.make_dataclass("SpecPart", names, frozen=True)
+
+
+def _json(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return {name: _json(item) for name, item in vars(value).items()}
+    return [_json(item) for item in value] if isinstance(value, tuple) else value
