@@ -90,7 +90,7 @@ def show_progress(client: Client, job: Job, output: Console) -> Job:
 
 
 @contextmanager
-def _display(progress: JobProgress, output: Console) -> Iterator[Callable[[JobEvent], None]]:
+def _display(progress: JobProgress, output: Console) -> Iterator[Callable[[JobEvent], object]]:
     if not output.is_terminal:
 
         def print_line(event: JobEvent) -> None:
@@ -100,13 +100,11 @@ def _display(progress: JobProgress, output: Console) -> Iterator[Callable[[JobEv
 
         yield print_line
         return
-    with Live(progress.display(), console=output, refresh_per_second=FRAMES_PER_SECOND) as live:
-
-        def draw(event: JobEvent) -> None:
-            progress.take(event)
-            live.update(progress.display())
-
-        yield draw
+    # The display is made anew for every frame, so that its durations grow between events.
+    with Live(
+        get_renderable=progress.display, console=output, refresh_per_second=FRAMES_PER_SECOND
+    ):
+        yield progress.take
 
 
 def _level_style(event: JobEvent) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any, Dict, Iterator, List, Optional
+from datetime import datetime, timezone
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 from rich.console import Group, RenderableType
 from rich.progress_bar import ProgressBar
@@ -11,13 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ipulse.client import Job, JobEvent
-from ipulse_core.states import JobState, Phase
+from ipulse_core.states import TERMINAL, JobState, Phase
 
 from .terminal import clean
 
 PHASES = ("queue", *(phase.value for phase in Phase))
 LINE_SECONDS = 2.0  # between two lines of metrics or of build steps
 
+_END_STATES = frozenset(state.value for state in TERMINAL)
 _STYLES = {
     "succeeded": "green",
     "failed": "red",
@@ -28,11 +29,17 @@ _STYLES = {
 }
 
 
+def _utc_now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
 class JobProgress:
     """The state of a job, updated by its events."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, now: Callable[[], datetime] = _utc_now) -> None:
         self.job = job
+        self._now = now
+        self._since = job.created_at  # when the current state began
         self.state = job.state.value
         self.metric: Dict[str, Any] = {}
         self.part: Dict[str, Any] = {}  # the last progress event of the phase
@@ -65,7 +72,7 @@ class JobProgress:
     def _apply(self, event: JobEvent) -> Optional[str]:
         fields = event.fields
         if event.kind == "state":
-            self.state, self.part = str(fields["state"]), {}
+            self.state, self.part, self._since = str(fields["state"]), {}, event.time
             self._last_lines.pop("progress", None)
             return self._add_remark(_state_line(fields))
         if event.kind == "progress":
@@ -86,10 +93,12 @@ class JobProgress:
         return text
 
     def display(self) -> RenderableType:
-        """Return the live display: a bar, the metrics and the last remarks."""
+        """Return the live display: the state and its duration, a bar, metrics and remarks."""
         style = _STYLES.get(self.state, "cyan")
         head = Text.assemble((clean(self.job.name), "bold"), "  ", self.job.id, "  ")
         head.append(self.state, style=style)
+        if self.state not in _END_STATES:  # it grows while a long step runs
+            head.append(f"  {duration(max(0.0, (self._now() - self._since).total_seconds()))}")
         parts: List[RenderableType] = [head]
         if self.part:
             bar = ProgressBar(total=1.0, completed=self.part["fraction"], width=40)

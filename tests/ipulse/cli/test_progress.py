@@ -129,6 +129,19 @@ def test_a_file_gets_build_steps_every_two_seconds_and_the_last_one() -> None:
     assert shown.is_due(event("progress", phase="acquire", fraction=0.0, message="waiting"))
 
 
+def test_the_display_shows_for_how_long_a_state_lasts() -> None:
+    now = time_of("2026-01-02T03:04:00Z")
+    shown = JobProgress(Job.from_json(samples.job(state="queued")), now=lambda: now)
+    state = event("state", state="compiling", reason=None, message="")
+    shown.take(dataclasses.replace(state, time=time_of("2026-01-02T03:03:15Z")))
+    assert "compiling  45 s" in drawn(shown)
+    now = time_of("2026-01-02T03:05:00Z")
+    assert "compiling  1 min 45 s" in drawn(shown)
+    end = event("state", state="failed", reason="diverged", message="")
+    shown.take(dataclasses.replace(end, time=now))
+    assert "0.0 s" not in drawn(shown)
+
+
 def test_a_wait_for_the_build_of_another_process_is_shown() -> None:
     shown = progress()
     waiting = BuildProgress("liblif.so", 3, 20, 12.0, 52.0, process=4711, waiting=True)
