@@ -76,7 +76,7 @@ class Download:
 
     @property
     def complete(self) -> bool:
-        """Whether all bytes have arrived; an empty file is complete before any request."""
+        """True once all bytes have arrived; an empty file is complete before any request."""
         return self._size == self._artifact.size
 
     def opened(self, response: httpx.Response) -> Optional[float]:

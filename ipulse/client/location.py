@@ -37,7 +37,7 @@ class ServiceLocation:
 
     @property
     def is_local(self) -> bool:
-        """Whether the service runs on this machine, so that no proxy is used."""
+        """True if the service runs on this machine, so that no proxy is used."""
         return _is_local(self.url)
 
 

@@ -34,7 +34,7 @@ class Job:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the job has succeeded."""
+        """True if the job has succeeded."""
         return self.state is JobState.SUCCEEDED
 
     @classmethod

@@ -101,7 +101,7 @@ class AsyncTransport:
 
 
 class BlockingTransport:
-    """A transport whose coroutines never suspend: `finished` and `stepped` run them."""
+    """A transport with coroutines that never suspend: `finished` and `stepped` run them."""
 
     def __init__(self, **options: Any) -> None:
         self.http = httpx.Client(**options)

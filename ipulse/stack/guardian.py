@@ -6,8 +6,8 @@ and its own session if the guardian has one. The guardian
 
 * kills the program and all its descendants on command, or when the pipe of commands is closed:
   then its starter has ended;
-* adopts descendants whose parents have ended, also those in other sessions, and kills them once
-  the program has ended;
+* adopts orphaned descendants, also those in other sessions, and kills them once the program has
+  ended;
 * ends, and closes the report, only when all of them have ended.
 
 If the guardian is killed, the kernel kills the program (PR_SET_PDEATHSIG). That is safe only here:

@@ -19,8 +19,9 @@ OLDER = Path(__file__).parents[2] / ".venv38" / "bin" / "python"
 
 
 def older_runner() -> dict[str, str]:
-    """Environment of an agent: runners beside an old TensorFlow, as Graphcore's is, if there is
-    one here. It starts in half the time; `ipulse demo` is tested on the newest.
+    """Return the agent's variables for a runner with TensorFlow 2.6 on Python 3.8, if installed.
+
+    It starts in half the time. `ipulse demo` is tested with the newest TensorFlow.
     """
     return {"IPULSE_RUNNER_PYTHON": str(OLDER)} if OLDER.exists() else {}
 

@@ -1,4 +1,4 @@
-"""The real service in a process of its own, and an agent whose every word a test decides."""
+"""The real service as a process, and an agent whose requests the test makes."""
 
 from __future__ import annotations
 

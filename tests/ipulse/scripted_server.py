@@ -1,4 +1,4 @@
-"""An HTTP server on loopback that answers what a test tells it, also what no service should."""
+"""An HTTP server on loopback with scripted responses, including invalid ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What is sent; `announced` is the Content-Length where it should differ from the truth."""
+    """A response; `announced` is a wrong Content-Length."""
 
     status: int = 200
     body: bytes = b""

@@ -47,7 +47,7 @@ def environment(**more: str) -> Dict[str, str]:
 
 
 def started(*arguments: str, **more: Any) -> subprocess.Popen[str]:
-    """A command that goes on while the test does something."""
+    """Start a command that runs while the test continues."""
     env = environment(**more)
     pipe = subprocess.PIPE
     return subprocess.Popen(

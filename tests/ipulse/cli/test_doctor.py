@@ -1,4 +1,4 @@
-"""What `ipulse doctor` finds on a machine, and in a service."""
+"""`ipulse doctor` on a machine, with and without a service."""
 
 from __future__ import annotations
 

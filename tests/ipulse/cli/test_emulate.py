@@ -57,7 +57,7 @@ def emulate(source: Path, *arguments: str, **more: str) -> Ran:
 
 @pytest.mark.parametrize("source", PROGRAMS, ids=lambda path: path.stem)
 def test_an_example_runs_and_shows_its_profile(source: Path, tmp_path: Path) -> None:
-    # From another directory: the codelets lie beside the source.
+    # Run from another directory: the codelets are in the folder of the source.
     kept = tmp_path / "kept"
     ran = emulate(source, "--profile", str(kept), "--", str(tmp_path / "file"))
     assert ran.code == 0, ran.err

@@ -64,7 +64,7 @@ def agent(settings: AgentSettings) -> Iterator[Agent]:
 
 
 @contextmanager
-def beside(work: Callable[[], None]) -> Iterator[threading.Thread]:
+def in_background(work: Callable[[], None]) -> Iterator[threading.Thread]:
     """Run `work` in another thread, which must end before the context does."""
     thread = threading.Thread(target=work, daemon=True)
     thread.start()

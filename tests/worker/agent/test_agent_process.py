@@ -33,7 +33,7 @@ from .fake_service import FakeService
 
 QUEUE = messages.queue_of("cpu")
 
-# What anybody with access to the broker may put where messages belong.
+# Messages that anyone with access to the broker could send.
 NO_MESSAGES = [
     b"\x80\x04 no JSON",
     b"[1, 2]",
@@ -365,7 +365,7 @@ class TestSignals:
         os.kill(agent.process.pid, signal.SIGKILL)
         with agent_process(service, redis, tmp_path / "work") as successor:
             service.wait_for(lambda: service.job(job_id).last.verdict)
-            assert runner.has_ended(), "an orphan beside the next attempt"
+            assert runner.has_ended(), "an orphan runs during the next attempt"
             assert service.job(job_id).verdict["reason"] == "worker_lost"
             publish(redis, job_id)
             service.wait_for(lambda: len(service.job(job_id).attempts) == 2)

@@ -14,7 +14,7 @@ from ipulse_worker.agent.settings import AgentSettings
 from tests.ipulse.stack.test_guarded_process import Watched
 
 from .attempts import attempt, logged_pid
-from .conftest import RUNNERS, agent_with, beside
+from .conftest import RUNNERS, agent_with, in_background
 from .fake_service import FakeService
 
 
@@ -135,7 +135,7 @@ class TestEndings:
         self, service: FakeService, agent: Agent
     ) -> None:
         job_id = service.submit("ignores_term")
-        with beside(lambda: agent.run_job(job_id)):
+        with in_background(lambda: agent.run_job(job_id)):
             runner = Watched(logged_pid(service, job_id, "pid"))
             guardian = psutil.Process(runner.pid).parent()
             assert guardian is not None

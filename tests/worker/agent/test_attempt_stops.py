@@ -15,7 +15,7 @@ from ipulse_worker.agent.supervision import attempt_supervisor
 from tests.ipulse.stack.test_guarded_process import Watched
 
 from .attempts import logged_pid
-from .conftest import RUNNERS, agent_with, beside
+from .conftest import RUNNERS, agent_with, in_background
 from .fake_rules import DEADLINE
 from .fake_service import FakeService
 
@@ -28,14 +28,16 @@ class TestCancel:
         with FakeService(tmp_path / "token", 2 * hour, heartbeat_seconds=hour) as service:
             job_id = service.submit("trains_until_told")
             changes = {"service_url": service.url, "worker_token": service.token}
-            with agent_with(settings, **changes) as agent, beside(lambda: agent.run_job(job_id)):
+            with agent_with(settings, **changes) as agent, in_background(
+                lambda: agent.run_job(job_id)
+            ):
                 logged_pid(service, job_id, "pid")
                 service.cancel(job_id)
                 service.wait_for(lambda: service.job(job_id).state is JobState.CANCELLED)
 
     def test_the_runner_may_write_a_checkpoint(self, service: FakeService, agent: Agent) -> None:
         job_id = service.submit("trains_until_told")
-        with beside(lambda: agent.run_job(job_id)):
+        with in_background(lambda: agent.run_job(job_id)):
             logged_pid(service, job_id, "pid")
             service.cancel(job_id)
         job = service.job(job_id)
@@ -48,7 +50,7 @@ class TestCancel:
     ) -> None:
         job_id = service.submit("daemonises_and_waits")
         hasty = agent_with(settings, grace_seconds=0.2)
-        with hasty as agent, beside(lambda: agent.run_job(job_id)):
+        with hasty as agent, in_background(lambda: agent.run_job(job_id)):
             runner = Watched(logged_pid(service, job_id, "pid"))
             daemon = Watched(logged_pid(service, job_id, "daemon"))
             service.cancel(job_id)
@@ -64,7 +66,7 @@ class TestCancel:
     ) -> None:
         job_id = service.submit("completes")
         changes = {"runner_module": f"{RUNNERS}.never_ready", "grace_seconds": 0.2}
-        with agent_with(settings, **changes) as agent, beside(lambda: agent.run_job(job_id)):
+        with agent_with(settings, **changes) as agent, in_background(lambda: agent.run_job(job_id)):
             service.wait_for(lambda: service.job(job_id).attempts)
             service.wait_for(lambda: service.job(job_id).last.said("importing"))
             service.cancel(job_id)
@@ -75,7 +77,7 @@ class TestCancel:
     ) -> None:
         job_id = service.submit("completes")
         late = agent_with(settings, runner_module=f"{RUNNERS}.ready_too_late", grace_seconds=0.5)
-        with late as agent, beside(lambda: agent.run_job(job_id)):
+        with late as agent, in_background(lambda: agent.run_job(job_id)):
             service.wait_for(lambda: service.job(job_id).attempts)
             service.wait_for(lambda: service.job(job_id).last.said("importing"))
             service.cancel(job_id)
@@ -85,7 +87,7 @@ class TestCancel:
 
     def test_a_result_that_is_complete_counts(self, service: FakeService, agent: Agent) -> None:
         job_id = service.submit("completes_when_told")
-        with beside(lambda: agent.run_job(job_id)):
+        with in_background(lambda: agent.run_job(job_id)):
             service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
             service.cancel(job_id)
         assert service.job(job_id).state is JobState.SUCCEEDED
@@ -96,7 +98,7 @@ class TestShutdown:
         self, service: FakeService, agent: Agent
     ) -> None:
         job_id = service.submit("trains_until_told")
-        with beside(lambda: agent.run_job(job_id)):
+        with in_background(lambda: agent.run_job(job_id)):
             logged_pid(service, job_id, "pid")
             agent.stop()
         job = service.job(job_id)
@@ -110,7 +112,7 @@ class TestShutdown:
     ) -> None:
         job_id = service.submit("ignores_term")
         hasty = agent_with(settings, grace_seconds=0.2)
-        with hasty as agent, beside(lambda: agent.run_job(job_id)):
+        with hasty as agent, in_background(lambda: agent.run_job(job_id)):
             runner = Watched(logged_pid(service, job_id, "pid"))
             agent.stop()
         assert runner.ends()
@@ -118,7 +120,7 @@ class TestShutdown:
 
     def test_a_complete_result_is_not_thrown_away(self, service: FakeService, agent: Agent) -> None:
         job_id = service.submit("completes_when_told")
-        with beside(lambda: agent.run_job(job_id)):
+        with in_background(lambda: agent.run_job(job_id)):
             service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
             agent.stop()
         assert service.job(job_id).state is JobState.SUCCEEDED
@@ -138,7 +140,7 @@ class TestShutdown:
         service.faults.append(hang)
         job_id = service.submit("trains_until_told")
         began = 0.0
-        with agent_with(settings) as agent, beside(lambda: agent.run_job(job_id)):
+        with agent_with(settings) as agent, in_background(lambda: agent.run_job(job_id)):
             logged_pid(service, job_id, "pid")
             hanging.set()
             began = time.monotonic()
@@ -150,7 +152,7 @@ class TestShutdown:
     def test_an_earlier_outcome_stands(self, service: FakeService, settings: AgentSettings) -> None:
         job_id = service.submit("diverges_and_hangs")
         hasty = agent_with(settings, grace_seconds=0.5)
-        with hasty as agent, beside(lambda: agent.run_job(job_id)):
+        with hasty as agent, in_background(lambda: agent.run_job(job_id)):
             service.wait_for(lambda: service.job(job_id).attempts)
             service.wait_for(lambda: service.job(job_id).last.said("said it"))
             agent.stop()

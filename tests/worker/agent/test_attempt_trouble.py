@@ -15,7 +15,7 @@ from ipulse_worker.agent.uploads import uploader
 from tests.ipulse.stack.test_guarded_process import Watched
 
 from .attempts import attempt, end_lease, logged_pid
-from .conftest import agent_with, beside
+from .conftest import agent_with, in_background
 from .fake_handler import HANG_UP
 from .fake_jobs import Refusal
 from .fake_service import FakeService
@@ -84,7 +84,7 @@ class TestTrouble:
 
     def test_a_short_absence_is_waited_out(self, service: FakeService, agent: Agent) -> None:
         job_id = service.submit("trains_until_told")
-        with beside(lambda: agent.run_job(job_id)):
+        with in_background(lambda: agent.run_job(job_id)):
             logged_pid(service, job_id, "pid")
             port = service.hang_up()
             agent.stop()
@@ -98,7 +98,9 @@ class TestTrouble:
         with FakeService(tmp_path / "token") as service:
             job_id = service.submit("ignores_term")
             changes = {"service_url": service.url, "worker_token": service.token}
-            with agent_with(settings, **changes) as agent, beside(lambda: agent.run_job(job_id)):
+            with agent_with(settings, **changes) as agent, in_background(
+                lambda: agent.run_job(job_id)
+            ):
                 runner = Watched(logged_pid(service, job_id, "pid"))
                 service.hang_up()
                 end_lease(agent)
@@ -114,7 +116,7 @@ class TestTrouble:
         self, service: FakeService, settings: AgentSettings
     ) -> None:
         job_id = service.submit("ignores_term")
-        with agent_with(settings) as agent, beside(lambda: agent.run_job(job_id)):
+        with agent_with(settings) as agent, in_background(lambda: agent.run_job(job_id)):
             runner = Watched(logged_pid(service, job_id, "pid"))
             service.expire(job_id)
             assert runner.ends()
@@ -130,7 +132,9 @@ class TestTrouble:
         with FakeService(tmp_path / "token", lease_seconds=4.0, heartbeat_seconds=30.0) as service:
             job_id = service.submit("ignores_term")
             changes = {"service_url": service.url, "worker_token": service.token}
-            with agent_with(settings, **changes) as agent, beside(lambda: agent.run_job(job_id)):
+            with agent_with(settings, **changes) as agent, in_background(
+                lambda: agent.run_job(job_id)
+            ):
                 runner = Watched(logged_pid(service, job_id, "pid"))
                 assert runner.ends()
             assert not any(path.endswith("/heartbeat") for _, path in service.requests)

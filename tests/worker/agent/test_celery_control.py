@@ -41,7 +41,7 @@ from .test_agent_process import service as service
 
 ROOT = Path(__file__).parents[3]
 
-# As the service of 0.1 pushed it.
+# A message of the service of version 0.1.
 MESSAGE_OF_0_1 = {
     "body": "W1siSk9CX0lEIl0sIHt9LCB7ImNhbGxiYWNrcyI6IG51bGwsICJlcnJiYWNrcyI6IG51bGwsICJjaGFpbiI6"
     "IG51bGwsICJjaG9yZCI6IG51bGx9XQ==",
@@ -159,7 +159,7 @@ def test_a_busy_agent_that_reconnects_leaves_messages_to_others(
 
 
 def access_list() -> list[str]:
-    """What docker-compose.yml allows the broker's user."""
+    """Return the ACL rules of the broker's user in docker-compose.yml."""
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
     script = compose["services"]["redis"]["command"][-1]
     match = re.search(r'"user default on >\S+ \S+ (resetkeys [^"]+)"', script)

@@ -156,7 +156,7 @@ class TestPatience:
         assert len(service.requests) == before + 1
 
     def test_a_file_that_an_earlier_try_still_stores_is_sent_again(self) -> None:
-        """Where to go on was asked a moment ago, and is no longer true."""
+        """The offset that the service has just returned is no longer valid."""
         with pytest.raises(ServiceUnavailable):
             raise_refusal(httpx.Response(409, json={"code": "wrong_offset"}))
 

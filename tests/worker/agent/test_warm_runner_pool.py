@@ -15,7 +15,7 @@ from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
 from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunnerPool
 from tests.ipulse.stack.test_guarded_process import Watched
-from tests.worker.agent.conftest import RUNNERS, agent_with, beside
+from tests.worker.agent.conftest import RUNNERS, agent_with, in_background
 from tests.worker.agent.fake_rules import DEADLINE
 from tests.worker.agent.fake_service import FakeService
 from tests.worker.agent.offspring import Offspring
@@ -165,7 +165,7 @@ class TestAttempts:
         job_id = service.submit("trains_then_reports_for_ever")
         with agent_with(settings, warm=True) as agent:
             first = offspring.runners()
-            with beside(lambda: agent.run_job(job_id)):
+            with in_background(lambda: agent.run_job(job_id)):
                 service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
                 service.wait_for(lambda: service.job(job_id).last.said("trained"))
                 assert offspring.runners() == first

@@ -72,7 +72,7 @@ class PiggybackedManifest:
 
 @dataclass(frozen=True)
 class CancelStatus:
-    """Whether the attempt is to be cancelled, and whether the service delayed its answer."""
+    """The answer to a cancel poll, and whether the service delayed it."""
 
     cancel: bool
     was_delayed: bool

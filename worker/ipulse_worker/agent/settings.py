@@ -37,7 +37,7 @@ class AgentSettings:
     warm: bool = True
     grace_seconds: float = 10.0  # between SIGTERM and SIGKILL
     ready_seconds: float = 120.0  # for the import of TensorFlow; a slower runner is killed
-    quarantine_seconds: float = 300.0  # of a device whose partition is being reset
+    quarantine_seconds: float = 300.0  # for the reset of a device's partition
     log_quota_bytes: int = 4 * 2**20  # of one attempt's log
     data_dir: Path | None = None  # the directory of the files that specs name
     log_lines_per_second: float = 1000.0  # of one attempt, after a burst of ten seconds' lines

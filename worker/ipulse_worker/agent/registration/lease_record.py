@@ -79,7 +79,7 @@ class LeaseRecord:
 
 
 class DeadAgent:
-    """The lock of an agent whose processes have ended; within its context the lock is held."""
+    """The lock of an agent whose processes have ended. The context holds the lock."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -39,7 +39,7 @@ class AttemptLease:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the lease was lost."""
+        """True once the lease is lost."""
         return self._is_lost.is_set()
 
     def renew(self, seconds: float, sent_at: float) -> None:
