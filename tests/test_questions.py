@@ -46,7 +46,7 @@ SMALL = {
 
 
 def figures(cases: Cases, name: str, figure: str) -> list[int]:
-    """Return the rows of one case, sorted by size."""
+    """Return a figure of one case, by rising size."""
     return [row[figure] for _, row in sorted(series(cases, name).items())]
 
 

@@ -1,4 +1,4 @@
-"""Measure the emulator beside the CPU kernels: seconds of a forward and a backward pass.
+"""Compare the emulator with the CPU kernels: seconds of a forward and a backward pass.
 
 python -m benchmarks.emulator speed --steps 20
 """

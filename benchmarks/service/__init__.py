@@ -1,1 +1,1 @@
-"""Latency and throughput of the service, beside other job services."""
+"""Latency and throughput of the service, compared with other job services."""

@@ -1,4 +1,4 @@
-"""Measure the service, and other job services beside it.
+"""Measure the service, and compare it with other job services.
 
     python -m benchmarks.service submit              submissions, one after the other
     python -m benchmarks.service first-step          from a submission to the first training step

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 
 class Order(NamedTuple):
-    """What one job does: nothing, or sleep."""
+    """The work of one job: nothing, or sleep."""
 
     sleep_seconds: float = 0.0
     tag: str = ""

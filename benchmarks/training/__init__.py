@@ -1,1 +1,1 @@
-"""Speed, memory and accuracy of training, beside other libraries."""
+"""Speed, memory and accuracy of training, compared with other libraries."""

@@ -1,4 +1,4 @@
-"""Measure training: steps, parts of a step, memory, accuracy, and other libraries beside it.
+"""Measure training: steps, parts of a step, memory, accuracy, and other libraries.
 
     python -m benchmarks.training step                     our variants on configs A and B
     python -m benchmarks.training step --weights bfloat16  float32 and bfloat16 weights

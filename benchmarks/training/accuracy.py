@@ -77,7 +77,7 @@ class Outcome:
 
     @property
     def reached(self) -> bool:
-        """Whether the mean reaches the target."""
+        """True if the mean reaches the target."""
         return self.mean >= self.target
 
     def row(self) -> Row:
@@ -150,7 +150,7 @@ def main(arguments: list[str]) -> int:
     parser = command_line.parser("training accuracy", __doc__)
     parser.add_argument("--quick", action="store_true", help="few epochs, one seed, lower targets")
     parser.add_argument("--seeds", type=int, default=3, help="trainings per network (%(default)s)")
-    parser.add_argument("--only", metavar="TASK", default="", help="tasks whose name begins so")
+    parser.add_argument("--only", metavar="TASK", default="", help="tasks with names that begin so")
     options = parser.parse_args(arguments)
     seeds = 1 if options.quick else options.seeds
     outcomes = []

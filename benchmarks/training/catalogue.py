@@ -11,7 +11,7 @@ class Peer:
 
     module: str  # of benchmarks.training.peers, with build(work, threads) -> Program
     environment: str  # the <name> of requirements-<name>.txt
-    packages: tuple[str, ...]  # packages whose versions are reported, the peer's own first
+    packages: tuple[str, ...]  # their versions are reported; the peer's own package is first
     note: str
     # Largest accepted difference of a gradient on config S, relative to its matrix's largest entry.
     # None: the peer computes in another precision, so that the difference is only reported.

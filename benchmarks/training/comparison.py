@@ -1,4 +1,4 @@
-"""Measure our training step beside other libraries, in interleaved rounds of one run.
+"""Compare our training step with other libraries, in interleaved rounds of one run.
 
     python -m benchmarks.training peers                       the fastest peers of configs A to D
     python -m benchmarks.training peers --config A --all      every peer

@@ -17,7 +17,7 @@ from benchmarks.training.workload import (
 )
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network, SuperSpike
 
-# Second threshold of the hidden layers: neurons whose membrane is below it receive no gradient.
+# Second threshold of the hidden layers: neurons below it receive no gradient.
 SECOND_THRESHOLD: dict[str, float | None] = {"exact": None, "gated 0.5": 0.5, "gated 0.9": 0.9}
 
 
@@ -99,7 +99,7 @@ def build(work: Workload, variant: str, threads: int, weights_dtype: str = "floa
 
 
 def limit_tensorflow_threads() -> None:
-    """Give TensorFlow one thread: the kernels have their own, and others would spin beside them."""
+    """Give TensorFlow one thread: the kernels have their own, and others would compete."""
     import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(1)

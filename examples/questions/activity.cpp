@@ -1,5 +1,5 @@
-// Should spikes travel as ids, as a dense vector or as a mask of bits? A step of two neurons on
-// each of some tiles, which take in who of the senders spiked and add up their weights.
+// Should spikes travel as ids, as a dense vector or as a bit mask? A step of two neurons on each of
+// some tiles, which receive the senders' spikes and add up the weights.
 #include <poplin/MatMul.hpp>
 #include <poplin/codelets.hpp>
 
@@ -13,7 +13,7 @@ namespace {
 struct Step {
   unsigned samples, inputs, tiles, spikes;
 
-  /// Vertices on the receiving tiles, behind the tiles of the samples, which hold what is sent.
+  /// Adds vertices on the receiving tiles, which follow the tiles of the samples.
   void add(Graph &graph, Sequence &program, const char *type, const char *field, const Tensor &sent,
            const std::map<std::string, unsigned> &values,
            const std::map<std::string, Tensor> &more = {}) const {
@@ -42,7 +42,7 @@ struct Step {
     return ids;
   }
 
-  /// [samples, n], a sample on a tile of its own.
+  /// Returns [samples, n], with each sample on a tile of its own.
   template <typename T>
   Tensor held(Graph &graph, const Type &type, const std::vector<T> &values,
               const char *name) const {
@@ -71,7 +71,7 @@ struct Step {
         {{"inputs", inputs}});
   }
 
-  /// Uses the matrix unit: [samples, inputs] times the weights of each tile's neurons.
+  /// Multiplies [samples, inputs] by the weights of each tile's neurons with the matrix unit.
   void matMul(Graph &graph, Sequence &program) const {
     std::vector<float> values(inputs);
     for (const unsigned id : fired())

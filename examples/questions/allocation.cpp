@@ -1,6 +1,5 @@
-// What if the layout that an op's allocator chose is not the one its inputs have? The weights of a
-// step, read where they belong, from where TensorFlow lays them out, and copied once to their
-// place.
+// How much does it cost if inputs do not have the layout that an op's allocator chose? The weights
+// of a step are read with that layout, with TensorFlow's linear layout, and copied once.
 #include <poputil/TileMapping.hpp>
 
 #include "question.h"

@@ -1,4 +1,4 @@
-// The tile side of the programs of this folder.
+// Codelets of the programs in this folder.
 #include <ipudef.h>
 #include <poplar/Vertex.hpp>
 
@@ -11,7 +11,7 @@ float2 *pairs(float *row) { return reinterpret_cast<float2 *>(row); }
 
 } // namespace
 
-// Read by one worker.
+// Reads its input with one worker.
 class Sum : public Vertex {
 public:
   Input<Vector<float>> in;
@@ -26,7 +26,7 @@ public:
   }
 };
 
-// A neuron's step: the weights of the inputs that spiked, and the leak.
+// Advances one neuron: adds the weights of the inputs that spiked, and applies the leak.
 class Neuron : public Vertex {
 public:
   Input<Vector<float, VectorLayout::ONE_PTR>> weights; // [inputs]
@@ -43,7 +43,7 @@ public:
   }
 };
 
-// The same for some neurons, by one worker.
+// Advances some neurons with one worker.
 class Neurons : public Vertex {
 public:
   Input<Vector<float, VectorLayout::ONE_PTR>> weights; // [neurons, inputs]
@@ -64,7 +64,7 @@ public:
   }
 };
 
-// The same, shared by the workers of the tile.
+// Advances some neurons, shared by the workers of the tile.
 class SharedNeurons : public MultiVertex {
 public:
   Input<Vector<float, VectorLayout::ONE_PTR>> weights;
@@ -85,8 +85,8 @@ public:
   }
 };
 
-// The currents of a tile's neurons, an even number of them, from the ids of the spikes. Workers
-// divide the samples.
+// Computes the currents of a tile's neurons, an even number, from one representation of the
+// spikes. Workers share the samples.
 template <typename Id> class CurrentOfIds : public MultiVertex {
 public:
   Input<Vector<Id, VectorLayout::ONE_PTR, 4>> ids; // [samples, slots]
@@ -168,7 +168,7 @@ public:
   }
 };
 
-// sums[ids[k]] += value: a load, an addition and a store for each id.
+// Computes sums[ids[k]] += value: a load, an addition and a store for each id.
 template <typename Id> class AddAt : public Vertex {
 public:
   Input<Vector<Id>> ids;
@@ -189,7 +189,7 @@ template class AddAt<unsigned>;
 template class AddAt<int>;
 template class AddAt<float>;
 
-// The same for pairs, which begin at multiples of 8 bytes: twice the elements.
+// Does the same for pairs, which begin at multiples of 8 bytes: twice the elements.
 class AddPairsAt : public Vertex {
 public:
   Input<Vector<unsigned short>> ids;
@@ -206,8 +206,8 @@ public:
   }
 };
 
-// grads[id][neuron] += error[sample][neuron] for what the samples list; an even number of neurons.
-// One worker takes everything.
+// Computes grads[id][neuron] += error[sample][neuron] for the ids of every sample, with an even
+// number of neurons and one worker.
 class WeightsByOne : public Vertex {
 public:
   Input<Vector<unsigned short, VectorLayout::ONE_PTR>> ids; // [samples, slots]
@@ -227,7 +227,7 @@ public:
   }
 };
 
-// Workers share the ids of one sample, which are all different.
+// Shares the ids of one sample, which are all different, among the workers.
 class WeightsOfSample : public MultiVertex {
 public:
   Input<Vector<unsigned short>> ids; // [slots]
@@ -246,7 +246,7 @@ public:
   }
 };
 
-// Workers share the samples, and each has a copy of the gradients.
+// Shares the samples among the workers, each with a copy of the gradients.
 class WeightsByCopy : public MultiVertex {
 public:
   Input<Vector<unsigned short, VectorLayout::ONE_PTR>> ids;
@@ -268,7 +268,7 @@ public:
   }
 };
 
-// Every worker looks at all ids, and has rows of its own.
+// Scans all ids with every worker, each of which updates rows of its own.
 class WeightsByRows : public MultiVertex {
 public:
   Input<Vector<unsigned short, VectorLayout::ONE_PTR>> ids;
@@ -292,7 +292,7 @@ public:
   }
 };
 
-// The same, given the position in a sample's sorted ids at which each worker's rows begin.
+// Does the same, given where in a sample's sorted ids each worker's rows begin.
 class WeightsByStarts : public MultiVertex {
 public:
   Input<Vector<unsigned short, VectorLayout::ONE_PTR>> ids;

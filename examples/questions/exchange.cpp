@@ -1,4 +1,4 @@
-// Is an exchange bound by latency or by bandwidth, and do both directions go at once?
+// Is an exchange bound by latency or by bandwidth, and do both directions run at once?
 #include "question.h"
 
 using namespace poplar;

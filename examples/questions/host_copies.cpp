@@ -1,4 +1,4 @@
-// What does a stream copy cost: what it carries, or that there is one?
+// Does a stream copy cost its bytes, or a fixed time per copy?
 #include <poputil/TileMapping.hpp>
 
 #include "question.h"

@@ -1,4 +1,4 @@
-// How are the same operations of several layers done at once? Layers lie on tiles of their own.
+// How do the same operations of several layers run at once? Layers have tiles of their own.
 #include <popops/DynamicSlice.hpp>
 #include <popops/ElementWise.hpp>
 #include <popops/Reduce.hpp>
@@ -15,7 +15,7 @@ struct Network {
 
   unsigned tile(unsigned layer, unsigned i) const { return layer * tilesOfLayer + i; }
 
-  /// [rows, neurons] of a layer, neurons where they belong.
+  /// Returns [rows, neurons] of a layer, with each neuron on its own tile.
   Tensor ofLayer(Graph &graph, unsigned layer, std::size_t rows, const char *name) const {
     const Tensor t = graph.addVariable(FLOAT, {rows, tilesOfLayer * neuronsOfTile}, name);
     place(graph, t, layer);
@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
       popops::dynamicSlice(graph, concat(all(graph, sizes["steps"], "sequence"), 1), offset(graph),
                            {0}, {1}, program);
     });
-    // Partial sums that every tile of a layer has for every slot, added up on tiles of the layer.
+    // Each tile of a layer holds a value per slot; they are summed over the tiles.
     const auto sum = [&](Graph &graph, unsigned layer, Tensor &partials) {
       const std::size_t slots = sizes["slots"];
       partials = graph.addVariable(FLOAT, {net.tilesOfLayer, slots}, "partials");

@@ -1,5 +1,5 @@
-// What does the time loop cost in code: a Repeat, the same compute set again and again, or a new
-// one for every step?
+// How much code does a time loop need: with Repeat, with one compute set listed per step, or with a
+// new compute set per step?
 #include "question.h"
 
 using namespace poplar;

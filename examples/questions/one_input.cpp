@@ -1,4 +1,4 @@
-// If several vertices of a tile read the same input from elsewhere, is it moved once or once a
+// If several vertices of a tile read the same input of another tile, is it moved once or once per
 // vertex?
 #include "question.h"
 

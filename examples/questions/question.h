@@ -1,5 +1,5 @@
-// Shared code of the programs in this folder: sizes from the command line, a graph and a device for
-// each case, and one printed line with the cost of the case.
+// Parts that the programs in this folder share: sizes from the command line, a graph and a device
+// per case, and one printed line with its cost.
 #ifndef IPULSE_EXAMPLES_QUESTION_H
 #define IPULSE_EXAMPLES_QUESTION_H
 
@@ -27,8 +27,8 @@ using poplar::Graph;
 using poplar::Tensor;
 using poplar::program::Sequence;
 
-/// Sizes by name with their defaults; arguments are NAME=NUMBER. Every program has `tilesPerIPU`:
-/// the first of each IPU, all of them by default.
+/// Sizes by name with their defaults; arguments are NAME=NUMBER. Every program has `tilesPerIPU`,
+/// the number of tiles used on each IPU: all by default.
 class Sizes {
 public:
   static constexpr unsigned kAllTiles = 1472; // of a Mk2
@@ -56,7 +56,7 @@ private:
   std::map<std::string, unsigned> sizes;
 };
 
-/// A tensor on one tile.
+/// Returns a tensor on one tile.
 inline Tensor onTile(Graph &graph, const poplar::Type &type, std::vector<std::size_t> shape,
                      unsigned tile, const char *name) {
   const Tensor t = graph.addVariable(type, shape, name);
@@ -64,7 +64,7 @@ inline Tensor onTile(Graph &graph, const poplar::Type &type, std::vector<std::si
   return t;
 }
 
-/// The same, with values before the program begins.
+/// Returns a tensor on one tile with initial values.
 template <typename T>
 Tensor valuesOnTile(Graph &graph, const poplar::Type &type, std::vector<std::size_t> shape,
                     unsigned tile, const char *name, const std::vector<T> &values) {
@@ -83,8 +83,8 @@ inline poplar::Device attach(unsigned ipus, unsigned tilesPerIPU) {
   throw poplar::poplar_error("no IPU is free");
 }
 
-/// The lines of a program: cycles of one run of what a case adds, in parts, and bytes of the
-/// fullest tile. `at` is what a series of cases varies.
+/// Prints a line per case: the cycles of one run, in parts, and the bytes of the fullest tile. `at`
+/// is the size that a series of cases varies.
 class Table {
 public:
   using Build = std::function<void(Graph &, Sequence &)>;
@@ -94,7 +94,7 @@ public:
     line("case", "at", {kColumns.begin(), kColumns.end()});
   }
 
-  /// connect: to the program's streams, before it runs.
+  /// Runs what `build` adds; `connect` connects the program's streams before.
   void measure(const std::string &name, unsigned at, const Build &build,
                const std::function<void(poplar::Engine &)> &connect = {}) {
     Graph graph(device.getTarget());
@@ -102,7 +102,7 @@ public:
     graph.addCodelets("codelets.cpp");
     Sequence program;
     build(graph, program);
-#ifdef DEVICE_COUNTER // by the tile's own counter, as an IPU has one: cycles only
+#ifdef DEVICE_COUNTER // cycles only, from the tile's own counter
     const Tensor counted =
         poplar::cycleCount(graph, program, 0, poplar::SyncType::INTERNAL, "cycles");
     graph.createHostRead("cycles", counted);

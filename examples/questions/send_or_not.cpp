@@ -1,4 +1,4 @@
-// Can a program decide by its data whether spikes are sent, and does that pay?
+// Can a program decide by its data whether spikes are sent, and does it pay?
 #include "question.h"
 
 using namespace poplar;

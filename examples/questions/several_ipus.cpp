@@ -1,4 +1,4 @@
-// What does it cost to go from IPU to IPU, and does one compute while the other sends?
+// How much does a transfer between IPUs cost, and can one compute while the other sends?
 #include "question.h"
 
 using namespace poplar;
@@ -18,7 +18,7 @@ int main(int argc, char **argv) {
             Copy(question::onTile(graph, UNSIGNED_INT, {bytes / 4}, 0, "from"),
                  question::onTile(graph, UNSIGNED_INT, {bytes / 4}, ipu * tiles + 1, "to")));
       });
-  // Both IPUs compute, and what IPU 0 made in the step before goes to IPU 1.
+  // Both IPUs compute; IPU 0 sends its result of the previous step to IPU 1.
   const unsigned neurons = sizes["neurons"];
   for (const char *way : {"compute alone", "send alone", "compute and send"})
     table.measure(way, neurons, [&](Graph &graph, Sequence &program) {

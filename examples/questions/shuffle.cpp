@@ -1,5 +1,5 @@
-// How are random candidates chosen, where there is no shuffle: by sorting random keys, or by a
-// random place to begin at?
+// How are random candidates chosen without a shuffle: by sorting random keys, or by a random start
+// position?
 #include <popops/ElementWise.hpp>
 #include <popops/TopK.hpp>
 #include <poprand/RandomGen.hpp>

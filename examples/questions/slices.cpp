@@ -9,7 +9,7 @@ using namespace poplar::program;
 
 namespace {
 
-/// A vertex on every tile of `row` that reads its part of it.
+/// Adds a vertex on every tile of `row` that reads its part.
 void read(Graph &graph, Sequence &program, const Tensor &row) {
   const ComputeSet set = graph.addComputeSet("read");
   const auto mapping = graph.getTileMapping(row);
@@ -29,11 +29,11 @@ void read(Graph &graph, Sequence &program, const Tensor &row) {
 int main(int argc, char **argv) {
   const question::Sizes sizes(argc, argv, {{"steps", 100}, {"neurons", 1024}});
   const std::size_t steps = sizes["steps"], neurons = sizes["neurons"], at = steps / 2;
-  // The layout of popops for slices: every tile has its neurons' elements of all steps.
+  // The layout of popops for slicing: every tile has its neurons' elements of all steps.
   const auto sliceable = [&](Graph &graph) {
     return popops::createSliceableTensor(graph, FLOAT, {steps, neurons}, {0}, {1});
   };
-  // As TensorFlow lays out what nobody allocates: a step lies on a few tiles.
+  // The layout of TensorFlow for tensors without an allocator: a step is on a few tiles.
   const auto linear = [&](Graph &graph) {
     const Tensor t = graph.addVariable(FLOAT, {steps, neurons}, "sequence");
     poputil::mapTensorLinearly(graph, t);

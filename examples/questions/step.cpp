@@ -1,5 +1,5 @@
-// Over how many tiles should a layer be spread? Compute falls with their number, exchange does not:
-// every tile takes in all ids.
+// Over how many tiles should a layer be spread? Compute falls with their number, the exchange does
+// not: every tile receives all ids.
 #include "question.h"
 
 using namespace poplar;

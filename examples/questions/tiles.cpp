@@ -1,4 +1,4 @@
-// What does the choice of tiles change in an exchange?
+// How does the choice of tiles change the cost of an exchange?
 #include <poputil/TileMapping.hpp>
 
 #include "question.h"
@@ -8,7 +8,7 @@ using namespace poplar::program;
 
 namespace {
 
-/// Rows on tiles first, first + apart, ...
+/// Maps rows to tiles first, first + apart, ...
 Tensor rowsOn(Graph &graph, std::size_t rows, std::size_t words, unsigned first, unsigned apart,
               const char *name) {
   const Tensor t = graph.addVariable(FLOAT, {rows, words}, name);
@@ -42,8 +42,8 @@ int main(int argc, char **argv) {
                                      rowsOn(graph, tiles, words / tiles, 100, 1, "to")));
                   });
   }
-  // Two samples' states, mapped linearly from tile 0 on, are gathered where two vertices list the
-  // spikes of a sample each.
+  // The states of two samples, mapped linearly from tile 0 on, are gathered on two tiles, where a
+  // vertex per sample lists the spikes.
   for (const unsigned first : {0u, 32u})
     table.measure(
         "states of two samples to two tiles", first, [&](Graph &graph, Sequence &program) {

@@ -1,4 +1,4 @@
-// How do the workers of a tile share the gradient of its weights, where samples list the same ids?
+// How do the workers of a tile share the gradient of its weights, if samples contain the same ids?
 #include "question.h"
 
 using namespace poplar;

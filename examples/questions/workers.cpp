@@ -1,5 +1,5 @@
-// A vertex for each neuron, one for each worker, or one that all workers share? Costs of a step of
-// some neurons on one tile, and how evenly workers are used by 1, 6 or 7 of them.
+// A vertex per neuron, one per worker, or one that all workers share? The program counts a step of
+// some neurons on one tile, and how evenly 1, 6 or 7 neurons use the workers.
 #include "question.h"
 
 using namespace poplar;

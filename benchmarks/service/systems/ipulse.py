@@ -1,4 +1,4 @@
-"""IPUlse: the service with its broker, and an agent whose runner trains nothing."""
+"""IPUlse: the service with its broker, and an agent with a runner that trains nothing."""
 
 from __future__ import annotations
 
