@@ -1,4 +1,4 @@
-"""Takes an attempt's events to the service: in order, in batches, none lost and none twice."""
+"""Sends an attempt's events to the service: in order, in batches, without loss or duplicates."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import ServiceUnavailable
 from ipulse_worker.agent.supervision.lease import AttemptLease
 
-# The first event after a quiet moment goes nearly at once: a runner says several things in a row,
-# and the last ones in front of its end, with which they travel. What follows waits for company:
-# lines of a log longer than what somebody watches the job for.
+# The first event after a pause is sent almost at once: a runner writes several events in a row, and
+# the last ones right before its end, so that they are sent together. Later events wait to be sent
+# in batches: log lines longer than the events that users watch.
 AT_ONCE_SECONDS = 0.005
 LOG_SECONDS = 0.1
 NEWS_SECONDS = 0.02
 BATCH_EVENTS = 5_000
 BATCH_BYTES = 4 * 2**20
-BACKLOG_EVENTS = 10_000  # then whoever adds must wait: the runner, in the end
+BACKLOG_EVENTS = 10_000  # then `add` blocks, and thereby the runner
 
 
 class EventReporter:
     """Numbers events from 1 and sends them until the service has acknowledged each.
 
     After a failure it sends again from the first event that was not acknowledged; the service
-    passes over what it has.
+    ignores duplicates.
     """
 
     def __init__(
@@ -40,17 +40,24 @@ class EventReporter:
         on_refusal: Callable[[str], None],
         on_end: Callable[[], None],
     ) -> None:
-        """`on_end` is called when nothing more will be sent, unless the lease is lost."""
+        """Prepare the thread.
+
+        Args:
+            api: The service.
+            lease: The lease of the attempt; its loss ends the thread.
+            on_refusal: Called with a message when the service refuses an event.
+            on_end: Called when nothing more will be sent, unless the lease is lost.
+        """
         self._api = api
         self._lease = lease
         self._on_refusal = on_refusal
         self._on_end = on_end
         self.has_ended = False
-        self.refusal = ""  # why the service will not have an event
+        self.refusal = ""  # why the service refused an event
         self._first = 1  # number of the first event in the backlog
         self._backlog: deque[Event] = deque()
         self._change = threading.Condition()
-        self._has_news = False  # something else than log lines waits
+        self._has_news = False  # an event other than a log line waits
         self._is_ending = False
         self._is_closed = False
         self._max_unsent = 0
@@ -60,10 +67,11 @@ class EventReporter:
         lease.on_loss(lambda why: self._wake())
 
     def start(self) -> None:
+        """Start the thread."""
         self._thread.start()
 
     def add(self, event: Event) -> None:
-        """Blocks while the backlog is full. What can no longer be sent is dropped."""
+        """Append an event; block while the backlog is full. After the end, events are dropped."""
         with self._change:
             if len(self._backlog) >= BACKLOG_EVENTS:
                 self._change.wait_for(lambda: len(self._backlog) < BACKLOG_EVENTS or self._is_over)
@@ -73,23 +81,22 @@ class EventReporter:
                 self._since = time.monotonic()
             self._backlog.append(event)
             is_news = not isinstance(event, LogEvent)
-            # What changes when the next batch is due; a wake-up for each line would cost more
-            # than the line.
+            # Wake the thread only if this changes when the next batch is due: a wake-up for each
+            # line would cost more than the line.
             if (is_news and not self._has_news) or len(self._backlog) in (1, BATCH_EVENTS):
                 self._change.notify_all()
             self._has_news = self._has_news or is_news
 
     def expect_end(self) -> None:
-        """The last words were said: what comes now may wait a little, to travel with the verdict,
-        for which a request of its own would only be in the way."""
+        """Delay later events, so that they are sent in the request that reports the outcome."""
         with self._change:
             self._is_ending = True
             self._change.notify_all()
 
     def close(self, max_unsent: int = 0) -> None:
-        """No more events will come: what is left is sent without waiting for company.
+        """Send the remaining events without waiting for a batch, and end.
 
-        At most `max_unsent` events are left as `rest`, to travel with the verdict.
+        At most `max_unsent` events remain in `unsent`, to be sent with the outcome.
         """
         with self._change:
             self._max_unsent = max_unsent
@@ -98,11 +105,11 @@ class EventReporter:
 
     @property
     def unsent(self) -> tuple[int, list[Event]]:
-        """Once ended: the number of the first event that was not sent, and all those."""
+        """The first unsent event's number, and the unsent events; valid after the end."""
         return self._first, list(self._backlog)
 
     def send_unsent(self) -> None:
-        """Sends what was left, for whoever could not send it otherwise."""
+        """Send the events in `unsent` in a request of their own."""
         self._send(self.unsent[1])
 
     @property
@@ -111,7 +118,7 @@ class EventReporter:
 
     @property
     def _due(self) -> float:
-        """When what waits must go."""
+        """The time at which the waiting events must be sent."""
         if self._is_ending:
             return max(self._last_sent, self._since) + LOG_SECONDS
         pause = NEWS_SECONDS if self._has_news else LOG_SECONDS
@@ -129,7 +136,7 @@ class EventReporter:
             self._on_end()
 
     def _next_batch(self) -> list[Event]:
-        """Waits for events that are due; an empty batch means that there will be none."""
+        """Wait for events that are due; an empty batch means that no more will come."""
         with self._change:
             self._change.wait_for(lambda: self._backlog or self._is_closed or self._is_over)
             while not (self._is_closed or self._is_over or len(self._backlog) >= BATCH_EVENTS):
@@ -149,11 +156,11 @@ class EventReporter:
                 self._lease.wait_for_loss,
             )
         except (StaleToken, NotFound, ServiceUnavailable) as error:
-            # Trouble of the service is no verdict on the job: another attempt goes on with it.
+            # An outage of the service never fails the job: another attempt continues it.
             self._lease.lose(error)
         except RemoteError as error:
             if error.remote_code == "sequence_gap":
-                self._lease.lose(error)  # it has lost what it had acknowledged
+                self._lease.lose(error)  # it has lost events that it had acknowledged
             else:
                 self._refuse(error.message)
         except IPUlseError as error:
@@ -191,7 +198,7 @@ def _within_limits(backlog: deque[Event]) -> list[Event]:
 
 
 def _size(event: Event) -> int:
-    """An upper bound of an event's length as JSON, in bytes, without encoding it."""
+    """Return an upper bound of an event's length as JSON, in bytes."""
     if isinstance(event, (LogEvent, ProgressEvent)):
         return 200 + 4 * len(event.message)
     if isinstance(event, MetricEvent):

@@ -1,4 +1,4 @@
-"""Fetches the checkpoint that an earlier attempt left, for the next to go on from."""
+"""Downloads the checkpoint of an earlier attempt, from which the next one resumes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ipulse_core.errors import RemoteError
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ClaimedJob, ServiceAPI, StoredCheckpoint
 
-NAME = "resume.checkpoint"  # no name that a service may choose becomes a path here
+NAME = "resume.checkpoint"  # a fixed name: names from the service never become paths
 
 
 def fetch_checkpoint(
     api: ServiceAPI, claim: ClaimedJob, stored: StoredCheckpoint, directory: Path
 ) -> Path:
-    """Downloads the checkpoint and returns its path.
+    """Download the checkpoint and return its path.
 
-    Raises IPUlseError if it cannot be had, or is not what was stored.
+    Raises IPUlseError if the download fails, or the digest is wrong.
     """
     path = directory / NAME
     with path.open("w+b") as file:

@@ -1,6 +1,6 @@
-"""Takes an attempt's files to the artifact store: one after another, the manifest last.
+"""Uploads an attempt's files one after another, the manifest last.
 
-That one travels with the verdict, unless it is large: somebody is waiting for the end.
+A small manifest is sent in the request that reports the outcome, which saves a request.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
 
 MANIFEST = "manifest"
-MOST_OF_A_MANIFEST = 2**24  # bytes: a spec, and some lines for each file
+MAX_MANIFEST_BYTES = 2**24  # a spec, and some lines for each file
 
 
 @dataclass(frozen=True)
 class _File:
-    """A file to store, and the checkpoint that it is, if it is one."""
+    """A file to upload, with its event if it is a checkpoint."""
 
     name: str
     role: str
@@ -39,11 +39,11 @@ class _File:
 
 
 class Uploader:
-    """Uploads in a thread of its own, so that large files never hold up metrics and logs.
+    """Uploads in its own thread, so that large files do not delay metrics and logs.
 
-    A checkpoint that waits when a newer one comes is passed over: only the last one counts. The
-    manifest waits until it is said that the rest is all there; if anything could not be stored,
-    or is not what the manifest says, it never goes.
+    A waiting checkpoint is dropped when a newer one comes. The manifest waits for
+    `release_manifest`; it is never sent if a file could not be stored or differs from the
+    manifest's entry.
     """
 
     def __init__(
@@ -55,8 +55,16 @@ class Uploader:
         on_failure: Callable[[str], None],
         on_end: Callable[[], None],
     ) -> None:
-        """`on_stored` hears of checkpoints, `on_failure` of every file that was not stored;
-        `on_end` is called when nothing more will be uploaded, unless the lease is lost."""
+        """Prepare the thread.
+
+        Args:
+            api: The service.
+            lease: The lease of the attempt; its loss ends the thread.
+            directory: The directory of the files.
+            on_stored: Called with each stored checkpoint.
+            on_failure: Called with a message for each file that could not be stored.
+            on_end: Called when nothing more will be uploaded, unless the lease is lost.
+        """
         self._api = api
         self._lease = lease
         self._directory = directory
@@ -67,9 +75,9 @@ class Uploader:
         self.failures: list[str] = []  # of artifacts; a lost checkpoint only costs time
         self._stored: dict[str, str] = {}  # SHA-256 of the artifacts that the service has, by name
         self._manifest: _File | None = None
-        self._is_released = False  # the manifest may go
+        self._is_released = False  # whether the manifest may be sent
         self.piggybacked_manifest: PiggybackedManifest | None = (
-            None  # it, if it is to travel with the verdict
+            None  # the manifest, if it is sent with the outcome
         )
         self._waiting: deque[_File] = deque()
         self._change = threading.Condition()
@@ -79,13 +87,15 @@ class Uploader:
 
     @property
     def has_manifest(self) -> bool:
-        """Whether the runner named one."""
+        """True if the runner has announced a manifest."""
         return self._manifest is not None
 
     def start(self) -> None:
+        """Start the thread."""
         self._thread.start()
 
     def add(self, event: ArtifactEvent | CheckpointEvent) -> None:
+        """Queue the file of an event."""
         with self._change:
             if isinstance(event, CheckpointEvent):
                 self._waiting = deque(file for file in self._waiting if not file.checkpoint)
@@ -99,7 +109,7 @@ class Uploader:
             self._change.notify_all()
 
     def release_manifest(self) -> None:
-        """The result is complete: lets the manifest go, after all the rest."""
+        """Queue the manifest after all other files, because the result is complete."""
         with self._change:
             if self._manifest and not self._is_released:
                 self._is_released = True
@@ -107,13 +117,13 @@ class Uploader:
                 self._change.notify_all()
 
     def send_manifest(self) -> None:
-        """Stores by itself what was to travel with the verdict; called once this has ended."""
+        """Upload the piggybacked manifest in a request of its own; call it after the end."""
         manifest, self.piggybacked_manifest = self._manifest, None
         if manifest:
             self._upload(manifest, by_itself=True)
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """End the thread after the queued files."""
         with self._change:
             self._is_closed = True
             self._change.notify_all()
@@ -142,8 +152,8 @@ class Uploader:
         try:
             with _open_regular(self._directory / file.name) as content:
                 if file is self._manifest and not by_itself:
-                    check_stored(_whole(content), self._stored)
-                    self.piggybacked_manifest = _carried(file, content)
+                    check_stored(_read_all(content), self._stored)
+                    self.piggybacked_manifest = _piggybacked(file, content)
                     if self.piggybacked_manifest:
                         return
                 sha256 = self._store(file, content)
@@ -152,7 +162,7 @@ class Uploader:
         except OSError as error:
             self._fail(file, error.strerror or str(error))
         except InvalidInput as error:
-            first, *others = error.problems  # a verdict has no room for all of them
+            first, *others = error.problems  # the message of an outcome is short
             self._fail(file, f"{first} (and {len(others)} more)" if others else str(first))
         except IPUlseError as error:
             self._fail(file, error.message)
@@ -182,17 +192,17 @@ class Uploader:
         self._on_failure(failure)
 
 
-def _whole(manifest: BufferedReader) -> bytes:
-    """All of it, to be read again. Raises InvalidInput for more than any manifest has."""
-    text = manifest.read(MOST_OF_A_MANIFEST + 1)
-    if len(text) > MOST_OF_A_MANIFEST:
-        raise InvalidInput([Problem("", "too_long", f"more than {MOST_OF_A_MANIFEST:,} bytes")])
+def _read_all(manifest: BufferedReader) -> bytes:
+    """Return the content and rewind the file. Raises InvalidInput if it is too long."""
+    text = manifest.read(MAX_MANIFEST_BYTES + 1)
+    if len(text) > MAX_MANIFEST_BYTES:
+        raise InvalidInput([Problem("", "too_long", f"more than {MAX_MANIFEST_BYTES:,} bytes")])
     manifest.seek(0)
     return text
 
 
-def _carried(file: _File, content: BufferedReader) -> PiggybackedManifest | None:
-    """The whole file; None if it is too large for a request about something else."""
+def _piggybacked(file: _File, content: BufferedReader) -> PiggybackedManifest | None:
+    """Return the manifest for the outcome request, None if it is too large."""
     whole = content.read(MANIFEST_BYTES + 1)
     if len(whole) > MANIFEST_BYTES:
         return None
@@ -200,7 +210,7 @@ def _carried(file: _File, content: BufferedReader) -> PiggybackedManifest | None
 
 
 def _open_regular(path: Path) -> BufferedReader:
-    """Opens a file that is one: no link out of the directory, no pipe that never ends."""
+    """Open a regular file: no link out of the directory, no pipe that blocks."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
