@@ -115,6 +115,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(RequestMiddleware, metrics=state.metrics)
     app.include_router(health.router)
     app.include_router(web.router)
+    app.include_router(worker.events_router)
     for module in (
         submissions,
         job_list,

@@ -1,85 +1,134 @@
-"""Request bodies: read up to a cap and no further."""
+"""Request bodies: size limits, strict JSON, and every problem of a body at once."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, TypeVar
+from typing import Any, ClassVar, cast
 
-from fastapi import Depends, Request
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic_core import ErrorDetails
+from starlette.concurrency import run_in_threadpool
 
-from ipulse.models import validate
+from ipulse.models import problems_of
 from ipulse_core import strict_json
-from ipulse_core.errors import IPUlseError
-from ipulse_service.http.dependencies import State
+from ipulse_core.errors import InvalidInput, InvalidSpec, IPUlseError
 from ipulse_service.http.problems import TooLarge, WrongMediaType
+from ipulse_service.http.state import AppState
+from ipulse_service.settings import Settings
 
-T = TypeVar("T")
-
-# A refused body is still read this far, so that its sender gets to see the answer instead of
-# a broken connection.
+# A refused body is still read up to here; otherwise its sender would see a broken connection
+# instead of the response.
 _DRAIN_BYTES = 32 * 2**20
+_LARGE_BYTES = 2**16  # a larger body is parsed in another thread
 
 
-def parse(cls: type[T], body: bytes) -> T:
-    """Returns the model in a JSON body. Raises InvalidJSON, or InvalidInput with its places."""
-    return validate(cls, strict_json.loads(body))
+class JSONRequest(Request):
+    """A request whose body is strict JSON of a limited size."""
+
+    def __init__(self, request: Request, limit: int) -> None:
+        super().__init__(request.scope, request.receive)
+        self._limit = limit
+        self._content: bytes | None = None
+
+    async def body(self) -> bytes:
+        """Returns the body. Raises WrongMediaType or TooLarge."""
+        if self._content is None:
+            async with stream(self) as chunks:
+                self._content = await self._read(chunks)
+        return self._content
+
+    async def json(self) -> Any:
+        """Returns the parsed body. Raises WrongMediaType, TooLarge or InvalidJSON."""
+        content = await self.body()
+        if len(content) > _LARGE_BYTES:
+            return await run_in_threadpool(strict_json.loads, content)
+        return strict_json.loads(content)
+
+    async def _read(self, chunks: AsyncIterator[bytes]) -> bytes:
+        self._check_size(int(self.headers.get("content-length", 0)))
+        content = bytearray()
+        async for chunk in chunks:
+            content += chunk
+            self._check_size(len(content))
+        if content:  # the absence of a body is reported after the caller's role was checked
+            check_media_type(self)
+        return bytes(content)
+
+    def _check_size(self, size: int) -> None:
+        if size > self._limit:
+            raise TooLarge((), f"the body may have at most {self._limit:,} bytes")
 
 
-def described(name: str) -> dict[str, Any]:
-    """What the OpenAPI document says of a route that reads a body of this schema."""
-    schema = {"schema": {"$ref": f"#/components/schemas/{name}"}}
-    return {"requestBody": {"required": True, "content": {"application/json": schema}}}
+class JSONRoute(APIRoute):
+    """A route that takes a pydantic model as its JSON body."""
+
+    error: ClassVar[type[InvalidInput]] = InvalidInput
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Returns the handler that FastAPI makes for the route, with a bounded, strict body."""
+        handle = super().get_route_handler()
+        if self.body_field is None:
+            return handle
+
+        async def handle_json(request: Request) -> Response:
+            settings = cast(AppState, request.app.state.services).settings
+            json_request = JSONRequest(request, self.max_bytes(settings))
+            try:
+                return await handle(json_request)
+            except RequestValidationError as error:
+                lines = list(error.errors())
+                if any(line["loc"][0] != "body" for line in lines):
+                    raise  # the parameters come first
+                if lines[0]["loc"] == ("body",) and lines[0]["type"] == "missing":
+                    check_media_type(request)
+                    strict_json.loads(b"")  # an empty body is no JSON
+                in_body = [cast(ErrorDetails, {**line, "loc": line["loc"][1:]}) for line in lines]
+                raise self.error(problems_of(in_body)) from error
+
+        return handle_json
+
+    def max_bytes(self, settings: Settings) -> int:
+        """Returns the size limit of the body."""
+        return settings.max_body_bytes
+
+
+class SpecRoute(JSONRoute):
+    """A route that takes an experiment spec."""
+
+    error = InvalidSpec
+
+
+class EventsRoute(JSONRoute):
+    """A route that takes events, of which there may be many."""
+
+    def max_bytes(self, settings: Settings) -> int:
+        """Returns the size limit of the body."""
+        return settings.max_events_bytes
 
 
 @asynccontextmanager
 async def stream(request: Request) -> AsyncIterator[AsyncGenerator[bytes]]:
-    """The body in chunks. An error of ours is answered only after the rest has been read."""
+    """Yields the body in chunks; after an error of the project, the rest is read and dropped."""
     chunks = request.stream()
     try:
         yield chunks
     except IPUlseError:
-        # Whoever waits for "100 Continue" has not sent anything yet.
+        # A client that waits for "100 Continue" has not sent the body.
         if request.headers.get("expect", "").lower() != "100-continue":
             await _drain(chunks)
         raise
 
 
-async def read_json(request: Request, cap: int) -> bytes:
-    """The body of at most `cap` bytes, not parsed. Raises WrongMediaType or TooLarge."""
-    async with stream(request) as chunks:
-        _check_media_type(request)
-        _check_size(int(request.headers.get("content-length", 0)), cap)
-        body = bytearray()
-        async for chunk in chunks:
-            body += chunk
-            _check_size(len(body), cap)
-    return bytes(body)
-
-
-async def _ordinary(request: Request, state: State) -> bytes:
-    return await read_json(request, state.settings.max_body_bytes)
-
-
-async def _events(request: Request, state: State) -> bytes:
-    return await read_json(request, state.settings.max_events_bytes)
-
-
-JSONBody = Annotated[bytes, Depends(_ordinary)]
-EventsBody = Annotated[bytes, Depends(_events)]
-
-
-def _check_media_type(request: Request) -> None:
+def check_media_type(request: Request) -> None:
+    """Raises WrongMediaType unless the body is uncompressed JSON."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise WrongMediaType(())
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise WrongMediaType((), "the body must not be compressed")
-
-
-def _check_size(size: int, cap: int) -> None:
-    if size > cap:
-        raise TooLarge((), f"the body may have at most {cap:,} bytes")
 
 
 async def _drain(chunks: AsyncGenerator[bytes]) -> None:

@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from ipulse_core import errors, strict_json
 from ipulse_core.errors import InvalidInput, IPUlseError, Problem
@@ -175,8 +176,11 @@ async def _on_project_error(request: Request, error: Exception) -> JSONResponse:
 async def _on_framework_error(request: Request, error: Exception) -> JSONResponse:
     error = cast(HTTPException, error)
     path = request.scope["path"]
-    if isinstance(error.__cause__, IPUlseError):  # raised while FastAPI read the body
+    # FastAPI wraps what is raised while it reads the body.
+    if isinstance(error.__cause__, IPUlseError):
         return response(path, error.__cause__)
+    if isinstance(error.__cause__, ClientDisconnect):
+        raise error.__cause__
     phrase = http.HTTPStatus(error.status_code).phrase
     code = phrase.lower().replace(" ", "_").replace("-", "_")
     detail = error.detail

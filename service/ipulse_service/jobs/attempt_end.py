@@ -12,8 +12,8 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import NewArtifact
 from ipulse_service.files.partial_upload import PartialUpload, WrongContent
+from ipulse_service.http.schemas.worker_requests import FinishRequest, ManifestFile
 from ipulse_service.http.state import AppState
-from ipulse_service.http.worker_requests import Finish, ManifestFile
 from ipulse_service.jobs import attempts, leases, worker_reports
 from ipulse_service.jobs.job import Job
 from ipulse_service.jobs.leases import AttemptRow
@@ -21,7 +21,9 @@ from ipulse_service.jobs.leases import AttemptRow
 JobAndAttempts = tuple[Job, Sequence[AttemptRow]]
 
 
-def finish_attempt(state: AppState, attempt_id: str, fence: str, request: Finish) -> JobAndAttempts:
+def finish_attempt(
+    state: AppState, attempt_id: str, fence: str, request: FinishRequest
+) -> JobAndAttempts:
     """Ends the attempt and stores what came with the request: all of it, or nothing.
 
     Returns the job and all of its attempts. A request that was served before changes nothing.
@@ -47,7 +49,7 @@ def _finish(
     state: AppState,
     attempt_id: str,
     fence: str,
-    request: Finish,
+    request: FinishRequest,
     outcome: AttemptOutcome,
     upload: PartialUpload | None = None,
 ) -> JobAndAttempts:
@@ -73,7 +75,7 @@ def _write_manifest(upload: PartialUpload, manifest: ManifestFile) -> None:
         raise WrongContent([Problem("/manifest/sha256", "wrong_sha256", detail)])
 
 
-def _outcome_in(request: Finish) -> AttemptOutcome:
+def _outcome_in(request: FinishRequest) -> AttemptOutcome:
     try:
         return AttemptOutcome(Reason(request.reason), request.message, dict(request.summary))
     except ValueError as error:

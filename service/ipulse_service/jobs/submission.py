@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import bindparam, delete, insert, select
 
+from ipulse.spec import ExperimentSpec, spec_to_json
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, Problem
 from ipulse_service.background import outbox
@@ -16,9 +17,6 @@ from ipulse_service.db.tables import idempotency_keys
 from ipulse_service.jobs import agents, store
 from ipulse_service.jobs.job import Job
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
-
-if TYPE_CHECKING:
-    from ipulse.spec import ExperimentSpec
 
 PATIENCE_SECONDS = 1.0  # with another request of the same key: nearly always it has ended by then
 KEY_MS = 24 * 3_600_000  # for which a key finds its job again
@@ -46,8 +44,8 @@ class KeyReused(InvalidInput):
 
 
 @dataclass(frozen=True)
-class CheckedSpec:
-    """A valid spec, its JSON, that as canonical text, and the text's SHA-256."""
+class ResolvedSpec:
+    """A spec with all defaults: the model, its JSON, the canonical text, and the text's SHA-256."""
 
     spec: ExperimentSpec
     value: dict[str, Any]
@@ -63,20 +61,16 @@ class Submitted:
     replayed: bool
 
 
-def check(value: Any) -> CheckedSpec:
-    """Raises InvalidSpec with every problem of a posted spec."""
-    # Imported by the first submission: its classes are a sixteenth of a start.
-    from ipulse.spec import parse_spec, spec_to_json
-
-    spec = parse_spec(value)
-    complete = spec_to_json(spec)
-    text = strict_json.dumps(complete)
-    return CheckedSpec(spec, complete, text, hashlib.sha256(text.encode()).hexdigest())
+def resolve(spec: ExperimentSpec) -> ResolvedSpec:
+    """Returns the spec with all defaults filled in."""
+    value = spec_to_json(spec)
+    text = strict_json.dumps(value)
+    return ResolvedSpec(spec, value, text, hashlib.sha256(text.encode()).hexdigest())
 
 
 def submit(
     database: Database,
-    checked: CheckedSpec,
+    resolved: ResolvedSpec,
     caller: str,
     key: str | None,
     options: SchedulingOptions = _DEFAULT_OPTIONS,
@@ -87,21 +81,21 @@ def submit(
     another spec or other options, NoSuchDevice for a job that nobody can run.
     """
     if key is None:
-        return _submit(database, checked, caller, None, options)
+        return _submit(database, resolved, caller, None, options)
     with database.key_locks.acquire(_name(caller, key), PATIENCE_SECONDS) as is_mine:
         if not is_mine:
             raise KeyInUse()
-        return _submit(database, checked, caller, key, options)
+        return _submit(database, resolved, caller, key, options)
 
 
 def _submit(
     database: Database,
-    checked: CheckedSpec,
+    resolved: ResolvedSpec,
     caller: str,
     key: str | None,
     options: SchedulingOptions,
 ) -> Submitted:
-    fingerprint = checked.sha256
+    fingerprint = resolved.sha256
     if options != _DEFAULT_OPTIONS:
         text = strict_json.dumps(asdict(options)) + fingerprint
         fingerprint = hashlib.sha256(text.encode()).hexdigest()
@@ -111,8 +105,8 @@ def _submit(
             former = _find(transaction, fingerprint, caller, key)
             if former is not None:
                 return Submitted(former, replayed=True)
-        agents.check_satisfiable(transaction, checked.spec.device.kind)
-        job = store.add(transaction, checked.spec, checked.text, checked.sha256, options)
+        agents.check_satisfiable(transaction, resolved.spec.device.kind)
+        job = store.add(transaction, resolved.spec, resolved.text, resolved.sha256, options)
         outbox.add(transaction, job)
         if key is not None:
             row = {

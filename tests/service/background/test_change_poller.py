@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ipulse.spec import parse_spec
 from ipulse_service.background.change_poller import ChangePoller
 from ipulse_service.db import migrations
 from ipulse_service.db import tokens as issued
@@ -34,7 +35,7 @@ def elsewhere(here: Database) -> Iterator[Database]:
 
 
 def submit(database: Database) -> str:
-    return submission.submit(database, submission.check(SPEC), "user", None).job.id
+    return submission.submit(database, submission.resolve(parse_spec(SPEC)), "user", None).job.id
 
 
 def wakes(database: Database, topics: list[str], act: Callable[[], object]) -> list[bool]:

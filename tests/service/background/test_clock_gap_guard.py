@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
+from ipulse.spec import parse_spec
 from ipulse_service.background.reaper import Reaper
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database, Transaction
@@ -36,7 +37,9 @@ class Clocked:
         self.reaper.reap()
 
     def claim(self) -> leases.ClaimedJob:
-        job = submission.submit(self.database, submission.check(SPEC), "user", None).job
+        job = submission.submit(
+            self.database, submission.resolve(parse_spec(SPEC)), "user", None
+        ).job
         with self.database.write() as transaction:
             return leases.claim(transaction, job.id, "agent", ["cpu"], self.lease_seconds)
 

@@ -53,10 +53,10 @@ class TestUnforeseenErrors:
         def fail(_value: object) -> None:
             raise ZeroDivisionError("the secret detail")
 
-        monkeypatch.setattr(submission, "check", fail)
+        monkeypatch.setattr(submission, "resolve", fail)
 
     def test_answers_with_an_id_and_no_traceback(self, service: InProcess) -> None:
-        response = service.user.post("/v1/jobs", json={})
+        response = service.user.post("/v1/jobs", json=SPEC)
         assert response.status_code == 500
         assert response.headers["content-type"] == "application/problem+json"
         problem = response.json()
@@ -70,7 +70,7 @@ class TestUnforeseenErrors:
     ) -> None:
         caplog.handler.setFormatter(RequestLines())
         with caplog.at_level(logging.INFO):
-            response = service.user.post("/v1/jobs", json={})
+            response = service.user.post("/v1/jobs", json=SPEC)
         lines = [json.loads(line) for line in caplog.text.splitlines()]
         failed = next(line for line in lines if line["action"] == "request_failed")
         assert failed["request_id"] == response.headers["x-request-id"]

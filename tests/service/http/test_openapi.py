@@ -15,7 +15,7 @@ from tests.service.running import SPEC, InProcess
 # What an example leaves to its default.
 OPTIONAL = {
     "ExperimentSpec": {"metadata"},
-    "Finish": {"kind"},
+    "FinishRequest": {"kind"},
 }
 
 
@@ -39,14 +39,21 @@ def check(document: dict[str, Any], method: str, path: str, answer: Any, status:
     assert set(answer) == set(described["properties"])
 
 
+def without_nulls(value: Any) -> Any:
+    """FastAPI leaves nulls out of its document, also those that are defaults."""
+    if isinstance(value, dict):
+        return {k: without_nulls(item) for k, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
 @pytest.mark.parametrize("path", ["/v1/jobs", "/v1/jobs:validate"])
 def test_the_body_is_the_experiment_spec(document: dict[str, Any], path: str) -> None:
     body = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
     described = document["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]
     expected = ExperimentSpec.model_json_schema(ref_template="#/components/schemas/{model}")
-    parts = expected.pop("$defs")
-    assert {**described, "examples": []} == {**expected, "examples": []}
-    assert {name: document["components"]["schemas"][name] for name in parts} == parts
+    parts = without_nulls(expected.pop("$defs"))
+    assert {**described, "examples": []} == {**without_nulls(expected), "examples": []}
+    assert parts.items() <= document["components"]["schemas"].items()
     [example] = described["examples"]
     assert parse_spec(example).data.kind == "digits"
 

@@ -23,6 +23,7 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import delete, select, update
 
+from ipulse.spec import parse_spec
 from ipulse_core import events as protocol
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import Conflict, IllegalTransition, NotFound, StaleToken
@@ -59,7 +60,7 @@ from tests.service.running import SPEC
 MAX_ATTEMPTS = 3
 LEASE_SECONDS = 3600.0  # leases end only when a rule says so
 LIMITED = SchedulingOptions(total_seconds=3600)  # passes only when a rule says so
-CHECKED = submission.check(SPEC)
+CHECKED = submission.resolve(parse_spec(SPEC))
 
 held_by = st.integers(0, 7)  # which of the attempts made so far; also those that ended
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
+from ipulse.spec import parse_spec
 from ipulse_service.background import reaper
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database
@@ -25,7 +26,7 @@ def test_silence_is_a_part_of_the_wait_however_often_a_job_was_lost(
     settings = Settings(home=tmp_path, max_attempts=10, **database_settings)
     database = Database(settings.database_url)
     migrations.upgrade(database)
-    job_id = submission.submit(database, submission.check(SPEC), "user", None).job.id
+    job_id = submission.submit(database, submission.resolve(parse_spec(SPEC)), "user", None).job.id
     lease_ms = round(settings.lease_seconds * 1000)
     with database.write() as transaction:  # all in one, and so at one moment
         claimed = leases.claim(transaction, job_id, "agent", ["cpu"], settings.lease_seconds)

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import update
 
+from ipulse.spec import parse_spec
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.states import Reason
 from ipulse_service.db import migrations, tables
@@ -39,7 +40,9 @@ class Scene:
         self.execution_log = ExecutionLog(folder / "execution_log.jsonl")
         self.blobs = Blobs(folder / "artifacts")
         self.blobs.prepare()
-        submitted = submission.submit(self.database, submission.check(SPEC), "user", None)
+        submitted = submission.submit(
+            self.database, submission.resolve(parse_spec(SPEC)), "user", None
+        )
         self.id = submitted.job.id
         self.pk = submitted.job.pk
         self.end(Reason.RUNNER_LOST)

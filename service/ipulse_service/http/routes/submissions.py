@@ -8,11 +8,11 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ipulse.idempotency import check_key
-from ipulse_core import strict_json
+from ipulse.spec import ExperimentSpec
 from ipulse_service.http import log_context as log
-from ipulse_service.http import payloads, problems
+from ipulse_service.http import problems
 from ipulse_service.http.dependencies import CurrentCaller, State
-from ipulse_service.http.payloads import JSONBody
+from ipulse_service.http.payloads import SpecRoute
 from ipulse_service.http.responses import job_detail
 from ipulse_service.http.schemas.jobs import JobDetail, ValidatedSpec
 from ipulse_service.jobs import agents, leases, submission
@@ -21,10 +21,9 @@ from ipulse_service.jobs.scheduling_options import SchedulingOptions
 RETRY_AFTER_SECONDS = 1  # of a job that was just accepted
 
 _MAX_SECONDS = 10**8  # three years
-_SPEC_BODY = payloads.described("ExperimentSpec")
 _SPEC_ERRORS = problems.documented(409, 413, 415, 422)
 
-router = APIRouter(prefix="/v1", tags=["jobs"])
+router = APIRouter(prefix="/v1", tags=["jobs"], route_class=SpecRoute)
 
 
 class SubmitQuery(BaseModel):
@@ -51,10 +50,9 @@ class SubmitQuery(BaseModel):
     status_code=202,
     summary="Submit a job",
     responses=_SPEC_ERRORS,
-    openapi_extra=_SPEC_BODY,
 )
 def submit_job(
-    body: JSONBody,
+    spec: ExperimentSpec,
     state: State,
     caller: CurrentCaller,
     response: Response,
@@ -69,9 +67,9 @@ def submit_job(
     key is in progress, the response is 409 with Retry-After.
     """
     key = None if idempotency_key is None else check_key(idempotency_key)
-    checked = submission.check(strict_json.loads(body))
+    resolved = submission.resolve(spec)
     options = SchedulingOptions(**query.model_dump())
-    submitted = submission.submit(state.database, checked, caller.name, key, options)
+    submitted = submission.submit(state.database, resolved, caller.name, key, options)
     job = submitted.job
     log.bind(job=job.id)
     attempts = []
@@ -85,12 +83,10 @@ def submit_job(
     return detail
 
 
-@router.post(
-    "/jobs:validate", summary="Validate a spec", responses=_SPEC_ERRORS, openapi_extra=_SPEC_BODY
-)
-def validate_spec(body: JSONBody, state: State) -> ValidatedSpec:
+@router.post("/jobs:validate", summary="Validate a spec", responses=_SPEC_ERRORS)
+def validate_spec(spec: ExperimentSpec, state: State) -> ValidatedSpec:
     """Checks a spec exactly as a submission does, and stores nothing."""
-    checked = submission.check(strict_json.loads(body))
+    resolved = submission.resolve(spec)
     with state.database.read() as transaction:
-        agents.check_satisfiable(transaction, checked.spec.device.kind)
-    return ValidatedSpec(spec=checked.value, spec_sha256=checked.sha256)
+        agents.check_satisfiable(transaction, spec.device.kind)
+    return ValidatedSpec(spec=resolved.value, spec_sha256=resolved.sha256)

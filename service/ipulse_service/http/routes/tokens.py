@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from ipulse.models import Field, Model, unit
-from ipulse_core.limits import CONTROL
 from ipulse_service.db import tokens
-from ipulse_service.http import payloads, problems
+from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import State
-from ipulse_service.http.payloads import JSONBody
-from ipulse_service.http.schemas.tokens import CreatedToken, TokenInfo, TokenList
+from ipulse_service.http.payloads import JSONRoute
+from ipulse_service.http.schemas.tokens import CreatedToken, TokenInfo, TokenList, TokenRequest
 
-LONGEST_SECONDS = 366 * 86_400
-
-router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
-
-
-class TokenRequest(Model):
-    """A request for a token."""
-
-    name: str = Field(
-        pattern=rf"^[^\s{CONTROL}][^\n{CONTROL}]{{0,127}}$", description="Owner or purpose."
-    )
-    role: Literal["reader", "user", "worker"] = Field(
-        description="A reader reads, a user also changes, a worker runs jobs."
-    )
-    seconds: int = Field(
-        ge=1, le=LONGEST_SECONDS, description="Lifetime.", json_schema_extra=unit("s")
-    )
+router = APIRouter(prefix="/v1/tokens", tags=["tokens"], route_class=JSONRoute)
 
 
 @router.post(
@@ -39,12 +21,10 @@ class TokenRequest(Model):
     status_code=201,
     summary="Create an access token",
     responses=problems.documented(413, 415, 422),
-    openapi_extra=payloads.described("TokenRequest"),
 )
 @open_to("owner")
-def create_token(body: JSONBody, state: State) -> CreatedToken:
+def create_token(request: TokenRequest, state: State) -> CreatedToken:
     """Creates an access token for one role that expires after a time."""
-    request = payloads.parse(TokenRequest, body)
     with state.database.write() as transaction:
         token, text = tokens.issue(transaction, request.name, request.role, request.seconds)
     return CreatedToken(token=text, about=TokenInfo.from_row(token))

@@ -42,8 +42,8 @@ from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import AttemptId, Fence, State
 from ipulse_service.http.problems import TooLarge
 from ipulse_service.http.schemas.artifacts import StoredFile
+from ipulse_service.http.schemas.worker_requests import MEDIA_TYPE
 from ipulse_service.http.state import AppState
-from ipulse_service.http.worker_requests import MEDIA_TYPE
 from ipulse_service.jobs import agent_versions, leases
 from ipulse_service.jobs.leases import AttemptRow
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from typing import Annotated
 
 from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
 from ipulse.log_lines import in_parts, length
+from ipulse.models import FromObject
 from ipulse_core.messages import EVENTS_PER_COMMIT
 from ipulse_service.files import artifacts
 from ipulse_service.http import log_context as log
-from ipulse_service.http import payloads, problems
+from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import AttemptId, Fence, State, WaitSeconds
-from ipulse_service.http.payloads import EventsBody, JSONBody
+from ipulse_service.http.payloads import EventsRoute, JSONRoute
 from ipulse_service.http.responses import job_detail
 from ipulse_service.http.schemas.jobs import JobDetail
 from ipulse_service.http.schemas.worker import (
@@ -26,8 +28,13 @@ from ipulse_service.http.schemas.worker import (
     NextEvent,
     RenewedLease,
 )
+from ipulse_service.http.schemas.worker_requests import (
+    AgentRegistration,
+    ClaimRequest,
+    EventBatch,
+    FinishRequest,
+)
 from ipulse_service.http.state import AppState
-from ipulse_service.http.worker_requests import Announcement, ClaimRequest, EventBatch, Finish
 from ipulse_service.jobs import agent_versions, agents, attempts, leases, store, worker_reports
 from ipulse_service.jobs.attempt_end import finish_attempt as end_attempt
 
@@ -36,7 +43,8 @@ GIVE_WAY_SECONDS = 0.02
 
 _BODY_ERRORS = (413, 415, 422)
 
-router = APIRouter(prefix="/v1/worker", tags=["worker"])
+router = APIRouter(prefix="/v1/worker", tags=["worker"], route_class=JSONRoute)
+events_router = APIRouter(prefix="/v1/worker", tags=["worker"], route_class=EventsRoute)
 
 
 @router.post(
@@ -45,12 +53,10 @@ router = APIRouter(prefix="/v1/worker", tags=["worker"])
     summary="Register an agent",
     responses=problems.documented(409, *_BODY_ERRORS),
     dependencies=agent_versions.KNOWN,
-    openapi_extra=payloads.described("Announcement"),
 )
 @open_to("worker")
-def register_agent(body: JSONBody, state: State) -> None:
+def register_agent(request: AgentRegistration, state: State) -> None:
     """Registers an agent and its kinds of devices; agents repeat this to stay registered."""
-    request = payloads.parse(Announcement, body)
     with state.database.write() as transaction:
         agents.announce(transaction, request.agent, request.device_kinds, request.quarantined)
 
@@ -60,15 +66,13 @@ def register_agent(body: JSONBody, state: State) -> None:
     summary="Claim a job",
     responses=problems.documented(404, 409, *_BODY_ERRORS),
     dependencies=agent_versions.KNOWN,
-    openapi_extra=payloads.described("ClaimRequest"),
 )
 @open_to("worker")
-def claim_job(body: JSONBody, state: State) -> ClaimedAttempt:
+def claim_job(request: ClaimRequest, state: State) -> ClaimedAttempt:
     """Starts the next attempt at a queued job. Of concurrent claims one succeeds.
 
     The attempt may belong to another job of the same kind that comes first in the queue.
     """
-    request = payloads.parse(ClaimRequest, body)
     log.bind(job=request.job_id)
     lease_seconds = state.settings.lease_seconds
     with state.database.write() as transaction:
@@ -139,17 +143,17 @@ async def get_orders(
             await asyncio.sleep(GIVE_WAY_SECONDS)
 
 
-@router.post(
+@events_router.post(
     "/attempts/{attempt_id}/events",
     summary="Report events",
     responses=problems.documented(404, 409, *_BODY_ERRORS),
-    openapi_extra=payloads.described("EventBatch"),
 )
 @open_to("worker")
-def report_events(attempt_id: AttemptId, fence: Fence, body: EventsBody, state: State) -> NextEvent:
+def report_events(
+    attempt_id: AttemptId, fence: Fence, batch: EventBatch, state: State
+) -> NextEvent:
     """Stores events. Events that are stored already are skipped: a request may be repeated."""
     log.bind(attempt=attempt_id)
-    batch = payloads.parse(EventBatch, body)
     first = expected = batch.first
     for part in in_parts(batch.events, EVENTS_PER_COMMIT) if batch.events else [[]]:
         with state.database.write() as transaction:
@@ -159,22 +163,24 @@ def report_events(attempt_id: AttemptId, fence: Fence, body: EventsBody, state: 
     return NextEvent(next=expected)
 
 
-@router.post(
+@events_router.post(
     "/attempts/{attempt_id}/finish",
     summary="Finish an attempt",
     responses=problems.documented(404, 409, *_BODY_ERRORS),
-    openapi_extra=payloads.described("Finish"),
 )
 @open_to("worker")
 async def finish_attempt(
-    attempt_id: AttemptId, fence: Fence, body: EventsBody, state: State, response: Response
+    attempt_id: AttemptId,
+    fence: Fence,
+    request: Annotated[FinishRequest, FromObject()],
+    state: State,
+    response: Response,
 ) -> JobDetail:
     """Ends an attempt. The job ends too, or is queued again if only infrastructure failed.
 
     The request may contain the last events and the manifest: all of it is stored, or nothing.
     """
     log.bind(attempt=attempt_id)
-    request = await run_in_threadpool(payloads.parse, Finish, body)
     run = run_in_threadpool if request.manifest is None else state.file_threads.run
     job, job_attempts = await run(end_attempt, state, attempt_id, fence, request)
     log.bind(job=job.id)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, Field
 
+from ipulse.models import Model, unit
+from ipulse_core.limits import CONTROL
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.db.tokens import Token
 from ipulse_service.http.schemas.base import Timestamp, example
+
+LONGEST_SECONDS = 366 * 86_400
 
 _TOKEN = {
     "id": "0123456789abcdef",
@@ -17,6 +21,23 @@ _TOKEN = {
     "created_at": "2026-01-31T12:00:00.000Z",
     "expires_at": "2026-02-01T12:00:00.000Z",
 }
+
+
+class TokenRequest(Model):
+    """A request for an access token."""
+
+    model_config = example(name="dashboard", role="reader", seconds=86_400)
+
+    name: str = Field(
+        pattern=rf"^[^\s{CONTROL}][^\n{CONTROL}]{{0,127}}$",
+        description="The token's owner or purpose.",
+    )
+    role: Literal["reader", "user", "worker"] = Field(
+        description="A reader reads, a user also changes, a worker runs jobs."
+    )
+    seconds: int = Field(
+        ge=1, le=LONGEST_SECONDS, description="Lifetime.", json_schema_extra=unit("s")
+    )
 
 
 class TokenInfo(BaseModel):

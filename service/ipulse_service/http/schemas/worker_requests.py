@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
@@ -14,6 +14,7 @@ from ipulse.models import ByKind, Field, Integer, ListOf, Model, Text
 from ipulse_core.events import FILE_NAME, DoneEvent, described, integer
 from ipulse_core.manifest import SHA256
 from ipulse_core.messages import EVENTS_PER_COMMIT, EVENTS_PER_REQUEST, MANIFEST_BYTES
+from ipulse_service.http.schemas.base import JOB_ID, METRIC, example
 from ipulse_service.jobs.worker_reports import Reportable
 
 MEDIA_TYPE = r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?charset=[A-Za-z0-9-]+)?"
@@ -27,13 +28,17 @@ AgentName = Annotated[Text, Field(max_length=128, description="Host and process,
 class ClaimRequest(Model):
     """An agent's request for a job."""
 
+    model_config = example(job_id=JOB_ID, agent="worker-1-4711", device_kinds=["cpu"])
+
     job_id: Text = Field(max_length=64, description="The job.")
     agent: AgentName
     device_kinds: DeviceKinds = Field(description="Kinds of devices that the agent can use.")
 
 
-class Announcement(Model):
-    """An agent's registration."""
+class AgentRegistration(Model):
+    """An agent and its kinds of devices."""
+
+    model_config = example(agent="worker-1-4711", device_kinds=["cpu", "ipu"], quarantined=["ipu"])
 
     agent: AgentName
     device_kinds: DeviceKinds = Field(description="Kinds of devices that the agent can use.")
@@ -58,6 +63,16 @@ def _at_most(most: int) -> Callable[[Sequence[Reportable]], Sequence[Reportable]
 class EventBatch(Model):
     """Consecutive events of an attempt."""
 
+    model_config = example(
+        first=7,
+        events=[
+            {"kind": "phase", "phase": "run"},
+            {"kind": "metric", **METRIC},
+            {"kind": "log", "message": "epoch 3: loss 0.41", "level": "info", "stream": "runner"},
+            {"kind": "lines", "messages": ["a warning", "and another"], "stream": "stderr"},
+        ],
+    )
+
     first: Integer = Field(ge=1, description="Attempt-local number of the first event, from 1.")
     events: Annotated[Events, AfterValidator(_at_most(EVENTS_PER_REQUEST))] = Field(
         max_length=EVENTS_PER_REQUEST, description="The events in order."
@@ -81,8 +96,25 @@ class ManifestFile(Model):
 
 
 @dataclass(frozen=True)
-class Finish(DoneEvent):
+class FinishRequest(DoneEvent):
     """The end of an attempt, with the events and the manifest that were not sent before."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {
+        **DoneEvent.__pydantic_config__,
+        **example(
+            reason="completed",
+            message="",
+            summary={"accuracy": 0.97},
+            first=12,
+            events=[{"kind": "phase", "phase": "report"}],
+            manifest={
+                "name": "manifest.json",
+                "sha256": "de0d5c1d1a8e641b7b33343d6e48c1d5752d8f0f4f5a7fe82bb7035908f364ed",
+                "base64": "eyJmaWxlcyI6IFtdfQo=",
+                "media_type": "application/json",
+            },
+        ),
+    }
 
     first: int = integer("Attempt-local number of the first event, from 1.", default=1, ge=1)
     events: Annotated[Events, AfterValidator(_at_most(EVENTS_PER_COMMIT))] = described(
