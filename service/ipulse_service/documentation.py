@@ -1,4 +1,4 @@
-"""Writes http.md from the OpenAPI document: `python -m ipulse_service.documentation [FOLDER]`."""
+"""Writes the reference page of the HTTP API from the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -6,90 +6,113 @@ import json
 import re
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from ipulse_service.http import problems
 from ipulse_service.http.app import create_app
 from ipulse_service.settings import Settings
 
 _HEAD = """\
-# The HTTP interface
+# HTTP API
 
-Written by `make docs` from the OpenAPI document, which a running service gives at `/openapi.json`;
-to change this page, change `service/ipulse_service/http/routes/` there.
+A running service serves its OpenAPI document at `/openapi.json`. Browsers display it at `/docs`
+(Swagger UI, which can also send requests) and at `/redoc` (ReDoc); both pages ask for a token.
 
-Every request but those for `/healthz`, `/readyz` and the files of the page at `/` carries
-`Authorization: Bearer TOKEN`. Errors are `application/problem+json`: `code` is stable, `errors`
-names each place by its JSON pointer, `request_id` finds the request in the service's log. A
-status of 429 or 503 comes with `Retry-After`. The spec is described in [spec.md](spec.md), tokens
-and roles in [the guide for operators](../guides/operate.md#who-may-do-what)."""
+Every request carries `Authorization: Bearer TOKEN`, except those for `/healthz`, `/readyz` and the
+files of the web pages. Errors are `application/problem+json` (RFC 9457): `code` is stable, each of
+`errors` has the JSON pointer of its place, and `request_id` finds the request in the service's log.
+Every route may answer 400, 401, 403, 429 and 503, which are not listed below; 429 and 503 come
+with `Retry-After`. [The spec](spec.md) has a page of its own;
+[the guide for operators](../guides/operate.md#who-may-do-what) describes tokens and roles."""
 
 _METHODS = ("get", "head", "post", "put", "patch", "delete")
+_PROBLEM = "application/problem+json"
+_COMMON = tuple(str(status) for status in problems.COMMON)
+
+
+class _Operation(NamedTuple):
+    method: str
+    path: str
+    content: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        return f"{self.method.upper()} {self.path}"
 
 
 def document() -> dict[str, Any]:
-    """The OpenAPI document of a service with every setting at its default."""
+    """Returns the OpenAPI document of a service with default settings."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         for name in ("token", "worker-token"):
             (home / name).write_text(secrets.token_urlsafe(32))
-        app = create_app(Settings(home=home))
-        found: dict[str, Any] = app.openapi()
-    return found
+        return create_app(Settings(home=home)).openapi()
 
 
 def api_page() -> str:
-    """The page as Markdown: a table of all operations, then each of them."""
+    """Returns the page as Markdown: a table of all operations, and a section for each of them."""
     described = document()
     operations = [
-        (method, path, item[method])
+        _Operation(method, path, item[method])
         for path, item in described["paths"].items()
         for method in _METHODS
         if method in item
     ]
-    table = ["| request | what it does |", "| --- | --- |"]
-    for method, path, operation in operations:
-        title = _title(method, path)
-        table.append(f"| [`{title}`](#{_anchor(title)}) | {_first_line(operation)} |")
+    rows = [
+        (f"[`{operation.title}`](#{_anchor(operation.title)})", operation.content["summary"])
+        for operation in operations
+    ]
     schemas = described["components"]["schemas"]
-    sections = [line for operation in operations for line in _section(schemas, *operation)]
-    return "\n".join([_HEAD, "", *table, "", *sections])
+    sections = [line for operation in operations for line in _section(schemas, operation)]
+    return "\n".join([_HEAD, "", *_table(("Request", "Purpose"), rows), "", *sections])
 
 
-def _section(
-    schemas: dict[str, Any], method: str, path: str, operation: dict[str, Any]
-) -> Iterator[str]:
-    yield f"## {_title(method, path)}"
+def _section(schemas: dict[str, Any], operation: _Operation) -> Iterator[str]:
+    content = operation.content
+    yield f"## {operation.title}"
     yield ""
-    yield operation.get("description") or _first_line(operation)
+    yield content["description"]
     yield ""
-    parameters = operation.get("parameters", [])
-    if parameters:
-        yield "| parameter | in | type | |"
-        yield "| --- | --- | --- | --- |"
-        for one in parameters:
-            text = one.get("description") or one["schema"].get("description", "")
-            required = " (required)" if one.get("required") else ""
-            cells = [f"`{one['name']}`{required}", one["in"], _type(one["schema"]), text]
-            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    if parameters := content.get("parameters"):
+        yield from _table(("Parameter", "In", "Type", "Description"), map(_parameter, parameters))
         yield ""
-    for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
-        yield f"Body: `{media_type}`{_named(content)}."
+    for media_type, body in content.get("requestBody", {}).get("content", {}).items():
+        yield f"Body: `{media_type}`{_schema_name(body)}."
         yield ""
-        if "schema" in content:
-            yield from _example(schemas, content)
-    answers = []
-    for status, response in operation["responses"].items():
-        kinds = [f"`{kind}`{_named(body)}" for kind, body in response.get("content", {}).items()]
-        answers.append(f"{status}{': ' if kinds else ''}{', '.join(kinds)}")
-    yield "Answers: " + "; ".join(answers) + "."
+        yield from _examples(schemas, body)
+    responses = sorted(content["responses"].items())
+    specific = [(status, body) for status, body in responses if status not in _COMMON]
+    yield from _table(("Status", "Meaning", "Body"), map(_response, specific))
     yield ""
+    for _, response in responses:
+        for media_type, body in response.get("content", {}).items():
+            if media_type != _PROBLEM:
+                yield from _examples(schemas, body)
 
 
-def _example(schemas: dict[str, Any], content: dict[str, Any]) -> Iterator[str]:
-    """Yields the example of a body, if its schema has one."""
-    name = content["schema"].get("$ref", "").rpartition("/")[2]
+def _parameter(parameter: dict[str, Any]) -> tuple[str, ...]:
+    schema = parameter["schema"]
+    required = " (required)" if parameter.get("required") else ""
+    text = parameter.get("description") or schema.get("description", "")
+    return f"`{parameter['name']}`{required}", parameter["in"], _type(schema), text
+
+
+def _response(item: tuple[str, dict[str, Any]]) -> tuple[str, ...]:
+    status, response = item
+    bodies = response.get("content", {}).items()
+    kinds = [f"`{media_type}`{_schema_name(body)}" for media_type, body in bodies]
+    return status, response.get("description", ""), ", ".join(kinds)
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    for cells in (head, ("---",) * len(head), *rows):
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _examples(schemas: dict[str, Any], body: dict[str, Any]) -> Iterator[str]:
+    name = body.get("schema", {}).get("$ref", "").rpartition("/")[2]
     for example in schemas.get(name, {}).get("examples", []):
         yield "```json"
         yield json.dumps(example, indent=2)
@@ -97,21 +120,12 @@ def _example(schemas: dict[str, Any], content: dict[str, Any]) -> Iterator[str]:
         yield ""
 
 
-def _title(method: str, path: str) -> str:
-    return f"{method.upper()} {path}"
-
-
 def _anchor(title: str) -> str:
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
-def _first_line(operation: dict[str, Any]) -> str:
-    lines = str(operation.get("description") or operation.get("summary", "")).splitlines()
-    return lines[0] if lines else ""
-
-
-def _named(content: dict[str, Any]) -> str:
-    name = content.get("schema", {}).get("$ref", "").rpartition("/")[2]
+def _schema_name(body: dict[str, Any]) -> str:
+    name = body.get("schema", {}).get("$ref", "").rpartition("/")[2]
     return f" ({name})" if name else ""
 
 
@@ -119,7 +133,7 @@ def _type(schema: dict[str, Any]) -> str:
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     if "anyOf" in schema:
-        return " or ".join(_type(one) for one in schema["anyOf"])
+        return " or ".join(_type(choice) for choice in schema["anyOf"])
     if schema.get("type") == "array":
         return f"array of {_type(schema['items'])}"
     if "enum" in schema:

@@ -41,3 +41,5 @@ def _complete(document: dict[str, Any]) -> None:
     for path in OPEN_PATHS & document["paths"].keys():
         for operation in document["paths"][path].values():
             operation.pop("security", None)
+            for status in ("401", "403", "429"):
+                operation["responses"].pop(status, None)

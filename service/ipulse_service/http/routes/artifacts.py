@@ -35,7 +35,12 @@ _PROFILE: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("/artifacts", summary="List a job's files", responses=problems.documented(404))
+@router.get(
+    "/artifacts",
+    summary="List a job's files",
+    response_description="The files.",
+    responses=problems.documented(404),
+)
 def list_artifacts(job_id: JobId, state: State) -> ArtifactList:
     """Returns the files of the job's latest attempt."""
     log.bind(job=job_id)

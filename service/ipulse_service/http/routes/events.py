@@ -45,6 +45,7 @@ class EventQuery(BaseModel):
     "/jobs/{job_id}/events",
     response_model=EventPage,
     summary="List or stream a job's events",
+    response_description="A page of events, or a stream.",
     responses={**_STREAM, **problems.documented(404, 409)},
 )
 async def list_events(

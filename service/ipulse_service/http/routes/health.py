@@ -11,7 +11,7 @@ from ipulse_service.http.schemas.health import HealthStatus, ReadinessStatus
 router = APIRouter(tags=["health"])
 
 
-@router.get("/healthz", summary="Check that the process is alive")
+@router.get("/healthz", summary="Check that the process is alive", response_description="It is.")
 async def get_health() -> HealthStatus:
     """Returns 200 as long as the process answers requests."""
     return HealthStatus()
@@ -20,6 +20,7 @@ async def get_health() -> HealthStatus:
 @router.get(
     "/readyz",
     summary="Check that the service is ready",
+    response_description="Every part works.",
 )
 async def get_readiness(state: State) -> ReadinessStatus:
     """Checks that the database and the artifact store are writable and the broker answers."""

@@ -75,7 +75,7 @@ class JobQuery(BaseModel):
         )
 
 
-@router.get("/jobs", summary="List jobs")
+@router.get("/jobs", summary="List jobs", response_description="One page of jobs.")
 def list_jobs(query: Annotated[JobQuery, Query()], state: State) -> JobPage:
     """Returns jobs, newest first.
 

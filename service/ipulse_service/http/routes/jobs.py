@@ -42,6 +42,7 @@ class _View(NamedTuple):
     "/jobs/{job_id}",
     response_model=JobDetail,
     summary="Get a job",
+    response_description="The job.",
     responses={**_NOT_MODIFIED, **problems.documented(404)},
 )
 async def get_job(
@@ -67,7 +68,12 @@ async def get_job(
     return job_detail(response, *view)
 
 
-@router.post("/jobs/{job_id}/cancel", summary="Cancel a job", responses=_CHANGE_ERRORS)
+@router.post(
+    "/jobs/{job_id}/cancel",
+    summary="Cancel a job",
+    response_description="The job.",
+    responses=_CHANGE_ERRORS,
+)
 def cancel_job(
     job_id: JobId, state: State, response: Response, if_match: IfMatch = None
 ) -> JobDetail:
@@ -75,7 +81,12 @@ def cancel_job(
     return _change(state, job_id, if_match, attempts.cancel, response)
 
 
-@router.post("/jobs/{job_id}/pause", summary="Pause a job", responses=_CHANGE_ERRORS)
+@router.post(
+    "/jobs/{job_id}/pause",
+    summary="Pause a job",
+    response_description="The job.",
+    responses=_CHANGE_ERRORS,
+)
 def pause_job(
     job_id: JobId, state: State, response: Response, if_match: IfMatch = None
 ) -> JobDetail:
@@ -83,7 +94,12 @@ def pause_job(
     return _change(state, job_id, if_match, attempts.pause, response)
 
 
-@router.post("/jobs/{job_id}/resume", summary="Resume a job", responses=_CHANGE_ERRORS)
+@router.post(
+    "/jobs/{job_id}/resume",
+    summary="Resume a job",
+    response_description="The job.",
+    responses=_CHANGE_ERRORS,
+)
 def resume_job(
     job_id: JobId, state: State, response: Response, if_match: IfMatch = None
 ) -> JobDetail:
@@ -91,7 +107,13 @@ def resume_job(
     return _change(state, job_id, if_match, attempts.resume, response)
 
 
-@router.delete("/jobs/{job_id}", status_code=204, summary="Delete a job", responses=_CHANGE_ERRORS)
+@router.delete(
+    "/jobs/{job_id}",
+    status_code=204,
+    summary="Delete a job",
+    response_description="The job is deleted.",
+    responses=_CHANGE_ERRORS,
+)
 async def delete_job(job_id: JobId, state: State, if_match: IfMatch = None) -> None:
     """Deletes a job that has ended, with its events, its files and its idempotency key."""
     log.bind(job=job_id)

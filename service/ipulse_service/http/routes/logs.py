@@ -22,6 +22,7 @@ router = APIRouter(prefix="/v1", tags=["events"])
     "/jobs/{job_id}/log",
     response_class=PlainTextResponse,
     summary="Read a job's log",
+    response_description="The log.",
     responses=problems.documented(404),
 )
 def read_log(job_id: JobId, state: State) -> Response:

@@ -15,6 +15,7 @@ router = APIRouter(tags=["operations"])
     "/metrics",
     response_class=PlainTextResponse,
     summary="Get metrics for Prometheus",
+    response_description="The metrics.",
 )
 def get_metrics(state: State) -> PlainTextResponse:
     """Returns requests by route and status, jobs by state, agents, and unpublished wake-ups.

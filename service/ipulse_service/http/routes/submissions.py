@@ -49,6 +49,7 @@ class SubmitQuery(BaseModel):
     "/jobs",
     status_code=202,
     summary="Submit a job",
+    response_description="The job is stored.",
     responses=_SPEC_ERRORS,
 )
 def submit_job(
@@ -83,7 +84,12 @@ def submit_job(
     return detail
 
 
-@router.post("/jobs:validate", summary="Validate a spec", responses=_SPEC_ERRORS)
+@router.post(
+    "/jobs:validate",
+    summary="Validate a spec",
+    response_description="The spec is valid.",
+    responses=_SPEC_ERRORS,
+)
 def validate_spec(spec: ExperimentSpec, state: State) -> ValidatedSpec:
     """Checks a spec exactly as a submission does, and stores nothing."""
     resolved = submission.resolve(spec)

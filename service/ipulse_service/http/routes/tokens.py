@@ -20,6 +20,7 @@ router = APIRouter(prefix="/v1/tokens", tags=["tokens"], route_class=JSONRoute)
     "",
     status_code=201,
     summary="Create an access token",
+    response_description="The token is valid from now on.",
     responses=problems.documented(413, 415, 422),
 )
 @open_to("owner")
@@ -30,7 +31,7 @@ def create_token(request: TokenRequest, state: State) -> CreatedToken:
     return CreatedToken(token=text, about=TokenInfo.from_row(token))
 
 
-@router.get("", summary="List access tokens")
+@router.get("", summary="List access tokens", response_description="The tokens.")
 @open_to("owner")
 def list_tokens(state: State) -> TokenList:
     """Returns the access tokens without their secrets."""
@@ -43,6 +44,7 @@ def list_tokens(state: State) -> TokenList:
     "/{token_id}",
     status_code=204,
     summary="Revoke an access token",
+    response_description="The token is revoked.",
     responses=problems.documented(404),
 )
 @open_to("owner")

@@ -51,6 +51,7 @@ events_router = APIRouter(prefix="/v1/worker", tags=["worker"], route_class=Even
     "/agents",
     status_code=204,
     summary="Register an agent",
+    response_description="The agent is registered.",
     responses=problems.documented(409, *_BODY_ERRORS),
     dependencies=agent_versions.KNOWN,
 )
@@ -64,6 +65,7 @@ def register_agent(request: AgentRegistration, state: State) -> None:
 @router.post(
     "/claims",
     summary="Claim a job",
+    response_description="The attempt that the agent now holds.",
     responses=problems.documented(404, 409, *_BODY_ERRORS),
     dependencies=agent_versions.KNOWN,
 )
@@ -103,6 +105,7 @@ def claim_job(request: ClaimRequest, state: State) -> ClaimedAttempt:
 @router.post(
     "/attempts/{attempt_id}/heartbeat",
     summary="Renew an attempt's lease",
+    response_description="The lease is renewed.",
     responses=problems.documented(404, 409),
 )
 @open_to("worker")
@@ -119,6 +122,7 @@ def renew_lease(attempt_id: AttemptId, fence: Fence, state: State) -> RenewedLea
 @router.get(
     "/attempts/{attempt_id}",
     summary="Get an attempt's orders",
+    response_description="The orders.",
     responses=problems.documented(404, 409),
 )
 @open_to("worker")
@@ -146,6 +150,7 @@ async def get_orders(
 @events_router.post(
     "/attempts/{attempt_id}/events",
     summary="Report events",
+    response_description="The events are stored.",
     responses=problems.documented(404, 409, *_BODY_ERRORS),
 )
 @open_to("worker")
@@ -166,6 +171,7 @@ def report_events(
 @events_router.post(
     "/attempts/{attempt_id}/finish",
     summary="Finish an attempt",
+    response_description="The job after the attempt.",
     responses=problems.documented(404, 409, *_BODY_ERRORS),
 )
 @open_to("worker")
