@@ -26,7 +26,7 @@ _LARGE_BYTES = 2**16  # a larger body is parsed in another thread
 
 
 class JSONRequest(Request):
-    """A request whose body is strict JSON of a limited size."""
+    """A request with a JSON body that is limited in size and parsed strictly."""
 
     def __init__(self, request: Request, limit: int) -> None:
         super().__init__(request.scope, request.receive)

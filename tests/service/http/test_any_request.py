@@ -1,4 +1,4 @@
-"""Whatever is asked, in whatever words: an answer below 500, and errors as problem documents."""
+"""Any request gets a status below 500, and errors are problem documents."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ QUERY += ["size", "state", "odd"]
 
 @dataclass(frozen=True)
 class Known:
-    """Things that are there, so that some requests get further than the first check."""
+    """Existing objects, so that some requests pass the first checks."""
 
     attempt: Attempt
     artifact_id: str

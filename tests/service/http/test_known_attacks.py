@@ -1,4 +1,4 @@
-"""What brought others down, tried on this service; each test has the number of the case."""
+"""Published attacks on similar services, tried on this one; each class names its case."""
 
 from __future__ import annotations
 
@@ -171,14 +171,14 @@ class TestMLflowSSRF:
             attempt.put("manifest.json", "manifest", announced={"media_type": "text/uri-list"})
             for path in (job_id, f"{job_id}/events", f"{job_id}/artifacts"):
                 assert service.user.get(f"/v1/jobs/{path}").status_code == 200
-            # Whoever had called would be in the listener's queue by now, answered or not.
+            # A connection would be in the listener's queue by now, accepted or not.
             lure.setblocking(False)
             with pytest.raises(BlockingIOError):
                 lure.accept()
 
 
 class TestClearMLCVE202424590:
-    """An artifact that is code for whoever loads it; MLflow's CVE-2024-37052 to 37061 likewise."""
+    """Artifacts that run code when they are loaded; also MLflow's CVE-2024-37052 to 37061."""
 
     def test_nothing_here_unpickles(self) -> None:
         loaders = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
@@ -228,7 +228,7 @@ class TestFlowerCVE202230034:
             assert "\nflower==" not in lock(name)
 
     def test_what_shows_the_queue_asks_for_a_token(self, service: InProcess) -> None:
-        """Queue lengths, waiting jobs and agents are told nowhere else."""
+        """Queue lengths, waiting jobs and agents are readable only with a token."""
         service.wait_until_ready()
         job_id = service.submit()["id"]
         told = ("/metrics", "/v1/jobs", "/v1/jobs?state=queued", f"/v1/jobs/{job_id}")
@@ -283,12 +283,12 @@ class TestMLflowCVE20250453:
                     refused = service.user.get("/v1/jobs")
                     assert check_problem(refused, 429)["code"] == "too_many_requests"
                     assert int(refused.headers["retry-after"]) > 0
-                    check_problem(service.worker.get("/v1/jobs"), 403)  # another token's may go on
+                    check_problem(service.worker.get("/v1/jobs"), 403)  # each token has its own
                 eventually(lambda: service.user.get("/v1/jobs").status_code == 200)
 
 
 class TestRedisCVE202549844:
-    """Whoever reaches a Redis may run programs in it."""
+    """A client that reaches Redis can run programs in it."""
 
     def test_ours_is_on_a_private_socket_only(
         self, redis_server: RedisServer, broker: redis.Redis

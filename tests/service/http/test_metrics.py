@@ -1,4 +1,4 @@
-"""What a Prometheus that reads the service finds; on both databases."""
+"""Metrics for Prometheus, and readiness, on both databases."""
 
 from __future__ import annotations
 

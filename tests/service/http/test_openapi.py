@@ -1,4 +1,4 @@
-"""The OpenAPI document tells the truth: about the spec, the answers and the errors."""
+"""The OpenAPI document matches the spec, the responses and the errors of the service."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ipulse.spec import ExperimentSpec, parse_spec
 from tests.service.agents import METRIC
 from tests.service.running import SPEC, InProcess
 
-# What an example leaves to its default.
+# Fields that an example omits, since they have defaults.
 OPTIONAL = {
     "ExperimentSpec": {"metadata"},
     "FinishRequest": {"kind"},

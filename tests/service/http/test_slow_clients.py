@@ -1,4 +1,4 @@
-"""Whoever opens a connection and does not go on is hung up on, and holds up nobody meanwhile."""
+"""Clients that open a connection and stop sending are disconnected and delay nobody."""
 
 from __future__ import annotations
 
@@ -39,43 +39,41 @@ def authorised(service: InProcess) -> str:
     return f"{HEAD}Authorization: {service.user.headers['authorization']}\r\n"
 
 
-def test_a_head_that_does_not_end_is_refused(connection: socket.socket) -> None:
+def test_an_incomplete_head_is_refused(connection: socket.socket) -> None:
     connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: loc")
     head, _, body = everything(connection).decode().partition("\r\n\r\n")
     assert head.startswith("HTTP/1.1 408 Request Timeout")
     assert '"code":"too_slow"' in body
 
 
-def test_a_letter_now_and_then_does_not_help(connection: socket.socket) -> None:
-    # Each comes before the patience for a head has passed, and none begins it anew.
+def test_single_bytes_do_not_restart_the_timeout_of_a_head(connection: socket.socket) -> None:
+    # Each byte arrives before the timeout, and none restarts it.
     connection.settimeout(0.02)
     answer = b""
-    for letter in "GET /" + "x" * 2_000:
+    for byte in "GET /" + "x" * 2_000:
         try:
-            connection.sendall(letter.encode())
+            connection.sendall(byte.encode())
             answer = connection.recv(65536)
         except TimeoutError:
             continue
-        except ConnectionError:  # it has closed, and a letter met that
+        except ConnectionError:  # it was closed before the byte arrived
             return
         break
     assert answer.startswith(b"HTTP/1.1 408 ")
 
 
-def test_who_says_nothing_hears_nothing(connection: socket.socket) -> None:
+def test_a_silent_connection_is_closed_without_a_response(connection: socket.socket) -> None:
     assert everything(connection) == b""
 
 
-def test_a_body_that_does_not_go_on_is_given_up(
-    service: InProcess, connection: socket.socket
-) -> None:
+def test_a_body_that_stops_is_given_up(service: InProcess, connection: socket.socket) -> None:
     connection.sendall(f'{authorised(service)}Content-Length: 100\r\n\r\n{{"ver'.encode())
-    assert service.submit()["state"] == "queued", "others are served meanwhile"
+    assert service.submit()["state"] == "queued", "other clients are served meanwhile"
     assert everything(connection) == b""
     assert len(service.user.get("/v1/jobs").json()["jobs"]) == 1
 
 
-def test_a_body_that_nobody_had_to_wait_for_is_given_up_too(
+def test_a_body_sent_without_waiting_for_100_continue_is_given_up(
     service: InProcess, connection: socket.socket
 ) -> None:
     head = f"{authorised(service)}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n"
@@ -85,7 +83,9 @@ def test_a_body_that_nobody_had_to_wait_for_is_given_up_too(
     assert not everything(connection).replace(b"HTTP/1.1 100 Continue\r\n\r\n", b"")
 
 
-def test_a_connection_that_waits_for_its_answer_is_kept(service: InProcess, brief: None) -> None:
+def test_a_connection_that_waits_for_its_response_stays_open(
+    service: InProcess, brief: None
+) -> None:
     job_id = service.submit()["id"]
     answer = service.user.get(f"/v1/jobs/{job_id}", headers={"prefer": "wait=1"})
     assert answer.json()["state"] == "queued"

@@ -1,4 +1,4 @@
-"""A body arrives whole, whatever parts it comes in, and what follows it is another request."""
+"""A body arrives complete in parts of any size, and the next request follows it."""
 
 from __future__ import annotations
 

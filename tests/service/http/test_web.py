@@ -1,4 +1,4 @@
-"""The files of the web page: what may be had without a token, and what a browser may do with it."""
+"""The files of the web page, which need no token, and the content security policy."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_what_the_files_name_is_there() -> None:
 
 
 def constant(file: str, name: str) -> str:
-    """What a script gives this name, to the end of the statement."""
+    """Returns the expression that a script assigns to a name."""
     found = re.search(rf"\bconst {name} = ([^;]*);", (STATIC / file).read_text("utf-8"))
     assert found, f"{file} has no {name}"
     return found[1]
@@ -106,7 +106,7 @@ def test_the_page_knows_every_state_and_device() -> None:
 
 def test_the_page_and_the_report_have_the_same_colours() -> None:
     def colours(text: str) -> list[dict[str, str]]:
-        """By light and by dark; the report has some more."""
+        """Returns the colours by name, of the light and of the dark scheme."""
         light, _, dark = text.partition("prefers-color-scheme: dark")
         pattern = re.compile(r"--([\w-]+): (#[0-9a-f]{6})")
         return [dict(pattern.findall(part)) for part in (light, dark)]

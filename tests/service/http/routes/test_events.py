@@ -238,7 +238,7 @@ class TestStream:
                 if frame.get("event") == "end":
                     break
                 seen.append(frame.get("event"))
-                # Each word is said only after the one before it was heard.
+                # Each event is sent only after all readers have received the one before.
                 if frame.get("data", "").find("preparing") > 0:
                     assert attempt.say(line("first")).status_code == 200
                 elif "first" in frame.get("data", ""):

@@ -25,7 +25,7 @@ def alone(
     tmp_path: Path,
     database_settings: dict[str, Any],
 ) -> Iterator[InProcess]:
-    """A service that has no jobs yet, on each database, and whose clock is looked at often."""
+    """An empty service on each database that checks its time limits often."""
     database = dict(database_settings)
     if database:
         database["database_url"] = request.getfixturevalue("postgresql_server").new_database()

@@ -25,7 +25,7 @@ def layers(**fields: Any) -> dict[str, Any]:
     return changed(network={"layers": [{"neurons": 4, **fields}]})
 
 
-# What is posted, then the status, and where the problem is said to be.
+# A body, the status of its response, and the pointer of the problem.
 BAD_SPECS: list[tuple[str, dict[str, Any], int, str]] = [
     ("unknown field", changed(colour="red"), 422, "/colour"),
     ("odd unknown field", {**SPEC, "a/b~c": 1}, 422, "/a~1b~0c"),

@@ -56,14 +56,14 @@ class TestFinish:
 
 
 class TestLastEvents:
-    """What an attempt says at its end may come with the verdict, in the same transaction."""
+    """The last events of an attempt may come with its outcome, in the same transaction."""
 
     def test_they_stand_before_the_end(self, service: InProcess) -> None:
         job_id = service.submit()["id"]
         attempt = service.attempt(job_id)
         last = [{"kind": "log", "message": "bye", "level": "info", "stream": "stdout"}]
         body = {"reason": "diverged", "message": "", "summary": {}, "first": 1, "events": last}
-        for _ in range(2):  # the answer may get lost; nothing is told twice
+        for _ in range(2):  # a response may get lost; no event is stored twice
             assert attempt.post("finish", body).status_code == 200
         kinds = [event["kind"] for event in service.events(job_id)["events"]]
         assert kinds == ["state", "state", "log", "state"]
@@ -81,7 +81,7 @@ class TestLastEvents:
 
 
 class TestManifestWithTheEnd:
-    """One request less before somebody sees the end: the manifest may come with the verdict."""
+    """The manifest may come with the outcome, which saves a request."""
 
     @staticmethod
     def end(content: bytes = b"{}", **fields: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The events of an attempt, as its agent tells them."""
+"""Events of an attempt, as its agent reports them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who holds an attempt may speak for it, and who is silent loses it."""
+"""Only the holder of a lease may report for an attempt, and a silent holder loses it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_ATTEMPTS = 3
 def hasty(
     redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[InProcess]:
-    """A service whose retries are short. Its leases end when a test says so."""
+    """A service with short retries, whose leases expire when a test makes them."""
     settings = settings_for(
         tmp_path_factory.mktemp("hasty"),
         redis_server.url,
