@@ -93,10 +93,10 @@ async def respond(
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers)
     opener = partial(blobs.open_checked, artifact.sha256, artifact.size, wanted.start, wanted.stop)
-    return Download(BlobReader(opener, size), file_threads, status, headers)
+    return BlobResponse(BlobReader(opener, size), file_threads, status, headers)
 
 
-class Download(StreamingResponse):
+class BlobResponse(StreamingResponse):
     """Sends a file while it is read and verified, and closes it however the response ends."""
 
     def __init__(

@@ -10,12 +10,12 @@ from pydantic.json_schema import models_json_schema
 
 from ipulse_service.http.auth import OPEN_PATHS
 from ipulse_service.http.schemas.base import SPEC
-from ipulse_service.http.schemas.events import EventPage
-from ipulse_service.http.schemas.jobs import JobDetail, JobPage, JobSummary
+from ipulse_service.http.schemas.events import EventList
+from ipulse_service.http.schemas.jobs import JobDetail, JobList, JobSummary
 from ipulse_service.http.schemas.problems import ProblemDocument
 
 # FastAPI leaves nulls out of its document, also out of examples.
-_EXAMPLES_WITH_NULLS: tuple[type[BaseModel], ...] = (EventPage, JobDetail, JobPage, JobSummary)
+_EXAMPLES_WITH_NULLS: tuple[type[BaseModel], ...] = (EventList, JobDetail, JobList, JobSummary)
 
 
 class Application(FastAPI):

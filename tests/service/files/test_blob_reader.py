@@ -15,7 +15,7 @@ import pytest
 from ipulse_service.files.blob_reader import BlobReader
 from ipulse_service.files.checksums import BLOCK_BYTES, CheckedFile, DamagedFile, WholeFileCheck
 from ipulse_service.files.file_thread_pool import FileThreadPool
-from ipulse_service.http.file_response import Download
+from ipulse_service.http.file_response import BlobResponse
 
 CONTENT = b"".join(bytes([n]) * BLOCK_BYTES for n in range(3))[:-1]
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -53,10 +53,10 @@ def file(tmp_path: Path) -> Iterator[Gated]:
         yield gated
 
 
-def download(file: Gated, sha256: str = SHA256) -> Download:
+def download(file: Gated, sha256: str = SHA256) -> BlobResponse:
     check = WholeFileCheck(sha256, len(CONTENT)).check
     reader = BlobReader(lambda: CheckedFile(file.open(), check), len(CONTENT))
-    return Download(reader, FileThreadPool(), 200, {})
+    return BlobResponse(reader, FileThreadPool(), 200, {})
 
 
 class Client:

@@ -14,7 +14,7 @@ from ipulse_core.limits import MAX_INTEGER
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems, sse
 from ipulse_service.http.dependencies import CurrentCaller, JobId, State
-from ipulse_service.http.schemas.events import EventPage
+from ipulse_service.http.schemas.events import EventList
 from ipulse_service.jobs import events
 
 DEFAULT_PAGE = 500
@@ -43,7 +43,7 @@ class EventQuery(BaseModel):
 
 @router.get(
     "/jobs/{job_id}/events",
-    response_model=EventPage,
+    response_model=EventList,
     summary="List or stream a job's events",
     response_description="A page of events, or a stream.",
     responses={**_STREAM, **problems.documented(404, 409)},
@@ -57,7 +57,7 @@ async def list_events(
     last_event_id: Annotated[
         str, Header(description="The id of the last event that the client of a stream has.")
     ] = "",
-) -> EventPage | StreamingResponse:
+) -> EventList | StreamingResponse:
     """Returns a page of events, or with `Accept: text/event-stream` a stream until the job's end.
 
     A stream continues after `Last-Event-ID`, or without that header after `after`. It ends early
@@ -70,7 +70,7 @@ async def list_events(
     if sse.MEDIA_TYPE not in accept.lower():
         after = sse.Position(query.after)
         read = await run_in_threadpool(sse.read_events, state, selection, after)
-        return EventPage(
+        return EventList(
             events=[json.loads(event.text) for event in read.page.events],
             next_after=read.page.next_after,
             end=read.end,

@@ -14,7 +14,7 @@ from ipulse_core.states import JobState
 from ipulse_service.http import pagination
 from ipulse_service.http.dependencies import State
 from ipulse_service.http.problems import InvalidParameter
-from ipulse_service.http.schemas.jobs import JobPage, JobSummary
+from ipulse_service.http.schemas.jobs import JobList, JobSummary
 from ipulse_service.jobs import filters, leases, listing
 
 DEFAULT_PAGE = 50
@@ -76,7 +76,7 @@ class JobQuery(BaseModel):
 
 
 @router.get("/jobs", summary="List jobs", response_description="One page of jobs.")
-def list_jobs(query: Annotated[JobQuery, Query()], state: State) -> JobPage:
+def list_jobs(query: Annotated[JobQuery, Query()], state: State) -> JobList:
     """Returns jobs, newest first.
 
     A page that is filtered by `label` or `field` examines at most 10,000 jobs. It may contain
@@ -89,7 +89,7 @@ def list_jobs(query: Annotated[JobQuery, Query()], state: State) -> JobPage:
     with state.database.read() as transaction:
         page, last = listing.page(transaction, before, size, job_filter)
         attempts = leases.of_jobs(transaction, [job.pk for job in page])
-    return JobPage(
+    return JobList(
         jobs=[JobSummary.from_row(job, attempts[job.pk]) for job in page],
         next_page_token="" if last is None else pagination.encode(last, filters_text),
     )

@@ -107,7 +107,12 @@ async def put_file(
     return await _receive(request, state, attempt_id, fence, name, query, None)
 
 
-@router.patch("/{name}", summary="Resume an upload", responses=_STORED, openapi_extra=_BODY)
+@router.patch(
+    "/{name}",
+    summary="Resume an upload",
+    responses={**_STORED, 204: {"description": "Bytes of the file are missing."}},
+    openapi_extra=_BODY,
+)
 @open_to("worker")
 async def append_to_file(
     attempt_id: AttemptId,

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from ipulse_service.http.schemas.base import METRIC, example
 
 
-class EventPage(BaseModel):
+class EventList(BaseModel):
     """One page of a job's events in order."""
 
     model_config = example(

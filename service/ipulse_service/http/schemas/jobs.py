@@ -150,7 +150,7 @@ class JobDetail(JobSummary):
         )
 
 
-class JobPage(BaseModel):
+class JobList(BaseModel):
     """One page of a list of jobs, newest first."""
 
     model_config = example(jobs=[_SUMMARY], next_page_token="")
