@@ -18,6 +18,8 @@ class WrongProtocol(Conflict):
 
 Protocol = Annotated[int, Header(alias=messages.PROTOCOL_HEADER, ge=1, le=10**6)]
 
+_UPLOAD_PROTOCOL = 5  # the first protocol that resumes uploads by offset
+
 
 def check(spoken: Protocol = 1) -> None:
     """Raises WrongProtocol, whose message says which side to upgrade.
@@ -36,7 +38,7 @@ def check_upload(spoken: Protocol = 1) -> None:
 
     Such an agent stops its attempt, and a newer one resumes the job from its checkpoint.
     """
-    if spoken < messages.OLDEST_PROTOCOL:
+    if spoken < _UPLOAD_PROTOCOL:
         raise StaleToken(
             "this agent is too old for the service: upgrade it; its job runs elsewhere"
         )
