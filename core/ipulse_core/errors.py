@@ -1,7 +1,7 @@
-"""One error tree; every class has a stable code, and its docstring is its default message.
+"""The tree of errors: each class has a stable code, and its docstring is the default message.
 
 IPUlseError
-├── InvalidInput          invalid_input        problems with their places (JSON pointers)
+├── InvalidInput          invalid_input        problems with their JSON pointers
 │   ├── InvalidJSON       invalid_json
 │   └── InvalidSpec       invalid_spec
 ├── NotFound              not_found
@@ -10,9 +10,9 @@ IPUlseError
 │   └── IllegalTransition illegal_transition
 ├── NotAuthenticated      not_authenticated
 ├── NotPermitted          not_permitted
-├── Unavailable           unavailable          something needed is not there now
+├── Unavailable           unavailable          something needed is not available now
 │   └── MissingDependency missing_dependency   something needed is not installed
-└── RemoteError           remote_error         the service answered with a problem of its own
+└── RemoteError           remote_error         the service answered with an error
 """
 
 from __future__ import annotations
@@ -40,13 +40,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with an input, and where: `pointer` is an RFC 6901 JSON pointer."""
+    """A problem of an input at a place given by an RFC 6901 JSON pointer."""
 
     pointer: str
     code: str
     detail: str
 
     def to_json(self) -> Dict[str, str]:
+        """Returns the problem as JSON."""
         return {"pointer": self.pointer, "code": self.code, "detail": self.detail}
 
     def __str__(self) -> str:
@@ -89,31 +90,31 @@ class InvalidSpec(InvalidInput):
 
 
 class NotFound(IPUlseError):
-    """There is no such thing, or this token may not see it."""
+    """The object does not exist, or this token may not read it."""
 
     code = "not_found"
 
 
 class Conflict(IPUlseError):
-    """The request does not fit the present state."""
+    """The request conflicts with the current state."""
 
     code = "conflict"
 
 
 class StaleToken(Conflict):
-    """This attempt no longer holds the job: its lease expired and another may have begun."""
+    """This attempt was superseded: its lease expired and another attempt may have started."""
 
     code = "stale_token"
 
 
 class IllegalTransition(Conflict):
-    """A job cannot go from its present state to the one asked for."""
+    """The job cannot change from its current state to the requested one."""
 
     code = "illegal_transition"
 
 
 class NotAuthenticated(IPUlseError):
-    """A valid bearer token is needed: pass the content of the token file that `ipulse up` wrote."""
+    """A valid bearer token is required: `ipulse up` prints the file that contains one."""
 
     code = "not_authenticated"
 

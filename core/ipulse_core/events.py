@@ -40,7 +40,7 @@ FILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 
 
 class WireObject:
-    """Base of the classes whose objects are sent as JSON."""
+    """Base of classes that are sent as JSON."""
 
     # Settings for pydantic, where it is installed.
     __pydantic_config__: ClassVar[Dict[str, Any]] = {
@@ -61,7 +61,7 @@ def described(
     factory: Any = dataclasses.MISSING,
     **limits: Any,
 ) -> Any:
-    """Returns a dataclass field whose metadata are arguments of pydantic's `Field`."""
+    """Returns a dataclass field; its metadata are arguments of pydantic's `Field`."""
     metadata = {"description": description, **limits}
     if factory is not dataclasses.MISSING:
         return dataclasses.field(default_factory=factory, metadata=metadata)

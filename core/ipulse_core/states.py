@@ -1,8 +1,7 @@
-"""The states of a job, the phases of an attempt, and the reasons why either ended.
+"""The states of a job, the phases of an attempt, and the reasons why they ended.
 
-State and reason are two enumerations. `TRANSITIONS` says which state may follow which,
-`OUTCOMES` says to which state a reason leads, `POLICIES` whether and where another attempt
-follows; nothing else in IPUlse decides any of them.
+`TRANSITIONS` defines which state may follow which, `OUTCOMES` the state that a reason leads to, and
+`POLICIES` whether and where another attempt follows. No other module decides any of this.
 """
 
 from __future__ import annotations
@@ -14,58 +13,61 @@ from ipulse_core.errors import IllegalTransition
 
 
 class Phase(str, Enum):
-    """What an attempt is doing: the same five words in code, events and logs."""
+    """The phase of an attempt: the same five names in code, events and logs."""
 
     PREPARE = "prepare"  # dataset to arrays, seeds, shapes
     COMPILE = "compile"  # build ops and graph
     ACQUIRE = "acquire"  # wait for a device
     RUN = "run"  # train
-    REPORT = "report"  # artifacts, profile, manifest last
+    REPORT = "report"  # write artifacts and profile, the manifest last
 
 
 class JobState(str, Enum):
-    """Where a job stands."""
+    """The state of a job."""
 
-    QUEUED = "queued"  # accepted, waits for a worker
+    QUEUED = "queued"  # accepted, waiting for a worker
     PREPARING = "preparing"
     COMPILING = "compiling"
     ACQUIRING = "acquiring"
     RUNNING = "running"
     REPORTING = "reporting"
-    CANCELLING = "cancelling"  # asked to stop; checkpoint and logs may still be written
-    PAUSING = "pausing"  # asked to stop for now, likewise
-    PAUSED = "paused"  # goes on from its last checkpoint when somebody resumes it
-    RETRY_WAIT = "retry_wait"  # an attempt was lost; the next one is due soon
+    CANCELLING = (
+        "cancelling"  # the runner was asked to stop; it may still write a checkpoint and logs
+    )
+    PAUSING = "pausing"  # likewise, to continue later
+    PAUSED = "paused"  # continues from its last checkpoint when it is resumed
+    RETRY_WAIT = "retry_wait"  # an attempt was lost; the next one starts soon
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
 
     @property
     def is_terminal(self) -> bool:
+        """Whether the job has ended."""
         return self in TERMINAL
 
 
 class Reason(str, Enum):
-    """Why a job or an attempt is where it is."""
+    """The reason for the state of a job or the end of an attempt."""
 
     COMPLETED = "completed"
     CANCELLED_BY_USER = "cancelled_by_user"
-    DEADLINE_EXCEEDED = "deadline_exceeded"  # waited, ran or took longer than its user allowed
+    DEADLINE_EXCEEDED = "deadline_exceeded"  # waited or ran longer than its user allowed
     DATA_UNAVAILABLE = "data_unavailable"  # the data set cannot be read on the worker
     KERNEL_UNAVAILABLE = "kernel_unavailable"  # no compiler, or the ops did not build
     OUT_OF_MEMORY = "out_of_memory"
-    DEVICE_UNAVAILABLE = "device_unavailable"  # the worker has none such, or none was free in time
+    DEVICE_UNAVAILABLE = "device_unavailable"  # no such device, or none free in time
     DEVICE_OUT_OF_MEMORY = "device_out_of_memory"  # the program does not fit into the tiles
     GRAPH_REFUSED = "graph_refused"  # Poplar refused the program while it was compiled
-    APPLICATION_ERROR = "application_error"  # a tile stopped on an error of the program itself
-    IPU_RESET = "ipu_reset"  # an error of the system, gone with the reset of the IPU
-    PARTITION_RESET = "partition_reset"  # ... with the reset of the partition and its links
-    FULL_RESET = "full_reset"  # ... with a power cycle
-    UNRECOVERABLE = "unrecoverable"  # an error of the system that no reset is known to cure
+    APPLICATION_ERROR = "application_error"  # a tile stopped because of an error in the program
+    IPU_RESET = "ipu_reset"  # a system error that a reset of the IPU clears
+    PARTITION_RESET = "partition_reset"  # ... that a reset of the partition and its links clears
+    FULL_RESET = "full_reset"  # ... that a power cycle clears
+    UNRECOVERABLE = "unrecoverable"  # a system error that no known reset clears
     DIVERGED = "diverged"  # the loss is no longer a finite number
-    RUNNER_ERROR = "runner_error"  # an error nobody foresaw; the log has it
+    RUNNER_ERROR = "runner_error"  # an unexpected error; the log shows it
     ARTIFACT_STORE = "artifact_store"  # results could not be stored
-    RUNNER_LOST = "runner_lost"  # the runner process ended without a verdict
+    RUNNER_LOST = "runner_lost"  # the runner process ended without reporting an outcome
     WORKER_LOST = "worker_lost"  # the agent's lease expired
     WORKER_STOPPED = "worker_stopped"  # the agent was shut down
 
@@ -79,18 +81,18 @@ STATE_OF_PHASE: Mapping[Phase, JobState] = {
 }
 
 TERMINAL: FrozenSet[JobState] = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
-ACTIVE: FrozenSet[JobState] = frozenset(STATE_OF_PHASE.values())  # an attempt holds the job
-# An attempt still holds the job, and is to leave it.
+ACTIVE: FrozenSet[JobState] = frozenset(STATE_OF_PHASE.values())  # an attempt is running
+# An attempt is still running and was asked to stop.
 STOPPING: FrozenSet[JobState] = frozenset({JobState.CANCELLING, JobState.PAUSING})
 
 
 class Policy(str, Enum):
-    """What follows an attempt that was not completed."""
+    """The reaction to an attempt that was not completed."""
 
-    FAIL = "fail"  # the job ends: another attempt would end the same way
-    RETRY_HERE = "retry_here"  # another attempt, wherever; this worker may go on at once
-    RETRY_ELSEWHERE = "retry_elsewhere"  # ... and this worker leaves the device alone for a while
-    QUARANTINE = "quarantine"  # ... and this worker leaves it alone until it is started again
+    FAIL = "fail"  # end the job: another attempt would end the same way
+    RETRY_HERE = "retry_here"  # another attempt on any worker, also this one at once
+    RETRY_ELSEWHERE = "retry_elsewhere"  # ... this worker does not use the device for a while
+    QUARANTINE = "quarantine"  # ... this worker does not use the device until it restarts
 
 
 POLICIES: Mapping[Reason, Policy] = {
@@ -104,8 +106,8 @@ POLICIES: Mapping[Reason, Policy] = {
     Reason.UNRECOVERABLE: Policy.QUARANTINE,
 }
 
-# Lost infrastructure is not the user's failure: the next attempt resumes from the last
-# checkpoint, until the service's cap says that the job itself is the poison.
+# Failures of the infrastructure, not of the job: the next attempt resumes from the last checkpoint,
+# up to the service's limit of attempts.
 INFRASTRUCTURE: FrozenSet[Reason] = frozenset(
     reason for reason, policy in POLICIES.items() if policy is not Policy.FAIL
 )
@@ -130,13 +132,13 @@ def _transitions() -> Dict[JobState, FrozenSet[JobState]]:
         JobState.RETRY_WAIT,
         JobState.FAILED,
     }
-    idle = {JobState.CANCELLED, JobState.FAILED}  # nobody holds it, so it ends at once
+    idle = {JobState.CANCELLED, JobState.FAILED}  # no attempt is running, so it ends at once
     table = {
         JobState.QUEUED: {JobState.PREPARING, JobState.PAUSED, *idle},
         JobState.RETRY_WAIT: {JobState.QUEUED, JobState.PAUSED, *idle},
         JobState.PAUSED: {JobState.QUEUED, *idle},
-        # A result that was complete before the runner heard of the cancel still counts; a
-        # deadline asks for a stop too, and is a failure.
+        # A result that was complete before the cancellation arrived still counts. A deadline also
+        # stops the runner, and is a failure.
         JobState.CANCELLING: {JobState.CANCELLED, JobState.SUCCEEDED, JobState.FAILED},
         JobState.PAUSING: {
             JobState.PAUSED,
@@ -147,7 +149,7 @@ def _transitions() -> Dict[JobState, FrozenSet[JobState]]:
     }
     for index, state in enumerate(_ORDER):
         table[state] = leave_active | set(_ORDER[index + 1 :])
-    table[JobState.ACQUIRING].add(JobState.COMPILING)  # connection ALWAYS swaps the two
+    table[JobState.ACQUIRING].add(JobState.COMPILING)  # connection ALWAYS swaps these phases
     table[JobState.REPORTING].add(JobState.SUCCEEDED)
     for state in TERMINAL:
         table[state] = set()
@@ -158,6 +160,10 @@ TRANSITIONS: Mapping[JobState, FrozenSet[JobState]] = _transitions()
 
 
 def check_transition(before: JobState, after: JobState) -> None:
-    """Raises IllegalTransition unless `after` may follow `before`."""
+    """Checks that a state may follow another.
+
+    Raises:
+        IllegalTransition: `after` may not follow `before`.
+    """
     if after not in TRANSITIONS[before]:
         raise IllegalTransition(f"a job that is {before.value} cannot become {after.value}")

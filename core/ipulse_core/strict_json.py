@@ -1,4 +1,4 @@
-"""JSON as RFC 8259 has it and no wider: what Python's parser lets through is refused here."""
+"""JSON as RFC 8259 defines it, without the extensions that Python's parser accepts."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=F
 def loads(text: Union[bytes, str]) -> Any:
     """Parses one JSON document.
 
-    Raises InvalidJSON for what `json.loads` accepts or stumbles over: bytes that are not UTF-8,
-    NaN and infinities, duplicate keys, lone surrogates, nesting beyond MAX_DEPTH levels.
+    Raises:
+        InvalidJSON: The text is not JSON, or not UTF-8, or has NaN, infinities, repeated keys, lone
+            surrogates or more than MAX_DEPTH levels of nesting.
     """
     if isinstance(text, bytes):
         try:
@@ -34,23 +35,23 @@ def loads(text: Union[bytes, str]) -> Any:
     except json.JSONDecodeError as error:
         detail = f"{error.msg} at line {error.lineno} column {error.colno}"
         raise _invalid(detail) from error
-    except ValueError as error:  # Python refuses to read them, in words meant for programmers
+    except ValueError as error:  # Python limits the digits of an integer
         raise _invalid("an integer has thousands of digits") from error
     if type(value) in _CONTAINERS:
         _check_depth(value, "", 0)
-    # Nearly all text is plain, and to look for a byte takes no time.
+    # Most text is ASCII, for which the check is skipped.
     if not (text.isascii() and "\\u" not in text) and _MAYBE_SURROGATE.search(text):
         _check_text(value, "")
     return value
 
 
 def dumps(value: Any) -> str:
-    """The one canonical text of a value: sorted keys, no spaces, no NaN."""
+    """Returns the canonical text of a value: sorted keys, no spaces, no NaN."""
     return _CANONICAL.encode(value)
 
 
 def escape(key: str) -> str:
-    """A key as one token of a JSON pointer (RFC 6901)."""
+    """Returns a key as one token of a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")
 
 
@@ -63,18 +64,18 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    result = dict(pairs)
+    if len(result) != len(pairs):
         seen = set()
         for key, _ in pairs:
             if key in seen:
-                raise _invalid(f"the key {_shown(key)} stands twice in one object")
+                raise _invalid(f"the key {_shown(key)} occurs twice in one object")
             seen.add(key)
-    return found
+    return result
 
 
 def _check_depth(value: Any, pointer: str, depth: int) -> None:
-    """`value` is a list or an object."""
+    """Checks the nesting of a list or an object."""
     if depth == MAX_DEPTH:
         raise _invalid(f"nested deeper than {MAX_DEPTH} levels", pointer)
     for key, item in value.items() if isinstance(value, dict) else enumerate(value):

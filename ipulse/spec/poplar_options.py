@@ -24,7 +24,7 @@ SWITCHES = frozenset(
         "debug.retainDebugInformation",
     }
 )
-# Options whose value is the path of a file or a directory.
+# Options that set the path of a file or a directory.
 _PLACES = frozenset(
     {
         "autoReport.directory",

@@ -50,7 +50,7 @@ MOST_LISTED = 12  # neurons of which a list has one number each: longer ones onl
 # Every character that a text field accepts: no lone surrogate, no control character.
 CHARACTERS = st.characters(blacklist_categories=("Cs", "Cc"))
 NAME_CHARACTERS = string.ascii_letters + string.digits + "._-"
-# Sizes whose product has a limit too: the most of each that always stay below it.
+# Sizes whose product is limited, each with a maximum that keeps the product below the limit.
 MOST: dict[type[Any], dict[str, int]] = {
     RandmanData: {
         "classes": 50,
@@ -76,7 +76,7 @@ IPUS = {
 
 
 def values(cls: type[Any], **known: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Any object of a model or an event class whose fields are valid one by one.
+    """Draws objects of a model or an event class whose fields are valid one by one.
 
     Rules between fields need not hold: models are built without validation. `known` overrides.
     """
@@ -204,7 +204,7 @@ def layers(most_neurons: int = 65_535) -> st.SearchStrategy[LIFLayer]:
 
 
 def fitted(layer: Any, neurons: int) -> Any:
-    """A layer or readout whose fields fit together, if it has so many neurons."""
+    """Returns a copy whose fields are consistent for this number of neurons."""
     changes: dict[str, Any] = {}
     for name in ("decay", "synapse_decay", "threshold", "second_threshold"):
         value = getattr(layer, name, None)

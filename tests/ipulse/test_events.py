@@ -1,4 +1,4 @@
-"""What an attempt may say: every event survives the pipe; nonsense is refused with its place."""
+"""Events survive the pipe unchanged; invalid ones are refused with the place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a result consists of, and what the store has of it."""
+"""The manifest is compared with the stored files."""
 
 from __future__ import annotations
 

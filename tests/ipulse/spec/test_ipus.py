@@ -1,4 +1,4 @@
-"""What a spec says of IPUs, emulated ones too."""
+"""Validation of the fields of emulated and real IPUs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.ipulse.spec_documents import minimal
 
 
 class TestIPUs:
-    """What the Poplar op does not do is refused before anything is sent."""
+    """Specs that the Poplar op cannot run are refused."""
 
     def problems(self, device: dict[str, Any], **network: Any) -> list[str]:
         spec = minimal()

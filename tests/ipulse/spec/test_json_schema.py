@@ -17,7 +17,7 @@ from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import Event
 from tests.ipulse.strategies import documents, values
 
-# Whose options are names and texts of its own.
+# Objects with keys of Poplar's own.
 POPLAR = ("/device/engine_options", "/device/poplar_flags", "/device/pvti_options")
 
 
@@ -58,7 +58,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 
 
 def is_said(problem: Problem) -> bool:
-    """Whether a JSON Schema can say it: not what binds fields together, nor Poplar's own names."""
+    """Whether JSON Schema can express the rule: not one between fields, nor Poplar's own names."""
     if problem.code == "wrong_length":  # of a number for each neuron, or of a list by itself
         return "for each of" not in problem.detail
     if problem.pointer.startswith(POPLAR):
@@ -67,7 +67,7 @@ def is_said(problem: Problem) -> bool:
 
 
 def is_parsed(document: Any) -> bool:
-    """Whether each field is sound, as far as it can be said."""
+    """Whether the spec is valid by the rules that JSON Schema can express."""
     try:
         parse_spec(document)
     except InvalidInput as error:

@@ -1,4 +1,4 @@
-"""What a spec may not say together, though each field is right by itself."""
+"""Rules between fields of a spec, each of which is valid by itself."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class TestBetweenFields:
             parse_spec(document)
 
     @pytest.mark.parametrize(("changes", "pointer", "cure"), MISFITS.values(), ids=MISFITS.keys())
-    def test_what_makes_no_sense_together_is_refused_with_its_place_and_cure(
+    def test_inconsistent_fields_are_refused_with_place_and_hint(
         self, changes: dict[str, Any], pointer: str, cure: str
     ) -> None:
         document = changed(*next(iter(changes.items())))
