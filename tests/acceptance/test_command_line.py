@@ -94,7 +94,7 @@ class TestUp:
         check_stop(running, announced, home, signal.SIGINT)
         running, announced = up()
         with Client(home=home) as client:
-            assert [found.id for found in client.list()] == [job.id]
+            assert [listed.id for listed in client.list()] == [job.id]
             paths = client.download(job.id, home.parent / "again")
             assert "report.html" in {path.name for path in paths}
         check_stop(running, announced, home, signal.SIGTERM)
@@ -112,15 +112,18 @@ class TestDemo:
         running = ipulse("demo", "--json", cwd=tmp_path)
         out, err = running.communicate(timeout=PATIENCE)
         assert running.returncode == 0, err
-        told = json.loads(out)
-        assert told["state"] == "succeeded"
+        report = json.loads(out)
+        assert report["state"] == "succeeded"
         # 97 % here; on another processor rounding alone may move it by a percent, as a seed does.
-        assert told["accuracy"] >= 0.94
-        folder = tmp_path / "demo-output" / told["job_id"]
-        assert (Path(told["artifacts"]), Path(told["report"])) == (folder, folder / "report.html")
+        assert report["accuracy"] >= 0.94
+        folder = tmp_path / "demo-output" / report["job_id"]
+        assert (Path(report["artifacts"]), Path(report["report"])) == (
+            folder,
+            folder / "report.html",
+        )
         last = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
-        assert last["test_accuracy"] == told["accuracy"]
-        parts = told["seconds"]
+        assert last["test_accuracy"] == report["accuracy"]
+        parts = report["seconds"]
         assert list(parts) == ["start", "submit", *PHASES, "download", "stop", "total"]
         assert sum(parts[name] for name in ("start", "run", "download", "stop")) < parts["total"]
         # Nothing stays but the results.
@@ -153,9 +156,9 @@ class TestDemo:
         running = ipulse("demo", "--spec", str(spec_file), "--json", cwd=tmp_path, **folder)
         out, err = running.communicate(timeout=PATIENCE)
         assert running.returncode == 1, err
-        told = json.loads(out)
-        assert (told["state"], told["reason"]) == ("failed", "kernel_unavailable")
-        assert "install one" in told["message"]
-        assert (told["accuracy"], told["report"]) == (None, None)
-        logs = Path(err.splitlines()[-1].rpartition(" kept in ")[2].rstrip("."))
+        report = json.loads(out)
+        assert (report["state"], report["reason"]) == ("failed", "kernel_unavailable")
+        assert "install one" in report["message"]
+        assert (report["accuracy"], report["report"]) == (None, None)
+        logs = Path(err.splitlines()[-1].rpartition(" are in ")[2].rstrip("."))
         assert "kernel_unavailable" in (logs / "agent.log").read_text()

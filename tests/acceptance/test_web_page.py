@@ -207,7 +207,7 @@ def test_from_a_spec_to_its_report(signed_in: Browser, client: Client) -> None:
     signed_in.find(".chip.succeeded")
     signed_in.until(lambda: len(signed_in.all(".phases .over")) == 5)
     titles = ["Accuracy", "Loss"]
-    signed_in.until(lambda: [found.text for found in signed_in.all("figcaption")][:2] == titles)
+    signed_in.until(lambda: [caption.text for caption in signed_in.all("figcaption")][:2] == titles)
     # The held-out accuracy of a single epoch is a point, and no line.
     signed_in.until(lambda: signed_in.driver.execute_script(PIXELS, "--c2") > 0)
     signed_in.until(lambda: "attempt 1: report" in signed_in.text(".log"))
@@ -273,5 +273,5 @@ def test_a_job_is_cancelled_and_deleted(signed_in: Browser, client: Client) -> N
     signed_in.press("Delete")
     signed_in.until(lambda: signed_in.driver.switch_to.alert).accept()
     signed_in.until(lambda: signed_in.text("h1") == "Jobs")
-    assert job.id not in {one.id for one in client.list()}
+    assert job.id not in {listed.id for listed in client.list()}
     assert signed_in.complaints() == []

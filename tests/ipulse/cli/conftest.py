@@ -84,9 +84,9 @@ def offline(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
             capsys.readouterr()
             code = main(list(arguments))
-            said = capsys.readouterr()
-        assert "Traceback" not in said.err
-        return Ran(code, said.out, said.err)
+            output = capsys.readouterr()
+        assert "Traceback" not in output.err
+        return Ran(code, output.out, output.err)
 
     return run
 

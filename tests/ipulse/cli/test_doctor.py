@@ -11,15 +11,15 @@ from .conftest import Run
 
 
 def findings(out: str) -> dict[str, dict[str, object]]:
-    return {one["name"]: one for one in json.loads(out)["findings"]}
+    return {finding["name"]: finding for finding in json.loads(out)["findings"]}
 
 
 def test_a_service_without_a_broker_is_not_well(run: Run) -> None:
     ran = run("doctor", "--json")
     assert ran.code != 0
-    found = findings(ran.out)
-    assert found["service"]["fine"] is False
-    assert "broker" in str(found["service"]["detail"])
+    checks = findings(ran.out)
+    assert checks["service"]["fine"] is False
+    assert "broker" in str(checks["service"]["detail"])
 
 
 def test_missing_parts_have_hints(
@@ -30,9 +30,9 @@ def test_missing_parts_have_hints(
     home.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     ran = offline("doctor", "--json", "--home", str(home))
-    found = findings(ran.out)
+    checks = findings(ran.out)
     assert ran.code != 0
-    assert "apt-get install g++" in str(found["C++ compiler"]["detail"])
-    assert f"chmod 700 {home}" in str(found["home"]["detail"])
-    assert found["service"]["fine"] is False
-    assert "ipulse up" in str(found["service"]["detail"])
+    assert "apt-get install g++" in str(checks["C++ compiler"]["detail"])
+    assert f"chmod 700 {home}" in str(checks["home"]["detail"])
+    assert checks["service"]["fine"] is False
+    assert "ipulse up" in str(checks["service"]["detail"])

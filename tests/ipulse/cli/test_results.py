@@ -29,7 +29,7 @@ class TestResults:
             (line,) = [line for line in ran.out.splitlines() if line.startswith(name)]
             assert hashlib.sha256(content).hexdigest() in line
         listed = run("artifacts", job_id, "--json").json["artifacts"]
-        assert {one["name"]: one["size"] for one in listed} == {
+        assert {file["name"]: file["size"] for file in listed} == {
             name: len(content) for name, content in FILES.items()
         }
 
@@ -101,9 +101,9 @@ class TestResults:
         assert header.split() == ["ID", "NAME", "STATE", "CREATED", "ACCURACY"]
         assert line.startswith(job_id)
         assert line.endswith("97.50%")
-        found = run("list", "--state", "succeeded", "--limit", "3", "--json").json["jobs"]
-        assert found[0]["id"] == job_id
-        assert {job["state"] for job in found} == {"succeeded"}
+        jobs = run("list", "--state", "succeeded", "--limit", "3", "--json").json["jobs"]
+        assert jobs[0]["id"] == job_id
+        assert {job["state"] for job in jobs} == {"succeeded"}
 
     def test_list_of_a_state_there_is_not(self, run: Run) -> None:
         ran = run("list", "--state", "sleeping")

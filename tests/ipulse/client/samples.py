@@ -46,7 +46,8 @@ def event(seq: int, kind: str = "log", **fields: Any) -> Dict[str, Any]:
 
 def stream(events: Sequence[Dict[str, Any]], end: bool) -> bytes:
     text = "".join(
-        f"id: {one['seq']}\nevent: {one['kind']}\ndata: {json.dumps(one)}\n\n" for one in events
+        f"id: {event['seq']}\nevent: {event['kind']}\ndata: {json.dumps(event)}\n\n"
+        for event in events
     )
     return (text + ("event: end\ndata: {}\n\n" if end else "")).encode()
 

@@ -45,10 +45,10 @@ class TestJobs:
     def test_submitted_found_and_listed(self, client: Any) -> None:
         job = client.submit({**SPEC, "name": "mine", "metadata": {"a": "b"}})
         assert job.state is JobState.QUEUED
-        found = client.get(job.id)
-        assert (found.name, found.json["metadata"]) == ("mine", {"a": "b"})
-        assert job.id in [one.id for one in client.list(page_size=3)]
-        assert job.id in [one.id for one in client.list("queued", page_size=1)]
+        job_now = client.get(job.id)
+        assert (job_now.name, job_now.json["metadata"]) == ("mine", {"a": "b"})
+        assert job.id in [listed.id for listed in client.list(page_size=3)]
+        assert job.id in [listed.id for listed in client.list("queued", page_size=1)]
 
     def test_one_key_is_one_job(self, client: Any) -> None:
         key = f"{type(client).__name__}-once"

@@ -139,12 +139,12 @@ class TestGet:
     def test_a_job_has_the_types_of_its_fields(self, connect: Connect) -> None:
         value = job(state="succeeded", reason="completed", summary={"test_accuracy": 0.97})
         with ScriptedServer(lambda _: json_answer(value)) as server:
-            found = connect(server.url, "t").get("job_1")
-        assert found.state is JobState.SUCCEEDED
-        assert found.succeeded
-        assert found.summary == {"test_accuracy": 0.97}
-        assert found.created_at == datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=timezone.utc)
-        assert found.json == value
+            result = connect(server.url, "t").get("job_1")
+        assert result.state is JobState.SUCCEEDED
+        assert result.succeeded
+        assert result.summary == {"test_accuracy": 0.97}
+        assert result.created_at == datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=timezone.utc)
+        assert result.json == value
 
     def test_an_unchanged_job_is_not_sent_again(self, connect: Connect) -> None:
         def answer(request: Request) -> Answer:
@@ -177,9 +177,9 @@ class TestLists:
             return json_answer({"jobs": [job(id="a"), job(id="b")], "next_page_token": "p2"})
 
         with ScriptedServer(answer) as server:
-            found = [one.id for one in connect(server.url, "t").list("running", page_size=2)]
+            result = [job.id for job in connect(server.url, "t").list("running", page_size=2)]
             paths = [request.path for request in server.requests]
-        assert found == ["a", "b", "c"]
+        assert result == ["a", "b", "c"]
         assert all("state=running" in path and "page_size=2" in path for path in paths)
 
     def test_an_unknown_state_says_which_there_are(self, connect: Connect) -> None:
@@ -197,9 +197,9 @@ class TestLists:
             return json_answer(pages[request.path.split("?")[1].split("&")[0]])
 
         with ScriptedServer(answer) as server:
-            found = list(connect(server.url, "t").events("job_1", kinds=["log", "state"]))
+            result = list(connect(server.url, "t").events("job_1", kinds=["log", "state"]))
             assert all("kind=log&kind=state" in request.path for request in server.requests)
-        assert [one.seq for one in found] == [1, 12]
+        assert [event.seq for event in result] == [1, 12]
 
     def test_events_of_a_job_still_running_stop_at_the_last_one(self, connect: Connect) -> None:
         pages = in_turn(
@@ -207,13 +207,13 @@ class TestLists:
             json_answer({"events": [], "next_after": 1, "end": False}),
         )
         with ScriptedServer(pages) as server:
-            assert [one.seq for one in connect(server.url, "t").events("job_1")] == [1]
+            assert [event.seq for event in connect(server.url, "t").events("job_1")] == [1]
 
     def test_artifacts_contain_the_whole_response(self, connect: Connect) -> None:
         value: Dict[str, Any] = {"artifacts": [artifact("a", b"x")], "complete": True}
         with ScriptedServer(lambda _: json_answer(value)) as server:
-            (found,) = connect(server.url, "t").artifacts("job_1")
-        assert found.json == value["artifacts"][0]
+            (result,) = connect(server.url, "t").artifacts("job_1")
+        assert result.json == value["artifacts"][0]
 
 
 class TestRefusals:

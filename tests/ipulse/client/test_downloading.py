@@ -27,21 +27,21 @@ CONTENT = bytes(range(256)) * 1000
 def serve(contents: Dict[str, bytes], cuts: Tuple[int, ...] = (), **changes: Any) -> Any:
     """Serve these artifacts; the first responses end after so many bytes."""
     listed = [{**artifact(name, content), **changes} for name, content in contents.items()]
-    by_id = {one["id"]: contents[one["name"]] for one in listed if one["name"] in contents}
+    by_id = {file["id"]: contents[file["name"]] for file in listed if file["name"] in contents}
     waiting = list(cuts)
 
     def answer(request: Request) -> Answer:
         if not request.path.endswith("/content"):
             return json_answer(artifacts(*listed))
         content = by_id[request.path.split("/")[-2]]
-        found = re.fullmatch(r"bytes=(\d+)-", request.headers.get("range", ""))
-        start = int(found.group(1)) if found else 0
+        match = re.fullmatch(r"bytes=(\d+)-", request.headers.get("range", ""))
+        start = int(match.group(1)) if match else 0
         headers = {"Content-Type": "application/octet-stream"}
-        if found:
+        if match:
             headers["Content-Range"] = f"bytes {start}-{len(content) - 1}/{len(content)}"
         body = content[start:]
         cut = waiting.pop(0) if waiting else len(body)
-        return Answer(206 if found else 200, body[:cut], headers, announced=len(body))
+        return Answer(206 if match else 200, body[:cut], headers, announced=len(body))
 
     return answer
 

@@ -36,8 +36,8 @@ class TestOrder:
 
     def test_arguments_come_before_the_environment(self, home: Path, tmp_path: Path) -> None:
         known = {"IPULSE_URL": "http://127.0.0.1:9", "IPULSE_TOKEN": "b"}
-        found = find_service("https://train.example:8470/", "c", environment=known)
-        assert found == ServiceLocation("https://train.example:8470", "c")
+        location = find_service("https://train.example:8470/", "c", environment=known)
+        assert location == ServiceLocation("https://train.example:8470", "c")
         file = tmp_path / "other"
         file.write_text("d\n")
         assert find_service(token_file=file, environment=known) == ServiceLocation(

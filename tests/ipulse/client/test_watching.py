@@ -32,17 +32,17 @@ def serve(pieces: List[int]) -> Any:
 
 def test_events_come_in_order_until_the_end(connect: Connect) -> None:
     with ScriptedServer(serve([])) as server:
-        found = list(connect(server.url, "t").watch("job_1"))
+        events = list(connect(server.url, "t").watch("job_1"))
         (request,) = server.requests
-    assert [one.json for one in found] == EVENTS
+    assert [event.json for event in events] == EVENTS
     assert request.headers["accept"] == "text/event-stream"
 
 
 def test_a_stream_cut_anywhere_continues_without_gap(connect: Connect) -> None:
     with ScriptedServer(serve([150, 0, 333, 1000, 1, 700])) as server:
-        found = list(connect(server.url, "t").watch("job_1"))
+        events = list(connect(server.url, "t").watch("job_1"))
         assert len(server.requests) == 7
-    assert [one.seq for one in found] == list(range(1, 21))
+    assert [event.seq for event in events] == list(range(1, 21))
 
 
 def test_a_stream_that_ends_early_is_reopened(connect: Connect) -> None:
@@ -51,17 +51,17 @@ def test_a_stream_that_ends_early_is_reopened(connect: Connect) -> None:
         return Answer(200, stream(EVENTS[last : last + 7], end=last >= 14), STREAM)
 
     with ScriptedServer(answer) as server:
-        found = list(connect(server.url, "t", retries=1).watch("job_1"))
-    assert [one.seq for one in found] == list(range(1, 21))
+        events = list(connect(server.url, "t", retries=1).watch("job_1"))
+    assert [event.seq for event in events] == list(range(1, 21))
 
 
 def test_it_comes_back_with_the_id_that_the_service_gave(connect: Connect) -> None:
     """It may say more than a number: which history that number belongs to."""
-    told = stream(EVENTS[:1], end=False).replace(b"id: 1", b"id: 1-7f")
+    text = stream(EVENTS[:1], end=False).replace(b"id: 1", b"id: 1-7f")
 
     def answer(request: Request) -> Answer:
         if request.headers["last-event-id"] == "0":
-            return Answer(200, told, STREAM)
+            return Answer(200, text, STREAM)
         return problem_answer(409, "other_history", "begin at the first event")
 
     with ScriptedServer(answer) as server:
@@ -74,14 +74,17 @@ def test_it_comes_back_with_the_id_that_the_service_gave(connect: Connect) -> No
 
 def test_it_begins_after_the_event_asked_for(connect: Connect) -> None:
     with ScriptedServer(serve([])) as server:
-        assert [one.seq for one in connect(server.url, "t").watch("job_1", after=18)] == [19, 20]
+        assert [event.seq for event in connect(server.url, "t").watch("job_1", after=18)] == [
+            19,
+            20,
+        ]
 
 
 def test_duplicate_events_are_yielded_once(connect: Connect) -> None:
     answer = Answer(200, stream([*EVENTS[:3], *EVENTS], end=True), STREAM)
     with ScriptedServer(lambda _: answer) as server:
-        found = [one.seq for one in connect(server.url, "t").watch("job_1")]
-    assert found == list(range(1, 21))
+        events = [event.seq for event in connect(server.url, "t").watch("job_1")]
+    assert events == list(range(1, 21))
 
 
 def test_tries_without_anything_new_are_bounded(connect: Connect) -> None:
@@ -90,7 +93,7 @@ def test_tries_without_anything_new_are_bounded(connect: Connect) -> None:
     with ScriptedServer(lambda _: answer) as server:
         events = connect(server.url, "t", retries=2).watch("job_1")
         with pytest.raises(Unavailable, match="the stream ended early"):
-            seen.extend(one.seq for one in events)
+            seen.extend(event.seq for event in events)
         assert len(server.requests) == 5
     assert seen == [1, 2, 3]
 

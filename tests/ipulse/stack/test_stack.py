@@ -134,7 +134,7 @@ class TestSuddenDeaths:
         os.kill(runner_of(client, job_id).pid, signal.SIGKILL)
         runner_of(client, job_id, attempt=2)
         job = client.get(job_id)
-        assert [one["reason"] for one in job.json["attempts"]] == ["runner_lost", None]
+        assert [attempt["reason"] for attempt in job.json["attempts"]] == ["runner_lost", None]
         client.cancel(job_id)
         client.wait(job_id, timeout=DEADLINE)
 
@@ -146,7 +146,7 @@ class TestSuddenDeaths:
         stack.restart_agent()
         runner_of(client, job_id, attempt=2)
         job = client.get(job_id)
-        assert [one["reason"] for one in job.json["attempts"]] == ["worker_lost", None]
+        assert [attempt["reason"] for attempt in job.json["attempts"]] == ["worker_lost", None]
         client.cancel(job_id)
         client.wait(job_id, timeout=DEADLINE)
 
@@ -169,7 +169,7 @@ class TestSuddenDeaths:
         client.cancel(job_id)
         job = client.wait(job_id, timeout=DEADLINE)
         assert job.state is JobState.CANCELLED
-        assert [one["reason"] for one in job.json["attempts"]] == ["cancelled_by_user"]
+        assert [attempt["reason"] for attempt in job.json["attempts"]] == ["cancelled_by_user"]
 
 
 class TestStopping:
@@ -188,7 +188,10 @@ class TestStopping:
         with stack, Client(stack.url, token_file=stack.token_path) as client:
             runner_of(client, job_id, attempt=2)
             job = client.get(job_id)
-            assert [one["reason"] for one in job.json["attempts"]] == ["worker_stopped", None]
+            assert [attempt["reason"] for attempt in job.json["attempts"]] == [
+                "worker_stopped",
+                None,
+            ]
             follow_until(client, job_id, "Attempt 2 resumes from checkpoint", attempt=2)
 
     def test_it_may_be_stopped_twice_and_before_it_was_started(self, tmp_path: Path) -> None:

@@ -60,7 +60,9 @@ class FakeHandler(BaseHTTPRequestHandler):
             problem = {"code": refusal.code, "detail": refusal.detail, "status": refusal.status}
             self._send(refusal.status, json.dumps(problem).encode(), "application/problem+json")
         else:
-            lost = next((one for one in service.answers_to_lose if re.search(one, path)), None)
+            lost = next(
+                (pattern for pattern in service.answers_to_lose if re.search(pattern, path)), None
+            )
             if lost is not None:
                 service.answers_to_lose.remove(lost)
                 self.close_connection = True

@@ -101,10 +101,10 @@ class FakeRules:
         if body["first"] > expected:
             raise Refusal(409, "sequence_gap", f"event {expected} is expected next")
         try:
-            told = [validate(EVENT, value) for value in body["events"]]
+            events = [validate(EVENT, value) for value in body["events"]]
         except InvalidInput as error:
             raise Refusal(422, "invalid_input", str(error)) from error
-        for event in list(_one_by_one(told))[expected - body["first"] :]:
+        for event in list(_one_by_one(events))[expected - body["first"] :]:
             if not isinstance(event, (PhaseEvent, MetricEvent, LogEvent, CheckpointEvent)):
                 raise Refusal(422, "invalid_input", f"{event.kind} is not for the service")
             if isinstance(event, PhaseEvent) and job.state is not JobState.CANCELLING:
@@ -123,8 +123,8 @@ class FakeRules:
         if any(other.role == "manifest" for other in attempt.artifacts):
             raise Refusal(409, "conflict", "the manifest comes last")
         if artifact.role == "checkpoint":
-            others = [other for other in attempt.artifacts if other.role != "checkpoint"]
-            attempt.artifacts[:] = others
+            results = [file for file in attempt.artifacts if file.role != "checkpoint"]
+            attempt.artifacts[:] = results
         attempt.artifacts.append(artifact)
         return artifact
 
@@ -146,7 +146,7 @@ class FakeRules:
             self._move(job, JobState.CANCELLED)
         elif reason in INFRASTRUCTURE:
             self._move(job, JobState.RETRY_WAIT)
-            checkpoints = [one for one in attempt.artifacts if one.role == "checkpoint"]
+            checkpoints = [file for file in attempt.artifacts if file.role == "checkpoint"]
             job.checkpoint = checkpoints[-1] if checkpoints else job.checkpoint
             self._move(job, JobState.QUEUED)
         else:

@@ -17,21 +17,21 @@ class Offspring:
         self._before = set(psutil.Process().children(recursive=True))
 
     def alive(self) -> list[psutil.Process]:
-        found: list[psutil.Process] = []
+        runners: list[psutil.Process] = []
         parents = [psutil.Process()]
         while parents:
             with suppress(psutil.NoSuchProcess):
-                ours = [one for one in parents.pop().children() if one not in self._before]
-                found += ours
+                ours = [child for child in parents.pop().children() if child not in self._before]
+                runners += ours
                 parents += ours
-        return found
+        return runners
 
     def runners(self) -> list[int]:
         """Wait for runners among them and return their process ids."""
         while True:
-            found = [process.pid for process in self.alive() if _is_runner(process)]
-            if found:
-                return found
+            runners = [process.pid for process in self.alive() if _is_runner(process)]
+            if runners:
+                return runners
 
 
 def _is_runner(process: psutil.Process) -> bool:

@@ -200,8 +200,8 @@ def test_wake_ups_for_a_device_in_quarantine_are_left_to_others(
     broken = service.submit("ends_with", reason="unrecoverable")
     publish(redis, broken)
     agent.wait_for_action("attempt_ended")
-    said = service.job(broken).last.messages("agent")
-    assert any("does not use its cpu until it is restarted" in line for line in said)
+    lines = service.job(broken).last.messages("agent")
+    assert any("does not use its cpu until it is restarted" in line for line in lines)
     job_id = service.submit("completes")
     publish(redis, job_id, queue=messages.queue_of("emulator"))  # of the same agent
     publish(redis, job_id)

@@ -75,8 +75,12 @@ class TestRate:
         line = LogEvent(message="x")
         assert len([out for _ in range(100) for out in rate.admit(line)]) == 20
         now = 1.0
-        told = [out.message for _ in range(5) for out in rate.admit(line)]
-        assert told == ["80 lines were dropped here: a job may write 2 lines per second.", "x", "x"]
+        messages = [out.message for _ in range(5) for out in rate.admit(line)]
+        assert messages == [
+            "80 lines were dropped here: a job may write 2 lines per second.",
+            "x",
+            "x",
+        ]
         assert [out.message for out in rate.end()] == [
             "3 lines were dropped here: a job may write 2 lines per second."
         ]

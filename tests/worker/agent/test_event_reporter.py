@@ -30,7 +30,7 @@ def api(service: FakeService) -> Iterator[ServiceAPI]:
     api.close()
 
 
-class Told:
+class Callbacks:
     """Records the callbacks of a reporter."""
 
     def __init__(self) -> None:
@@ -52,21 +52,21 @@ def sent(service: FakeService) -> int:
 def test_everything_is_sent_before_the_end_is_reported(
     service: FakeService, api: ServiceAPI, lease: AttemptLease
 ) -> None:
-    told = Told()
-    reporter = told.reporter(api, lease)
+    callbacks = Callbacks()
+    reporter = callbacks.reporter(api, lease)
     reporter.start()
     for number in range(1200):
         reporter.add(log(number))
     reporter.close()
-    assert told.ended.wait(DEADLINE)
+    assert callbacks.ended.wait(DEADLINE)
     assert service.job("job_1").last.messages() == [f"line {number}" for number in range(1200)]
 
 
 def test_large_events_travel_in_several_requests(
     service: FakeService, api: ServiceAPI, lease: AttemptLease
 ) -> None:
-    told = Told()
-    reporter = told.reporter(api, lease)
+    callbacks = Callbacks()
+    reporter = callbacks.reporter(api, lease)
     for _ in range(100):
         reporter.add(LogEvent(message="ü" * 16_384))
     for number in range(300):
@@ -74,7 +74,7 @@ def test_large_events_travel_in_several_requests(
         reporter.add(MetricEvent(epoch=1, epochs=1, step=number, steps=300, values=values))
     reporter.start()
     reporter.close()
-    assert told.ended.wait(DEADLINE)
+    assert callbacks.ended.wait(DEADLINE)
     assert len(service.job("job_1").last.events) == 400
     assert 2 <= sent(service) < 20
 
@@ -84,16 +84,16 @@ def test_events_right_before_the_end_travel_with_the_outcome(
 ) -> None:
     for pause in ("AT_ONCE_SECONDS", "LOG_SECONDS"):
         monkeypatch.setattr(module, pause, DEADLINE)
-    told = Told()
-    reporter = told.reporter(api, lease)
+    callbacks = Callbacks()
+    reporter = callbacks.reporter(api, lease)
     reporter.start()
-    said = [PhaseEvent(phase) for phase in ("prepare", "compile", "acquire", "run", "report")]
-    for event in said:
+    events = [PhaseEvent(phase) for phase in ("prepare", "compile", "acquire", "run", "report")]
+    for event in events:
         reporter.add(event)
     reporter.expect_end()
     reporter.close(max_unsent=EVENTS_PER_COMMIT)
-    assert told.ended.wait(DEADLINE)
-    assert reporter.unsent == (1, said)
+    assert callbacks.ended.wait(DEADLINE)
+    assert reporter.unsent == (1, events)
     assert sent(service) == 0
 
 
@@ -110,8 +110,8 @@ def test_a_full_backlog_holds_the_next_event_back(
             service.changed.acquire()
 
     service.faults.append(hang)
-    told = Told()
-    reporter = told.reporter(api, lease)
+    callbacks = Callbacks()
+    reporter = callbacks.reporter(api, lease)
     reporter.start()
     added = threading.Semaphore(0)
 
@@ -128,7 +128,7 @@ def test_a_full_backlog_holds_the_next_event_back(
     assert all(added.acquire(timeout=DEADLINE) for _ in range(15))
     thread.join(DEADLINE)
     reporter.close()
-    assert told.ended.wait(DEADLINE)
+    assert callbacks.ended.wait(DEADLINE)
     assert len(service.job("job_1").last.events) == 20
 
 
@@ -136,7 +136,7 @@ def test_a_lost_lease_frees_blocked_threads(
     service: FakeService, api: ServiceAPI, lease: AttemptLease, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BACKLOG_EVENTS", 1)
-    reporter = Told().reporter(api, lease)  # not started: nothing leaves the backlog
+    reporter = Callbacks().reporter(api, lease)  # not started: nothing leaves the backlog
     reporter.add(log(1))
     thread = threading.Thread(target=lambda: reporter.add(log(2)))
     thread.start()
@@ -148,14 +148,14 @@ def test_a_lost_lease_frees_blocked_threads(
 def test_a_refusal_is_reported_and_ends_it(
     service: FakeService, api: ServiceAPI, lease: AttemptLease
 ) -> None:
-    told = Told()
-    reporter = told.reporter(api, lease)
+    callbacks = Callbacks()
+    reporter = callbacks.reporter(api, lease)
     reporter.start()
     reporter.add(PhaseEvent("run"))
     reporter.add(PhaseEvent("prepare"))  # no job goes back there
-    assert told.ended.wait(DEADLINE)
-    assert len(told.refusals) == 1
-    assert "running cannot become preparing" in told.refusals[0]
+    assert callbacks.ended.wait(DEADLINE)
+    assert len(callbacks.refusals) == 1
+    assert "running cannot become preparing" in callbacks.refusals[0]
     reporter.add(log(1))  # dropped, and nobody blocks
     assert not lease.is_lost
 
@@ -164,8 +164,8 @@ def test_lost_events_of_the_service_never_fail_the_job(
     service: FakeService, api: ServiceAPI, lease: AttemptLease
 ) -> None:
     """The database was restored from an older copy: another attempt starts."""
-    told = Told()
-    reporter = told.reporter(api, lease)
+    callbacks = Callbacks()
+    reporter = callbacks.reporter(api, lease)
     reporter.start()
     for number in range(3):
         reporter.add(log(number))
@@ -174,4 +174,4 @@ def test_lost_events_of_the_service_never_fail_the_job(
         service.job("job_1").last.events.clear()
     reporter.add(log(3))
     assert lease.wait_for_loss(DEADLINE)
-    assert told.refusals == []
+    assert callbacks.refusals == []

@@ -31,9 +31,9 @@ def said_by(code: str) -> str:
 
 
 def of_group(text: str) -> int:
-    found = re.search(r"nice (-?\d+)", text)
-    assert found is not None, text
-    return int(found[1])
+    match = re.search(r"nice (-?\d+)", text)
+    assert match is not None, text
+    return int(match[1])
 
 
 @needs_groups

@@ -91,9 +91,9 @@ def test_lack_of_memory_is_reported_with_a_hint(exit_code: int, kills: int, is_s
 
 
 def test_the_kernels_own_count_is_read(tmp_path: Path) -> None:
-    told = tmp_path / "vmstat"
-    told.write_text("allocstall_normal 7\noom_kill 12\ndrop_pagecache 0\n")
-    assert oom_kills(told) == 12
+    vmstat = tmp_path / "vmstat"
+    vmstat.write_text("allocstall_normal 7\noom_kill 12\ndrop_pagecache 0\n")
+    assert oom_kills(vmstat) == 12
     assert oom_kills(tmp_path / "of another system") == 0
 
 

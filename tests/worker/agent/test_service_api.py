@@ -217,7 +217,7 @@ def test_closing_does_not_wait_and_leaves_nothing_open(
     assert answers == [False]
     port = int(service.url.rpartition(":")[2])
     open_ones = psutil.Process().net_connections()
-    assert [one for one in open_ones if one.raddr and one.raddr.port == port] == []
+    assert [end for end in open_ones if end.raddr and end.raddr.port == port] == []
 
 
 def test_proxies_of_the_environment_are_not_used(

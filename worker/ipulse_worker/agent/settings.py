@@ -60,7 +60,7 @@ class AgentSettings:
         Raises InvalidInput with every wrong variable, Unavailable for a missing token.
         """
         reader = _Reader(environment)
-        found = {
+        values = {
             "service_url": reader.url("IPULSE_SERVICE_URL", SERVICE_SCHEMES).rstrip("/"),
             "broker_url": reader.url("IPULSE_BROKER_URL", messages.BROKER_SCHEMES),
             "work_dir": Path(reader.text("IPULSE_WORK_DIR")).expanduser().absolute(),
@@ -83,7 +83,7 @@ class AgentSettings:
         token_file = reader.text("IPULSE_WORKER_TOKEN_FILE")
         if reader.problems:
             raise InvalidInput(reader.problems, "The agent's environment is not valid.")
-        return cls(worker_token=_read_token(Path(token_file)), **found)  # type: ignore[arg-type]  # each reader above gives its field's type
+        return cls(worker_token=_read_token(Path(token_file)), **values)  # type: ignore[arg-type]  # each reader above gives its field's type
 
 
 class _Reader:

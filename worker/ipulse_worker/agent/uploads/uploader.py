@@ -162,8 +162,8 @@ class Uploader:
         except OSError as error:
             self._fail(file, error.strerror or str(error))
         except InvalidInput as error:
-            first, *others = error.problems  # the message of an outcome is short
-            self._fail(file, f"{first} (and {len(others)} more)" if others else str(first))
+            first, *rest = error.problems  # the message of an outcome is short
+            self._fail(file, f"{first} (and {len(rest)} more)" if rest else str(first))
         except IPUlseError as error:
             self._fail(file, error.message)
         else:
