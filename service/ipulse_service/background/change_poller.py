@@ -35,9 +35,11 @@ class ChangePoller:
         self._thread = threading.Thread(target=self._run, name="change-poller")
 
     def start(self) -> None:
+        """Starts the thread."""
         self._thread.start()
 
     def stop(self) -> None:
+        """Returns once the thread has ended."""
         self._stopping.set()
         self._thread.join()
 

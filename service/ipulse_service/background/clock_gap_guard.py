@@ -1,25 +1,28 @@
-"""Whether agents could be heard lately: nobody is judged for a silence that was ours."""
+"""Suppresses lease expiry after this process was suspended."""
 
 from __future__ import annotations
 
 
 class ClockGapGuard:
-    """Judges by the database's clock: a process that was stopped, a machine that slept, and a
-    clock that was set all look the same on it."""
+    """Detects gaps between calls on the database's clock.
+
+    A stopped process, a suspended machine and a clock that was set all look like a gap.
+    """
 
     def __init__(self, longest_seconds: float, grace_seconds: float) -> None:
-        """More than `longest_seconds` between two looks means that we were away; then agents have
-        `grace_seconds` to be heard again."""
+        """After a gap of more than `longest_seconds`, agents have `grace_seconds` to renew."""
         self._longest_ms = round(longest_seconds * 1000)
         self._grace_ms = round(grace_seconds * 1000)
-        self._last_look: int | None = None
-        self._judge_from = 0
+        self._last_scan: int | None = None
+        self._expire_from = 0
 
     def may_expire_leases(self, now: int) -> bool:
-        """Called at every look, with its time in milliseconds since 1970: whether a lease that
-        has run out by then may be taken for a lost agent's."""
-        is_here = self._last_look is not None and 0 <= now - self._last_look <= self._longest_ms
-        if not is_here:
-            self._judge_from = now + self._grace_ms
-        self._last_look = now
-        return now >= self._judge_from
+        """Returns whether expired leases count as lost; called with the time of every scan.
+
+        `now` is in milliseconds since 1970.
+        """
+        has_no_gap = self._last_scan is not None and 0 <= now - self._last_scan <= self._longest_ms
+        if not has_no_gap:
+            self._expire_from = now + self._grace_ms
+        self._last_scan = now
+        return now >= self._expire_from

@@ -1,4 +1,4 @@
-"""Cleans up now and then: expired keys, silent agents, old jobs, files that nobody refers to."""
+"""Periodic deletion of expired keys, absent agents, old jobs and unreferenced files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ipulse_service.files.artifacts import Store
 from ipulse_service.jobs import agents, deletion, queue_order, store, submission
 from ipulse_service.settings import Settings
 
-BATCH = 50  # jobs deleted in one look; each in a transaction of its own
+BATCH = 50  # jobs that are selected at once; each is deleted in its own transaction
 
 _log = logging.getLogger(__name__)
 
 
 class Housekeeper:
-    """A thread that nothing waits for; several replicas may each have one."""
+    """A thread that cleans up every `housekeeping_seconds`; each replica may have one."""
 
     def __init__(self, database: Database, blobs: Store, settings: Settings) -> None:
         self._database = database
@@ -28,16 +28,19 @@ class Housekeeper:
         self._thread = threading.Thread(target=self._run, name="housekeeper")
 
     def start(self) -> None:
+        """Starts the thread."""
         self._thread.start()
 
     def stop(self) -> None:
+        """Asks the thread to end."""
         self._stopping.set()
 
     def join(self) -> None:
+        """Returns once the thread has ended."""
         self._thread.join()
 
     def clean_up(self) -> None:
-        """One round. Raises Unavailable when database or store cannot be used."""
+        """Cleans up once. Raises Unavailable when the database or the store fails."""
         with self._database.write() as transaction:
             submission.forget_keys(transaction)
             agents.forget_silent(transaction)
@@ -53,7 +56,7 @@ class Housekeeper:
                 self.clean_up()
             except Unavailable as error:
                 _log.warning("not_cleaned_up", extra={"error": error.message})
-            except Exception:  # noqa: BLE001 - cleaning up is worth another try, not an end
+            except Exception:  # noqa: BLE001 - the next round tries again
                 _log.exception("clean_up_failed")
 
     def _retire_jobs(self) -> None:
@@ -72,7 +75,7 @@ class Housekeeper:
         with self._database.write() as transaction:
             job = store.find_by_pk(transaction, pk)
             if job is None:
-                return  # another replica was quicker
+                return  # another replica has deleted it
             digests = deletion.delete_job(transaction, job)
         for sha256 in digests:
             artifacts.forget(self._database, self._blobs, sha256)

@@ -1,4 +1,4 @@
-"""Wake-ups that a transaction promised and nobody has published yet."""
+"""Wake-ups that a transaction has promised and that are not published yet."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PROMISE_UNLESS_GONE = (
 
 
 def add(transaction: Transaction, job: Job) -> None:
-    """Promises a wake-up for a job; called in the transaction that queues it, and holds it."""
+    """Promises a wake-up for a job, in the transaction that queues and has locked it."""
     promised = transaction.connection.execute(_PROMISE, {"job_pk": job.pk})
     key = promised.inserted_primary_key
     assert key is not None  # noqa: S101 - one row was inserted
@@ -34,7 +34,7 @@ def add(transaction: Transaction, job: Job) -> None:
 
 
 def add_unless_gone(transaction: Transaction, job: Job) -> None:
-    """Promises a wake-up for a job that nobody holds: it may be deleted at this moment."""
+    """Promises a wake-up for a job that is not locked, unless it was deleted meanwhile."""
     promised = transaction.connection.execute(_PROMISE_UNLESS_GONE, {"of_job": job.pk})
     key = promised.scalar_one_or_none()
     if key is not None:
@@ -42,7 +42,7 @@ def add_unless_gone(transaction: Transaction, job: Job) -> None:
 
 
 def pending(transaction: Transaction, limit: int, since: int) -> dict[int, WakeUp]:
-    """The oldest promises by their keys, in order, of jobs that are as they are since `since`."""
+    """Returns the oldest promises by key, of jobs that have not changed state after `since`."""
     query = (
         select(outbox.c.pk, jobs.c.id, jobs.c.device)
         .join(jobs, jobs.c.pk == outbox.c.job_pk)
@@ -55,11 +55,12 @@ def pending(transaction: Transaction, limit: int, since: int) -> dict[int, WakeU
 
 
 def remove(transaction: Transaction, keys: Collection[int]) -> None:
+    """Deletes promises that are published."""
     transaction.connection.execute(delete(outbox).where(outbox.c.pk.in_(keys)))
 
 
 def queued(transaction: Transaction, since: int) -> dict[str, int]:
-    """How many queued jobs have had their place since before `since`, by device kind."""
+    """Counts the jobs by device kind that have been queued since `since` or earlier."""
     query = (
         select(jobs.c.device, func.count().label("jobs"))
         .where(jobs.c.state == JobState.QUEUED.value, jobs.c.queued_at <= since)
@@ -69,7 +70,7 @@ def queued(transaction: Transaction, since: int) -> dict[str, int]:
 
 
 def oldest_queued(transaction: Transaction, device: str, since: int, limit: int) -> list[WakeUp]:
-    """Whose turn it is first among the jobs queued since before `since`."""
+    """Returns the first jobs in queue order of those queued since `since` or earlier."""
     query = (
         select(jobs.c.id, jobs.c.device)
         .where(

@@ -6,17 +6,13 @@ import logging
 import threading
 import time
 from collections import deque
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 from ipulse_core.errors import Unavailable
 from ipulse_service.background import outbox
+from ipulse_service.background.celery_queue import WakeUpQueue
 from ipulse_service.db.engine import Database
 from ipulse_service.jobs.wake_up import WakeUp
 from ipulse_service.settings import Settings
-
-if TYPE_CHECKING:
-    from ipulse_service.background.celery_queue import WakeUpQueue
 
 BATCH = 500  # wake-ups in one query of the outbox
 # A wake-up makes any free agent claim the next job. With this many in a queue no agent is idle,
@@ -50,6 +46,7 @@ class Publisher:
         self._next_scan = 0.0
         self._next_rescan = 0.0
         self.broker_answers = False
+        self._queue = WakeUpQueue(settings.broker_url)
         self._thread = threading.Thread(target=self._run, name="publisher")
         database.wake_up_listeners.append(self._announce)
 
@@ -57,13 +54,6 @@ class Publisher:
     def is_alive(self) -> bool:
         """Whether the thread runs."""
         return self._thread.is_alive()
-
-    @cached_property
-    def _queue(self) -> WakeUpQueue:
-        # Imported by this thread: no answer to a request needs Celery.
-        from ipulse_service.background.celery_queue import WakeUpQueue
-
-        return WakeUpQueue(self._settings.broker_url)
 
     def start(self) -> None:
         """Starts the thread."""

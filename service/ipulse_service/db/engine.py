@@ -1,4 +1,4 @@
-"""The database: short transactions, and the only clock there is."""
+"""The database: short transactions, and the clock that all replicas share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ipulse_service.db.tables import trials
 from ipulse_service.files.keyed_lock import KeyedLock
 from ipulse_service.jobs.wake_up import WakeUp
 
-# Nothing that was asked for was wrong: locked, full, unreadable, gone, or no database at all.
+# The database itself fails: it is locked, full, unreadable or gone, or is no database.
 _TROUBLE = (DatabaseError, OperationalError, InterfaceError, InternalError)
 
 Backend = SQLite | PostgreSQL
@@ -33,33 +33,36 @@ _log = logging.getLogger(__name__)
 
 
 class Transaction:
-    """One transaction: its connection, its time, and what to tell others once it is kept."""
+    """A transaction: its connection, its time, and what to announce after the commit."""
 
     def __init__(self, connection: Connection, backend: Backend, is_writing: bool) -> None:
         self.connection = connection
-        # What a writing transaction reads in order to change it, it must lock.
-        self.is_writing = is_writing
-        self.topics: set[str] = set()  # job ids, or another word that somebody waits on
-        self.wake_ups: dict[int, WakeUp] = {}  # promised here, by their keys in the outbox
+        self.is_writing = is_writing  # then it locks the rows that it reads to change them
+        self.topics: set[str] = set()  # job ids and other topics to notify
+        self.wake_ups: dict[int, WakeUp] = {}  # promised, by key in the outbox
         self._backend = backend
 
     @cached_property
     def now(self) -> int:
-        """Milliseconds since 1970 by the database's clock, the same for the whole transaction."""
+        """The time in milliseconds since 1970 on the database's clock, read once."""
         return int(self.connection.exec_driver_sql(self._backend.clock).scalar_one())
 
     def lock(self, name: str, patiently: bool = False) -> None:
-        """Keeps every other writing transaction that asks for this name waiting: for a while, or
-        patiently for as long as it takes. Raises Unavailable when this one waited too long."""
+        """Locks a name against other writing transactions until this one ends.
+
+        Raises Unavailable after a while without success, or with `patiently` never.
+        """
         self._backend.lock(self.connection, name, patiently)
 
 
 class Database:
-    """Opens transactions; after each commit it passes the topics on to `listeners`, and the
-    promised wake-ups to `wake_up_listeners`."""
+    """Opens transactions and announces commits.
+
+    After a commit, `listeners` receive its topics and `wake_up_listeners` its wake-ups.
+    """
 
     def __init__(self, url: str) -> None:
-        """Raises Unavailable for a URL of something else, MissingDependency without its driver."""
+        """Raises Unavailable for an unsupported URL, and MissingDependency without the driver."""
         self.url = make_url(url)
         kind = self.url.get_backend_name()
         if not self.url.database or kind not in ("sqlite", "postgresql"):
@@ -69,26 +72,26 @@ class Database:
                 "postgresql://USER@HOST/DATABASE"
             )
         self.backend: Backend = SQLite(self.url) if kind == "sqlite" else PostgreSQL(self.url)
-        self.key_locks = KeyedLock()  # among the threads of this process
+        self.key_locks = KeyedLock()  # between threads of this process
         self.listeners: list[Callable[[frozenset[str]], None]] = []
         self.wake_up_listeners: list[Callable[[dict[int, WakeUp]], None]] = []
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
-        """A consistent view. Never blocks, and is never blocked by, a writer.
+        """Opens a transaction that reads one consistent state and waits for no writer.
 
         Raises Unavailable when the database fails.
         """
-        with _explained(), self.backend.reading.begin() as connection:
+        with _translate_errors(), self.backend.reading.begin() as connection:
             yield Transaction(connection, self.backend, is_writing=False)
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
-        """Kept on disk when the block ends, undone when it raises. Must not be nested.
+        """Opens a transaction that is on disk when the block ends, and undone when it raises.
 
-        Raises Unavailable when the database fails, or other writers keep it busy for too long.
+        It must not be nested. Raises Unavailable when the database fails or stays busy.
         """
-        with self.backend.turn(), _explained(), self.backend.writing.begin() as connection:
+        with self.backend.turn(), _translate_errors(), self.backend.writing.begin() as connection:
             transaction = Transaction(connection, self.backend, is_writing=True)
             yield transaction
         self.backend.sync()
@@ -101,16 +104,15 @@ class Database:
 
     @contextmanager
     def exclusively(self, name: str) -> Iterator[None]:
-        """Keeps everybody else who asks for this name waiting, and no transaction.
+        """Locks a name outside of transactions.
 
-        Take it before a transaction and never inside of one. Raises Unavailable when it is not
-        free in time.
+        It must be taken before a transaction. Raises Unavailable if it stays locked.
         """
-        with _explained(), self.backend.exclusively(name):
+        with _translate_errors(), self.backend.exclusively(name):
             yield
 
     def is_writable(self) -> bool:
-        """Writes a row and keeps it: a disk may be full, a server a replica that only reads."""
+        """Returns whether a row can be written: the disk may be full, the server read-only."""
         try:
             with self.write() as transaction:
                 transaction.connection.execute(delete(trials))
@@ -120,11 +122,12 @@ class Database:
         return True
 
     def close(self) -> None:
+        """Closes all connections."""
         self.backend.close()
 
 
 def rfc3339(milliseconds: int | None) -> str | None:
-    """A stored time as `2026-01-31T12:00:00.000Z`."""
+    """Formats a stored time like `2026-01-31T12:00:00.000Z`."""
     if milliseconds is None:
         return None
     second, rest = divmod(milliseconds, 1000)
@@ -137,17 +140,17 @@ def _second(since_1970: int) -> str:
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except TimeoutError as error:
         raise Unavailable("the database is busy; try again in a few seconds") from error
     except (DatabaseError, InterfaceError) as error:
         if type(error) not in _TROUBLE:
-            raise  # a constraint or a statement: what we asked for was wrong
-        # A driver speaks of statements and processes: words for who runs the service.
+            raise  # a constraint or a statement is wrong: an error of this code
+        # The driver's message is for the operator of the service.
         _log.warning("database_failed", extra={"error": str(error.orig).strip()})
         raise Unavailable(
-            "the database cannot be used now; try again in a few seconds, and if that does not "
-            "help, ask who runs this service: its log has the reason"
+            "the database is not available; try again in a few seconds. If it stays so, ask the "
+            "operator of the service: its log contains the reason"
         ) from error

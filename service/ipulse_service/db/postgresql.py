@@ -1,4 +1,4 @@
-"""PostgreSQL: many writers, and many replicas of the service on one database."""
+"""PostgreSQL: several writers, and several replicas of the service on one database."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sqlalchemy import URL, Connection, create_engine, text
 
 from ipulse_core.errors import MissingDependency
 
-LOCK_SECONDS = 10  # how long a statement waits for a row that another transaction holds
+LOCK_SECONDS = 10  # the longest wait for a row that another transaction has locked
 STATEMENT_SECONDS = 30
-IDLE_SECONDS = 60  # a transaction that says nothing for so long belongs to a replica that hangs
+IDLE_SECONDS = 60  # after this time without a statement, a transaction of a hung replica ends
 CONNECT_SECONDS = 5
 DRIVER = "postgresql+psycopg"
 
@@ -23,9 +23,8 @@ _OPTIONS = " ".join(
         ("lock_timeout", f"{LOCK_SECONDS}s"),
         ("statement_timeout", f"{STATEMENT_SECONDS}s"),
         ("idle_in_transaction_session_timeout", f"{IDLE_SECONDS}s"),
-        # Every statement of ours has its index and reads few rows. Where the server has no
-        # statistics yet, as after a restore, it would guess, read whole tables, and start
-        # processes or a compiler for that.
+        # Every statement has an index and reads few rows. Without statistics, as after a restore,
+        # the server would read whole tables and start parallel workers or its compiler.
         ("enable_seqscan", "off"),
         ("max_parallel_workers_per_gather", "0"),
         ("jit", "off"),
@@ -34,9 +33,9 @@ _OPTIONS = " ".join(
 
 
 class PostgreSQL:
-    """Engines on one database: readers see one moment, writers lock the rows they read."""
+    """The engines on one database: readers see one state, writers lock the rows they read."""
 
-    # Of the moment itself: a transaction that waited for a lock began long before.
+    # Not the transaction's start, which may be long before if it waited for a lock.
     clock = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
 
     def __init__(self, url: URL) -> None:
@@ -45,31 +44,31 @@ class PostgreSQL:
             raise MissingDependency("PostgreSQL needs psycopg 3: pip install 'ipulse[postgresql]'")
         engine = create_engine(
             url.set(drivername=DRIVER),
-            hide_parameters=True,  # specs and digests of tokens have no place in a log
+            hide_parameters=True,  # keeps specs and digests of tokens out of the log
             pool_size=10,
-            max_overflow=32,  # with that, one for each thread of the server and the dispatcher
+            max_overflow=32,  # with these, one for each thread of the server
             pool_timeout=LOCK_SECONDS,
-            pool_use_lifo=True,  # the one used last has its statements prepared
-            pool_pre_ping=True,  # a server that was restarted costs no request
+            pool_use_lifo=True,  # the connection used last has its statements prepared
+            pool_pre_ping=True,  # no request fails because the server was restarted
             connect_args={"options": _OPTIONS, "connect_timeout": CONNECT_SECONDS},
         )
         self.writing = engine.execution_options(isolation_level="READ COMMITTED")
         self.reading = engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
-        # Outside of transactions: an idle one would be ended, and a store may take its time.
+        # For locks outside of transactions: an idle transaction would be ended.
         self._alone = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Open at once: rows are locked, not the database."""
+        """Does nothing: rows are locked, not the database."""
         yield
 
     def sync(self) -> None:
-        """There is nothing to do: a server syncs its log before it says that it has committed."""
+        """Does nothing: the server syncs its log before it acknowledges a commit."""
 
     def lock(self, connection: Connection, name: str, patiently: bool) -> None:
-        """Waits for whoever holds this name, and holds it until the transaction ends."""
+        """Locks a name until the transaction ends."""
         bounds = ("lock_timeout", "statement_timeout") if patiently else ()
         for bound in bounds:
             connection.execute(text(f"SET LOCAL {bound} = 0"))
@@ -79,7 +78,7 @@ class PostgreSQL:
 
     @contextmanager
     def exclusively(self, name: str) -> Iterator[None]:
-        """Open while this session has the lock of a name, as no transaction of another can."""
+        """Locks a name for this session."""
         with self._alone.connect() as connection:
             connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _key(name)})
             try:
@@ -88,14 +87,15 @@ class PostgreSQL:
                 try:
                     connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": _key(name)})
                 except BaseException:
-                    connection.invalidate()  # a connection that ends gives its locks back
+                    connection.invalidate()  # closing the connection releases the lock
                     raise
 
     def migrating(self) -> nullcontext[None]:
-        """The migration's transaction takes a lock of its own."""
+        """Does nothing: the migration's transaction takes a lock."""
         return nullcontext()
 
     def close(self) -> None:
+        """Closes all connections."""
         self.writing.dispose()
 
 

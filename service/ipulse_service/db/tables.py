@@ -15,7 +15,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-# Every constraint has a name, so that a migration can speak of it on any database.
+# Every constraint has a name, so that migrations can refer to it on any database.
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(column_0_N_label)s",
@@ -25,16 +25,16 @@ metadata = MetaData(
     }
 )
 
-# SQLite gives out row numbers only to a column declared INTEGER.
+# SQLite assigns row numbers only to a column declared INTEGER.
 _Key = BigInteger().with_variant(Integer(), "sqlite")
 
 jobs = Table(
     "jobs",
     metadata,
     Column("pk", _Key, primary_key=True),  # grows with time: the order of every list
-    Column("id", String(64), nullable=False, unique=True),  # what the world calls it
+    Column("id", String(64), nullable=False, unique=True),  # the public id
     Column("name", String(128), nullable=False),
-    Column("state", String(32), nullable=False),  # written by store.move and by nothing else
+    Column("state", String(32), nullable=False),  # changed by store.move only
     Column("reason", String(64)),
     Column("message", Text, nullable=False, default=""),
     Column("device", String(32), nullable=False),
@@ -44,20 +44,20 @@ jobs = Table(
     Column("attempt", Integer, nullable=False, default=0),  # number of the latest attempt
     Column("progress", Text),
     Column("summary", Text),
-    Column("phase_ms", Text, nullable=False),  # time spent in the states left so far
+    Column("phase_ms", Text, nullable=False),  # time spent in earlier states, by phase
     Column("created_at", BigInteger, nullable=False),
     Column("started_at", BigInteger),
     Column("finished_at", BigInteger),
     Column("updated_at", BigInteger, nullable=False),
     Column("state_since", BigInteger, nullable=False),
-    Column("queued_at", BigInteger, nullable=False, server_default="0"),  # its place in the queue
-    Column("priority", Integer, nullable=False, server_default="0"),  # the greater goes first
+    Column("queued_at", BigInteger, nullable=False, server_default="0"),  # position in queue
+    Column("priority", Integer, nullable=False, server_default="0"),  # a higher one comes first
     Column("losses", Integer, nullable=False, server_default="0"),  # attempts that were lost
-    Column("queue_seconds", Integer),  # how long it may wait to begin; null: for ever
-    Column("run_seconds", Integer),  # how long agents may hold it in all
-    Column("total_seconds", Integer),  # how long it may take from its submission
-    Column("deadline_at", BigInteger),  # the first of these in its present state; store.move
-    Column("due_at", BigInteger),  # of a retry_wait job: when it may be queued again
+    Column("queue_seconds", Integer),  # limit of the wait for the first attempt; null: none
+    Column("run_seconds", Integer),  # limit of the time with agents
+    Column("total_seconds", Integer),  # limit of the time from submission to end
+    Column("deadline_at", BigInteger),  # the earliest of these in its state; set by store.move
+    Column("due_at", BigInteger),  # in retry_wait: when it is queued again
     Column("last_seq", BigInteger, nullable=False, default=0),
     Column("version", BigInteger, nullable=False, default=1),  # the ETag; +1 with every change
     Index("ix_jobs_state_pk", "state", "pk"),
@@ -76,7 +76,7 @@ attempts = Table(
     Column("job_pk", ForeignKey("jobs.pk"), nullable=False),
     Column("number", Integer, nullable=False),
     Column("agent", String(128), nullable=False),
-    Column("fence_sha256", String(64), nullable=False),  # the token itself is never stored
+    Column("fence_sha256", String(64), nullable=False),  # the token is not stored
     Column("lease_expires_at", BigInteger, nullable=False),
     Column("next_event", BigInteger, nullable=False, default=1),
     Column("started_at", BigInteger, nullable=False),
@@ -94,10 +94,10 @@ events = Table(
     Column("job_pk", ForeignKey("jobs.pk"), primary_key=True),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("time", BigInteger, nullable=False),
-    Column("attempt", Integer),  # null: said of the job outside any attempt
+    Column("attempt", Integer),  # null: an event outside of attempts
     Column("kind", String(32), nullable=False),
     Column("body", Text, nullable=False),
-    sqlite_with_rowid=False,  # stored in the order they are read
+    sqlite_with_rowid=False,  # stored in the order in which they are read
 )
 
 artifacts = Table(
@@ -117,7 +117,7 @@ artifacts = Table(
     sqlite_autoincrement=True,
 )
 
-# A wake-up that must still be published; written in the transaction that queued the job.
+# Wake-ups that are not published yet, written in the transaction that queued the job.
 outbox = Table(
     "outbox",
     metadata,
@@ -136,17 +136,17 @@ idempotency_keys = Table(
     Column("created_at", BigInteger, nullable=False, index=True),
 )
 
-# Who takes jobs, as they say themselves from time to time.
+# Registered agents.
 agents = Table(
     "agents",
     metadata,
     Column("name", String(128), primary_key=True),
     Column("device_kinds", Text, nullable=False),  # a JSON array
-    Column("quarantined", Text, nullable=False, server_default="[]"),  # those of them not used now
+    Column("quarantined", Text, nullable=False, server_default="[]"),  # not used now
     Column("seen_at", BigInteger, nullable=False),
 )
 
-# One row, written to see whether rows can be written.
+# A row that is written to test whether the database accepts writes.
 trials = Table(
     "trials",
     metadata,
@@ -154,7 +154,7 @@ trials = Table(
     Column("tried_at", BigInteger, nullable=False),
 )
 
-# Tokens handed out beside the two in the files; of a secret only its digest is kept.
+# Issued tokens, in addition to the two in files; only the digest of a secret is stored.
 tokens = Table(
     "tokens",
     metadata,

@@ -1,4 +1,4 @@
-"""Tokens that the service hands out: each for one role, until a day, and revocable."""
+"""Issued tokens: each has one role, expires, and can be revoked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FORM = re.compile(r"ipulse_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 
 @dataclass(frozen=True)
 class Token:
-    """What is known of a token; its secret is not. Times are milliseconds since 1970."""
+    """A token without its secret. Times are milliseconds since 1970."""
 
     id: str
     name: str
@@ -30,7 +30,7 @@ class Token:
 
 
 def issue(transaction: Transaction, name: str, role: str, seconds: int) -> tuple[Token, str]:
-    """A new token and its secret text, which nobody can be told again."""
+    """Issues a token. Returns it with its secret text, which cannot be read again."""
     id_, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
     now = transaction.now
     token = Token(id_, name, role, now, now + seconds * 1000)
@@ -40,7 +40,7 @@ def issue(transaction: Transaction, name: str, role: str, seconds: int) -> tuple
 
 
 def find(transaction: Transaction, text: str) -> Token | None:
-    """The token that this is the secret text of, unless it has expired or was revoked."""
+    """Returns the token of a secret text, None if it has expired or was revoked."""
     match = _FORM.fullmatch(text)
     if match is None:
         return None
@@ -54,14 +54,14 @@ def find(transaction: Transaction, text: str) -> Token | None:
 
 
 def is_good(transaction: Transaction, token_id: str) -> bool:
-    """Whether a token has neither expired nor been revoked."""
+    """Returns whether a token is valid: neither expired nor revoked."""
     query = select(tokens.c.expires_at).where(tokens.c.id == token_id)
     expires_at = transaction.connection.execute(query).scalar_one_or_none()
     return expires_at is not None and expires_at > transaction.now
 
 
 def issued(transaction: Transaction) -> list[Token]:
-    """All that were not revoked, the latest first; also those that have expired."""
+    """Returns all tokens that were not revoked, the latest first, including expired ones."""
     query = select(tokens).order_by(tokens.c.created_at.desc(), tokens.c.id)
     return [
         Token(row.id, row.name, row.role, row.created_at, row.expires_at)
@@ -70,7 +70,7 @@ def issued(transaction: Transaction) -> list[Token]:
 
 
 def revoke(transaction: Transaction, token_id: str) -> None:
-    """From the next request on it is worth nothing. Raises NotFound."""
+    """Revokes a token at once. Raises NotFound."""
     statement = delete(tokens).where(tokens.c.id == token_id)
     if transaction.connection.execute(statement).rowcount != 1:
         raise NotFound("there is no such token")

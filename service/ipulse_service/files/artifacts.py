@@ -1,4 +1,4 @@
-"""Which files an attempt has left, and what each is for."""
+"""The files of an attempt: their rows, and their blobs in the store."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from ipulse_service.jobs.leases import AttemptRow
 
 Store = Blobs | S3Blobs
 
-ORPHAN_SECONDS = 3600  # a file without a row may be on its way into one
+ORPHAN_SECONDS = 3600  # a younger file without a row may be about to get one
 
 _ID = re.compile(r"art_[0-9a-f]{24}")
 
-# Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
+# Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
 _ADD = insert(artifacts)
 _SELECTION = select(artifacts, attempts.c.number.label("attempt")).join(
     attempts, attempts.c.pk == artifacts.c.attempt_pk
@@ -40,14 +40,14 @@ _LATEST_CHECKPOINT = (
 
 
 class ArtifactExists(Conflict):
-    """This attempt has another file of that name already; only checkpoints are replaced."""
+    """The attempt has another file of this name; only checkpoints are replaced."""
 
     code = "artifact_exists"
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """A stored file as its row has it. Times are milliseconds since 1970."""
+    """The row of a stored file. Times are milliseconds since 1970."""
 
     id: str
     name: str
@@ -60,12 +60,13 @@ class Artifact:
 
     @classmethod
     def of(cls, row: Row[Any]) -> Artifact:
+        """Makes an artifact of a row."""
         return cls(**{name: getattr(row, name) for name in cls.__dataclass_fields__})
 
 
 @dataclass(frozen=True)
 class NewArtifact:
-    """What an attempt says of a file it sends."""
+    """The description of a file that an attempt uploads."""
 
     name: str
     role: str
@@ -74,7 +75,7 @@ class NewArtifact:
 
 @dataclass(frozen=True)
 class StoreResult:
-    """The artifact, whether it is new, and the digests that its row took the place of."""
+    """The artifact, whether it is new, and the digests of files that it replaced."""
 
     artifact: Artifact
     created: bool
@@ -85,46 +86,46 @@ def keep(
     database: Database,
     blobs: Store,
     described: NewArtifact,
-    incoming: PartialUpload,
+    upload: PartialUpload,
     holder: Callable[[Transaction], AttemptRow],
 ) -> StoreResult:
-    """Keeps a synced file as an artifact of the attempt that `holder` finds to hold its job.
+    """Stores a synced file as an artifact of the attempt that `holder` returns.
 
     Raises what `holder` and `add` raise, and Unavailable.
     """
-    with keeping(database, blobs, incoming) as transaction:
-        return add(transaction, holder(transaction), described, incoming)
+    with keeping(database, blobs, upload) as transaction:
+        return add(transaction, holder(transaction), described, upload)
 
 
 @contextmanager
-def keeping(database: Database, blobs: Store, incoming: PartialUpload) -> Iterator[Transaction]:
-    """Keeps a synced file if the transaction is kept that adds its row.
+def keeping(database: Database, blobs: Store, upload: PartialUpload) -> Iterator[Transaction]:
+    """Stores a synced file, then opens the transaction in which the caller adds its row.
 
-    The file goes first, and the transaction waits for no store, however slow it is. Raises
-    Unavailable.
+    If the transaction fails, the file is deleted. It does not wait for the store, which may be
+    slow. Raises Unavailable.
     """
-    with database.exclusively(_blob(incoming.sha256)):
-        blobs.keep(incoming)
+    with database.exclusively(_blob(upload.sha256)):
+        blobs.keep(upload)
         try:
             with database.write() as transaction:
                 yield transaction
         except IPUlseError:
-            with suppress(Unavailable):  # then it is cleaned up as an orphan
-                _discard_unless_used(database, blobs, incoming.sha256)
+            with suppress(Unavailable):  # the housekeeper deletes it then
+                _discard_unless_used(database, blobs, upload.sha256)
             raise
 
 
 def add(
-    transaction: Transaction, attempt: AttemptRow, described: NewArtifact, incoming: PartialUpload
+    transaction: Transaction, attempt: AttemptRow, described: NewArtifact, upload: PartialUpload
 ) -> StoreResult:
-    """The row of a kept file. The same file twice is one artifact.
+    """Adds the row of a stored file. The same file twice is one artifact.
 
-    Raises ArtifactExists when another file has the name. A checkpoint replaces the former one.
+    A checkpoint replaces the previous one. Raises ArtifactExists if another file has the name.
     """
     replaced = []
     for former in _of_attempt(transaction, attempt):
         same_name = former.name == described.name
-        if same_name and former.role == described.role and former.sha256 == incoming.sha256:
+        if same_name and former.role == described.role and former.sha256 == upload.sha256:
             return StoreResult(former, created=False, replaced=[])
         if described.role == "checkpoint" == former.role:
             transaction.connection.execute(delete(artifacts).where(artifacts.c.id == former.id))
@@ -139,8 +140,8 @@ def add(
         "name": described.name,
         "role": described.role,
         "media_type": described.media_type,
-        "size": incoming.size,
-        "sha256": incoming.sha256,
+        "size": upload.size,
+        "sha256": upload.sha256,
         "created_at": transaction.now,
     }
     transaction.connection.execute(_ADD, values)
@@ -149,8 +150,8 @@ def add(
         described.name,
         described.role,
         described.media_type,
-        incoming.size,
-        incoming.sha256,
+        upload.size,
+        upload.sha256,
         attempt.number,
         transaction.now,
     )
@@ -158,14 +159,14 @@ def add(
 
 
 def forget(database: Database, blobs: Store, sha256: str) -> None:
-    """Removes a file that no artifact refers to any more."""
-    # No new row of this digest appears between look and removal.
+    """Deletes a file unless an artifact refers to it."""
+    # Under the lock, no row of this digest is added between check and deletion.
     with database.exclusively(_blob(sha256)):
         _discard_unless_used(database, blobs, sha256)
 
 
 def collect(database: Database, blobs: Store) -> int:
-    """Removes the files that no artifact refers to, as a crash leaves them; returns how many."""
+    """Deletes files that a crash left without a row, and returns how many."""
     removed = 0
     for sha256 in blobs.kept(ORPHAN_SECONDS):
         with database.read() as transaction:
@@ -177,7 +178,7 @@ def collect(database: Database, blobs: Store) -> int:
 
 
 def get(transaction: Transaction, job: Job, artifact_id: str) -> Artifact:
-    """An artifact of any attempt of a job. Raises NotFound."""
+    """Returns an artifact of any attempt of a job. Raises NotFound."""
     row = None
     if _ID.fullmatch(artifact_id):
         query = _SELECTION.where(artifacts.c.id == artifact_id, artifacts.c.job_pk == job.pk)
@@ -188,7 +189,7 @@ def get(transaction: Transaction, job: Job, artifact_id: str) -> Artifact:
 
 
 def official(transaction: Transaction, job: Job) -> list[Artifact]:
-    """What the latest attempt has left so far; an earlier one's files are not the job's."""
+    """Returns the files of the latest attempt so far, which are the job's."""
     query = _SELECTION.where(
         artifacts.c.job_pk == job.pk, attempts.c.number == job.attempt
     ).order_by(artifacts.c.pk)
@@ -196,12 +197,12 @@ def official(transaction: Transaction, job: Job) -> list[Artifact]:
 
 
 def is_complete(transaction: Transaction, attempt: AttemptRow) -> bool:
-    """Whether the manifest, which is always written last, is there."""
+    """Returns whether the manifest, which is uploaded last, is stored."""
     return any(artifact.role == "manifest" for artifact in _of_attempt(transaction, attempt))
 
 
 def latest_checkpoint(transaction: Transaction, job: Job) -> Artifact | None:
-    """Where the next attempt may resume from."""
+    """Returns the checkpoint from which the next attempt resumes."""
     row = transaction.connection.execute(_LATEST_CHECKPOINT, {"of_job": job.pk}).one_or_none()
     return None if row is None else Artifact.of(row)
 

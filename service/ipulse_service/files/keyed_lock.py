@@ -1,4 +1,4 @@
-"""One thread at a time for each name."""
+"""A lock for each of any number of names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class KeyedLock:
-    """For names of which there are any number, each used for a moment."""
+    """Locks by name between threads; a name takes memory only while it is locked."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
@@ -16,15 +16,15 @@ class KeyedLock:
 
     @contextmanager
     def acquire(self, name: str, seconds: float) -> Iterator[bool]:
-        """Whether it became this thread's turn within so many seconds; if so, until the end."""
+        """Locks a name while the block runs. Yields False if it stayed locked for `seconds`."""
         with self._change:
-            is_mine = self._change.wait_for(lambda: name not in self._taken, seconds)
-            if is_mine:
+            is_acquired = self._change.wait_for(lambda: name not in self._taken, seconds)
+            if is_acquired:
                 self._taken.add(name)
         try:
-            yield is_mine
+            yield is_acquired
         finally:
-            if is_mine:
+            if is_acquired:
                 with self._change:
                     self._taken.remove(name)
                     self._change.notify_all()

@@ -1,4 +1,4 @@
-"""Who takes jobs: agents say from time to time that they are there and what they can use."""
+"""Registered agents and their device kinds."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from ipulse_core.errors import InvalidInput, Problem
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents
 
-PRESENT_MS = 90_000  # an agent that was silent for longer is not counted on now
-KNOWN_MS = 7 * 86_400_000  # one that was silent for longer is forgotten
+PRESENT_MS = 90_000  # an agent that has not registered again for longer counts as absent
+KNOWN_MS = 7 * 86_400_000  # after this time it is deleted
 
 _KNOWN = select(agents).where(agents.c.seen_at > bindparam("since")).order_by(agents.c.name)
 
 
 class NoSuchDevice(InvalidInput):
-    """No agent that this service knows can use the device that the job asks for."""
+    """No registered agent has the kind of device that the job needs."""
 
     code = "no_such_device"
 
 
 @dataclass(frozen=True)
 class Agent:
-    """An agent as it announced itself; `seen_at` is in milliseconds since 1970."""
+    """A registered agent; `seen_at` is in milliseconds since 1970."""
 
     name: str
     device_kinds: tuple[str, ...]
-    quarantined: tuple[str, ...]  # kinds that it leaves alone after an error of the device
+    quarantined: tuple[str, ...]  # kinds that it does not use after an error of the device
     seen_at: int
 
 
@@ -39,7 +39,7 @@ def announce(
     device_kinds: tuple[str, ...],
     quarantined: tuple[str, ...] = (),
 ) -> None:
-    """An agent says that it is there."""
+    """Registers an agent, or renews its registration."""
     transaction.lock(f"agent/{name}")
     transaction.connection.execute(delete(agents).where(agents.c.name == name))
     row = {
@@ -52,13 +52,13 @@ def announce(
 
 
 def forget_silent(transaction: Transaction) -> None:
-    """Removes those that were not there in the last week: each start of an agent is a new one."""
+    """Deletes agents that did not register in the last week; each start makes a new one."""
     silent = agents.c.seen_at <= transaction.now - KNOWN_MS
     transaction.connection.execute(delete(agents).where(silent))
 
 
 def known(transaction: Transaction) -> list[Agent]:
-    """All that were there in the last week."""
+    """Returns the agents that registered in the last week."""
     return [
         Agent(
             row.name,
@@ -71,12 +71,12 @@ def known(transaction: Transaction) -> list[Agent]:
 
 
 def count_present(transaction: Transaction, device: str) -> int:
-    """How many could take a job for this kind of device now, if they are free."""
+    """Counts the agents that use this kind of device now, whether busy or not."""
     return sum(device not in agent.quarantined for agent in _present(transaction, device))
 
 
 def are_quarantined(transaction: Transaction, device: str) -> bool:
-    """Whether there are agents with this kind of device, and all of them leave it alone."""
+    """Returns whether all present agents with this kind of device have it in quarantine."""
     present = _present(transaction, device)
     return bool(present) and all(device in agent.quarantined for agent in present)
 
@@ -91,9 +91,9 @@ def _present(transaction: Transaction, device: str) -> list[Agent]:
 
 
 def check_satisfiable(transaction: Transaction, device: str) -> None:
-    """Raises NoSuchDevice when agents are known, and none of them can use this device.
+    """Raises NoSuchDevice if agents are registered and none of them has this kind of device.
 
-    While none has ever announced itself nobody can tell, and a job may wait for the first.
+    While none has ever registered, a job may wait for the first.
     """
     kinds = {kind for agent in known(transaction) for kind in agent.device_kinds}
     if kinds and device not in kinds:

@@ -1,4 +1,4 @@
-"""How attempts and jobs end, stop, go on, and begin again."""
+"""Transitions of attempts and jobs: finish, cancel, pause, resume, expire, retry."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.settings import Settings
 
-DOUBLINGS = 3  # of the wait before another attempt, however often a job was lost
+DOUBLINGS = 3  # the wait before another attempt doubles at most this often
 
 _IDLE = (JobState.QUEUED, JobState.RETRY_WAIT, JobState.PAUSED)  # no attempt holds the job
 
 
 class Incomplete(Conflict):
-    """An attempt is complete only once its manifest is stored."""
+    """The manifest of the attempt is not stored, so that it cannot be complete."""
 
     code = "incomplete"
 
 
 def is_to_stop(transaction: Transaction, attempt: AttemptRow) -> bool:
-    """Whether somebody has asked the attempt's job to stop, for now or for good."""
+    """Returns whether the attempt's job is being cancelled or paused."""
     return store.get_by_pk(transaction, attempt.job_pk).state in STOPPING
 
 
 def finish(
     transaction: Transaction, attempt: AttemptRow, outcome: AttemptOutcome, settings: Settings
 ) -> Job:
-    """Ends an attempt by its own word; the same word again changes nothing.
+    """Ends an attempt with the outcome that its agent reports; a repetition changes nothing.
 
-    Raises StaleToken when it ended otherwise, Incomplete without a manifest.
+    Raises StaleToken if it ended otherwise, and Incomplete without a manifest.
     """
     job = store.get_by_pk(transaction, attempt.job_pk)
     if attempt.finished_at is not None:
-        if _said(attempt) != outcome:
+        if _stored_outcome(attempt) != outcome:
             raise StaleToken()
         return job
     if outcome.reason is Reason.COMPLETED and not artifacts.is_complete(transaction, attempt):
@@ -56,10 +56,10 @@ def conclude(
     settings: Settings,
     silent_ms: int = 0,
 ) -> Job:
-    """Ends an attempt and moves its job on: to its end, or to another attempt.
+    """Ends an attempt and moves its job to a final state or to another attempt.
 
-    The wait before another attempt grows with each loss, and `silent_ms`, for which nothing was
-    heard of this one, are a part of it.
+    The wait before another attempt grows with each loss. The time since the last sign of this
+    attempt, `silent_ms`, counts as a part of the wait.
     """
     is_pausing = job.state is JobState.PAUSING
     is_stopped = outcome.reason is Reason.CANCELLED_BY_USER
@@ -68,13 +68,13 @@ def conclude(
         attempt,
         finished_at=transaction.now,
         reason=outcome.reason.value,
-        # A runner is told to stop, and not for what.
+        # A runner does not know why it was stopped.
         message="Paused." if is_pausing and is_stopped else outcome.message,
         summary=strict_json.dumps(outcome.summary),
     )
     summary = strict_json.dumps(outcome.summary) if outcome.summary else None
     if job.state is JobState.CANCELLING and outcome.reason is not Reason.COMPLETED:
-        # However an attempt ends that was asked to stop: what was wanted has happened.
+        # The attempt was asked to stop; how it stopped does not matter.
         reason = job.reason or Reason.CANCELLED_BY_USER
         message = job.message or outcome.message
         return store.move(transaction, job, OUTCOMES[reason], reason, message, summary=summary)
@@ -96,14 +96,14 @@ def conclude(
     message = outcome.message
     if is_lost:
         times = f"{job.losses + 1} times" if job.losses else "once"
-        message = f"{message} It was lost {times}, and is not tried again.".lstrip()
+        message = f"{message} The job was lost {times} and is not retried.".lstrip()
     return store.move(
         transaction, job, OUTCOMES[outcome.reason], outcome.reason, message, summary=summary
     )
 
 
 def cancel(transaction: Transaction, job: Job) -> Job:
-    """Asks a job to stop: at once if nobody holds it, else its agent hears of it soon."""
+    """Cancels a job: at once if no attempt holds it, otherwise by asking its agent to stop."""
     if job.state.is_terminal or job.state is JobState.CANCELLING:
         return job
     if job.state in _IDLE:
@@ -114,7 +114,7 @@ def cancel(transaction: Transaction, job: Job) -> Job:
 
 
 def pause(transaction: Transaction, job: Job) -> Job:
-    """Takes a job out of the queue, or has its agent stop at a checkpoint.
+    """Takes a job out of the queue, or asks its agent to stop at a checkpoint.
 
     Raises IllegalTransition for a job that is being cancelled or is over.
     """
@@ -126,22 +126,23 @@ def pause(transaction: Transaction, job: Job) -> Job:
 
 
 def resume(transaction: Transaction, job: Job) -> Job:
-    """Queues a paused job again; it goes on from its last checkpoint.
+    """Queues a paused job again; it resumes from its last checkpoint.
 
-    A job that is not paused stays as it is; raises IllegalTransition for one that is about to be.
+    A job that is not paused is left unchanged. Raises IllegalTransition for a job that is being
+    paused or has ended.
     """
     if job.state is not JobState.PAUSED:
         if job.state is JobState.PAUSING or job.state.is_terminal:
             raise IllegalTransition(f"a job that is {job.state.value} cannot be resumed")
         return job
-    # It left the queue of its own accord, and so takes a new place.
+    # It left the queue on request, so that it gets a new position.
     queued = store.move(transaction, job, JobState.QUEUED, queued_at=transaction.now)
     outbox.add(transaction, queued)
     return queued
 
 
 def expire(transaction: Transaction) -> list[Job]:
-    """Ends every job whose deadline has passed, or asks its agent to stop."""
+    """Fails every job whose deadline has passed, or asks its agent to stop."""
     late = []
     for job in queue_order.overdue(transaction):
         options = SchedulingOptions(
@@ -156,11 +157,11 @@ def expire(transaction: Transaction) -> list[Job]:
 
 
 def reap(transaction: Transaction, settings: Settings) -> list[Job]:
-    """Ends every attempt whose lease has run out: its worker is taken for lost."""
+    """Ends every attempt whose lease has expired: its worker counts as lost."""
     concluded = []
     for attempt in leases.expired(transaction):
         job = store.get_by_pk(transaction, attempt.job_pk)
-        message = f"{attempt.agent} has not been heard of for {settings.lease_seconds:g} s"
+        message = f"The agent {attempt.agent} sent no heartbeat for {settings.lease_seconds:g} s."
         outcome = AttemptOutcome(Reason.WORKER_LOST, message)
         lease_ms = round(settings.lease_seconds * 1000)
         silent_ms = transaction.now - (attempt.lease_expires_at - lease_ms)
@@ -169,7 +170,7 @@ def reap(transaction: Transaction, settings: Settings) -> list[Job]:
 
 
 def requeue(transaction: Transaction) -> list[Job]:
-    """Queues every job whose wait for another attempt is over."""
+    """Queues every job whose wait before another attempt is over."""
     queued = []
     for job in queue_order.due(transaction):
         moved = store.move(transaction, job, JobState.QUEUED, job.reason, job.message, due_at=None)
@@ -178,6 +179,6 @@ def requeue(transaction: Transaction) -> list[Job]:
     return queued
 
 
-def _said(attempt: AttemptRow) -> AttemptOutcome:
+def _stored_outcome(attempt: AttemptRow) -> AttemptOutcome:
     summary = strict_json.loads(attempt.summary or "{}")
     return AttemptOutcome(Reason(attempt.reason), attempt.message, summary)

@@ -1,4 +1,4 @@
-"""Who waits for a job to change: woken inside the process, by the transaction that changed it."""
+"""Wakes coroutines that wait for a job to change, when a transaction of this process commits."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ from contextlib import contextmanager
 
 
 class Watch:
-    """One waiter for one topic. Clear it, look at the database, then wait: nothing is missed."""
+    """A waiter for a topic: clear it, read the database, then wait, and no change is missed."""
 
     def __init__(self) -> None:
         self._changed = asyncio.Event()
 
     def clear(self) -> None:
+        """Forgets changes up to now."""
         self._changed.clear()
 
     def wake(self) -> None:
+        """Reports a change."""
         self._changed.set()
 
     @property
     def is_woken(self) -> bool:
+        """Whether there was a change since `clear`."""
         return self._changed.is_set()
 
     async def wait(self, seconds: float) -> None:
-        """Returns at the next change, or after `seconds` whatever happened."""
+        """Returns at the next change, or after `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
@@ -33,7 +36,7 @@ class Watch:
 
 
 class JobNotifier:
-    """Carries word of commits, from whatever thread, to the coroutines that wait."""
+    """Passes commits of any thread on to the coroutines that wait for them."""
 
     def __init__(self) -> None:
         self._watches: dict[str, set[Watch]] = {}
@@ -41,30 +44,32 @@ class JobNotifier:
         self.stopping = False
 
     def start(self) -> None:
-        """Called on the event loop that the waiters run on."""
+        """Must be called on the event loop on which the waiters run."""
         self._loop = asyncio.get_running_loop()
 
     def publish(self, topics: Iterable[str]) -> None:
         """Wakes the waiters of these topics. Any thread may call this."""
-        # Whoever registers after this line looks at the database after the commit.
+        # A waiter that registers after this line reads the database after the commit.
         if self._watches and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake, tuple(topics))
 
     def stop(self) -> None:
-        """Ends every wait for good, so that open streams do not hold up a shutdown."""
+        """Ends all waits, so that open streams do not delay a shutdown."""
         self.stopping = True
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake_all)
 
     def watched(self) -> set[str]:
-        """The ids of the jobs that somebody waits for. Any thread may call this."""
+        """Returns the ids of the jobs that are watched. Any thread may call this."""
         return {topic.partition("/")[0] for topic in tuple(self._watches)}
 
     def is_watched(self, topic: str) -> bool:
+        """Returns whether a waiter is registered for a topic."""
         return topic in self._watches
 
     @contextmanager
     def watch(self, topic: str) -> Iterator[Watch]:
+        """Registers a waiter for a topic while the block runs."""
         watch = Watch()
         self._watches.setdefault(topic, set()).add(watch)
         try:

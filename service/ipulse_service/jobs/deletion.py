@@ -1,4 +1,4 @@
-"""Takes a job away with all that it left."""
+"""Deletion of a job with its events, attempts and files."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ipulse_service.jobs.job import Job
 
 
 class NotOver(Conflict):
-    """Only a job that has ended can be deleted; cancel it first."""
+    """The job has not ended; cancel it before you delete it."""
 
     code = "not_over"
 
 
 def delete_job(transaction: Transaction, job: Job) -> set[str]:
-    """Removes every row of a held job. Returns the digests of its files, which others may share.
+    """Deletes all rows of a locked job and returns the digests of its files.
 
-    Raises NotOver for a job that has not ended.
+    Other jobs may share these files. Raises NotOver for a job that has not ended.
     """
     if not job.state.is_terminal:
         raise NotOver()

@@ -24,8 +24,7 @@ class SequenceGap(Conflict):
 
 
 class OtherHistory(Conflict):
-    """The service was restored from a backup, and this job's events are not those you have seen.
-    Begin again at the first event."""
+    """The service was restored from a backup: read this job's events again from the first one."""
 
     code = "other_history"
 

@@ -1,4 +1,4 @@
-"""Which jobs a list shows."""
+"""Filters of job lists."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, cast, func
+from sqlalchemy.dialects.postgresql import JSONB
 
 from ipulse_core import strict_json
 from ipulse_core.states import JobState
@@ -17,7 +18,7 @@ Scalar = str | int | float | bool | None
 
 @dataclass(frozen=True)
 class Field:
-    """A value somewhere in a JSON column: `path` holds member names and array indices."""
+    """A condition on a JSON column; `path` consists of member names and array indices."""
 
     path: tuple[str, ...]
     value: Scalar
@@ -25,25 +26,26 @@ class Field:
 
 @dataclass(frozen=True)
 class JobFilter:
-    """All of these must hold; an empty one lets everything through. Times are milliseconds."""
+    """Conditions that all must hold; an empty filter accepts every job. Times are milliseconds."""
 
     states: tuple[JobState, ...] = ()
     devices: tuple[str, ...] = ()
-    labels: tuple[Field, ...] = ()  # of the spec's metadata
-    fields: tuple[Field, ...] = ()  # of the spec
+    labels: tuple[Field, ...] = ()  # in the spec's metadata
+    fields: tuple[Field, ...] = ()  # in the spec
     created_after: int | None = None
     created_before: int | None = None
 
     @property
     def looks_inside(self) -> bool:
-        """Whether specs must be opened, for which there is no index."""
+        """Whether it has conditions inside specs, for which there is no index."""
         return bool(self.labels or self.fields)
 
     def without_fields(self) -> JobFilter:
-        """The part of it for which there is an index."""
+        """Returns the conditions for which there is an index."""
         return replace(self, labels=(), fields=())
 
     def indexed_clauses(self) -> Iterator[ColumnElement[bool]]:
+        """Yields SQL clauses for which there is an index."""
         if self.states:
             yield jobs.c.state.in_(sorted(state.value for state in self.states))
         if self.devices:
@@ -54,6 +56,7 @@ class JobFilter:
             yield jobs.c.created_at < self.created_before
 
     def clauses_inside(self, dialect: str) -> Iterator[ColumnElement[bool]]:
+        """Yields SQL clauses on values inside specs."""
         holds = _holds_in_postgresql if dialect == "postgresql" else _holds_in_sqlite
         for label in self.labels:
             yield holds(jobs.c.metadata, label)
@@ -62,15 +65,12 @@ class JobFilter:
 
 
 def _holds_in_postgresql(column: ColumnElement[Any], field: Field) -> ColumnElement[bool]:
-    # A start on SQLite does not wait for what it has no use for.
-    from sqlalchemy.dialects.postgresql import JSONB
-
     found = func.jsonb_extract_path(cast(column, JSONB), *field.path)
     return found == cast(field.value, JSONB)
 
 
 def _holds_in_sqlite(column: ColumnElement[Any], field: Field) -> ColumnElement[bool]:
-    # Only a spec has arrays; what is named by digits elsewhere is a member.
+    # Only specs contain arrays; in metadata, digits are the name of a member.
     is_index = column is jobs.c.spec
     path = "$" + "".join(
         f"[{name}]" if is_index and name.isascii() and name.isdigit() else f'."{name}"'

@@ -1,4 +1,4 @@
-"""A job as its row has it."""
+"""The row of a job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ipulse_service.db.tables import jobs
 
 
 class Job(NamedTuple):
-    """One row. Times are milliseconds since 1970; JSON is text, parsed by whoever needs it."""
+    """A job's row. Times are milliseconds since 1970; JSON is text."""
 
     pk: int
     id: str
@@ -31,7 +31,7 @@ class Job(NamedTuple):
     finished_at: int | None
     updated_at: int
     state_since: int
-    queued_at: int  # its place in the queue, which a lost attempt does not cost it
+    queued_at: int  # its position in the queue, which it keeps when an attempt is lost
     priority: int
     losses: int
     queue_seconds: int | None
@@ -44,15 +44,17 @@ class Job(NamedTuple):
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> Job:
-        """From a row of COLUMNS."""
+        """Makes a job of a row of COLUMNS."""
         pk, job_id, name, state, reason, *rest = row
         return cls(pk, job_id, name, JobState(state), reason and Reason(reason), *rest)
 
     @property
     def tag(self) -> str:
-        """What its ETag says. Versions alone are counted again where an old copy of the database
-        was put back, or a standby took over that had not everything: what is changed twice is
-        never changed at the same time."""
+        """The content of its ETag.
+
+        After an old backup was restored, version numbers are used again; the time makes them
+        different.
+        """
         return f"{self.version}-{self.updated_at:x}"
 
 

@@ -1,4 +1,4 @@
-"""Who holds a job: claims, leases and fencing tokens, all on the database's clock."""
+"""Claims, leases and fencing tokens; all times are those of the database's clock."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _ID = re.compile(r"att_[0-9a-f]{24}")
 
 
 class NotClaimable(Conflict):
-    """Nothing to do: the job is held by another attempt, not due yet, or over."""
+    """The job is held by another attempt, not due yet, or has ended."""
 
     code = "not_claimable"
 
 
 class AttemptRow(NamedTuple):
-    """One try at a job as its row has it. Times are milliseconds since 1970."""
+    """The row of an attempt. Times are milliseconds since 1970."""
 
     pk: int
     id: str
@@ -48,7 +48,7 @@ class AttemptRow(NamedTuple):
 
 COLUMNS = tuple(attempts.c[name] for name in AttemptRow._fields)
 
-# Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
+# Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
 _ADD = insert(attempts).returning(*COLUMNS)
 _BY_ID = select(attempts.c.fence_sha256, *COLUMNS).where(attempts.c.id == bindparam("attempt_id"))
 _HOLD_JOB = (
@@ -61,7 +61,7 @@ _HOLD_JOB = (
     )
     .with_for_update(key_share=True)
 )
-# By itself: a list of jobs is written into its statement anew each time, even a list of one.
+# Separate from _OF_JOBS, whose list of keys makes SQLAlchemy render the statement each time.
 _OF_JOB = (
     select(*COLUMNS).where(attempts.c.job_pk == bindparam("of_job")).order_by(attempts.c.number)
 )
@@ -77,7 +77,7 @@ _WRITE = update(attempts).where(
 
 @dataclass(frozen=True)
 class ClaimedJob:
-    """A new attempt, its job, and the fencing token that only its agent ever sees."""
+    """A new attempt, its job, and the fencing token, which only its agent receives."""
 
     job: Job
     attempt: AttemptRow
@@ -91,7 +91,7 @@ def claim(
     device_kinds: Collection[str],
     lease_seconds: float,
 ) -> ClaimedJob:
-    """Gives a queued job to an agent: this one, or the one of its kind whose turn comes before.
+    """Starts an attempt at a queued job: this one, or the first in the queue of its kind.
 
     Raises NotFound or NotClaimable.
     """
@@ -102,9 +102,9 @@ def claim(
         raise NotClaimable(f"the job needs a device of the kind {named.device}")
     job = queue_order.head(transaction, named.device) or store.lock_or_skip(transaction, named.pk)
     if job is None or job.state is not JobState.QUEUED:
-        raise NotClaimable("another agent asks for the job at this moment")
+        raise NotClaimable("another agent is claiming the job")
     if job.pk != named.pk:
-        outbox.add_unless_gone(transaction, named)  # its own wake-up is used up by the other
+        outbox.add_unless_gone(transaction, named)  # this wake-up served the other job
     fence = secrets.token_urlsafe(32)
     number = job.attempt + 1
     values = {
@@ -128,7 +128,7 @@ def claim(
 
 
 def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> AttemptRow:
-    """The attempt, if this is its token; it may have ended since. Raises StaleToken."""
+    """Returns the attempt, which may have ended, if this is its token. Raises StaleToken."""
     row = None
     if _ID.fullmatch(attempt_id):
         _hold_job(transaction, attempt_id)
@@ -142,9 +142,9 @@ def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> Attemp
 
 
 def hold(transaction: Transaction, attempt_id: str, fence: str) -> AttemptRow:
-    """The attempt, if it holds its job now. Raises StaleToken otherwise.
+    """Returns the attempt if it holds its job now. Raises StaleToken otherwise.
 
-    A lease that ran out while nobody looked is still held: only the reaper takes a job away.
+    An expired lease holds the job until the reaper ends the attempt.
     """
     attempt = check_fence(transaction, attempt_id, fence)
     if attempt.finished_at is not None:
@@ -153,7 +153,7 @@ def hold(transaction: Transaction, attempt_id: str, fence: str) -> AttemptRow:
 
 
 def renew(transaction: Transaction, attempt: AttemptRow, lease_seconds: float) -> None:
-    """Extends a lease from now on. Raises StaleToken if the attempt has ended."""
+    """Renews a lease from now on. Raises StaleToken if the attempt has ended."""
     write(
         transaction,
         attempt,
@@ -162,19 +162,19 @@ def renew(transaction: Transaction, attempt: AttemptRow, lease_seconds: float) -
 
 
 def write(transaction: Transaction, attempt: AttemptRow, **columns: Any) -> None:
-    """Writes columns of an attempt that has not ended. Raises StaleToken if it has."""
+    """Updates columns of an attempt. Raises StaleToken if it has ended."""
     if transaction.connection.execute(_WRITE, {"held_pk": attempt.pk, **columns}).rowcount != 1:
         raise StaleToken()
 
 
 def of_job(transaction: Transaction, job_pk: int) -> list[AttemptRow]:
-    """The attempts of a job in order."""
+    """Returns the attempts of a job in order."""
     rows = transaction.connection.execute(_OF_JOB, {"of_job": job_pk})
     return [AttemptRow._make(row) for row in rows]
 
 
 def of_jobs(transaction: Transaction, job_pks: Collection[int]) -> dict[int, list[AttemptRow]]:
-    """The attempts of some jobs by the job's key, each list in order."""
+    """Returns the attempts of jobs by the job's key, each list in order."""
     found: dict[int, list[AttemptRow]] = {pk: [] for pk in job_pks}
     for row in transaction.connection.execute(_OF_JOBS, {"job_pks": list(job_pks)}):
         attempt = AttemptRow._make(row)
@@ -183,9 +183,9 @@ def of_jobs(transaction: Transaction, job_pks: Collection[int]) -> dict[int, lis
 
 
 def expired(transaction: Transaction) -> list[AttemptRow]:
-    """The attempts that hold a job on a lease that has run out.
+    """Returns the attempts that hold a job and whose lease has expired.
 
-    A writing transaction holds their jobs, and leaves out what another replica is judging.
+    A writing transaction locks their jobs, and skips jobs that another replica has locked.
     """
     has_run_out = (attempts.c.finished_at.is_(None), attempts.c.lease_expires_at <= transaction.now)
     query = select(*COLUMNS).where(*has_run_out).order_by(attempts.c.lease_expires_at)
@@ -197,20 +197,20 @@ def expired(transaction: Transaction) -> list[AttemptRow]:
             .with_for_update(of=jobs, skip_locked=True, key_share=True)
         )
         held = transaction.connection.execute(holding).scalars().all()
-        # Only now is it sure that no heartbeat renews them at the same moment.
+        # Read again under the lock: a heartbeat may have renewed a lease.
         query = query.where(attempts.c.job_pk.in_(held))
     return [AttemptRow._make(row) for row in transaction.connection.execute(query)]
 
 
 def next_expiry(transaction: Transaction) -> int | None:
-    """When the first of the leases now held runs out."""
+    """Returns when the next lease expires."""
     query = select(func.min(attempts.c.lease_expires_at)).where(attempts.c.finished_at.is_(None))
     expiry: int | None = transaction.connection.execute(query).scalar_one()
     return expiry
 
 
 def _hold_job(transaction: Transaction, attempt_id: str) -> None:
-    """Nobody else changes an attempt while its job is held."""
+    """Locks the job of an attempt, so that no other transaction changes the attempt."""
     if transaction.is_writing:
         transaction.connection.execute(_HOLD_JOB, {"attempt_id": attempt_id})
 

@@ -1,4 +1,4 @@
-"""Lists of jobs: the newest first, a page at a time."""
+"""Pages of job lists, newest first."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ipulse_service.db.tables import jobs
 from ipulse_service.jobs.filters import JobFilter
 from ipulse_service.jobs.job import COLUMNS, Job
 
-EXAMINED = 10_000  # specs that one page of a list may open
+EXAMINED = 10_000  # specs that one page may examine
 
 
 def page(
     transaction: Transaction, before: int | None, limit: int, wanted: JobFilter
 ) -> tuple[list[Job], int | None]:
-    """At most `limit` jobs that pass a filter, newest first, older than `before`; and what to
-    pass as `before` for the next page, None after the last.
+    """Returns at most `limit` jobs that pass a filter, newest first and older than `before`.
 
-    No more than EXAMINED jobs are opened to look into their specs, so that a page may be short.
+    The second value is `before` of the next page, None after the last. A page examines the specs
+    of at most EXAMINED jobs, so that it may be short.
     """
     query = _newest(wanted.without_fields(), before is not None)
     end = None
@@ -48,7 +48,7 @@ def _newest(indexed: JobFilter, goes_on: bool) -> Select[Any]:
 
 
 def _end_of_examined(transaction: Transaction, before: int | None, wanted: JobFilter) -> int | None:
-    """The newest job that a page may not open; None when it may open all that are left."""
+    """Returns the newest job that a page may not examine, None if it may examine all."""
     query = _newest(wanted.without_fields(), before is not None).offset(EXAMINED)
     found = transaction.connection.execute(query, {"at_most": 1, "before": before}).first()
     return None if found is None else int(found.pk)

@@ -1,4 +1,4 @@
-"""Which job comes next, and which are due or late."""
+"""The order of the queue, and the jobs that are due or past their deadline."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ipulse_service.db.tables import jobs
 from ipulse_service.jobs.job import COLUMNS, Job
 
 _QUEUED = (jobs.c.state == JobState.QUEUED.value, jobs.c.device == bindparam("of_kind"))
-# Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
+# Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
 _HEAD = (
     select(*COLUMNS)
     .where(
         *_QUEUED,
-        # A look into the index each; sorted by both columns, a long queue would be read whole.
+        # Two index look-ups; sorting by both columns would read the whole queue.
         jobs.c.priority == select(func.max(jobs.c.priority)).where(*_QUEUED).scalar_subquery(),
     )
     .order_by(jobs.c.queued_at, jobs.c.pk)
@@ -25,18 +25,17 @@ _HEAD = (
 
 
 def head(transaction: Transaction, device: str) -> Job | None:
-    """The queued job whose turn it is on this kind of device, held.
+    """Returns the first queued job for this kind of device, locked.
 
-    The most urgent come first, then who took a place in the queue first: a job whose attempt was
-    lost has kept its place, and so goes before all that have never begun. A job that somebody
-    else takes at this moment is passed over.
+    A higher priority comes first, then the earlier position in the queue. A job whose attempt was
+    lost keeps its position. A job that another transaction has locked is skipped.
     """
     row = transaction.connection.execute(_HEAD, {"of_kind": device}).one_or_none()
     return None if row is None else Job.of(row)
 
 
 def count_ahead(transaction: Transaction, job: Job) -> int:
-    """How many queued jobs have their turn on this kind of device before this one."""
+    """Counts the queued jobs for the same kind of device that come before this one."""
     goes_first = or_(
         jobs.c.priority > job.priority,
         and_(
@@ -54,13 +53,13 @@ def count_ahead(transaction: Transaction, job: Job) -> int:
 
 
 def due(transaction: Transaction) -> list[Job]:
-    """The retry_wait jobs whose wait is over, the longest over first."""
+    """Returns the jobs in retry_wait that are due, in the order in which they became due."""
     is_due = (jobs.c.state == JobState.RETRY_WAIT.value, jobs.c.due_at <= transaction.now)
     return _all(transaction, select(*COLUMNS).where(*is_due).order_by(jobs.c.due_at))
 
 
 def overdue(transaction: Transaction) -> list[Job]:
-    """The jobs whose deadline has passed; a writing transaction holds them."""
+    """Returns the jobs past their deadline; a writing transaction locks them."""
     query = (
         select(*COLUMNS).where(jobs.c.deadline_at <= transaction.now).order_by(jobs.c.deadline_at)
     )
@@ -68,14 +67,14 @@ def overdue(transaction: Transaction) -> list[Job]:
 
 
 def next_due(transaction: Transaction) -> int | None:
-    """When the first of the retry_wait jobs may be queued again."""
+    """Returns when the next job in retry_wait is due."""
     query = select(func.min(jobs.c.due_at)).where(jobs.c.state == JobState.RETRY_WAIT.value)
     moment: int | None = transaction.connection.execute(query).scalar_one()
     return moment
 
 
 def next_deadline(transaction: Transaction) -> int | None:
-    """When the first of the jobs reaches its deadline."""
+    """Returns the next deadline of all jobs."""
     moment: int | None = transaction.connection.execute(
         select(func.min(jobs.c.deadline_at))
     ).scalar_one()
@@ -83,7 +82,7 @@ def next_deadline(transaction: Transaction) -> int | None:
 
 
 def ended_before(transaction: Transaction, moment: int, limit: int) -> list[Job]:
-    """Jobs that ended before a moment, in milliseconds since 1970; the oldest first."""
+    """Returns jobs that ended before a time in milliseconds since 1970, the oldest first."""
     over = [state.value for state in TERMINAL]
     query = (
         select(*COLUMNS)
@@ -96,6 +95,6 @@ def ended_before(transaction: Transaction, moment: int, limit: int) -> list[Job]
 
 def _all(transaction: Transaction, query: Select[tuple[object, ...]]) -> list[Job]:
     if transaction.is_writing:
-        # Another replica moves the rest.
+        # Another replica handles the others.
         query = query.with_for_update(skip_locked=True, key_share=True)
     return [Job.of(row) for row in transaction.connection.execute(query)]

@@ -1,4 +1,4 @@
-"""What a user asks for beside the experiment: how urgent it is and how long it may take."""
+"""Options of a submission: priority and time limits."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from ipulse_core.states import ACTIVE, JobState
 
 @dataclass(frozen=True)
 class SchedulingOptions:
-    """A priority and three limits in seconds, all on the database's clock."""
+    """A priority and three limits in seconds on the database's clock."""
 
     priority: int = 0
     queue_seconds: int | None = None  # from the submission until an agent takes the job
-    run_seconds: int | None = None  # with agents, all attempts together
+    run_seconds: int | None = None  # held by agents, all attempts together
     total_seconds: int | None = None  # from the submission to the end
 
     def deadline(
         self, state: JobState, created_at: int, now: int, *, started: bool, run_ms: int
     ) -> int | None:
-        """When a job that enters a state now is late there; `run_ms` is what it ran before.
+        """Returns the deadline of a job that enters a state now, after `run_ms` of running.
 
-        All times are in milliseconds. A job that is asked to stop has no deadline any more: its
-        agent has a grace, and a lease.
+        All times are in milliseconds. A job that is asked to stop has no deadline: the grace and
+        the lease of its agent limit it.
         """
         if state.is_terminal or state in (JobState.CANCELLING, JobState.PAUSING):
             return None
@@ -36,9 +36,9 @@ class SchedulingOptions:
         return min(moments, default=None)
 
     def deadline_message(self, state: JobState, created_at: int, now: int) -> str:
-        """Says which limit a job has passed that is late in a state."""
+        """Returns a sentence that names the limit that the job exceeded."""
         if self.total_seconds is not None and now >= created_at + self.total_seconds * 1000:
-            return f"it was to end within {self.total_seconds} s of its submission"
+            return f"The job did not end within {self.total_seconds} s of its submission."
         if state is JobState.QUEUED:
-            return f"no agent took it within {self.queue_seconds} s"
-        return f"it ran for its {self.run_seconds} s"
+            return f"No agent started the job within {self.queue_seconds} s."
+        return f"The job ran for longer than {self.run_seconds} s."

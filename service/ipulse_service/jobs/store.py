@@ -1,4 +1,4 @@
-"""Job rows: add, get, and the one function that moves a job from state to state."""
+"""Job rows: add, get, lock, update, and the one function that changes a job's state."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ from ipulse_service.jobs.scheduling_options import SchedulingOptions
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
 
-RETRY_TOPIC = "retry"  # told when a job begins to wait for another attempt
+RETRY_TOPIC = "retry"  # notified when a job starts to wait for another attempt
 
-
-# The clock of each state under a name for people; an attempt's phases keep theirs.
+# The name under which the time in each state is shown.
 PHASE_OF_STATE = {
     JobState.QUEUED: "queue",
     JobState.PREPARING: "prepare",
@@ -42,7 +41,7 @@ PHASE_OF_STATE = {
 
 _ID = re.compile(r"job_[0-9a-f]{24}")
 
-# Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
+# Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
 _ADD = insert(jobs).returning(*COLUMNS)
 _CHANGE = (
     update_statement(jobs)
@@ -51,17 +50,17 @@ _CHANGE = (
 )
 _BY_ID = select(*COLUMNS).where(jobs.c.id == bindparam("job_id"))
 _BY_PK = select(*COLUMNS).where(jobs.c.pk == bindparam("job_pk"))
-# A job's row is the lock of all that hangs on it: its attempts, events and artifacts. Its key
-# stays free for what only refers to it, as another's claim does that promises it a wake-up: two
-# such claims, each holding the job that the other names, would wait for each other.
+# A job's row is the lock of its attempts, events and artifacts. The lock leaves the key free for
+# rows that only refer to it, such as a wake-up promised by the claim of another job: two claims
+# that each lock the job that the other refers to would deadlock.
 _HOLD_BY_ID = _BY_ID.with_for_update(key_share=True)
 _HOLD_BY_PK = _BY_PK.with_for_update(key_share=True)
 
 
 def stop_topic(job_id: str) -> str:
-    """Told when nobody works on a job any more, or is to; its id alone is told of every change.
+    """Returns the topic that is notified when a job stops or is to stop.
 
-    Whoever watches a topic may be woken without cause.
+    The job's id alone is the topic of every change. A waiter may be woken without a change.
     """
     return f"{job_id}/stop"
 
@@ -73,7 +72,7 @@ def add(
     sha256: str,
     options: SchedulingOptions,
 ) -> Job:
-    """A new job, queued. `text` is the spec's canonical JSON and `sha256` that text's digest."""
+    """Adds a queued job. `text` is the spec's canonical JSON and `sha256` its digest."""
     now = transaction.now
     values = {
         "id": f"job_{secrets.token_hex(12)}",
@@ -98,7 +97,7 @@ def add(
 
 
 def get(transaction: Transaction, job_id: str) -> Job:
-    """The job; a writing transaction holds it until its end. Raises NotFound."""
+    """Returns the job; a writing transaction locks it until it ends. Raises NotFound."""
     row = None
     if _ID.fullmatch(job_id):
         query = _HOLD_BY_ID if transaction.is_writing else _BY_ID
@@ -109,7 +108,7 @@ def get(transaction: Transaction, job_id: str) -> Job:
 
 
 def peek(transaction: Transaction, job_id: str) -> Job:
-    """The job as it is now; a moment later it may be another. Raises NotFound."""
+    """Returns the job without a lock, so that it may change at once. Raises NotFound."""
     row = transaction.connection.execute(_BY_ID, {"job_id": job_id}).one_or_none()
     if row is None:
         raise NotFound("there is no such job")
@@ -117,20 +116,20 @@ def peek(transaction: Transaction, job_id: str) -> Job:
 
 
 def get_by_pk(transaction: Transaction, pk: int) -> Job:
-    """The job; a writing transaction holds it until its end."""
+    """Returns the job; a writing transaction locks it until it ends."""
     query = _HOLD_BY_PK if transaction.is_writing else _BY_PK
     return Job.of(transaction.connection.execute(query, {"job_pk": pk}).one())
 
 
 def find_by_pk(transaction: Transaction, pk: int) -> Job | None:
-    """As get_by_pk, for a job that may have been deleted."""
+    """Returns the job like `get_by_pk`, or None if it was deleted."""
     query = _HOLD_BY_PK if transaction.is_writing else _BY_PK
     row = transaction.connection.execute(query, {"job_pk": pk}).one_or_none()
     return None if row is None else Job.of(row)
 
 
 def lock_or_skip(transaction: Transaction, pk: int) -> Job | None:
-    """The job, held, unless another writer holds it now."""
+    """Returns the job, locked, or None while another transaction has locked it."""
     this = select(*COLUMNS).where(jobs.c.pk == pk)
     query = this.with_for_update(skip_locked=True, key_share=True)
     row = transaction.connection.execute(query).one_or_none()
@@ -145,7 +144,7 @@ def move(
     message: str = "",
     **columns: Any,
 ) -> Job:
-    """Moves a job to another state and writes the event down.
+    """Changes a job's state and stores the event.
 
     Raises IllegalTransition, or Conflict when the row changed since `job` was read.
     """
@@ -162,8 +161,10 @@ def transition(
     reason: Reason | None = None,
     message: str = "",
 ) -> tuple[Job, events.NewEvent]:
-    """The job as it is in another state from now on, and the event of that: for `update` and
-    `events.append`, once for several steps. Raises IllegalTransition."""
+    """Returns the job in another state, and the event of that, without storing them.
+
+    The caller stores both with `update` and `events.append`. Raises IllegalTransition.
+    """
     check_transition(job.state, after)
     phase_ms: dict[str, int] = json.loads(job.phase_ms)
     phase = PHASE_OF_STATE[job.state]
@@ -193,7 +194,7 @@ def transition(
 
 
 def update(transaction: Transaction, was: Job, job: Job) -> Job:
-    """Writes what has changed of a job's row and counts its version up.
+    """Writes the changed columns of a job's row and increments its version.
 
     Raises Conflict when the row changed since `was` was read.
     """

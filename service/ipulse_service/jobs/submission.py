@@ -1,4 +1,4 @@
-"""From a posted spec to a queued job: row, idempotency key and promised wake-up, or nothing."""
+"""Submission of a job: one transaction stores its row, idempotency key and wake-up."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, insert, select
 
 from ipulse.spec import ExperimentSpec, spec_to_json
+from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, Problem
 from ipulse_service.background import outbox
@@ -18,16 +19,16 @@ from ipulse_service.jobs import agents, store
 from ipulse_service.jobs.job import Job
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
-PATIENCE_SECONDS = 1.0  # with another request of the same key: nearly always it has ended by then
-KEY_MS = 24 * 3_600_000  # for which a key finds its job again
+WAIT_SECONDS = 1.0  # for another request with the same key
+KEY_MS = 24 * 3_600_000  # a key returns its job for a day
 
 _THIS = (
     idempotency_keys.c.caller == bindparam("of_caller"),
     idempotency_keys.c.key == bindparam("this_key"),
 )
-# Made once: what SQLAlchemy does to make a statement costs more than the database takes for it.
-_KEEP = insert(idempotency_keys)
-_KEY_OF_THIS = select(idempotency_keys).where(*_THIS)
+# Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
+_INSERT_KEY = insert(idempotency_keys)
+_SELECT_KEY = select(idempotency_keys).where(*_THIS)
 _DEFAULT_OPTIONS = SchedulingOptions()
 
 
@@ -55,7 +56,7 @@ class ResolvedSpec:
 
 @dataclass(frozen=True)
 class Submitted:
-    """The job of a submission, and whether an earlier one with the same key had made it."""
+    """The job of a submission, and whether an earlier request with the same key created it."""
 
     job: Job
     replayed: bool
@@ -75,15 +76,15 @@ def submit(
     key: str | None,
     options: SchedulingOptions = _DEFAULT_OPTIONS,
 ) -> Submitted:
-    """Stores a job once; the same key from the same caller finds it again, for a day.
+    """Stores a job once. The same key from the same caller returns the same job for a day.
 
-    Raises KeyInUse while another request with that key is under way, KeyReused when it came with
-    another spec or other options, NoSuchDevice for a job that nobody can run.
+    Raises KeyInUse while another request with that key is under way, KeyReused if the key was
+    used with another spec or other options, and NoSuchDevice if no agent can run the job.
     """
     if key is None:
         return _submit(database, resolved, caller, None, options)
-    with database.key_locks.acquire(_name(caller, key), PATIENCE_SECONDS) as is_mine:
-        if not is_mine:
+    with database.key_locks.acquire(_name(caller, key), WAIT_SECONDS) as is_acquired:
+        if not is_acquired:
             raise KeyInUse()
         return _submit(database, resolved, caller, key, options)
 
@@ -101,7 +102,7 @@ def _submit(
         fingerprint = hashlib.sha256(text.encode()).hexdigest()
     with database.write() as transaction:
         if key is not None:
-            transaction.lock(_name(caller, key))  # there may be other replicas
+            transaction.lock(_name(caller, key))  # against other replicas
             former = _find(transaction, fingerprint, caller, key)
             if former is not None:
                 return Submitted(former, replayed=True)
@@ -116,7 +117,7 @@ def _submit(
                 "job_pk": job.pk,
                 "created_at": transaction.now,
             }
-            transaction.connection.execute(_KEEP, row)
+            transaction.connection.execute(_INSERT_KEY, row)
     return Submitted(job, replayed=False)
 
 
@@ -125,14 +126,14 @@ def _name(caller: str, key: str) -> str:
 
 
 def forget_keys(transaction: Transaction) -> int:
-    """Removes the keys that have expired; returns how many."""
+    """Deletes expired keys and returns how many."""
     old = idempotency_keys.c.created_at <= transaction.now - KEY_MS
     return transaction.connection.execute(delete(idempotency_keys).where(old)).rowcount
 
 
 def _find(transaction: Transaction, fingerprint: str, caller: str, key: str) -> Job | None:
     this = {"of_caller": caller, "this_key": key}
-    row = transaction.connection.execute(_KEY_OF_THIS, this).one_or_none()
+    row = transaction.connection.execute(_SELECT_KEY, this).one_or_none()
     if row is None:
         return None
     if row.created_at <= transaction.now - KEY_MS:

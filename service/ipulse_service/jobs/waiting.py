@@ -1,4 +1,4 @@
-"""Why a job has not begun, behind how many others, and when it may begin."""
+"""Why a job waits, its position in the queue, and when it may start."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ipulse_service.db.tables import jobs
 from ipulse_service.jobs import agents, queue_order
 from ipulse_service.jobs.job import Job
 
-RECENT = 20  # finished jobs of the same kind that tell how long one takes
+RECENT = 20  # finished jobs of the same kind from which the duration is estimated
 
 Why = Literal["no_agent", "device_busy", "wake_up", "retry", "paused", "quarantine"]
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """What a job waits for. `position` is from 1; `estimated_start` milliseconds since 1970."""
+    """The reason for a job's wait. `estimated_start` is in milliseconds since 1970."""
 
     reason: Why
-    position: int | None = None
-    holder: str | None = None  # the job that has had a device of this kind longest
+    position: int | None = None  # in the queue, from 1
+    holder: str | None = None  # id of the job that has used a device of this kind longest
     estimated_start: int | None = None
 
 
 def of_job(transaction: Transaction, job: Job) -> Waiting | None:
-    """None for a job that waits for nothing."""
+    """Returns why a job waits, None if it does not."""
     if job.state is JobState.PAUSED:
         return Waiting("paused")
     if job.state is JobState.RETRY_WAIT:
@@ -55,7 +55,7 @@ def of_job(transaction: Transaction, job: Job) -> Waiting | None:
 
 
 def _holders(transaction: Transaction, device: str) -> list[tuple[str, int]]:
-    """The ids of the jobs that agents hold and when each began, the longest held first."""
+    """Returns ids and start times of the jobs that agents hold, the longest held first."""
     holding = [*ACTIVE, *STOPPING]
     query = (
         select(jobs.c.id, jobs.c.started_at)
@@ -66,7 +66,7 @@ def _holders(transaction: Transaction, device: str) -> list[tuple[str, int]]:
 
 
 def _usual_ms(transaction: Transaction, device: str) -> int | None:
-    """How long the latest jobs took from their beginning to success; None before the first."""
+    """Returns the mean duration of recent successful jobs, None before the first."""
     latest = (
         select((jobs.c.finished_at - jobs.c.started_at).label("took"))
         .where(jobs.c.state == JobState.SUCCEEDED.value, jobs.c.device == device)

@@ -1,4 +1,4 @@
-"""What an agent is told when a job is queued."""
+"""The message to agents that a job is queued."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class WakeUp(NamedTuple):
-    """One message to send: look at this job."""
+    """A message that makes an agent claim a job."""
 
     job_id: str
     device: str

@@ -15,19 +15,19 @@ from typing import Any
 from ipulse_core.errors import IPUlseError
 from ipulse_service.selftest import GROUPS
 from ipulse_service.selftest.audit import Findings, audit
-from ipulse_service.selftest.failover import fail_over, restart_database
 from ipulse_service.selftest.fault_outcome import FaultOutcome, PromiseBroken, rerun_seconds
+from ipulse_service.selftest.faults.failover import fail_over, restart_database
+from ipulse_service.selftest.faults.hangs import fill_disk, lock_database, stop_agent
+from ipulse_service.selftest.faults.kills import KILLS
+from ipulse_service.selftest.faults.memory import limits, starve
+from ipulse_service.selftest.faults.messages import duplicate, foreign, reorder
+from ipulse_service.selftest.faults.misbehaving_runner import misbehaving_runner
+from ipulse_service.selftest.faults.slow_broker import slow_broker
+from ipulse_service.selftest.faults.split_brain import split_brain
 from ipulse_service.selftest.footprint import Footprint, Sample
-from ipulse_service.selftest.hangs import fill_disk, lock_database, stop_agent
-from ipulse_service.selftest.kills import KILLS
 from ipulse_service.selftest.load import Load
-from ipulse_service.selftest.memory import limits, starve
-from ipulse_service.selftest.messages import duplicate, foreign, reorder
-from ipulse_service.selftest.misbehaving_runner import misbehaving_runner
 from ipulse_service.selftest.orphan_check import after_a_day, after_the_end
 from ipulse_service.selftest.postgresql import Servers
-from ipulse_service.selftest.slow_broker import slow_broker
-from ipulse_service.selftest.split_brain import split_brain
 from ipulse_service.selftest.testbed import MEBIBYTES, Testbed
 
 SCRIPTED = "ipulse_service.selftest.scripted_runner"

@@ -1,7 +1,7 @@
-"""The schema's history. Brought up to date when the service starts, one process at a time.
+"""The history of the schema, upgraded by one process at a time when the service starts.
 
-A new database is made of `tables` at once, which is what the revisions lead to: a test compares
-both.
+A new database is created from `tables` directly; a test checks that the revisions lead to the same
+schema.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import metadata
 
 _VERSIONS = Path(__file__).parent / "versions"
-# Alembic's own table, as it would make it.
+# Alembic's own table, as Alembic would create it.
 _REVISION = Table(
     "alembic_version",
     MetaData(),
@@ -34,18 +34,18 @@ _REVISION = Table(
 
 
 def upgrade(database: Database) -> None:
-    """Brings the schema to the newest revision; a killed upgrade leaves the old one intact.
+    """Upgrades the schema to the newest revision; a killed upgrade changes nothing.
 
-    Raises Unavailable for a schema that is newer than this code.
+    Raises Unavailable if the schema is newer than this code.
     """
     with database.backend.migrating(), database.write() as transaction:
         transaction.lock("migration", patiently=True)  # a large database takes its time
         present = _revision(transaction)
         if present is not None and present > newest():
             raise Unavailable(
-                f"the database is that of a newer version: it has revision {present}, and this "
-                f"one knows {newest()}. Start the newer version again, or restore a backup of "
-                "the time before the upgrade"
+                f"the database belongs to a newer version: it has revision {present}, and this "
+                f"version knows {newest()}. Start the newer version again, or restore a backup "
+                "from before the upgrade"
             )
         if present is None:
             _create(transaction)
@@ -54,18 +54,18 @@ def upgrade(database: Database) -> None:
 
 
 def newest() -> str:
-    """The last revision there is: files in `versions` begin with their number."""
+    """Returns the newest revision; files in `versions` begin with its number."""
     return max(path.name.partition("_")[0] for path in _VERSIONS.glob("[0-9]*_*.py"))
 
 
 def migrate(transaction: Transaction, to: str = "head") -> None:
-    """Runs the revisions that the database lacks, in order."""
-    # Imported only where there is something to do: it takes longer than making a new database.
+    """Runs the missing revisions in order."""
+    # Imported only when needed: it takes a third of the service's start.
     from alembic import command
     from alembic.config import Config
 
     config = Config()
-    # In such a file a single % would begin the name of another option.
+    # A single % would begin the name of another option.
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = transaction.connection
     command.upgrade(config, to)
@@ -80,7 +80,7 @@ def _revision(transaction: Transaction) -> str | None:
 
 
 def _create(transaction: Transaction) -> None:
-    # Unchecked: tables that somebody else has made here are no tables of ours.
+    # Unchecked: existing tables of these names belong to another application.
     metadata.create_all(transaction.connection, checkfirst=False)
     _REVISION.create(transaction.connection)
     transaction.connection.execute(insert(_REVISION).values(version_num=newest()))

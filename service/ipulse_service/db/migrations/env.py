@@ -1,4 +1,4 @@
-"""What Alembic runs: the revisions, on the connection and in the transaction it is handed."""
+"""Alembic's environment: runs the revisions on the connection that it is given."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ class TestDeadline:
         job_id = submit(service, queue_seconds=1)
         job = eventually(lambda: (j := service.job(job_id))["state"] == "failed" and j)
         assert job["reason"] == "deadline_exceeded"
-        assert job["message"] == "no agent took it within 1 s"
+        assert job["message"] == "No agent started the job within 1 s."
 
     def test_a_job_that_was_taken_is_not_late_in_the_queue(self, service: InProcess) -> None:
         job_id = submit(service, queue_seconds=3600)

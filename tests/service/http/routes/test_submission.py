@@ -243,7 +243,7 @@ class TestIdempotencyKey:
     def test_one_that_is_in_use_is_a_reason_to_come_again(
         self, service: InProcess, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(submission, "PATIENCE_SECONDS", 0.05)
+        monkeypatch.setattr(submission, "WAIT_SECONDS", 0.05)
         headers = {"idempotency-key": "slow"}
         with service.database.key_locks.acquire(
             "idempotency/user/slow", 0.0

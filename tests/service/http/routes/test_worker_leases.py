@@ -174,7 +174,7 @@ class TestLoss:
             assert attempt.claim["attempt"] == number
             job = attempt.finish("runner_lost", "killed by signal 9").json()
         assert (job["state"], job["reason"]) == ("failed", "runner_lost")
-        lost = f"It was lost {MAX_ATTEMPTS} times, and is not tried again."
+        lost = f"The job was lost {MAX_ATTEMPTS} times and is not retried."
         assert job["message"] == f"killed by signal 9 {lost}"
         assert len(job["attempts"]) == MAX_ATTEMPTS
         check_problem(hasty.claim(job_id), 409)

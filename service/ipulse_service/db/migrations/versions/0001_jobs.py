@@ -1,4 +1,4 @@
-"""Jobs, attempts, events, artifacts, the outbox and idempotency keys."""
+"""Add jobs, attempts, events, artifacts, the outbox and idempotency keys."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ _KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
+    """Upgrades to revision 0001."""
     op.create_table(
         "jobs",
         sa.Column("pk", _KEY, nullable=False),

@@ -1,4 +1,4 @@
-"""Priorities, deadlines, losses counted by themselves, keys that expire, and known agents."""
+"""Add priorities, deadlines, counted losses, expiring keys and agents."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
+    """Upgrades to revision 0002."""
     for column in (
         sa.Column("priority", sa.Integer(), nullable=False, server_default="0"),
         sa.Column("losses", sa.Integer(), nullable=False, server_default="0"),
@@ -19,7 +20,7 @@ def upgrade() -> None:
         sa.Column("deadline_at", sa.BigInteger()),
     ):
         op.add_column("jobs", column)
-    # Until now every attempt but the present one had been lost.
+    # Before this revision, every attempt but the current one had been lost.
     op.execute("UPDATE jobs SET losses = attempt - 1 WHERE attempt > 1")
     op.create_index("ix_jobs_deadline_at", "jobs", ["deadline_at"])
     op.create_index(

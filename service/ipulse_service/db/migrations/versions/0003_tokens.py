@@ -1,4 +1,4 @@
-"""Tokens that the service hands out, by their digests."""
+"""Add issued tokens."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
+    """Upgrades to revision 0003."""
     op.create_table(
         "tokens",
         sa.Column("id", sa.String(32), nullable=False),

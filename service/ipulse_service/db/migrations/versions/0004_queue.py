@@ -1,4 +1,4 @@
-"""A place in the queue that a lost attempt does not cost, and a row to try writing with."""
+"""Add the position in the queue, and a table to test writing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ down_revision = "0003"
 
 
 def upgrade() -> None:
+    """Upgrades to revision 0004."""
     column = sa.Column("queued_at", sa.BigInteger(), nullable=False, server_default="0")
     op.add_column("jobs", column)
     op.execute("UPDATE jobs SET queued_at = created_at")

@@ -1,4 +1,4 @@
-"""Devices that an agent has and leaves alone."""
+"""Add the devices that an agent does not use."""
 
 from __future__ import annotations
 
@@ -10,5 +10,6 @@ down_revision = "0004"
 
 
 def upgrade() -> None:
+    """Upgrades to revision 0005."""
     column = sa.Column("resting", sa.Text(), nullable=False, server_default="[]")
     op.add_column("agents", column)

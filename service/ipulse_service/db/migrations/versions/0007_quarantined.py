@@ -9,4 +9,5 @@ down_revision = "0006"
 
 
 def upgrade() -> None:
+    """Upgrades to revision 0007."""
     op.execute("ALTER TABLE agents RENAME COLUMN resting TO quarantined")

@@ -1,0 +1,1 @@
+"""The faults that the suite injects, one group a module."""
