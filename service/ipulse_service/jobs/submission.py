@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import bindparam, delete, insert, select
 
 from ipulse.spec import ExperimentSpec, spec_to_json
-from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, Problem
 from ipulse_service.background import outbox
