@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ import pytest
 from benchmarks.common import core_latency, environments, machine, tables
 from benchmarks.common.machine import MachineLoad
 from benchmarks.common.processes import in_fresh_process
-from benchmarks.emulator import op_proof
+from benchmarks.emulator import connections, op_proof
 from benchmarks.service import clients, load, parts
 from benchmarks.service.systems import catalogue as systems
 from benchmarks.service.systems.celery import CelerySystem
@@ -31,6 +32,7 @@ from benchmarks.training.network import SECOND_THRESHOLD
 from benchmarks.training.peer_process import Ended, OverBudget, PeerProcess
 from benchmarks.training.rounds import Budget, Round, interleave, least_loaded, summary
 from benchmarks.training.workload import CONFIGS, draw
+from ipulse.client import JobEvent
 from ipulse_ops.lif.cpu import native
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -463,6 +465,25 @@ class TestCommands:
     def test_emulator_times_itself_and_the_cpu(self) -> None:
         small = ["--sizes", "96,48,10", "--steps", "3", "--batch", "4"]
         assert "| backward |" in _run("benchmarks.emulator", "speed", *small)
+
+    @pytest.mark.slow
+    def test_emulator_proves_the_op_at_full_size(self, tmp_path: Path) -> None:
+        output = tmp_path / "proof.csv"
+        case = "no reset, policy top"
+        _run("benchmarks.emulator", "proof", "--only", case, "--output", str(output))
+        _, (row,) = tables.read_table(output)
+        assert row["case"] == case
+        assert float(row["gradient_error"]) < 1e-5
+
+    def test_the_seconds_of_a_phase_end_with_the_next_event(self) -> None:
+        begin = datetime(2026, 1, 1)
+        events = [
+            JobEvent(n, begin + timedelta(seconds=2**n), 1, kind, {}, {"phase": phase})
+            for n, (kind, phase) in enumerate(
+                [("phase", "prepare"), ("phase", "compile"), ("state", "")]
+            )
+        ]
+        assert connections.phase_seconds(events) == {"prepare_s": 1.0, "compile_s": 2.0}
 
     def test_an_error_in_a_fresh_process_is_raised_here(self) -> None:
         with pytest.raises(KeyError, match="no such case"):
