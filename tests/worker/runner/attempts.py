@@ -11,7 +11,7 @@ from ipulse_core import strict_json
 from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.clock import Clock, Timeline
 from ipulse_worker.runner.event_writer import EventWriter
-from ipulse_worker.runner.session import see_through
+from ipulse_worker.runner.session import run_attempt
 
 from .resolver import resolve
 
@@ -51,7 +51,7 @@ def attempt(directory: Path, spec: Any, **more: Any) -> Told:
     try:
         events_out, cancellation = EventWriter(said.fileno()), Cancellation()
         cancellation.defer()
-        events_out.write(see_through(line, events_out, cancellation, Timeline(Clock()), 0.0))
+        events_out.write(run_attempt(line, events_out, cancellation, Timeline(Clock()), 0.0))
     finally:
         signal.signal(signal.SIGTERM, before)
     said.seek(0)

@@ -20,7 +20,7 @@ from ipulse_worker.runner.cancellation import Cancellation, Cancelled
 from ipulse_worker.runner.clock import Clock, Timeline
 from ipulse_worker.runner.data import DataUnavailable
 from ipulse_worker.runner.event_writer import EventWriter
-from ipulse_worker.runner.session import see_through, verdict_of, warm_up
+from ipulse_worker.runner.session import outcome_of, run_attempt, warm_up
 from ipulse_worker.runner.training.loop import Diverged
 
 from .attempts import attempt
@@ -274,7 +274,7 @@ class TestSeeThrough:
             (b"[1]\n", "must be a mapping"),
             (
                 json.dumps(assignment(protocol=2)).encode(),
-                "/protocol: this runner speaks protocol 1",
+                "/protocol: this runner uses protocol 1",
             ),
         ],
     )
@@ -283,7 +283,7 @@ class TestSeeThrough:
         try:
             before = signal.getsignal(signal.SIGTERM)
             timeline = Timeline(Clock())
-            done = see_through(line, EventWriter(writer), Cancellation(), timeline, 0.0)
+            done = run_attempt(line, EventWriter(writer), Cancellation(), timeline, 0.0)
         finally:
             signal.signal(signal.SIGTERM, before)
             os.close(reader)
@@ -292,9 +292,9 @@ class TestSeeThrough:
         assert words in done.message
 
 
-class TestVerdictOf:
+class TestOutcomeOf:
     @pytest.mark.parametrize(
-        ("error", "reason", "words"),
+        ("error", "reason", "text"),
         [
             (Cancelled(), "cancelled_by_user", "Cancelled"),
             (DataUnavailable("gone: get it"), "data_unavailable", "gone: get it"),
@@ -316,14 +316,14 @@ class TestVerdictOf:
             (RuntimeError("x" * 10_000), "runner_error", "RuntimeError: xxx"),
         ],
     )
-    def test_has_a_reason_and_words(self, error: Exception, reason: str, words: str) -> None:
-        done = verdict_of(error, cancelled=False)
+    def test_has_a_reason_and_a_message(self, error: Exception, reason: str, text: str) -> None:
+        done = outcome_of(error, cancelled=False)
         assert done.reason == reason
-        assert words in done.message
+        assert text in done.message
         check_event({"kind": "done", "reason": reason, "message": done.message})
 
     def test_after_a_cancel_is_cancelled_whatever_broke(self) -> None:
-        assert verdict_of(BuildFailed("killed"), cancelled=True).reason == "cancelled_by_user"
+        assert outcome_of(BuildFailed("killed"), cancelled=True).reason == "cancelled_by_user"
 
 
 def test_the_spec_of_these_tests_is_valid() -> None:

@@ -1,4 +1,4 @@
-"""One attempt at a job, from its assignment to its results: five phases, one after the other."""
+"""One attempt at a job, from its assignment to its results, in five phases."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ from ipulse_worker.runner.work_dir import WorkDir
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
 
-DATA_SECONDS = 2.0  # between two words on how much of the data is there
-CHECKPOINT = "checkpoint.npz"  # one name: only the newest state is worth keeping
+DATA_SECONDS = 2.0  # between two progress events of the data set
+CHECKPOINT = "checkpoint.npz"  # one name, because only the newest state is needed
 
 
 class AttemptProcess:
-    """What the phases share; `run` takes them in the device's order."""
+    """Runs the phases of an attempt in the device's order."""
 
-    # What a phase leaves to those after it.
+    # Results of a phase for later phases.
     _dataset: Dataset
     _training: Training
     _final: Dict[str, float]
@@ -62,9 +62,13 @@ class AttemptProcess:
         timeline: Timeline,
         import_seconds: float,
     ) -> None:
-        """Raises InvalidInput if the assignment cannot be understood, with every place."""
+        """Read the assignment.
+
+        Raises:
+            InvalidInput: with all problems of the assignment.
+        """
         if assignment.protocol != PROTOCOL:
-            detail = f"this runner speaks protocol {PROTOCOL}; got {assignment.protocol}"
+            detail = f"this runner uses protocol {PROTOCOL}; got {assignment.protocol}"
             raise InvalidInput([Problem("/protocol", "wrong_protocol", detail)])
         self.spec: ExperimentSpec = read_spec(assignment.spec)
         self.spec_sha256 = spec_sha256(self.spec)
@@ -76,15 +80,15 @@ class AttemptProcess:
         self.import_seconds = import_seconds
         self.started_at = utc_now()
         if self.spec.device.kind == "ipu":
-            # An agent has started this process with them; who starts one by hand need not.
+            # An agent starts this process with these variables; a user may not.
             os.environ.update(poplar_environment(self.spec.device, assignment.work_dir))
         self.device = device_of(self.spec, events.log, cancellation.check)
         self.device.job_id = assignment.job_id
         self.device.directory = self.work_dir.path
-        self.message = ""  # what came of it, in a sentence
+        self.message = ""  # the outcome in a sentence
 
     def run(self) -> Dict[str, float]:
-        """Returns the final figures. Raises whatever stops it."""
+        """Run all phases and return the final metrics."""
         steps: Dict[Phase, Callable[[], None]] = {
             Phase.PREPARE: self._prepare,
             Phase.COMPILE: self._compile,
@@ -108,31 +112,31 @@ class AttemptProcess:
             yield
 
     def _prepare(self) -> None:
-        """Everything that can be found missing at once is looked for here."""
+        """Load the data; missing dependencies are detected here, before hours of training."""
         require_nir()
         self.device.configure()
         dataset = load(
-            self.spec.data, DataDirectory.from_environment(os.environ), self._tell_samples()
+            self.spec.data, DataDirectory.from_environment(os.environ), self._data_progress()
         )
         self.events.log(f"data: {dataset.trains.samples:,} samples, {dataset.events}")
         self._dataset = dataset
 
-    def _tell_samples(self) -> Callable[[int, int], None]:
-        """Large files take minutes: told every few seconds, and left on a cancel."""
+    def _data_progress(self) -> Callable[[int, int], None]:
+        """Return a callback that reports the progress of loading and checks for a cancellation."""
         throttle = Throttle(DATA_SECONDS)
         throttle.allows()
 
-        def tell(done: int, samples: int) -> None:
+        def report(done: int, samples: int) -> None:
             self.cancellation.check()
             if throttle.allows():
-                message = f"{done:,} of {samples:,} samples are there"
+                message = f"{done:,} of {samples:,} samples loaded"
                 self.events.write(ProgressEvent(Phase.PREPARE.value, done / samples, message))
 
-        return tell
+        return report
 
     def _compile(self) -> None:
         dataset = self._dataset
-        began = self.timeline.clock.now()
+        start = self.timeline.clock.now()
         self.device.on_progress = self._report_compile_progress
         training = Training(
             spec=self.spec,
@@ -158,9 +162,9 @@ class AttemptProcess:
             self.events.log(warning, level="warning")
         training.model.trace()
         self.device.on_progress = (
-            ignore_progress  # a capacity that grows compiles again while it trains
+            ignore_progress  # a growing capacity compiles again during training
         )
-        self._compile_seconds = self.timeline.clock.now() - began
+        self._compile_seconds = self.timeline.clock.now() - start
         self.events.log(self._how_compiled())
         self._training = training
 
@@ -168,17 +172,17 @@ class AttemptProcess:
         self.events.write(ProgressEvent(Phase.COMPILE.value, fraction, message))
 
     def _how_compiled(self) -> str:
-        """The line of the log that tells compiling, compiling ahead and compiling nothing apart."""
-        took = f"in {self._compile_seconds:.2f} s"
+        """Return the log line that says whether programs were compiled, stored or loaded."""
+        duration = f"in {self._compile_seconds:.2f} s"
         if not self.device.is_compiled:
-            return f"prepared {took}; a program is compiled by the call that first runs it"
+            return f"prepared {duration}; programs are compiled by the call that first runs them"
         executables = self.device.executables()
         keys = ", ".join(executable.key for executable in executables)
         if self.device.connection == "PRE_COMPILE":
-            return f"pre-compiled {took} into the executable cache: {keys}"
+            return f"pre-compiled {duration} into the executable cache: {keys}"
         if self.device.kind != "cpu" and executables and all(e.is_from_cache for e in executables):
-            return f"loaded from the executable cache {took}, nothing compiled: {keys}"
-        return f"compiled {took}"
+            return f"loaded from the executable cache {duration}, nothing compiled: {keys}"
+        return f"compiled {duration}"
 
     def _run(self) -> None:
         training = self._training
@@ -201,7 +205,7 @@ class AttemptProcess:
             self._report_compilation()
 
     def _report_compilation(self) -> None:
-        """Nothing was attached, so nothing was executed."""
+        """Write the results of an attempt that only compiled."""
         executables = self.device.executables()
         connection = self.device.connection
         self._final = {"compile_seconds": self._compile_seconds, "executables": len(executables)}
@@ -215,15 +219,15 @@ class AttemptProcess:
         artifacts.write_document("executable.json", "executable", document)
         self.cancellation.check()
         artifacts.write_manifest(self.spec, self._run_metadata(), self._final)
-        what = "Compiled, and it fits"
+        what = "Compiled; it fits into the device"
         if connection == "PRE_COMPILE":
             keys = ", ".join(executable.key for executable in executables)
             what = f"Pre-compiled into the executable cache as {keys}"
-        self.message = f"{what}; nothing was executed: device.connection_type is {connection}."
+        self.message = f"{what}. Nothing was executed: device.connection_type is {connection}."
 
     def _report_training(self) -> None:
         training = self._training
-        began = self.timeline.clock.now()
+        start = self.timeline.clock.now()
         run_metadata = self._run_metadata()
         evaluation = evaluate(training.model, training.dataset, self.spec)
         results = Results(
@@ -240,18 +244,18 @@ class AttemptProcess:
             dropped_in_training=dropped_in_training(training),
             limits=training.model.limits,
             kept_epoch=training.kept_epoch,
-            profile=profile(training, evaluation, run_metadata, began),
+            profile=profile(training, evaluation, run_metadata, start),
             events=training.dataset.events,
             git=provenance.git_revision(),
             poplar_profile=self.device.poplar_profile(),
         )
-        self._final = final_figures(results)
+        self._final = final_metrics(results)
         artifacts = Artifacts(self.work_dir, self.events)
         artifacts.write_results(results, training.model.arrays, self.timeline, self.device.files())
         self.cancellation.check()
         artifacts.write_manifest(self.spec, run_metadata, self._final)
         accuracy = self._final["test_accuracy"]
-        self.message = f"{100 * accuracy:.2f} % of the held-out samples are right."
+        self.message = f"Test accuracy {100 * accuracy:.2f} %."
 
     def _run_metadata(self) -> RunMetadata:
         device = self.device.description()
@@ -267,14 +271,14 @@ class AttemptProcess:
         )
 
 
-def final_figures(results: Results) -> Dict[str, float]:
-    """What the job's summary says."""
+def final_metrics(results: Results) -> Dict[str, float]:
+    """Return the metrics of the job's summary."""
     epochs = [record for record in results.history.records if record["scope"] == "epoch"]
     last, kept = epochs[-1], epochs[results.kept_epoch - 1]
     metrics = results.evaluation.metrics
     train: Dict[str, Any] = results.profile["execution"]["runs"][0]
     phases = results.profile["execution"]["phases"]
-    figures = {
+    summary = {
         "test_accuracy": metrics.accuracy,
         "test_loss": metrics.loss,
         "accuracy": kept["accuracy"],
@@ -287,5 +291,5 @@ def final_figures(results: Results) -> Dict[str, float]:
         "seconds": sum(phase["seconds"] for phase in phases),
     }
     if train["samples_per_second"] is not None:
-        figures["samples_per_second"] = train["samples_per_second"]
-    return figures
+        summary["samples_per_second"] = train["samples_per_second"]
+    return summary

@@ -1,4 +1,4 @@
-"""A request to stop: SIGTERM from the agent, obeyed between two training steps."""
+"""Cancellation: the agent sends SIGTERM, and the runner stops between two training steps."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Optional
 
 
 class Cancelled(Exception):
-    """The attempt was asked to stop and has stopped."""
+    """The attempt was cancelled and has stopped."""
 
 
 class Cancellation:
-    """Remembers that SIGTERM arrived.
+    """Records that SIGTERM arrived.
 
     Before an assignment there is nothing to finish, so the signal ends the process at once.
     """
@@ -23,11 +23,11 @@ class Cancellation:
         signal.signal(signal.SIGTERM, self._receive)
 
     def defer(self) -> None:
-        """From now on the signal is only remembered."""
+        """Only record the signal from now on."""
         self._assigned = True
 
     def check(self) -> None:
-        """Raises Cancelled if the signal has come."""
+        """Raise Cancelled if the signal has arrived."""
         if self.requested:
             raise Cancelled
 

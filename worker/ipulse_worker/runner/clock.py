@@ -1,4 +1,4 @@
-"""One time scale for a runner's life, and what happened when on it."""
+"""The clock of a runner, and the timeline of an attempt."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Dict, Iterator, List
 
 
 class Clock:
-    """Monotonic seconds since the clock was made."""
+    """Measures monotonic seconds since its creation."""
 
     def __init__(self) -> None:
         self._zero = time.perf_counter()
 
     def now(self) -> float:
+        """Return the seconds since the creation."""
         return time.perf_counter() - self._zero
 
 
 @dataclass(frozen=True)
 class Span:
-    """Something that took from `start` to `end`, in seconds of the clock."""
+    """An activity from `start` to `end`, in seconds of the clock."""
 
     category: str  # phase, epoch, step, part, kernel, evaluation, checkpoint
     name: str
@@ -31,11 +32,12 @@ class Span:
 
     @property
     def seconds(self) -> float:
+        """The duration."""
         return self.end - self.start
 
 
 class Timeline:
-    """The spans of an attempt, in the order in which they ended."""
+    """The spans of an attempt, ordered by their ends."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -43,7 +45,7 @@ class Timeline:
 
     @contextmanager
     def span(self, category: str, name: str) -> Iterator[None]:
-        """Records the block, also if it ends with an error."""
+        """Record the duration of the block, also if it raises."""
         start = self.clock.now()
         try:
             yield
@@ -51,13 +53,15 @@ class Timeline:
             self.spans.append(Span(category, name, start, self.clock.now()))
 
     def of(self, category: str) -> List[Span]:
+        """Return the spans of a category."""
         return [span for span in self.spans if span.category == category]
 
     def seconds(self, category: str) -> float:
+        """Return the total duration of a category."""
         return sum(span.seconds for span in self.of(category))
 
 
 def utc_now() -> str:
-    """RFC 3339 in UTC with milliseconds."""
+    """Return the time in UTC in RFC 3339 format with milliseconds."""
     now = datetime.now(timezone.utc)
     return now.strftime("%Y-%m-%dT%H:%M:%S.") + f"{now.microsecond // 1000:03d}Z"

@@ -1,4 +1,4 @@
-"""The runner's mouth: events as JSON lines on the pipe that the agent reads."""
+"""Writes the runner's events as JSON lines to the pipe that the agent reads."""
 
 from __future__ import annotations
 
@@ -15,42 +15,44 @@ METRIC_SECONDS = 0.2  # at most five metric events a second within an epoch
 
 
 class EventWriter:
-    """Writes events on an inherited file descriptor, one line each."""
+    """Writes events to an inherited file descriptor, one line each."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     def write(self, event: Event) -> None:
-        """Raises BrokenPipeError if the agent is gone."""
+        """Write an event; raise BrokenPipeError if the agent has ended."""
         line = (strict_json.dumps(event.to_json()) + "\n").encode("utf-8")
         while line:
             line = line[os.write(self._descriptor, line) :]
 
     def log(self, message: str, level: Level = "info") -> None:
+        """Write a log event."""
         self.write(LogEvent(message=message, level=level))
 
     def end_with_reader(self) -> None:
-        """From now on the process ends as soon as nobody holds the pipe's other end.
+        """End the process as soon as the other end of the pipe is closed.
 
-        A runner without its agent would train for nobody, beside the next attempt of its job.
+        Without its agent, a runner would continue in parallel with the next attempt of its job.
         """
         threading.Thread(target=self._watch, name="reader-watch", daemon=True).start()
 
     def _watch(self) -> None:
         watch = select.poll()
-        watch.register(self._descriptor, 0)  # only hang-up and error, which are always reported
+        watch.register(self._descriptor, 0)  # hang-up and error are always reported
         watch.poll()
-        os._exit(1)
+        os._exit(1)  # sys.exit would only end this thread
 
 
 class Throttle:
-    """Says yes at most once per `seconds`, and always the first time."""
+    """Limits a repeated action to once per `seconds`; the first time is always allowed."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._last: Optional[float] = None
 
     def allows(self) -> bool:
+        """Return whether the action is due, and count it as done if so."""
         now = time.monotonic()
         if self._last is not None and now - self._last < self._seconds:
             return False

@@ -1,4 +1,4 @@
-"""The protocol between agent and runner: ready, one assignment, events, one verdict."""
+"""The protocol between agent and runner: ready, one assignment, events, one outcome."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ipulse_worker.runner.devices.pool import DeviceUnavailable
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.training.loop import Diverged
 
-MESSAGE_LENGTH = 4000  # characters of a verdict; DoneEvent allows a little more
+MESSAGE_LENGTH = 4000  # characters; the limit of DoneEvent is slightly higher
 
 SMALLER = (
     "use a smaller training.batch_size, fewer data.steps or smaller layers, or a worker with more "
@@ -39,9 +39,13 @@ def serve(
     cancellation: Cancellation,
     startup: Clock,
 ) -> None:
-    """Says ready, waits for an assignment and sees it through; returns without one at EOF.
+    """Report ready, wait for an assignment and run it; return at the end of the input.
 
-    `startup`: began when the process did.
+    Args:
+        lines: input with one assignment.
+        events: output.
+        cancellation: of the process.
+        startup: a clock that was started with the process.
     """
     warm_up()
     ready = ReadyEvent(
@@ -56,14 +60,14 @@ def serve(
     cancellation.defer()
     events.end_with_reader()
     timeline = Timeline(Clock())  # a warm runner may have waited for hours
-    events.write(see_through(line, events, cancellation, timeline, ready.import_seconds))
+    events.write(run_attempt(line, events, cancellation, timeline, ready.import_seconds))
 
 
 def warm_up() -> None:
-    """Imports, reads and loads what an assignment is likely to need, but builds nothing: that takes
-    long, and a job says how far it is.
+    """Import, read and load what an assignment is likely to need.
 
-    Whether it is there is nobody's business yet: the phase that needs it says so, with the cure.
+    Nothing is built here, because a job reports the progress of builds. Missing parts are ignored
+    here: the phase that needs them reports the problem and a hint.
     """
     with suppress(ImportError):
         __import__("nir")
@@ -88,33 +92,35 @@ def read_assignment(line: bytes) -> Assignment:
         raise InvalidInput([Problem("", "invalid_assignment", str(error))]) from error
 
 
-def see_through(
+def run_attempt(
     line: bytes,
     events: EventWriter,
     cancellation: Cancellation,
     timeline: Timeline,
     import_seconds: float,
 ) -> DoneEvent:
-    """Does what the assignment on the line asks, and says how it ended, whatever happens."""
+    """Run the assignment on the line and return its outcome; never raise for a failed attempt."""
     try:
         assignment = read_assignment(line)
         attempt = AttemptProcess(assignment, events, cancellation, timeline, import_seconds)
         summary = attempt.run()
     except BrokenPipeError:
-        raise  # the agent is gone, and so is everybody who could be told
-    except Exception as error:  # noqa: BLE001 - whatever it is, the job must learn how it ended
-        # Those of ours say what is wrong, and where; no user has to read our code for it.
+        raise  # the agent has ended, so nobody reads the outcome
+    except Exception as error:  # noqa: BLE001 - every error must end the job with a reason
+        # Our own errors say what is wrong and where, so they need no traceback.
         if not isinstance(error, (Cancelled, IPUlseError, NativeError)):
             traceback.print_exc(file=sys.stderr)
-        return verdict_of(error, cancellation.requested)
+        return outcome_of(error, cancellation.requested)
     return DoneEvent(reason=Reason.COMPLETED.value, message=attempt.message, summary=summary)
 
 
-def verdict_of(error: Exception, cancelled: bool) -> DoneEvent:
-    """How an attempt ended that this error stopped.
+def outcome_of(error: Exception, cancelled: bool) -> DoneEvent:
+    """Return the outcome of an attempt that an error stopped.
 
-    cancelled: the agent asked for the end, so whatever broke afterwards broke because of it (a
-    compiler gets the same signal).
+    Args:
+        error: the exception.
+        cancelled: whether the agent cancelled the attempt. Later errors are then a consequence of
+            the cancellation (a compiler gets the same signal).
     """
     if cancelled or isinstance(error, Cancelled):
         return _done(Reason.CANCELLED_BY_USER, "Cancelled.")
@@ -128,7 +134,7 @@ def verdict_of(error: Exception, cancelled: bool) -> DoneEvent:
     if isinstance(error, NativeError):
         return _done(Reason.KERNEL_UNAVAILABLE, str(error))
     if isinstance(error, (tf.errors.ResourceExhaustedError, MemoryError)):
-        return _done(Reason.OUT_OF_MEMORY, f"The worker's memory is not enough: {SMALLER}.")
+        return _done(Reason.OUT_OF_MEMORY, f"The worker does not have enough memory: {SMALLER}.")
     if isinstance(error, Diverged):
         return _done(Reason.DIVERGED, error.message)
     if isinstance(error, InvalidInput):
@@ -137,8 +143,8 @@ def verdict_of(error: Exception, cancelled: bool) -> DoneEvent:
     if isinstance(error, IPUlseError):
         return _done(Reason.RUNNER_ERROR, error.message)
     first = str(error).strip().split("\n")[0]
-    said = f"{type(error).__name__}: {first}" if first else type(error).__name__
-    return _done(Reason.RUNNER_ERROR, f"{said} (the log has the traceback)")
+    text = f"{type(error).__name__}: {first}" if first else type(error).__name__
+    return _done(Reason.RUNNER_ERROR, f"{text} (the log contains the traceback)")
 
 
 def _done(reason: Reason, message: str) -> DoneEvent:

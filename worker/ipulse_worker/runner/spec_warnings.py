@@ -1,4 +1,4 @@
-"""What a spec may ask for but is likely to regret: told before the training, not refused."""
+"""Warnings about valid specs that are likely to train poorly."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def warnings_of(spec: ExperimentSpec) -> Iterator[str]:
-    """Sentences with the place and the cure."""
+    """Yield warnings with the place in the spec and a hint."""
     readout = spec.network.readout
     if readout.kind == "spiking" and readout.second_threshold is not None:
         yield (
@@ -19,6 +19,6 @@ def warnings_of(spec: ExperimentSpec) -> Iterator[str]:
     for number, layer in enumerate(spec.network.layers, start=1):
         if not isinstance(layer.capacity, (int, type(None))) and layer.second_threshold is None:
             yield (
-                f"layer {number} has fewer slots than neurons and no second_threshold: every "
-                "neuron carries gradient, and most find no slot for it; set a second_threshold"
+                f"layer {number} has a capacity and no second_threshold: every neuron carries a "
+                "gradient, but most do not fit into the capacity; set a second_threshold"
             )

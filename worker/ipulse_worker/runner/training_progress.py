@@ -1,4 +1,4 @@
-"""How a training goes, told to the agent as it goes."""
+"""Reports the progress of a training to the agent."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ipulse_worker.runner.training.batch_schedule import BatchSchedule
 
 
 class TrainingProgress:
-    """Metric events: after the first step, then some each second, and after every epoch."""
+    """Writes metric events: after the first step, a few per second, and after every epoch."""
 
     def __init__(
         self, events: EventWriter, schedule: BatchSchedule, clock: Clock, step: int
     ) -> None:
-        """`step`: training steps that were done before this attempt."""
+        """Start at `step`, the number of training steps of earlier attempts."""
         self._events = events
         self._schedule = schedule
         self._clock = clock
@@ -26,15 +26,15 @@ class TrainingProgress:
         self._samples = 0
 
     def add_samples(self, samples: int) -> None:
-        """Counts the samples of a step."""
+        """Count the samples of a step."""
         self._samples += samples
 
     def is_due(self) -> bool:
-        """Whether a step should be told; asking counts as telling."""
+        """Return whether a metric event is due, and count it as written if so."""
         return self._throttle.allows()
 
     def report(self, step: int, values: Dict[str, float]) -> None:
-        """`step`: training steps done."""
+        """Write a metric event after `step` training steps."""
         elapsed = self._clock.now() - self._began
         done, left = step - self._first_step, self._schedule.steps - step
         self._events.write(
@@ -49,9 +49,9 @@ class TrainingProgress:
         )
 
     def note(self, message: str) -> None:
-        """Something that happened, for the log."""
+        """Write an info line to the log."""
         self._events.log(message)
 
     def warn(self, message: str) -> None:
-        """Something to beware of, for the log."""
+        """Write a warning to the log."""
         self._events.log(message, level="warning")

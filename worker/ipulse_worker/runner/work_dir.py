@@ -1,7 +1,7 @@
-"""The attempt's directory: a file there is either complete or not there.
+"""The attempt's directory, in which files are written atomically.
 
-Nothing is synced to the disk here: the directory goes with its attempt, and what must outlast a
-power cut is the artifact store's, which syncs what it is given.
+Nothing is synced to the disk: the directory is deleted after the attempt, and the artifact store
+syncs the files that it receives.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from typing import Iterator
 
 @dataclass(frozen=True)
 class WorkDir:
-    """Where an attempt writes, and the only place where it does."""
+    """The only directory to which an attempt writes."""
 
     path: Path
 
     def write(self, name: str, content: bytes) -> Path:
-        """Puts a whole file in place and returns its path."""
+        """Write a whole file and return its path."""
         with self.writing(name) as unfinished:
             unfinished.write_bytes(content)
         return self.path / name
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
-        """A path to write to; the file takes its `name` when the block ends without an error.
+        """Yield a temporary path; the file gets its `name` when the block ends without an error.
 
-        A reader sees the old file or the new one.
+        A reader sees either the old file or the new one.
         """
         unfinished = self.path / f".{name}.unfinished"
         try:

@@ -60,9 +60,9 @@ def test_tells_how_much_of_the_data_is_there(
     told = attempt(tmp_path / "work", SPEC)
     parts = [event for event in told.events if event["kind"] == "progress"]
     assert [(part["phase"], part["fraction"], part["message"]) for part in parts[:3]] == [
-        ("prepare", 0.4, "20 of 50 samples are there"),
-        ("prepare", 0.8, "40 of 50 samples are there"),
-        ("prepare", 1.0, "50 of 50 samples are there"),
+        ("prepare", 0.4, "20 of 50 samples loaded"),
+        ("prepare", 0.8, "40 of 50 samples loaded"),
+        ("prepare", 1.0, "50 of 50 samples loaded"),
     ]
 
 

@@ -139,7 +139,7 @@ class TestTheExecutableCache:
         (tmp_path / "executables").write_text("a file, not a directory")
         told = attempt(tmp_path / "ahead", "emulator", "PRE_COMPILE")
         assert told.done["reason"] == "runner_error"
-        assert "PRE_COMPILE has nowhere to keep" in told.done["message"]
+        assert "PRE_COMPILE cannot store the executable of" in told.done["message"]
 
 
 def test_what_poplar_refuses_while_it_compiles_fails_the_job(

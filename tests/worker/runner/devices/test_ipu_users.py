@@ -1,4 +1,4 @@
-"""On whom a job waits that wants IPUs; `gcipuinfo` has the documented attributes alone here."""
+"""The users of IPUs; the fake `gcipuinfo` has only the documented attributes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Dict, List
 import pytest
 
 from ipulse_worker.runner.devices import ipu, ipu_users
-from ipulse_worker.runner.devices.ipu_users import Seen, User, behind
+from ipulse_worker.runner.devices.ipu_users import DriverView, User, current_users
 from ipulse_worker.runner.devices.pool import UsageRecord, UsageRecords
 from tests.worker.runner.emulated import ipu_spec
 from tests.worker.runner.specs import spec_from
@@ -22,7 +22,7 @@ TAKEN = {"id": "1", "user process id": "77", "user name": "ada", "user executabl
 
 @pytest.fixture
 def devices(monkeypatch: pytest.MonkeyPatch) -> List[Dict[str, str]]:
-    """What the driver shows."""
+    """The driver's list of devices."""
     shown = [FREE, TAKEN]
     module = ModuleType("gcipuinfo")
     module.gcipuinfo = lambda: SimpleNamespace(  # type: ignore[attr-defined]
@@ -32,33 +32,33 @@ def devices(monkeypatch: pytest.MonkeyPatch) -> List[Dict[str, str]]:
     return shown
 
 
-def test_what_the_driver_shows(
+def test_describes_the_users_in_the_drivers_list(
     devices: List[Dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = User("1", "77", "ada", "python3")
-    shown = ipu_users.seen()
-    assert shown == Seen(2, [other])
-    assert behind([], shown, wanted=1) is None  # one is free: it compiles
-    assert behind([], shown, wanted=2) == "behind process 77 (python3) of ada on IPU 1"
+    view = ipu_users.driver_view()
+    assert view == DriverView(2, [other])
+    assert current_users([], view, wanted=1) is None  # one is free: it compiles
+    assert current_users([], view, wanted=2) == "process 77 (python3) of ada uses IPU 1"
     monkeypatch.setattr(ipu_users, "time", SimpleNamespace(time=lambda: 103.0))
     job = UsageRecord("job_1", 77, 1, 100.0)
-    assert behind([job], shown, wanted=2) == "behind job job_1, which has had 1 for 3 s"
-    devices[:] = [{"id": "0"}]  # a driver that says nothing of users
-    assert ipu_users.seen() == Seen(1, [])
+    assert current_users([job], view, wanted=2) == "job job_1 has used 1 for 3 s"
+    devices[:] = [{"id": "0"}]  # a driver that lists no users
+    assert ipu_users.driver_view() == DriverView(1, [])
 
 
 def test_without_the_sdks_module(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gcipuinfo", None)
-    assert ipu_users.seen() is None
-    assert behind([], None, 1) == (
-        "behind another user of these IPUs: no job of this host's agents has one"
+    assert ipu_users.driver_view() is None
+    assert current_users([], None, 1) == (
+        "another user has these IPUs; no job of this host's agents has one"
     )
 
 
-def test_a_wait_is_told_until_it_is_over(
+def test_a_wait_is_logged_until_it_ends(
     devices: List[Dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once for each that it waits for, and nothing more when the device is there."""
+    """The log gets one line for each user, and none after the wait."""
     devices[:] = [TAKEN]
     monkeypatch.setenv("IPULSE_DEVICES", str(tmp_path))
     said: List[str] = []
@@ -79,7 +79,7 @@ def test_a_wait_is_told_until_it_is_over(
     monkeypatch.setattr(made, "executables", list)
     made.acquire()
     assert said[:2] == [
-        f"waiting for 1 IPU(s): behind process 77 (python3) of {name} on IPU 1"
+        f"waiting for 1 IPU(s): process 77 (python3) of {name} uses IPU 1"
         for name in ("ada", "grace")
     ]
     assert [line.split(" ")[0] for line in said[2:]] == ["compiled", "attached"]
@@ -91,4 +91,4 @@ def test_a_wait_is_told_until_it_is_over(
 
 
 def _pass() -> None:
-    """Nobody cancels."""
+    """No cancellation."""

@@ -12,7 +12,7 @@ import pytest
 
 from ipulse_core import strict_json
 from ipulse_worker.runner.profile import pva_profile
-from ipulse_worker.runner.profile.pva_profile import dearest, read
+from ipulse_worker.runner.profile.pva_profile import most_expensive, read
 from ipulse_worker.runner.profile.tile_profile import Cycles, TileProfile
 
 TILES = 3
@@ -175,13 +175,13 @@ def test_a_long_run_is_cut_and_its_sums_are_not(
 def test_of_several_programs_it_is_the_one_with_most_cycles(
     opened: Dict[str, Report], tmp_path: Path
 ) -> None:
-    assert dearest(tmp_path) is None
+    assert most_expensive(tmp_path) is None
     for name, passes in (("tf_report_a", 1), ("tf_report_b", 5), ("tf_report_c", 2)):
         profile = tmp_path / name / "profile.pop"
         profile.parent.mkdir()
         profile.touch()
         opened[str(profile)] = Report(passes=passes)
     (tmp_path / "debug.cbor").touch()
-    document = dearest(tmp_path)
+    document = most_expensive(tmp_path)
     assert document is not None
     assert document["execution"]["totalCycles"]["total"] == 500 + 1250 * 5

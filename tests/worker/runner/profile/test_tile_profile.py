@@ -42,7 +42,7 @@ def test_knows_how_evenly_tiles_work(profile: TileProfile) -> None:
     assert profile.compute_by_tile.tolist() == [4900, 0, 0, 0]
 
 
-def test_a_pass_is_one_from_the_middle_of_the_dearest_loop(profile: TileProfile) -> None:
+def test_an_iteration_is_from_the_middle_of_the_most_expensive_loop(profile: TileProfile) -> None:
     forward, backward = profile.runs
     assert [forward.programs, backward.programs] == [FORWARD, [5]]
     found = profile.one_iteration(forward)

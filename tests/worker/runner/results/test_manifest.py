@@ -43,7 +43,7 @@ class TestManifest:
         assert manifest["kernel"]["threads"] == manifest["host"]["threads"] >= 1
         assert manifest["git"]["commit"] or manifest["git"]["why"]
 
-    def test_final_figures_are_the_last_epochs(
+    def test_final_metrics_are_those_of_the_last_epoch(
         self, manifest: Dict[str, Any], finished: DrivenRunner, finished_dir: Path
     ) -> None:
         lines = (finished_dir / "metrics.jsonl").read_text().splitlines()

@@ -37,7 +37,7 @@ def simulate(path: Path, spikes: np.ndarray) -> Tuple[Dict[str, np.ndarray], np.
         order.append(following[order[-1]])
     with h5py.File(str(path), "r") as file:
         dt = float(file["node/metadata/dt"][()])
-        subtracts = b"is taken off v" in file["node/metadata/spike"][()]
+        subtracts = b"is subtracted from v" in file["node/metadata/spike"][()]
     state: Dict[str, Any] = {}
     traces: Dict[str, List[np.ndarray]] = {name: [] for name in order}
     for now in spikes:

@@ -1,22 +1,19 @@
-"""What a training runs on: a class for each `device.kind` of a spec, all of them a `Device`.
+"""The devices of a spec: one subclass of `Device` for each `device.kind`.
 
-An attempt asks `device_of` for the one that its spec names, and takes the phases in the order in
-which the device has them (`Device.phases`). It calls, each at most once:
+An attempt calls `device_of` and runs the phases in the order of `Device.phases`. It calls each of
+these methods at most once:
 
     configure()     in prepare: before TensorFlow's first op
-    compile(slots)  in compile: ops, executables and graphs; a Model ready for its first step
-    acquire()       in acquire: waits until the device is this attempt's alone, and says on whom
-    release()       at the end, however that came about, and without an acquire before, too
+    compile(slots)  in compile: ops, executables and graphs; returns a Model that is ready to train
+    acquire()       in acquire: waits until this attempt has the device, and logs who uses it
+    release()       at the end in all cases, also without an acquire
 
-`compile` must not need what only `acquire` brings, nor the other way round: which of them comes
-first, and whether there is an `acquire` at all, is the connection's affair (connection.py). A
-Model that is called needs both. What a device
-says goes to `log`, one line each; whatever waits calls `check` now and then, which raises
-Cancelled.
+`compile` and `acquire` must not depend on each other. The connection type (connection.py) decides
+which comes first, and whether there is an `acquire`. Executing a Model needs both. A device logs
+with `log`, one line each; code that waits calls `check` regularly, which raises Cancelled.
 
-Lines of the log that programs and tests may rely on, in the order in which they happen:
-"compiled in ..." or "loaded from the executable cache ..." or "pre-compiled in ...", "attached to
-<kind> ...".
+Programs and tests may rely on these log lines, in the order in which they happen: "compiled in ..."
+or "loaded from the executable cache ..." or "pre-compiled in ...", then "attached to <kind> ...".
 """
 
 from __future__ import annotations
@@ -47,5 +44,5 @@ KINDS: Dict[str, Type[Device]] = {device.kind: device for device in (CPU, Emulat
 
 
 def device_of(spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> Device:
-    """The device that a spec asks for; nothing is waited for or built yet."""
+    """Return the device of a spec, without building or waiting."""
     return KINDS[spec.device.kind](spec, log, check)

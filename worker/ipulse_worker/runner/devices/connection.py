@@ -1,4 +1,4 @@
-"""Connection types: which phases an attempt has, and in which order."""
+"""Connection types, which determine the phases of an attempt and their order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ipulse_core.states import Phase
 _COMPILES_ONLY = (Phase.PREPARE, Phase.COMPILE, Phase.REPORT)
 
 PHASES: Mapping[str, Tuple[Phase, ...]] = {
-    # A device that is held while a compiler works.
+    # The device is attached while the program is compiled.
     "ALWAYS": (Phase.PREPARE, Phase.ACQUIRE, Phase.COMPILE, Phase.RUN, Phase.REPORT),
     "ON_DEMAND": (Phase.PREPARE, Phase.COMPILE, Phase.ACQUIRE, Phase.RUN, Phase.REPORT),
     "PRE_COMPILE": _COMPILES_ONLY,
@@ -18,5 +18,5 @@ PHASES: Mapping[str, Tuple[Phase, ...]] = {
 
 
 def attaches(connection: str) -> bool:
-    """Whether that connection ever has a device."""
+    """Return whether a connection type ever attaches a device."""
     return Phase.ACQUIRE in PHASES[connection]

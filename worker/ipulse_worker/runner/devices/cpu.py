@@ -1,4 +1,4 @@
-"""The C++ LIF kernels inside stock TensorFlow."""
+"""The CPU device: C++ LIF kernels in standard TensorFlow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CPU(Device):
-    """Always there: nothing is waited for."""
+    """The CPU, which is always available."""
 
     kind = "cpu"
 
@@ -28,23 +28,25 @@ class CPU(Device):
         self._threads = threads or usable_cores()
 
     def configure(self) -> None:
+        """Set TensorFlow's threads and seed."""
         configure_tensorflow(self._threads, self.spec.seed)
 
     def compile(self, slots: int) -> Model:
+        """Build the kernels and the op, unless they are cached, and the model."""
         native.build_kernels(self._build_progress(0.0, 0.6))
         self._library = native.build_tensorflow_op(self._build_progress(0.6, 1.0))
         return Model(self.spec, slots, self._threads)
 
     def acquire(self) -> None:
-        """The line keeps the order of the phases visible in the log."""
+        """Log the kernel; there is nothing to wait for."""
         kernel = native.description(threads=self._threads)["kernel"]
         self.log(f"attached to cpu: kernel {kernel}, {self._threads} threads")
 
     def release(self) -> None:
-        """There is nothing to give back."""
+        """Do nothing: nothing was acquired."""
 
     def executables(self) -> List[Executable]:
-        """The kernels' library, which lies in a cache whatever the connection."""
+        """Return the kernels' library, which is always cached."""
         return [Executable(self._library.parent.name, not self._has_built)]
 
     _has_built = False
@@ -59,9 +61,11 @@ class CPU(Device):
         return note_and_report
 
     def kernel_seconds(self) -> Dict[str, float]:
+        """Return the kernels' own measurements."""
         return native.timings()
 
     def description(self) -> DeviceDescription:
+        """Describe the processor and the kernels."""
         return DeviceDescription(
             threads=self._threads,
             target=cpu_target(self._threads),
@@ -71,12 +75,12 @@ class CPU(Device):
 
 
 def usable_cores() -> int:
-    """That this process may run on."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def cpu_target(threads: int) -> Dict[str, Any]:
-    """The machine as a profile's target."""
+    """Return the machine as the target of a profile."""
     host = provenance.host()
     return {
         "type": "Cpu",
@@ -88,17 +92,17 @@ def cpu_target(threads: int) -> Dict[str, Any]:
 
 
 def configure_tensorflow(threads: int, seed: int) -> None:
-    """Before TensorFlow's first op, which fixes its threads for the life of the process."""
-    # The kernels are for CPUs; what is around them would take a GPU's memory for nothing.
+    """Configure TensorFlow; its first op fixes the threads for the life of the process."""
+    # The kernels run on CPUs; TensorFlow would allocate a GPU's memory without using it.
     tf.config.set_visible_devices([], "GPU")
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(threads)
     tf.random.set_seed(seed)
-    # TensorFlow 2.6 has no such switch; none of the ops used here is non-deterministic there.
+    # TensorFlow 2.6 lacks this switch; the ops used here are deterministic there.
     enable = getattr(tf.config.experimental, "enable_op_determinism", None)
     if enable is not None:
         enable()
-    # Keras 3 would put an error that passes through a layer into other words and another class.
+    # Keras 3 would replace the class and message of an error that passes through a layer.
     keras: Any = getattr(tf.keras, "config", None)
     if hasattr(keras, "disable_traceback_filtering"):
         keras.disable_traceback_filtering()

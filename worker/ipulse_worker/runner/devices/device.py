@@ -1,4 +1,4 @@
-"""The interface of devices; `ipulse_worker.runner.devices` says who calls what, and when."""
+"""The interface of devices; the docstring of the package describes the order of calls."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from ipulse_core.build_cache.progress import BuildProgress, ProgressCallback
 from ipulse_core.events import Level, Role
 from ipulse_core.states import Phase
 from ipulse_worker.runner.devices.connection import PHASES
+from ipulse_worker.runner.event_writer import Throttle
 from ipulse_worker.runner.model.model import Model
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
 
+BUILD_SECONDS = 0.25  # between two progress events of a build
+
 
 class Log(Protocol):
+    """A function that logs one line."""
+
     def __call__(self, message: str, level: Level = "info") -> None: ...
 
 
@@ -29,23 +34,23 @@ def ignore_progress(fraction: float, message: str) -> None:
 
 
 class DeviceDescription(NamedTuple):
-    """What figures depend on, for the manifest and the profile."""
+    """Properties of the device, for the manifest and the profile."""
 
-    threads: int  # that the kernels use
-    target: Dict[str, Any]  # as libpva names a compilation's target
-    kernel: Dict[str, str]  # of the ops, as they describe themselves
-    compiler: str  # that the ops were built by
+    threads: int  # of the kernels
+    target: Dict[str, Any]  # with libpva's names
+    kernel: Dict[str, str]  # properties of the ops
+    compiler: str  # of the ops
 
 
 class Executable(NamedTuple):
     """A compiled program."""
 
-    key: str  # of the cache that has it; empty if none may keep it
+    key: str  # in its cache; empty if it must not be cached
     is_from_cache: bool
 
 
 class DeviceFile(NamedTuple):
-    """What a device leaves of a run, as an artifact."""
+    """A file that a device adds to the artifacts."""
 
     name: str
     role: Role
@@ -54,11 +59,11 @@ class DeviceFile(NamedTuple):
 
 
 class Device(ABC):
-    """One attempt's device, for one spec."""
+    """The device of one attempt."""
 
-    kind: str  # as in the spec
-    job_id = ""  # for whoever waits for the device behind this one
-    directory = Path()  # the attempt's, for what the device's tools write
+    kind: str  # device.kind of the spec
+    job_id = ""  # shown to jobs that wait for the device
+    directory = Path()  # of the attempt, for files of the device's tools
 
     def __init__(self, spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> None:
         self.spec = spec
@@ -68,71 +73,77 @@ class Device(ABC):
 
     @property
     def connection(self) -> str:
-        """As the spec says."""
+        """The connection type of the spec."""
         return self.spec.device.connection_type
 
     @property
     def phases(self) -> Tuple[Phase, ...]:
-        """Of an attempt, in order."""
+        """The phases of an attempt, in order."""
         return PHASES[self.connection]
 
     @property
     def is_compiled(self) -> bool:
-        """Whether programs are compiled when the phase compile ends."""
+        """Whether programs are compiled when the compile phase ends."""
         return True
 
     @abstractmethod
     def configure(self) -> None:
-        """Sets up TensorFlow, before its first op."""
+        """Set up TensorFlow, before its first op."""
 
     @abstractmethod
     def compile(self, slots: int) -> Model:
-        """Builds all that a run needs. slots: of the input spikes.
+        """Build everything that a run needs.
 
-        Raises NativeError if something cannot be built.
+        Args:
+            slots: last dimension of the input spikes, the most spikes per sample and step.
+
+        Raises:
+            NativeError: something cannot be built.
         """
 
     @abstractmethod
     def acquire(self) -> None:
-        """Waits for the device."""
+        """Wait for the device."""
 
     @abstractmethod
     def release(self) -> None:
-        """Gives back what was acquired. Doing so twice is no error."""
+        """Release what was acquired; may be called twice."""
 
     @abstractmethod
     def kernel_seconds(self) -> Dict[str, float]:
-        """Cumulative seconds of the ops by their own clock: "forward" and "backward"."""
+        """Return the cumulative seconds of the ops, by "forward" and "backward"."""
 
     @abstractmethod
     def description(self) -> DeviceDescription:
-        """What it is; known once it has compiled."""
+        """Describe the device; only after `compile`."""
 
     def build_progress(self, begin: float, end: float) -> ProgressCallback:
         """Return a callback that reports a build as the part of the phase from begin to end.
 
-        The log gets the first and the last line, and that another process builds.
+        The log gets the first and the last line, and the start of a wait for another process.
         """
         waited = False
+        throttle = Throttle(BUILD_SECONDS)
 
         def report(progress: BuildProgress) -> None:
             nonlocal waited
-            if progress.waiting != waited or progress.done in (0, progress.total):
+            is_logged = progress.waiting != waited or progress.done in (0, progress.total)
+            if is_logged:
                 self.log(str(progress))
             waited = progress.waiting
-            self.on_progress(begin + (end - begin) * progress.fraction, str(progress))
+            if throttle.allows() or is_logged:
+                self.on_progress(begin + (end - begin) * progress.fraction, str(progress))
 
         return report
 
     def executables(self) -> List[Executable]:
-        """What was compiled; known when the model is traced."""
+        """Return the compiled programs; only after the model is traced."""
         return []
 
     def poplar_profile(self) -> Optional[Dict[str, Any]]:
-        """Of the program that ran on tiles, as docs/reference/profile.md says; None if there was
-        none."""
+        """Return the profile of the Poplar program, see docs/reference/profile.md, or None."""
         return None
 
     def files(self) -> List[DeviceFile]:
-        """Artifacts of its own, asked for when the run is over."""
+        """Return additional artifacts; called after the run."""
         return []

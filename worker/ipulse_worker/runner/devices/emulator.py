@@ -1,4 +1,4 @@
-"""The Poplar op on emulated IPUs, inside stock TensorFlow."""
+"""The emulator device: the Poplar op on emulated IPUs in standard TensorFlow."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 OP_FROM = 0.5
 PROGRAMS_FROM = 0.7  # of the phase compile: what comes before is built once a machine
-PROGRESS_SECONDS = 1.0  # between two words on how far a program is
+PROGRESS_SECONDS = 1.0  # between two progress events
 
 
 class Emulator(Device):
-    """The op runs on emulated IPUs; loss and optimizer on the machine's processor.
+    """Emulated IPUs run the op; loss and optimizer run on the machine's processor.
 
-    Seconds are those of the emulator, and cycles are emulated: neither is a device's.
+    Seconds are those of the emulator and cycles are emulated: neither is measured on an IPU.
     """
 
     kind = "emulator"
@@ -51,19 +51,21 @@ class Emulator(Device):
 
     @property
     def emulated(self) -> EmulatedIPUs:
-        """Where ops are compiled for, and what runs them."""
+        """The emulated IPUs that ops are compiled for and run on."""
         return emulated_ipus(self._settings.ipus, self._settings.tiles)
 
     def configure(self) -> None:
+        """Set TensorFlow's threads and seed."""
         configure_tensorflow(self._threads, self.spec.seed)
 
     def compile(self, slots: int) -> Model:
-        native.build_kernels(self.build_progress(0.0, 0.2))  # for the initial weights
-        native.build_tensorflow_op(self.build_progress(0.2, 0.3))  # the optimizer's
+        """Build the kernels, the emulator, the op and the model."""
+        native.build_kernels(self.build_progress(0.0, 0.2))  # needed for the initial weights
+        native.build_tensorflow_op(self.build_progress(0.2, 0.3))  # needed by the optimizer
         emulator.build(progress=self.build_progress(0.3, OP_FROM))
         self.on_progress(OP_FROM, "the Poplar op and its program")
         poplar_op.build(progress=self.build_progress(OP_FROM, PROGRAMS_FROM))
-        cache = ExecutableCache(lambda words: self.log(words, level="warning"))
+        cache = ExecutableCache(lambda line: self.log(line, level="warning"))
         self.emulated.options = engine_options(self._settings.engine_options)
         self.emulated.compiler = lambda **arguments: self._compiled(cache, **arguments)
         try:
@@ -73,33 +75,41 @@ class Emulator(Device):
         return Model(self.spec, slots, self._threads, batch=self.spec.training.batch_size)
 
     def acquire(self) -> None:
-        """Raises DeviceUnavailable."""
-        patience = WaitPolicy(
+        """Wait for the emulated IPUs.
+
+        Raises:
+            DeviceUnavailable: there are not enough, or none became free in time.
+        """
+        policy = WaitPolicy(
             self._settings.acquire_poll_seconds,
             self._settings.acquire_timeout_seconds,
             self.check,
             lambda wait: self.log(f"waiting for {self._settings.ipus} emulated IPU(s): {wait}"),
         )
         pool = Pool.of_environment(os.environ, cache_directory())
-        self._lease = pool.acquire(self._settings.ipus, self.job_id, patience)
-        # The emulator's own count, which need not be the default's four.
+        self._lease = pool.acquire(self._settings.ipus, self.job_id, policy)
+        # The pool's number of IPUs may differ from the emulator's default.
         os.environ["IPULSE_EMULATOR_IPUS"] = str(pool.ipus)
         which = ", ".join(str(ipu) for ipu in self._lease.ipus)
         self.log(f"attached to emulator: emulated IPU {which}")
 
     def release(self) -> None:
+        """Unload the op and release the emulated IPUs."""
         self.emulated.close()
         self.emulated.compiler = CustomOp  # the object is shared by the whole process
         if self._lease is not None:
             self._lease.release()
 
     def executables(self) -> List[Executable]:
+        """Return the compiled Poplar programs."""
         return [Executable(op.cache_key or "", op.is_from_cache) for op in self._ops]
 
     def kernel_seconds(self) -> Dict[str, float]:
+        """Return the seconds of the emulator."""
         return dict(self.emulated.seconds)
 
     def description(self) -> DeviceDescription:
+        """Describe the emulated machine and the op."""
         return DeviceDescription(
             threads=self._threads,
             target=self._target(),
@@ -108,19 +118,20 @@ class Emulator(Device):
         )
 
     def poplar_profile(self) -> Optional[Dict[str, Any]]:
-        """Of the op that took most cycles: a capacity that grows is a new op."""
+        """Return the profile of the op with most cycles: a growing capacity compiles new ops."""
         return max(self.emulated.profiles(), key=_cycles_of, default=None)
 
     def _compiled(self, cache: ExecutableCache, **arguments: Any) -> CustomOp:
-        """Raises NotKept where the executable is all that the job is for."""
-        # What NEVER compiles is an answer, and thrown away.
-        kept_in = None if self.connection == "NEVER" else cache
-        op = compile_op(cache=kept_in, **self._compiling(), **arguments)
+        """Compile an op; raise NotCached if the job only compiles and cannot store the result."""
+        # With NEVER, the result shows whether the program compiles; it is not stored.
+        used_cache = None if self.connection == "NEVER" else cache
+        op = compile_op(cache=used_cache, **self._compile_callbacks(), **arguments)
         if self.connection == "PRE_COMPILE" and op.cache_key is None:
             name = arguments["op_name"]
-            raise NotKept(
-                f"PRE_COMPILE has nowhere to keep {name}: the log says why the cache cannot be "
-                f"written, or {name}_metadata does not set is_hashable (ipulse op check)"
+            raise NotCached(
+                f"PRE_COMPILE cannot store the executable of {name}: either the cache cannot be "
+                f"written (see the log), or {name}_metadata does not set is_hashable (ipulse op "
+                "check)"
             )
         self._ops.append(op)
         self.on_progress(1.0 - self._left, "tracing TensorFlow's graph of the training")
@@ -128,12 +139,14 @@ class Emulator(Device):
 
     @property
     def _left(self) -> float:
-        """Of the phase compile, from 0 to 1. Nobody knows how many programs there will be, so that
-        each takes half of what is left."""
+        """The fraction of the compile phase that is left.
+
+        The number of programs is unknown, so each one takes half of the rest.
+        """
         return (1.0 - PROGRAMS_FROM) * 0.5 ** len(self._ops)
 
-    def _compiling(self) -> Dict[str, Any]:
-        """What tells how far the next program is, as a CustomOp takes it."""
+    def _compile_callbacks(self) -> Dict[str, Any]:
+        """Return the callbacks of a CustomOp that report the progress of the next program."""
         left = self._left
         throttle = Throttle(PROGRESS_SECONDS)
         number = len(self._ops) + 1
@@ -151,7 +164,7 @@ class Emulator(Device):
         }
 
     def _target(self) -> Dict[str, Any]:
-        """The emulated machine, and the one that emulates it."""
+        """Return the emulated machine and its host as the target of a profile."""
         emulated: Dict[str, Any] = {}
         if attaches(self.connection):
             emulated = self.emulated.profiles()[-1]["compilation"]["target"]
@@ -162,7 +175,7 @@ class Emulator(Device):
 
 
 def engine_options(asked: Mapping[str, str]) -> Dict[str, str]:
-    """What the emulator's engine is told: its profile is an artifact, and it has no other files."""
+    """Drop options for reports: the profile is an artifact, and the emulator has no other files."""
     return {
         name: value
         for name, value in asked.items()
@@ -174,17 +187,17 @@ def _cycles_of(profile: Dict[str, Any]) -> float:
     return float(profile.get("execution", {"totalCycles": {"total": 0}})["totalCycles"]["total"])
 
 
-class NotKept(Conflict):
-    """A program that is to be compiled ahead can be kept nowhere."""
+class NotCached(Conflict):
+    """The job only compiles a program, and the program cannot be stored in the cache."""
 
     code = "not_kept"
 
 
 def compile_op(**arguments: Any) -> CustomOp:
-    """A CustomOp. Raises InvalidSpec for what the op itself refuses, such as too few tiles."""
+    """Return a CustomOp; raise InvalidSpec if the op refuses the spec, such as too few tiles."""
     try:
         return CustomOp(**arguments)
     except CustomOpError as error:
         if poplar_errors.find(str(error)) is not None:
-            raise  # Poplar's own, which have reasons of their own
+            raise  # an error of Poplar, which has its own reason
         raise InvalidSpec([Problem("/device", "unsupported", str(error))]) from error

@@ -44,7 +44,7 @@ from ipulse_worker.runner.resolved_spec import spec_document
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
 
-# TensorFlow's words where there is no IPU, or none free in time.
+# TensorFlow's messages if there is no IPU, or none becomes free in time.
 _UNAVAILABLE = (
     "no hardware IPU found",
     "Could not find an available device",
@@ -52,18 +52,18 @@ _UNAVAILABLE = (
 )
 
 
-class NothingKept(Conflict):
-    """TensorFlow compiled ahead and left nothing in its executable cache."""
+class NoCachedExecutable(Conflict):
+    """TensorFlow compiled a program but wrote nothing to its executable cache."""
 
     code = "not_kept"
 
 
 class IPU(Device):
-    """IPUs that TensorFlow is configured for, once a process.
+    """IPUs for which TensorFlow is configured, once per process.
 
-    TensorFlow compiles a program in the call that first runs it. That is in the phase compile, on
-    blank batches; but with ON_DEMAND in the phase acquire, because the same call waits for the
-    device once it has compiled.
+    TensorFlow compiles a program in the call that first runs it. This call is made on blank batches
+    in the compile phase. With ON_DEMAND it is made in the acquire phase, because the same call
+    waits for the device after it has compiled.
     """
 
     kind = "ipu"
@@ -80,16 +80,22 @@ class IPU(Device):
 
     @property
     def is_compiled(self) -> bool:
+        """Whether programs are compiled in the compile phase: yes, except with ON_DEMAND."""
         return self.connection != "ON_DEMAND"
 
     def configure(self) -> None:
-        """Raises MissingSDK, BuildFailed."""
+        """Set up TensorFlow and its executable cache.
+
+        Raises:
+            MissingSDK: Graphcore's TensorFlow is not installed.
+            BuildFailed: the op cannot be built.
+        """
         built = sdk.built_op()
         key = self._key(built)
         self._cache = PoplarExecutables()
         self._in_use = self._cache.use(key)
         self._executables = self._in_use.path
-        self._kept = executables_in(self._executables)  # before anything was compiled
+        self._kept = executables_in(self._executables)  # before anything is compiled
         set_environment(self._settings, self._executables)
         if self._settings.pvti_options:
             (self.directory / TRACES).mkdir(parents=True, exist_ok=True)
@@ -97,7 +103,8 @@ class IPU(Device):
         configure_tensorflow(self._threads, self.spec.seed)
 
     def compile(self, slots: int) -> IPUModel:
-        native.build_kernels(self.build_progress(0.0, 0.2))  # for what the host says of itself
+        """Connect according to the spec and build the model."""
+        native.build_kernels(self.build_progress(0.0, 0.2))  # they report the host's properties
         try:
             attributes_of(network_of(self.spec), slots, placement_of(self._settings))
         except UnsupportedNetwork as error:
@@ -109,15 +116,21 @@ class IPU(Device):
         return self._model
 
     def acquire(self) -> None:
-        """Raises DeviceUnavailable."""
+        """Wait for the IPUs.
+
+        Raises:
+            DeviceUnavailable: there is no IPU, or none became free in time.
+        """
         if self.connection == "ALWAYS":
             self._connect()
         else:
-            began = time.monotonic()
+            start = time.monotonic()
             wanted, seconds = self._settings.ipus, self._settings.acquire_poll_seconds
-            with _device_errors(), ipu_users.told(self._records, wanted, seconds, self.log):
+            with _device_errors(), ipu_users.waiting_logged(
+                self._records, wanted, seconds, self.log
+            ):
                 self._model.warm_up()
-            took = f"in {time.monotonic() - began:.2f} s, with the wait for the device"
+            took = f"in {time.monotonic() - start:.2f} s, including the wait for the device"
             executables = self.executables()
             keys = ", ".join(executable.key for executable in executables)
             if executables and all(executable.is_from_cache for executable in executables):
@@ -129,6 +142,7 @@ class IPU(Device):
         self.log(f"attached to ipu: {self._settings.ipus} IPU(s){which}")
 
     def release(self) -> None:
+        """Detach the IPUs and prune the executable cache."""
         if self._is_configured:
             self._ipu.config.reset_ipu_configuration()
             self._is_configured = False
@@ -139,20 +153,22 @@ class IPU(Device):
             self._cache.prune(Limits.of_environment())
 
     def executables(self) -> List[Executable]:
-        """What TensorFlow keeps, by its own names; those compiled now, if there are any.
+        """Return the executables in TensorFlow's cache by their file names.
 
-        Raises NothingKept if the executable is all that the job is for, and there is none.
+        Raises:
+            NoCachedExecutable: the job only compiles, and the cache is empty.
         """
         now = executables_in(self._executables)
         if self.connection == "PRE_COMPILE" and not now:
-            raise NothingKept()
+            raise NoCachedExecutable()
         return [Executable(name, name in self._kept) for name in now]
 
     def kernel_seconds(self) -> Dict[str, float]:
-        """The host does not see them; Poplar's profile does."""
+        """Return zeros: the host cannot measure kernels, but Poplar's profile can."""
         return {"forward": 0.0, "backward": 0.0}
 
     def description(self) -> DeviceDescription:
+        """Describe the IPUs."""
         host = cpu_target(self._threads)
         model = f"{self._settings.ipus} IPU(s) on {host['model']}"
         return DeviceDescription(
@@ -163,22 +179,23 @@ class IPU(Device):
         )
 
     def poplar_profile(self) -> Optional[Dict[str, Any]]:
-        """None unless the spec asks for Poplar's report and the SDK's pva is there to read it."""
+        """Return the profile, if the spec asks for a report and the SDK's pva can read it."""
         try:
-            return pva_profile.dearest(self.directory / REPORTS)
+            return pva_profile.most_expensive(self.directory / REPORTS)
         except ImportError:
             self.log(
-                "Poplar's report is left as it is: this Python has no module pva, which comes with "
+                "Poplar's report is not converted: this Python has no module pva. It comes with "
                 "the Poplar SDK (source .../poplar/enable.sh)",
                 level="warning",
             )
             return None
 
     def files(self) -> List[DeviceFile]:
+        """Return the files that Poplar wrote."""
         return report_files(self.directory)
 
     def _connect(self) -> None:
-        """Configures TensorFlow for the IPUs, which attaches them if they are ALWAYS held."""
+        """Configure TensorFlow for the IPUs; with ALWAYS this attaches them."""
         if self._is_configured:
             return
         config = configuration(self._ipu, self._settings)
@@ -187,8 +204,10 @@ class IPU(Device):
         self._is_configured = True
 
     def _key(self, built: BuiltOp) -> str:
-        """Of the directory for its executables: TensorFlow's own hash sees neither the op's code
-        nor what becomes of it."""
+        """Return the key of the executables' directory.
+
+        TensorFlow's own hash does not depend on the op's code.
+        """
         spec = spec_document(self.spec)
         device = dict(spec["device"])
         for name in ("connection_type", "acquire_poll_seconds", "acquire_timeout_seconds"):
@@ -200,11 +219,11 @@ class IPU(Device):
 
 @contextmanager
 def _device_errors() -> Iterator[None]:
-    """Says DeviceUnavailable where TensorFlow finds no IPU, or none in time."""
+    """Raise DeviceUnavailable if TensorFlow finds no IPU, or none in time."""
     try:
         yield
     except tf.errors.OpError as error:
-        words: Any = error.message
-        if not any(one in words for one in _UNAVAILABLE):
+        message: Any = error.message
+        if not any(pattern in message for pattern in _UNAVAILABLE):
             raise
-        raise DeviceUnavailable(f"TensorFlow has no IPU for this job: {words}") from error
+        raise DeviceUnavailable(f"TensorFlow has no IPU for this job: {message}") from error

@@ -1,4 +1,4 @@
-"""What Poplar and TensorFlow for the IPU are told of an attempt, in its process and no other."""
+"""Settings of Poplar and of TensorFlow for the IPU in the process of an attempt."""
 
 from __future__ import annotations
 
@@ -18,24 +18,27 @@ COMPILES_ONLY = ("PRE_COMPILE", "NEVER")
 
 
 def set_environment(settings: IPUDevice, executables: Path) -> None:
-    """TF_POPLAR_FLAGS, which are read when Poplar is first used: that must come after this. What
-    the spec says of flags and options is in the environment already.
+    """Set TF_POPLAR_FLAGS; call this before Poplar is first used, which reads them.
 
-    executables: the directory of TensorFlow's cache.
+    The flags and options of the spec are in the environment already.
+
+    Args:
+        settings: the device of the spec.
+        executables: directory of TensorFlow's executable cache.
     """
     flags = {
         "executable_cache_path": str(executables),
         "on_demand_device_poll_time": str(round(1000 * settings.acquire_poll_seconds)),  # ms
         "on_demand_device_timeout": str(round(1000 * settings.acquire_timeout_seconds)),  # ms
     }
-    others = os.environ.get("TF_POPLAR_FLAGS", "").split()
-    kept = [flag for flag in others if flag.lstrip("-").split("=")[0] not in flags]
-    ours = [f"--{name}={value}" for name, value in flags.items()]
-    os.environ["TF_POPLAR_FLAGS"] = " ".join([*kept, *ours])
+    present = os.environ.get("TF_POPLAR_FLAGS", "").split()
+    kept = [flag for flag in present if flag.lstrip("-").split("=")[0] not in flags]
+    added = [f"--{name}={value}" for name, value in flags.items()]
+    os.environ["TF_POPLAR_FLAGS"] = " ".join([*kept, *added])
 
 
 def configuration(ipu: Any, settings: IPUDevice) -> Any:
-    """An IPUConfig for these settings. ipu: the module `tensorflow.python.ipu`."""
+    """Return an IPUConfig for the settings; `ipu` is the module `tensorflow.python.ipu`."""
     config = ipu.config.IPUConfig()
     connection = settings.connection_type
     if settings.device_id is not None and connection not in COMPILES_ONLY:
@@ -49,16 +52,19 @@ def configuration(ipu: Any, settings: IPUDevice) -> Any:
 
 
 def executables_in(directory: Path) -> List[str]:
-    """The names that TensorFlow gave the executables in its cache."""
+    """Return the names of the executables in TensorFlow's cache."""
     return sorted(path.stem for path in directory.glob(f"*{EXECUTABLE}"))
 
 
 def report_files(work_dir: Path) -> List[DeviceFile]:
-    """What Poplar left in an attempt's directory: a profile of every program in the order of their
-    compilation, their debug contexts, and the System Analyser's traces."""
+    """Return the files that Poplar wrote to an attempt's directory.
+
+    They are a profile of every program in the order of compilation, the debug contexts, and the
+    traces of the System Analyser.
+    """
     reports, traces = work_dir / REPORTS, work_dir / TRACES
     profiles = sorted(reports.glob("tf_report_*/profile.pop"))
-    found = [
+    files = [
         DeviceFile(
             _numbered("profile", number, ".pop"), "poplar_profile", BINARY, path.read_bytes()
         )
@@ -66,12 +72,12 @@ def report_files(work_dir: Path) -> List[DeviceFile]:
     ]
     debug = reports / "debug.cbor"
     if debug.exists():
-        found.append(DeviceFile("debug.cbor", "poplar_profile", BINARY, debug.read_bytes()))
+        files.append(DeviceFile("debug.cbor", "poplar_profile", BINARY, debug.read_bytes()))
     for number, path in enumerate(sorted(traces.glob("*.pvti")), start=1):
-        found.append(
+        files.append(
             DeviceFile(_numbered("host", number, ".pvti"), "trace", BINARY, path.read_bytes())
         )
-    return found
+    return files
 
 
 def _numbered(name: str, number: int, suffix: str) -> str:

@@ -1,8 +1,8 @@
-"""On whom a job waits that wants IPUs of the machine.
+"""Reports which jobs and processes use the IPUs that a job waits for.
 
-TensorFlow waits for them by itself and says only that it does. What is known beside it: the jobs
-of this host's agents, by their records, and every user's process on the IPUs that the driver shows
-to this host, by the SDK's `gcipuinfo`.
+TensorFlow waits by itself and does not report for whom. The records of this host's agents list
+their jobs. The SDK's `gcipuinfo` lists the processes of all users on the IPUs that the driver shows
+to this host.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
 
 from ipulse_worker.runner.devices.pool.usage_records import UsageRecord, UsageRecords
 
-NOT_AVAILABLE = "N/A"  # gcipuinfo's word for an attribute that an IPU has not
+NOT_AVAILABLE = "N/A"  # gcipuinfo's value of an attribute that an IPU does not have
 
 
 class User(NamedTuple):
-    """A process that has an IPU, by gcipuinfo's attributes."""
+    """A process that uses an IPU, with gcipuinfo's attributes."""
 
     ipu: str
     pid: str
@@ -26,15 +26,15 @@ class User(NamedTuple):
     executable: str
 
 
-class Seen(NamedTuple):
-    """What the driver shows."""
+class DriverView(NamedTuple):
+    """The IPUs and their users as the driver lists them."""
 
     ipus: int
     users: List[User]
 
 
-def seen() -> Optional[Seen]:
-    """None without the SDK's gcipuinfo, or where it finds nothing."""
+def driver_view() -> Optional[DriverView]:
+    """Return the driver's list; None without the SDK's gcipuinfo or without IPUs."""
     try:
         import gcipuinfo  # type: ignore[import-not-found] # of the Poplar SDK
     except ImportError:
@@ -52,54 +52,56 @@ def seen() -> Optional[Seen]:
         for device in devices
         if device.get("user process id", NOT_AVAILABLE) != NOT_AVAILABLE
     ]
-    return Seen(len(devices), users)
+    return DriverView(len(devices), users)
 
 
-def behind(records: List[UsageRecord], shown: Optional[Seen], wanted: int) -> Optional[str]:
-    """On whom a job waits that wants so many IPUs; None if the driver shows that many free."""
-    if shown is not None and shown.ipus - len(shown.users) >= wanted:
+def current_users(
+    records: List[UsageRecord], view: Optional[DriverView], wanted: int
+) -> Optional[str]:
+    """Describe the users of the IPUs; None if the driver lists `wanted` free IPUs."""
+    if view is not None and view.ipus - len(view.users) >= wanted:
         return None
     now = time.time()
-    said = [
-        f"job {one.job_id}, which has had {one.ipus} for {max(0.0, now - one.since):.0f} s"
-        for one in records
+    users = [
+        f"job {record.job_id} has used {record.ipus} for {max(0.0, now - record.since):.0f} s"
+        for record in records
     ]
-    ours = {str(one.pid) for one in records}
-    others = [user for user in shown.users if user.pid not in ours] if shown else []
-    said += [
-        f"process {user.pid} ({user.executable}) of {user.name} on IPU {user.ipu}"
+    known = {str(record.pid) for record in records}
+    others = [user for user in view.users if user.pid not in known] if view else []
+    users += [
+        f"process {user.pid} ({user.executable}) of {user.name} uses IPU {user.ipu}"
         for user in others
     ]
-    if said:
-        return "behind " + "; ".join(said)
-    return "behind another user of these IPUs: no job of this host's agents has one"
+    if users:
+        return "; ".join(users)
+    return "another user has these IPUs; no job of this host's agents has one"
 
 
 @contextmanager
-def told(
+def waiting_logged(
     records: UsageRecords, wanted: int, seconds: float, log: Callable[[str], Any]
 ) -> Iterator[None]:
-    """Says whom a wait is for, after so many seconds and when it has changed, while the body runs.
+    """Log the users of the IPUs while the body runs, every `seconds` if they have changed.
 
-    Without gcipuinfo nobody knows whether TensorFlow compiles or waits, and that is said.
+    Without gcipuinfo it is unknown whether TensorFlow compiles or waits; the log says so.
     """
-    over = threading.Event()
+    finished = threading.Event()
 
-    def look() -> None:
+    def poll() -> None:
         last: Optional[List[Any]] = None
-        while not over.wait(seconds):
-            known, shown = records.others(), seen()
-            words = behind(known, shown, wanted)
-            if words is None or [known, shown] == last:
+        while not finished.wait(seconds):
+            others, view = records.others(), driver_view()
+            users = current_users(others, view, wanted)
+            if users is None or [others, view] == last:
                 continue
-            last = [known, shown]
-            what = f"for {wanted} IPU(s)" if shown else f"for {wanted} IPU(s), or compiling"
-            log(f"waiting {what}: {words}")
+            last = [others, view]
+            what = f"for {wanted} IPU(s)" if view else f"for {wanted} IPU(s), or compiling"
+            log(f"waiting {what}: {users}")
 
-    thread = threading.Thread(target=look, name="ipu-users", daemon=True)
+    thread = threading.Thread(target=poll, name="ipu-users", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        over.set()
+        finished.set()
         thread.join()

@@ -1,8 +1,7 @@
-"""Poplar's own report of a program, read with Graphcore's `pva` into the document of
-docs/reference/profile.md: what an emulator says of a program, an IPU says in the same words.
+"""Converts Poplar's report of a program to the tile profile of docs/reference/profile.md.
 
-Only what the documentation of libpva names is asked for; what it names and a version lacks is left
-out.
+Graphcore's `pva` reads the report. Profiles of emulated and of real IPUs have the same format. Only
+documented attributes of libpva are read, and attributes that a version lacks are left out.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 from ipulse_worker.runner.profile.tile_profile import CATEGORIES, KINDS
 
-MOST_STEPS = 5000  # kept of a run
+MOST_STEPS = 5000  # per run
 MOST_LIVENESS_STEPS = 1000
 MOST_ALWAYS_LIVE = 100
-MOST_LIVE = 8  # variables of a step
+MOST_LIVE = 8  # variables per step
 
 _TARGET = (
     *("numIPUs", "tilesPerIpu", "numTiles", "bytesPerTile", "bytesPerIPU", "totalMemory"),
@@ -37,13 +36,14 @@ _KIND_OF = {
     "StreamCopyEnd": "host",
     "Sync": "sync",
     "SyncAns": "sync",
-}  # of every other step the tiles compute
+}  # all other types are compute
 
 
-def dearest(reports: Path) -> Optional[Dict[str, Any]]:
-    """The document of the program with most cycles, of those in a directory of reports.
+def most_expensive(reports: Path) -> Optional[Dict[str, Any]]:
+    """Return the profile with most cycles of a directory of reports, or None.
 
-    None if Poplar left none. Raises ImportError where there is no `pva`.
+    Raises:
+        ImportError: `pva` is not installed.
     """
     profiles = sorted(reports.glob("tf_report_*/profile.pop"))
     debug = reports / "debug.cbor"
@@ -52,7 +52,7 @@ def dearest(reports: Path) -> Optional[Dict[str, Any]]:
 
 
 def read(profile: Path, debug: Optional[Path] = None) -> Dict[str, Any]:
-    """The document. Raises ImportError where there is no `pva`."""
+    """Convert one report; raises ImportError without `pva`."""
     import pva  # type: ignore[import-not-found] # of the Poplar SDK
 
     report = pva.openReport(str(profile), *([str(debug)] if debug else []))
@@ -64,7 +64,7 @@ def read(profile: Path, debug: Optional[Path] = None) -> Dict[str, Any]:
 
 
 def _section(report: Any, name: str) -> Any:
-    """None for what was not recorded, of which pva also says so by an error of its own."""
+    """Return an attribute; None if it was not recorded, for which pva raises an error."""
     try:
         return getattr(report, name)
     except Exception:  # noqa: BLE001 - its class is not documented
@@ -75,30 +75,34 @@ def _compilation(compilation: Any) -> Dict[str, Any]:
     tiles = [_tile(tile.memory) for tile in compilation.tiles]
     totals = [tile["memory"]["total"]["excludingGaps"] for tile in tiles]
     places = {
-        one.name: number for number, one in reversed(list(enumerate(compilation.computeSets)))
+        compute_set.name: number
+        for number, compute_set in reversed(list(enumerate(compilation.computeSets)))
     }
     always = sorted(compilation.alwaysLiveVariables, key=lambda variable: -variable.size)
     return {
-        "target": {"type": _name(compilation.target.type), **_those(compilation.target, _TARGET)},
-        "graph": _those(compilation.graph, _GRAPH),
+        "target": {
+            "type": _name(compilation.target.type),
+            **_attributes(compilation.target, _TARGET),
+        },
+        "graph": _attributes(compilation.graph, _GRAPH),
         "tiles": tiles,
         "fullestTile": {"tile": totals.index(max(totals))},
-        "computeSets": [_compute_set(one) for one in compilation.computeSets],
-        "programs": [_program(one, places) for one in compilation.programs],
+        "computeSets": [_compute_set(compute_set) for compute_set in compilation.computeSets],
+        "programs": [_program(program, places) for program in compilation.programs],
         "alwaysLiveVariables": _variables(always[:MOST_ALWAYS_LIVE]),
         "livenessProgramSteps": list(_liveness(compilation.livenessProgramSteps)),
     }
 
 
 def _tile(memory: Any) -> Dict[str, Any]:
-    found = ((name, getattr(memory.category, name, None)) for name in _CATEGORIES)
+    categories = ((name, getattr(memory.category, name, None)) for name in _CATEGORIES)
     return {
         "memory": {
             "total": _gaps(memory.total),
             "overflowed": _gaps(memory.overflowed),
             "alwaysLiveBytes": memory.alwaysLiveBytes,
             "notAlwaysLiveBytes": memory.notAlwaysLiveBytes,
-            "category": {name: {"total": one.total} for name, one in found if one is not None},
+            "category": {name: {"total": c.total} for name, c in categories if c is not None},
         }
     }
 
@@ -107,35 +111,35 @@ def _gaps(size: Any) -> Dict[str, int]:
     return {"includingGaps": size.includingGaps, "excludingGaps": size.excludingGaps}
 
 
-def _compute_set(one: Any) -> Dict[str, Any]:
-    """Vertices by type, since one by one they would be most of a profile."""
-    types = [vertex.type for vertex in one.vertices]
+def _compute_set(compute_set: Any) -> Dict[str, Any]:
+    """Count vertices by type, which is much shorter than a list of them."""
+    types = [vertex.type for vertex in compute_set.vertices]
     sizes = {kind.name: kind.size for kind in types}
     counts = Counter(kind.name for kind in types)
     vertices = [
         {"type": {"name": name, "size": sizes[name]}, "count": counts[name]}
         for name in sorted(counts)
     ]
-    return {"name": one.name, "numVertices": len(types), "vertices": vertices}
+    return {"name": compute_set.name, "numVertices": len(types), "vertices": vertices}
 
 
 def _program(program: Any, places: Dict[str, int]) -> Dict[str, Any]:
-    found = {
+    record = {
         "_id": program._id,
         "name": program.name,
         "type": _name(program.type),
         "children": [child._id for child in program.children],
     }
-    if found["type"] == "OnTileExecute":
-        found["computeset"] = places[program.computeset.name]
-    return found
+    if record["type"] == "OnTileExecute":
+        record["computeset"] = places[program.computeset.name]
+    return record
 
 
 def _liveness(steps: Sequence[Any]) -> Iterator[Dict[str, Any]]:
-    """Of too many steps the fullest of each group."""
+    """Yield the steps; if there are too many, the fullest of each group."""
     group = math.ceil(len(steps) / MOST_LIVENESS_STEPS) or 1
     for at in range(0, len(steps), group):
-        step = max(steps[at : at + group], key=lambda one: one.notAlwaysLiveMemory.bytes)
+        step = max(steps[at : at + group], key=lambda step: step.notAlwaysLiveMemory.bytes)
         live = sorted(step.notAlwaysLiveMemory.variables, key=lambda variable: -variable.size)
         yield {
             "program": step.program._id,
@@ -181,12 +185,12 @@ def _execution(execution: Any) -> Dict[str, Any]:
 
 
 def _cycles(step: Any) -> Dict[str, float]:
-    """By kind; nothing of no step."""
-    found = {f"{kind}Cycles": 0.0 for kind in KINDS}
+    """Return the cycles of a step by kind, or zeros for None."""
+    cycles = {f"{kind}Cycles": 0.0 for kind in KINDS}
     if step is not None:
         kind = _KIND_OF.get(_name(step.program.type), "compute")
-        found[f"{kind}Cycles"] = max((ipu.cycles for ipu in step.ipus), default=0)
-    return found
+        cycles[f"{kind}Cycles"] = max((ipu.cycles for ipu in step.ipus), default=0)
+    return cycles
 
 
 def _ipus(step: Any) -> List[Dict[str, Any]]:
@@ -211,12 +215,12 @@ def _variables(variables: Sequence[Any]) -> List[Dict[str, Any]]:
     return [{"name": variable.name, "size": variable.size} for variable in variables]
 
 
-def _those(one: Any, names: Sequence[str]) -> Dict[str, Any]:
-    return {name: getattr(one, name) for name in names if hasattr(one, name)}
+def _attributes(value: Any, names: Sequence[str]) -> Dict[str, Any]:
+    return {name: getattr(value, name) for name in names if hasattr(value, name)}
 
 
 def _name(value: Any) -> str:
-    """Of a member of one of pva's enumerations."""
+    """Return the name of a member of one of pva's enumerations."""
     return str(getattr(value, "name", None) or str(value).rsplit(".", 1)[-1])
 
 

@@ -1,6 +1,6 @@
-"""The results of a finished training as files, each told to the agent as soon as it is complete.
+"""Writes the results of an attempt as files and reports each complete file to the agent.
 
-The manifest comes last: where it is, the others are.
+The manifest is written last: if it exists, all other files exist.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BINARY = "application/octet-stream"
 
 
 class Artifacts:
-    """Writes results into the work directory and remembers what it wrote."""
+    """Writes results into the work directory and lists the written files."""
 
     def __init__(self, work_dir: WorkDir, events: EventWriter) -> None:
         self._work_dir = work_dir
@@ -47,49 +47,53 @@ class Artifacts:
         timeline: Timeline,
         files: Sequence[DeviceFile] = (),
     ) -> None:
-        """All but the manifest. The report phase is still open: the trace shows it up to now.
+        """Write all files except the manifest.
 
-        `arrays`: what was trained, as Model.arrays. `files`: the device's.
+        Args:
+            results: of the training.
+            arrays: the trained arrays, as Model.arrays.
+            timeline: of the attempt; its report phase is still open and ends now in the trace.
+            files: additional files of the device.
         """
         spec, work_dir = results.spec, self._work_dir
         work_dir.write("metrics.jsonl", results.history.text().encode("utf-8"))
-        self._tell("metrics.jsonl", "metrics", "application/x-ndjson")
+        self._report("metrics.jsonl", "metrics", "application/x-ndjson")
 
         named: Dict[str, Any] = {**arrays}
         with work_dir.writing("weights.npz") as path, path.open("wb") as file:
             np.savez(file, **named)
-        self._tell("weights.npz", "weights", BINARY)
+        self._report("weights.npz", "weights", BINARY)
 
         with work_dir.writing("network.nir") as path:
             write_nir(path, spec, arrays, int(results.evaluation.metrics.dropped.sum()))
-        self._tell("network.nir", "network", "application/x-hdf5")
+        self._report("network.nir", "network", "application/x-hdf5")
 
         self.write_document("profile.json", "profile", results.profile)
         if results.poplar_profile is not None:
             self.write_document("poplar_profile.json", "poplar_profile", results.poplar_profile)
 
-        for of_device in files:
-            work_dir.write(of_device.name, of_device.content)
-            self._tell(of_device.name, of_device.role, of_device.media_type)
+        for extra in files:
+            work_dir.write(extra.name, extra.content)
+            self._report(extra.name, extra.role, extra.media_type)
 
         phase = results.profile["execution"]["phases"][-1]
         started = phase["microseconds"]["start"] / 1e6
         timeline.spans.append(Span("phase", phase["name"], started, timeline.clock.now()))
         work_dir.write("trace.json.gz", chrome_trace(timeline, spec.name))
-        self._tell("trace.json.gz", "trace", "application/gzip")
+        self._report("trace.json.gz", "trace", "application/gzip")
 
         work_dir.write("report.html", report_html(results))
-        self._tell("report.html", "report", "text/html")
+        self._report("report.html", "report", "text/html")
 
     def write_document(self, name: str, role: Role, document: Dict[str, Any]) -> None:
-        """One JSON document."""
+        """Write one JSON document."""
         self._work_dir.write(name, _json(document))
-        self._tell(name, role, JSON)
+        self._report(name, role, JSON)
 
     def write_manifest(
         self, spec: ExperimentSpec, run_metadata: RunMetadata, final: Dict[str, float]
     ) -> None:
-        """What is here, with digests, and what it came from."""
+        """Write the list of files with digests, the spec and the versions."""
         manifest: Dict[str, Any] = {
             "schema": SCHEMA,
             "job_id": run_metadata.job_id,
@@ -107,9 +111,9 @@ class Artifacts:
             "metrics": final,
         }
         self._work_dir.write("manifest.json", _json(manifest))
-        self._tell("manifest.json", "manifest", JSON)
+        self._report("manifest.json", "manifest", JSON)
 
-    def _tell(self, name: str, role: Role, media_type: str) -> None:
+    def _report(self, name: str, role: Role, media_type: str) -> None:
         event = ArtifactEvent(path=name, role=role, media_type=media_type)
         self.written.append(event)
         self._events.write(event)

@@ -1,4 +1,4 @@
-"""manifest.json: what belongs to a result, and what it came from. Its presence means complete."""
+"""manifest.json: the files of a result, its spec and versions. It is written last."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CHUNK = 1 << 20
 
 
 def spec_sha256(spec: ExperimentSpec) -> str:
-    """Of the canonical text of the spec with every default written out."""
+    """Return the SHA-256 of the canonical text of the spec with all defaults."""
     return hashlib.sha256(strict_json.dumps(spec_document(spec)).encode("utf-8")).hexdigest()
 
 
 def listed(work_dir: WorkDir, artifacts: Sequence[ArtifactEvent]) -> List[ListedFile]:
-    """Each artifact with the digest and the size of its file, as it is on the disk now."""
+    """Return each artifact with the digest and the size of its file."""
     entries = []
     for artifact in artifacts:
         digest, size = hashlib.sha256(), 0

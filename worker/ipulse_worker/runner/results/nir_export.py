@@ -1,13 +1,13 @@
-"""The trained network as a NIR graph, for simulators of every kind.
+"""Export of the trained network as a NIR graph, for other simulators.
 
 NIR's neurons are differential equations, tau dv/dt = (v_leak - v) + r I. Solved over one step of
 dt with constant input they give our update exactly, with
 
     decay = exp(-dt / tau)      gain = r      v_leak = v_reset = 0
 
-(the exponential step, not Euler's `decay = 1 - dt / tau`); a CubaLIF's synapse first and its
-membrane after it. A spike is a current of 1 during one step. What NIR has no word for, such as
-slots or a reset by subtraction, the metadata lists as `left_out`.
+(the exponential step, not Euler's `decay = 1 - dt / tau`). In a CubaLIF, the synapse is updated
+before the membrane. A spike is a current of 1 during one step. The metadata lists properties that
+NIR cannot express, such as a capacity or a reset by subtraction, as `left_out`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ipulse_core.errors import MissingDependency
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec, LeakyReadout
 
-# exp(-NO_MEMORY) is 0 in double precision: what stands for a decay of 0, whose tau would be 0.
+# exp(-NO_MEMORY) is 0 in double precision. It represents a decay of 0, for which tau would be 0.
 NO_MEMORY = 1000.0
 
 Metadata = Dict[str, Union[str, float, int]]
@@ -31,28 +31,32 @@ Arrays = Mapping[str, np.ndarray]
 
 
 def require_nir() -> None:
-    """Raises MissingDependency, with the cure, where the nir package does not load.
+    """Raise MissingDependency if the nir package cannot be imported.
 
-    Asked before training, because hours of it would be a high price for a missing package.
+    This is called before training, so that a missing package does not cost hours of training.
     """
     try:
         import nir  # noqa: F401  (only whether it loads)
     except ImportError as error:
         raise MissingDependency(
-            f"the network is exported with the nir package, which does not load here ({error}): "
-            "install the worker's requirements, or `pip install nir`, into the runner's environment"
+            f"the nir package, which exports the network, cannot be imported ({error}): install "
+            "the worker's requirements, or `pip install nir`, into the runner's environment"
         ) from error
 
 
 def write_nir(path: Path, spec: ExperimentSpec, arrays: Arrays, dropped_spikes: int) -> None:
-    """Writes the graph to `path`.
+    """Write the graph to `path`.
 
-    arrays: what was trained, as Model.arrays: float32 `[N_in, N_out]` of each layer and the
-        readout, of which NIR keeps the transpose, their recurrent weights and biases, and the
-        constants that were trained.
-    dropped_spikes: spikes without a slot on the held-out samples.
+    Args:
+        path: of the new file.
+        spec: of the training.
+        arrays: the trained arrays, as Model.arrays: weights float32 `[N_in, N_out]` of each layer
+            and the readout, which NIR stores transposed; recurrent weights, biases and trained
+            constants.
+        dropped_spikes: on the held-out samples.
 
-    Raises MissingDependency as `require_nir` does.
+    Raises:
+        MissingDependency: the nir package cannot be imported.
     """
     require_nir()
     import h5py
@@ -74,7 +78,7 @@ def write_nir(path: Path, spec: ExperimentSpec, arrays: Arrays, dropped_spikes: 
             graph.append(f"delay_{number}", nir.Delay(delay=delay))
     _append_readout(graph, spec, arrays, step_s)
     nir.write(str(path), graph.finished())
-    # NIR 1.0 writes no metadata; where later releases do, this is where they put it.
+    # NIR 1.0 writes no metadata. Later releases write it to this group.
     with h5py.File(str(path), "a") as file:
         group = file["node"].require_group("metadata")
         for key, value in _metadata(spec, step_s, dropped_spikes).items():
@@ -82,7 +86,7 @@ def write_nir(path: Path, spec: ExperimentSpec, arrays: Arrays, dropped_spikes: 
 
 
 def tau_s(decay: Any, step_s: float) -> np.ndarray:
-    """The time constants in seconds of which `decay` remains after a step of `step_s`."""
+    """Convert the decay per step of `step_s` seconds to time constants in seconds."""
     decay = np.asarray(decay, dtype=np.float64)
     with np.errstate(divide="ignore"):
         tau: np.ndarray = np.where(decay > 0, -step_s / np.log(decay), step_s / NO_MEMORY)
@@ -90,7 +94,7 @@ def tau_s(decay: Any, step_s: float) -> np.ndarray:
 
 
 class _Graph:
-    """Nodes in a row, with loops back to where the row has got to."""
+    """A chain of nodes, with loops at the last one."""
 
     def __init__(self, inputs: int, classes: int) -> None:
         import nir
@@ -106,7 +110,7 @@ class _Graph:
         self._last = name
 
     def loop(self, name: str, node: Any) -> None:
-        """From the last node through this one and back."""
+        """Add a loop from the last node through this one."""
         self._nodes[name] = node
         self._edges += [(self._last, name), (name, self._last)]
 
@@ -129,7 +133,7 @@ def _append_readout(graph: _Graph, spec: ExperimentSpec, arrays: Arrays, step_s:
             graph.loop("recurrent_readout", _weights(arrays, "readout_recurrent"))
         return
     if readout.synapse_decay is not None:
-        # A synapse is a leaky integrator, too; NIR 1.0 has no leaky readout with one.
+        # NIR 1.0 has no leaky integrator with a synapse: the synapse is a separate node.
         synapse = _constant(readout, "synapse_decay", classes, arrays, "readout")
         filter_ = nir.LI(tau=tau_s(synapse, step_s), r=np.ones(classes), v_leak=np.zeros(classes))
         graph.append("synapse_readout", filter_)
@@ -179,7 +183,7 @@ def _cuba(layer: Any, neurons: int, arrays: Arrays, name: str, step_s: float) ->
 
 
 def _constant(layer: Any, constant: str, neurons: int, arrays: Arrays, name: str) -> np.ndarray:
-    """A layer's constant for every neuron, as trained where it was."""
+    """Return a layer's constant for every neuron, with its trained value if it was trained."""
     value = arrays.get(f"{name}_{constant}", getattr(layer, constant))
     return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (neurons,)))
 
@@ -187,16 +191,16 @@ def _constant(layer: Any, constant: str, neurons: int, arrays: Arrays, name: str
 def _metadata(spec: ExperimentSpec, step_s: float, dropped_spikes: int) -> Metadata:
     resets = {
         "zero": "v becomes 0 before the next step",
-        "subtract": "v_threshold is taken off v before the next step",
-        "none": "v stays as it is",
+        "subtract": "v_threshold is subtracted from v before the next step",
+        "none": "v is unchanged",
     }
     return {
         "name": spec.name,
         "dt": step_s,
         "time_unit": "s",
         "discretization": "decay = exp(-dt / tau); v = decay * v + (1 - decay) * r * I",
-        "synapse": "of CubaLIF: s = exp(-dt / tau_syn); i = s * i + (1 - s) * w_in * I, then v "
-        "with I = i",
+        "synapse": "CubaLIF: s = exp(-dt / tau_syn); i = s * i + (1 - s) * w_in * I, then v with "
+        "I = i",
         "input": "a spike is a current of 1 during one step of dt",
         "recurrent": "a layer's own spikes arrive one dt later",
         "spike": f"where v > v_threshold, strictly; {resets[spec.network.reset]}",
@@ -210,21 +214,21 @@ def _metadata(spec: ExperimentSpec, step_s: float, dropped_spikes: int) -> Metad
 _LOGITS = {
     "mean_membrane_cross_entropy": "mean of the readout's v over all steps",
     "max_membrane_cross_entropy": "largest value of the readout's v over all steps",
-    "step_cross_entropy": "the readout's v at each step; the class that leads most often",
+    "step_cross_entropy": "the readout's v at each step; the class with the largest v most often",
     "spike_count_cross_entropy": "number of the readout's spikes over all steps",
     "spike_count_mse": "number of the readout's spikes over all steps",
 }
 
 
 def _left_out(spec: ExperimentSpec) -> List[str]:
-    """What the network does and the graph does not say."""
-    said = []
+    """List the properties of the network that the graph does not express."""
+    left_out = []
     if spec.network.reset != "zero":
-        said.append(
+        left_out.append(
             f"the reset: NIR sets v to v_reset, and this network's reset is {spec.network.reset}"
         )
     if any(layer.capacity is not None for layer in spiking_layers(spec.network)):
-        said.append("the capacity: spikes that found no slot were dropped, and are not in NIR")
+        left_out.append("the capacity: NIR does not limit the spikes per step")
     if spec.device.kind == "cpu" and spec.device.weights_dtype != "float32":
-        said.append(f"that runs read the weights rounded to {spec.device.weights_dtype}")
-    return said
+        left_out.append(f"that runs read the weights rounded to {spec.device.weights_dtype}")
+    return left_out

@@ -1,4 +1,4 @@
-"""What a result came from: software, machine, source revision."""
+"""The provenance of a result: software, machine and source revision."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import tensorflow as tf
 from ipulse_core import __version__
 from ipulse_core.checkout import checkout_root
 
-PROGRAM_SECONDS = 10.0  # a repository on a slow disk should not hold up a result
+PROGRAM_SECONDS = 10.0  # a repository on a slow disk must not delay a result
 
 
 def versions(compiler: str) -> Dict[str, str]:
-    """Of what the figures depend on. `compiler`: what the kernels' compiler says it is."""
+    """Return the versions that results depend on; `compiler` describes the kernels' compiler."""
     return {
         "ipulse": __version__,
         "python": platform.python_version(),
@@ -29,23 +29,23 @@ def versions(compiler: str) -> Dict[str, str]:
 
 
 def host() -> Dict[str, Any]:
-    """The machine, without anything that names it or its user."""
+    """Describe the machine, without its name or its user."""
     return {
         "cpu": _cpu_model(),
-        "cores": len(os.sched_getaffinity(0)),  # that this process may use
+        "cores": len(os.sched_getaffinity(0)),  # available to this process
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "system": f"{platform.system()} {platform.machine()}",
     }
 
 
 def git_revision(source: Optional[Path] = None) -> Dict[str, Any]:
-    """{"commit", "modified", "why"}: the first two are null where `why` says why."""
+    """Return {"commit", "modified", "why"}; `why` explains why the others are null."""
     source = source or checkout_root()
     if source is None or not (source / ".git").exists():
-        # Asking git would find the repository of whoever installed the package.
+        # git would find a repository around the installed package.
         why: Optional[str] = "the package does not run from a source checkout"
         return {"commit": None, "modified": None, "why": why}
-    # Optional locks are for caches that another git of this checkout may be writing.
+    # Without optional locks, another git of this checkout is not disturbed.
     git = ["git", "--no-optional-locks", "-C", str(source)]
     commit, why = _output([*git, "rev-parse", "HEAD"])
     changes = None
@@ -59,10 +59,10 @@ def git_revision(source: Optional[Path] = None) -> Dict[str, Any]:
 
 
 def _output(command: Sequence[str]) -> Tuple[Optional[str], Optional[str]]:
-    """What a program printed, or None and in a few words why there is nothing."""
+    """Return the output of a program, or None and the reason."""
     name = Path(command[0]).name
     try:
-        result = subprocess.run(  # noqa: S603 - no word of it comes from a user
+        result = subprocess.run(  # noqa: S603 - the command is fixed
             list(command), capture_output=True, timeout=PROGRAM_SECONDS, check=False, text=True
         )
     except FileNotFoundError:

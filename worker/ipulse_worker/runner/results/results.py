@@ -1,4 +1,4 @@
-"""What an attempt found out: everything that its report shows, as plain values."""
+"""The results of a training as plain values: everything that its report shows."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SampleTrace:
-    """One sample's way through the network. Spikes are (step, neuron) pairs."""
+    """The activity of one sample in the network. Spikes are (step, neuron) pairs."""
 
-    sample: int  # its number in the data set
-    image: Optional[np.ndarray]  # [rows, columns] in [0, 1]; None where the data are no images
+    sample: int  # number in the data set
+    image: Optional[np.ndarray]  # [rows, columns] in [0, 1]; None if the data are not images
     label: int
     predicted: int
     input_spikes: np.ndarray  # int64 [spikes, 2]
-    layer_spikes: List[np.ndarray]  # int64 [spikes, 2] of each hidden layer
+    layer_spikes: List[np.ndarray]  # int64 [spikes, 2] per hidden layer
     membrane: np.ndarray  # float64 [time, classes] of the readout
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The network on the held-out samples."""
+    """The evaluation on the held-out samples."""
 
     metrics: MetricAccumulator
     confusion: np.ndarray  # int64 [classes, classes]: true, predicted
-    # Of every layer that spikes, float64 [layers, time]: mean of a sample.
+    # Means per sample, float64 [spiking layers, time].
     spikes_by_step: np.ndarray
-    dropped_by_step: np.ndarray  # spikes without a slot
-    input_spikes_by_step: np.ndarray  # float64 [time]: mean spikes of a sample
+    dropped_by_step: np.ndarray
+    input_spikes_by_step: np.ndarray  # float64 [time]: mean per sample
 
 
 @dataclass(frozen=True)
 class Results:
-    """One finished training."""
+    """The results of one finished training."""
 
     spec: ExperimentSpec
     spec_sha256: str
@@ -54,16 +54,16 @@ class Results:
     history: History
     evaluation: Evaluation
     sample_trace: SampleTrace
-    dropped_in_training: np.ndarray  # float64 [layers]: spikes without a slot, all epochs
+    dropped_in_training: np.ndarray  # float64 [spiking layers]: dropped spikes of all epochs
     limits: LayerLimits  # capacities and second thresholds at the end
-    kept_epoch: int  # from 1: whose weights these are
-    events: EventCounts  # of which the input spikes were made
-    profile: Dict[str, Any]  # as in docs/reference/profile.md
-    git: Dict[str, Any]  # as provenance.git_revision
-    poplar_profile: Optional[Dict[str, Any]] = None  # of the program on IPUs, if there was one
+    kept_epoch: int  # the epoch, from 1, whose weights are kept
+    events: EventCounts  # counts of the input events
+    profile: Dict[str, Any]  # see docs/reference/profile.md
+    git: Dict[str, Any]  # see provenance.git_revision
+    poplar_profile: Optional[Dict[str, Any]] = None  # of the Poplar program, if there is one
 
     @property
     def sizes(self) -> Tuple[int, ...]:
-        """Neurons from input to readout."""
+        """The numbers of neurons from input to readout."""
         layers = [layer.neurons for layer in self.spec.network.layers]
         return (input_channels(self.spec.data), *layers, class_count(self.spec.data))

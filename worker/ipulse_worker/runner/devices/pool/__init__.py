@@ -1,6 +1,6 @@
-"""The emulated IPUs that the processes of a host share: ipus.py; who has IPUs: records.py.
+"""Shares the emulated IPUs of a host between processes, and records the use of real IPUs.
 
-Imports no TensorFlow.
+This package does not import TensorFlow.
 """
 
 from __future__ import annotations

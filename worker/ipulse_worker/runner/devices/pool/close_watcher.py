@@ -1,7 +1,7 @@
-"""Hears when a file in a directory that was open for writing is closed.
+"""Waits until a file in a directory that was open for writing is closed (inotify).
 
-Whoever closes it: the process that opened it, or the kernel at the end of that process, however
-it came. That is what a lock's release looks like from outside, and it needs no polling.
+The process that opened the file closes it, or the kernel does at the end of that process. Each
+closing may release a lock, so waiting for one needs no polling.
 """
 
 from __future__ import annotations
@@ -17,29 +17,30 @@ _READ_BYTES = 4096
 
 
 class CloseWatcher:
-    """Listens from its making on; where the kernel has no watch left, it hears nothing."""
+    """Watches directories from its creation; without free kernel watches it reports nothing."""
 
     def __init__(self, directories: Sequence[Path]) -> None:
         library = ctypes.CDLL(None, use_errno=True)
         self._descriptor = library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         if self._descriptor < 0:
-            return  # the limit of instances: the caller's deadlines serve instead
+            return  # too many instances: the caller then polls by its deadline
         for directory in directories:
             library.inotify_add_watch(
                 self._descriptor, ctypes.c_char_p(os.fsencode(directory)), _IN_CLOSE_WRITE
             )
 
     def wait(self, seconds: float) -> bool:
-        """Whether a file was closed, now or since the last call, within so many seconds."""
+        """Wait up to `seconds`; return whether a file was closed since the last call."""
         poll = select.poll()
         if self._descriptor >= 0:
             poll.register(self._descriptor, select.POLLIN)
-        heard = bool(poll.poll(max(0.0, seconds) * 1000))
-        if heard:
-            self._forget()
-        return heard
+        closed = bool(poll.poll(max(0.0, seconds) * 1000))
+        if closed:
+            self._discard_events()
+        return closed
 
     def close(self) -> None:
+        """Stop watching."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -50,7 +51,7 @@ class CloseWatcher:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    def _forget(self) -> None:
+    def _discard_events(self) -> None:
         while True:
             try:
                 os.read(self._descriptor, _READ_BYTES)

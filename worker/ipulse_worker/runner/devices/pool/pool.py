@@ -1,8 +1,8 @@
-"""The emulated IPUs of a host: each is held by one process at a time.
+"""The emulated IPUs of a host; each is used by one process at a time.
 
-An IPU is a file, and holding it a lock that the kernel drops when the process ends, however it
-ends: nothing is left to clean up after a crash. Who wants one waits for its turn, is woken when
-one becomes free, and is told behind whom it waits.
+An IPU is a file with a lock. The kernel releases the lock when the process ends, so a crash needs
+no clean-up. A process waits in a queue, wakes up when an IPU becomes free, and reports which job it
+waits for.
 """
 
 from __future__ import annotations
@@ -20,58 +20,58 @@ from ipulse_core.errors import Unavailable
 from ipulse_worker.runner.devices.pool.close_watcher import CloseWatcher
 from ipulse_worker.runner.devices.pool.queue_entry import QueueEntry
 
-IPUS = 4  # unless the worker says otherwise: those of one IPU-M2000
+IPUS = 4  # default: the number in an IPU-M2000
 MOST_IPUS = 64
-CHECK_SECONDS = 0.5  # between two looks whether the attempt was cancelled meanwhile
-# A file's closing is heard a moment before its lock is free.
+CHECK_SECONDS = 0.5  # between two checks for a cancellation
+# The event of a file's closing arrives shortly before its lock is free.
 SETTLE_SECONDS = 0.01
 
 
 class DeviceUnavailable(Unavailable):
-    """The worker has no such device, or none became free in time."""
+    """The worker does not have such a device, or none became free in time."""
 
     code = "device_unavailable"
 
 
 class Holder(NamedTuple):
-    """Who has an IPU."""
+    """The job that uses an IPU."""
 
     job_id: str
     since: float  # seconds since 1970
 
 
 class Wait(NamedTuple):
-    """Behind whom one waits."""
+    """A place in the queue, and the job ahead."""
 
     position: int  # in the queue, from 1
-    holder: Optional[Holder]  # that has had an IPU longest, if anybody says that it has one
+    holder: Optional[Holder]  # the job that has used an IPU longest, if known
 
     def __str__(self) -> str:
-        words = f"number {self.position} in the queue"
+        text = f"number {self.position} in the queue"
         if self.holder:
-            held = max(0.0, time.time() - self.holder.since)
-            words += f", behind job {self.holder.job_id}, which has had one for {held:.0f} s"
-        return words
+            seconds = max(0.0, time.time() - self.holder.since)
+            text += f", behind job {self.holder.job_id}, which has used one for {seconds:.0f} s"
+        return text
 
 
 class WaitPolicy(NamedTuple):
-    """How long to wait, and whom to tell."""
+    """The limits of a wait, and its callbacks."""
 
-    poll_seconds: float  # a look at least so often
+    poll_seconds: float  # greatest interval between two checks
     timeout_seconds: float
-    check: Callable[[], None]  # raises whatever stops the wait
-    tell: Callable[[Wait], None]  # when it begins, and when it has changed
+    check: Callable[[], None]  # raises an exception to stop the wait
+    report: Callable[[Wait], None]  # called at the start and after changes
 
 
 class Reservation:
-    """IPUs that this process holds, until `release` or its end."""
+    """The IPUs of this process, until `release` or the end of the process."""
 
     def __init__(self, descriptors: Dict[int, int]) -> None:
         self._descriptors = descriptors
         self.ipus: Tuple[int, ...] = tuple(sorted(descriptors))
 
     def release(self) -> None:
-        """Gives them back. Doing so twice is no error."""
+        """Release the IPUs; may be called twice."""
         while self._descriptors:
             _, descriptor = self._descriptors.popitem()
             os.ftruncate(descriptor, 0)
@@ -86,13 +86,13 @@ class Reservation:
 
 
 def devices_directory(environment: Mapping[str, str], cache: Path) -> Path:
-    """Where the processes of this host say which devices they have."""
-    # A cache may lie on a disk that several hosts share; their processors are not shared.
+    """Return the directory in which the processes of this host share their devices."""
+    # Several hosts may share the disk of a cache, but not their processors.
     return Path(environment.get("IPULSE_DEVICES") or cache / "devices" / socket.gethostname())
 
 
 class Pool:
-    """The IPUs of a directory."""
+    """The IPUs that share a directory."""
 
     def __init__(self, directory: Path, ipus: int) -> None:
         self._directory = directory
@@ -101,9 +101,12 @@ class Pool:
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str], cache: Path) -> Pool:
-        """$IPULSE_EMULATED_IPUS IPUs in $IPULSE_DEVICES; else those of this host, in the cache.
+        """Return a pool of $IPULSE_EMULATED_IPUS IPUs in the directory $IPULSE_DEVICES.
 
-        Raises DeviceUnavailable if that is no number from 1 to 64.
+        The defaults are 4 IPUs and a directory for this host in the cache.
+
+        Raises:
+            DeviceUnavailable: the number of IPUs is not from 1 to 64.
         """
         named = environment.get("IPULSE_EMULATED_IPUS") or str(IPUS)
         if not named.isdigit() or not 1 <= int(named) <= MOST_IPUS:
@@ -112,63 +115,65 @@ class Pool:
             )
         return cls(devices_directory(environment, cache), int(named))
 
-    def acquire(self, wanted: int, job_id: str, patience: WaitPolicy) -> Reservation:
-        """Waits until so many IPUs are this process's alone.
+    def acquire(self, wanted: int, job_id: str, policy: WaitPolicy) -> Reservation:
+        """Wait until `wanted` IPUs belong to this process alone.
 
-        Raises DeviceUnavailable if there are not so many, or none was free in time.
+        Raises:
+            DeviceUnavailable: there are fewer IPUs, or they did not become free in time.
         """
         if wanted > self.ipus:
             raise DeviceUnavailable(
                 f"the job needs {wanted} emulated IPUs and this worker has {self.ipus}: lower "
-                "device.ipus, or start it with more (ipulse up --emulated-ipus)"
+                "device.ipus, or start the worker with more (ipulse up --emulated-ipus)"
             )
         self._queue.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with CloseWatcher([self._directory, self._queue]) as closings, QueueEntry(
+        with CloseWatcher([self._directory, self._queue]) as watcher, QueueEntry(
             self._queue
-        ) as turn:
-            return self._wait(wanted, job_id, patience, closings, turn)
+        ) as entry:
+            return self._wait(wanted, job_id, policy, watcher, entry)
 
     def _wait(
         self,
         wanted: int,
         job_id: str,
-        patience: WaitPolicy,
-        closings: CloseWatcher,
-        turn: QueueEntry,
+        policy: WaitPolicy,
+        watcher: CloseWatcher,
+        entry: QueueEntry,
     ) -> Reservation:
-        begun = time.monotonic()
-        told: Optional[Wait] = None
+        start = time.monotonic()
+        reported: Optional[Wait] = None
         with _Candidates(self._directory, self.ipus) as candidates:
             while True:
-                position = turn.position()
+                position = entry.position()
                 lease = candidates.take(wanted, job_id) if position == 1 else None
                 if lease:
                     return lease
                 wait = Wait(position, self.holder())
-                if wait != told:
-                    patience.tell(wait)
-                    told = wait
-                left = begun + patience.timeout_seconds - time.monotonic()
+                if wait != reported:
+                    policy.report(wait)
+                    reported = wait
+                left = start + policy.timeout_seconds - time.monotonic()
                 if left <= 0:
-                    raise DeviceUnavailable(_too_long(wait, patience.timeout_seconds))
-                _rest(closings, min(left, patience.poll_seconds), patience.check)
+                    raise DeviceUnavailable(_too_long(wait, policy.timeout_seconds))
+                _wait_for_closing(watcher, min(left, policy.poll_seconds), policy.check)
 
     def holder(self) -> Optional[Holder]:
-        """Who has had an IPU longest, of those that say so."""
-        found = [self._holder_of(ipu) for ipu in range(self.ipus)]
-        return min((one for one in found if one), key=lambda one: one.since, default=None)
+        """Return the job that has used an IPU longest; None if no job is known."""
+        holders = [self._holder_of(ipu) for ipu in range(self.ipus)]
+        known = [holder for holder in holders if holder]
+        return min(known, key=lambda holder: holder.since, default=None)
 
     def _holder_of(self, ipu: int) -> Optional[Holder]:
         try:
-            said = json.loads(_file(self._directory, ipu).read_bytes())
-            os.kill(said["pid"], 0)  # nobody there: it was killed, and nobody wanted it since
-            return Holder(str(said["job_id"]), float(said["since"]))
+            content = json.loads(_file(self._directory, ipu).read_bytes())
+            os.kill(content["pid"], 0)  # fails if the process was killed
+            return Holder(str(content["job_id"]), float(content["since"]))
         except (OSError, ValueError, KeyError, TypeError):
-            return None  # free, or held by somebody who is just writing it
+            return None  # free, or its process is just writing the file
 
 
 class _Candidates:
-    """The IPUs' files, open while one waits: to close one is to wake all others."""
+    """The IPUs' files, which stay open during a wait: closing one wakes all other processes."""
 
     def __init__(self, directory: Path, ipus: int) -> None:
         self._directory = directory
@@ -176,7 +181,7 @@ class _Candidates:
         self._open: Dict[int, int] = {}
 
     def take(self, wanted: int, job_id: str) -> Optional[Reservation]:
-        """All of them or none, so that two who want several cannot block each other."""
+        """Lock `wanted` IPUs or none, so that two processes cannot block each other."""
         locked: List[int] = []
         for ipu in range(self._ipus):
             if len(locked) < wanted and self._lock(ipu):
@@ -185,10 +190,10 @@ class _Candidates:
             for ipu in locked:
                 fcntl.flock(self._open[ipu], fcntl.LOCK_UN)
             return None
-        said = json.dumps({"job_id": job_id, "pid": os.getpid(), "since": time.time()}).encode()
+        content = json.dumps({"job_id": job_id, "pid": os.getpid(), "since": time.time()}).encode()
         for ipu in locked:
             os.ftruncate(self._open[ipu], 0)
-            os.pwrite(self._open[ipu], said, 0)
+            os.pwrite(self._open[ipu], content, 0)
         return Reservation({ipu: self._open.pop(ipu) for ipu in locked})
 
     def __enter__(self) -> _Candidates:
@@ -209,16 +214,16 @@ class _Candidates:
         return False
 
 
-def _rest(closings: CloseWatcher, seconds: float, check: Callable[[], None]) -> None:
-    """Until something was closed, or the time is over."""
+def _wait_for_closing(watcher: CloseWatcher, seconds: float, check: Callable[[], None]) -> None:
+    """Wait until a file was closed, at most `seconds`."""
     until = time.monotonic() + seconds
     while True:
         check()
         left = until - time.monotonic()
         if left <= 0:
             return
-        if closings.wait(min(left, CHECK_SECONDS)):
-            closings.wait(SETTLE_SECONDS)
+        if watcher.wait(min(left, CHECK_SECONDS)):
+            watcher.wait(SETTLE_SECONDS)
             return
 
 
@@ -227,8 +232,8 @@ def _file(directory: Path, ipu: int) -> Path:
 
 
 def _too_long(wait: Wait, seconds: float) -> str:
-    behind = f"; job {wait.holder.job_id} has one" if wait.holder else ""
+    holder = f"; job {wait.holder.job_id} uses one" if wait.holder else ""
     return (
         f"no emulated IPU became free within {seconds:g} s, which is "
-        f"device.acquire_timeout_seconds{behind}"
+        f"device.acquire_timeout_seconds{holder}"
     )

@@ -1,7 +1,7 @@
-"""Who is next: processes of one host in the order in which they came.
+"""A queue of the processes of one host, in order of arrival.
 
-Each has a file that it keeps open and locked; the kernel unlocks it when the process ends, and
-whoever finds an unlocked one removes it.
+Each process keeps a file open and locked. The kernel unlocks it when the process ends, and other
+processes remove unlocked files.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from typing import Any, List
 
 
 class QueueEntry:
-    """A place in the queue, kept until `close`."""
+    """A process's place in the queue, until `close`."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        # The clock is that of all processes of a host, and later ones get later names.
+        # All processes of a host share this clock, so later entries get later names.
         self._name = f"{time.monotonic_ns():020d}-{os.getpid()}"
         new = directory / f".{self._name}"
         self._descriptor = os.open(str(new), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-        new.rename(directory / self._name)  # locked already: nobody takes it for a dead one's
+        new.rename(directory / self._name)  # locked already, so nobody removes it
 
     def position(self) -> int:
-        """From 1, which is next. Those that died waiting count until they are found at the head."""
+        """Return the position from 1; dead processes are removed when they reach the head."""
         names = self._names()
         while names[0] != self._name and self._is_dead(names[0]):
             del names[0]
         return 1 + names.index(self._name)
 
     def close(self) -> None:
-        """Leaves the queue. Doing so twice is no error."""
+        """Leave the queue; may be called twice."""
         if self._descriptor >= 0:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._directory / self._name)
@@ -51,9 +51,9 @@ class QueueEntry:
         return sorted(name for name in os.listdir(self._directory) if not name.startswith("."))
 
     def _is_dead(self, name: str) -> bool:
-        """Removes the file of a process that is no more."""
+        """Return whether a process has ended, and remove its file."""
         try:
-            # Not for writing: closing it then would look like a process that left.
+            # Read-only: closing a file opened for writing would look like a process that left.
             descriptor = os.open(str(self._directory / name), os.O_RDONLY)
         except FileNotFoundError:
             return True

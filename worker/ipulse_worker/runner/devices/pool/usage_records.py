@@ -1,7 +1,7 @@
-"""Which jobs of this host's agents have IPUs of the machine.
+"""Records of the jobs of this host's agents that use real IPUs.
 
-Poplar keeps these IPUs, not we: a record says who has some for as long as its process lives, which
-a lock shows that the kernel drops with it.
+Poplar attaches these IPUs. A record lists a job for as long as its process lives; a lock, which the
+kernel releases with the process, shows this.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import List, NamedTuple, Optional
 
 
 class UsageRecord(NamedTuple):
-    """A job that has IPUs."""
+    """A job that uses IPUs."""
 
     job_id: str
     pid: int
@@ -25,24 +25,24 @@ class UsageRecord(NamedTuple):
 
 
 class UsageRecords:
-    """Those in a directory."""
+    """The records in a directory."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._held: Optional[int] = None
 
     def hold(self, job_id: str, ipus: int) -> None:
-        """Says that this process has so many IPUs for the job, until `drop` or its end."""
+        """Record that this process uses IPUs for the job, until `drop` or its end."""
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._directory / str(os.getpid())
         self._held = os.open(str(path), os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._held, fcntl.LOCK_EX)
-        said = json.dumps({"job_id": job_id, "ipus": ipus, "since": time.time()})
+        content = json.dumps({"job_id": job_id, "ipus": ipus, "since": time.time()})
         os.ftruncate(self._held, 0)
-        os.pwrite(self._held, said.encode(), 0)
+        os.pwrite(self._held, content.encode(), 0)
 
     def drop(self) -> None:
-        """Doing so twice is no error."""
+        """Remove this process's record; may be called twice."""
         if self._held is not None:
             with contextlib.suppress(FileNotFoundError):
                 (self._directory / str(os.getpid())).unlink()
@@ -50,14 +50,14 @@ class UsageRecords:
             self._held = None
 
     def others(self) -> List[UsageRecord]:
-        """Of other processes that live, the oldest first. Removes those of dead ones."""
+        """Return other live processes' records, the oldest first; remove those of dead ones."""
         paths = self._directory.iterdir() if self._directory.is_dir() else iter(())
-        found = [_read(path) for path in paths if path.name != str(os.getpid())]
-        return sorted((one for one in found if one), key=lambda one: one.since)
+        records = [_read(path) for path in paths if path.name != str(os.getpid())]
+        return sorted((record for record in records if record), key=lambda record: record.since)
 
 
 def _read(path: Path) -> Optional[UsageRecord]:
-    """None if nobody holds it, or somebody is just writing it."""
+    """Read a record; None if its process has ended or is still writing it."""
     try:
         descriptor = os.open(str(path), os.O_RDONLY)
     except OSError:
@@ -66,9 +66,9 @@ def _read(path: Path) -> Optional[UsageRecord]:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         with contextlib.suppress(ValueError, KeyError, TypeError):
-            said = json.loads(os.pread(descriptor, 4096, 0))
+            content = json.loads(os.pread(descriptor, 4096, 0))
             return UsageRecord(
-                str(said["job_id"]), int(path.name), said["ipus"], float(said["since"])
+                str(content["job_id"]), int(path.name), content["ipus"], float(content["since"])
             )
         return None
     else:
