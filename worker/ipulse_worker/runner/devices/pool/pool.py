@@ -145,9 +145,9 @@ class Pool:
         with _Candidates(self._directory, self.ipus) as candidates:
             while True:
                 position = entry.position()
-                lease = candidates.take(wanted, job_id) if position == 1 else None
-                if lease:
-                    return lease
+                reservation = candidates.take(wanted, job_id) if position == 1 else None
+                if reservation:
+                    return reservation
                 wait = Wait(position, self.holder())
                 if wait != reported:
                     policy.report(wait)
