@@ -139,7 +139,7 @@ class TestABadAssignment:
         told = attempt(tmp_path / "work", SPEC, protocol=2)
         done = told.done
         assert (done["kind"], done["reason"]) == ("done", "runner_error")
-        assert "/protocol: this runner speaks protocol 1; got 2" in done["message"]
+        assert "/protocol: this runner uses protocol 1; got 2" in done["message"]
         assert told.phases == []
 
 
