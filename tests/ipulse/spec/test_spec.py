@@ -188,4 +188,5 @@ def test_the_package_offers_the_spec() -> None:
 
     document = {"version": 1, "network": {"layers": [{"neurons": 8}]}}
     assert ipulse.ExperimentSpec.model_validate(document) == parse_spec(document)
+    assert ipulse.ExperimentSpec.model_validate_json(json.dumps(document)) == parse_spec(document)
     assert ipulse.ExperimentSpec is ExperimentSpec
