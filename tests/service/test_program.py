@@ -98,8 +98,8 @@ class TestKilled:
                 seen += [frame["id"] for frame in frames(response) if "id" in frame]
             numbers = [int(one.partition("-")[0]) for one in seen]
             assert numbers == list(range(1, program.job(claim["job_id"])["last_seq"] + 1))
-            said = program.events(claim["job_id"], kind="log")["events"]
-            assert [event["message"] for event in said] == list("01234567")
+            events = program.events(claim["job_id"], kind="log")["events"]
+            assert [event["message"] for event in events] == list("01234567")
 
 
 class TestStopped:
@@ -121,7 +121,9 @@ class TestStopped:
             assert not (program.settings.home / "server.json").exists()
             assert log_lines(program)[-1]["action"] == "stopped"
 
-    def test_whoever_waits_is_answered_at_once(self, home: Path, redis_server: RedisServer) -> None:
+    def test_waiting_requests_are_answered_at_once(
+        self, home: Path, redis_server: RedisServer
+    ) -> None:
         service = InProcess(settings_for(home, redis_server.url, shutdown_seconds=PATIENCE))
         answers: list[bytes] = []
 
@@ -164,7 +166,7 @@ class TestStopped:
 
 class TestStart:
     def start(self, home: Path, **environment: str) -> tuple[int, str]:
-        """The exit code, and what was said, of a service that does not start."""
+        """The exit code, and the log of a service that does not start."""
         done = subprocess.run(
             [sys.executable, "-m", "ipulse_service"],
             cwd=ROOT,
@@ -177,45 +179,45 @@ class TestStart:
         lines = [json.loads(text) for text in done.stderr.splitlines()]
         return done.returncode, "\n".join(line.get("error") or line["action"] for line in lines)
 
-    def test_without_a_token_it_says_what_to_do(self, home: Path) -> None:
-        code, said = self.start(home)
+    def test_a_missing_token_file_is_reported_with_a_hint(self, home: Path) -> None:
+        code, log = self.start(home)
         assert code == 2
-        assert "ipulse up" in said
+        assert "ipulse up" in log
 
     def test_a_taken_port_is_named(self, home: Path) -> None:
         settings_for(home, "redis://unused")
         with socket.create_server(("127.0.0.1", 0)) as other:
             port = str(other.getsockname()[1])
-            code, said = self.start(home, IPULSE_PORT=port)
+            code, log = self.start(home, IPULSE_PORT=port)
         assert code == 2
-        assert f"127.0.0.1:{port}" in said
+        assert f"127.0.0.1:{port}" in log
 
     def test_a_socket_that_was_not_handed_down_is_named(self, home: Path) -> None:
         settings_for(home, "redis://unused")
-        code, said = self.start(home, IPULSE_LISTEN_FD="1")
+        code, log = self.start(home, IPULSE_LISTEN_FD="1")
         assert code == 2
-        assert "IPULSE_LISTEN_FD=1 is no socket" in said
+        assert "IPULSE_LISTEN_FD=1 is no socket" in log
 
     def test_other_machines_need_a_decision(self, home: Path) -> None:
-        code, said = self.start(home, IPULSE_HOST="192.0.2.1")
+        code, log = self.start(home, IPULSE_HOST="192.0.2.1")
         assert code == 2
-        assert "IPULSE_ALLOW_REMOTE" in said
+        assert "IPULSE_ALLOW_REMOTE" in log
 
     def test_a_file_that_is_no_database_is_not_touched(self, home: Path) -> None:
         settings_for(home, "redis://unused")
         (home / "ipulse.db").write_text("something else entirely" * 100)
-        code, said = self.start(home)
+        code, log = self.start(home)
         assert code == 3
-        assert "file is not a database" in said
+        assert "file is not a database" in log
         assert (home / "ipulse.db").read_text() == "something else entirely" * 100
 
     def test_a_wrong_setting_is_named_without_the_others(self, home: Path) -> None:
         password = "redis://:hunter2@127.0.0.1"  # noqa: S105 - of a broker that is not there
         wrong = {"IPULSE_HEARTBEAT_SECONDS": "99", "IPULSE_BROKER_URL": password}
-        code, said = self.start(home, **wrong)
+        code, log = self.start(home, **wrong)
         assert code == 2
-        assert "heartbeat_seconds must be shorter" in said
-        assert "hunter2" not in said
+        assert "heartbeat_seconds must be shorter" in log
+        assert "hunter2" not in log
 
     def test_what_it_writes_is_for_its_user_only(self, program: Program) -> None:
         with program:

@@ -12,7 +12,7 @@ from ipulse_service.http.auth import Tokens
 from ipulse_service.settings import MIN_TOKEN_LENGTH, Settings, read_token
 
 
-def test_everything_lies_in_the_home_unless_told_otherwise(tmp_path: Path) -> None:
+def test_all_paths_are_in_the_home_by_default(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, artifacts_dir=tmp_path / "elsewhere")
     assert settings.database_url == f"sqlite:///{tmp_path}/ipulse.db"
     assert settings.broker_url == f"redis+socket://{tmp_path}/redis/redis.sock"
@@ -29,14 +29,14 @@ def test_a_home_is_itself_whatever_it_is_called(tmp_path: Path) -> None:
 
 
 def test_the_environment_is_read(tmp_path: Path) -> None:
-    told = {
+    environment = {
         "IPULSE_HOME": str(tmp_path),
         "IPULSE_PORT": "0",
         "IPULSE_ALLOWED_HOSTS": "Service, localhost",
         "IPULSE_SERVICE_URL": "http://for-an-agent",
         "HOME": "/root",
     }
-    settings = Settings.from_environment(told)
+    settings = Settings.from_environment(environment)
     assert settings.home == tmp_path
     assert settings.port == 0
     assert settings.allowed_hosts == ("service", "localhost")

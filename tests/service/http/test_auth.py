@@ -92,7 +92,7 @@ class TestTokens:
         with service.client() as nobody:
             assert nobody.get("/v1/jobs", params={"token": token}).status_code == 401
 
-    def test_an_unknown_path_tells_nobody_that_it_is_unknown(self, service: InProcess) -> None:
+    def test_an_unknown_path_needs_a_token_too(self, service: InProcess) -> None:
         with service.client() as nobody:
             assert nobody.get("/v1/secret").status_code == 401
         found = service.user.get("/v1/secret")
@@ -118,7 +118,7 @@ class TestIssuedTokens:
         may = {"reader": (200, 403, 403), "user": (200, 202, 403), "worker": (403, 403, 404)}
         for role, expected in may.items():
             with self.client(service, self.issue(service, role)["token"]) as client:
-                said = (
+                statuses = (
                     client.get("/v1/jobs").status_code,
                     client.post("/v1/jobs", json=SPEC).status_code,
                     client.post(
@@ -126,7 +126,7 @@ class TestIssuedTokens:
                         json={"job_id": "job_x", "agent": "a", "device_kinds": ["cpu"]},
                     ).status_code,
                 )
-                assert said == expected, role
+                assert statuses == expected, role
                 assert client.get("/v1/tokens").status_code == 403
                 assert client.post("/v1/tokens", json={}).status_code == 403
 
@@ -165,7 +165,7 @@ class TestIssuedTokens:
             late = update(tables.tokens).where(of_token).values(expires_at=transaction.now)
             transaction.connection.execute(late)
 
-    def test_a_secret_is_told_once_and_kept_nowhere(self, service: InProcess) -> None:
+    def test_a_secret_is_returned_once_and_not_stored(self, service: InProcess) -> None:
         token = self.issue(service, "user")["token"]
         secret = token[len("ipulse_0123456789abcdef_") :]
         assert secret not in service.user.get("/v1/tokens").text

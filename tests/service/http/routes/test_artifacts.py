@@ -58,7 +58,7 @@ class Stored(NamedTuple):
 
 @pytest.fixture(scope="module")
 def stored(service: InProcess) -> Stored:
-    """A large file of an attempt that goes on."""
+    """A large file of an attempt that is in progress."""
     attempt = service.attempt(service.submit()["id"])
     response = attempt.put("weights.npz", "weights", CONTENT, {"media_type": "application/zip"})
     assert response.status_code == 201
@@ -501,7 +501,7 @@ class TestDownload:
     def test_a_worker_may_download_too(self, service: InProcess, stored: Stored) -> None:
         assert service.worker.get(stored.path).content == CONTENT
 
-    def test_head_tells_everything_but_the_content(
+    def test_head_returns_the_headers_without_the_content(
         self, service: InProcess, stored: Stored
     ) -> None:
         head, get = service.user.head(stored.path), service.user.get(stored.path)

@@ -86,27 +86,27 @@ class TestLog:
         """Each time a piece is read there is one line more."""
         attempt = service.attempt(service.submit()["id"])
         attempt.say(*(line(str(number)) for number in range(7)))
-        read, said = events.log, iter(range(7, 30))
+        read, numbers = events.log, iter(range(7, 30))
 
         def read_while_writing(*asked: Any) -> str:
             some = read(*asked)
-            attempt.say(line(str(next(said))))
+            attempt.say(line(str(next(numbers))))
             return some
 
         monkeypatch.setattr(logs, "EVENTS_PER_READ", 3)
         monkeypatch.setattr(events, "log", read_while_writing)
         job_id = attempt.claim["job_id"]
-        told = service.user.get(f"/v1/jobs/{job_id}/log").text.split()
-        assert told == [str(number) for number in range(7)]
+        lines = service.user.get(f"/v1/jobs/{job_id}/log").text.split()
+        assert lines == [str(number) for number in range(7)]
 
     def test_every_character_comes_back_as_it_was_written(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
-        said = ['"', "a \\ b", "tab\there", "", "\u00e9 \u2028 \U0001f9e0", '{"level":"x"}']
-        attempt.say(*(line(text) for text in said), METRIC)
+        texts = ['"', "a \\ b", "tab\there", "", "\u00e9 \u2028 \U0001f9e0", '{"level":"x"}']
+        attempt.say(*(line(text) for text in texts), METRIC)
         job_id = attempt.claim["job_id"]
-        assert service.user.get(f"/v1/jobs/{job_id}/log").text == "".join(f"{s}\n" for s in said)
-        told = service.events(job_id, kind="log")["events"]
-        assert [event["message"] for event in told] == said
+        assert service.user.get(f"/v1/jobs/{job_id}/log").text == "".join(f"{s}\n" for s in texts)
+        events = service.events(job_id, kind="log")["events"]
+        assert [event["message"] for event in events] == texts
 
     def test_of_a_job_that_has_written_nothing_is_empty(self, service: InProcess) -> None:
         assert service.user.get(f"/v1/jobs/{service.submit()['id']}/log").content == b""
@@ -141,8 +141,8 @@ class TestPages:
             "succeeded",
         ]
         assert [event["phase"] for event in events if event["kind"] == "phase"] == list(PHASES)
-        said = [event["message"] for event in events if event["kind"] == "log"]
-        assert said == [f"line {number}" for number in range(20)]
+        messages = [event["message"] for event in events if event["kind"] == "log"]
+        assert messages == [f"line {number}" for number in range(20)]
         assert events[0]["attempt"] is None
         assert {event["attempt"] for event in events[1:]} == {1}
         assert all(event["time"].endswith("Z") for event in events)
@@ -195,7 +195,9 @@ class TestPages:
 
 
 class TestStream:
-    def test_tells_the_same_as_the_pages_and_ends(self, service: InProcess, finished: str) -> None:
+    def test_a_stream_has_the_events_of_the_pages_and_ends(
+        self, service: InProcess, finished: str
+    ) -> None:
         events, end = read_stream(service, finished)
         assert events == service.events(finished)["events"]
         assert end == {"last_seq": len(events), "state": "succeeded"}
@@ -249,11 +251,11 @@ class TestStream:
     def test_many_readers_of_a_busy_job_all_get_everything(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         job_id: str = attempt.claim["job_id"]
-        heard: list[list[int]] = []
+        received: list[list[int]] = []
 
         def read() -> None:
             events, _ = read_stream(service, job_id)
-            heard.append([event["seq"] for event in events])
+            received.append([event["seq"] for event in events])
 
         readers = [threading.Thread(target=read) for _ in range(5)]
         for reader in readers:
@@ -263,11 +265,9 @@ class TestStream:
         attempt.complete()
         for reader in readers:
             reader.join()
-        assert heard == [list(range(1, service.job(job_id)["last_seq"] + 1))] * 5
+        assert received == [list(range(1, service.job(job_id)["last_seq"] + 1))] * 5
 
-    def test_a_silent_stream_says_that_it_is_alive(
-        self, redis_server: RedisServer, tmp_path: Path
-    ) -> None:
+    def test_a_silent_stream_sends_pings(self, redis_server: RedisServer, tmp_path: Path) -> None:
         settings = settings_for(tmp_path / "home", redis_server.url, ping_seconds=0.05)
         with InProcess(settings) as service:
             path = f"/v1/jobs/{service.submit()['id']}/events"

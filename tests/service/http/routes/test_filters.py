@@ -95,6 +95,8 @@ def test_a_page_opens_so_many_specs_and_the_next_goes_on(
         ("created_after", "2026-01-01T00:00:00"),
     ],
 )
-def test_a_filter_that_says_nothing_is_named(service: InProcess, name: str, value: str) -> None:
+def test_an_invalid_filter_is_refused_with_its_name(
+    service: InProcess, name: str, value: str
+) -> None:
     problem = check_problem(service.user.get("/v1/jobs", params={name: value}), 400)
     assert problem["errors"][0]["pointer"].startswith(f"/query/{name}")

@@ -74,7 +74,7 @@ class TestGet:
         assert news.status_code == 200
         assert news.headers["etag"] != tag
 
-    def test_a_finished_job_tells_its_story(self, service: InProcess) -> None:
+    def test_a_finished_job_shows_its_phases_and_attempts(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         attempt.say(METRIC)
         job = attempt.complete()
@@ -130,7 +130,7 @@ class TestWait:
         assert "preference-applied" not in response.headers
         assert time.monotonic() - began < 10
 
-    def test_nobody_waits_for_a_job_that_is_over(self, service: InProcess) -> None:
+    def test_a_request_does_not_wait_for_a_finished_job(self, service: InProcess) -> None:
         job = service.attempt(service.submit()["id"]).complete()
         tag = service.user.get(f"/v1/jobs/{job['id']}").headers["etag"]
         headers = {"prefer": "wait=999999999", "if-none-match": tag}

@@ -180,7 +180,7 @@ class TestPriority:
         act(alone, jobs[0], "resume")
         assert [alone.job(job)["waiting_on"]["position"] for job in jobs] == [2, 1]
 
-    def test_the_queue_tells_it(self, alone: InProcess) -> None:
+    def test_the_queue_position_is_shown(self, alone: InProcess) -> None:
         body = {"agent": "agent-1", "device_kinds": ["cpu"]}
         assert alone.worker.post("/v1/worker/agents", json=body).status_code == 204
         held = submit(alone)

@@ -139,7 +139,7 @@ class TestBadInput:
         response = service.user.post("/v1/jobs", content=chunks, headers=JSON)
         assert check_problem(response, 413)["code"] == "too_large"
 
-    def test_all_problems_are_told_at_once(self, service: InProcess) -> None:
+    def test_all_problems_are_reported_at_once(self, service: InProcess) -> None:
         spec = {"version": 1, "seed": -1, "network": {"layers": [{"neurons": 0}, {}]}}
         problem = check_problem(service.user.post("/v1/jobs", json=spec), 422)
         assert {error["pointer"] for error in problem["errors"]} == {
@@ -166,18 +166,18 @@ class TestAccepted:
         name = "naïve 実験 🧠"
         assert service.submit(changed(name=name))["name"] == name
 
-    def test_validating_says_what_would_be_stored_and_stores_nothing(
+    def test_validation_returns_the_resolved_spec_and_stores_nothing(
         self, service: InProcess
     ) -> None:
         before = service.job_count()
         response = service.user.post("/v1/jobs:validate", json=SPEC)
         assert response.status_code == 200
-        said = response.json()
-        assert said["valid"] is True
+        validated = response.json()
+        assert validated["valid"] is True
         assert service.job_count() == before
         job = service.submit()
-        assert said["spec"] == job["spec"]
-        assert said["spec_sha256"] == job["spec_sha256"]
+        assert validated["spec"] == job["spec"]
+        assert validated["spec_sha256"] == job["spec_sha256"]
 
     def test_the_order_of_fields_and_written_defaults_do_not_change_the_digest(
         self, service: InProcess

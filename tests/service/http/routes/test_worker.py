@@ -37,7 +37,7 @@ class TestClaim:
         assert now["state"] == "preparing"
         assert [attempt["agent"] for attempt in now["attempts"]] == ["agent-1"]
 
-    def test_a_job_that_is_deleted_at_that_moment_costs_nobody_an_error(
+    def test_a_concurrent_deletion_causes_no_error(
         self, service: InProcess, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The agent names it, another job's turn comes first, and the one it named is gone."""
@@ -54,7 +54,9 @@ class TestClaim:
             def head_meanwhile(*asked: Any) -> Job | None:
                 removed.append(beside.submit(remove))
                 if service.database.url.get_backend_name() == "postgresql":
-                    removed[0].result()  # on SQLite whoever writes is alone, and it comes after
+                    removed[
+                        0
+                    ].result()  # SQLite has one writer at a time, so the deletion comes after
                 return head(*asked)
 
             removed: list[Future[httpx.Response]] = []
@@ -64,7 +66,7 @@ class TestClaim:
         assert claimed.status_code == 200, claimed.text
         assert claimed.json()["job_id"] != named
 
-    def test_of_many_who_ask_at_once_one_gets_it(self, service: InProcess) -> None:
+    def test_one_of_many_concurrent_claims_succeeds(self, service: InProcess) -> None:
         job = service.submit()
         start = threading.Barrier(8)
         answers: list[int] = []
@@ -83,7 +85,7 @@ class TestClaim:
         assert sorted(answers) == [200] + [409] * 7
         assert len(service.job(job["id"])["attempts"]) == 1
 
-    def test_what_nobody_can_claim_is_refused(self, service: InProcess) -> None:
+    def test_a_job_that_cannot_be_claimed_is_refused(self, service: InProcess) -> None:
         over = service.attempt(service.submit()["id"]).complete()
         assert check_problem(service.claim(over["id"]), 409)["code"] == "not_claimable"
         check_problem(service.claim("job_" + "0" * 24), 404)
@@ -145,8 +147,8 @@ class TestProtocol:
         ours = messages.PROTOCOL
         monkeypatch.setattr(messages, "PROTOCOL", ours + 2)
         monkeypatch.setattr(messages, "OLDEST_PROTOCOL", ours + 1)
-        said = f"protocol {ours}, the service {ours + 1} to {ours + 2}: upgrade the agent"
-        with pytest.raises(WrongProtocol, match=said):
+        message = f"protocol {ours}, the service {ours + 1} to {ours + 2}: upgrade the agent"
+        with pytest.raises(WrongProtocol, match=message):
             agent.claim(other, "old", ["cpu"])
         with pytest.raises(WrongProtocol, match="upgrade the agent"):
             agent.register("old", ["cpu"])
@@ -162,15 +164,15 @@ class TestProtocol:
         monkeypatch.setattr(messages, "PROTOCOL", ours + 1)
         newer = ServiceAPI(service.url, service.settings.worker_token_file.read_text().strip())
         monkeypatch.undo()
-        said = f"protocol {ours + 1}, the service {ours}: upgrade the service"
-        with closing(newer), pytest.raises(WrongProtocol, match=said):
+        message = f"protocol {ours + 1}, the service {ours}: upgrade the service"
+        with closing(newer), pytest.raises(WrongProtocol, match=message):
             newer.claim(job_id, "new", ["cpu"])
         assert service.job(job_id)["state"] == "queued"
         assert service.attempt(job_id).complete()["state"] == "succeeded"
 
 
 class TestOrders:
-    def test_a_cancel_is_told_to_the_agent_that_waits_for_one(self, service: InProcess) -> None:
+    def test_a_waiting_agent_receives_a_cancellation(self, service: InProcess) -> None:
         job_id = service.submit()["id"]
         attempt = service.attempt(job_id)
         with ThreadPoolExecutor(1) as beside:

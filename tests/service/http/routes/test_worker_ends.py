@@ -49,7 +49,7 @@ class TestFinish:
         assert [error["pointer"] for error in problem["errors"]] == [pointer]
         assert attempt.heartbeat().status_code == 200
 
-    def test_nobody_cancels_but_the_user(self, service: InProcess) -> None:
+    def test_an_agent_cannot_cancel_a_job(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         response = attempt.finish("cancelled_by_user")
         assert check_problem(response, 409)["code"] == "illegal_transition"
@@ -72,9 +72,9 @@ class TestLastEvents:
         job_id = service.submit()["id"]
         attempt = service.attempt(job_id)
         body = {"reason": "completed", "message": "", "summary": {}, "first": 1}
-        said = {**body, "events": [phase("prepare")]}
-        assert attempt.post("finish", said).json()["code"] == "incomplete"
-        gap = {**said, "reason": "diverged", "first": 2}
+        body_sent = {**body, "events": [phase("prepare")]}
+        assert attempt.post("finish", body_sent).json()["code"] == "incomplete"
+        gap = {**body_sent, "reason": "diverged", "first": 2}
         assert attempt.post("finish", gap).json()["code"] == "sequence_gap"
         assert len(service.events(job_id)["events"]) == 2
         assert service.job(job_id)["state"] == "preparing"
@@ -90,8 +90,8 @@ class TestManifestWithTheEnd:
             "sha256": hashlib.sha256(content).hexdigest(),
             "base64": b64encode(content).decode(),
         }
-        said = {"reason": "completed", "events": [phase(name) for name in PHASES]}
-        return {**said, "manifest": {**manifest, **fields}}
+        body_sent = {"reason": "completed", "events": [phase(name) for name in PHASES]}
+        return {**body_sent, "manifest": {**manifest, **fields}}
 
     def test_it_is_kept_with_the_end(self, service: InProcess) -> None:
         job_id = service.submit()["id"]
@@ -121,8 +121,8 @@ class TestManifestWithTheEnd:
         self, service: InProcess, fields: dict[str, str]
     ) -> None:
         attempt = service.attempt(service.submit()["id"])
-        said = self.end(secrets.token_bytes(8), **fields)
-        problem = check_problem(attempt.post("finish", said), 422)
+        body = self.end(secrets.token_bytes(8), **fields)
+        problem = check_problem(attempt.post("finish", body), 422)
         assert problem["errors"][0]["pointer"].startswith("/manifest/")
         assert len(service.events(attempt.claim["job_id"])["events"]) == 2
         assert attempt.finish("completed").json()["code"] == "incomplete"
@@ -130,8 +130,8 @@ class TestManifestWithTheEnd:
     def test_of_an_end_that_is_refused_no_file_is_left(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         content = secrets.token_bytes(8)
-        said = {**self.end(content), "first": 2}
-        assert attempt.post("finish", said).json()["code"] == "sequence_gap"
+        body = {**self.end(content), "first": 2}
+        assert attempt.post("finish", body).json()["code"] == "sequence_gap"
         digest = hashlib.sha256(content).hexdigest()
         assert list(service.settings.home.rglob(digest)) == []
         assert service.job(attempt.claim["job_id"])["state"] == "preparing"

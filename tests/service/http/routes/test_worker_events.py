@@ -28,7 +28,7 @@ class TestEvents:
         events = service.events(attempt.claim["job_id"], kind="log")["events"]
         assert [event["message"] for event in events] == list("01234")
 
-    def test_a_gap_is_refused_and_says_what_is_missing(self, service: InProcess) -> None:
+    def test_a_gap_is_refused_with_the_number_expected(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         problem = check_problem(attempt.post("events", {"first": 2, "events": [METRIC]}), 409)
         assert problem["code"] == "sequence_gap"
@@ -49,13 +49,17 @@ class TestEvents:
         )
         again = {**lines, "messages": ["d", "e"], "level": "info"}
         assert attempt.post("events", {"first": 4, "events": [again]}).json() == {"next": 6}
-        told = service.events(attempt.claim["job_id"], kind="log")["events"]
-        assert [event["message"] for event in told] == list("abcde")
-        assert [event["level"] for event in told] == ["info", *["warning"] * 3, "info"]
-        assert [event["seq"] for event in told] == list(range(told[0]["seq"], told[0]["seq"] + 5))
+        events = service.events(attempt.claim["job_id"], kind="log")["events"]
+        assert [event["message"] for event in events] == list("abcde")
+        assert [event["level"] for event in events] == ["info", *["warning"] * 3, "info"]
+        assert [event["seq"] for event in events] == list(
+            range(events[0]["seq"], events[0]["seq"] + 5)
+        )
 
     @pytest.mark.parametrize("special", ["", "a\tb", "caf\u00e9", "\u2028\U0001f600", r"C:\new"])
-    def test_lines_are_told_alike_however_they_came(self, service: InProcess, special: str) -> None:
+    def test_packed_and_single_lines_are_returned_alike(
+        self, service: InProcess, special: str
+    ) -> None:
         texts = ["plain", '{"a": "b/\\\\"}', "", special]
         attempt = service.attempt(service.submit()["id"])
         attempt.say({"kind": "lines", "messages": texts, "level": "info", "stream": "runner"})
@@ -81,7 +85,7 @@ class TestEvents:
         check_problem(attempt.post("finish", body), 422)
         assert attempt.post("events", {"first": 1, "events": [line("still here")]}).is_success
 
-    def test_a_chatty_job_keeps_nobody_waiting(self, service: InProcess) -> None:
+    def test_a_job_with_many_events_does_not_delay_other_requests(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         job_id = attempt.claim["job_id"]
         begun, answered = threading.Event(), threading.Event()

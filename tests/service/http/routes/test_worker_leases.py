@@ -71,7 +71,7 @@ class TestFence:
         problem = check_problem(response, 400)
         assert problem["errors"][0]["pointer"].lower() == "/header/ipulse-fence"
 
-    def test_an_attempt_that_ended_says_no_more(self, service: InProcess) -> None:
+    def test_an_attempt_that_ended_reports_no_more(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         job = attempt.complete()
         check_refused(attempt)
@@ -135,7 +135,7 @@ class TestLoss:
         ]
         successor.finish("diverged")
 
-    def test_who_is_heard_keeps_the_job(self, hasty: InProcess) -> None:
+    def test_an_agent_with_heartbeats_keeps_the_job(self, hasty: InProcess) -> None:
         held, silent = (hasty.attempt(hasty.submit()["id"]) for _ in range(2))
 
         def set_lease(attempt: Attempt, seconds: float) -> None:
