@@ -93,6 +93,16 @@ class ProgressEvent(WireObject):
     phase: PhaseName = described("The phase.")
     fraction: float = described("Fraction of the phase that is done.", ge=0.0, le=1.0)
     message: str = text("What was done or begins.", max_length=1024)
+    steps_done: Optional[int] = integer(
+        "Completed steps of a build, such as compiled files.", default=None, ge=0
+    )
+    steps_total: Optional[int] = integer("Steps of the build in all.", default=None, ge=1)
+    remaining_seconds: Optional[float] = described(
+        "Expected time to the end of the build.", default=None, ge=0.0
+    )
+    waiting: Optional[bool] = described(
+        "Whether another process makes the build and this one waits for it.", default=None
+    )
     kind: Literal["progress"] = "progress"
 
 

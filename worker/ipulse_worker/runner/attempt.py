@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Optional
 
 import numpy as np
 
+from ipulse_core.build_cache.progress import BuildProgress
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent, ProgressEvent
 from ipulse_core.poplar_environment import poplar_environment
@@ -161,15 +163,25 @@ class AttemptProcess:
         for warning in warnings_of(self.spec):
             self.events.log(warning, level="warning")
         training.model.trace()
-        self.device.on_progress = (
-            ignore_progress  # a growing capacity compiles again during training
-        )
+        # A growing capacity compiles again during training, outside the compile phase.
+        self.device.on_progress = ignore_progress
         self._compile_seconds = self.timeline.clock.now() - start
         self.events.log(self._how_compiled())
         self._training = training
 
-    def _report_compile_progress(self, fraction: float, message: str) -> None:
-        self.events.write(ProgressEvent(Phase.COMPILE.value, fraction, message))
+    def _report_compile_progress(
+        self, fraction: float, message: str, build: Optional[BuildProgress] = None
+    ) -> None:
+        event = ProgressEvent(Phase.COMPILE.value, fraction, message)
+        if build is not None:
+            event = replace(
+                event,
+                steps_done=build.done,
+                steps_total=build.total,
+                remaining_seconds=build.remaining,
+                waiting=build.waiting,
+            )
+        self.events.write(event)
 
     def _how_compiled(self) -> str:
         """Return the log line that says whether programs were compiled, stored or loaded."""

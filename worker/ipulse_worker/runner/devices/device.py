@@ -25,11 +25,15 @@ class Log(Protocol):
     def __call__(self, message: str, level: Level = "info") -> None: ...
 
 
-# Receives the completed fraction of the compile phase and a message.
-OnProgress = Callable[[float, str], None]
+class OnProgress(Protocol):
+    """A function that receives the completed fraction of the compile phase and a message."""
+
+    def __call__(
+        self, fraction: float, message: str, build: Optional[BuildProgress] = None
+    ) -> None: ...
 
 
-def ignore_progress(fraction: float, message: str) -> None:
+def ignore_progress(fraction: float, message: str, build: Optional[BuildProgress] = None) -> None:
     """An OnProgress that does nothing."""
 
 
@@ -132,7 +136,8 @@ class Device(ABC):
                 self.log(str(progress))
             waited = progress.waiting
             if throttle.allows() or is_logged:
-                self.on_progress(begin + (end - begin) * progress.fraction, str(progress))
+                fraction = begin + (end - begin) * progress.fraction
+                self.on_progress(fraction, str(progress), progress)
 
         return report
 
