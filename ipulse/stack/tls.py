@@ -10,16 +10,14 @@ import ipaddress
 import os
 import ssl
 import string
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import Iterable, List, Optional, Sequence, Tuple, Union
+from typing import Iterable, Optional, Tuple, Union
 
-from ipulse.install_hint import install_hint
-from ipulse_core.errors import InvalidInput, MissingDependency, Problem
+from ipulse.stack.self_signed import make_pair
+from ipulse_core.errors import InvalidInput, Problem
 
-DAYS = 365  # validity of a certificate that is made here
 WARNING_DAYS = 30  # a certificate that expires sooner is reported when the service starts
-CLOCK_SKEW = timedelta(minutes=5)  # a client whose clock is behind accepts a new certificate
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 _PARTIAL_CHAIN = 0x80000  # X509_V_FLAG_PARTIAL_CHAIN: a trusted leaf needs no root
 _END = "-----END CERTIFICATE-----"
@@ -103,7 +101,7 @@ def self_signed(folder: Path, names: Iterable[str] = ()) -> Tuple[Path, Path]:
         _check_name(name)
     if _is_good_for(certificate, key, wanted):
         return certificate, key
-    certificate_text, key_text = _make_pair(wanted)
+    certificate_text, key_text = make_pair(wanted)
     key.unlink(missing_ok=True)
     # Created with its final mode: nobody else can open it, not even for a moment.
     descriptor = os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -170,71 +168,6 @@ def _shake_hands(
                 ends.remove(end)
             except ssl.SSLWantReadError:
                 pass
-
-
-def _make_pair(names: Sequence[str]) -> Tuple[bytes, bytes]:
-    """Return a new certificate that is valid for these names, and its key, both as PEM."""
-    try:
-        from cryptography import x509
-        from cryptography.hazmat.primitives import hashes
-        from cryptography.hazmat.primitives.asymmetric import ec
-        from cryptography.hazmat.primitives.serialization import (
-            Encoding,
-            NoEncryption,
-            PrivateFormat,
-        )
-    except ImportError as error:
-        raise MissingDependency(
-            f"certificates are made with the package cryptography: {install_hint('stack')}; "
-            "or name a certificate with --tls-cert and --tls-key"
-        ) from error
-    key = ec.generate_private_key(ec.SECP256R1())
-    public = key.public_key()
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "ipulse")])
-    alternatives: List[x509.GeneralName] = []
-    for name in names:
-        try:
-            alternatives.append(x509.IPAddress(ipaddress.ip_address(name)))
-        except ValueError:
-            alternatives.append(x509.DNSName(name))
-    usage = x509.KeyUsage(
-        digital_signature=True,
-        key_cert_sign=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        crl_sign=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
-    now = datetime.now(timezone.utc)
-    identifier = x509.SubjectKeyIdentifier.from_public_key(public)
-    builder = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(public)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - CLOCK_SKEW)
-        .not_valid_after(now + timedelta(days=DAYS))
-        .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
-        # It is its own authority, so that a client can name it as one.
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(usage, critical=True)
-        .add_extension(
-            x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False
-        )
-        .add_extension(identifier, critical=False)
-        .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier),
-            critical=False,
-        )
-    )
-    certificate = builder.sign(key, hashes.SHA256())
-    return certificate.public_bytes(Encoding.PEM), key.private_bytes(
-        Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
-    )
 
 
 def _check_name(name: str) -> None:

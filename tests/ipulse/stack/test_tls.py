@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from ipulse.client import Client
-from ipulse.stack import tls
+from ipulse.stack import self_signed, tls
 from ipulse.stack.home import Home
 from ipulse_core.errors import InvalidInput, Unavailable
 
@@ -68,7 +68,7 @@ class TestSelfSigned:
             "::1",
         ]
         left = parsed.not_valid_after_utc - datetime.now(timezone.utc)
-        assert timedelta(tls.DAYS - 1) < left <= timedelta(tls.DAYS)
+        assert timedelta(self_signed.DAYS - 1) < left <= timedelta(self_signed.DAYS)
 
     def test_passes_the_strict_checks_of_newer_pythons(self, made: tuple[Path, Path]) -> None:
         server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

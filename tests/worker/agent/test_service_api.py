@@ -17,8 +17,9 @@ from ipulse_core.events import LogEvent, PhaseEvent
 from ipulse_core.states import Reason
 from ipulse_worker.agent import retry_policy
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
-from ipulse_worker.agent.service_api import ClaimedJob, ServiceAPI
+from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import NotClaimable, ServiceUnavailable, raise_refusal
+from ipulse_worker.agent.service_types import ClaimedJob
 from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
 

@@ -9,7 +9,6 @@ import ssl
 import time
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import httpx
@@ -19,6 +18,12 @@ from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.events import Event
 from ipulse_worker.agent.connections import TIMEOUT, Connections
 from ipulse_worker.agent.service_responses import object_in, raise_refusal, understood
+from ipulse_worker.agent.service_types import (
+    CancelStatus,
+    ClaimedJob,
+    PiggybackedManifest,
+    StoredCheckpoint,
+)
 from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
 
@@ -30,52 +35,6 @@ _DOWNLOAD_TIMEOUT = httpx.Timeout(60.0, connect=3.0)
 # that is down.
 _UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=3.0, read=600.0)
 _MANIFEST_TIMEOUT = httpx.Timeout(10.0, connect=3.0, read=60.0)
-
-
-@dataclass(frozen=True)
-class StoredCheckpoint:
-    """A checkpoint of an earlier attempt."""
-
-    artifact_id: str
-    sha256: str
-    size: int  # bytes
-    name: str
-
-
-@dataclass(frozen=True)
-class ClaimedJob:
-    """A claimed job and the lease for its attempt."""
-
-    job_id: str
-    attempt: int  # number of the attempt, from 1
-    spec: dict[str, Any]
-    checkpoint: StoredCheckpoint | None
-    lease: AttemptLease
-    heartbeat_seconds: float
-
-    @property
-    def device_kind(self) -> str:
-        """The kind of device that the job needs."""
-        device = self.spec.get("device") or {}
-        return str(device.get("kind", "cpu"))  # the service fills in every default
-
-
-@dataclass(frozen=True)
-class PiggybackedManifest:
-    """A manifest that is small enough to be sent in the request that reports the outcome."""
-
-    name: str
-    media_type: str
-    sha256: str
-    content: bytes
-
-
-@dataclass(frozen=True)
-class CancelStatus:
-    """The answer to a cancel poll, and whether the service delayed it."""
-
-    cancel: bool
-    was_delayed: bool
 
 
 class ServiceAPI:
@@ -100,7 +59,7 @@ class ServiceAPI:
                 job_id=str(answer["job_id"]),
                 attempt=int(answer["attempt"]),
                 spec=answer["spec"],
-                checkpoint=None if stored is None else _checkpoint(stored),
+                checkpoint=None if stored is None else StoredCheckpoint.from_json(stored),
                 lease=AttemptLease(
                     str(answer["attempt_id"]), str(answer["fence"]), lease_seconds, sent_at
                 ),
@@ -246,12 +205,3 @@ class ServiceAPI:
 
 def _packed_json(events: Sequence[Event]) -> list[Any]:
     return [event.to_json() for event in packed(events)]
-
-
-def _checkpoint(stored: Any) -> StoredCheckpoint:
-    return StoredCheckpoint(
-        artifact_id=str(stored["artifact_id"]),
-        sha256=str(stored["sha256"]),
-        size=int(stored["size"]),
-        name=str(stored["name"]),
-    )

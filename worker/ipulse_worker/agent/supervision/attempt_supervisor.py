@@ -19,8 +19,9 @@ from ipulse_core.messages import EVENTS_PER_COMMIT
 from ipulse_core.states import Reason
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.retry_policy import TRIES, retry_while_unavailable
-from ipulse_worker.agent.service_api import ClaimedJob, PiggybackedManifest, ServiceAPI
+from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import ServiceUnavailable
+from ipulse_worker.agent.service_types import ClaimedJob, PiggybackedManifest
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.cancellation import CancelPoller
 from ipulse_worker.agent.supervision.heartbeat import Heartbeat

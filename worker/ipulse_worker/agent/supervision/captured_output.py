@@ -121,3 +121,26 @@ class LogRate:
                 level="warning",
                 stream="agent",
             )
+
+
+class LogLimits:
+    """Applies the rate and the quota of an attempt's log."""
+
+    def __init__(self, quota_bytes: int, lines_per_second: float) -> None:
+        self._quota = LogQuota(quota_bytes)
+        self._rate = LogRate(lines_per_second)
+
+    @property
+    def is_spent(self) -> bool:
+        """True once the quota is used up."""
+        return self._quota.is_spent
+
+    def admit(self, event: LogEvent) -> Iterator[LogEvent]:
+        """Return the event unless a limit excludes it; notices may come before it."""
+        for line in self._rate.admit(event):
+            yield from self._quota.admit(line)
+
+    def end(self) -> Iterator[LogEvent]:
+        """Return a notice if lines were dropped since the last one."""
+        for notice in self._rate.end():
+            yield from self._quota.admit(notice)

@@ -17,7 +17,7 @@ from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput
 from ipulse_core.events import Assignment, LogEvent, ReadyEvent
 from ipulse_worker.agent.settings import AgentSettings
-from ipulse_worker.agent.supervision.captured_output import CapturedOutput, LogQuota, LogRate
+from ipulse_worker.agent.supervision.captured_output import CapturedOutput, LogLimits
 from ipulse_worker.agent.supervision.memory_shortage import oom_kills
 from ipulse_worker.agent.supervision.runner_environment import runner_environment
 from ipulse_worker.agent.supervision.runner_messages import (
@@ -51,8 +51,7 @@ class RunnerProcess:
 
         Raises OSError if the guardian cannot be started.
         """
-        self._quota = LogQuota(settings.log_quota_bytes)
-        self._rate = LogRate(settings.log_lines_per_second)
+        self._limits = LogLimits(settings.log_quota_bytes, settings.log_lines_per_second)
         self._events, events = os.pipe()
         try:
             self._process = GuardedProcess(
@@ -180,7 +179,7 @@ class RunnerProcess:
 
     def _output_reader(self, output: CapturedOutput) -> Callable[[bytes], None]:
         def read(data: bytes) -> None:
-            if self._quota.is_spent:  # the pipe is still read, so that the runner does not block
+            if self._limits.is_spent:  # the pipe is still read, so that the runner does not block
                 return
             for event in output.feed(data) if data else output.end():
                 self._deliver(event)
@@ -209,15 +208,8 @@ class RunnerProcess:
         if isinstance(event, ReadyEvent):
             if self.ready.is_set():
                 return Violation("The runner sent two ready events.")
-            _log.info(
-                "runner_ready",
-                extra={
-                    "pid": self.pid,
-                    "python": event.python,
-                    "tensorflow": event.tensorflow,
-                    "import_seconds": event.import_seconds,
-                },
-            )
+            facts = {name: fact for name, fact in vars(event).items() if name != "kind"}
+            _log.info("runner_ready", extra={"pid": self.pid, **facts})
             self.ready.set()
         elif not self._is_assigned and not isinstance(event, LogEvent):
             return Violation(f"The runner sent a {event.kind} event before its assignment.")
@@ -233,12 +225,10 @@ class RunnerProcess:
 
     def _within_limits(self, message: RunnerMessage) -> Iterator[RunnerMessage]:
         if isinstance(message, LogEvent):
-            for line in self._rate.admit(message):
-                yield from self._quota.admit(line)
+            yield from self._limits.admit(message)
             return
         if isinstance(message, Ended):
-            for notice in self._rate.end():
-                yield from self._quota.admit(notice)
+            yield from self._limits.end()
         yield message
 
     def _close(self) -> None:

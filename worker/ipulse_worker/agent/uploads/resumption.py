@@ -7,7 +7,8 @@ from pathlib import Path
 
 from ipulse_core.errors import RemoteError
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
-from ipulse_worker.agent.service_api import ClaimedJob, ServiceAPI, StoredCheckpoint
+from ipulse_worker.agent.service_api import ServiceAPI
+from ipulse_worker.agent.service_types import ClaimedJob, StoredCheckpoint
 
 NAME = "resume.checkpoint"  # a fixed name: names from the service never become paths
 

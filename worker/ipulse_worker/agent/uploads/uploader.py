@@ -20,7 +20,8 @@ from ipulse_core.errors import InvalidInput, IPUlseError, NotFound, Problem, Sta
 from ipulse_core.events import ArtifactEvent, CheckpointEvent
 from ipulse_core.messages import MANIFEST_BYTES
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
-from ipulse_worker.agent.service_api import PiggybackedManifest, ServiceAPI
+from ipulse_worker.agent.service_api import ServiceAPI
+from ipulse_worker.agent.service_types import PiggybackedManifest
 from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
 

@@ -1,0 +1,64 @@
+"""The values that the agent exchanges with the service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ipulse_worker.agent.supervision.lease import AttemptLease
+
+
+@dataclass(frozen=True)
+class StoredCheckpoint:
+    """A checkpoint of an earlier attempt."""
+
+    artifact_id: str
+    sha256: str
+    size: int  # bytes
+    name: str
+
+    @classmethod
+    def from_json(cls, value: Any) -> StoredCheckpoint:
+        """Read a checkpoint from a response."""
+        return cls(
+            artifact_id=str(value["artifact_id"]),
+            sha256=str(value["sha256"]),
+            size=int(value["size"]),
+            name=str(value["name"]),
+        )
+
+
+@dataclass(frozen=True)
+class ClaimedJob:
+    """A claimed job and the lease for its attempt."""
+
+    job_id: str
+    attempt: int  # number of the attempt, from 1
+    spec: dict[str, Any]
+    checkpoint: StoredCheckpoint | None
+    lease: AttemptLease
+    heartbeat_seconds: float
+
+    @property
+    def device_kind(self) -> str:
+        """The kind of device that the job needs."""
+        device = self.spec.get("device") or {}
+        return str(device.get("kind", "cpu"))  # the service fills in every default
+
+
+@dataclass(frozen=True)
+class PiggybackedManifest:
+    """A manifest that is small enough to be sent in the request that reports the outcome."""
+
+    name: str
+    media_type: str
+    sha256: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class CancelStatus:
+    """The answer to a cancel poll, and whether the service delayed it."""
+
+    cancel: bool
+    was_delayed: bool
