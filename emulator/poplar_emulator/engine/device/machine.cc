@@ -101,7 +101,7 @@ std::size_t sizeOf(Type type) {
   case Type::Id::Int:
   case Type::Id::Float:
     return 4;
-  // The device's long has 4 bytes; here codelets are compiled for the host, whose long has 8.
+  // A long has 4 bytes on the device and 8 here, because codelets are compiled for the host.
   case Type::Id::UnsignedLong:
   case Type::Id::Long:
   case Type::Id::UnsignedLongLong:

@@ -16,7 +16,7 @@ namespace poplar::emulator {
 /// Bytes that tiles need for the exchanges of each compute set: for each tile, how many.
 using Messages = std::map<unsigned, std::vector<std::pair<unsigned, std::uint64_t>>>;
 
-/// What is live at a step in addition to what is always live.
+/// The live memory at a step, in addition to what is always live.
 struct LiveStep {
   const ProgramNode *node = nullptr;
   std::uint64_t bytes = 0;     // of all tiles

@@ -57,7 +57,7 @@ private:
   std::vector<std::uint64_t> in = std::vector<std::uint64_t>(machine.numTiles());
   std::vector<Pieces> received = std::vector<Pieces>(machine.numTiles());
   std::vector<std::uint64_t> buffers = std::vector<std::uint64_t>(machine.numTiles());
-  // What a tile sends, by replica and source range: sent once for any number of receivers.
+  // The ranges that a tile sends, by replica and source: each once, for any number of receivers.
   std::vector<std::tuple<unsigned, unsigned, std::size_t, std::size_t, unsigned>> sent;
   // What a tile reads, as variable, range and tile: it arrives once for any number of fields.
   std::unordered_set<std::array<std::size_t, 4>, HashRange> arrived;

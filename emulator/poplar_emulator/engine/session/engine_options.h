@@ -18,7 +18,7 @@ bool isOn(const OptionFlags &options, const std::string &name);
 bool isReported(const OptionFlags &options, const std::string &name);
 std::string valueOr(const OptionFlags &options, const std::string &name,
                     const std::string &otherwise);
-/// Returns the replica whose costs are in a profile: profiler.replicaToProfile.
+/// Returns the number of the profiled replica: profiler.replicaToProfile.
 unsigned replicaProfiled(const OptionFlags &options);
 /// Returns how many runs have their steps in a profile: autoReport.executionProfileProgramRunCount.
 std::uint64_t runsProfiled(const OptionFlags &options);

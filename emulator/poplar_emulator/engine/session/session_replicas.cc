@@ -44,7 +44,7 @@ void Session::chargeTogether(Step &step, const StepCost &cost) {
 void Session::executeCrossReplica(Step &step) {
   checkTogether(step);
   const ProgramNode &node = *step.node;
-  // As in any copy, everything is read before anything is written.
+  // A copy reads everything before it writes anything.
   std::vector<std::vector<char>> sent(memories.size());
   for (std::size_t replica = 0; replica < sent.size(); ++replica) {
     sent[replica].resize(bytesOf(node.source));

@@ -21,7 +21,7 @@ public:
   virtual void invalidatePrefetched() {}
 };
 
-/// A StreamCallback whose prefetch returns nothing: fetch does the work.
+/// A StreamCallback with an empty prefetch: fetch does the work.
 class LegacyStreamCallback : public StreamCallback {
 public:
   explicit LegacyStreamCallback(std::function<void(void *)> f) : f(std::move(f)) {}

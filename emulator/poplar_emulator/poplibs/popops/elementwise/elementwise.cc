@@ -155,7 +155,7 @@ void fill(Graph &graph, const Tensor &t, const std::vector<Interval> &tileRegion
   const VertexRef v = graph.addVertex(fillCS, poplar::emulator::kFill);
   graph.connect(v["out"], regions);
   graph.setInitialValue(v["outType"], static_cast<unsigned>(t.elementType().identity()));
-  // As two floats, so that every 32-bit integer is exact.
+  // Two floats represent every 32-bit integer exactly.
   const auto high = static_cast<float>(value);
   graph.setInitialValue(v["a"], high);
   graph.setInitialValue(v["b"], static_cast<float>(value - static_cast<double>(high)));
