@@ -1,4 +1,4 @@
-// Engine options: what is reported, where it is left, and a program that does not fit on a tile.
+// Engine options: the choice of reports, their folder, and a program that exceeds a tile's memory.
 #include <iostream>
 #include <string>
 

@@ -1,5 +1,5 @@
-// Neurons driven by a matrix-vector product, step after step: variables and constants, vertices of
-// two kinds, a loop on the device, streams, a reduction, and the profile of it all.
+// Neurons driven by a matrix-vector product in every step: variables and constants, vertices of two
+// kinds, a loop on the device, streams, a reduction, and the profile.
 #include <iostream>
 #include <vector>
 

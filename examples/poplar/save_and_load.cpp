@@ -1,4 +1,4 @@
-// Compiles a program once and keeps it in a file; another engine loads that file and runs it.
+// Compiles a program once and stores it in a file; another engine loads that file and runs it.
 #include <fstream>
 #include <iostream>
 #include <vector>

@@ -1,5 +1,5 @@
-// Streams to and from the host: a buffer that is read over and over, a callback that makes each
-// batch as it is asked for, and one that takes the results; and several programs of one engine.
+// Streams to and from the host: a buffer that is read repeatedly, a callback that makes each batch
+// on demand, one that receives the results, and several programs of one engine.
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kElements = 6;
 constexpr unsigned kBatches = 4;
 
-/// Batch n holds n in every element; the device may ask for one ahead of its use.
+/// Batch n contains n in every element; the device may request it before its use.
 class Batches : public StreamCallback {
 public:
   Result prefetch(void *) override { return Result::NotAvailable; }

@@ -1,4 +1,4 @@
-// Variables, constants and copies: what a graph holds, where it lives, and that a tensor is a view.
+// Variables, constants and copies: the content of a graph, its tiles, and tensors as views.
 #include <algorithm>
 #include <iostream>
 #include <numeric>
@@ -31,7 +31,7 @@ int main() {
   const Device device = model.createDevice();
   Graph graph(device.getTarget());
 
-  // A variable has no place until one is said: here each layer's thresholds have a tile of their
+  // A variable has no tile until it is mapped: here each layer's thresholds have a tile of their
   // own.
   const Tensor thresholds = graph.addVariable(FLOAT, {kLayers, kNeurons}, "thresholds");
   for (unsigned layer = 0; layer < kLayers; ++layer)
@@ -43,14 +43,14 @@ int main() {
   for (const Tensor &constant : {first, second})
     graph.setTileMapping(constant, 3);
 
-  // Slices, dimensions in another order and joined tensors are views: nothing moves before Copy.
+  // Slices, transpositions and concatenations are views: only Copy moves data.
   const Tensor lastLayer = thresholds[kLayers - 1].reshape({2, 4});
   const Tensor outer = concat(lastLayer.slice(0, 1, 1), lastLayer.slice(3, 4, 1), 1);
   Sequence prog;
   prog.add(Copy(first.broadcast(kLayers, 0).reshape({kLayers, kNeurons}), thresholds));
   prog.add(Copy(second, outer.transpose()));
 
-  // A variable that is the host's to fill, and one with a value from the start.
+  // A variable that the host writes, and one with an initial value.
   const Tensor decays = graph.addVariable(FLOAT, {kNeurons}, "decays");
   poputil::mapTensorLinearly(graph, decays);
   graph.setInitialValue(decays, ArrayRef<float>(std::vector<float>(kNeurons, 0.25f)));

@@ -22,8 +22,8 @@ struct CompiledOp {
   std::vector<Value> inputs, outputs;
   std::vector<std::int64_t> withGradients;
   std::string name;
-  std::vector<bool> restored; // by output: it is no constant, which needs no restoring
-  std::vector<bool> readOnly; // by input: no promise was made to write to it
+  std::vector<bool> restored; // by output: whether a restore must write it; constants need none
+  std::vector<bool> readOnly; // by input: whether no alias was declared
   bool hasRun = false;
 };
 

@@ -45,7 +45,7 @@ private:
   Metadata metadataOf(const std::string &name, std::uint32_t inputs) const;
   std::string path, opName;
   std::uint32_t apiLevel;
-  void *handle; // stays open: the graph's programs may point into it
+  void *handle; // stays open: the graph's programs may use its code
 };
 
 } // namespace custom_op

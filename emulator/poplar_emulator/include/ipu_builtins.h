@@ -80,7 +80,7 @@ POPC_REGISTER void __builtin_ipu_put(unsigned value, unsigned csr) {
     const bool low = csr == CSR_W_PRNG_0_0__INDEX;
     const std::uint64_t kept = popc_tile.random & (low ? ~0xffffffffull : 0xffffffffull);
     const std::uint64_t all = kept | std::uint64_t{value} << (low ? 0 : 32);
-    popc_tile.random = all ? all : 1; // of nothing but zeros it would make no others
+    popc_tile.random = all ? all : 1; // a state of zeros would produce zeros only
   } else if (csr == CSR_W_PRNG_1_0__INDEX || csr == CSR_W_PRNG_1_1__INDEX) {
     popc_tile.seeds[csr - CSR_W_PRNG_1_0__INDEX] = value;
   } else {

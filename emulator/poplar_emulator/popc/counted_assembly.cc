@@ -164,7 +164,7 @@ std::string increments(const BlockCost &cost) {
 /// The counting code replaces the block's marker once the end of the block is known.
 struct Block {
   std::size_t line;
-  bool tail; // the marker was the last thing the function did
+  bool tail; // the marker was the function's last statement
   BlockCost cost;
 };
 

@@ -101,7 +101,7 @@ void Device::detach() const {
 Device Device::createVirtualDevice(unsigned tilesPerIPU) {
   DeviceState copy = *state;
   copy.target = copy.target.createVirtualTarget(copy.target.getNumIPUs(), tilesPerIPU);
-  copy.attached = true; // through the device that it is made of
+  copy.attached = true; // through the device that created it
   copy.ipus.clear();
   return Device(std::make_shared<DeviceState>(std::move(copy)));
 }

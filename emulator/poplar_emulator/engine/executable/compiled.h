@@ -41,15 +41,15 @@ struct Compiled {
   std::shared_ptr<GraphState> graph;
   std::vector<std::shared_ptr<ProgramNode>> programs;
   OptionFlags options;
-  std::vector<const ProgramNode *> nodes;      // that can be reached, in the programs' order
-  std::map<const ProgramNode *, unsigned> ids; // their places in it
+  std::vector<const ProgramNode *> nodes;      // reachable ones, in the programs' order
+  std::map<const ProgramNode *, unsigned> ids; // their indices in it
   std::vector<TileMemory> memory;              // by tile
   Liveness liveness;
   std::map<unsigned, ExchangeCost> computeSetIn;  // by compute set: before compute
   std::map<unsigned, ExchangeCost> computeSetOut; // by compute set: after compute
   // For each compute set, the tiles that rearrange elements for their fields, and their cycles.
   std::map<unsigned, std::vector<std::pair<unsigned, std::uint64_t>>> rearranged;
-  std::map<const ProgramNode *, ExchangeCost> copies;      // and of what a program decides by
+  std::map<const ProgramNode *, ExchangeCost> copies;      // and those of deciding values
   std::map<const ProgramNode *, std::uint64_t> copyCycles; // on the tile that copies most to itself
 };
 

@@ -67,7 +67,7 @@ public:
       : machine(std::move(machine)), replicas(replicas) {}
 
   Machine machine;   // of one replica
-  unsigned replicas; // run the same programs, each in memory of its own
+  unsigned replicas; // they run the same programs, each in its own memory
   std::vector<Variable> variables;
   std::vector<VertexInstance> vertices;
   std::vector<ComputeSetState> computeSets;
@@ -76,7 +76,7 @@ public:
   std::map<std::string, RemoteBuffer> remoteBuffers;
   std::map<std::string, HostFunctionState> hostFunctions;
   std::map<std::string, Tensor> hostWrites, hostReads;
-  Tensor randomGenerators; // of the tiles; invalid until something draws without a seed
+  Tensor randomGenerators; // of the tiles; invalid until an operation draws without a seed
   std::map<std::string, VertexType> vertexTypes;
   std::vector<std::shared_ptr<CodeletLibrary>> libraries;
 

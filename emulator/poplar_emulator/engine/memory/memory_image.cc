@@ -8,7 +8,7 @@
 namespace poplar::emulator {
 namespace {
 
-constexpr std::size_t kAlignment = 64; // more than any field can ask for
+constexpr std::size_t kAlignment = 64; // more than any field needs
 
 /// Copies one element at a time; the size is a compile-time constant, so that this is a move
 /// instruction.

@@ -9,7 +9,7 @@ const std::vector<TileAddresses::Part> &TileAddresses::partsOf(unsigned variable
   const Variable &of = graph.variables[variable];
   of.tiles.forEach(0, of.elements, [&](std::size_t begin, std::size_t end, unsigned tile) {
     std::size_t address = 0;
-    if (tile != kNoTile) { // the checks tell of it
+    if (tile != kNoTile) { // the checks report it
       address = next[tile];
       next[tile] += end - begin;
     }

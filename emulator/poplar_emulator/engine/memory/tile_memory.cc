@@ -87,7 +87,7 @@ void MemoryModel::addHostCopy(const Tensor &t) {
   t.view().forEachPiece([&](const Piece &p) {
     graph.variables[p.variable].tiles.forEach(
         p.begin, p.end, [&](std::size_t, std::size_t, unsigned tile) {
-          if (tile != kNoTile) // the checks tell of it
+          if (tile != kNoTile) // the checks report it
             memory[tile].hostExchangeCode += graph.machine.exchangeCodeBytesPerPiece;
         });
   });

@@ -196,7 +196,7 @@ BitSet LiveRanges::beforeRow(const ProgramNode &sequence, BitSet after) {
 
 BitSet LiveRanges::beforeWhile(const ProgramNode &node, const BitSet &after) {
   const ProgramNode &condition = *node.children[0], &body = *node.children[1];
-  BitSet decided = after; // between the condition and what it leads to
+  BitSet decided = after; // between the condition and the branch
   for (const unsigned v : access.at(&node).reads)
     decided.set(v);
   while (decided.add(before(body, before(condition, decided)))) {

@@ -32,7 +32,7 @@ struct TilePeak {
 };
 
 struct Liveness {
-  std::vector<char> always;    // by variable: whether it is alive at every step
+  std::vector<char> always;    // by variable: whether it is live at every step
   std::vector<LiveStep> steps; // in the order of the programs
   std::vector<TilePeak> peaks; // by tile
 };

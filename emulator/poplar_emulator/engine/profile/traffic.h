@@ -59,7 +59,7 @@ private:
   std::vector<std::uint64_t> buffers = std::vector<std::uint64_t>(machine.numTiles());
   // The ranges that a tile sends, by replica and source: each once, for any number of receivers.
   std::vector<std::tuple<unsigned, unsigned, std::size_t, std::size_t, unsigned>> sent;
-  // What a tile reads, as variable, range and tile: it arrives once for any number of fields.
+  // The ranges that a tile reads, as variable, range and tile: once for any number of fields.
   std::unordered_set<std::array<std::size_t, 4>, HashRange> arrived;
   std::map<std::pair<unsigned, unsigned>, std::uint64_t> betweenIpus; // bytes from one to another
   std::uint64_t total = 0;

@@ -58,7 +58,7 @@ private:
   struct BoundTile {
     unsigned tile;
     std::size_t first, end;       // of vertices
-    std::uint64_t rearranged = 0; // cycles to bring together what fields point at
+    std::uint64_t rearranged = 0; // cycles that make fields contiguous
   };
   static constexpr std::uint64_t kCounted = ~std::uint64_t{0};
 

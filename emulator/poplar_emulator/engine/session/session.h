@@ -62,7 +62,7 @@ struct RunRecord {
   std::string name;
   std::uint64_t start = 0, end = 0;
   std::vector<StepRecord> steps;
-  bool truncated = false; // more steps than are kept
+  bool truncated = false; // more steps than are recorded
 };
 
 /// Compiled programs on a device: their memory, their streams and their cost so far. Replicas
@@ -147,7 +147,7 @@ private:
   std::vector<Step *> programs;
   HostStreams streams;
   std::vector<std::uint64_t> clocks; // by replica
-  Replicas active;                   // those that take the step
+  Replicas active;                   // those that execute the step
   unsigned profiled = 0;
   std::vector<std::uint64_t> tileCycles;
   std::vector<RunRecord> records;

@@ -37,7 +37,7 @@ StepCost Session::hostCost(std::size_t bytes) const {
 void Session::executeHost(Step &step) {
   checkTogether(step);
   const ProgramNode &node = *step.node;
-  std::size_t moved = 0; // of all replicas, which share the way to the host
+  std::size_t moved = 0; // of all replicas, which share the connection to the host
   std::vector<char> bytes;
   for (const unsigned replica : active) {
     switch (node.kind) {

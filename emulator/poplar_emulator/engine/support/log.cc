@@ -54,7 +54,8 @@ struct Settings {
 };
 
 Settings &settings() {
-  static Settings *kept = new Settings; // never destroyed: engines that are static log in the end
+  static Settings *kept =
+      new Settings; // never destroyed: static engines log while the process exits
   return *kept;
 }
 

@@ -38,7 +38,7 @@ bool Tensor::constantValue(double *value) const {
     return false;
   const auto [variable, element] = view().at(0);
   if (state->variables[variable].replicaIndex)
-    return false; // it is another for every replica
+    return false; // it differs between replicas
   const std::vector<char> &bytes = state->variables[variable].initial;
   *value = emulator::numberAt(type, bytes.data(), element);
   return true;

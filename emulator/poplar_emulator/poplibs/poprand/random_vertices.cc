@@ -68,7 +68,7 @@ bool randomCompute(void *state, unsigned) {
   std::uint64_t seed;
   std::memcpy(&seed, row(v.rows, 0).first, sizeof seed);
   std::uint64_t x = seed ^ (std::uint64_t{v.type} << 32); // the vertex's own number
-  x = mix(x);                                             // neighbouring numbers become far apart
+  x = mix(x);                                             // decorrelates neighbouring numbers
   fillRandom(v, x);
   return true;
 }

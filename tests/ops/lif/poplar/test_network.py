@@ -251,7 +251,7 @@ class TestPlacement:
 
     def test_what_cannot_be_split_is_refused(self) -> None:
         problem = random_problem(network_of(policy="top", capacity=2), seed=0)
-        with pytest.raises(UnsupportedNetwork, match="3 layers can use as many; got ipus=4"):
+        with pytest.raises(UnsupportedNetwork, match="3 layers use at most that many; got ipus=4"):
             compiled(problem, Placement(ipus=4, split="layers"))
         with pytest.raises(UnsupportedNetwork, match=r"top .* layer 0 cannot be on 4 IPUs"):
             compiled(problem, Placement(ipus=4))

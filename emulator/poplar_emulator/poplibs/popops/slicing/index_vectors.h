@@ -18,7 +18,7 @@ public:
   IndexVectors(const poplar::Tensor &operand, const poplar::Tensor &indices, std::size_t vectorDim,
                const std::vector<unsigned> &dims, const char *what);
 
-  std::vector<std::size_t> shape; // of what the vectors are elements
+  std::vector<std::size_t> shape; // the dimensions of the vectors' elements
   poplar::Tensor vectors;         // [number, dims.size()], INT or UNSIGNED_INT
   std::vector<std::size_t> dims;
 
