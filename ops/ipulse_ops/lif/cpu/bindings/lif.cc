@@ -57,14 +57,6 @@ private:
   std::chrono::steady_clock::time_point start_;
 };
 
-// What both passes begin with.
-bool begin(const LifNetwork &network, const Message &message) {
-  if (!check_network(network, message))
-    return false;
-  wake_threads(network.threads ? network.threads : default_threads());
-  return true;
-}
-
 template <class Run> int guarded(const Message &message, Run run) {
   try {
     return run() ? LIF_OK : LIF_INVALID;
@@ -87,7 +79,7 @@ extern "C" int lif_forward(const LifNetwork *network, const LifForward *result, 
   Message message{text, size};
   return guarded(message, [&] {
     Timer timer(forward_nanoseconds, forward_calls);
-    if (!begin(*network, message) || !check_forward(*network, *result, message))
+    if (!check_network(*network, message) || !check_forward(*network, *result, message))
       return false;
     run_forward(clocked(pick_kernel(network->arch & supported_arch())), *network, *result);
     return true;
@@ -100,7 +92,7 @@ extern "C" int lif_backward(const LifNetwork *network, const LifBackward *gradie
   return guarded(message, [&] {
     Timer timer(backward_nanoseconds, backward_calls);
     const Kernel &kernel = clocked(pick_kernel(network->arch & supported_arch()));
-    if (!begin(*network, message) || !check_backward(kernel, *network, *gradient, message))
+    if (!check_network(*network, message) || !check_backward(kernel, *network, *gradient, message))
       return false;
     run_backward(kernel, *network, *gradient);
     return true;

@@ -59,7 +59,6 @@ struct PanelForward {
   uint8_t *gate;     // likewise u > second threshold, or null
   int64_t row_bytes; // from step to step
   float *membranes;  // null; or u, of all neurons [steps][width], or of the gate's packed
-  bool streams;      // membranes of all neurons, past the caches, which they outgrow
   float *readout;    // u of step 0 and this panel: of a readout, or null
   int64_t readout_stride;
   int columns;
@@ -171,7 +170,6 @@ struct PanelBackward {
   // dL/dI of the next layer times its weights, as it reaches steps `first` to last, but those
   // behind steps - delay, [steps][width], which may be written to; null: none.
   float *products;
-  const float *multiples;   // or one row that reaches each step so many times; null: all are there
   const float *membranes;   // row of step 0, [steps][width]; with `kept`, of those, by `start`
   const float *grad_spikes; // of the sample's step 0, in slot order, or null
   int64_t grad_spikes_stride;
@@ -205,16 +203,6 @@ struct WeightGradient {
   int64_t grad_stride;
 };
 
-// One sample: for each bit of a row the sum of the multiples of the rows, steps, in which it is
-// set.
-struct MultipleSums {
-  int steps;
-  const uint8_t *bits;
-  int64_t row_bytes;
-  const float *multiples; // [steps]
-  float *sums;            // [8 * row_bytes], written
-};
-
 // A run of weights; see adam.h. What is read and what is written may be the same memory.
 struct AdamBlock {
   int64_t count;
@@ -226,26 +214,19 @@ struct AdamBlock {
   float keep; // of the weights: 1 - rate * decay
 };
 
-// What Strassen's seven products are made of. Each of the operand's four blocks is a sum of 1 or 2,
-// times their signs.
+// Adds the four blocks of an operand to the operands of Strassen's seven products.
 struct BlockSums {
-  bool right;  // operand
-  bool copies; // whether a block is written that is a product's operand by itself
-  int terms;
-  int64_t count; // of floats, whole vectors
-  float sign[2];
-  const float *from[2][4];
-  float *to; // [7][stride]
+  bool right;    // the right operand
+  int64_t count; // floats of a block, whole vectors
+  const float *from[4];
+  float *to; // [7][stride], written
   int64_t stride;
 };
 
-// Adds the four blocks that the seven products make to 1 or 2 others each, times their signs.
+// Adds Strassen's seven products to the four blocks of the result.
 struct ProductSpread {
-  int terms;
-  int64_t count; // of floats, whole vectors
-  float sign[2];
-  bool adds[2]; // or writes: the first term, or both
-  float *to[2][4];
+  int64_t count; // floats of a block, whole vectors
+  float *to[4];  // written
   const float *from; // [7][stride]
   int64_t stride;
 };
@@ -282,7 +263,6 @@ struct Kernel {
   void (*dense_backward)(const PanelBackward &);
   void (*general_backward)(const PanelBackward &);
   void (*weight_gradient)(const WeightGradient &);
-  void (*sum_multiples)(const MultipleSums &);
   void (*adam)(const AdamBlock &);
 };
 

@@ -31,7 +31,6 @@ template <class Vec> struct LaneByLane {
     return Vec::load(lane);
   }
   template <class F> static void stream(float *to, F a) { Vec::store(to, a); }
-  static void end_stream() {}
   template <class F> static void interleave(F &first, F &second) {
     float lane[2 * Vec::lanes], mixed[2 * Vec::lanes];
     Vec::store(lane, first);

@@ -43,7 +43,6 @@ constexpr Kernel make_kernel(const char *name) {
           dense_backward,
           general_backward,
           weight_gradient,
-          sum_multiples,
           adam_step};
 }
 

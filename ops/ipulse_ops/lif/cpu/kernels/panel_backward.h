@@ -80,67 +80,33 @@ inline void add_direct(const PanelBackward &a, int t, float *grad_spikes) {
   }
 }
 
-// KEPT: only these neurons carry gradient, and only their membranes are there.
-template <int V, bool KEPT> void run_dense_backward(const PanelBackward a) {
+template <int V> void dense_backward_of(const PanelBackward a) {
   constexpr int W = V * L;
   F lambda[V];
-  LIF_UNROLL for (int j = 0; j < V; ++j) lambda[j] =
-      a.lambda ? Vec::load(a.lambda + j * L) : Vec::zero();
+  LIF_UNROLL for (int j = 0; j < V; ++j) lambda[j] = Vec::zero();
   F slope = Vec::all(a.slope), one = Vec::all(1);
   float nothing[W];
-  // A load of a vector may reach behind the last membrane.
-  [[maybe_unused]] float packed[W + L] = {};
   int first_byte = a.first_neuron / 8;
-  for (int t = a.last - 1; t >= a.first; --t) {
-    float *row = a.products + (a.multiples ? 0 : static_cast<int64_t>(t - a.first) * W);
-    F multiple = one;
+  for (int t = a.steps - 1; t >= 0; --t) {
+    float *row = a.products + static_cast<int64_t>(t) * W;
     if (t + a.delay >= a.steps) {
       memset(nothing, 0, sizeof nothing);
       row = nothing;
-    } else if (a.multiples) {
-      multiple = Vec::all(a.multiples[t + a.delay]);
     }
     if (a.grad_spikes)
       add_direct(a, t, row);
-    const uint8_t *above = a.above + t * a.row_bytes + first_byte, *kept = nullptr;
+    const uint8_t *above = a.above + t * a.row_bytes + first_byte;
     const float *membranes = a.membranes + static_cast<int64_t>(t) * W;
-    if constexpr (KEPT) {
-      kept = a.kept + t * a.row_bytes;
-      membranes = a.membranes + a.start[t] + count_range(kept, first_byte);
-      kept += first_byte;
-      memcpy(packed, membranes, count_range(kept, W / 8) * sizeof(float));
-      membranes = packed;
-      fetch_row<V>(a.grad_current + static_cast<int64_t>(t) * W);
-    } else {
-      fetch_row<V>(membranes);
-    }
+    fetch_row<V>(membranes);
     LIF_UNROLL for (int j = 0; j < V; ++j) {
-      F u;
-      if constexpr (KEPT) {
-        unsigned gradient = load_mask(kept + j * L / 8);
-        u = Vec::load_expanded(membranes, gradient);
-        membranes += __builtin_popcount(gradient);
-      } else {
-        u = Vec::load(membranes + j * L);
-      }
+      F u = Vec::load(membranes + j * L);
       F distance = Vec::abs(Vec::sub(u, Vec::load(a.constants.threshold + j * L)));
       F d = Vec::add(Vec::mul(slope, distance), one);
       F phi = Vec::div(one, Vec::mul(d, d));
-      F direct = Vec::mul(phi, Vec::mul(multiple, Vec::load(row + j * L)));
-      if constexpr (KEPT)
-        direct = Vec::zero_where(mask_but(load_mask(kept + j * L / 8)), direct);
+      F direct = Vec::mul(phi, Vec::load(row + j * L));
       step_back<V>(a, above, j, direct, lambda, a.grad_current + static_cast<int64_t>(t) * W);
     }
   }
-  if (a.lambda)
-    LIF_UNROLL for (int j = 0; j < V; ++j) Vec::store(a.lambda + j * L, lambda[j]);
-}
-
-template <int V> void dense_backward_of(const PanelBackward &a) {
-  if (a.kept)
-    run_dense_backward<V, true>(a);
-  else
-    run_dense_backward<V, false>(a);
 }
 
 void dense_backward(const PanelBackward &a) { LIF_FOR_VECTORS(a.vectors, dense_backward_of, a) }

@@ -112,18 +112,13 @@ template <int V, bool BUSY> void run_lif_forward(const PanelForward a) {
           membranes += __builtin_popcount(gradient);
         }
       } else if (membranes) {
-        if (a.streams)
-          Vec::stream(membranes, u);
-        else
-          Vec::store(membranes, u);
+        Vec::store(membranes, u);
         membranes += L;
       }
     }
     if (gate)
       gate += a.row_bytes;
   }
-  if (a.streams)
-    Vec::end_stream();
 }
 
 template <int V> void lif_forward_of(const PanelForward &a) {

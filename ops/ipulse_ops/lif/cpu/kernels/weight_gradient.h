@@ -40,22 +40,6 @@ template <int V> void weight_gradient_of(const WeightGradient &a) {
   }
 }
 
-void sum_multiples(const MultipleSums &a) {
-  constexpr int V = 8;
-  static_assert(MAX_WIDTH % (V * L) == 0, "a row of bits is whole runs of vectors");
-  for (int64_t first = 0; first < 8 * a.row_bytes; first += V * L) {
-    const uint8_t *bits = a.bits + first / 8;
-    F sum[V];
-    LIF_UNROLL for (int j = 0; j < V; ++j) sum[j] = Vec::zero();
-    for (int t = 0; t < a.steps; ++t, bits += a.row_bytes) {
-      F multiple = Vec::all(a.multiples[t]);
-      LIF_UNROLL for (int j = 0; j < V; ++j) sum[j] =
-          Vec::add(sum[j], Vec::zero_where(mask_but(load_mask(bits + j * L / 8)), multiple));
-    }
-    LIF_UNROLL for (int j = 0; j < V; ++j) Vec::store(a.sums + first + j * L, sum[j]);
-  }
-}
-
 void weight_gradient(const WeightGradient &a) { LIF_FOR_VECTORS(a.vectors, weight_gradient_of, a) }
 
 } // namespace

@@ -18,9 +18,6 @@ struct Vec {
   static F all(float x) { return _mm256_set1_ps(x); }
   static F load(const float *from) { return _mm256_loadu_ps(from); }
   static void store(float *to, F a) { _mm256_storeu_ps(to, a); }
-  // Past the caches, to whole vectors' places; others see it after end_stream().
-  static void stream(float *to, F a) { _mm256_stream_ps(to, a); }
-  static void end_stream() { _mm_sfence(); }
   static void load_pair(const float *from, F &first, F &second) {
     __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from));
     first = _mm256_castsi256_ps(_mm256_slli_epi32(words, 16));

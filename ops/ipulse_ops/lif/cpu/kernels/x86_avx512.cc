@@ -23,9 +23,6 @@ struct Vec {
   static F all(float x) { return _mm512_set1_ps(x); }
   static F load(const float *from) { return _mm512_loadu_ps(from); }
   static void store(float *to, F a) { _mm512_storeu_ps(to, a); }
-  // Past the caches, to whole vectors' places; others see it after end_stream().
-  static void stream(float *to, F a) { _mm512_stream_ps(to, a); }
-  static void end_stream() { _mm_sfence(); }
   static void load_pair(const float *from, F &first, F &second) {
     __m512i words = _mm512_loadu_si512(from);
     first = _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));

@@ -12,7 +12,7 @@ namespace {
       phase(general_forward) phase(select) phase(gather) phase(count_bits) phase(list_bits)        \
           phase(leaky_backward) phase(sampled_product) phase(sparse_backward) phase(dense_product) \
               phase(add_blocks) phase(spread_products) phase(dense_backward)                       \
-                  phase(general_backward) phase(weight_gradient) phase(sum_multiples)
+                  phase(general_backward) phase(weight_gradient)
 
 enum Phase {
 #define LIF_PHASE(name) PHASE_##name,

@@ -25,11 +25,6 @@ template <class Task> void parallel_for_runs(int threads, int64_t indices, Task 
   });
 }
 
-// Has those threads wake while the caller still does what it cannot share with them.
-inline void wake_threads(int threads) {
-  parallel_for(threads, threads, [](int64_t, int) {});
-}
-
 // The processors that this process may run on.
 int default_threads();
 

@@ -1,8 +1,5 @@
 #include "backward_call.h"
 
-#include <algorithm>
-
-#include "passes/sequence.h"
 #include "support/pool.h"
 
 namespace lif {
@@ -21,20 +18,6 @@ const float *BackwardCall::grad_u_of(int number) const {
   if (number == n.layers)
     return gradient.grad_membrane;
   return gradient.grad_u ? gradient.grad_u[number] : nullptr;
-}
-
-GradCurrent BackwardCall::every_row(const GradCurrent &current) const {
-  const Panels &panels = current.panels;
-  std::unique_ptr<Buffer<float>> storage(new Buffer<float>(dense_membranes(panels, rows)));
-  GradCurrent all(panels, std::move(storage), nullptr);
-  parallel_for(threads, int64_t(panels.count) * n.batch, [&](int64_t task, int) {
-    const float *last = current.floats + task * panels.width;
-    float *row = all.floats + task * n.steps * panels.width;
-    for (int t = 0; t < n.steps; ++t, row += panels.width)
-      std::transform(last, last + panels.width, row,
-                     [multiple = current.of_last[t]](float x) { return multiple * x; });
-  });
-  return all;
 }
 
 PanelBackward BackwardCall::panel(int number, const GradCurrent &current,

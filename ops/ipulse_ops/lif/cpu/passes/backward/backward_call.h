@@ -1,31 +1,28 @@
-// What the parts of a backward pass share: the call, and dL/dI as it goes from layer to layer.
+// What the parts of a backward pass share: the call, and dL/dI as it passes from layer to layer.
 #ifndef IPULSE_OPS_LIF_CPU_BACKWARD_CALL_H
 #define IPULSE_OPS_LIF_CPU_BACKWARD_CALL_H
 
 #include <functional>
-#include <vector>
 
-#include "idle_memory.h"
 #include "support/layout.h"
 
 namespace lif {
 
-// dL/dI of a layer, [panels][rows][width], in memory of its own or in that of its membranes, or
-// nowhere yet. Where every sample's rows are multiples of one row, it has only that, which is the
-// last step's: [panels][batch][width].
+// Computes the rows of dL/dI of a panel and sample when they are read.
+using DeferredGradient = std::function<void(int panel, int sample, float *rows, int worker)>;
+
+// dL/dI of a layer, [panels][rows][width], stored in its own memory, in that of the layer's
+// membranes, or nowhere.
 struct GradCurrent {
   GradCurrent() = default;
-  // storage: null if `floats`, of the caller, are written instead.
+  // storage: null if `floats` belong to the caller.
   GradCurrent(const Panels &panels, std::shared_ptr<Buffer<float>> storage, float *floats)
       : panels(panels), floats(storage ? storage->get() : floats), storage(std::move(storage)) {}
 
   Panels panels{};
-  float *floats = nullptr;
-  std::shared_ptr<Buffer<float>> storage; // of all copies
-  // How many times the last step's row each step has it, if there is only that. Else empty.
-  std::vector<float> of_last;
-  // If it is left to be made where it is read: writes the rows of a panel and sample.
-  std::function<void(int panel, int sample, float *rows, int worker)> make;
+  float *floats = nullptr;                // null: not stored
+  std::shared_ptr<Buffer<float>> storage; // shared by copies of this
+  DeferredGradient deferred;              // null: the rows are computed
 };
 
 struct BackwardCall {
@@ -33,24 +30,21 @@ struct BackwardCall {
 
   bool wants_constants(int number) const;
 
-  // Whether a layer runs again, which reads the spikes that enter it.
+  // Whether a layer is run again, which needs the spikes that enter it.
   bool replays(int number) const {
     return wants_constants(number) || (number < n.layers && n.store == LIF_STORE_SPIKES);
   }
 
-  // The loss's own derivative by the membranes of a layer or the readout; null: zeros.
+  // The direct part of dL/du of a layer or the readout; null: zeros.
   const float *grad_u_of(int number) const;
 
-  // What general_backward needs of a layer or the readout, all steps.
+  // The arguments of general_backward for a layer or the readout, all steps.
   PanelBackward panel(int number, const GradCurrent &current, const LayerConstants &constants,
                       int p, int b) const;
 
   LayerGradient layer(const GradCurrent &current) const {
-    return {current.panels, current.floats, current.of_last.empty() ? rows : n.batch};
+    return {current.panels, current.floats, rows};
   }
-
-  // The same with the rows of all steps.
-  GradCurrent every_row(const GradCurrent &current) const;
 
   const Kernel &kernel;
   const LifNetwork &n;

@@ -1,4 +1,4 @@
-// A layer that spikes backward, over the whole sequence.
+// The backward pass of a layer that spikes, over the whole sequence.
 #ifndef IPULSE_OPS_LIF_CPU_LAYER_BACKWARD_H
 #define IPULSE_OPS_LIF_CPU_LAYER_BACKWARD_H
 
@@ -7,14 +7,14 @@
 
 namespace lif {
 
-// Its dL/dI, from that of the layer after it, `next`; that is empty if there is none.
-// input: the spikes that enter layer `number`; null if it does not run again.
-// own: its own; null if it is not recurrent.
-// later: dL/dI may be left to be made where it is summed. What was given must then stay till then,
-// and dL/dI has a place if the layer before reads it, too.
-// idle: for the pass.
+// Computes dL/dI of layer `number` from that of the next layer, `next`, which is empty if there is
+// none.
+// input: the spikes that enter the layer; null if it is not run again.
+// own: the layer's own spikes; null if it is not recurrent.
+// may_defer: dL/dI may be deferred until the weight gradient reads it. The arguments must then
+// exist until that is done.
 GradCurrent pass_layer(const BackwardCall &call, int number, const Spikes *input, const Spikes *own,
-                       GradCurrent next, IdleMemory idle, bool later);
+                       GradCurrent next, bool may_defer);
 
 } // namespace lif
 

@@ -1,8 +1,6 @@
 #include "slot_gradient.h"
 
 #include <algorithm>
-#include <numeric>
-#include <vector>
 
 #include "support/pool.h"
 
@@ -11,9 +9,6 @@ namespace {
 
 // Parts that a sampled product is summed in, whatever the number of threads.
 constexpr int PRODUCT_PARTS = 8;
-
-// Tasks of one of the last parts, where each part before them is one task.
-constexpr int PIECES = 4;
 
 // Memory for the sums of parts: more samples than fit are multiplied one run after another.
 constexpr int64_t OTHER_BYTES = 24 << 20;
@@ -66,7 +61,7 @@ void apply_surrogate(const BackwardCall &call, const Operands &o, int b, float *
 
 // The products of samples `begin` to `end`, as a smaller batch of their own.
 void multiply_samples(const BackwardCall &call, const Operands &o, int parts, int begin, int end,
-                      float *product, IdleMemory idle) {
+                      float *product) {
   const LifNetwork &n = call.n;
   const Panels &panels = o.next.panels;
   int threads = call.threads, batch = end - begin;
@@ -83,25 +78,19 @@ void multiply_samples(const BackwardCall &call, const Operands &o, int parts, in
   all.start = start.get();
   all.ids = o.kept.ids + offset;
   // Each part sums some panels of the next layer, one after the other from the worker's cache.
-  IdleBlocks others(parts - 1, length, idle);
+  Buffer<float> others((parts - 1) * length);
   int groups = (4 * threads + parts - 1) / parts;
-  // So many parts are a task each. The last ones come in pieces, so that no thread waits long for
-  // another, unless more than one panel would be packed again for that.
-  int whole = groups == 1 && parts == panels.count ? std::max(0, parts - threads) : 0;
-  if (whole)
-    groups = PIECES;
   int samples = std::max(1, (batch + groups - 1) / groups);
   groups = (batch + samples - 1) / samples;
   WorkerPanel packed(o.weights ? threads : 0, call.kernel.pack, o.weights, o.layer.neurons,
                      panels.neurons, panels, o.layer.neurons * row_words(panels, n.weights),
                      n.weights);
-  parallel_for(threads, whole + int64_t(parts - whole) * groups, [&](int64_t task, int worker) {
-    int64_t piece = task - whole;
-    int part = static_cast<int>(piece < 0 ? task : whole + piece / groups);
+  parallel_for(threads, int64_t(parts) * groups, [&](int64_t task, int worker) {
+    int part = static_cast<int>(task / groups);
     SampledProduct a = all;
-    a.first = piece < 0 ? 0 : static_cast<int>(piece % groups) * samples;
-    a.last = piece < 0 ? batch : std::min(a.first + samples, batch);
-    a.product = part ? others[part - 1] : product + offset;
+    a.first = static_cast<int>(task % groups) * samples;
+    a.last = std::min(a.first + samples, batch);
+    a.product = part ? others.get() + (part - 1) * length : product + offset;
     auto place = [&](int b) { return a.product + start[int64_t(b) * n.steps]; };
     bool starts = o.direct && !part;
     if (starts) {
@@ -123,47 +112,11 @@ void multiply_samples(const BackwardCall &call, const Operands &o, int parts, in
   parallel_for(threads, batch, [&](int64_t b, int) {
     float *sum = product + offset;
     for (int part = 1; part < parts; ++part) {
-      const float *other = others[part - 1];
+      const float *other = others.get() + (part - 1) * length;
       for (int64_t i = start[b * n.steps]; i < start[(b + 1) * n.steps]; ++i)
         sum[i] += other[i];
     }
     apply_surrogate(call, o, begin + static_cast<int>(b), product);
-  });
-}
-
-// Where the rows of a sample are multiples of one, that one's product with all neurons is enough.
-void multiply_by_one_row(const BackwardCall &call, const Operands &o, float *product) {
-  const LifNetwork &n = call.n;
-  int neurons = o.layer.neurons;
-  auto weights = pack_weights(call.kernel, call.threads, o.weights, neurons, o.next.panels.neurons,
-                              o.next.panels, false, n.weights);
-  std::vector<int32_t> everybody(neurons);
-  std::iota(everybody.begin(), everybody.end(), 0);
-  Buffer<float> of_workers(int64_t(call.threads) * neurons);
-  parallel_for(call.threads, n.batch, [&](int64_t b, int worker) {
-    float *of_all = of_workers.get() + int64_t(worker) * neurons;
-    int64_t start[2] = {0, neurons};
-    SampledProduct a{};
-    a.steps = a.last = 1;
-    a.next = call.layer(o.next);
-    a.next.grad_current += b * a.next.panels.width;
-    a.storage = n.weights;
-    a.weights = weights->get();
-    a.neurons = neurons;
-    a.start = start;
-    a.ids = everybody.data();
-    a.writes = true;
-    a.product = of_all;
-    call.kernel.sampled_product(a);
-    const int64_t *slots = &o.kept.start[b * n.steps];
-    if (o.direct)
-      start_products(n, o.layer, o.bits, o.kept, static_cast<int>(b), o.direct, product + slots[0]);
-    for (int t = 0; t < n.steps; ++t) {
-      float multiple = t + n.delay < n.steps ? o.next.of_last[t + n.delay] : 0;
-      for (int64_t k = slots[t]; k < slots[t + 1]; ++k)
-        product[k] = (o.direct ? product[k] : 0) + multiple * of_all[o.kept.ids[k]];
-    }
-    apply_surrogate(call, o, static_cast<int>(b), product);
   });
 }
 
@@ -172,16 +125,11 @@ void multiply_by_one_row(const BackwardCall &call, const Operands &o, float *pro
 std::unique_ptr<Buffer<float>> slot_gradient(const BackwardCall &call, const LifLayer &layer,
                                              const BitRows &bits, const Spikes &kept,
                                              const GradCurrent &next, const float *weights,
-                                             const float *direct, const float *membranes,
-                                             const IdleMemory &idle) {
+                                             const float *direct, const float *membranes) {
   // An expanding load reads a whole vector, so that the last one may end behind its place.
   std::unique_ptr<Buffer<float>> product(
       new Buffer<float>(kept.start[call.rows] + call.kernel.lanes));
   Operands operands{layer, bits, kept, next, weights, direct, membranes};
-  if (!next.of_last.empty()) {
-    multiply_by_one_row(call, operands, product->get());
-    return product;
-  }
   int parts = weights ? std::min(PRODUCT_PARTS, next.panels.count) : 1;
   int64_t most = OTHER_BYTES / 4 / std::max(1, parts - 1);
   auto slots_before = [&](int b) { return kept.start[int64_t(b) * call.n.steps]; };
@@ -189,7 +137,7 @@ std::unique_ptr<Buffer<float>> slot_gradient(const BackwardCall &call, const Lif
     for (end = begin + 1;
          end < call.n.batch && slots_before(end + 1) - slots_before(begin) <= most;)
       ++end;
-    multiply_samples(call, operands, parts, begin, end, product->get(), idle);
+    multiply_samples(call, operands, parts, begin, end, product->get());
   }
   return product;
 }

@@ -7,15 +7,14 @@
 
 namespace lif {
 
-// In the order of `kept`, the neurons in slots; times phi if there are membranes.
-// next: dL/dI of the layer after, which `weights` lead to; null: of no layer.
-// direct: the loss's own derivative by the spikes, [time, batch, slots], or null.
-// idle: for what is held meanwhile.
+// Computes dL/ds in the order of `kept`, the neurons in slots. With membranes, the result is
+// multiplied by the surrogate.
+// next: dL/dI of the next layer, with its `weights`; weights are null if there is none.
+// direct: the direct part of dL/ds, [time, batch, slots], or null.
 std::unique_ptr<Buffer<float>> slot_gradient(const BackwardCall &call, const LifLayer &layer,
                                              const BitRows &bits, const Spikes &kept,
                                              const GradCurrent &next, const float *weights,
-                                             const float *direct, const float *membranes,
-                                             const IdleMemory &idle);
+                                             const float *direct, const float *membranes);
 
 } // namespace lif
 

@@ -25,7 +25,7 @@ int64_t rows_of_group(const BackwardCall &call, const GradCurrent &current, cons
   int64_t all = std::max<int64_t>(1, spikes.start[call.rows]);
   int64_t rows = GROUP_SPIKES * channels * call.rows / all;
   int64_t most = call.rows * row_bytes <= SUM_BYTES ? SUM_BYTES : GROUP_BYTES;
-  if (current.make) // whole samples
+  if (current.deferred) // whole samples
     return std::max<int64_t>(1, std::min(most / row_bytes, rows + steps - 1) / steps) * steps;
   rows = std::min(most / row_bytes, std::max(LEAST_BYTES / row_bytes, rows));
   return std::max<int64_t>(1, rows);
@@ -119,7 +119,7 @@ void sum_weight_gradient(const BackwardCall &call, const GradCurrent &current, c
   int range = std::max(1, (channels + ranges - 1) / ranges);
   ranges = (channels + range - 1) / range;
   int64_t held = sums_are_held ? int64_t(range) * panels.width : 0;
-  int64_t made = current.make && !current.floats ? arrivals.group_rows * panels.width : 0;
+  int64_t made = current.deferred && !current.floats ? arrivals.group_rows * panels.width : 0;
   Buffer<float> sums(threads * held), all_made(threads * made);
   parallel_for(threads, int64_t(panels.count) * ranges, [&](int64_t task, int worker) {
     int p = static_cast<int>(task / ranges);
@@ -137,7 +137,7 @@ void sum_weight_gradient(const BackwardCall &call, const GradCurrent &current, c
     a.sum = sums.get() + worker * held;
     a.grad = grad + int64_t(a.first) * neurons + panels.first(p);
     a.grad_stride = neurons;
-    if (!current.make) {
+    if (!current.deferred) {
       a.grad_current = current.floats + p * call.rows * panels.width;
       return call.kernel.weight_gradient(a);
     }
@@ -149,39 +149,9 @@ void sum_weight_gradient(const BackwardCall &call, const GradCurrent &current, c
         rows = current.floats + (p * call.rows + int64_t(b) * call.n.steps) * panels.width;
       a.grad_current = rows;
       for (int64_t s = 0; s < samples && b < call.n.batch; ++s, ++b)
-        current.make(p, b, rows + s * sample_floats, worker);
+        current.deferred(p, b, rows + s * sample_floats, worker);
       a.end = a.begin + 1;
       call.kernel.weight_gradient(a);
-    }
-  });
-}
-
-// A channel's spikes of a sample are added up first, each as the multiple of the step where it
-// arrives.
-void sum_scaled_gradient(const BackwardCall &call, const GradCurrent &current,
-                         const BitRows &emitted, int channels, float *grad) {
-  const LifNetwork &n = call.n;
-  const Panels &panels = current.panels;
-  int64_t padded = 8 * emitted.row_bytes;
-  Buffer<float> sums(n.batch * padded);
-  parallel_for(call.threads, n.batch, [&](int64_t b, int) {
-    call.kernel.sum_multiples({std::max(0, n.steps - n.delay),
-                               emitted.emitted + b * n.steps * emitted.row_bytes, emitted.row_bytes,
-                               current.of_last.data() + n.delay, sums.get() + b * padded});
-  });
-  parallel_for_runs(call.threads, channels, [&](int64_t first, int64_t last, int) {
-    for (int p = 0; p < panels.count; ++p) {
-      int columns = panels.columns(p);
-      for (int64_t i = first; i < last; ++i) {
-        float sum[MAX_WIDTH] = {};
-        for (int64_t b = 0; b < n.batch; ++b) {
-          const float *row = current.floats + (int64_t(p) * n.batch + b) * panels.width;
-          float multiple = sums[b * padded + i];
-          for (int c = 0; c < columns; ++c)
-            sum[c] += multiple * row[c];
-        }
-        std::copy(sum, sum + columns, grad + i * panels.neurons + panels.first(p));
-      }
     }
   });
 }

@@ -16,11 +16,6 @@ bool sums_by_sample(const LifNetwork &network, int threads, const Panels &panels
 void sum_weight_gradient(const BackwardCall &call, const GradCurrent &current, const Spikes &spikes,
                          int channels, int delay, float *grad);
 
-// The same, of dL/dI whose rows are multiples of each sample's last one. emitted: by the `channels`
-// neurons of the layer before.
-void sum_scaled_gradient(const BackwardCall &call, const GradCurrent &current,
-                         const BitRows &emitted, int channels, float *grad);
-
 // grad: [neurons], written.
 void sum_bias_gradient(const LifNetwork &network, int threads, const LayerGradient &layer,
                        float *grad);

@@ -13,10 +13,6 @@
 namespace lif {
 namespace {
 
-// Membranes of a layer that no cache keeps until the backward pass: to write them past the caches
-// spares reading their lines first.
-constexpr int64_t STREAM_BYTES = 16 << 20;
-
 class Layer {
 public:
   Layer(const Kernel &kernel, const LifNetwork &n, int number, int threads)
@@ -73,14 +69,11 @@ private:
     Buffer<float> raw(keep_ && sparse_ ? stride * panels_.count * n_.batch : 0);
     float *membranes = nullptr;
     if (keep_)
-      membranes = sparse_ ? raw.get() : ask(result, dense_membranes(panels_, rows_));
-    bool streams = membranes && !sparse_ && 4 * dense_membranes(panels_, rows_) >= STREAM_BYTES &&
-                   reinterpret_cast<uintptr_t>(membranes) % 64 == 0;
+      membranes = sparse_ ? raw.get() : allocate(result, dense_membranes(panels_, rows_));
     packed_.for_panels(*spikes, [&](PanelForward &a, int p, int b) {
       write_bits(a, bits, p, b);
       a.reset_bits = a.above;
       a.membranes = membranes ? membranes + (int64_t(p) * n_.batch + b) * stride : nullptr;
-      a.streams = streams;
       if (u_)
         write_dense(a, u_, p, b);
       run(a);
@@ -90,7 +83,7 @@ private:
     spikes = slots.select(false, result, kept.get());
     if (!keep_ || !sparse_)
       return;
-    membranes = ask(result, kept[rows_]);
+    membranes = allocate(result, kept[rows_]);
     Buffer<int64_t> position(int64_t(panels_.count) * threads_);
     parallel_for_runs(threads_, n_.batch, [&](int64_t first, int64_t last, int worker) {
       for (int64_t b = first; b < last; ++b) {
@@ -104,7 +97,7 @@ private:
   }
 
   void run_by_step(std::unique_ptr<Spikes> &spikes, const BitRows &bits, const LifForward &result) {
-    float *dense = keep_ && !sparse_ ? ask(result, dense_membranes(panels_, rows_)) : nullptr;
+    float *dense = keep_ && !sparse_ ? allocate(result, dense_membranes(panels_, rows_)) : nullptr;
     std::vector<std::vector<float>> packed(n_.batch); // membranes of the neurons in slots
     LayerSlots slots(kernel_, n_, number_, threads_, bits, gate_);
     parallel_for(threads_, n_.batch, [&](int64_t b, int) {
@@ -114,7 +107,7 @@ private:
     spikes = slots.select(true, result, kept.get());
     if (!keep_ || !sparse_)
       return;
-    float *membranes = ask(result, kept[rows_]);
+    float *membranes = allocate(result, kept[rows_]);
     for (int b = 0; b < n_.batch; ++b)
       std::copy(packed[b].begin(), packed[b].end(), membranes + kept[int64_t(b) * n_.steps]);
   }
@@ -180,7 +173,7 @@ private:
     a.columns = panels_.columns(p);
   }
 
-  float *ask(const LifForward &result, int64_t floats) const {
+  float *allocate(const LifForward &result, int64_t floats) const {
     float *memory = result.allocate(result.context, number_, static_cast<size_t>(floats));
     if (!memory && floats)
       throw std::bad_alloc();

@@ -14,14 +14,6 @@ constexpr SevenProducts RIGHT = {{1, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, -1}, {-1,
 constexpr SevenProducts RESULT = {{1, 0, 0, 1},  {0, 0, 1, -1}, {0, 1, 0, 1}, {1, 0, 1, 0},
                                   {-1, 1, 0, 0}, {0, 0, 0, 1},  {1, 0, 0, 0}};
 
-// Whether a product's operand is one block by itself.
-constexpr bool is_copy(const signed char (&signs)[4]) {
-  int blocks = 0;
-  for (signed char sign : signs)
-    blocks += sign != 0;
-  return blocks == 1;
-}
-
 } // namespace lif
 
 #endif

@@ -1,30 +1,19 @@
 #include "strassen.h"
 
-#include <thread>
-
 namespace lif {
 namespace {
 
-// Inner blocks of less depth than this cost more in sums than they save in products.
+// Blocks of less depth than this cost more in sums than they save in products.
 constexpr int LEAST_DEPTH = 128;
-constexpr int MOST_LEVELS = 2; // outer ones
 
-// Bytes of sums of weights that are held at a time, about; of a long layer as many as are an eighth
-// of its membranes. Where those of a group do not fit, it is held by itself, and if a sample's rows
-// come all at once, with some of its sums at a time.
-constexpr int64_t RIGHT_BYTES = 80 << 20, OF_MEMBRANES = 8;
+// Most bytes of the sums of weights, which take 49/16 of the weights' memory.
+constexpr int64_t RIGHT_BYTES = 16 << 20;
 
-// Rows multiplied at a time, at most: enough to read each block of weights seldom, which comes from
-// the L3 cache; their own blocks, which outgrow the L2 cache, are read in order.
+// Rows of a task, about: few enough for the L2 cache, enough to read each block of weights seldom.
 constexpr int ROWS = 128;
 
-// Of how many a part's samples make chunks at least. A constant: an inner product adds up rows of a
-// chunk, and the same bits are to come out every time.
-constexpr int CHUNKS = 4;
-
-// Where the k-th of seven products goes: to its one or two of four blocks, which it is the first of
-// or adds to.
-void aim(DenseProduct &product, int k, float *blocks, int64_t block) {
+// Directs the k-th of seven products to the one or two of four blocks that it contributes to.
+void route_product(DenseProduct &product, int k, float *blocks, int64_t block) {
   int places = 0;
   product.grad_spikes[1] = nullptr;
   for (int b = 0; b < 4; ++b) {
@@ -37,154 +26,152 @@ void aim(DenseProduct &product, int k, float *blocks, int64_t block) {
   }
 }
 
+int samples_of_task(const LifNetwork &n) {
+  return std::max(1, std::min(ROWS / n.steps, n.batch / 8));
+}
+
 } // namespace
 
-int Strassen::parts(const LifNetwork &n, const Panels &panels, const Panels &after) {
-  int parts = 1;
-  for (int level = 0; level < MOST_LEVELS && n.steps; ++level, parts *= 2) {
-    int inner = 4 * parts;
-    if (panels.neurons % (inner * panels.width) != 0 ||
-        after.neurons % (inner * after.width) != 0 || after.neurons / inner < LEAST_DEPTH ||
-        n.batch < 2 * parts)
-      break;
-  }
-  return parts;
+bool Strassen::pays(const LifNetwork &n, const Panels &panels, const Panels &after) {
+  int64_t sums = int64_t(49) * panels.neurons * after.neurons / 16 * int64_t(sizeof(float));
+  return n.steps && n.batch >= 2 && panels.neurons % (4 * panels.width) == 0 &&
+         after.neurons % (4 * after.width) == 0 && after.neurons / 4 >= LEAST_DEPTH &&
+         sums <= RIGHT_BYTES;
 }
 
 Strassen::Strassen(const Kernel &kernel, const LifNetwork &n, int threads,
-                   const LayerGradient &next, const float *weights, const Panels &panels,
-                   IdleMemory idle, bool whole)
+                   const LayerGradient &next, const float *weights, const Panels &panels)
     : kernel_(kernel), threads_(threads), steps_(n.steps), next_(next), weights_(weights),
       storage_(n.weights), panels_(panels),
-      strip_(std::min(kernel.strip_vectors * kernel.lanes, panels.width)) {
-  const Panels &after = next.panels;
-  parts_ = parts(n, panels, after);
-  if (parts_ == 1)
-    return;
-  left_of_ = sums_of(LEFT, parts_ / 2);
-  right_of_ = sums_of(RIGHT, parts_ / 2);
-  result_of_ = sums_of(RESULT, parts_ / 2);
-  depth_ = after.count / parts_;
-  quarter_ = n.batch / parts_;
-  groups_ = panels.count / panels_of_group();
-  int64_t depth = int64_t(depth_) * after.width, blocks = int64_t(parts_) * panels_of_group();
-  int64_t of_product = 7 * depth / 2 * panels.width;
-  int64_t of_group = 7 * sums() * of_product;
-  int64_t most = is_long(n, panels.neurons)
-                     ? int64_t(n.batch) * n.steps * panels.neurons / OF_MEMBRANES
-                     : RIGHT_BYTES / int64_t(sizeof(float));
-  held_groups_ =
-      static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(most / of_group, groups_)));
-  // As few runs of rows as ROWS allows, of nearly one length whose halves a kernel holds in
-  // registers.
-  int runs = whole ? 1 : (steps_ + ROWS - 1) / ROWS, unit = 2 * kernel.product_rows;
-  rows_ = ((steps_ + runs - 1) / runs + unit - 1) / unit * unit;
-  samples_ = std::max(1, std::min(ROWS / rows_, quarter_ / CHUNKS));
-  held_sums_ = sums();
-  if (rows_ >= steps_)
-    held_sums_ = std::max<int64_t>(1, std::min(sums(), most / (7 * of_product)));
-  // Of a chunk of each part the result and the states; seven outer products and their left
-  // operands; the left operands of seven inner ones.
-  int64_t rows = int64_t(samples_) * std::min(rows_, steps_), width = panels.width;
-  rows += rows % 2; // both halves have the middle one
-  states_ = held_groups_ * blocks * apart(rows * width);
-  states_end_ = states_ + held_groups_ * blocks * samples_ * 2 * width;
-  right_.reset(new IdleBlocks(held_groups_ * 7 * held_sums_, of_product, idle));
-  if (held_sums_ < sums())
-    results_.reset(new IdleBlocks(chunks(), states_end_, idle));
-  seven_ = results_ ? 0 : states_end_;
-  made_ = seven_ + (in_place() ? product_apart(rows) : held_groups_ * 7 * product_apart(rows));
-  of_worker_ = std::max(made_ + 7 * (operand_apart(rows) + rows * depth / 4),
-                        (parts_ * parts_ + 7) * apart(4 * SUM_COLUMNS * strip_));
-  products_.reset(new Buffer<float>(threads * of_worker_));
-  int shared = std::min(chunks(), threads - 1);
-  shared_.reset(new Buffer<float>(results_ ? 0 : std::max(0, shared - 1) * states_end_));
-  turns_ = std::vector<std::atomic<int64_t>>(static_cast<size_t>(shared));
+      strip_(std::min(kernel.strip_vectors * kernel.lanes, panels.width)), half_(n.batch / 2),
+      depth_(next.panels.count / 2), groups_(panels.count / PANELS), samples_(samples_of_task(n)),
+      result_floats_(2 * PANELS * padded_stride(int64_t(samples_) * steps_ * panels.width)),
+      products_floats_(groups_ * 7 * product_stride(int64_t(samples_) * steps_)),
+      worker_floats_(std::max(result_floats_ + products_floats_ +
+                                  7 * operand_stride(int64_t(samples_) * steps_) +
+                                  7 * ((int64_t(samples_) * steps_ + 1) / 2) * quarter_depth(),
+                              11 * padded_stride(4 * SUM_COLUMNS * strip_))),
+      right_(groups_ * 49 * quarter_depth() * panels.width), scratch_(threads * worker_floats_) {}
+
+// A task is some columns of a strip of a group.
+int64_t Strassen::right_tasks() const {
+  return groups_ * (panels_.width / strip_) * ((quarter_depth() + SUM_COLUMNS - 1) / SUM_COLUMNS);
 }
 
-// Until all steps before it are done; false if one of them has failed. They were begun before it.
-bool Strassen::wait_for(const std::atomic<int64_t> &turn, int64_t step) {
-  int64_t now;
-  while ((now = turn.load(std::memory_order_acquire)) != step && now != FAILED)
-    std::this_thread::yield();
-  return now == step;
+// Adds blocks of W^T to the right operands of all products, [groups][outer products][inner
+// products][strips][depth][strip]. All blocks are transposed first, in the worker's L2 cache.
+void Strassen::add_right_blocks(int64_t task, int worker) const {
+  int64_t neurons = next_.panels.neurons, depth = quarter_depth();
+  int64_t runs = (depth + SUM_COLUMNS - 1) / SUM_COLUMNS, strips = panels_.width / strip_;
+  int group = static_cast<int>(task / (strips * runs));
+  int64_t strip = task / runs % strips, first = task % runs * SUM_COLUMNS;
+  int64_t columns = std::min(SUM_COLUMNS, depth - first), run = columns * strip_;
+  int64_t stride = padded_stride(4 * run); // of the four inner blocks of an outer one
+  float *blocks = scratch(worker), *operands = blocks + 4 * stride;
+  for (int outer = 0; outer < 4; ++outer)
+    for (int inner = 0; inner < 4; ++inner) {
+      int p = group + (2 * (outer % 2) + inner % 2) * groups_;
+      const float *row = weights_ + (panels_.first(p) + strip * strip_) * neurons;
+      kernel_.transpose(row + (2 * (outer / 2) + inner / 2) * depth + first, neurons, strip_,
+                        columns, strip_, storage_, blocks + outer * stride + inner * run);
+    }
+  BlockSums sums{};
+  sums.right = true;
+  sums.count = 4 * run;
+  for (int k = 0; k < 4; ++k)
+    sums.from[k] = blocks + k * stride;
+  sums.to = operands;
+  sums.stride = stride;
+  kernel_.add_blocks(sums);
+  sums.count = run;
+  sums.stride = depth * panels_.width;
+  for (int outer = 0; outer < 7; ++outer) {
+    for (int k = 0; k < 4; ++k)
+      sums.from[k] = operands + outer * stride + k * run;
+    sums.to = right_operand(group, outer, 0) + (strip * depth + first) * strip_;
+    kernel_.add_blocks(sums);
+  }
 }
 
-// An outer product of a group of panels from seven inner ones: [half of the columns][half of the
-// rows][half of the rows' count][width]. left: as halve_left() reads it; halves: as it left them.
-void Strassen::multiply_halves(const float *left, int64_t rows, const float *halves,
-                               const float *right, float *to) const {
-  int64_t half = (rows + 1) / 2, depth = int64_t(depth_) * next_.panels.width / 2;
-  DenseProduct one{panels_.vectors, 0, half, next_, nullptr, {}, {}, {}};
-  one.next.panels.count = depth_ / 2;
-  one.next.panels.neurons = static_cast<int>(depth);
+// Adds blocks of g to the left operands of the outer products, [7][depth panels][rows][width], for
+// some rows of each half of the samples.
+void Strassen::add_left_blocks(int first, int64_t rows, float *to) const {
+  int64_t width = next_.panels.width;
+  BlockSums sums{};
+  sums.count = rows * width;
+  sums.stride = operand_stride(rows);
+  for (int64_t p = 0; p < depth_; ++p) {
+    for (int k = 0; k < 4; ++k) {
+      int64_t row = (first + (k / 2) * int64_t(half_)) * steps_, panel = k % 2 * depth_ + p;
+      sums.from[k] = next_.grad_current + (panel * next_.rows + row) * width;
+    }
+    sums.to = to + p * rows * width;
+    kernel_.add_blocks(sums);
+  }
+}
+
+// Adds blocks of an outer left operand to those of its inner products, [7][depth panels][half the
+// rows][width]. If the number of rows is odd, both halves have the middle one.
+void Strassen::halve_left(const float *left, int64_t rows, float *to) const {
+  int64_t width = next_.panels.width, half = (rows + 1) / 2, depth = depth_ / 2;
+  BlockSums sums{};
+  sums.count = half * width;
+  sums.stride = depth * sums.count;
+  for (int64_t p = 0; p < depth; ++p) {
+    for (int k = 0; k < 4; ++k)
+      sums.from[k] = left + ((k % 2 * depth + p) * rows + k / 2 * (rows - half)) * width;
+    sums.to = to + p * sums.count;
+    kernel_.add_blocks(sums);
+  }
+}
+
+// The seven outer products of all groups for some rows, [groups][7].
+void Strassen::multiply(int first, int64_t rows, int worker) const {
+  float *left = products(worker) + products_floats_;
+  float *halves = left + 7 * operand_stride(rows);
+  add_left_blocks(first, rows, left);
+  for (int outer = 0; outer < 7; ++outer) {
+    halve_left(left + outer * operand_stride(rows), rows, halves);
+    for (int group = 0; group < groups_; ++group)
+      multiply_halves(rows, halves, right_operand(group, outer, 0),
+                      products(worker) + (group * 7 + outer) * product_stride(rows));
+  }
+}
+
+// An outer product of a group from seven inner ones: [half of the columns][half of the rows][half
+// of the rows' count][width].
+void Strassen::multiply_halves(int64_t rows, const float *halves, const float *right,
+                               float *to) const {
+  int64_t half = (rows + 1) / 2, depth = quarter_depth();
+  DenseProduct product{panels_.vectors, 0, half, next_, nullptr, {}, {}, {}};
+  product.next.panels.count = depth_ / 2;
+  product.next.panels.neurons = static_cast<int>(depth);
+  product.next.rows = half;
   for (int k = 0; k < 7; ++k) {
-    one.next.grad_current = halves + k * half * depth;
-    one.next.rows = half;
-    if (is_copy(LEFT[k])) { // of the first block or the last
-      one.next.grad_current = left;
-      one.next.rows = rows;
-      if (LEFT[k][3])
-        one.next.grad_current += depth * rows + (rows - half) * next_.panels.width;
-    }
-    one.weights = right + k * depth * panels_.width;
-    aim(one, k, to, half * panels_.width);
-    kernel_.dense_product(one);
+    product.next.grad_current = halves + k * half * depth;
+    product.weights = right + k * depth * panels_.width;
+    route_product(product, k, to, half * panels_.width);
+    kernel_.dense_product(product);
   }
 }
 
-// Adds the seven products of sums number i to the results of a group of panels.
-void Strassen::spread_group(int64_t i, int64_t rows, const float *seven, float *result) const {
+// Adds the outer products of a group to its result, [halves of the samples][panels of the
+// group][rows][width].
+void Strassen::spread(int group, int64_t rows, int worker) const {
   int64_t half = (rows + 1) / 2 * panels_.width, all = rows * panels_.width;
+  const float *seven = products(worker) + group * 7 * product_stride(rows);
   for (int inner = 0; inner < 4; ++inner) {
-    int64_t column = inner % 2, first = inner / 2 ? half : 0,
-            twice = inner / 2 ? 2 * half - all : 0;
-    ProductSpread a{};
-    a.count = half - twice;
-    a.from = seven + inner * half + twice;
-    a.stride = product_apart(rows);
-    for (const Term &term : result_of_[static_cast<size_t>(i)]) {
-      a.sign[a.terms] = term.sign;
-      a.adds[a.terms] = is_in(result_of_, 0, i, term.row, term.column);
-      for (int k = 0; k < 4; ++k) {
-        int64_t block =
-            (2 * term.row + k / 2) * panels_of_group() + 2 * (2 * term.column + k % 2) + column;
-        a.to[a.terms][k] = result + block * apart(all) + first;
-      }
-      ++a.terms;
-    }
-    kernel_.spread_products(a);
+    // The second half leaves out a middle row that the first one has, too.
+    int64_t first = inner / 2 ? half : 0, twice = inner / 2 ? 2 * half - all : 0;
+    ProductSpread spread{};
+    spread.count = half - twice;
+    spread.from = seven + inner * half + twice;
+    spread.stride = product_stride(rows);
+    for (int k = 0; k < 4; ++k)
+      spread.to[k] = scratch(worker) +
+                     (k / 2 * PANELS + 2 * (k % 2) + inner % 2) * padded_stride(all) + first;
+    kernel_.spread_products(spread);
   }
-}
-
-// To a result [groups][rows' parts][panels of a group][rows][width].
-void Strassen::spread(int64_t i, int begin, int end, int64_t rows, const float *seven,
-                      float *result) const {
-  int64_t products = 7 * product_apart(rows);
-  int64_t block = apart(rows * panels_.width);
-  for (int g = 0; g < end - begin; ++g)
-    spread_group(i, rows, seven + g * products, result + blocks_of(0, g) * block);
-}
-
-// The seven products of sums number i, of each group, of a chunk's run of rows.
-const float *Strassen::multiply(int64_t i, int begin, int end, int number, int run,
-                                int worker) const {
-  int chunk = number * samples_, first = run * rows_;
-  int64_t rows = rows_of(number, run);
-  int64_t product = product_apart(rows), operand = operand_apart(rows);
-  float *made = of_worker(worker) + made_, *halves = made + 7 * operand,
-        *seven = in_place() ? made - operand : of_worker(worker) + seven_;
-  for (int64_t p = 0; p < depth_; ++p)
-    add_up_left(left_of_[static_cast<size_t>(i)], chunk, p, first, rows,
-                made + p * rows * next_.panels.width, operand);
-  const float *left = made;
-  for (int64_t s = 0; s < 7; ++s, left += operand) {
-    halve_left(left, rows, halves);
-    for (int g = begin; g < end; ++g)
-      multiply_halves(left, rows, halves, right_of(g, i * 7 + s),
-                      seven + ((g - begin) * 7 + s) * product);
-  }
-  return seven;
 }
 
 } // namespace lif
