@@ -44,7 +44,7 @@ REGISTER_OP("IpulseSpikeMatmulGradSlots")
       return Status();
     });
 
-// What the three have in common: a matrix and spikes of its rows.
+// The base class of the three ops: a matrix, and spikes that select its rows.
 class SpikeMatmul : public OpKernel {
 public:
   using OpKernel::OpKernel;

@@ -1,4 +1,4 @@
-// Who gets the slots of one sample and step; the rule is ../select_spikes.py's.
+// Fills the slots of one sample and step by the rules of reference/select_spikes.py.
 #ifndef IPULSE_OPS_SPARSE_SELECTION_H
 #define IPULSE_OPS_SPARSE_SELECTION_H
 

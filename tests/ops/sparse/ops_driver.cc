@@ -39,7 +39,7 @@ Tensors run(const char *op, const Attributes &attributes, const Tensors &inputs)
   return first;
 }
 
-// What it says of inputs that are wrong.
+// Checks that wrong inputs are refused.
 void refuses(const char *op, const Attributes &attributes, const Tensors &inputs,
              const char *words) {
   Status status;

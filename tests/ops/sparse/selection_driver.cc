@@ -16,7 +16,7 @@ std::unique_ptr<float[]> floats(int64_t count) {
   return std::unique_ptr<float[]>(new float[static_cast<size_t>(count)]);
 }
 
-// Whether what was selected is what the rule allows; a second threshold of -1 gates, NULL does not.
+// Returns true if the selection obeys the rules. A second threshold of -1 gates, NULL does not.
 bool right(int32_t neurons, int32_t slots, Policy policy, bool gated, uint64_t seed) {
   auto u = floats(neurons), threshold = floats(neurons), second = floats(neurons),
        ids = floats(slots);

@@ -37,7 +37,7 @@ float *allocate(void *context, int32_t layer, size_t floats) {
   return floats ? membranes[layer].data() : &nothing;
 }
 
-// What the kernels must agree in: the last layer's spikes exactly, and sums of gradients nearly.
+// Results that all kernels must share: the last layer's spikes exactly, sums of gradients nearly.
 struct Result {
   double spikes = 0, gradients = 0;
   void operator+=(const Result &other) {

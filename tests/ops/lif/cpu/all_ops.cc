@@ -170,7 +170,7 @@ struct Problem {
              {"threads", threads}}};
   }
 
-  // Of the op's outputs, as forward_op.h lists them.
+  // Returns the index of an output in the order of forward_op.h.
   size_t output(const char *name, int layer) const {
     const Node forward = node("IpulseLif", 1);
     const auto &outputs = tensorflow::op_definitions().at("IpulseLif").outputs;
@@ -344,7 +344,7 @@ void adam() {
   run(node, adam_inputs(both, sizes, there));
   beside.join();
   same(values(twice), values(both), "where two updates run at once");
-  // Whoever still reads a variable keeps what it read.
+  // A reader of a variable keeps the value that it read.
   const Tensors before = values(both);
   const float *shown = ipulse_lif::floats_of(before[0]);
   const float first = shown[0];

@@ -51,9 +51,9 @@ inline Status forward_shape(InferenceContext *c) {
   return Status();
 }
 
-// A port is a way in for the gradient by a layer's spikes: its value is [0, 0, 0], its gradient
-// [time, batch, slots], or [0, 0, 0] where the loss does not look at the spikes.
-// trained: the constants whose gradients are wanted. u: of the hidden layers, [0] if not asked for.
+// A port receives the gradient of a layer's spikes: its value is [0, 0, 0], its gradient [time,
+// batch, slots], or [0, 0, 0] if the loss does not depend on the spikes.
+// trained: the constants to compute gradients of. u: membranes of the hidden layers, or [0].
 REGISTER_OP("IpulseLif")
     .LIF_OP_ARGUMENTS.Attr("hidden: int >= 0")
     .Attr("return_membranes: bool")
@@ -142,8 +142,8 @@ private:
     std::atomic<bool> settled{false};
   };
 
-  // Whoever packs large weights reads a few of each row, and with small pages spends as long on
-  // finding the rows' pages. Those that are where they were a call ago will stay: it pays once.
+  // Moves large weights into huge pages when they have the same address in two calls: packing reads
+  // a few weights of each row, and with small pages misses the TLB at each.
   void settle_weights(OpKernelContext *c) {
     OpInputList weights;
     OP_REQUIRES_OK(c, c->input_list("weights", &weights));

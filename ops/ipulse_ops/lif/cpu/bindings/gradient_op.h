@@ -108,7 +108,7 @@ public:
   }
 
 private:
-  // What the loss gives directly: NULL where it does not look, which arrives as no elements.
+  // A direct gradient of the loss. TensorFlow passes zero elements if there is none; NULL then.
   static const float *direct(OpKernelContext *c, const Tensor &tensor, TensorShape places,
                              int64_t size, const char *name, int layer) {
     if (tensor.NumElements() == 0)

@@ -1,4 +1,5 @@
-// Tensors in the memory of memory.h: a fresh page costs more than what a kernel writes to it.
+// Tensors in the memory of memory.h, because a page fault costs more than a kernel's writes to the
+// page.
 #ifndef IPULSE_OPS_LIF_CPU_KEPT_TENSOR_OP_H
 #define IPULSE_OPS_LIF_CPU_KEPT_TENSOR_OP_H
 
@@ -6,7 +7,7 @@
 
 namespace ipulse_lif {
 
-// Tensors whose pages stay mapped when they are freed.
+// Allocates tensors that keep their pages when they are freed.
 class KeepingAllocator : public Allocator {
 public:
   std::string Name() override { return "ipulse"; }

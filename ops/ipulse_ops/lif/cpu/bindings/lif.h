@@ -19,20 +19,20 @@ extern "C" {
 
 enum { LIF_ABI_VERSION = 4 };
 
-// What a spike does to the membrane before the next step.
+// The effect of a spike on the membrane before the next step.
 enum LifReset { LIF_RESET_ZERO = 0, LIF_RESET_SUBTRACT = 1, LIF_RESET_NONE = 2 };
 
-// Whose membrane: of all above the threshold, or of those with a slot.
+// The neurons that are reset: all above the threshold, or those with a slot.
 enum LifResetOn { LIF_RESET_ON_STATE = 0, LIF_RESET_ON_EMISSION = 1 };
 
-// What the gradient holds constant: the spike in the reset, the whole reset, nothing.
+// The constant part in the gradient of the reset: the spike, the whole reset, nothing.
 enum LifResetGradient {
   LIF_RESET_GRADIENT_MASK = 0,
   LIF_RESET_GRADIENT_TERM = 1,
   LIF_RESET_GRADIENT_NONE = 2
 };
 
-// Who gets the slots when there are too few.
+// The order in which neurons fill the slots.
 enum LifPolicy { LIF_POLICY_INDEX = 0, LIF_POLICY_CYCLIC = 1, LIF_POLICY_TOP = 2 };
 
 enum LifSurrogateKind {
@@ -48,9 +48,9 @@ enum LifSurrogateKind {
 // that was rounded and stays float32. Biases, sums, states and gradients are float32.
 enum LifWeights { LIF_WEIGHTS_FLOAT32 = 0, LIF_WEIGHTS_BFLOAT16 = 1 };
 
-// What the forward pass leaves for the backward pass: nothing, which is then refused; the bits and
-// the membranes that carry gradient; the bits alone, from which the backward pass runs each layer
-// again: the same gradients to the bit.
+// The storage for the backward pass: nothing, which rules it out; the bits and the membranes that
+// carry gradient; the bits alone, from which the backward pass runs each layer again, with equal
+// gradients to the bit.
 enum LifStore { LIF_STORE_NOTHING = 0, LIF_STORE_MEMBRANES = 1, LIF_STORE_SPIKES = 2 };
 
 // The equations are in ../../surrogate.py.
@@ -101,8 +101,8 @@ typedef struct LifNetwork {
   const LifLayer *layer; // layers of them, then the leaky readout
 } LifNetwork;
 
-// What the backward pass needs of a layer. Its content belongs to the kernel that wrote it; two
-// calls belong together only with the same `arch`.
+// The stored values of a layer. Both calls must have the same `arch`, because each kernel has its
+// own layout.
 typedef struct LifRecord {
   const uint32_t *bits;  // lif_bits_words() of them: who reset, carries gradient, was emitted
   float *membranes;      // of the neurons that carry gradient; not read if only spikes are stored
@@ -151,8 +151,8 @@ typedef struct LifTimings {
   int64_t forward_calls, backward_calls;
 } LifTimings;
 
-// What a call returns; if not LIF_OK, the reason is in `message` (at most `size` bytes, ends with
-// 0).
+// The result of a call. If it is not LIF_OK, `message` has the reason (at most `size` bytes,
+// terminated by 0).
 enum { LIF_OK = 0, LIF_INVALID = 1, LIF_OUT_OF_MEMORY = 2 };
 
 LIF_API int lif_forward(const LifNetwork *, const LifForward *, char *message, size_t size);
@@ -189,8 +189,8 @@ LIF_API const char *lif_kernel_at(int32_t index, uint64_t *arch);
 // Threads that a call with threads = 0 uses.
 LIF_API int32_t lif_default_threads(void);
 
-// Memory whose pages stay mapped between calls: page faults of fresh memory cost more than some of
-// the kernels. Alignment 64. give() needs the size that take() was asked for.
+// Memory that keeps its pages between calls, because page faults cost more than some kernels. It is
+// aligned to 64 bytes. give() needs the size that was passed to take().
 LIF_API void *lif_memory_take(size_t bytes);
 LIF_API void lif_memory_give(void *memory, size_t bytes);
 

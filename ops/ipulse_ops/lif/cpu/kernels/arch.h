@@ -13,7 +13,7 @@ enum Arch : uint64_t {
   ARCH_NEON = 1 << 2,   // of every 64-bit ARM
 };
 
-// What this machine and its operating system support.
+// Returns the features that this machine and its operating system support.
 uint64_t supported_arch();
 
 } // namespace lif

@@ -6,7 +6,7 @@
 
 namespace {
 
-// Neurons of a strip: a panel's transposed weights lie in strips, [strips][next neurons][strip].
+// Vectors of a strip. A panel's transposed weights are [strips][next neurons][strip].
 template <int V> constexpr int STRIP_VECTORS = V < Vec::product_vectors ? V : Vec::product_vectors;
 
 // Adds a column of R rows of dL/dI, [R][K], times a row of a strip of C vectors.
@@ -20,7 +20,7 @@ inline void add_column(const float *grad_current, const float *strip, F (&sum)[R
   }
 }
 
-// What is read after a tile, and fetched meanwhile: else each of its lines is waited for.
+// The data of the next tile, which is prefetched while a tile is computed.
 struct Ahead {
   const float *rows;  // of dL/dI
   const float *block; // of weights
@@ -29,7 +29,7 @@ struct Ahead {
 
 // Writes or adds a tile of R rows; `more`: of columns that are not the first.
 template <int C, int R, int W>
-inline void put_tile(const DenseProduct &a, bool more, int64_t place, const F (&sum)[R][C]) {
+inline void store_tile(const DenseProduct &a, bool more, int64_t place, const F (&sum)[R][C]) {
   for (int t = 0; t < 2 && a.grad_spikes[t]; ++t) {
     float *to = a.grad_spikes[t] + place;
     auto put = [=, &sum](auto value) {
@@ -71,7 +71,7 @@ inline void add_strip(const DenseProduct &a, const float *grad_current, int64_t 
     for (; i < here; ++i, strip += C * L)
       add_column<C, R, K>(grad_current + i, strip, sum);
   }
-  put_tile<C, R, W>(a, more, place, sum);
+  store_tile<C, R, W>(a, more, place, sum);
 }
 
 template <int R> struct Rows {
@@ -96,7 +96,7 @@ template <int V, int N> void dense_product_of(const DenseProduct &a) {
     int columns = next.neurons - k < B ? next.neurons - k : B;
     for (int c = 0; c < V; c += C) {
       const float *strip = a.weights + (static_cast<int64_t>(c) * next.neurons + k * C) * L;
-      // What follows: the next strip's block, and after the last tile the next block's columns.
+      // Next are the block of the next strip and, after the last tile, the next block's columns.
       bool last = c + C == V;
       const float *block = last ? a.weights + static_cast<int64_t>(k + B) * C * L
                                 : strip + static_cast<int64_t>(next.neurons) * C * L;

@@ -1,9 +1,9 @@
-// What an instruction set provides: the inner loops of the network, over one panel of neurons.
+// The interface of an instruction set: the inner loops of a network over one panel of neurons.
 //
 // A panel is a run of neurons whose constants and weights are packed side by side, 1, 2, 4 or 8
 // vectors wide: [inputs][width], so that a spike reads one short contiguous row, a panel of weights
-// stays in the L2 cache while all samples and steps pass by, and the currents of a step stay in
-// registers. Neurons behind the last one have weights 0 and thresholds that nothing reaches.
+// stays in the L2 cache for all samples and steps, and the currents of a step stay in registers.
+// Padding neurons have weights 0 and thresholds that nothing reaches.
 //
 // Weights stored as bfloat16 take half of that: a word of 32 bits holds a lane of two neighbouring
 // vectors, the first's in its lower half. Either is widened by one instruction, and that loads
@@ -161,11 +161,11 @@ struct PanelBackward {
   int64_t row_bytes;
   int first_neuron;
   float *grad_current; // row of step 0, [steps][width]
-  // Of a layer where some neurons carry gradient:
+  // In a sparse layer:
   const uint8_t *kept;
   const int64_t *start; // of row 0 of the sample
   const float *product;
-  // Of a layer where all neurons do, or so many that the product of all is the faster:
+  // In a layer where all neurons carry gradient:
   int delay;
   // dL/dI of the next layer times its weights, as it reaches steps `first` to last, but those
   // behind steps - delay, [steps][width], which may be written to; null: none.
@@ -225,8 +225,8 @@ struct BlockSums {
 
 // Adds Strassen's seven products to the four blocks of the result.
 struct ProductSpread {
-  int64_t count; // floats of a block, whole vectors
-  float *to[4];  // written
+  int64_t count;     // floats of a block, whole vectors
+  float *to[4];      // written
   const float *from; // [7][stride]
   int64_t stride;
 };

@@ -1,4 +1,4 @@
-// What a machine has no instruction for, one lane after the other.
+// Operations without an instruction on some machines, lane by lane.
 #ifndef IPULSE_OPS_LIF_CPU_LANE_BY_LANE_H
 #define IPULSE_OPS_LIF_CPU_LANE_BY_LANE_H
 

@@ -84,7 +84,7 @@ void transpose(const float *weights, int64_t stride, int64_t used, int64_t colum
       int64_t j1 = j0 + LINE < columns ? j0 + LINE : columns;
       for (int64_t i = i0; i < i1; ++i) {
         const float *row = weights + i * stride;
-        // The next rows, and behind the last ones what lies beside the first ones.
+        // The next rows and, after the last row, the next columns of the first rows.
         __builtin_prefetch(i + LINE < used ? row + LINE * stride + j0
                                            : row - (used - LINE) * stride + columns + j0);
         if (i1 - i0 == LINE && j1 - j0 == LINE) {

@@ -39,8 +39,8 @@ template <int V> inline void gather_current(const PanelForward &a, int t, F (&cu
 constexpr int TOGETHER = 8;
 constexpr int64_t BLOCK_BYTES = 24 << 10;
 
-// Whether the sample has that many spikes: one in five places, where both ways took the same time
-// with 1,024 and with 4,096 inputs.
+// Returns true if a fifth of the inputs spike per step: there both loops take the same time, with
+// 1,024 and with 4,096 inputs.
 inline bool is_busy(const PanelForward &a) {
   return a.steps &&
          5 * (a.end[a.steps - 1] - a.begin[0]) > static_cast<int64_t>(a.steps) * a.inputs;

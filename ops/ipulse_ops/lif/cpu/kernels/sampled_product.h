@@ -6,8 +6,8 @@
 
 namespace {
 
-// Products whose lanes are added up together. Rows follow each other in them, so that a row of a
-// few neurons does not leave lanes empty.
+// Products that are reduced together. They may belong to several rows, so that rows of few neurons
+// fill all lanes.
 constexpr int TOGETHER_SUMS = 64;
 
 // product[k] += the sum of the lanes of sums[k], of `count` vectors; WRITES: =. What lies behind

@@ -1,4 +1,4 @@
-// From bits to slots.
+// Converts sets of neurons to slots.
 #ifndef IPULSE_OPS_LIF_CPU_SLOTS_H
 #define IPULSE_OPS_LIF_CPU_SLOTS_H
 

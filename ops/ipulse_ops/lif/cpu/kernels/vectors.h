@@ -1,5 +1,5 @@
-// What every inner loop is written with: the vector type `Vec` that the including file defines in
-// an unnamed namespace, and the panels' widths as template arguments.
+// Helpers of all inner loops: the vector type `Vec`, which the including file defines in an unnamed
+// namespace, and the widths of panels as template arguments.
 #ifndef IPULSE_OPS_LIF_CPU_VECTORS_H
 #define IPULSE_OPS_LIF_CPU_VECTORS_H
 

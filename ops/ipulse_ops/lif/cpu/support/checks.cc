@@ -26,7 +26,7 @@ bool check_decay(const char *name, const float *decay, int neurons, int number,
   return true;
 }
 
-// What no equation allows: a membrane that grows by itself, a gate above its threshold.
+// Refuses constants that the equations exclude: a decay of 1, a second threshold above the first.
 bool check_constants(const LifLayer &layer, int number, bool readout, const Message &message) {
   if (!check_decay("decay", layer.decay, layer.neurons, number, message) ||
       (layer.synapse_decay &&

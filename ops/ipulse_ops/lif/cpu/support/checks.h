@@ -1,4 +1,4 @@
-// What a caller may ask for. Each is false, and says why, if it is not that.
+// Checks of a call. Each returns false and writes the reason if an argument is invalid.
 #ifndef IPULSE_OPS_LIF_CPU_CHECKS_H
 #define IPULSE_OPS_LIF_CPU_CHECKS_H
 

@@ -24,8 +24,7 @@ inline int inputs_of(const LifNetwork &network, int number) {
 // Not every neuron has a slot.
 inline bool is_truncated(const LifLayer &layer) { return layer.slots < layer.neurons; }
 
-// Whether a layer's membranes, of all steps, take so much memory that what is held beside them is
-// kept small, even where that takes a little more time.
+// Returns true if the membranes of a layer, over all steps, take more than 64 MiB.
 inline bool is_long(const LifNetwork &network, int neurons) {
   constexpr int64_t MANY = 64 << 20; // bytes
   return int64_t(network.batch) * network.steps * neurons > MANY / int64_t(sizeof(float));

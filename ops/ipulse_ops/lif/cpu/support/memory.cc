@@ -21,8 +21,8 @@ namespace {
 
 constexpr size_t ALIGNMENT = 64, PAGE = 4096, HUGE_PAGE = size_t(2) << 20;
 constexpr size_t SMALL = size_t(1) << 16; // below this, malloc keeps its pages by itself
-// From here on a block is a mapping of its own; smaller ones are cut from regions, where what one
-// part of a pass gives back is what the next part takes.
+// Larger blocks are separate mappings. Smaller ones are cut from regions, where parts of a pass
+// reuse each other's memory.
 constexpr size_t LARGE = size_t(16) << 20, REGION = size_t(64) << 20;
 // Pages that nobody has taken for this many takes go back to the system.
 constexpr size_t STALE = 256;
@@ -33,7 +33,7 @@ struct Idle {
 };
 
 struct Region {
-  // Of each huge page the value of `takes` when it was last taken or given; 0: not in memory.
+  // The value of `takes` at the last use of each huge page; 0: the page is not in memory.
   size_t used[REGION / HUGE_PAGE];
 };
 
@@ -78,7 +78,7 @@ void *map_aligned(size_t bytes) {
   return posix_memalign(&memory, HUGE_PAGE, bytes) == 0 ? memory : nullptr;
 }
 
-// Calls visit(page, used) for the huge pages that a block lies in.
+// Calls visit(page, used) for the huge pages that a block overlaps.
 template <class Visit> void for_pages(Store &all, char *memory, size_t bytes, Visit visit) {
   auto region = std::prev(all.regions.upper_bound(memory));
   auto first = static_cast<size_t>(memory - region->first);
@@ -106,7 +106,7 @@ void drop_stale(Store &all) {
     }
 }
 
-// An idle block that is a quarter larger at most is better than pages beside it.
+// Takes an idle block that is at most a quarter larger, else a new one.
 void *take_large(Store &all, size_t bytes) {
   size_t size = size_class(bytes);
   auto found = all.idle.lower_bound(size);
@@ -132,7 +132,7 @@ void give_large(Store &all, void *memory) {
   all.lent.erase(lent);
 }
 
-// From the smallest hole that is large enough: the others stay whole, and the pages few.
+// Takes the smallest hole that is large enough, so that few pages are in use.
 void *take_from_region(Store &all, size_t size) {
   auto best = all.holes.end();
   for (auto hole = all.holes.begin(); hole != all.holes.end(); ++hole)

@@ -1,4 +1,4 @@
-// What a refused call says: text in the caller's buffer.
+// The error message of a call, written to the caller's buffer.
 #ifndef IPULSE_OPS_LIF_CPU_MESSAGE_H
 #define IPULSE_OPS_LIF_CPU_MESSAGE_H
 

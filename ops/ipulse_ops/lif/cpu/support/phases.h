@@ -7,7 +7,7 @@
 
 namespace lif {
 
-// `kernel`, or with the clock on a copy of it whose functions keep the time.
+// Returns `kernel`, or while the clock is on a copy with functions that measure their time.
 const Kernel &clocked(const Kernel &kernel);
 
 // The layer that the time counts for from now on; the readout has the number behind the last.

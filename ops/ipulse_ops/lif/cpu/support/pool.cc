@@ -105,7 +105,7 @@ private:
     }
   }
 
-  std::mutex turn_;  // held by the caller whose tasks run
+  std::mutex turn_;  // locked while a caller's tasks run
   std::mutex mutex_; // guards the fields below
   std::condition_variable wake_, done_;
   const std::function<void(int64_t, int)> *task_ = nullptr; // while it may be joined

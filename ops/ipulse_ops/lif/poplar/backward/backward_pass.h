@@ -38,7 +38,7 @@ private:
   Counters counters;
   poplar::Tensor gradIds;
   std::vector<SpikeSource> sources;
-  // Of each source's spikes by worker; invalid if they may not ascend.
+  // The first spike of each worker, by source; invalid if the ids need not ascend.
   std::vector<SentTensor> starts;
   std::deque<LayerAdjoint> layers; // referred to by the sums
   std::vector<std::unique_ptr<SlotSums>> inputSums, ownSums;
@@ -58,7 +58,7 @@ private:
     return network.layers[layer].spiking ? &sources[layer + 1] : nullptr;
   }
   void takeAll(poplar::ComputeSet set);
-  /// What a layer's dL/dI gives to a matrix and, through it, to the slots of who sent.
+  /// Adds the gradient of a matrix, and of the senders' slots, from a layer's dL/dI.
   void spread(poplar::ComputeSet set, unsigned layer, std::size_t matrix);
   void slotGradients(poplar::ComputeSet set, unsigned layer);
   void recordInputGradients(poplar::ComputeSet set);

@@ -146,7 +146,7 @@ void LayerAdjoint::stepBack(IpuGraphs &graph, ComputeSet set, const SpikeSource 
                          (ofConstants ? 20 : 0) + (layer.synapse ? 12 : 0);
   for (std::size_t p = 0; p < neurons.parts->size(); ++p) {
     const TilePart &part = (*neurons.parts)[p];
-    // What a vertex has no use for is connected to what is there anyway.
+    // Fields that a vertex does not use are connected to any existing tensor.
     const Tensor unused = neurons.decay.field(p);
     const unsigned ipu = part.place.ipu;
     const std::size_t range = neurons.plan->rangeOn(neurons.number, ipu);

@@ -11,8 +11,8 @@
 
 namespace lif {
 
-/// What the forward pass and the loss say of a layer, [batch, time, ...]; what it has not, is
-/// empty.
+/// Outputs of the forward pass and gradients of the loss of a layer, [batch, time, ...]; empty if
+/// it has none.
 struct LayerRecord {
   poplar::Tensor ids, counts;
   std::vector<poplar::Tensor> phi, membranes, gradSlots; // by the IPUs that it is on
@@ -31,8 +31,8 @@ public:
   NeuronTensor gradCurrent;              // dL/dI of the step after, then of this one
   std::vector<NeuronTensor> gradWeights; // of the input and, if recurrent, of the layer itself
   NeuronTensor gradBias;                 // without a bias, not there
-  // By decay, scale, threshold, synapse decay: of each sample [batch, neurons], and their sums;
-  // none without gradients by constants.
+  // Gradients of decay, scale, threshold and synapse decay per sample, [batch, neurons], and their
+  // sums; empty if none are computed.
   std::vector<NeuronTensor> byConstants, gradConstants;
 
   /// Adds to the gradients by weight matrix `matrix`, what `source` has and gradCurrent. starts:

@@ -24,7 +24,7 @@ SlotSums::SlotSums(IpuGraphs &graph, const TilePlan &plan, const Neurons &receiv
   rows = graph.addVariable(FLOAT, {parts.size(), size}, "slot_partials");
   for (std::size_t p = 0; p < parts.size(); ++p)
     graph.setTileMapping(rows[p], parts[p].place);
-  // As many pieces as an IPU has tiles: first along the slots, then along the rows.
+  // One piece per tile of an IPU: first along the slots, then along the rows.
   const std::size_t tiles = plan.tilesPerIpu;
   const std::size_t wide = std::max(kFloatsAPiece, (size + tiles - 1) / tiles + 1) / 2 * 2;
   const std::size_t across = (size + wide - 1) / wide;

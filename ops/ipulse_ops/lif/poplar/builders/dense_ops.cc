@@ -1,5 +1,5 @@
-// What a step of dense arithmetic is made of, each with its gradient: `op_name` is DenseMatmul or
-// EmitSpikes. They are there to compare the sparse ones with; docs/reference/poplar_op.md lists them.
+// Operations of a dense time step with their gradients, for comparison with the sparse ones:
+// `op_name` is DenseMatmul or EmitSpikes (docs/reference/poplar_op.md).
 #include <string>
 #include <vector>
 

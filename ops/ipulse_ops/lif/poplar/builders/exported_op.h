@@ -1,4 +1,4 @@
-// What the smaller ops export to TensorFlow: builder, gradient and metadata by the op's name.
+// The symbols that the smaller ops export to TensorFlow: builder, gradient and metadata.
 #ifndef IPULSE_LIF_POPLAR_EXPORTED_OP_H
 #define IPULSE_LIF_POPLAR_EXPORTED_OP_H
 

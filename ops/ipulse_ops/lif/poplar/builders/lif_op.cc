@@ -67,7 +67,7 @@ Tensor Build_allocator(Graph &graph, std::uint32_t operand, const std::vector<st
                        const std::string &debug_prefix) {
   const lif::Network network = lif::parseNetwork(attributes);
   const std::vector<lif::Operand> operands = lif::operandsOf(network);
-  // What is no matrix or constant, or does not fit the network: Build says what is wrong with it.
+  // Build reports operands that are neither matrices nor constants, or do not fit the network.
   const bool known = operand < operands.size() && operands[operand].role >= lif::Role::Weights;
   const lif::Operand wanted = known ? operands[operand] : operands[0];
   if (!known || type != poplar::FLOAT || shape.size() < 1 || shape.size() > 2 ||

@@ -1,4 +1,4 @@
-// What a network is, as the op's attribute string says: all but the steps and the samples.
+// The network that an attribute string describes, without the steps and samples.
 #ifndef IPULSE_LIF_POPLAR_NETWORK_H
 #define IPULSE_LIF_POPLAR_NETWORK_H
 
@@ -52,33 +52,34 @@ struct Network {
   bool constantGradients = false; // and by every constant that has one
   bool countsIgnored = true;      // whether input slots that are no spikes are an output
 
-  /// Neurons whose spikes enter a layer; of as many layers as there are, who leaves the last.
+  /// Returns the number of neurons that send spikes to a layer.
   unsigned senders(unsigned layer) const { return layer == 0 ? inputs : layers[layer - 1].neurons; }
-  /// A layer's neurons lie in ranges of so many, the last one of what is left, each on an IPU.
+  /// Returns the number of neurons in a range; each range is on its own IPU, the last may be
+  /// smaller.
   unsigned rangeSize(const Layer &layer) const {
     return splitsNeurons ? 2 * (((layer.neurons + 1) / 2 + ipus - 1) / ipus) : layer.neurons;
   }
   unsigned rangesOf(const Layer &layer) const {
     return (layer.neurons + rangeSize(layer) - 1) / rangeSize(layer);
   }
-  /// Whether the backward pass takes 1 - r from the state, and needs to know every r.
+  /// Returns true if the backward pass multiplies by 1 - r and thus needs every r.
   bool maskedReset() const { return reset == Reset::Zero && resetGradient != ResetGradient::Term; }
-  /// Whether it also takes dv/dr.
+  /// Returns true if the backward pass also needs dv/dr.
   bool resetTerm() const { return reset != Reset::None && resetGradient == ResetGradient::None; }
-  /// Whether a layer's slots do not tell who was reset, so that it is recorded.
+  /// Returns true if resets are recorded because the slots do not determine them.
   bool recordsResets(const Layer &layer) const {
     const bool asked = maskedReset() || thresholdInReset();
     return layer.spiking && asked && !resetOnEmission && layer.slots < layer.neurons;
   }
-  /// Whether the gradient by the threshold takes that of the reset, too.
+  /// Returns true if the gradient of the threshold includes that of the reset.
   bool thresholdInReset() const {
     return constantGradients && reset == Reset::Subtract && resetGradient != ResetGradient::Term;
   }
-  /// Whether the membranes in the slots are an output.
+  /// Returns true if the membranes in the slots are an output.
   bool recordsMembranes(const Layer &layer) const {
     return layer.spiking && resetTerm() && reset == Reset::Zero;
   }
-  /// Whether there is a random offset, and so a seed among the inputs.
+  /// Returns true if a layer draws random offsets, so that the inputs include a seed.
   bool drawsOffsets() const {
     for (const Layer &layer : layers)
       if (layer.policy == Policy::Cyclic)

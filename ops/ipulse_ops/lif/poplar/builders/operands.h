@@ -76,10 +76,10 @@ struct Outcome {
 /// the input how many slots were ignored [time, batch]; of every spiking layer the ids [time,
 /// batch, slots], counts [time, batch, 2], dropped [time, batch], surrogates [time, batch, slots]
 /// and, where the backward pass needs them, the membranes [time, batch, slots] and the resets
-/// [time, ceil(batch / 24), neurons]; surrogates and membranes of a layer whose neurons are split
-/// over IPUs [time, batch, ranges, slots], 0 where a slot's neuron is not in the range; its
-/// membrane if it is asked for; and of every layer, with gradients by constants, what each step
-/// began with and its current [time, batch, neurons].
+/// [time, ceil(batch / 24), neurons]. In a layer that is split over IPUs, surrogates and membranes
+/// are [time, batch, ranges, slots], 0 where a slot's neuron is not in the range. Then the layer's
+/// membrane on request and, for gradients of constants, v and the current of each step and layer
+/// [time, batch, neurons].
 std::vector<Outcome> outcomesOf(const Network &network);
 std::vector<std::size_t> shapeOf(const Network &network, const Outcome &outcome, unsigned steps,
                                  unsigned batch);

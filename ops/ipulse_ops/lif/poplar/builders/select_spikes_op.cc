@@ -1,4 +1,5 @@
-// `op_name="SelectSpikes"`, and its gradient. docs/reference/poplar_op.md lists inputs, outputs, attributes.
+// `op_name="SelectSpikes"`, and its gradient. docs/reference/poplar_op.md lists inputs, outputs,
+// attributes.
 #include <string>
 #include <vector>
 

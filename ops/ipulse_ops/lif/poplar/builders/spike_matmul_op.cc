@@ -1,5 +1,5 @@
-// `op_name="SpikeMatmul"`, a dense matrix times spikes, and its gradients. docs/reference/poplar_op.md lists
-// inputs, outputs, attributes.
+// `op_name="SpikeMatmul"`, a dense matrix times spikes, and its gradients.
+// docs/reference/poplar_op.md lists inputs, outputs, attributes.
 #include <string>
 #include <vector>
 

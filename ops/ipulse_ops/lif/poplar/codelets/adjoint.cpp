@@ -10,9 +10,9 @@ using namespace poplar;
 
 namespace {
 
-// What of "dv/dr": nothing, "u times", "threshold times".
+// The factor of the term dv/dr: none, u, or the threshold.
 enum ResetTerm : unsigned { kNoTerm, kMembraneTerm, kThresholdTerm };
-// Whose gradients `byConstants` has, [samples, row] each: a sample is one worker's.
+// The gradients in `byConstants`, [samples, row] each; one worker handles a sample.
 enum ByConstant : unsigned { kByDecay, kByScale, kByThreshold, kBySynapseDecay };
 
 template <typename V, typename Synapse>
@@ -52,7 +52,7 @@ bool adjoint(const V &v, unsigned worker, const Synapse &synapse) {
       lambda[j] = gradient(k, j, kappa) + (v.masked ? 0.0f : kappa);
     });
     if (v.resetsInHistory && inside) {
-      // Who was reset without a slot; spikes with one are done. History [time, words, row].
+      // Neurons that were reset without a slot. The history is [time, words, row].
       const unsigned words = (v.samples + 23) / 24, bit = b % 24;
       const float *resets = &v.resets[(now * words + b / 24) * row];
       unsigned k = firstSlot(ids, 0, spikes, begin);

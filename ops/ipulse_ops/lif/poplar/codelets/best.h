@@ -2,7 +2,7 @@
 #ifndef IPULSE_LIF_POPLAR_BEST_H
 #define IPULSE_LIF_POPLAR_BEST_H
 
-/// Keeps the best `most` of what it is offered, as a heap whose first is the worst of them.
+/// Keeps the best `most` of the offered values in a heap; its first element is the worst of them.
 /// worse(a, b) must order any two.
 template <typename Worse> class Best {
 public:

@@ -31,7 +31,7 @@ public:
 template class ScatterOnes<float>;
 template class ScatterOnes<int>;
 
-// What the filled slots' neurons have in a dense row; 0 behind them.
+// Gathers the values of the filled slots' neurons from a dense row; 0 in the other slots.
 class GatherSlots : public MultiVertex {
 public:
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> dense; // [rows, neurons]

@@ -12,7 +12,7 @@ namespace {
 
 enum Reset : unsigned { kZero, kSubtract, kNone };
 
-/// What the steps with and without a synapse share; they differ in i's state.
+/// A step with or without a synapse; the two differ in the state of i.
 template <typename V, typename Synapse>
 bool integrate(const V &v, unsigned worker, const Synapse &synapse) {
   // Fields that inner loops read are copied: a store might change them, for all the compiler knows.
@@ -20,7 +20,7 @@ bool integrate(const V &v, unsigned worker, const Synapse &synapse) {
   const unsigned sources = v.weights.size();
   const float2 *decay = pairs(&v.decay[0]), *scale = pairs(&v.scale[0]);
   const float2 *bias = pairs(&v.bias[0]);
-  // What this step begins with and its current, if gradients by constants will ask for them.
+  // Records v and the current of this step for gradients of constants.
   const unsigned at = v.recordsDrive ? *v.step * v.samples * v.pairCount : 0;
   forSamples(worker, v.samples, v.pairCount, [&](unsigned b, unsigned first, unsigned last) {
     float *u = &v.u[b * row];

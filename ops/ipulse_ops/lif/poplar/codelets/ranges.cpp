@@ -1,5 +1,5 @@
-// Slots of a layer whose neurons are on several IPUs: each IPU puts its chunks' lists into one, and
-// makes the slots of its own list and those of the others, of which it knows the ids.
+// Slots of a layer that is split over IPUs: each IPU joins its chunks' lists, and fills the slots
+// from its own list and the ids of the other IPUs.
 #include <poplar/Vertex.hpp>
 
 #include "join.h"
@@ -42,8 +42,8 @@ public:
   }
 
 private:
-  /// Of candidates, listed(c) of chunk c from place(c) on by `step`, the first `room` go to `to`
-  /// and on by `step`, and of those this worker writes [first, last). Returns how many went.
+  /// Writes the first `room` candidates to `to`, with stride `step`; this worker writes [first,
+  /// last) of them. Chunk c has listed(c) candidates from place(c) on. Returns the number that fit.
   template <typename Listed, typename Place>
   unsigned list(const Listed &listed, const Place &place, int step, unsigned room, unsigned to,
                 unsigned first, unsigned last) {

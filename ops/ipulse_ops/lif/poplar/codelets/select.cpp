@@ -1,6 +1,5 @@
-// Who gets the slots of a sample and step (ops/ipulse_ops/reference/select_spikes.py,
-// policies "index" and "cyclic"): chunks of neurons list their candidates, and every sample joins
-// its chunks' lists.
+// Fills the slots of a sample and step (ops/ipulse_ops/reference/select_spikes.py, policies "index"
+// and "cyclic"): chunks of neurons list their candidates, and each sample joins its chunks' lists.
 #include <poplar/Vertex.hpp>
 
 #include "candidates.h"

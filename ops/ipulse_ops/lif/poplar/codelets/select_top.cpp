@@ -1,6 +1,5 @@
-// Who gets the slots by the policy "top" (ops/ipulse_ops/reference/select_spikes.py): who
-// has the highest membranes, equal ones by ascending id. In the slots they stand by ascending id,
-// as ever.
+// Fills the slots by the policy "top" (ops/ipulse_ops/reference/select_spikes.py): the neurons with
+// the highest membranes, equal ones by ascending id. The slots have ascending ids.
 #include <poplar/Vertex.hpp>
 
 #include "best.h"
@@ -114,7 +113,7 @@ public:
                for (unsigned k = 0; k < listed(c); ++k)
                  visit(place(c) + static_cast<int>(k) * by);
            };
-           // The heap lies in the slots that these candidates are put into: its worst is read
+           // The heap occupies the slots that its candidates are written to; the worst is read
            // first.
            Best<decltype(worse)> best(&slotIds[share.filled()], room, worse);
            forEach([&](unsigned from) { best.offer(from); });

@@ -93,7 +93,7 @@ public:
   }
 };
 
-// Of the reset that is not held constant: phi dv/dr without its sign, at a sample's slots.
+// Computes phi dv/dr without its sign at a sample's slots, for a reset that is not constant.
 class ResetCoefficients : public MultiVertex {
 public:
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> phi; // [time, slots]

@@ -2,7 +2,7 @@
 #ifndef IPULSE_LIF_POPLAR_SLOTS_H
 #define IPULSE_LIF_POPLAR_SLOTS_H
 
-/// Whether it is the id of one of so many neurons; no number that is none is one.
+/// Returns true if `id` is the id of one of `neurons` neurons.
 inline bool isNeuron(int id, unsigned neurons) { return static_cast<unsigned>(id) < neurons; }
 inline bool isNeuron(float id, unsigned neurons) {
   return id >= 0.0f && id < static_cast<float>(static_cast<int>(neurons));
@@ -16,7 +16,7 @@ template <typename T> inline unsigned countOf(T given) {
   return static_cast<unsigned>(given < static_cast<T>(most) ? static_cast<int>(given) : most);
 }
 
-/// The first slot of [from, to) whose id is not below `id`, by halving.
+/// Returns the first slot of [from, to) with an id of at least `id`, by bisection.
 template <typename Ids, typename Id>
 inline unsigned firstSlot(const Ids *ids, unsigned from, unsigned to, Id id) {
   while (from < to) {

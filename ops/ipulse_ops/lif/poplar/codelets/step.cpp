@@ -6,8 +6,8 @@
 
 using namespace poplar;
 
-// `next` is where the loop goes on, `now` where it is. Steps below 0 wrap around: a row is taken
-// only if it is less than the number of steps.
+// Advances the loop: `now` is the current step, `next` the following one. Steps below 0 wrap
+// around; a row is used only if it is less than the number of steps.
 class AdvanceStep : public MultiVertex {
 public:
   InOut<unsigned> next;
@@ -149,7 +149,7 @@ public:
   }
 };
 
-// Who is over its threshold, as whole numbers of 24 bits, which a float holds exactly:
+// Records the neurons above their thresholds as integers of 24 bits, which a float represents:
 // history [time, words, row], bit b of word w is sample 24 w + b.
 class RecordResets : public MultiVertex {
 public:

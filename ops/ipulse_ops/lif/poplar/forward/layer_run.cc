@@ -10,7 +10,7 @@ using poplar::Tensor;
 
 namespace {
 
-/// What a layer that spikes has on one of its IPUs.
+/// Adds the part of a spiking layer on one of its IPUs.
 void addRange(IpuGraphs &graph, const Network &network, const TilePlan &plan,
               const Operands &operands, const Range &range, Arrivals &arrivals, LayerRun &run) {
   const unsigned l = run.neurons.number;

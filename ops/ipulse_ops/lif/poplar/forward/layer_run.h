@@ -15,7 +15,7 @@ namespace lif {
 struct LayerRun {
   Neurons neurons;
   NeuronState state;
-  // Of a layer that spikes, by its ranges of neurons; with the policy "cyclic" offsets, too.
+  // Selections of a spiking layer by range of neurons, and the offsets of the policy "cyclic".
   std::vector<Selection> selection;
   std::vector<poplar::Tensor> offsets;
   std::vector<SlotHistory> slots;    // ids and counts in the first one's alone

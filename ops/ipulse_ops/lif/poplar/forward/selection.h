@@ -12,7 +12,7 @@
 
 namespace lif {
 
-/// What the slots of a layer were at every step, [batch, time, slots] each.
+/// The slots of a layer at every step, [batch, time, slots] each.
 struct SlotHistory {
   poplar::Tensor ids;
   poplar::Tensor counts;              // [batch, time, 2]
@@ -29,7 +29,7 @@ struct Candidates {
   std::vector<poplar::Tensor> values;
 };
 
-/// Of the neurons that a layer has on an IPU.
+/// The selection among the neurons of a layer on one IPU.
 class Selection {
 public:
   /// thresholds [neurons] of the layer; secondThreshold may be invalid, for none. membranes:

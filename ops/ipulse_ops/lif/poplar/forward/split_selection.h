@@ -1,5 +1,5 @@
-// Slots of a layer whose neurons are on several IPUs: each selects among its own and tells the
-// others the ids of its candidates, and each makes all slots of them (codelets/ranges.cpp).
+// Slots of a layer that is split over IPUs: each IPU selects among its neurons and sends the ids of
+// its candidates to the others, and each fills all slots from them (codelets/ranges.cpp).
 #ifndef IPULSE_LIF_POPLAR_SPLIT_SELECTION_H
 #define IPULSE_LIF_POPLAR_SPLIT_SELECTION_H
 
@@ -19,7 +19,7 @@ public:
   /// Vertices that merge a range's lists on its IPU.
   void merge(IpuGraphs &graph, poplar::ComputeSet set, const std::vector<Selection> &selections,
              std::size_t batch) const;
-  /// What every IPU of the layer is told of the others: ids and counts.
+  /// Adds the ids and counts that each IPU of the layer sends to the others.
   void addTo(Crossing &crossing) const;
   /// Vertices that make a source's slots on every IPU of the layer, and row `step` of the
   /// histories, of ranges: each has the values of its own neurons, and 0 in the other slots; ids
@@ -29,8 +29,8 @@ public:
             const StepNumber &step) const;
 
 private:
-  /// What is on one IPU: the ids and counts of all ranges, [batch, ranges, ...], and the values of
-  /// its own, [batch, stride].
+  /// The lists on one IPU: ids and counts of all ranges, [batch, ranges, ...], and the values of
+  /// its own range, [batch, stride].
   struct Lists {
     poplar::Tensor ids, counts;
     std::vector<poplar::Tensor> values;

@@ -18,7 +18,7 @@ public:
   NeuronTensor() = default;
   NeuronTensor(IpuGraphs &graph, std::size_t rows, const std::vector<TilePart> &parts,
                const std::string &name);
-  /// Of given parts [rows, row].
+  /// Joins given parts [rows, row].
   NeuronTensor(std::vector<poplar::Tensor> parts, const std::vector<TilePart> &tiles)
       : parts(std::move(parts)), tiles(tiles) {}
 

@@ -12,7 +12,7 @@
 
 namespace lif {
 
-/// What both passes need of a layer. Threshold is the largest float where nobody spikes.
+/// The constants of a layer for both passes. The threshold of a leaky readout is the largest float.
 struct Neurons {
   Neurons(IpuGraphs &graph, const Network &network, const TilePlan &plan, const Operands &operands,
           unsigned layer, Arrivals &arrivals);
@@ -32,8 +32,8 @@ std::vector<const SpikeSource *> sourcesOf(const Neurons &neurons,
 /// A value for every neuron, as constants on the layer's tiles.
 NeuronTensor constantNeurons(IpuGraphs &graph, const std::vector<TilePart> &parts, float value);
 
-/// What a layer has of a run. bias [1, neurons]; u and i [batch, neurons], i without a synapse not
-/// there; carried and current [time * batch, neurons], v and i of every step, if they are recorded.
+/// The state of a layer. bias [1, neurons]; u and i [batch, neurons], i only with a synapse;
+/// carried and current [time * batch, neurons], v and i of every step, if they are recorded.
 struct NeuronState {
   NeuronTensor bias, u, i, carried, current;
 };

@@ -21,7 +21,7 @@ inline poplar::Tensor unwrittenField(IpuGraphs &graph, Place place) {
   return graph.addVariable(poplar::FLOAT, {2}, place, "unwritten");
 }
 
-/// What a worker with most has of `n` things that six workers share.
+/// Returns the largest number of items per worker if six workers share `n`.
 inline double shareOf(std::size_t n) { return static_cast<double>((n + 5) / 6); }
 
 class NewVertex {

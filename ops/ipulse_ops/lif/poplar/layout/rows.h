@@ -20,7 +20,7 @@ using RowField = std::pair<const char *, poplar::Tensor>;
 class Rows {
 public:
   Rows(const poplar::Graph &graph, std::size_t rows);
-  /// Of float, each tile's rows in one piece.
+  /// Adds a float variable with the rows of each tile in one piece.
   poplar::Tensor variable(poplar::Graph &graph, std::size_t width, const std::string &name) const;
   /// A compute set of one vertex a tile, which has the field `rows`; `more` sets its others.
   poplar::program::Program execute(poplar::Graph &graph, const std::string &type,

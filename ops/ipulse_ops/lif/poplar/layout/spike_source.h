@@ -30,8 +30,8 @@ private:
   std::vector<poplar::Tensor> byIpu;
 };
 
-/// What tiles that need it are sent: 16-bit ids, the only thing about a spike that leaves an IPU.
-/// It does so once: the tiles of another IPU read a copy that lies there.
+/// The spikes of a layer as 16-bit ids. They are sent to another IPU once; its tiles read the copy
+/// there.
 struct SpikeSource {
   /// makers: the IPUs where vertices write it.
   SpikeSource(IpuGraphs &graph, const TilePlan &plan, unsigned number, std::size_t batch,
@@ -44,7 +44,7 @@ struct SpikeSource {
   SentTensor counts; // unsigned int [batch, 2]: spikes, filled slots. Zeros at first
 };
 
-/// What has to go to other IPUs, by type, so that all of it crosses at once.
+/// The data for other IPUs by type, so that all of it is exchanged at once.
 class Crossing {
 public:
   void add(const SpikeSource &source);
@@ -62,7 +62,7 @@ private:
 class StepNumber {
 public:
   StepNumber(IpuGraphs &graph, const TilePlan &plan, const std::string &name);
-  /// As a vertex on this tile reads it.
+  /// Returns the tensor that a vertex on this tile reads.
   const poplar::Tensor &on(Place place) const { return byIpu[place.ipu]; }
   poplar::Tensor all() const;
 

@@ -109,7 +109,7 @@ Place TilePlan::workTile(unsigned ipu, std::size_t index) const {
 }
 
 Place SampleTiles::operator[](std::size_t sample) const {
-  // From the last tile down, so that sources spread and meet the fewest neurons.
+  // Sources are distributed from the last tile down, to tiles with the fewest neurons.
   const std::size_t most = std::max(1u, plan->tilesPerIpu - 1);
   const std::size_t back = (sample + 97 * std::size_t{source}) % most;
   return plan->workTile(ipu, most - 1 - back);
@@ -176,7 +176,7 @@ void TilePlan::placeNeurons(unsigned ipu) {
   for (const Piece &piece : pieces) {
     const unsigned most = mapping == Mapping::Linear ? ceilDivide(piece.pairs(), tiles)
                                                      : pairsATile(piece.layer, load);
-    // As many tiles as that takes, and as even a share on each as whole pairs allow.
+    // The fewest tiles, with shares as even as whole pairs allow.
     const unsigned parts = ceilDivide(piece.pairs(), most);
     if (mapping == Mapping::Linear)
       next = 0;

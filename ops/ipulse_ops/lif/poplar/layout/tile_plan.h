@@ -63,7 +63,7 @@ public:
 
   /// The IPUs where a source's neurons are; of the input, where it comes in.
   std::vector<unsigned> ipusOf(unsigned source) const;
-  /// Those, and the ones whose neurons its spikes go to, in order.
+  /// Returns these IPUs and those with neurons that receive its spikes, in order.
   std::vector<unsigned> ipusWith(unsigned source) const;
   /// On the first IPU of a source's neurons, or on any.
   SampleTiles samples(unsigned source) const { return samples(source, ipusOf(source)[0]); }

@@ -35,8 +35,8 @@ public:
       std::unique_ptr<Spikes> input;
       if (call_.replays(number))
         input = entering(number);
-      current = pass_layer(call_, number, input.get(), own.get(), std::move(current),
-                           may_defer(number));
+      current =
+          pass_layer(call_, number, input.get(), own.get(), std::move(current), may_defer(number));
       if (!input)
         input = entering(number);
       sum_gradients(number, current, *input, own.get());
@@ -86,7 +86,7 @@ private:
     });
   }
 
-  // The gradients of the weights and the bias of layer `number`, whose dL/dI is `current`.
+  // Computes the gradients of the weights and the bias of layer `number` from its dL/dI, `current`.
   // own: the spikes of a recurrent layer, else null.
   void sum_gradients(int number, const GradCurrent &current, const Spikes &input,
                      const Spikes *own) {
@@ -100,8 +100,8 @@ private:
       sum_bias_gradient(n_, call_.threads, call_.layer(current), wanted.bias);
   }
 
-  // Whether the weight gradient of a layer may compute dL/dI: nothing else reads it before, and it
-  // takes no more time.
+  // Returns true if the weight gradient of a layer may compute dL/dI: nothing reads it before, and
+  // the deferral takes no more time.
   bool may_defer(int number) const {
     const LifGradient &wanted = call_.gradient.gradient[number];
     return wanted.weights && !wanted.bias && !call_.gradient.grad_inputs &&

@@ -1,4 +1,4 @@
-// What the parts of a backward pass share: the call, and dL/dI as it passes from layer to layer.
+// The types that all parts of a backward pass share: the call, and dL/dI of a layer.
 #ifndef IPULSE_OPS_LIF_CPU_BACKWARD_CALL_H
 #define IPULSE_OPS_LIF_CPU_BACKWARD_CALL_H
 
@@ -30,7 +30,7 @@ struct BackwardCall {
 
   bool wants_constants(int number) const;
 
-  // Whether a layer is run again, which needs the spikes that enter it.
+  // Returns true if a layer is run again, which needs the spikes that enter it.
   bool replays(int number) const {
     return wants_constants(number) || (number < n.layers && n.store == LIF_STORE_SPIKES);
   }

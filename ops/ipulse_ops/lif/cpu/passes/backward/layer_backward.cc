@@ -31,9 +31,9 @@ LayerPass::LayerPass(const BackwardCall &call, int number, const Spikes *input, 
 GradCurrent LayerPass::run() {
   read_membranes();
   if (plan_.sparse) {
-    product_ = slot_gradient(call_, layer_, bits_, *kept_, next_,
-                             after_ ? after_->weights : nullptr, direct_,
-                             plan_.plain ? membranes_ : nullptr);
+    product_ =
+        slot_gradient(call_, layer_, bits_, *kept_, next_, after_ ? after_->weights : nullptr,
+                      direct_, plan_.plain ? membranes_ : nullptr);
     next_ = GradCurrent(); // the product contains all that is needed of it
   }
   allocate_current();
@@ -127,9 +127,8 @@ void LayerPass::pass_strassen() {
   {
     Strassen strassen(call_.kernel, n_, call_.threads, call_.layer(next_), after_->weights,
                       panels_);
-    strassen.run([&](int p, int b, float *products, int worker) {
-      pass_panel(p, b, products, worker);
-    });
+    strassen.run(
+        [&](int p, int b, float *products, int worker) { pass_panel(p, b, products, worker); });
     done = strassen.samples();
   }
   if (done < n_.batch)

@@ -13,7 +13,7 @@ struct LayerPlan {
     STRASSEN, // the same after Strassen's product, and DENSE for a sample that is left over
     STEPS     // a recurrent layer: step by step, all neurons of a step together
   };
-  // Whether the weight gradient computes dL/dI while it reads it.
+  // Deferral of dL/dI until the weight gradient reads it.
   enum class Deferral { NONE, NOT_STORED, STORED };
   // Where dL/dI is stored. Where every neuron carries gradient it has the size of the membranes,
   // each of which is read for the last time just before its dL/dI is written.

@@ -7,7 +7,7 @@
 
 namespace lif {
 
-// Its dL/dI. input: the spikes that enter it, read if it runs again.
+// Computes dL/dI of a leaky readout. input: the spikes that enter it, read if it is run again.
 GradCurrent pass_readout(const BackwardCall &call, const Spikes *input);
 
 } // namespace lif

@@ -13,7 +13,8 @@ constexpr int PRODUCT_PARTS = 8;
 // Memory for the sums of parts: more samples than fit are multiplied one run after another.
 constexpr int64_t OTHER_BYTES = 24 << 20;
 
-// From slot order, spikes and then the others, to ascending ids. product: of the sample.
+// Reorders direct gradients from slot order, spikes first, to ascending ids. product: of the
+// sample.
 void start_products(const LifNetwork &n, const LifLayer &layer, const BitRows &bits,
                     const Spikes &kept, int b, const float *direct, float *product) {
   int64_t first = kept.start[int64_t(b) * n.steps];
@@ -34,7 +35,7 @@ void start_products(const LifNetwork &n, const LifLayer &layer, const BitRows &b
   }
 }
 
-// What a product is made of.
+// The operands of a product.
 struct Operands {
   const LifLayer &layer;
   const BitRows &bits;

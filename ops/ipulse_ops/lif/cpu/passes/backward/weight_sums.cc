@@ -15,8 +15,8 @@ constexpr int64_t GROUP_BYTES = 256 << 10, SUM_BYTES = 512 << 10;
 // Eight lanes are the fewest of a kernel.
 static_assert(SUM_BYTES / (4 * 8) <= 1 << 16, "a row's number in its group takes sixteen bits");
 
-// Spikes of a channel in a group that make up for reading and writing its sum. Where that many come
-// from fewer rows, these lie in the L1 cache, down to LEAST_BYTES.
+// Spikes of a channel per group that amortise reading and writing its sum. If fewer rows have that
+// many, a group is made small enough for the L1 cache, down to LEAST_BYTES.
 constexpr int64_t GROUP_SPIKES = 24, LEAST_BYTES = 24 << 10;
 
 int64_t rows_of_group(const BackwardCall &call, const GradCurrent &current, const Spikes &spikes,
@@ -31,7 +31,7 @@ int64_t rows_of_group(const BackwardCall &call, const GradCurrent &current, cons
   return std::max<int64_t>(1, rows);
 }
 
-// By channel and group of rows: in which rows of the group the channel's spikes arrive.
+// The rows in which the spikes of each channel arrive, by group of rows.
 struct Arrivals {
   int channels;
   int groups;
@@ -60,7 +60,7 @@ Arrivals sort_by_channel(const BackwardCall &call, const GradCurrent &current, c
     std::fill(position, position + channels, 0u);
     const int32_t *ids = spikes.ids;
     const int64_t *begin = spikes.start.get();
-    // Calls visit(first, last) for the longest runs of rows whose spikes arrive.
+    // Calls visit(first, last) for the longest runs of rows with spikes that arrive.
     auto for_runs = [&](auto visit) {
       for (int64_t row = first; row < last;) {
         int64_t next = std::min(last, (row / n.steps + 1) * n.steps), stop = next;

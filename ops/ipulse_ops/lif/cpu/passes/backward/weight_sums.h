@@ -7,8 +7,8 @@
 
 namespace lif {
 
-// Whether the gradient by the weights from `channels` can be summed from dL/dI that is made
-// meanwhile, sample by sample, in no more time than from one that is there.
+// Returns true if summing the gradient of the weights from `channels` takes no more time with a
+// dL/dI that is computed meanwhile, sample by sample, than with a stored one.
 bool sums_by_sample(const LifNetwork &network, int threads, const Panels &panels, int channels);
 
 // spikes: those that enter through these weights, of `channels`, `delay` steps later.

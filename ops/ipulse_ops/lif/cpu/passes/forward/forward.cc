@@ -50,7 +50,7 @@ public:
   }
 
 private:
-  // Whether a step depends on other neurons of this layer.
+  // Returns true if a step depends on other neurons of this layer.
   static bool needs_all_neurons(const LifNetwork &n, int number) {
     if (number == n.layers)
       return false; // a readout
@@ -116,7 +116,7 @@ private:
                   float *dense, std::vector<float> &packed) {
     int64_t padded = int64_t(panels_.count) * panels_.width;
     std::vector<float> u(padded), i(padded);
-    // Its own spikes of a step, in the place of those of the step before.
+    // The layer's spikes of a step, which overwrite those of the step before.
     Buffer<int32_t> own(layer_.slots);
     std::vector<int64_t> own_begin(n_.steps), own_end(n_.steps);
     std::vector<int32_t> ids;

@@ -1,4 +1,4 @@
-// Who of a layer gets a slot in the forward pass, and the lists of those who spike.
+// Fills a layer's slots in the forward pass and lists its spikes.
 #ifndef IPULSE_OPS_LIF_CPU_LAYER_SLOTS_H
 #define IPULSE_OPS_LIF_CPU_LAYER_SLOTS_H
 
@@ -23,9 +23,9 @@ public:
   // scratch.
   void choose(int b, int t, const float *u, std::vector<int32_t> &ids) const;
 
-  // The layer's spikes, and what the caller is told of them. chosen: every step's slots are given.
-  // kept: [rows + 1], written if the layer is sparse: where the neurons in slots of each row begin,
-  // end to end.
+  // Returns the layer's spikes and writes the counts of `result`. chosen: the slots of each step
+  // have been chosen. kept: [rows + 1], written if the layer is sparse: the first of the neurons in
+  // slots of each row.
   std::unique_ptr<Spikes> select(bool chosen, const LifForward &result, int64_t *kept) const;
 
 private:

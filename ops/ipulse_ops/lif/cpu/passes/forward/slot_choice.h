@@ -1,4 +1,4 @@
-// Who gets the slots of a row, by a policy of ../../select_spikes.py.
+// Chooses the neurons that fill the slots of a row, by a policy of reference/select_spikes.py.
 #ifndef IPULSE_OPS_LIF_CPU_SLOT_CHOICE_H
 #define IPULSE_OPS_LIF_CPU_SLOT_CHOICE_H
 

@@ -8,7 +8,7 @@
 namespace lif {
 namespace {
 
-// Whether all ids are channels; if not, who reads them reads where nothing is.
+// Returns false if an id is out of range: reading its row would be out of bounds.
 template <class Id>
 bool copy_ids(const LifNetwork &n, int threads, const Spikes &spikes, int32_t *to) {
   const Id *ids = static_cast<const Id *>(n.ids);

@@ -1,4 +1,4 @@
-// Who spiked, of all rows, as lists.
+// Lists of the spikes of all rows.
 #ifndef IPULSE_OPS_LIF_CPU_SPIKES_H
 #define IPULSE_OPS_LIF_CPU_SPIKES_H
 
@@ -22,12 +22,12 @@ struct Spikes {
   Buffer<int64_t> start;
 };
 
-// From the counts of rows to where each begins; one more is written, where the last one ends.
+// Replaces the counts of rows by the first index of each row, and appends the end of the last.
 void lay_end_to_end(int64_t *counts, int64_t rows);
 
-// Of the input, the first `counts` of each step and sample. Copied sample by sample: every panel of
-// the first layer reads them again, where a sample's steps are far apart in the caller's.
-// They are checked on the way: throws std::invalid_argument, which says the first mistake.
+// Copies the first `counts` input spikes of each step and sample, sample by sample: each panel of
+// the first layer reads all of a sample, whose steps are far apart in the caller's memory. Throws
+// std::invalid_argument with the first wrong index.
 std::unique_ptr<Spikes> input_spikes(const LifNetwork &network, int threads, const int32_t *counts);
 
 // The set bits of all rows, end to end.

@@ -168,8 +168,8 @@ void Strassen::spread(int group, int64_t rows, int worker) const {
     spread.from = seven + inner * half + twice;
     spread.stride = product_stride(rows);
     for (int k = 0; k < 4; ++k)
-      spread.to[k] = scratch(worker) +
-                     (k / 2 * PANELS + 2 * (k % 2) + inner % 2) * padded_stride(all) + first;
+      spread.to[k] =
+          scratch(worker) + (k / 2 * PANELS + 2 * (k % 2) + inner % 2) * padded_stride(all) + first;
     kernel_.spread_products(spread);
   }
 }

@@ -18,7 +18,7 @@ namespace lif {
 
 class Strassen {
 public:
-  // Whether this is faster than the plain product, and its sums of weights are small.
+  // Returns true if this is faster than the plain product and its sums of weights are small.
   static bool pays(const LifNetwork &network, const Panels &panels, const Panels &after);
 
   // next: the layer after this one. weights: [neurons of this layer, neurons of the next].
@@ -62,8 +62,8 @@ private:
   void multiply_halves(int64_t rows, const float *halves, const float *right, float *to) const;
   void spread(int group, int64_t rows, int worker) const;
 
-  // From one block to the next. Blocks a whole number of pages apart would compete for the same
-  // few sets of the L1 cache.
+  // The distance of blocks. Blocks a whole number of pages apart would compete for the same few
+  // sets of the L1 cache.
   static int64_t padded_stride(int64_t floats) { return floats + 80; }
   int64_t product_stride(int64_t rows) const {
     return padded_stride(4 * ((rows + 1) / 2) * panels_.width);

@@ -1,5 +1,5 @@
-// As much of TensorFlow as our ops use, in memory of exactly their tensors' size and on threads of
-// its own: TensorFlow's process cannot be built for a sanitizer.
+// The part of TensorFlow that the ops use, with tensors in memory of exactly their size and with
+// its own threads, because TensorFlow cannot be built for a sanitizer.
 #ifndef TESTS_STAND_IN_OP_KERNEL_H
 #define TESTS_STAND_IN_OP_KERNEL_H
 

@@ -1,5 +1,5 @@
-// What functions of shapes are compiled with. TensorFlow asks them while it traces; nobody does so
-// here.
+// The types that shape functions need to compile. TensorFlow calls them while it traces; the
+// stand-in does not.
 #ifndef TESTS_STAND_IN_SHAPE_INFERENCE_H
 #define TESTS_STAND_IN_SHAPE_INFERENCE_H
 
