@@ -2,8 +2,8 @@
 
     python examples/keras_alone.py
 
-Four classes of spike patterns, each with five channels that spike often. The C++ kernels are
-compiled on the first run, which takes about a minute, and kept.
+There are four classes of spike patterns; in each, five channels spike often. The first run compiles
+C++ code, which takes about a minute; the result is cached.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STEPS, CHANNELS, CLASSES = 30, 20, 4
 
 
 def patterns(samples: int, seed: int) -> tuple:
-    """Input spikes with the batch first, as Keras cuts batches, and their labels."""
+    """Return input spikes, with the batch axis first for Keras, and labels."""
     rng = np.random.Generator(np.random.PCG64(seed))
     labels = rng.integers(0, CLASSES, samples)
     rate = np.where(np.arange(CHANNELS) // 5 == labels[:, None], 0.25, 0.12)

@@ -17,7 +17,7 @@ from ipulse_core.build_cache.toolchain import compiler
 SANITIZERS = ("address,undefined", "thread")
 STAND_IN = Path(__file__).with_name("stand_in")
 LIMIT = 240  # seconds to compile, and to run, which take a tenth of that: a deadlock ends
-# What takes time is to compile.
+# Compiling takes most of the time.
 FLAGS = ("-O0", "-g1", "-fno-sanitize-recover=all")
 
 
@@ -35,7 +35,7 @@ def compiler_with(directory: Path, sanitizer: str) -> List[str]:
 
 
 def printed(program: Path) -> str:
-    """What a program says that finds nothing wrong."""
+    """The output of a program that finds no errors."""
     done = subprocess.run([str(program)], capture_output=True, check=False, timeout=LIMIT)
     assert done.returncode == 0, (done.stdout + done.stderr).decode()[:4000]
     return done.stdout.decode()

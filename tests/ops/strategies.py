@@ -29,7 +29,7 @@ SURROGATES: Tuple[Surrogate, ...] = (
 
 @dataclass(frozen=True, repr=False)
 class Problem:
-    """What `ipulse_ops.lif.reference.network_pass.forward` takes, and gradients for its
+    """Arguments of `ipulse_ops.lif.reference.network_pass.forward`, and gradients for its
     `backward`."""
 
     network: Network
@@ -42,7 +42,7 @@ class Problem:
     grad_u: Tuple[np.ndarray, ...]  # float32 [time, batch, neurons], of each hidden layer
 
     def __repr__(self) -> str:
-        """What it is, without its arrays: a failing test prints this."""
+        """Describe the problem without its arrays, for the message of a failing test."""
         network = self.network
         layers = [
             f"({layer.neurons}, capacity={layer.capacity}, "

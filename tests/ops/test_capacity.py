@@ -11,7 +11,7 @@ from ipulse_ops.capacity import next_capacity
 
 
 def grown(capacity: int, neurons: int, spikes: int, in_use: int, dropped: int) -> int:
-    """As of ten steps of four samples that all did the same."""
+    """Counts of ten equal steps of four samples."""
     counts = np.tile(np.array([spikes, in_use]), (10, 4, 1))
     return next_capacity(capacity, neurons, counts, np.full((10, 4), dropped))
 

@@ -1,4 +1,4 @@
-"""The problems that reference and kernels are judged by do contain the cases that matter."""
+"""The generated problems contain the cases that matter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(problem: Problem) -> Trace:
 
 
 def changes(problem: Problem, **network: Any) -> bool:
-    """Whether another network does anything else with the same weights and input."""
+    """Return True if another network has other results with the same weights and input."""
     mine = run(problem)
     other = run(replace(problem, network=replace(problem.network, **network)))
     pairs = zip(mine.layers, other.layers)
@@ -31,7 +31,7 @@ def changes(problem: Problem, **network: Any) -> bool:
 
 
 def other_policy(problem: Problem, policy: str) -> bool:
-    """Whether a layer of this policy chooses others than index order would."""
+    """Return True if a layer with this policy chooses other neurons than by index."""
     layers = problem.network.layers
     indexed = tuple(
         replace(layer, policy="index") if layer.policy == policy else layer for layer in layers
@@ -64,7 +64,7 @@ CASES: Dict[str, Callable[[Problem], Any]] = {
     "more than 32 neurons": lambda p: p.network.layers[0].neurons > 32,
 }
 
-# Of problems of all variants: each variant makes a difference.
+# Each variant makes a difference for some problem.
 VARIANTS: Dict[str, Callable[[Problem], Any]] = {
     **{
         f"reset {reset}": lambda p, reset=reset: (

@@ -1,4 +1,4 @@
-"""What every back end of `run_network` takes and returns."""
+"""The options and the outputs of every back end of `run_network`."""
 
 from __future__ import annotations
 

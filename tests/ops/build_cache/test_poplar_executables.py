@@ -61,7 +61,7 @@ def test_the_longest_unused_go_first(kept: PoplarExecutables, limits: Limits, le
 
 
 def test_what_is_in_use_stays(kept: PoplarExecutables) -> None:
-    """Of another process, until it ends; using it counts as used now."""
+    """A directory that another process uses until it ends, with a new time of use."""
     command = [sys.executable, "-c", USER, str(kept.directory)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as user:
         assert user.stdout is not None

@@ -19,7 +19,7 @@ from ipulse_ops.lif.poplar.build import build
 Library = Callable[[str], Path]
 PARAMETERS = "metadata_parameters"
 SOURCE = Path(__file__).with_name("op.cc")
-# What is defined, and what is found: severities, codes and words.
+# Definitions of a library, and the expected severities, codes and messages.
 CASES: Dict[str, Tuple[List[Tuple[str, str]], str]] = {
     "": ([], ""),
     "-DALIASES": ([], ""),
@@ -28,10 +28,10 @@ CASES: Dict[str, Tuple[List[Tuple[str, str]], str]] = {
         "7 parameters of level 5 in a library of level 4",
     ),
     "-DNO_LEVEL": ([("error", "api_level")], "its API level is 0, expected 5"),
-    # What happened to every op of a project that moved to SDK 2.3 with its old functions.
+    # An op that moved to SDK 2.3 with its old functions.
     "-DPARAMETERS=6": ([("error", PARAMETERS)] * 2, "6 parameters of level 4"),
     "-DPARAMETERS=6 -DALIASES": ([("error", PARAMETERS)] * 2, "6 parameters"),
-    # What it leaves alone proves nothing: the gradient's function, which sets all, does.
+    # Only a function that sets every field proves its level; here the gradient's does.
     "-DPARAMETERS=6 -DQUIET": (
         [
             ("warning", "metadata_unset"),

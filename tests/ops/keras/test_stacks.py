@@ -77,7 +77,7 @@ def learn(layers: List[Any], ids: Any, counts: Any, only_spikes: bool = False) -
     return membrane, tape.gradient(loss, weights)
 
 
-def judged(net: MultiLIF) -> List[np.ndarray]:
+def baselined(net: MultiLIF) -> List[np.ndarray]:
     """The float64 reference's gradients of the same loss."""
     weights = [kernel.numpy().astype(np.float64) for kernel in net.kernels]
     trace = reference.forward(net.network, weights, *spikes())
@@ -96,10 +96,10 @@ def test_a_stack_learns_what_one_network_learns(variant: str, delay: int) -> Non
     whole = [np.asarray(grad) for grad in tape.gradient(loss, net.kernels)]
     alone, found = learn(stack(net), *spikes())
     np.testing.assert_array_equal(alone, membrane)
-    for one, other, judge in zip(found, whole, judged(net)):
-        scale = np.abs(judge).max()
+    for one, other, baseline in zip(found, whole, baselined(net)):
+        scale = np.abs(baseline).max()
         assert scale > 0
-        np.testing.assert_allclose(one, judge, rtol=1e-4, atol=2e-5 * scale)
+        np.testing.assert_allclose(one, baseline, rtol=1e-4, atol=2e-5 * scale)
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=2e-6 * scale)
     # Most of what the first layer learns comes by way of neurons that only carry gradient.
     less = learn(stack(net), *spikes(), only_spikes=True)[1][0]
@@ -119,5 +119,5 @@ def test_the_other_ways_to_run_it_learn_the_same(backend: str) -> None:
         if backend == "cpu"
         else (learn(layers, *batch_first))
     )
-    for one, judge in zip(found, judged(net)):
-        np.testing.assert_allclose(one, judge, rtol=1e-4, atol=2e-5 * np.abs(judge).max())
+    for one, baseline in zip(found, baselined(net)):
+        np.testing.assert_allclose(one, baseline, rtol=1e-4, atol=2e-5 * np.abs(baseline).max())

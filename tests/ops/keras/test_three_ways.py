@@ -73,7 +73,7 @@ def arguments(network: Network) -> Dict[str, Any]:
 
 
 def loss_of(problem: Problem, membrane: Any, spikes: List[Any], membranes: List[Any]) -> Any:
-    """Of everything that the network did, all `[batch, time, ...]`."""
+    """A loss of all results, `[batch, time, ...]`."""
     rng = np.random.Generator(np.random.PCG64(12))
     loss = tf.reduce_sum(membrane * rng.normal(size=membrane.shape).astype(np.float32))
     for tensor in (*spikes, *membranes):

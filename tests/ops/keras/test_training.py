@@ -1,4 +1,4 @@
-"""What MultiLIF trains beside its weights, and what it keeps and stores."""
+"""Trained constants, memory and storage of MultiLIF."""
 
 from __future__ import annotations
 
@@ -106,11 +106,13 @@ class TestStorage:
                 for k in short.kernels
             ]
         )
-        (out, grads), (judge, expected) = (gradients(made, *spikes()) for made in (short, rounded))
-        np.testing.assert_array_equal(out.membrane, judge.membrane)
+        (out, grads), (baseline, expected) = (
+            gradients(made, *spikes()) for made in (short, rounded)
+        )
+        np.testing.assert_array_equal(out.membrane, baseline.membrane)
         for one, other in zip(grads, expected):
             np.testing.assert_array_equal(one, other)
-        assert not np.array_equal(net()(*spikes()).membrane, judge.membrane)
+        assert not np.array_equal(net()(*spikes()).membrane, baseline.membrane)
 
     @pytest.mark.parametrize("dtype", [np.uint16, np.int64, np.float32])
     def test_ids_of_other_types(self, dtype: Any) -> None:
@@ -133,15 +135,17 @@ class TestCall:
 
     def test_batch_first_pairs_and_dense_spikes(self) -> None:
         ids, counts = spikes()
-        made, judge = net(time_major=False), net()(ids, counts)
+        made, baseline = net(time_major=False), net()(ids, counts)
         batch_first = ids.transpose(1, 0, 2), counts.T
         dense = np.zeros((4, 15, 10), np.float32)
         for t, b in np.ndindex(15, 4):
             dense[b, t, ids[t, b, : counts[t, b]]] = 1
         for inputs in (batch_first, (batch_first,), (dense,)):
             out = made(*inputs)
-            np.testing.assert_array_equal(out.membrane, judge.membrane.numpy().transpose(1, 0, 2))
-            np.testing.assert_array_equal(out.dropped[0], judge.dropped[0].numpy().T)
+            np.testing.assert_array_equal(
+                out.membrane, baseline.membrane.numpy().transpose(1, 0, 2)
+            )
+            np.testing.assert_array_equal(out.dropped[0], baseline.dropped[0].numpy().T)
 
     @pytest.mark.parametrize("backend", ["cpu", "numpy"])
     def test_a_gradient_reaches_the_input(self, backend: str) -> None:

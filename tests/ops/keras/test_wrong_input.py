@@ -1,4 +1,4 @@
-"""Mistakes of a first day: each is answered with the cure, and none passes in silence."""
+"""Frequent mistakes: each raises an error that says what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A smooth twin of a network, whose true gradient is what the reference calls the gradient.
+"""A smooth twin of a network. Its true gradient is the surrogate gradient of the reference.
 
 Every surrogate phi is the derivative of some F. Around one run, hold what the backward pass holds
 constant (who spiked, who has a slot, what `reset_gradient` says of the resets) and let the neuron
@@ -29,7 +29,7 @@ from ipulse_ops.reference.spike_matmul import both_counts
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 from tests.ops.strategies import Problem
 
-STEP = 1e-30  # its square vanishes beside 1: the derivative is exact to rounding
+STEP = 1e-30  # its square is 0 relative to 1: the derivative is exact to rounding
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ def proving() -> Tuple[Tuple[Problem, Any], ...]:
 
 
 def proofs_hold(module: Any) -> bool:
-    """Whether `forward` and `backward` of a module pass all proofs on all problems."""
+    """Return True if `forward` and `backward` of a module pass all checks on all problems."""
     return all(_holds(module, problem, *expected) for problem, expected in proving())
 
 

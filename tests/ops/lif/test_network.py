@@ -1,4 +1,4 @@
-"""What a network may be."""
+"""Valid and invalid networks."""
 
 from __future__ import annotations
 

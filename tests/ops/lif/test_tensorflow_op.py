@@ -35,7 +35,7 @@ def problem() -> Problem:
 
 
 def loss_of(problem: Problem, out: LIFOutputs, spikes: bool = True) -> Any:
-    """A loss whose gradients by the outputs are the problem's."""
+    """A loss with the problem's gradients of the outputs."""
     loss = tf.reduce_sum(out.membrane * problem.grad_membrane)
     if spikes:
         for ids, grad in zip(out.spike_ids, problem.grad_spikes):
@@ -61,7 +61,7 @@ def kernel(problem: Problem, spikes: bool = True) -> Tuple[arrays.Run, List[np.n
 
 
 def can_collapse() -> bool:
-    """Whether memory moves into huge pages if that is asked for, and only then: it takes Linux 6.1,
+    """Return True if memory moves into huge pages on request and only then: this needs Linux 6.1,
     and memory that is not too scattered."""
     switch = Path("/sys/kernel/mm/transparent_hugepage/enabled")
     if not switch.is_file() or "[madvise]" not in switch.read_text("ascii"):

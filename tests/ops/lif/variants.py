@@ -14,7 +14,7 @@ from ipulse_ops.lif.reference.trace import LayerTrace, Trace
 from ipulse_ops.surrogate import SuperSpike
 from tests.ops.strategies import Problem, random_problem
 
-# What is reset, when, and what the gradient may be told of it. Without a reset it is nobody's,
+# Reset, its time, and its gradient. Without a reset there is no gradient of it,
 # and nothing is held constant.
 RESETS = (
     *product(("zero", "subtract"), ("state", "emission"), [("mask", "term", "none")]),

@@ -1,4 +1,4 @@
-"""Who gets the slots: by hand, by plain sorting, and the gradient of the choice."""
+"""Choice of the neurons in slots: by hand, by plain sorting, and its gradient."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class TestCyclicOffsets:
         assert np.all(np.abs(times - 1000) < 4 * 30)
 
     def test_let_every_spike_through_as_often(self) -> None:
-        """What index order does not: eight spiking neurons for two slots."""
+        """Eight spiking neurons for two slots, in another order than by id."""
         u = np.full((500, 20, 8), 2.0)
         offsets = cyclic_offsets(5, 0, 500, 20, 8)
         found = select_spikes(u, 1.0, None, 2, "cyclic", offsets)

@@ -108,7 +108,7 @@ class TestGradients:
 
     @given(shapes, st.integers(0, 999))
     def test_are_each_others_transpose(self, shape: Any, seed: int) -> None:
-        """Of a linear map A and its gradient rule: <x, A y> = <A' x, y>."""
+        """A linear map A and its gradient satisfy <x, A y> = <A' x, y>."""
         ids, counts = dense_to_sparse(bits(shape, seed, 0.5))
         rng = np.random.Generator(np.random.PCG64(seed))
         x, y = rng.normal(size=shape), rng.normal(size=ids.shape)

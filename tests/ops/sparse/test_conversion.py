@@ -1,4 +1,4 @@
-"""sparse_to_dense, dense_to_sparse and random_spikes as ops: the NumPy functions are the judges."""
+"""sparse_to_dense, dense_to_sparse and random_spikes as ops: compared with the NumPy reference."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class TestSparseToDense:
             dense = sparse_to_dense(places, np.stack([spikes, filled], -1), 20)
             loss = tf.reduce_sum(dense * grad)
         np.testing.assert_array_equal(dense, reference.sparse_to_dense(ids, spikes, 20))
-        judge = reference.sparse_to_dense_gradient(ids, filled, grad)
-        np.testing.assert_array_equal(tape.gradient(loss, places), judge)
+        baseline = reference.sparse_to_dense_gradient(ids, filled, grad)
+        np.testing.assert_array_equal(tape.gradient(loss, places), baseline)
         assert (dense.numpy().max() > 1) == duplicates
 
     def test_one_count_is_of_both(self) -> None:
@@ -46,16 +46,16 @@ class TestDenseToSparse:
     def test_value_and_gradient(self, capacity: Optional[int], dtype: type) -> None:
         rng = np.random.Generator(np.random.PCG64(6))
         dense = (rng.random((4, 3, 20)) < 0.3).astype(dtype)
-        judge = reference.dense_to_sparse(dense, capacity)
+        baseline = reference.dense_to_sparse(dense, capacity)
         watched = tf.constant(dense.astype(np.float32))
-        grad = rng.normal(size=judge[0].shape).astype(np.float32)
+        grad = rng.normal(size=baseline[0].shape).astype(np.float32)
         with tf.GradientTape() as tape:
             tape.watch(watched)
             loss = tf.reduce_sum(dense_to_sparse(watched, capacity)[0] * grad)
-        for ours, theirs in zip(dense_to_sparse(dense, capacity), judge):
+        for ours, theirs in zip(dense_to_sparse(dense, capacity), baseline):
             np.testing.assert_array_equal(ours, theirs)
         np.testing.assert_array_equal(
-            tape.gradient(loss, watched), reference.dense_to_sparse_gradient(*judge, 20, grad)
+            tape.gradient(loss, watched), reference.dense_to_sparse_gradient(*baseline, 20, grad)
         )
 
     def test_what_is_no_spike_is_named(self) -> None:

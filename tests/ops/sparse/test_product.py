@@ -1,4 +1,4 @@
-"""spike_matmul as an op: the NumPy function of the same name is the judge."""
+"""spike_matmul as an op: compared with the NumPy reference."""
 
 from __future__ import annotations
 

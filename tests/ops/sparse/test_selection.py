@@ -1,4 +1,4 @@
-"""select_spikes as an op: the NumPy function of the same name is the judge."""
+"""select_spikes as an op: compared with the NumPy reference."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class TestGradient:
         with tf.GradientTape() as tape:
             tape.watch([membrane, limit])
             found = select_spikes(membrane, limit, second, 12, surrogate=surrogate)
-            # Its counts have no gradient; a loss may look at them all the same.
+            # The counts have no gradient, but a loss may use them.
             loss = tf.reduce_sum(found.ids * grad) + tf.reduce_sum(found.counts)
         by_u, by_threshold = tape.gradient(loss, [membrane, limit])
         judge = reference.select_spikes(u, threshold, second, 12)

@@ -28,7 +28,7 @@ print(hashlib.sha256(b"".join(tensor.numpy().tobytes() for tensor in made)).hexd
 
 @pytest.mark.slow
 def test_bits_do_not_depend_on_threads(capsys: pytest.CaptureFixture[str]) -> None:
-    """Here TensorFlow has one per processor; a process beside it has another number of them."""
+    """This process has one TensorFlow thread per processor; another process has fewer."""
     other = 5 if os.cpu_count() == 1 else 1
     set_threads = f"tf.config.threading.set_intra_op_parallelism_threads({other})"
     started = subprocess.Popen(

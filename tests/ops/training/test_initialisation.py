@@ -35,7 +35,7 @@ def rates(network: Network, std: float, seed: int) -> List[float]:
     return [float(layer.reset.mean()) for layer in forward(network, weights, ids, counts).layers]
 
 
-# By weights that are the same bytes on every NumPy, which TestWeights proves.
+# The weights are equal bytes with every NumPy, see TestWeights.
 @pytest.mark.same_on_every_python
 class TestActivity:
     # The rates, in per cent, that lower and higher stds gave when the rule was derived.

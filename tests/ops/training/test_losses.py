@@ -59,8 +59,8 @@ class TestOfAMembrane:
 
     @pytest.mark.parametrize(("ours", "formula"), MEMBRANE_LOSSES)
     def test_is_the_formulas(self, ours: Any, formula: Any, membrane: np.ndarray) -> None:
-        told = ours(tf.constant(membrane, tf.float32), LABELS)
-        np.testing.assert_allclose(told, formula(membrane), rtol=1e-5)
+        grad_ids = ours(tf.constant(membrane, tf.float32), LABELS)
+        np.testing.assert_allclose(grad_ids, formula(membrane), rtol=1e-5)
 
     @pytest.mark.parametrize(("ours", "formula"), MEMBRANE_LOSSES)
     def test_gradient_is_the_finite_differences(
@@ -70,9 +70,9 @@ class TestOfAMembrane:
         with tf.GradientTape() as tape:
             tape.watch(variable)
             loss = tf.reduce_mean(ours(variable, LABELS))
-        told = tape.gradient(loss, variable).numpy()
+        grad_ids = tape.gradient(loss, variable).numpy()
         expected = differences(lambda m: float(formula(m).mean()), membrane)
-        np.testing.assert_allclose(told, expected, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(grad_ids, expected, rtol=1e-4, atol=1e-6)
 
     def test_predictions(self) -> None:
         """Class 0 has the largest mean, class 1 the largest value, class 2 leads most often."""
@@ -94,9 +94,9 @@ class TestOfSpikes:
             rtol=1e-5,
             atol=1e-7,
         )
-        told = losses.spike_count_mse(tf.constant(spikes), LABELS, right=5.0, wrong=1.0)
+        grad_ids = losses.spike_count_mse(tf.constant(spikes), LABELS, right=5.0, wrong=1.0)
         by_hand = [(1 + 4 + 16) / 3, (1 + 9 + 1) / 3, (0 + 25 + 1) / 3, (1 + 25 + 1) / 3]
-        np.testing.assert_allclose(told, by_hand, rtol=1e-6)
+        np.testing.assert_allclose(grad_ids, by_hand, rtol=1e-6)
         assert losses.predicted_by_spikes(spikes).numpy().tolist() == [2, 0, 0, 0]
 
 
@@ -112,33 +112,33 @@ class TestSpikeTotals:
         assert layer_totals(IDS, COUNTS).numpy().tolist() == [3, 3]
 
     def test_gradient_reaches_every_filled_slot(self) -> None:
-        """Of sample 0 neuron n weighs n + 1, of sample 1 ten times as much."""
+        """Neuron n has weight n + 1 in sample 0 and ten times that in sample 1."""
         weights = tf.constant([[1, 2, 3, 4, 5], [10, 20, 30, 40, 50]], tf.float32)
-        told = gradient(lambda ids: tf.reduce_sum(weights * spike_totals(ids, COUNTS, 5)))
-        assert told.tolist() == [[[2, 5, 3], [40, 0, 0]], [[2, 0, 0], [10, 40, 50]]]
+        grad_ids = gradient(lambda ids: tf.reduce_sum(weights * spike_totals(ids, COUNTS, 5)))
+        assert grad_ids.tolist() == [[[2, 5, 3], [40, 0, 0]], [[2, 0, 0], [10, 40, 50]]]
         both = tf.constant([1.0, 10.0])
-        told = gradient(lambda ids: tf.reduce_sum(both * layer_totals(ids, COUNTS)))
-        assert told.tolist() == [[[1, 1, 1], [10, 0, 0]], [[1, 0, 0], [10, 10, 10]]]
+        grad_ids = gradient(lambda ids: tf.reduce_sum(both * layer_totals(ids, COUNTS)))
+        assert grad_ids.tolist() == [[[1, 1, 1], [10, 0, 0]], [[1, 0, 0], [10, 10, 10]]]
 
 
 class TestRegularisers:
     def test_lower_bound(self) -> None:
         expected = np.mean((1.5 - np.minimum(TOTALS, 1.5)) ** 2)
         np.testing.assert_allclose(lower_bound(IDS, COUNTS, 5, 1.5), expected, rtol=1e-6)
-        told = gradient(lambda ids: lower_bound(ids, COUNTS, 5, 1.5))
+        grad_ids = gradient(lambda ids: lower_bound(ids, COUNTS, 5, 1.5))
         # d/dc of (1.5 - c)^2 / 10: -0.3 of a silent neuron, -0.1 at one spike, 0 at two.
         expected = [[[0, -0.1, -0.3], [-0.1, 0, 0]], [[0, 0, 0], [-0.1, -0.1, -0.1]]]
-        np.testing.assert_allclose(told, expected, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(grad_ids, expected, rtol=1e-5, atol=1e-7)
 
     @pytest.mark.parametrize("power", [1, 2])
     def test_upper_bound(self, power: int) -> None:
         """Both samples have 3 spikes of 5 neurons, 0.6 of each."""
-        told = upper_bound(IDS, COUNTS, 5, 0.1, power)
-        np.testing.assert_allclose(told, 0.5**power, rtol=1e-6)
-        told = gradient(lambda ids: upper_bound(ids, COUNTS, 5, 0.1, power))
+        grad_ids = upper_bound(IDS, COUNTS, 5, 0.1, power)
+        np.testing.assert_allclose(grad_ids, 0.5**power, rtol=1e-6)
+        grad_ids = gradient(lambda ids: upper_bound(ids, COUNTS, 5, 0.1, power))
         slope = 1 / 10 if power == 1 else 2 * 0.5 / 10
         filled = np.arange(3) < COUNTS[..., 1:]
-        np.testing.assert_allclose(told, np.where(filled, slope, 0), rtol=1e-6)
+        np.testing.assert_allclose(grad_ids, np.where(filled, slope, 0), rtol=1e-6)
 
     def test_within_its_bounds_a_layer_is_left_alone(self) -> None:
         assert lower_bound(IDS[:, 1:], COUNTS[:, 1:], 5, 0.0).numpy() == 0
@@ -147,20 +147,20 @@ class TestRegularisers:
 
 
 def gradient(function: Callable[[Any], Any]) -> np.ndarray:
-    """By the ids, which is dL/ds of their slots."""
+    """Return the gradient of the ids: dL/ds of their slots."""
     ids = tf.constant(IDS)
     with tf.GradientTape() as tape:
         tape.watch(ids)
         value = function(ids)
-    told: np.ndarray = tape.gradient(value, ids).numpy()
-    return told
+    grad_ids: np.ndarray = tape.gradient(value, ids).numpy()
+    return grad_ids
 
 
 def differences(function: Callable[[np.ndarray], float], at: np.ndarray) -> np.ndarray:
-    told = np.zeros(at.shape)
+    grad_ids = np.zeros(at.shape)
     for place in np.ndindex(*at.shape):
         above, below = at.copy(), at.copy()
         above[place] += 1e-6
         below[place] -= 1e-6
-        told[place] = (function(above) - function(below)) / 2e-6
-    return told
+        grad_ids[place] = (function(above) - function(below)) / 2e-6
+    return grad_ids

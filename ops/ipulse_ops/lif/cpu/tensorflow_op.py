@@ -12,7 +12,7 @@ from ipulse_ops.lif.network import LIF, Network
 from ipulse_ops.lif.run_options import LIFOutputs, RunOptions
 from ipulse_ops.sparse.seed import word64
 
-# What the forward pass stores (LifStore in lif.h), by the argument `memory`.
+# The storage of the forward pass (LifStore in lif.h) by the argument `memory`.
 MEMORIES = {"slots": "membranes", "recompute": "spikes"}
 
 

@@ -21,7 +21,7 @@ from poplar_emulator import build as emulator
 CODELETS = "ipulse_lif.gp"
 
 
-# By level. A change of the sources takes effect in the next process.
+# One build per level; a change of the sources takes effect in the next process.
 _built: Dict[int, BuiltOp] = {}
 
 

@@ -91,7 +91,7 @@ def gradients(
 
 
 def assert_same_forward(forward: arrays.Run, trace: reference.Trace) -> None:
-    """Equal to the bit: for problems whose float32 sums are exact."""
+    """Assert equality to the bit, for problems with exact float32 sums."""
     np.testing.assert_array_equal(forward.membrane, trace.membrane)
     for layer, judge in zip(forward.layers, trace.layers):
         np.testing.assert_array_equal(layer.spike_counts, judge.spike_counts)
@@ -102,13 +102,13 @@ def assert_same_forward(forward: arrays.Run, trace: reference.Trace) -> None:
 
 
 def assert_same_bits(one: arrays.Gradients, other: arrays.Gradients) -> None:
-    """Of two calls that should not differ."""
+    """Assert that the results of two calls are equal to the bit."""
     for left, right in zip(_named(one), _named(other)):
         np.testing.assert_array_equal(left[1], right[1], left[0])
 
 
 def replayed(problem: Problem, forward: arrays.Run) -> reference.Trace:
-    """What the reference makes of the kernel's own spikes."""
+    """Run the reference with the kernel's spikes."""
     p = problem
     replay = [(layer.spike_ids, layer.spike_counts) for layer in forward.layers]
     return reference.forward(p.network, p.weights, p.ids, p.counts, replay, p.seed)

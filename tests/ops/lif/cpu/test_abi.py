@@ -36,7 +36,7 @@ class TestNumbers:
         ours = dict(SINGLE)
         for prefix, choices in CHOICES.items():
             ours.update({prefix + name.upper(): number for name, number in choices.items()})
-        # Of what a call returns, Python looks at one alone.
+        # Python distinguishes only one of the results of a call.
         assert ours == {
             name: number
             for name, number in ENUMERATORS.items()

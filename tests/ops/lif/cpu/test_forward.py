@@ -106,7 +106,7 @@ def test_membranes_that_outgrow_the_caches(arch: int) -> None:
         forward.membrane, np.concatenate([part.membrane for part in parts], axis=1)
     )
     assert all(part.layers[0].membranes.nbytes < 16 << 20 for part in parts)
-    # They lie in panels, as wide as the kernel cuts them.
+    # They are stored in panels of the kernel's width.
     np.testing.assert_array_equal(
         np.sort(written), np.sort(np.concatenate([part.layers[0].membranes for part in parts]))
     )

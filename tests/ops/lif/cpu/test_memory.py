@@ -27,7 +27,7 @@ for size in range(1, 16):  # one after the other, each written
     ctypes.memset(block, 1, size * MIB)
     give(block, size * MIB)
 used = resident() - begin
-for size in (48, 40, 48):  # the second lies in the first's pages, and the third does again
+for size in (48, 40, 48):  # the second and the third reuse the pages of the first
     block = take(size * MIB)
     ctypes.memset(block, 1, size * MIB)
     give(block, size * MIB)

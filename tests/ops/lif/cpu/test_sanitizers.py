@@ -45,7 +45,7 @@ def build(directory: Path, sanitizer: str) -> Dict[Path, Path]:
 @pytest.mark.timeout(3 * LIMIT + 60)
 @pytest.mark.parametrize("sanitizer", SANITIZERS)
 def test_every_kernel_and_op_is_clean(tmp_path: Path, sanitizer: str) -> None:
-    """Ops, too, on one thread and on several, beside each other, and where they refuse."""
+    """The ops run with one and several threads, concurrently, and with refused inputs."""
     programs = build(tmp_path, sanitizer)
     results = all_kernels.results(printed(programs[all_kernels.DRIVER]))
     supported = native.supported_arch()

@@ -70,7 +70,7 @@ def dyadic_networks(reset: str, reset_on: str) -> Iterator[Network]:
 
 
 def masks() -> List[int]:
-    """Of the kernels that run here."""
+    """The kernels that this machine supports."""
     supported = native.supported_arch()
     return [arch for arch in native.kernels().values() if not arch & ~supported]
 
@@ -122,7 +122,7 @@ def problem_of(variant: Dict[str, Any], gate: bool = True) -> Problem:
 
 
 def assert_rounded(problem: Problem, arch: int, threads: int) -> None:
-    """What bfloat16 weights give is to the bit what float32 weights give that were rounded."""
+    """bfloat16 weights yield the bits of rounded float32 weights."""
     ties = np.float32([1 + 2**-8, 1 + 3 * 2**-8])  # to even: one down, one up
     for weights in problem.weights:
         weights.flat[:2] = ties[: weights.size]
@@ -144,8 +144,8 @@ def assert_rounded(problem: Problem, arch: int, threads: int) -> None:
             np.testing.assert_array_equal(layer.bits, same.bits)
         for everything in FLAGS:
             found = gradients(problem, forward, arch, threads, everything, **narrow, **kept)
-            judge = gradients(exact, expected, arch, threads, everything, **kept)
-            assert_same_bits(found, judge)
+            baseline = gradients(exact, expected, arch, threads, everything, **kept)
+            assert_same_bits(found, baseline)
 
 
 @pytest.mark.same_on_every_python
@@ -272,16 +272,16 @@ class TestFirstFlip:
         trace = reference.forward(p.network, p.weights, p.ids, p.counts, seed=p.seed)
         forward = run(problem, native.supported_arch(), u=True)
         same = np.ones(p.counts.shape, dtype=bool)
-        for layer, judge in zip(forward.layers, trace.layers):
-            same &= np.all(layer.spike_counts == judge.spike_counts, axis=2)
-            same &= np.all(layer.spike_ids == judge.spike_ids, axis=2)
+        for layer, baseline in zip(forward.layers, trace.layers):
+            same &= np.all(layer.spike_counts == baseline.spike_counts, axis=2)
+            same &= np.all(layer.spike_ids == baseline.spike_ids, axis=2)
         before = np.logical_and.accumulate(same, axis=0)
         assert before.mean() > 0.9
-        for layer, judge in zip(forward.layers, trace.layers):
+        for layer, baseline in zip(forward.layers, trace.layers):
             assert layer.u is not None
-            error = np.abs(layer.u - judge.u).max(axis=2)[before]
-            assert error.max() < 1e-5 * np.abs(judge.u).max()
-            assert judge.spike_counts[..., 0].any()
+            error = np.abs(layer.u - baseline.u).max(axis=2)[before]
+            assert error.max() < 1e-5 * np.abs(baseline.u).max()
+            assert baseline.spike_counts[..., 0].any()
 
 
 class TestOptions:

@@ -25,19 +25,19 @@ def test_updates_are_those_of_the_equations(weight_decay: float) -> None:
     weights = tuple(rng.normal(size=shape).astype(np.float32) for shape in shapes)
     zeros = tuple(np.zeros(shape, np.float32) for shape in shapes)
     state = AdamState(weights, zeros, zeros)
-    judged = [[np.float64(array) for array in arrays] for arrays in state]
+    baseline = [[np.float64(array) for array in arrays] for arrays in state]
     rate, beta_1, beta_2, epsilon = 0.01, 0.9, 0.999, 1e-7
     with PoplarAdam(NETWORK, weight_decay=weight_decay, tiles_per_ipu=9) as adam:
         for t in range(1, 6):
             gradients = [rng.normal(size=shape).astype(np.float32) for shape in shapes]
             state = adam.update(state, gradients, rate, t)
             step = rate * np.sqrt(1 - beta_2**t) / (1 - beta_1**t)
-            for w, m, v, g in zip(*judged, map(np.float64, gradients)):
+            for w, m, v, g in zip(*baseline, map(np.float64, gradients)):
                 m += (1 - beta_1) * (g - m)
                 v += (1 - beta_2) * (g**2 - v)
                 w *= 1 - rate * weight_decay
                 w -= step * m / (np.sqrt(v) + epsilon)
-    for ours, theirs in zip(state, judged):
+    for ours, theirs in zip(state, baseline):
         for found, wanted in zip(ours, theirs):
             np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 

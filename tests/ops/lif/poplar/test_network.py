@@ -207,7 +207,7 @@ class TestPlacement:
             names = {one["_id"]: one["name"] for one in op.op.profile()["compilation"]["programs"]}
         plan = tile_plan(network, batch, problem.ids.shape[2], Placement(ipus=4), tiles_per_ipu=12)
         assert [layer["ipus"] for layer in plan["layers"]] == [[0], [1], [2], [3]]
-        # Of each sample, from three IPUs to the next: 6 slots of 2 bytes and 2 counts of 4.
+        # Per sample, from three IPUs to the next: 6 slots of 2 bytes and 2 counts of 4 bytes.
         ids, counts = 3 * batch * 6 * 2, 3 * batch * 2 * 4
         assert _between_ipus(totals, names, steps) == {"cross/ids": ids, "cross/counts": counts}
         # Backward they cross again, with 8 numbers of where the workers' shares begin; so do the
@@ -240,7 +240,7 @@ class TestPlacement:
         slots = problem.ids.shape[2]
         plan = tile_plan(network, batch, slots, placement, tiles_per_ipu=12)
         assert [layer["ipus"] for layer in plan["layers"]] == [[0, 1]] * 4
-        # Of each sample, either way: a list of 6 of 2 bytes and 2 counts of 4, of three layers;
+        # Per sample and direction, for three layers: 6 ids of 2 bytes, 2 counts of 4 bytes;
         # the input's, to the second IPU.
         assert _between_ipus(profile["execution"]["totals"], names, steps) == {
             "cross/ids": batch * (slots + slots % 2) * 2,

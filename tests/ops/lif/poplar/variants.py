@@ -1,4 +1,4 @@
-"""Problems as the Poplar op takes them, and its runs beside the reference's."""
+"""Problems for the Poplar op, and comparisons of its runs with the reference."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def run_both(op: PoplarLIF, problem: Problem) -> Tuple[Run, Trace]:
 
 
 def judge(problem: Problem) -> Trace:
-    """What the reference makes of a problem by itself."""
+    """Run the reference on a problem, without replay."""
     p = problem
     return reference.forward(p.network, p.weights, p.ids, p.counts, seed=p.seed)
 
 
 def assert_bit_equal(run: Run, trace: Trace) -> None:
-    """Of problems whose float32 sums are exact; surrogates are rounded."""
+    """Assert equality for problems with exact float32 sums; surrogates are rounded."""
     np.testing.assert_array_equal(run.membrane, trace.membrane)
     for ours, theirs in zip(run.layers, trace.layers):
         np.testing.assert_array_equal(ours.spike_counts, theirs.spike_counts)
@@ -77,13 +77,13 @@ def assert_gradients(op: PoplarLIF, problem: Problem, trace: Trace) -> None:
     p = problem
     grad_u = p.grad_u if op.wanted.membranes else None
     loss = (p.grad_membrane, p.grad_spikes, grad_u)
-    judged = reference.backward(p.network, p.weights, p.ids, p.counts, trace, *loss)
+    baseline = reference.backward(p.network, p.weights, p.ids, p.counts, trace, *loss)
     found = op.backward(*loss)
-    pairs: List[Tuple[Any, Any]] = list(zip(found.weights, judged.weights))
+    pairs: List[Tuple[Any, Any]] = list(zip(found.weights, baseline.weights))
     if op.wanted.input_gradients:
-        pairs.append((found.inputs, judged.inputs))
+        pairs.append((found.inputs, baseline.inputs))
     if op.wanted.constant_gradients:
-        for ours, theirs in zip(found.constants, judged.constants):
+        for ours, theirs in zip(found.constants, baseline.constants):
             pairs += [(getattr(ours, name), by) for name, by in vars(theirs).items()]
     largest = max(np.abs(theirs).max(initial=0) for _, theirs in pairs if theirs is not None)
     for ours, theirs in pairs:

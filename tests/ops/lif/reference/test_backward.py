@@ -32,7 +32,7 @@ def gradients(problem: Problem, trace: Trace) -> Gradients:
     )
 
 
-# Who gets the slots, and how many there are: 3 are too few for every layer below.
+# Policies and capacities; 3 slots are too few for every layer below.
 SLOTS = ((None, "index"), (3, "index"), (3, "cyclic"), (3, "top"))
 
 
@@ -165,7 +165,7 @@ class TestAgainstDifferenceQuotients:
 
 class TestOneNeuronByHand:
     # u = 0.75, 1.125, 0.75 against threshold 1, as in the forward test; one spike, at step 1.
-    # slope 4: phi = 1/4, 4/9, 1/4. Loss = membrane at the last step, whose weight is 1:
+    # slope 4: phi = 1/4, 4/9, 1/4. Loss = membrane at the last step, with weight 1:
     # dL/dI of the readout is 1/4, 1/2, 1 at the three steps.
     @pytest.mark.parametrize(
         ("reset_gradient", "delay", "expected"),

@@ -20,7 +20,7 @@ from tests.ops.strategies import Problem, problems, random_problem
 
 
 def driven(currents: Sequence[float], layer: LIF, steps: int = 1) -> LayerTrace:
-    """One layer whose neuron n gets the current currents[n] at every step."""
+    """Run one layer; neuron n receives the current currents[n] at every step."""
     network = Network(inputs=1, layers=(layer,), readout=LeakyReadout(neurons=1))
     weights = [np.array([currents]), np.zeros((layer.neurons, 1))]
     ids, counts = np.zeros((steps, 1, 1), dtype=np.int32), np.ones((steps, 1), dtype=np.int32)
@@ -68,7 +68,7 @@ class TestOneNeuronByHand:
 
 
 class TestVariantsByHand:
-    """Of one neuron as above: scale 1, decay 1/2, threshold 1, and a current of 3/4 per spike."""
+    """Membranes of one neuron: scale 1, decay 1/2, threshold 1, a current of 3/4 per spike."""
 
     ids, counts = TestOneNeuronByHand.ids, TestOneNeuronByHand.counts
 
@@ -265,7 +265,7 @@ class TestProperties:
     @given(problems(variants=True, dyadic=True))
     @examples(300)
     def test_dyadic_problems_are_exact_in_float32(self, problem: Problem) -> None:
-        """What makes bit-equality with a float32 kernel a fair demand: no sum is ever rounded."""
+        """No sum is rounded, so that float32 kernels must be equal to the bit."""
         trace = run(problem)
         for array in [trace.membrane, *(layer.u for layer in trace.layers)]:
             assert np.array_equal(array.astype(np.float32), array)

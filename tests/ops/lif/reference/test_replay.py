@@ -57,7 +57,7 @@ class TestReplay:
         assert replayed.dropped[0, 0] == 1
 
     def test_of_emission_reset_leaves_no_doubt(self) -> None:
-        """Only a spike that was seen resets; whoever was dropped is counted all the same."""
+        """Only an emitted spike resets; dropped spikes are counted, too."""
         layer = LIF(3, decay=0.5, gain=2.0, capacity=1)
         network = Network(1, (layer,), LeakyReadout(1), reset_on="emission")
         weights = [np.array([[2.0, 2.0, 0.5]]), np.zeros((3, 1))]

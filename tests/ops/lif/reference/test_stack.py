@@ -25,7 +25,7 @@ def one_layer(network: Network, layer: LIF) -> Network:
 
 
 def by_layers(p: Problem) -> Tuple[List[LayerTrace], List[Gradients]]:
-    """Each layer of a network whose readout spikes as one of its own, forward and backward."""
+    """Each layer of a network with a spiking readout equals a network of one layer."""
     weights = [flat([one]) for one in by_layer(p.network, p.weights)]
     inputs, networks, entering, traces = p.network.inputs, [], [(p.ids, p.counts)], []
     for layer, own in zip(p.network.spiking, weights):
@@ -70,8 +70,8 @@ def test_gradients_are_those_of_its_layers(gate: bool, capacity: int, delay: int
         *(network, p.weights, p.ids, p.counts, trace, p.grad_membrane, p.grad_spikes, p.grad_u)
     )
     ours = [array for one in found for array in one.weights]
-    for one, judge in zip(ours, expected.weights):
-        np.testing.assert_allclose(one, judge, rtol=1e-12, atol=1e-13 * np.abs(judge).max())
-    for layer, judged in zip(found, expected.constants):
-        np.testing.assert_allclose(layer.constants[0].threshold, judged.threshold, rtol=1e-11)
+    for one, baseline in zip(ours, expected.weights):
+        np.testing.assert_allclose(one, baseline, rtol=1e-12, atol=1e-13 * np.abs(baseline).max())
+    for layer, baselined in zip(found, expected.constants):
+        np.testing.assert_allclose(layer.constants[0].threshold, baselined.threshold, rtol=1e-11)
     np.testing.assert_allclose(found[0].inputs, expected.inputs, rtol=1e-11, atol=1e-13)

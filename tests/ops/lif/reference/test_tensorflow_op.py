@@ -74,10 +74,19 @@ def test_outputs_and_gradients_are_the_references(name: str, traced: bool) -> No
         {key: np.asarray(value).astype(float) for key, value in given.items()}
         for given in given_of(p.network)
     ]
-    judged = _with_constants(p.network, layers)
-    trace = reference.forward(judged, p.weights, p.ids, p.counts, seed=p.seed)
+    baseline_network = _with_constants(p.network, layers)
+    trace = reference.forward(baseline_network, p.weights, p.ids, p.counts, seed=p.seed)
     grads = reference.backward(
-        *(judged, p.weights, p.ids, p.counts, trace, p.grad_membrane, p.grad_spikes, p.grad_u)
+        *(
+            baseline_network,
+            p.weights,
+            p.ids,
+            p.counts,
+            trace,
+            p.grad_membrane,
+            p.grad_spikes,
+            p.grad_u,
+        )
     )
     out, (by_weights, by_ids, by_constants) = run(problem, traced)
     np.testing.assert_array_equal(out.membrane, trace.membrane.astype(np.float32))

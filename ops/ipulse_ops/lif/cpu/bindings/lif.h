@@ -1,5 +1,6 @@
 // The CPU kernels of sparse LIF networks behind a plain C interface: the whole sequence and all
-// layers in one call. The equations are in ../reference.py; shapes are [time, batch, neurons].
+// layers in one call. The equations are in
+// lif/reference/network_pass.py; shapes are [time, batch, neurons].
 //
 // Bit equality. Two calls with the same arguments give the same bits, whatever `threads` is. The
 // forward pass gives the same bits on every instruction set: each neuron sums its current in slot

@@ -1,5 +1,5 @@
-// Any layer backward in time, one sample and panel: the equations of ../reference.py with every
-// term. panel_backward.h has what most networks need, and is faster.
+// The backward pass of any layer, one sample and panel: the equations of reference/network_pass.py
+// with every term. panel_backward.h is faster and covers most networks.
 #ifndef IPULSE_OPS_LIF_CPU_GENERAL_BACKWARD_H
 #define IPULSE_OPS_LIF_CPU_GENERAL_BACKWARD_H
 

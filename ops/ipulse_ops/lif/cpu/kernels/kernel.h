@@ -203,7 +203,7 @@ struct WeightGradient {
   int64_t grad_stride;
 };
 
-// A run of weights; see adam.h. What is read and what is written may be the same memory.
+// A run of weights; see adam_step.h. What is read and what is written may be the same memory.
 struct AdamBlock {
   int64_t count;
   const float *weights, *means, *squares, *gradients;

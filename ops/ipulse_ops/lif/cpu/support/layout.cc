@@ -7,15 +7,15 @@
 
 namespace lif {
 
-// A panel of this many bytes of weights still stays in most L2 caches.
+// Bytes of a panel's weights that fit most L2 caches.
 constexpr int64_t PANEL_BYTES = 1 << 20;
-// Neurons of a panel, at most, where the membranes of a long layer are kept: Strassen's sums of
-// weights are held for few panels then, and narrow ones are the faster in its forward pass, too.
-constexpr int SPARING = 64;
+// Most neurons of a panel where all membranes of a long layer are stored: the forward pass is
+// faster with narrow panels then.
+constexpr int LONG_LAYER_WIDTH = 64;
 
 Panels cut(const Kernel &kernel, const LifNetwork &network, int number) {
-  // Wide panels share the reading of the spikes' ids among more neurons; a wide panel that is
-  // mostly padding, or that spills from the cache, does not.
+  // Wide panels amortise the reading of ids over more neurons, unless they are mostly padding or
+  // exceed the cache.
   const LifLayer &layer = network.layer[number];
   int neurons = layer.neurons;
   int64_t column_bytes = inputs_of(network, number) * int64_t(sizeof(float));
@@ -25,7 +25,7 @@ Panels cut(const Kernel &kernel, const LifNetwork &network, int number) {
     int width = vectors * kernel.lanes;
     if (vectors > 2 && width * column_bytes > PANEL_BYTES)
       continue;
-    if (width > SPARING && !is_sparse(layer) && is_long(network, neurons))
+    if (width > LONG_LAYER_WIDTH && !is_sparse(layer) && is_long(network, neurons))
       continue;
     int count = (neurons + width - 1) / width;
     int64_t padded = static_cast<int64_t>(count) * width;
