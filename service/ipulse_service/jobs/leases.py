@@ -76,7 +76,7 @@ _WRITE = update(attempts).where(
 
 
 @dataclass(frozen=True)
-class ClaimedJob:
+class Claim:
     """A new attempt, its job, and the fencing token, which only its agent receives."""
 
     job: Job
@@ -90,7 +90,7 @@ def claim(
     agent: str,
     device_kinds: Collection[str],
     lease_seconds: float,
-) -> ClaimedJob:
+) -> Claim:
     """Starts an attempt at a queued job: this one, or the first in the queue of its kind.
 
     Raises NotFound or NotClaimable.
@@ -124,7 +124,7 @@ def claim(
         attempt=number,
         started_at=job.started_at or transaction.now,
     )
-    return ClaimedJob(job, attempt, fence)
+    return Claim(job, attempt, fence)
 
 
 def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> AttemptRow:

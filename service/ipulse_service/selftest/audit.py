@@ -1,4 +1,4 @@
-"""What became of everything that was accepted, by the database, the files and the runners."""
+"""Checks what became of each accepted job: its rows, its files and its runners."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ _OVER = {state.value for state in TERMINAL}
 
 @dataclass
 class Findings:
-    """Ids of jobs, and sentences about what should never be."""
+    """Ids of jobs, and sentences about broken guarantees."""
 
-    states: dict[str, int] = field(default_factory=dict)  # how many accepted jobs ended so
+    states: dict[str, int] = field(default_factory=dict)  # number of accepted jobs by final state
     lost: list[str] = field(default_factory=list)
-    doubled: list[str] = field(default_factory=list)  # run twice officially
-    overlapping: list[str] = field(default_factory=list)  # an old runner beside the next
+    doubled: list[str] = field(default_factory=list)  # two attempts completed
+    overlapping: list[str] = field(default_factory=list)  # two runners at once
     broken: list[str] = field(default_factory=list)
-    weights: set[str] = field(default_factory=set)  # digests, where all must be the same
+    weights: set[str] = field(default_factory=set)  # digests; all must be equal
 
     @property
     def is_clean(self) -> bool:
+        """Whether no guarantee was broken."""
         return not (self.lost or self.doubled or self.overlapping or self.broken)
 
 
@@ -39,7 +40,7 @@ def audit(
     stopped: Collection[str],
     steps: int,
 ) -> Findings:
-    """Looks at every job. `accepted` has ids by key; `stopped` attempts slept past their lease.
+    """Checks every job. `accepted` has ids by key; `stopped` attempts outslept their lease.
 
     `steps` are those of a scripted job; 0 for real training, where all jobs are the same.
     """
@@ -59,8 +60,8 @@ def audit(
     if len(set(accepted.values())) != len(accepted):
         found.broken.append("two keys were answered with one job")
     for row in rows.values():
-        _look_at(testbed, row, steps, found)
-    _look_at_runners(testbed, stopped, found)
+        _check_job(testbed, row, steps, found)
+    _check_runners(testbed, stopped, found)
     if len(found.weights) > 1:
         found.broken.append(f"one spec and seed gave {len(found.weights)} different weights")
     if not testbed.records.sound():
@@ -68,7 +69,7 @@ def audit(
     return found
 
 
-def _look_at(testbed: Testbed, row: tuple[Any, ...], steps: int, found: Findings) -> None:
+def _check_job(testbed: Testbed, row: tuple[Any, ...], steps: int, found: Findings) -> None:
     pk, job_id, state, _, last_seq, attempt = row
     events = testbed.records.events(pk)
     if [seq for seq, _, _ in events] != list(range(1, last_seq + 1)):
@@ -99,7 +100,7 @@ def _look_at(testbed: Testbed, row: tuple[Any, ...], steps: int, found: Findings
         found.broken.append(f"{job_id}: it succeeded without its files")
 
 
-def _look_at_runners(testbed: Testbed, stopped: Collection[str], found: Findings) -> None:
+def _check_runners(testbed: Testbed, stopped: Collection[str], found: Findings) -> None:
     asleep = {(one.job, one.number) for one in testbed.records.tried() if one.id in stopped}
     for job_id, spans in testbed.execution_log.spans().items():
         for earlier, later in itertools.pairwise(spans):

@@ -1,4 +1,4 @@
-"""A queue in Redis as somebody sees it who has its socket: its messages are only bytes."""
+"""Reads and writes the raw messages of a queue in Redis."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ Answer = Union[bytes, int, None, list["Answer"]]  # noqa: UP007 (refers to itsel
 
 
 class Broker:
-    """One connection for each command. Raises OSError where no server answers."""
+    """Uses a connection for each command. Raises OSError if no server answers."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def messages(self, queue: str) -> list[bytes]:
+        """Returns the raw messages of a queue."""
         found = self._ask(b"LRANGE", queue.encode(), b"0", b"-1")
         return [one for one in found if isinstance(one, bytes)] if isinstance(found, list) else []
 
     def push(self, queue: str, messages: list[bytes]) -> None:
+        """Adds raw messages to a queue."""
         if messages:
             self._ask(b"LPUSH", queue.encode(), *messages)
 
     def replace(self, queue: str, messages: list[bytes]) -> None:
-        """Puts these messages where others were."""
+        """Replaces all messages of a queue."""
         self._ask(b"DEL", queue.encode())
         self.push(queue, messages)
 
     def hang_up(self) -> None:
-        """Ends all other connections."""
+        """Closes all other connections."""
         self._ask(b"CLIENT", b"KILL", b"SKIPME", b"yes")
 
     def _ask(self, *words: bytes) -> Answer:

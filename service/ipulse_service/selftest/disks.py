@@ -1,4 +1,4 @@
-"""Disks that are small enough to be filled: file systems in memory that only this process sees."""
+"""Small disks to fill: file systems in memory that only this process and its children see."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _MNT_DETACH = 2
 
 
 class Disks:
-    """Mounted with `prepare`. To be called by the main thread before there are others."""
+    """The small disks of a testbed. `prepare` must be called before other threads start."""
 
     def __init__(self) -> None:
         self._mounted: dict[Path, Path] = {}
         self._is_apart = False
 
     def prepare(self, path: Path, mebibytes: int) -> bool:
-        """Puts a small disk at an empty folder; False where this process may mount none."""
+        """Mounts a small disk at an empty folder. Returns False without the right to mount."""
         try:
             if not self._is_apart:
-                # What is mounted from here on is gone with this process, however it ends.
+                # The mounts disappear with this process, however it ends.
                 _call("unshare", _CLONE_NEWNS)
                 _call("mount", None, b"/", None, _MS_REC | _MS_PRIVATE, None)
                 self._is_apart = True
@@ -36,10 +36,11 @@ class Disks:
         return True
 
     def has(self, path: Path) -> bool:
+        """Returns whether a small disk is mounted at a path."""
         return path in self._mounted
 
     def fill(self, path: Path) -> None:
-        """Takes every byte that is free."""
+        """Uses every free byte."""
         descriptor = os.open(self._mounted[path], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         block = bytes(MIBIBYTE)
         try:
@@ -54,10 +55,11 @@ class Disks:
             os.close(descriptor)
 
     def free(self, path: Path) -> None:
+        """Frees the space that `fill` used."""
         self._mounted[path].unlink()
 
     def remove(self) -> None:
-        """Takes the disks away again, the innermost first."""
+        """Unmounts the disks, the innermost first."""
         for path in reversed(list(self._mounted)):
             _call("umount2", os.fsencode(path), _MNT_DETACH)
         self._mounted.clear()

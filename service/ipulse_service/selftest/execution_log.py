@@ -1,4 +1,4 @@
-"""What the runners themselves say they did, apart from every database."""
+"""What the runners themselves recorded, independently of the database."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Span:
-    """The first and the last sign of one attempt's process, on the machine's monotonic clock."""
+    """The first and last record of an attempt's process, on the monotonic clock."""
 
     attempt: int
     first: float
@@ -19,13 +19,13 @@ class Span:
 
 
 class ExecutionLog:
-    """The file that all runners of a testbed append to."""
+    """The file to which all runners of a testbed append."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def spans(self) -> dict[str, list[Span]]:
-        """By job, in the order of the attempts."""
+        """Returns the spans by job, in the order of the attempts."""
         seen: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
         for line in self._lines():
             if line["what"] != "orphan":
@@ -36,7 +36,7 @@ class ExecutionLog:
         }
 
     def orphans(self, job_id: str) -> list[int]:
-        """Ids of the processes that a job left behind on purpose."""
+        """Returns the ids of the processes that a job started on purpose and left."""
         return [
             line["pid"]
             for line in self._lines()
@@ -46,6 +46,6 @@ class ExecutionLog:
     def _lines(self) -> list[dict[str, Any]]:
         if not self.path.exists():
             return []
-        # A process that was killed may have left half a line.
+        # A killed process may leave an incomplete line.
         text = self.path.read_text().splitlines()
         return [json.loads(line) for line in text if line.endswith("}")]

@@ -1,4 +1,4 @@
-"""A fault that happened: which kind, when, and which attempts it struck."""
+"""An injected fault: its kind, its time, and the attempts that it affected."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ _LOST = {reason.value for reason in INFRASTRUCTURE}
 
 
 class PromiseBroken(Exception):
-    """Raised when the stack broke one of its promises."""
+    """A guarantee of the stack is broken; the message says which."""
 
 
 @dataclass(frozen=True)
 class FaultOutcome:
-    """`at` is in milliseconds since 1970; `attempts` are ids, the ones it must hit first."""
+    """An injected fault. `at` is in milliseconds since 1970; `attempts` are ids."""
 
     kind: str
     at: int
     attempts: tuple[str, ...] = ()
-    is_aimed: bool = False  # at these attempts, and not at everything that happened to run
+    is_aimed: bool = False  # aimed at these attempts, not at all that ran
     kills: int = 0
 
 
 def rerun_seconds(faults: Sequence[FaultOutcome], tried: Sequence[Tried]) -> dict[str, list[float]]:
-    """By kind of fault: from the fault to the beginning of the next attempt at each lost job.
+    """Returns the seconds from fault to next attempt of each lost job, by kind of fault.
 
-    An attempt that two faults struck counts for the one that was aimed at it.
+    An attempt that two faults affected counts for the one that was aimed at it.
     """
     blamed: dict[str, FaultOutcome] = {}
     for fault in sorted(faults, key=lambda one: (not one.is_aimed, one.at)):

@@ -1,4 +1,4 @@
-"""How much memory each part of a stack has of its own, over the jobs that it saw."""
+"""Private memory of each process of a stack over the number of accepted jobs."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from typing import NamedTuple
 from ipulse.stack.guarded_process import GuardedProcess
 
 EVERY_SECONDS = 5.0
-MOST_SAMPLES = 24  # that are told of each part
+MAX_SAMPLES = 24  # reported for each process
 
 _OWN = ("Private_Clean:", "Private_Dirty:")
 
 
 class Sample(NamedTuple):
-    """What a part had when so many jobs had been accepted."""
+    """The memory of a process when a number of jobs had been accepted."""
 
     jobs: int
     mebibytes: float
 
 
 class Footprint:
-    """A thread that looks now and then. A part that was started again begins anew."""
+    """A thread that samples memory; a restarted process starts a new series."""
 
     def __init__(
         self, parts: Callable[[], Mapping[str, GuardedProcess]], jobs: Callable[[], int]
     ) -> None:
         self._parts = parts
         self._jobs = jobs
-        self._lives: dict[str, dict[int, list[Sample]]] = {}  # by name and process
+        self._lives: dict[str, dict[int, list[Sample]]] = {}  # by name and process id
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run)
 
@@ -43,7 +43,7 @@ class Footprint:
         self._thread.join()
 
     def longest(self) -> dict[str, list[Sample]]:
-        """The life of each part in which most jobs were accepted, thinned evenly."""
+        """Returns the series of each name with the most accepted jobs, thinned evenly."""
         return {
             name: thinned(max(lives.values(), key=lambda life: life[-1].jobs - life[0].jobs))
             for name, lives in sorted(self._lives.items())
@@ -60,7 +60,7 @@ class Footprint:
 
 
 def own_bytes(pid: int) -> int | None:
-    """The memory that a process shares with none; None where it is gone, or nobody tells."""
+    """Returns the private memory of a process, None if it has ended or cannot be read."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -70,8 +70,8 @@ def own_bytes(pid: int) -> int | None:
 
 
 def thinned(samples: list[Sample]) -> list[Sample]:
-    """At most so many, the first and the last among them."""
-    if len(samples) <= MOST_SAMPLES:
+    """Returns at most MAX_SAMPLES samples, with the first and the last."""
+    if len(samples) <= MAX_SAMPLES:
         return samples
     last = len(samples) - 1
-    return [samples[round(n * last / (MOST_SAMPLES - 1))] for n in range(MOST_SAMPLES)]
+    return [samples[round(n * last / (MAX_SAMPLES - 1))] for n in range(MAX_SAMPLES)]

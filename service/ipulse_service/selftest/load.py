@@ -1,4 +1,4 @@
-"""Keeps a stack busy: submits jobs without end and remembers what was accepted."""
+"""Submits jobs to a stack continuously and records which were accepted."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ipulse_core.errors import Conflict, NotFound, RemoteError, Unavailable
 from ipulse_service.selftest.records import Records
 
 PAUSE_SECONDS = 0.05
-CANCELLED_SHARE = 0.04  # of the jobs, at any moment of their lives
-LAST_SECONDS = 60.0  # in which the answer to a submission under way must come
+CANCELLED_SHARE = 0.04  # of the jobs, at random times
+LAST_SECONDS = 60.0  # limit of the wait for the answers to the last submissions
 
 
 class Load:
-    """Some threads, each with a client of its own."""
+    """Threads that submit jobs, each with its own client."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class Load:
         varies: bool,
         threads: int = 2,
     ) -> None:
-        """`template` is the spec; `waiting` is how many jobs are to be queued at any time."""
+        """`template` is the spec; `waiting` is the number of jobs to keep queued."""
         self._url = url
         self._token_file = token_file
         self._records = records
@@ -43,13 +43,14 @@ class Load:
         self._changing = threading.Lock()
         self.accepted: dict[str, str] = {}  # ids by idempotency key
         self.cancelled: set[str] = set()
-        self.unanswered: list[str] = []  # keys of submissions that got no answer at all
+        self.unanswered: list[str] = []  # keys of submissions without an answer
         self._threads = [
             threading.Thread(target=self._run, args=(number, Random(f"{seed} {number}")))
             for number in range(threads)
         ]
 
     def start(self) -> None:
+        """Starts the threads."""
         for thread in self._threads:
             thread.start()
 
@@ -60,13 +61,13 @@ class Load:
             thread.join()
 
     def submit(self, client: Client, key: str, spec: dict[str, Any]) -> str:
-        """Submits until there is an answer: the same key never makes two jobs."""
+        """Submits until there is an answer, always with the same idempotency key."""
         deadline = time.monotonic() + LAST_SECONDS
         while True:
             try:
                 job = client.submit(spec, key)
             except (Unavailable, RemoteError):
-                # The answer is owed as long as the run goes on, and a while after.
+                # The answer must come during the run or shortly after.
                 if not self._stopping.is_set():
                     deadline = time.monotonic() + LAST_SECONDS
                 if time.monotonic() > deadline:
@@ -80,19 +81,20 @@ class Load:
             return job.id
 
     def spec(self, name: str, seed: int, **orders: str) -> dict[str, Any]:
+        """Returns a spec with a name, a seed and orders for the scripted runner."""
         metadata = {**self._template.get("metadata", {}), **orders}
         seed = seed if self._varies else 1
         return {**self._template, "name": name, "seed": seed, "metadata": metadata}
 
     def check(self) -> None:
-        """Raises what ended one of the threads, if anything did: without load nothing is shown."""
+        """Raises the exception that ended a thread, if any: without load the run proves nothing."""
         if self._failure:
             raise self._failure
 
     def _run(self, number: int, random: Random) -> None:
         try:
             self._submit_on(number, random)
-        except Exception as error:  # noqa: BLE001 - told by `check`, in the main thread
+        except Exception as error:  # noqa: BLE001 - raised again by `check` in the main thread
             self._failure = error
 
     def _submit_on(self, number: int, random: Random) -> None:
@@ -111,7 +113,7 @@ class Load:
 
     def _cancel(self, client: Client, job_id: str) -> None:
         with self._changing:
-            self.cancelled.add(job_id)  # it may be heard although no answer comes
+            self.cancelled.add(job_id)  # it may take effect although no answer comes
         try:
             client.cancel(job_id)
         except (Unavailable, RemoteError, Conflict, NotFound):

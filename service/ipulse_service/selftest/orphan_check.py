@@ -1,4 +1,4 @@
-"""What a run leaves behind that nobody needs: files, rows, sockets, processes."""
+"""Finds what a run leaves behind without need: files, rows, sockets, processes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 from ipulse_service.selftest.testbed import Testbed
 
-AGED_SECONDS = 2 * 86_400  # what a crash leaves is kept for a day
+AGED_SECONDS = 2 * 86_400  # files of a crash are kept for one day
 CLEAN_SECONDS = 120.0
-EXIT_SECONDS = 20.0  # a guardian sees the end of whom it guards a moment later
+EXIT_SECONDS = 20.0  # a guardian ends a moment after its program
 
 
 def after_a_day(testbed: Testbed, clean_seconds: float = CLEAN_SECONDS) -> list[str]:
-    """Makes every file look old, has an agent start again, and tells what is not cleaned up then.
+    """Makes every file look old, restarts an agent, and returns what was not cleaned up.
 
     To be called once every job has ended.
     """
@@ -27,7 +27,7 @@ def after_a_day(testbed: Testbed, clean_seconds: float = CLEAN_SECONDS) -> list[
 
 
 def after_the_end(testbed: Testbed, exit_seconds: float = EXIT_SECONDS) -> list[str]:
-    """What is there of a stack that was stopped."""
+    """Returns what is left of a stopped stack."""
 
     def found() -> Iterator[str]:
         for path in (testbed.home / "work").iterdir():
@@ -41,7 +41,7 @@ def after_the_end(testbed: Testbed, exit_seconds: float = EXIT_SECONDS) -> list[
 
 
 def _lasting(look: Callable[[], list[str]], seconds: float) -> list[str]:
-    """What is still found after so long, at the latest; nothing as soon as that is so."""
+    """Repeats a search until it finds nothing, or returns what is left after `seconds`."""
     deadline = time.monotonic() + seconds
     while (found := look()) and time.monotonic() < deadline:
         time.sleep(0.2)
@@ -57,7 +57,7 @@ def _age(folder: Path) -> None:
 
 def _files(testbed: Testbed) -> Iterator[str]:
     for path in (testbed.home / "work").iterdir():
-        if path.suffix != ".agent":  # the lock of one that runs
+        if path.suffix != ".agent":  # the lock of a running agent
             yield f"{path.name} stays in the work directory"
     for path in (testbed.home / "artifacts" / "incoming").iterdir():
         yield f"the upload {path.name} is never dropped"
@@ -68,10 +68,13 @@ def _files(testbed: Testbed) -> Iterator[str]:
 
 
 def _processes_of(home: Path) -> Iterator[int]:
-    """Those that were told of a home in their environment, or work there."""
+    """Yields processes that have a home in their environment or as working directory."""
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():
-            with suppress(OSError):  # it ended meanwhile, or is another user's
-                told = (folder / "environ").read_bytes()
-                if os.fsencode(home) in told or home in Path(os.readlink(folder / "cwd")).parents:
+            with suppress(OSError):  # it has ended, or belongs to another user
+                environment = (folder / "environ").read_bytes()
+                if (
+                    os.fsencode(home) in environment
+                    or home in Path(os.readlink(folder / "cwd")).parents
+                ):
                     yield int(folder.name)

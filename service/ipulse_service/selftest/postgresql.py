@@ -1,4 +1,4 @@
-"""A PostgreSQL of the suite's own: a server, a standby that has all that it has, one address."""
+"""A PostgreSQL server with a synchronous standby behind one address, for the suite."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 from ipulse.install_hint import install_hint
 from ipulse_core.errors import MissingDependency, Unavailable
 
-ACCOUNT = "nobody"  # PostgreSQL will not run as root
+ACCOUNT = "nobody"  # PostgreSQL does not run as root
 USER = "ipulse"
 NAME = "ipulse"  # of the database
 START_SECONDS = 60.0
@@ -26,7 +26,7 @@ NEEDED = ("initdb", "postgres", "pg_basebackup", "pg_ctl")
 
 
 def programs() -> Path:
-    """The folder of PostgreSQL's programs, Debian's too. Raises MissingDependency."""
+    """Returns the folder of PostgreSQL's programs. Raises MissingDependency."""
     if importlib.util.find_spec("psycopg") is None:
         raise MissingDependency(
             "PostgreSQL needs psycopg 3, which is not installed: "
@@ -44,10 +44,10 @@ def programs() -> Path:
 
 
 class Server:
-    """One server on a private socket. Its folder belongs to the account that it runs under."""
+    """A server on a private socket, whose folder belongs to the account that it runs under."""
 
     def __init__(self, programs: Path, folder: Path, is_durable: bool = False) -> None:
-        """It need not sync where only processes are broken, and not the machine's power."""
+        """Without `is_durable` it does not sync: only processes are killed, not the machine."""
         self.sockets = folder / "sockets"
         self._fsync = "on" if is_durable else "off"
         self._programs = programs
@@ -61,17 +61,17 @@ class Server:
                 os.chown(path, account.pw_uid, account.pw_gid)
 
     def make(self) -> None:
-        """An empty cluster, which runs."""
+        """Creates an empty cluster and starts it."""
         self._call("initdb", "--no-sync", "-U", USER, "-A", "trust", "-E", "UTF8")
         self.start()
 
     def copy(self, of: Server) -> None:
-        """A standby of another one, which runs, and follows it from here on."""
+        """Copies a running server and starts as its standby."""
         self._call("pg_basebackup", "-h", str(of.sockets), "-U", USER, "-R", "-c", "fast")
         self.start()
 
     def start(self) -> None:
-        """Returns once it answers. Raises Unavailable."""
+        """Starts the server and returns once it answers. Raises Unavailable."""
         options = ["-c", "listen_addresses=", "-k", str(self.sockets)]
         options += ["-c", f"fsync={self._fsync}"]
         with (self._folder / "log").open("ab") as log:
@@ -86,17 +86,18 @@ class Server:
             time.sleep(POLL_SECONDS)
 
     def stop(self, at_once: bool = False) -> None:
-        """Ends every connection, `at_once` without writing anything more."""
+        """Stops the server; `at_once` it writes nothing more."""
         if self._process is not None:
             self._process.send_signal(SIGQUIT if at_once else SIGINT)
             self._process.wait()
             self._process = None
 
     def promote(self) -> None:
-        """From a standby to a server that takes writes."""
+        """Makes a standby accept writes."""
         self._call("pg_ctl", "promote", "--wait", "--silent")
 
     def execute(self, statement: str) -> list[Any]:
+        """Runs an SQL statement and returns its rows."""
         import psycopg  # the extra `postgresql`
 
         where = f"host={self.sockets} user={USER} dbname=postgres"
@@ -131,10 +132,10 @@ class Server:
 
 
 class Servers:
-    """Whoever takes writes is behind the same address: a link to the folder of its socket."""
+    """A primary and its standby behind one address, a link to the primary's folder."""
 
     def __init__(self) -> None:
-        """Raises MissingDependency without a server's programs."""
+        """Raises MissingDependency without PostgreSQL's programs."""
         self._programs = programs()
         self._root = Path(tempfile.mkdtemp(prefix="ipulse-postgresql-"))
         self._root.chmod(0o711)
@@ -145,16 +146,18 @@ class Servers:
 
     @property
     def url(self) -> str:
+        """The database's URL, the same before and after a failover."""
         return f"postgresql://{USER}@/{NAME}?host={self._address}"
 
     def start(self) -> None:
+        """Starts the primary and its standby."""
         self.primary.make()
         self.primary.execute(f"CREATE DATABASE {NAME}")
         self._lead_to(self.primary)
         self.add_standby()
 
     def add_standby(self) -> None:
-        """One that every commit waits for: what was answered is on both."""
+        """Adds a synchronous standby: an acknowledged commit is on both servers."""
         standby = self._server()
         standby.copy(self.primary)
         self._standby = standby
@@ -168,12 +171,13 @@ class Servers:
             time.sleep(POLL_SECONDS)
 
     def restart(self, pause_seconds: float) -> None:
+        """Stops the primary at once and restarts it after a pause."""
         self.primary.stop(at_once=True)
         time.sleep(pause_seconds)
         self.primary.start()
 
     def fail_over(self, pause_seconds: float) -> None:
-        """The primary dies; the standby stands at its address, only to be read at first."""
+        """Kills the primary and promotes the standby at its address."""
         standby = self._standby
         assert standby is not None  # noqa: S101 - add_standby is to be called before
         self.primary.stop(at_once=True)
@@ -183,6 +187,7 @@ class Servers:
         self.primary, self._standby = standby, None
 
     def stop(self) -> None:
+        """Stops both servers and deletes their folders."""
         for server in (self._standby, self.primary):
             if server is not None:
                 server.stop()

@@ -1,4 +1,4 @@
-"""The stack's database as a fault and the audit look at it, where that is PostgreSQL."""
+"""Reads a stack's PostgreSQL database for the faults and the audit."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ RETRY_SECONDS = 0.2
 
 
 class PostgreSQLRecords(Records):
-    """Waits for a server that is away."""
+    """Reads records and waits while the server is down."""
 
     def __init__(self, url: str) -> None:
         self._url = url
 
     def lock(self) -> Any:
+        """Returns a connection that locks the tables until it is closed."""
         connection = self._connect()
         connection.execute("LOCK TABLE jobs, attempts, events IN EXCLUSIVE MODE")
         return connection
 
     def sound(self) -> bool:
-        """Its log and its copies have their own checks: what it answers is all there is to see."""
+        """Returns True: PostgreSQL checks its own files."""
         return True
 
     def keep(self, folder: Path) -> None:
-        """The servers' folders go with them."""
+        """Does nothing: the servers keep their folders themselves."""
 
     def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         import psycopg

@@ -1,4 +1,4 @@
-"""Asks the service like anybody, all the time, and looks at what is answered to errors."""
+"""Sends requests all the time and checks the status codes of the answers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 import httpx
 
 PAUSE_SECONDS = 0.1
-TIMEOUT_SECONDS = 60.0  # a locked database may take its time, and says so in the end
+TIMEOUT_SECONDS = 60.0  # a locked database delays an answer, which must come in the end
 PATHS = ("/v1/jobs?page_size=3", "/v1/jobs/{job}", "/v1/jobs/{job}/events?limit=5")
 
 
 class Probe:
-    """One thread. Who is not there, or goes away meanwhile, is no answer and so no wrong one."""
+    """A thread that sends requests. A refused or cut connection does not count as an answer."""
 
     def __init__(self, url: str, token_file: Path) -> None:
         self._url = url
@@ -37,7 +37,7 @@ class Probe:
 
     @property
     def broken(self) -> list[str]:
-        """What should never be answered."""
+        """Returns a sentence for each answer that is not allowed."""
         return sorted(self._broken)
 
     def _run(self) -> None:

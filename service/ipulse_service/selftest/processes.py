@@ -1,4 +1,4 @@
-"""The processes below another one, as Linux lists them."""
+"""Descendants of a process, as Linux lists them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextlib import suppress
 
 
 def descendants(pid: int) -> list[int]:
-    """Ids of all the processes that a process started, and those that they started."""
+    """Returns the ids of all descendants of a process."""
     children: dict[int, list[int]] = defaultdict(list)
     for name in os.listdir("/proc"):
         if name.isdigit():
-            with suppress(OSError):  # it ended meanwhile
+            with suppress(OSError):  # it has ended
                 with open(f"/proc/{name}/stat", "rb") as stat:
                     fields = stat.read().rpartition(b")")[2].split()
                 children[int(fields[1])].append(int(name))
@@ -27,7 +27,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that is dead and waits to be collected does not."""
+    """Returns whether a process runs; a zombie does not."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as stat:
             return stat.read().rpartition(b")")[2].split()[0] != b"Z"
@@ -36,7 +36,7 @@ def is_alive(pid: int) -> bool:
 
 
 def signal_tree(pid: int, number: signal.Signals) -> None:
-    """Signals a process and all below it, the upper ones first."""
+    """Sends a signal to a process and its descendants, the parents first."""
     for one in [pid, *descendants(pid)]:
         with suppress(ProcessLookupError):
             os.kill(one, number)

@@ -1,4 +1,4 @@
-"""An outcome as JSON, and as the table that people read."""
+"""The outcome of a run as JSON and as a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEADERS = ("fault", "times", "attempts struck", "reruns", "p50 s", "p99 s", "max
 
 
 def to_json(outcome: Outcome) -> dict[str, Any]:
-    """All of it, each time to a rerun too, so that runs can be added up."""
+    """Returns the outcome as JSON, with every single time, so that runs can be combined."""
     plan, found = outcome.plan, outcome.findings
     on = " on PostgreSQL" if plan.postgresql else ""
     return {
@@ -47,7 +47,7 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
 
 
 def rows(faults: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
-    """The table's lines, from the JSON of one run or of several."""
+    """Yields the lines of the table from the JSON of one or several runs."""
     for one in faults:
         seconds = one["rerun_seconds"]
         figures = [f"{quantile(seconds, q):.1f}" if seconds else "" for q in (0.5, 0.99, 1.0)]
@@ -56,33 +56,36 @@ def rows(faults: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The smallest value that so large a share of all does not exceed."""
+    """Returns the smallest value that this share of all values does not exceed."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
-def facts(told: dict[str, Any]) -> list[list[str]]:
-    """What stands below the table."""
-    overlapping = told["old_runner_beside_next"]
+def facts(document: dict[str, Any]) -> list[list[str]]:
+    """Returns the lines below the table."""
+    overlapping = document["old_runner_beside_next"]
     return [
-        ["kills", str(told["kills"])],
-        ["jobs accepted", str(told["jobs_accepted"])],
-        ["ended", ", ".join(f"{state} {n}" for state, n in told["jobs_by_state"].items())],
-        ["lost", str(len(told["lost"]))],
-        ["run twice officially", str(len(told["run_twice_officially"]))],
+        ["kills", str(document["kills"])],
+        ["jobs accepted", str(document["jobs_accepted"])],
+        ["ended", ", ".join(f"{state} {n}" for state, n in document["jobs_by_state"].items())],
+        ["lost", str(len(document["lost"]))],
+        ["run twice officially", str(len(document["run_twice_officially"]))],
         [
             "old runner beside the next",
             "not looked at" if overlapping is None else str(len(overlapping)),
         ],
-        ["other promises broken", str(len(told["broken"]))],
-        ["clocks wrong by up to", f"{told['clock_error_seconds']:g} s (time.time, by injection)"],
-        ["answers meanwhile", ", ".join(f"{n} x {s}" for s, n in told["statuses"].items())],
-        *([f"memory, {name}", _grown(life)] for name, life in told["memory_mib"].items()),
-        ["not done", "; ".join(told["skipped"])],
+        ["other promises broken", str(len(document["broken"]))],
+        [
+            "clocks wrong by up to",
+            f"{document['clock_error_seconds']:g} s (injected into time.time)",
+        ],
+        ["answers meanwhile", ", ".join(f"{n} x {s}" for s, n in document["statuses"].items())],
+        *([f"memory, {name}", _grown(life)] for name, life in document["memory_mib"].items()),
+        ["not done", "; ".join(document["skipped"])],
     ]
 
 
 def _grown(life: Sequence[Sequence[float]]) -> str:
-    """What a part had in the middle of the life that saw most jobs, and at its end, in MiB."""
+    """Returns the memory of a process in the middle and at the end of its series, in MiB."""
     (first, _), (middle, before), (last, after) = life[0], life[len(life) // 2], life[-1]
     return f"{before} MiB after {middle - first} jobs, {after} MiB after {last - first}"

@@ -1,8 +1,8 @@
-"""A runner that trains nothing, for faults in great number: real processes, pipes and files.
+"""A runner that does not train, for many faults: real processes, pipes and files.
 
 The spec's metadata say what it does. Its "weights" are a chain of digests, one for each step, so
 that a checkpoint that was lost, mixed up or resumed wrongly shows in the end. It writes a line
-into the execution_log's file at each step: what ran when, told by nobody else.
+into the execution log at each step: an independent record of what ran when.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Assignment = dict[str, Any]
 
 
 def weights_after(job: str, steps: int, state: str = "", begun: int = 0) -> str:
-    """What a job's steps make: from the beginning, or from a checkpoint's state on."""
+    """Returns the weights after a job's steps, from the beginning or from a checkpoint."""
     for step in range(begun, steps):
         state = hashlib.sha256(f"{job} {step} {state}".encode()).hexdigest()
     return state
@@ -40,13 +40,14 @@ def _manifest(name: str, weights: str) -> str:
 
 
 class Runner:
-    """One attempt."""
+    """An attempt that follows the script in the spec's metadata."""
 
     def __init__(self, events: int) -> None:
         self._events = events
-        self._is_told_to_stop = False
+        self._is_stopping = False
 
     def run(self) -> int:
+        """Runs the attempt and returns the exit code."""
         signal.signal(signal.SIGTERM, self._stop)
         self._say("ready", python="scripted", tensorflow="none", import_seconds=0.0)
         line = sys.stdin.readline()
@@ -73,10 +74,10 @@ class Runner:
             self._witness("step", assignment)
             values = {"loss": 1.0 / (step + 1)}
             self._say("metric", epoch=1, epochs=1, step=step + 1, steps=steps, values=values)
-            if step % 4 == 3 or self._is_told_to_stop:
+            if step % 4 == 3 or self._is_stopping:
                 self._write(assignment, CHECKPOINT, json.dumps({"state": state, "step": step + 1}))
                 self._say("checkpoint", path=CHECKPOINT, epoch=0, step=step + 1)
-            if self._is_told_to_stop:
+            if self._is_stopping:
                 self._say("done", reason="cancelled_by_user", message="", summary={})
                 return
         self._say("phase", phase="report")
@@ -94,7 +95,7 @@ class Runner:
         time.sleep(ORPHAN_SECONDS)
 
     def _double_forks(self, assignment: Assignment) -> None:
-        """Leaves a process in a session of its own that ignores SIGTERM, and completes."""
+        """Starts a process in its own session that ignores SIGTERM, and completes."""
         if os.fork() == 0:
             os.setsid()
             if os.fork() == 0:
@@ -106,7 +107,7 @@ class Runner:
         self._trains(assignment)
 
     def _hoards(self, assignment: Assignment) -> None:
-        """Takes memory until the kernel ends it, in its first attempt."""
+        """Allocates memory until the kernel kills it, in its first attempt."""
         if assignment["attempt"] == 1:
             group = Path(assignment["spec"]["metadata"]["cgroup"])
             (group / "cgroup.procs").write_text(str(os.getpid()))
@@ -116,7 +117,7 @@ class Runner:
         self._trains(assignment)
 
     def _floods(self, assignment: Assignment) -> None:
-        """More output than anybody wants, much of it no text and without an end of line."""
+        """Writes much output, some of it not text and without line ends."""
         block = bytes(range(256)) * 256
         for _ in range(FLOOD_BYTES // len(block)):
             sys.stdout.buffer.write(block.replace(b"\n", b"\0"))
@@ -125,7 +126,7 @@ class Runner:
         self._trains(assignment)
 
     def _stop(self, *_: Any) -> None:
-        self._is_told_to_stop = True
+        self._is_stopping = True
 
     def _say(self, kind: str, **fields: Any) -> None:
         os.write(self._events, (json.dumps({"kind": kind, **fields}) + "\n").encode())

@@ -1,4 +1,4 @@
-"""One run: a stack under load, faults at random moments, and the reckoning."""
+"""A run of the suite: a stack under load, faults at random times, and an audit."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from ipulse_service.selftest.testbed import MEBIBYTES, Testbed
 SCRIPTED = "ipulse_service.selftest.scripted_runner"
 KILL_PAUSE_SECONDS = 0.8  # between two kills, on average
 PACE_SECONDS = 0.05
-TELL_SECONDS = 20.0
+REPORT_SECONDS = 20.0
 LOCKED_SECONDS = 30.0
-DRAIN_SECONDS = 600.0  # a busy machine is slow, and what is slow is not lost
+DRAIN_SECONDS = 600.0  # on a busy machine a slow job is not lost
 STEPS, STEP_MS = 20, 40  # of a scripted job
 
 _SCRIPTED_SPEC: dict[str, Any] = {
@@ -54,38 +54,38 @@ _TRAINING_SPEC: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be done; the same plan gives the same choices, though never the same moments."""
+    """The faults to inject. The same plan gives the same choices, at other times."""
 
     seed: int
     kills: int
-    jobs: int = 0  # to be accepted at least, with the kills spread over them
+    jobs: int = 0  # minimum number of accepted jobs, over which the kills are spread
     groups: tuple[str, ...] = GROUPS
     agents: int = 4
     lease_seconds: float = 15.0
     locked_seconds: float = LOCKED_SECONDS
-    trains: bool = False  # on the real runner, else a scripted one
-    postgresql: bool = False  # with a server of its own and a standby, else SQLite
+    trains: bool = False  # with the real runner instead of the scripted one
+    postgresql: bool = False  # with a server and a standby instead of SQLite
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was done to the stack and what came of it."""
+    """The injected faults and their consequences."""
 
     plan: Plan
     faults: list[FaultOutcome]
     reruns: dict[str, list[float]]  # seconds, by kind of fault
     findings: Findings
     accepted: int
-    clock_error_seconds: float  # the greatest of any part
-    memory: dict[str, list[Sample]]  # of each part, in the life of most jobs
-    statuses: dict[int, int]  # that somebody was answered who only looked on, and how often
-    skipped: list[str]  # what could not be done here, and why
+    clock_error_seconds: float  # the largest of any process
+    memory: dict[str, list[Sample]]  # by process, the series with the most jobs
+    statuses: dict[int, int]  # status codes that the probe received, and how often
+    skipped: list[str]  # groups that could not run here, with the reason
     seconds: float
-    logs: Path | None  # kept where something was found
+    logs: Path | None  # kept if something was found
 
 
 def run(plan: Plan, say: Callable[[str], None]) -> Outcome:
-    """Runs a plan in a folder of its own; to be called by the main thread. Nothing is left running.
+    """Runs a plan in a temporary folder, in the main thread. No process is left running.
 
     Raises IPUlseError if the stack cannot be started, or not again; says then what is kept.
     """
@@ -145,14 +145,14 @@ def _kept_on_error(testbed: Testbed, logs: Path, say: Callable[[str], None]) -> 
     try:
         yield
     except Exception:
-        testbed.stack.stop()  # or the database's file would not have all
+        testbed.stack.stop()  # or the database's file would be incomplete
         _keep(testbed, logs)
         say(f"Logs and database are kept in {logs.parent}.")
         raise
 
 
 def _keep(testbed: Testbed, logs: Path) -> None:
-    """Logs and database, beside the home, whose disks go with the testbed."""
+    """Copies logs and database out of the home, whose disks are unmounted with the testbed."""
     shutil.copytree(testbed.home / "logs", logs)
     testbed.records.keep(logs.parent)
 
@@ -178,7 +178,7 @@ def _inflict(
         try:
             testbed.all_up()
         finally:
-            load.stop()  # its threads would keep this process for ever
+            load.stop()  # its threads would keep this process alive
     load.check()
     say("waiting for every job to end")
     deadline = time.monotonic() + DRAIN_SECONDS
@@ -197,14 +197,14 @@ def _kill(
 ) -> list[FaultOutcome]:
     faults: list[FaultOutcome] = []
     kinds, weights = list(KILLS), list(KILLS.values())
-    told = time.monotonic()
+    reported = time.monotonic()
     while len(faults) < count or len(load.accepted) < jobs:
         load.check()
-        if time.monotonic() > told + TELL_SECONDS:
-            told = time.monotonic()
+        if time.monotonic() > reported + REPORT_SECONDS:
+            reported = time.monotonic()
             say(f"{len(load.accepted)} jobs accepted, {len(faults)} of {count} kills")
         if len(faults) * jobs >= count * len(load.accepted):
-            time.sleep(PACE_SECONDS)  # as large a share of the kills is done as of the jobs
+            time.sleep(PACE_SECONDS)  # kills keep pace with the jobs
             continue
         time.sleep(random.expovariate(1 / KILL_PAUSE_SECONDS))
         fault = random.choices(kinds, weights)[0](testbed, random)
@@ -217,7 +217,7 @@ def _kill(
 def _in_turn(
     plan: Plan, testbed: Testbed, load: Load, random: Random, skipped: list[str]
 ) -> Iterator[tuple[str, Iterator[FaultOutcome]]]:
-    """The faults that come one after another, in the order of the groups."""
+    """Yields the faults that are injected one after another, in the order of the groups."""
     if "messages" in plan.groups:
         yield "messages: duplicated", duplicate(testbed, random)
         yield "messages: reordered", reorder(testbed, random)
@@ -234,7 +234,7 @@ def _in_turn(
         else:
             yield "too little memory", starve(testbed, random, load, cgroups)
     if "split-brain" in plan.groups:
-        yield "two agents, two reapers", split_brain(testbed, random, plan.lease_seconds)
+        yield "split brain", split_brain(testbed, random, plan.lease_seconds)
     if "slow-broker" in plan.groups:
         yield "slow Redis", slow_broker(testbed, random)
     if "stopped-agent" in plan.groups:

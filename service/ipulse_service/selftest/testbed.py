@@ -1,4 +1,4 @@
-"""The stack that is broken, and whoever starts again what was killed in it."""
+"""The stack into which faults are injected; it restarts what was killed."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from ipulse_service.selftest.records import Held, Records
 SKEWED = Path(__file__).with_name("clock_skew")
 LOG_TAIL_BYTES = 2**18
 HOUSEKEEPING_SECONDS = 3.0
-START_TRIES = 5  # of a part that was killed
+START_TRIES = 5  # for a process that was killed
 MEBIBYTES = {"": 96, "artifacts": 32, "work": 32}  # of the home's disks, by folder
 
 
 class Testbed:
-    """A home in an empty folder, small disks under it, and a stack of several agents."""
+    """A home in an empty folder, small disks below it, and a stack with several agents."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Testbed:
         lease_seconds: float,
         servers: Servers | None = None,
     ) -> None:
-        """`runner` is the module that agents start, or "" for the one that trains.
+        """Prepares the stack. `runner` is the module of the runner, "" for the one that trains.
 
         The database is SQLite unless there are `servers` of another.
         """
@@ -59,7 +59,7 @@ class Testbed:
         self.agents = ["agent", *(f"agent-{number}" for number in range(2, agents + 1))]
         environment = {
             "PYTHONPATH": os.pathsep.join(map(str, [SKEWED, *import_paths()])),
-            # A job is not at fault for what is done to it here, however often it is.
+            # Jobs must not fail because of the number of injected faults.
             "IPULSE_MAX_ATTEMPTS": "1000",
             "IPULSE_LEASE_SECONDS": str(lease_seconds),
             "IPULSE_HEARTBEAT_SECONDS": str(lease_seconds / 3),
@@ -107,18 +107,20 @@ class Testbed:
 
     @property
     def broker(self) -> Broker:
+        """The queues of the stack's Redis."""
         return Broker(self.stack.broker_socket)
 
     def probe(self) -> Probe:
+        """Returns a probe of the stack's service."""
         return Probe(self.stack.url, self.stack.token_path)
 
     def load(self, seed: int, waiting: int, varies: bool) -> Load:
-        """With `varies` each job has a seed of its own, else all are to give the same."""
+        """Returns a load; with `varies` each job has its own seed, else all give equal results."""
         address = (self.stack.url, self.stack.token_path)
         return Load(*address, self.records, self.template, seed, waiting, varies)
 
     def up(self) -> list[str]:
-        """The names of the parts that run and are not being started. Raises what a start did."""
+        """Returns the names of the running processes. Raises the exception of a failed restart."""
         for name, starting in list(self._starting.items()):
             if starting.done():
                 starting.result()
@@ -126,16 +128,17 @@ class Testbed:
         return [name for name in self.stack.processes if name not in self._starting]
 
     def all_up(self) -> None:
-        """Waits until everything that was killed has been started again."""
+        """Waits until everything that was killed has been restarted."""
         for starting in list(self._starting.values()):
             starting.result()
         self._starting.clear()
 
     def pid(self, name: str) -> int:
+        """Returns the process id of a part of the stack."""
         return self.stack.processes[name].pid
 
     def kill(self, name: str, *, forget: bool = False) -> None:
-        """Kills a part and has it started again at once; `forget` empties Redis."""
+        """Kills a process and restarts it at once; `forget` empties Redis."""
         os.kill(self.pid(name), signal.SIGKILL)
         again: Callable[[], None]
         if name == "redis":
@@ -151,15 +154,15 @@ class Testbed:
             def again() -> None:
                 self.stack.restart_agent(number)
 
-        self._starting[name] = self._pool.submit(_patiently, again)
+        self._starting[name] = self._pool.submit(_start_with_retries, again)
 
     def held_by(self, name: str) -> list[Held]:
-        """The attempts of an agent."""
+        """Returns the attempts that an agent holds."""
         signature = f"{socket.gethostname()}-{self.pid(name)}"
         return [one for one in self.records.held() if one.agent == signature]
 
     def runner_of(self, attempt: str) -> int | None:
-        """The process that works for an attempt, as the logs of the agents tell."""
+        """Returns the runner's process id of an attempt, from the logs of the agents."""
         found: int | None = None
         for name in self.agents:
             for line in self._log_lines(name):
@@ -168,14 +171,14 @@ class Testbed:
         return found
 
     def clock_errors(self) -> list[float]:
-        """Seconds by which the clock of each part is wrong, as the time in its log shows."""
+        """Returns by how many seconds the clock of each process is wrong, from its log."""
         errors = []
         for name in ("service", *self.agents):
             path = self._log_path(name)
             lines = [line for line in self._log_lines(name) if "time" in line]
             if lines:
-                told = time_of(lines[-1]["time"]).timestamp()
-                errors.append(told - path.stat().st_mtime)
+                logged = time_of(lines[-1]["time"]).timestamp()
+                errors.append(logged - path.stat().st_mtime)
         return errors
 
     def _log_path(self, name: str) -> Path:
@@ -189,15 +192,15 @@ class Testbed:
         for text in lines:
             try:
                 line = json.loads(text)
-            except ValueError:  # cut off by our own seek, or by a death
+            except ValueError:  # an incomplete line
                 continue
             if isinstance(line, dict):
                 found.append(line)
         return found
 
 
-def _patiently(start: Callable[[], None]) -> None:
-    """A machine may be so busy for minutes that nothing starts in time: that is no verdict."""
+def _start_with_retries(start: Callable[[], None]) -> None:
+    """Retries a start: on a busy machine it may take longer than its limit."""
     for _ in range(START_TRIES - 1):
         try:
             return start()
@@ -207,5 +210,5 @@ def _patiently(start: Callable[[], None]) -> None:
 
 
 def milliseconds() -> int:
-    """Now, as the database counts."""
+    """Returns the time in milliseconds since 1970."""
     return round(time.time() * 1000)

@@ -36,24 +36,24 @@ class Clocked:
     def look(self) -> None:
         self.reaper.reap()
 
-    def claim(self) -> leases.ClaimedJob:
+    def claim(self) -> leases.Claim:
         job = submission.submit(
             self.database, submission.resolve(parse_spec(SPEC)), "user", None
         ).job
         with self.database.write() as transaction:
             return leases.claim(transaction, job.id, "agent", ["cpu"], self.lease_seconds)
 
-    def expire(self, claim: leases.ClaimedJob) -> None:
+    def expire(self, claim: leases.Claim) -> None:
         this = update(tables.attempts).where(tables.attempts.c.id == claim.attempt.id)
         with self.database.write() as transaction:
             transaction.connection.execute(this.values(lease_expires_at=0))
 
-    def heartbeat(self, claim: leases.ClaimedJob) -> None:
+    def heartbeat(self, claim: leases.Claim) -> None:
         with self.database.write() as transaction:
             held = leases.hold(transaction, claim.attempt.id, claim.fence)
             leases.renew(transaction, held, self.lease_seconds)
 
-    def is_held(self, claim: leases.ClaimedJob) -> bool:
+    def is_held(self, claim: leases.Claim) -> bool:
         with self.database.read() as transaction:
             return (
                 leases.check_fence(transaction, claim.attempt.id, claim.fence).finished_at is None

@@ -1,4 +1,4 @@
-"""A database that goes away on purpose, and another one in its place."""
+"""Faults of PostgreSQL: a restart, and a failover to the standby."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ipulse_service.selftest.postgresql import Servers
 from ipulse_service.selftest.testbed import Testbed, milliseconds
 
 ROUNDS = 3
-AWAY_SECONDS = 3.0  # longer than a client waits between two tries
+AWAY_SECONDS = 3.0  # longer than the pause between two tries of a client
 BETWEEN_SECONDS = 5.0
-WORK_SECONDS = 40.0  # in which a job must be begun and ended by the new server
+WORK_SECONDS = 40.0  # limit for a job to start and end on the new server
 
 
 def restart_database(testbed: Testbed, servers: Servers, random: Random) -> Iterator[FaultOutcome]:
-    """It is stopped at once, is away for a while, and recovers from its log."""
+    """Stops the server at once and restarts it; it recovers from its log."""
     return _strike(testbed, random, "PostgreSQL stopped and started", servers.restart)
 
 
 def fail_over(testbed: Testbed, servers: Servers, random: Random) -> Iterator[FaultOutcome]:
-    """A standby takes over the address; a new one is copied from it."""
+    """Promotes the standby at the same address, and copies a new standby."""
     for fault in _strike(testbed, random, "PostgreSQL failed over", servers.fail_over):
         servers.add_standby()
         yield fault
@@ -40,7 +40,7 @@ def _strike(
 
 
 def _expect_work(testbed: Testbed) -> None:
-    """Raises PromiseBroken if no attempt that begins from now on is completed."""
+    """Raises PromiseBroken if no attempt that starts from now on completes."""
     at = milliseconds()
     while milliseconds() < at + WORK_SECONDS * 1000:
         if any(
@@ -50,5 +50,5 @@ def _expect_work(testbed: Testbed) -> None:
             return
         time.sleep(0.2)
     raise PromiseBroken(
-        f"no job was begun and ended in {WORK_SECONDS:g} s after the database came back"
+        f"no job started and ended within {WORK_SECONDS:g} s after the database came back"
     )

@@ -1,4 +1,4 @@
-"""What does not end but stands still: a stopped agent, a locked database, a full disk."""
+"""Faults that hang: a stopped agent, a locked database, a full disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FULL_SECONDS = 6.0
 
 
 def stop_agent(testbed: Testbed, random: Random, lease_seconds: float) -> Iterator[FaultOutcome]:
-    """An agent and all below it sleep past their lease, and wake when another has the job."""
+    """Suspends an agent and its runner past the lease; they wake when another has the job."""
     busy = [name for name in testbed.agents if testbed.held_by(name)]
     name = random.choice(busy or testbed.agents)
     at = milliseconds()
@@ -32,7 +32,7 @@ def stop_agent(testbed: Testbed, random: Random, lease_seconds: float) -> Iterat
 
 
 def lock_database(testbed: Testbed, random: Random, seconds: float) -> Iterator[FaultOutcome]:
-    """Somebody else writes and does not come to an end."""
+    """Locks the database like a writer that does not end."""
     at = milliseconds()
     struck = tuple(one.id for one in testbed.records.held())
     with closing(testbed.records.lock()):
@@ -41,7 +41,7 @@ def lock_database(testbed: Testbed, random: Random, seconds: float) -> Iterator[
 
 
 def fill_disk(testbed: Testbed, random: Random, folder: str) -> Iterator[FaultOutcome]:
-    """No byte is free below a folder of the home."""
+    """Fills the disk of a folder of the home."""
     kind = f"disk full: {_DISKS[folder]}"
     path = testbed.home / folder if folder else testbed.home
     at = milliseconds()

@@ -1,4 +1,4 @@
-"""SIGKILL, to any part at any moment; several parts may be down at once."""
+"""SIGKILL to any process at any time; several may be down at once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ipulse_service.selftest.fault_outcome import FaultOutcome
 from ipulse_service.selftest.records import Held
 from ipulse_service.selftest.testbed import Testbed, milliseconds
 
-Kill = Callable[[Testbed, Random], FaultOutcome | None]  # None: nothing to kill just now
+Kill = Callable[[Testbed, Random], FaultOutcome | None]  # None: nothing to kill now
 
 
 def kill_runner(testbed: Testbed, random: Random) -> FaultOutcome | None:
-    """The process of an attempt that is under way, in whatever phase."""
+    """Kills the runner of a running attempt in any phase."""
     held = testbed.records.held()
     if not held:
         return None
@@ -26,13 +26,13 @@ def kill_runner(testbed: Testbed, random: Random) -> FaultOutcome | None:
     at = milliseconds()
     try:
         os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:  # it ended in the meantime
+    except ProcessLookupError:  # it has ended
         return None
     return _aimed("kill runner", at, [one])
 
 
 def kill_agent(testbed: Testbed, random: Random) -> FaultOutcome | None:
-    """Any of them, with a job or without."""
+    """Kills an agent, with or without a job."""
     up = [name for name in testbed.up() if name in testbed.agents]
     if not up:
         return None
@@ -44,19 +44,21 @@ def kill_agent(testbed: Testbed, random: Random) -> FaultOutcome | None:
 
 
 def kill_service(testbed: Testbed, random: Random) -> FaultOutcome | None:
+    """Kills the service."""
     return _kill(testbed, "service", "kill service")
 
 
 def kill_redis(testbed: Testbed, random: Random) -> FaultOutcome | None:
+    """Kills Redis, which keeps its data."""
     return _kill(testbed, "redis", "kill Redis")
 
 
 def empty_redis(testbed: Testbed, random: Random) -> FaultOutcome | None:
-    """What it had on its disk is gone too."""
+    """Kills Redis and deletes its data."""
     return _kill(testbed, "redis", "kill Redis, empty after", forget=True)
 
 
-# Relative to each other, how often.
+# The relative frequencies.
 KILLS: dict[Kill, int] = {
     kill_runner: 12,
     kill_agent: 5,

@@ -1,4 +1,4 @@
-"""A runner that takes more memory than it may have, and that the kernel ends for it."""
+"""A runner that exceeds its memory limit and is killed by the kernel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ END_SECONDS = 90.0
 
 
 def limits() -> Path | None:
-    """Where the kernel takes limits on memory; None where we may not set any."""
+    """Returns the folder of memory cgroups, None without the right to create one."""
     for folder, control in (
         (CGROUPS / "memory", "memory.limit_in_bytes"),
         (CGROUPS, "cgroup.subtree_control"),
@@ -34,7 +34,7 @@ def limits() -> Path | None:
 
 @contextmanager
 def limit(folder: Path, size: int) -> Iterator[Path]:
-    """Open while there is a group whose processes may have so many bytes together.
+    """Creates a cgroup with a memory limit while the block runs.
 
     Raises OSError where the kernel does not allow it.
     """
@@ -67,9 +67,9 @@ def starve(testbed: Testbed, random: Random, load: Load, folder: Path) -> Iterat
     tried = [one for one in testbed.records.tried() if one.job == job.id]
     yield FaultOutcome("runner killed for want of memory", at, (tried[0].id,), is_aimed=True)
     if not job.succeeded or [one.reason for one in tried] != ["runner_lost", "completed"]:
-        raise PromiseBroken(f"the job that hoards became {job.state.value}: {job.message}")
-    told = job.json["attempts"][0]["message"]
-    if "SIGKILL" not in told or "want of memory" not in told:
-        raise PromiseBroken(f"of a want of memory the user is told: {told}")
+        raise PromiseBroken(f"the job without memory became {job.state.value}: {job.message}")
+    message = job.json["attempts"][0]["message"]
+    if "SIGKILL" not in message or "want of memory" not in message:
+        raise PromiseBroken(f"the lack of memory was not reported: {message}")
     if before != {name: testbed.pid(name) for name in testbed.agents}:
-        raise PromiseBroken("an agent ended with the runner that had no memory left")
+        raise PromiseBroken("an agent ended together with the runner that had no memory left")

@@ -1,4 +1,4 @@
-"""What may stand in the queue beside the service's own words, and in which order."""
+"""Duplicated, reordered and foreign messages in the queue."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from ipulse_service.selftest.fault_outcome import FaultOutcome
 from ipulse_service.selftest.testbed import Testbed, milliseconds
 
 ROUNDS = 5
-MOST_MESSAGES = 4  # each is a claim that is refused, which takes its time too
+MAX_MESSAGES = 4  # each causes a claim that is refused, which takes time
 PAUSE_SECONDS = 0.2
 LARGE_BYTES = 2**20
 
 
 def duplicate(testbed: Testbed, random: Random) -> Iterator[FaultOutcome]:
-    """Every message that waits is there ten times."""
+    """Sends every waiting message ten times."""
     queue = messages.queue_of("cpu")
     for _ in range(ROUNDS):
-        found = sorted(set(testbed.broker.messages(queue)))[:MOST_MESSAGES]
+        found = sorted(set(testbed.broker.messages(queue)))[:MAX_MESSAGES]
         testbed.broker.push(queue, found * 9)
         yield FaultOutcome("messages duplicated", milliseconds())
         time.sleep(PAUSE_SECONDS)
 
 
 def reorder(testbed: Testbed, random: Random) -> Iterator[FaultOutcome]:
-    """The messages that wait change places."""
+    """Shuffles the waiting messages."""
     queue = messages.queue_of("cpu")
     for _ in range(ROUNDS):
         found = testbed.broker.messages(queue)
         random.shuffle(found)
-        # One that is sent or fetched between the two is lost or doubled, as may happen too.
+        # A message that is sent or fetched meanwhile is lost or duplicated, which may happen too.
         testbed.broker.replace(queue, found)
         yield FaultOutcome("messages reordered", milliseconds())
         time.sleep(PAUSE_SECONDS)
 
 
 def foreign(testbed: Testbed, random: Random) -> Iterator[FaultOutcome]:
-    """Other tasks, jobs that nobody knows, a large one, and what is no message at all."""
+    """Sends other tasks, unknown jobs, a large message, and bytes that are no message."""
     queue = messages.queue_of("cpu")
     for _ in range(ROUNDS):
         testbed.broker.push(queue, _strange(random))
@@ -61,7 +61,7 @@ def _strange(random: Random) -> list[bytes]:
 
 
 def _message(task: str, arguments: list[object]) -> object:
-    """As Celery writes one, in its second protocol, but for what nobody reads."""
+    """Returns a message in Celery's protocol 2, with the fields that are read."""
     body = json.dumps([arguments, {}, {"callbacks": None, "errbacks": None}])
     return {
         "body": body,

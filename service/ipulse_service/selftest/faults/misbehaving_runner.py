@@ -1,4 +1,4 @@
-"""Training that does not behave: deaf to SIGTERM, leaving processes behind, printing for ever."""
+"""Runners that ignore SIGTERM, leave processes behind, or print without end."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ipulse_service.selftest.processes import is_alive
 from ipulse_service.selftest.testbed import Testbed, milliseconds
 
 END_SECONDS = 90.0
-GRACE_SECONDS = 25.0  # the agent's own grace, its last words, and some
+GRACE_SECONDS = 25.0  # the agent's grace, its last requests, and a margin
 
 
 def misbehaving_runner(testbed: Testbed, random: Random, load: Load) -> Iterator[FaultOutcome]:
-    """Raises PromiseBroken for a process that is left, or a job that does not end as it should."""
+    """Submits misbehaving jobs. Raises PromiseBroken if one ends wrong or leaves a process."""
     with Client(testbed.stack.url, token_file=testbed.stack.token_path) as client:
         yield FaultOutcome("training ignores SIGTERM", milliseconds())
         job_id = load.submit(client, "deaf", load.spec("deaf", 1, does="ignores_term"))
@@ -36,7 +36,10 @@ def misbehaving_runner(testbed: Testbed, random: Random, load: Load) -> Iterator
         client.cancel(job_id)
         began = time.monotonic()
         job = client.wait(job_id, END_SECONDS)
-        _expect(job.state is JobState.CANCELLED, f"the deaf job became {job.state.value}")
+        _expect(
+            job.state is JobState.CANCELLED,
+            f"the deaf job became {job.state.value}",
+        )
         _expect(time.monotonic() - began < GRACE_SECONDS, "the deaf job was not killed in time")
         _expect(not any(map(is_alive, pids)), "the deaf runner outlived its job")
 

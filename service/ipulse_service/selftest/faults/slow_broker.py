@@ -1,4 +1,4 @@
-"""A Redis that answers, and takes its time for it."""
+"""A Redis whose answers come late."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ipulse_service.selftest.broker import Broker
 from ipulse_service.selftest.fault_outcome import FaultOutcome, PromiseBroken
 from ipulse_service.selftest.testbed import Testbed, milliseconds
 
-LATE_SECONDS = 5.0  # each answer
-SLOW_SECONDS = 40.0  # for so long
+LATE_SECONDS = 5.0  # delay of each answer
+SLOW_SECONDS = 40.0  # duration of the fault
 BLOCK = 65_536
-SETTLED_SECONDS = 4.0  # until everybody has connected again, through us
+SETTLED_SECONDS = 4.0  # until all clients have reconnected through the proxy
 
 
 class Delay:
-    """Stands where a server's socket was and passes everything on, the answers later.
+    """A proxy in place of a server's socket that delays the answers.
 
     Whoever is connected to the server itself stays so.
     """
 
     def __init__(self, socket: Path) -> None:
-        self.seconds = 0.0  # how late; may be changed meanwhile
+        self.seconds = 0.0  # the delay; may be changed at any time
         self.server = socket.with_suffix(".moved")
         self._socket = socket
         self._loop = asyncio.new_event_loop()
@@ -68,7 +68,7 @@ class Delay:
                 data = await source.read(BLOCK)
             except ConnectionError:
                 data = b""
-            due = max(due + 1e-6, self._loop.time() + late())  # nothing overtakes
+            due = max(due + 1e-6, self._loop.time() + late())  # keeps the order
             if not data:
                 self._loop.call_at(due, target.close)
                 return
@@ -78,7 +78,7 @@ class Delay:
         self._listener.close()
         for end in self._ends:
             end.close()
-        await asyncio.sleep(0.1)  # for the readers to see it
+        await asyncio.sleep(0.1)  # until the readers see it
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()
@@ -86,7 +86,7 @@ class Delay:
 
 
 def slow_broker(testbed: Testbed, random: Random) -> Iterator[FaultOutcome]:
-    """Raises PromiseBroken if no job is begun and ended meanwhile."""
+    """Delays all answers of Redis. Raises PromiseBroken if no job starts and ends meanwhile."""
     with Delay(testbed.stack.broker_socket) as delay:
         Broker(delay.server).hang_up()
         time.sleep(SETTLED_SECONDS)
@@ -101,5 +101,5 @@ def slow_broker(testbed: Testbed, random: Random) -> Iterator[FaultOutcome]:
         if one.reason == "completed" and one.started_at > at + 2 * LATE_SECONDS * 1000
     ]
     if not done:
-        raise PromiseBroken(f"no job was begun and ended in {SLOW_SECONDS:g} s of a slow Redis")
+        raise PromiseBroken(f"no job started and ended within {SLOW_SECONDS:g} s of a slow Redis")
     yield FaultOutcome(f"Redis {LATE_SECONDS:g} s late", at, struck)

@@ -1,4 +1,4 @@
-"""Two agents that claim one job at once, and two services that judge one lease."""
+"""Agents that claim one job at once, and two services that expire one lease."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ START_SECONDS = 60.0
 
 
 def split_brain(testbed: Testbed, random: Random, lease_seconds: float) -> Iterator[FaultOutcome]:
-    """The winner of each race is never heard of again, and its word is worth nothing later.
+    """Lets agents race for a job; the winner stops, and its late requests must be refused.
 
     Raises PromiseBroken for a race with two winners, or a word that was believed after the lease.
     """
@@ -51,7 +51,7 @@ def split_brain(testbed: Testbed, random: Random, lease_seconds: float) -> Itera
 
 
 def _race(testbed: Testbed, urls: list[str]) -> list[dict[str, str]]:
-    """Several agents ask for the same queued job at the same moment, at both services.
+    """Claims the same queued job from several agents at once, at both services.
 
     Each is given another one or none.
     """
@@ -82,7 +82,7 @@ def _check_refused(testbed: Testbed, urls: list[str], claim: dict[str, str]) -> 
         status = _ask(testbed, url, path, body, claim["fence"]).status_code
         if status != httpx.codes.CONFLICT:
             raise PromiseBroken(
-                f"the word of {claim['attempt_id']} was answered {status} after its lease"
+                f"a request of {claim['attempt_id']} after its lease was answered {status}"
             )
 
 
