@@ -40,6 +40,7 @@ class WakeUpQueue:
                 args=(job_id,),
                 queue=messages.queue_of(device),
                 ignore_result=True,
+                declare=(),  # the queue needs none, and each would cost a round trip
                 retry=False,  # the publisher tries again itself
             )
         except self._errors as error:
