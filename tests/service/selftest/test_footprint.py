@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from ipulse_service.selftest.footprint import MOST_SAMPLES, Sample, own_bytes, thinned
+from ipulse_service.selftest.footprint import MAX_SAMPLES, Sample, own_bytes, thinned
 
 
 def test_it_is_that_of_the_process_and_shared_with_none() -> None:
@@ -21,10 +21,10 @@ def test_it_is_that_of_the_process_and_shared_with_none() -> None:
 
 
 def test_the_first_and_the_last_sample_are_told_however_many_there_were() -> None:
-    few = [Sample(jobs, 1.0) for jobs in range(MOST_SAMPLES)]
+    few = [Sample(jobs, 1.0) for jobs in range(MAX_SAMPLES)]
     assert thinned(few) == few
-    many = [Sample(jobs, 1.0) for jobs in range(10 * MOST_SAMPLES)]
+    many = [Sample(jobs, 1.0) for jobs in range(10 * MAX_SAMPLES)]
     told = thinned(many)
-    assert len(told) == MOST_SAMPLES
+    assert len(told) == MAX_SAMPLES
     assert (told[0], told[-1]) == (many[0], many[-1])
     assert told == sorted(told)
