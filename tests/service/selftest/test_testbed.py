@@ -7,7 +7,7 @@ from typing import List
 import pytest
 
 from ipulse_core.errors import Conflict, IPUlseError, Unavailable
-from ipulse_service.selftest.testbed import START_TRIES, _patiently
+from ipulse_service.selftest.testbed import START_TRIES, _start_with_retries
 
 
 class Part:
@@ -26,19 +26,19 @@ class Part:
 @pytest.mark.parametrize("failures", [0, 1, START_TRIES - 1])
 def test_what_did_not_start_in_time_is_started_again(failures: int) -> None:
     part = Part([Unavailable()] * failures)
-    _patiently(part.start)
+    _start_with_retries(part.start)
     assert part.tries == failures + 1
 
 
 def test_what_never_starts_is_told() -> None:
     part = Part([Unavailable()] * (START_TRIES + 1))
     with pytest.raises(Unavailable):
-        _patiently(part.start)
+        _start_with_retries(part.start)
     assert part.tries == START_TRIES
 
 
 def test_an_error_that_waiting_does_not_cure_is_told_at_once() -> None:
     part = Part([Conflict()])
     with pytest.raises(Conflict):
-        _patiently(part.start)
+        _start_with_retries(part.start)
     assert part.tries == 1
