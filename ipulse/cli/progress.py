@@ -43,8 +43,10 @@ class JobProgress:
         self.state = job.state.value
         self.metric: Dict[str, Any] = {}
         self.part: Dict[str, Any] = {}  # the last progress event of the phase
+        self._part_time = job.created_at
         self.remarks: List[str] = []  # reasons of states; warnings and errors of the attempt
         self._last_lines: Dict[str, datetime] = {}  # by kind of event
+        self._is_waiting = False  # for a build of another process, in the last printed line
 
     def take(self, event: JobEvent) -> Optional[str]:
         """Apply an event; return the line that describes it, or None if there is none."""
@@ -55,12 +57,15 @@ class JobProgress:
     def is_due(self, event: JobEvent) -> bool:
         """Return whether to print an event's line: the frequent kinds are thinned out.
 
-        The last metrics and the end of a phase's progress are always printed.
+        The last metrics, the end of a phase's progress, and the begin and end of a wait for
+        another process are always printed.
         """
         if event.kind == "metric":
             is_last = event.fields["step"] >= event.fields["steps"]
         elif event.kind == "progress":
-            is_last = event.fields["fraction"] >= 1.0
+            waiting = bool(event.fields.get("waiting"))
+            is_last = event.fields["fraction"] >= 1.0 or waiting is not self._is_waiting
+            self._is_waiting = waiting
         else:
             return True
         last = self._last_lines.get(event.kind)
@@ -76,7 +81,7 @@ class JobProgress:
             self._last_lines.pop("progress", None)
             return self._add_remark(_state_line(fields))
         if event.kind == "progress":
-            self.part = fields
+            self.part, self._part_time = fields, event.time
             return part_line(fields)
         if event.kind == "metric":
             self.metric = fields
@@ -103,13 +108,29 @@ class JobProgress:
         if self.part:
             bar = ProgressBar(total=1.0, completed=self.part["fraction"], width=40)
             row = Table.grid(padding=(0, 1))
-            row.add_row(bar, Text(clean(part_line(self.part))))
+            row.add_row(bar, Text(clean(self._part_text())))
             parts.append(row)
+            if self.part.get("waiting"):
+                parts.append(Text("waiting for the build of another process", style="dim"))
         if self.metric:
             parts.append(self._bar())
             parts.append(Text("  ".join(figures(self.metric))))
         parts += [Text(clean(remark), style="dim") for remark in self.remarks]
         return Group(*parts)
+
+    def _part_text(self) -> str:
+        """Return the text of a phase's bar; the expected time decreases between events."""
+        part = self.part
+        done, total, remaining = (
+            part.get(name) for name in ("steps_done", "steps_total", "remaining_seconds")
+        )
+        if total is None or done == total:
+            return part_line(part)
+        words = [f"{part['phase']} {part['fraction']:.0%}", f"step {done} of {total}"]
+        if remaining is not None:
+            elapsed = (self._now() - self._part_time).total_seconds()
+            words.append(f"{duration(max(0.0, remaining - max(0.0, elapsed)))} left")
+        return ", ".join(words)
 
     def _bar(self) -> RenderableType:
         metric = self.metric

@@ -42,6 +42,21 @@ def event(kind: str, **fields: Any) -> JobEvent:
     return JobEvent.from_json(samples.event(1, kind, **fields))
 
 
+def build_event(waiting: bool) -> JobEvent:
+    """Return the progress event of a build, as a runner makes it."""
+    build = BuildProgress("liblif.so", 3, 20, 12.0, 52.0, process=4711, waiting=waiting)
+    return event(
+        "progress",
+        phase="compile",
+        fraction=build.fraction,
+        message=str(build),
+        steps_done=build.done,
+        steps_total=build.total,
+        remaining_seconds=build.remaining,
+        waiting=build.waiting,
+    )
+
+
 def drawn(shown: JobProgress) -> str:
     console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system=None)
     console.print(shown.display())
@@ -144,14 +159,34 @@ def test_the_display_shows_for_how_long_a_state_lasts() -> None:
 
 def test_a_wait_for_the_build_of_another_process_is_shown() -> None:
     shown = progress()
-    waiting = BuildProgress("liblif.so", 3, 20, 12.0, 52.0, process=4711, waiting=True)
-    line = shown.take(
-        event("progress", phase="compile", fraction=waiting.fraction, message=str(waiting))
-    )
+    line = shown.take(build_event(waiting=True))
     assert line is not None
     for words in ("waiting for process 4711", "step 3 of 20", "about 40 s left"):
         assert words in line
+    for words in ("step 3 of 20", "waiting for the build of another process"):
         assert words in drawn(shown)
+    shown.take(build_event(waiting=False))
+    assert "waiting" not in drawn(shown)
+
+
+def test_a_file_gets_the_begin_and_the_end_of_a_wait() -> None:
+    shown = progress()
+    waits = (False, True, True, False, False)
+    assert [shown.is_due(build_event(waiting=waiting)) for waiting in waits] == [
+        *(True, True, False),
+        *(True, False),
+    ]
+
+
+def test_the_expected_time_of_a_build_decreases_between_its_steps() -> None:
+    now = time_of("2026-01-02T03:04:00Z")
+    shown = JobProgress(Job.from_json(samples.job(state="compiling")), now=lambda: now)
+    shown.take(dataclasses.replace(build_event(waiting=False), time=now))
+    assert "compile 15%, step 3 of 20, 40 s left" in drawn(shown)
+    now = time_of("2026-01-02T03:04:30Z")
+    assert "10 s left" in drawn(shown)
+    now = time_of("2026-01-02T03:05:30Z")
+    assert "0.0 s left" in drawn(shown)
 
 
 def test_the_display_shows_the_latest_state() -> None:
