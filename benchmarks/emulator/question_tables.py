@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.common.tables import Row, markdown
 
-INPUTS, SAMPLES = 1024, 48  # of activity.cpp
+INPUTS = 1024  # of activity.cpp
 Cases = list[Row]
 
 

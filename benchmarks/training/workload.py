@@ -28,13 +28,6 @@ class Config:
     gains: tuple[float, ...]  # of the weights into each hidden layer
 
     @property
-    def synaptic_operations(self) -> int:
-        """Multiply-adds of a dense forward pass."""
-        sizes = self.sizes
-        products = (n_in * n_out for n_in, n_out in pairwise(sizes))
-        return self.steps * self.batch * sum(products)
-
-    @property
     def sizes(self) -> tuple[int, ...]:
         """Input channels, neurons of each hidden layer, classes."""
         return (INPUTS, *(self.neurons for _ in self.gains), CLASSES)

@@ -13,7 +13,6 @@ from benchmarks.service.payload import Order
 from benchmarks.service.systems.system import JSON, Call, System, free_port
 
 MODULE = "benchmarks.service.systems.shim"
-ROW = "the row survives kill -9 (one fsync per commit); a crash between row and message loses the "
 
 
 class CelerySystem(System):
@@ -26,11 +25,6 @@ class CelerySystem(System):
         super().__init__(home)
         self._durable = durable
         self.name = "bare Celery, durable" if durable else "bare Celery"
-        self.guarantee = ROW + (
-            "job; a killed worker's message is delivered again after an hour; no idempotency key"
-            if durable
-            else "job, as does a killed worker; no idempotency key, no authentication"
-        )
 
     def start(self) -> None:
         """Start Redis and the API."""

@@ -23,10 +23,6 @@ SPEC = {"version": 1, "name": "load", "network": {"layers": [{"neurons": 4}]}}
 class IpulseSystem(System):
     """IPUlse on SQLite, or on the PostgreSQL database of a URL."""
 
-    guarantee = (
-        "row, key and wake-up are one fsynced commit: an accepted job survives the end of any "
-        "process and of Redis; every request is authenticated"
-    )
     health = "/v1/jobs?page_size=1"
     front, back = "service", "agent"
 

@@ -22,10 +22,6 @@ class RaySystem(System):
     """Ray Jobs. It also listens on the machine's own address: see `isolation`."""
 
     name = "Ray Jobs"
-    guarantee = (
-        "no job survives the head's process; a job whose process or node is lost is not run "
-        "again; no idempotency key, no authentication"
-    )
     health = "/api/jobs/"
     front = back = "ray"
 

@@ -42,7 +42,6 @@ class System(ABC):
     """A service with its data in an empty directory; it runs while its context is open."""
 
     name: str
-    guarantee: str  # which faults an accepted job survives
     health: str  # a path that answers 200 once jobs are accepted
     front: str  # the program that answers requests
     back: str  # the program that runs jobs
