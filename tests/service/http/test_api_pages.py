@@ -128,6 +128,15 @@ def test_redoc_shows_every_operation(service: InProcess, driver: webdriver.Chrom
     assert hosts_asked(driver) == {urlsplit(service.url).netloc}
 
 
+def test_the_page_of_jobs_leads_there_with_its_token(
+    service: InProcess, driver: webdriver.Chrome
+) -> None:
+    open_page(driver, service, "/")
+    links = eventually(lambda: [a for a in found(driver, "a[href='/docs']") if a.is_displayed()])
+    links[0].click()
+    eventually(lambda: found(driver, ".opblock"))
+
+
 def test_a_token_that_is_refused_is_asked_for_again(
     service: InProcess, driver: webdriver.Chrome
 ) -> None:
