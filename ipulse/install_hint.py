@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
+from typing import Sequence
+
+from ipulse_core.errors import MissingDependency
+
 _COMMANDS = {
     "ipulse": "pip install ./core '.[{extra}]'",
     "ipulse-service": "pip install './service[{extra}]'",
     "ipulse-worker": "pip install './worker[{extra}]'",
 }
+_ALL = "pip install ./core ./emulator ./ops ./worker ./service '.[all]'"
 
 
 def install_hint(extra: str, distribution: str = "ipulse") -> str:
@@ -14,5 +20,16 @@ def install_hint(extra: str, distribution: str = "ipulse") -> str:
 
     IPUlse is installed from its repository: no release is published on a package index.
     """
-    command = _COMMANDS[distribution].format(extra=extra)
+    command = _ALL if extra == "all" else _COMMANDS[distribution].format(extra=extra)
     return f"run `{command}` in a checkout of the IPUlse repository"
+
+
+def require_modules(modules: Sequence[str], purpose: str) -> None:
+    """Raise MissingDependency, with a hint, if one of these top-level modules is not installed."""
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        raise MissingDependency(
+            f"{purpose} needs {' and '.join(missing)}, which {verb} not installed: "
+            + install_hint("all")
+        )

@@ -14,6 +14,7 @@ import typer
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON, SpecPath
 from ipulse.cli.terminal import emit, say, show, show_table
+from ipulse.install_hint import require_modules
 from ipulse.spec import spec_to_json
 from ipulse.spec.file import read_spec_file
 from ipulse_core import strict_json
@@ -52,6 +53,7 @@ def crosscheck(
     reference implementation (docs/explanation/devices.md). Exit code 0: they agree; 1: they do not.
     """
     document = spec_to_json(read_spec_file(file).spec())
+    require_modules(["ipulse_worker", "tensorflow"], "ipulse crosscheck")
     options = ["--samples", str(samples), "--steps", str(steps), "--tiles", str(tiles)]
     report = _run(document, [*options, *(["--device", device] if device else [])])
     if as_json:

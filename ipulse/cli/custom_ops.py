@@ -10,6 +10,7 @@ from typing import Annotated, Any, Dict, List, Optional
 
 import typer
 
+from ipulse.install_hint import require_modules
 from ipulse_core.errors import InvalidInput, MissingDependency, Problem
 
 from .exits import Exit
@@ -46,6 +47,7 @@ def check_library(
     Checks the API level and the symbols, and calls the metadata functions in a separate process.
     Exit code 0: usable; 2: not.
     """
+    require_modules(["ipulse_ops"], "ipulse op check")
     report = _run_check(library, op or [], level, inputs, pre_compile)
     if as_json:
         emit(report)

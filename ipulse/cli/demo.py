@@ -109,8 +109,8 @@ def _run(
 ) -> DemoResult:
     from ipulse.stack.stack import Stack  # other commands need not import it
 
-    write(output, "Starting Redis, the service and an agent ...")
     stack = Stack(home)
+    write(output, "Starting Redis, the service and an agent ...")
     try:
         with watch.part("start"):
             stack.start()
@@ -158,4 +158,7 @@ def _show(result: DemoResult, watch: Stopwatch) -> None:
 
 
 def _keep_logs(home: Path) -> None:
-    say(f"The logs of the service and the agent are in {home / 'logs'}.")
+    if (home / "logs").exists():
+        say(f"The logs of the service and the agent are in {home / 'logs'}.")
+    else:  # the stack was not started
+        shutil.rmtree(home)

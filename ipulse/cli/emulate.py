@@ -15,6 +15,7 @@ from typing import Annotated, Any, Dict, Iterator, List, Literal, Optional
 import typer
 from typer.core import TyperCommand
 
+from ipulse.install_hint import require_modules
 from ipulse_core.errors import InvalidInput, IPUlseError, MissingDependency, Problem, Unavailable
 
 from .options import AsJSON
@@ -95,6 +96,7 @@ def emulate(
     cycles. With --json the program writes to standard error, and standard output is one object:
     exit_status, exception (null, or its class and message) and profiles, one for each engine.
     """
+    require_modules(["poplar_emulator"], "ipulse emulate")
     with tempfile.TemporaryDirectory(prefix="ipulse-emulate-") as place:
         scratch = Path(place)
         reports = scratch / "reports"

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Dict, List, Optional
 
 import typer
 
+from ipulse.install_hint import require_modules
 from ipulse_core.errors import InvalidInput, MissingDependency, Problem
 
 from .exits import Exit
@@ -49,6 +50,7 @@ def prune_executables(
 
 
 def _run_cache(options: List[str]) -> Dict[str, Any]:
+    require_modules(["ipulse_ops"], "ipulse cache")
     command = [sys.executable, "-m", "ipulse_ops.build_cache.kept_executables", *options]
     done = subprocess.run(  # noqa: S603 (our own module, without a shell)
         command, capture_output=True, encoding="utf-8", check=False

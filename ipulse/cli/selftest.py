@@ -7,6 +7,7 @@ from typing import Annotated, List, Optional
 
 import typer
 
+from ipulse.install_hint import install_hint
 from ipulse_core.errors import InvalidInput, MissingDependency, Problem
 
 from .exits import Exit
@@ -63,7 +64,7 @@ def selftest(
     try:
         from ipulse_service.selftest import GROUPS, OLD_GROUPS, report, suite
     except ModuleNotFoundError as error:
-        detail = "ipulse selftest needs the whole stack: pip install 'ipulse[all]'"
+        detail = f"ipulse selftest needs the whole stack: {install_hint('all')}"
         raise MissingDependency(detail) from error
 
     groups = [OLD_GROUPS.get(name, name) for name in only or GROUPS]

@@ -17,6 +17,7 @@ from types import FrameType, TracebackType
 from typing import Dict, List, Mapping, Optional, Tuple, Type, Union
 from urllib.parse import quote, urlsplit
 
+from ipulse.install_hint import require_modules
 from ipulse.stack.agent_process import AgentProcess, starting_agents
 from ipulse.stack.guarded_process import GuardedProcess
 from ipulse.stack.home import Home
@@ -29,6 +30,8 @@ from ipulse_core.errors import Unavailable
 AGENT_STOP_SECONDS = 20.0  # a runner's grace period, its last uploads and a margin
 SERVICE_STOP_SECONDS = 15.0
 AGENT_NICE = "10"  # the service stays responsive while jobs train
+# The service and the agent, each with its main dependency.
+_REQUIRED = ("ipulse_service", "uvicorn", "ipulse_worker", "celery")
 # Variables for the client, which the processes of the stack do not inherit.
 _NOT_INHERITED = ("IPULSE_TOKEN", "IPULSE_TOKEN_FILE", "IPULSE_URL")
 
@@ -59,8 +62,9 @@ class Stack:
             certificate: The files of a certificate and its key, for TLS.
             database_url: A database to use instead of SQLite in the home.
 
-        Raises MissingDependency if there is no Redis server.
+        Raises MissingDependency if the service, the agent or a Redis server is not installed.
         """
+        require_modules(_REQUIRED, "a local stack")
         self._home = Home(Path(home))
         self._host = host
         self._port = port

@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext
 
 from sqlalchemy import URL, Connection, create_engine, text
 
+from ipulse.install_hint import install_hint
 from ipulse_core.errors import MissingDependency
 
 LOCK_SECONDS = 10  # the longest wait for a row that another transaction has locked
@@ -41,7 +42,10 @@ class PostgreSQL:
     def __init__(self, url: URL) -> None:
         """Raises MissingDependency without the driver."""
         if importlib.util.find_spec("psycopg") is None:
-            raise MissingDependency("PostgreSQL needs psycopg 3: pip install 'ipulse[postgresql]'")
+            raise MissingDependency(
+                "PostgreSQL needs psycopg 3, which is not installed: "
+                + install_hint("postgresql", "ipulse-service")
+            )
         engine = create_engine(
             url.set(drivername=DRIVER),
             hide_parameters=True,  # keeps specs and digests of tokens out of the log

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from ipulse import __version__
+from ipulse.install_hint import install_hint
 from ipulse.stack.tls import self_signed
-from tests.ipulse.live_service import Agent, LiveService
+from tests.ipulse.live_service import ROOT, Agent, LiveService
 
 from .conftest import FILES, Run, environment, finished
 
@@ -93,6 +94,36 @@ class TestTrouble:
             assert ran.returncode == 5
             assert "in a checkout of the IPUlse repository" in ran.stderr
             assert "Traceback" not in ran.stderr
+
+    @pytest.mark.parametrize(
+        ("missing", "arguments"),
+        [
+            ("uvicorn", ["up", "--port", "0"]),
+            ("celery", ["demo"]),
+            ("ipulse_service", ["selftest", "--faults"]),
+            ("ipulse_worker", ["crosscheck", str(ROOT / "examples" / "randman.yaml")]),
+            ("ipulse_ops", ["op", "check", "library.so"]),
+            ("ipulse_ops", ["cache", "list"]),
+            ("poplar_emulator", ["emulate", str(ROOT / "examples" / "poplar" / "streams.cpp")]),
+        ],
+        ids=str,
+    )
+    def test_a_command_without_its_package_says_what_to_install(
+        self, missing: str, arguments: Any, tmp_path: Path
+    ) -> None:
+        program = (
+            f"import sys; sys.modules['{missing}'] = None\n"
+            f"import ipulse.cli; sys.exit(ipulse.cli.main({arguments!r}))\n"
+        )
+        env = environment(IPULSE_HOME=str(tmp_path / "home"))
+        command = [sys.executable, "-c", program]
+        ran = subprocess.run(
+            command, capture_output=True, text=True, env=env, check=False, cwd=tmp_path
+        )
+        assert ran.returncode == 5
+        assert install_hint("all") in ran.stderr
+        assert "Traceback" not in ran.stderr
+        assert list(tmp_path.iterdir()) == []
 
 
 class TestProgram:
